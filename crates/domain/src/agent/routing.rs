@@ -1,0 +1,152 @@
+//! Which agent of an org answers a message.
+
+use serde::{Deserialize, Serialize};
+
+use super::Agent;
+use super::subtype::Subtype;
+use crate::id::AgentId;
+
+/// How the writer came in. Part of the conversation key, so that the three
+/// never share a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// A person outside.
+    Customer,
+    /// An owner at work.
+    Owner,
+    /// The agency's owner trying a client's agents out.
+    Testing,
+}
+
+/// An agent that could answer, with what the choice depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The agent.
+    pub agent: &'a Agent,
+    /// Whether its binding for the message's channel is enabled.
+    pub bound: bool,
+}
+
+/// Nobody can answer; the caller falls back to the system agent or says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no active agent can answer in this org")]
+pub struct NoAgent;
+
+/// Chooses the agent for a message.
+///
+/// A test names its agent. Otherwise the role comes first (customers get
+/// customer service, owners the PM, and the PM stands in for a missing
+/// customer service), then an enabled binding for the channel, then age.
+pub fn choose<'a>(
+    entry: Entry,
+    named: Option<AgentId>,
+    candidates: impl IntoIterator<Item = Candidate<'a>>,
+) -> Result<&'a Agent, NoAgent> {
+    candidates
+        .into_iter()
+        .filter(|candidate| candidate.agent.receives_messages())
+        .min_by_key(|Candidate { agent, bound }| {
+            let is_named = entry == Entry::Testing && named == Some(agent.id);
+            (!is_named, preference(entry, &agent.subtype), !bound, agent.created_at, agent.id)
+        })
+        .map(|candidate| candidate.agent)
+        .ok_or(NoAgent)
+}
+
+/// The rank of a role for a kind of entry; the lowest answers.
+const fn preference(entry: Entry, subtype: &Subtype) -> u8 {
+    match (entry, subtype) {
+        (Entry::Customer, Subtype::CustomerService)
+        | (Entry::Owner | Entry::Testing, Subtype::Pm) => 0,
+        (Entry::Customer, Subtype::Pm) => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Candidate, Entry, NoAgent, choose};
+    use crate::agent::subtype::Subtype;
+    use crate::agent::{Agent, AgentKind, AgentStatus};
+    use crate::testing;
+    use crate::time::Timestamp;
+
+    fn agent(slug: &str, subtype: &str, age: i64) -> Agent {
+        let mut agent = testing::agent(slug, Subtype::from(subtype));
+        agent.created_at = Timestamp::from_millis(1000 - age);
+        agent
+    }
+
+    fn chosen(
+        entry: Entry,
+        named: Option<&Agent>,
+        from: &[(&Agent, bool)],
+    ) -> Result<String, NoAgent> {
+        let candidates = from.iter().map(|&(agent, bound)| Candidate { agent, bound });
+        choose(entry, named.map(|agent| agent.id), candidates).map(|agent| agent.slug.clone())
+    }
+
+    /// A06, L13, L14, L15, L46, L54: role first, then binding, then age.
+    #[test]
+    fn l13_the_role_decides_then_the_binding_then_age() {
+        let pm = agent("luca", "pm", 50);
+        let service = agent("gia", "customer_service", 10);
+        let older_service = agent("ada", "customer_service", 20);
+        let sales = agent("sam", "sales_assistant", 90);
+        let older_sales = agent("sue", "sales_assistant", 95);
+        type Case<'a> = (&'a str, Entry, &'a [(&'a Agent, bool)], &'a str);
+        let table: [Case<'_>; 9] = [
+            ("L13", Entry::Customer, &[(&pm, true), (&service, true)], "gia"),
+            ("L13 even unbound", Entry::Customer, &[(&pm, true), (&service, false)], "gia"),
+            ("L14", Entry::Owner, &[(&service, true), (&pm, false)], "luca"),
+            ("L54", Entry::Testing, &[(&service, true), (&pm, true)], "luca"),
+            ("L15", Entry::Customer, &[(&sales, true), (&pm, true)], "luca"),
+            ("L46", Entry::Customer, &[(&pm, false)], "luca"),
+            (
+                "A06 bound first",
+                Entry::Customer,
+                &[(&older_service, false), (&service, true)],
+                "gia",
+            ),
+            (
+                "A06 then oldest",
+                Entry::Customer,
+                &[(&service, true), (&older_service, true)],
+                "ada",
+            ),
+            ("A06 the rest", Entry::Customer, &[(&sales, true), (&older_sales, false)], "sam"),
+        ];
+        for (row, entry, from, expected) in table {
+            assert_eq!(chosen(entry, None, from).as_deref(), Ok(expected), "{row}");
+        }
+    }
+
+    /// L54: a deep link opens the agent it names, for a test and only then.
+    #[test]
+    fn l54_a_test_reaches_the_agent_it_names() {
+        let (pm, service) = (agent("luca", "pm", 50), agent("gia", "customer_service", 10));
+        let both = [(&pm, true), (&service, true)];
+        assert_eq!(chosen(Entry::Testing, Some(&service), &both).as_deref(), Ok("gia"));
+        assert_eq!(chosen(Entry::Customer, Some(&pm), &both).as_deref(), Ok("gia"));
+        assert_eq!(chosen(Entry::Owner, Some(&service), &both).as_deref(), Ok("luca"));
+    }
+
+    /// A06, A07, H06: an agent that does not receive messages is never chosen,
+    /// and nobody left is an answer, not a crash.
+    #[test]
+    fn h06_a_template_is_never_chosen() {
+        let mut template = agent("pattern", "customer_service", 99);
+        template.kind = AgentKind::Template;
+        let mut paused = agent("paula", "customer_service", 98);
+        paused.status = AgentStatus::Paused;
+        let mut coordinator = agent("cora", "coordinator", 97);
+        coordinator.kind = AgentKind::Internal;
+        let none = [(&template, true), (&paused, true), (&coordinator, true)];
+        assert_eq!(chosen(Entry::Customer, None, &none), Err(NoAgent));
+        assert_eq!(chosen(Entry::Testing, Some(&template), &none), Err(NoAgent));
+        let pm = agent("luca", "pm", 1);
+        let with_pm = [none.as_slice(), &[(&pm, false)]].concat();
+        assert_eq!(chosen(Entry::Customer, None, &with_pm).as_deref(), Ok("luca"));
+    }
+}

@@ -1,0 +1,99 @@
+//! Channels: the ways a conversation reaches an org.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A channel by its name. A phone gateway is the generic webhook bound under
+/// the name of its channel, so the set of names is open.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Channel {
+    /// Telegram's Bot API.
+    Telegram,
+    /// The chat on a web page.
+    Webchat,
+    /// E-mail.
+    Email,
+    /// Text messages through a gateway.
+    Sms,
+    /// `WhatsApp` through a gateway.
+    Whatsapp,
+    /// The generic signed webhook.
+    Webhook,
+    /// A webhook bound under a name of its own.
+    Named(String),
+}
+
+impl Channel {
+    /// The name as it is stored and shown.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Telegram => "telegram",
+            Self::Webchat => "webchat",
+            Self::Email => "email",
+            Self::Sms => "sms",
+            Self::Whatsapp => "whatsapp",
+            Self::Webhook => "webhook",
+            Self::Named(name) => name,
+        }
+    }
+
+    /// Whether contacts on this channel are known by a telephone number.
+    pub const fn uses_phone_numbers(&self) -> bool {
+        matches!(self, Self::Sms | Self::Whatsapp)
+    }
+}
+
+impl From<String> for Channel {
+    fn from(name: String) -> Self {
+        match name.trim().to_lowercase().as_str() {
+            "telegram" => Self::Telegram,
+            "webchat" => Self::Webchat,
+            "email" => Self::Email,
+            "sms" => Self::Sms,
+            "whatsapp" => Self::Whatsapp,
+            "webhook" => Self::Webhook,
+            other => Self::Named(other.to_owned()),
+        }
+    }
+}
+
+impl From<&str> for Channel {
+    fn from(name: &str) -> Self {
+        Self::from(name.to_owned())
+    }
+}
+
+impl From<Channel> for String {
+    fn from(channel: Channel) -> Self {
+        channel.name().to_owned()
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Channel;
+
+    #[test]
+    fn a_name_is_read_back_whatever_its_case() {
+        for name in ["telegram", "webchat", "email", "sms", "whatsapp", "webhook", "pager"] {
+            assert_eq!(Channel::from(name.to_uppercase()).name(), name);
+        }
+    }
+
+    #[test]
+    fn only_gateways_of_phones_use_phone_numbers() {
+        let phones: Vec<&str> = ["telegram", "webchat", "email", "sms", "whatsapp", "pager"]
+            .into_iter()
+            .filter(|name| Channel::from(*name).uses_phone_numbers())
+            .collect();
+        assert_eq!(phones, ["sms", "whatsapp"]);
+    }
+}

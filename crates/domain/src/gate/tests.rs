@@ -1,0 +1,247 @@
+//! Table tests of the gate.
+
+use std::collections::BTreeSet;
+
+use super::permission::{PermissionFacts, PermissionPolicy, PermissionRules, Rung, SessionGrants};
+use super::{
+    AllowReason, AskReason, Authority, DenyReason, GateFacts, Verdict, decide, decide_approved,
+};
+use crate::agent::autonomy::AutonomyLevel::{
+    self, Autonomous, DraftOnly, SemiAutonomous, Supervised,
+};
+use crate::agent::subtype::Subtype;
+use crate::channel::Channel;
+use crate::money::Credits;
+use crate::money::caps::{BudgetLimit, OverBudget, TurnBudget};
+use crate::org::layer::Standing;
+use crate::scope::policy::ToolPolicy;
+use crate::scope::removal::{PolicyLayer, Removal};
+use crate::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve};
+use crate::session::errors::{DisabledTool, SessionTools};
+use crate::testing;
+use crate::time::Timestamp;
+use crate::tool::catalogue::built_in;
+use crate::tool::profile::Profile;
+use crate::tool::{Category, Integration, Risk, ToolGroup, ToolName, ToolSpec, Trust};
+
+const RICH: TurnBudget =
+    TurnBudget { reserved: Credits::new(100), session: Credits::new(100), team: None };
+
+/// A scope with every tool but a denied and a failed one, and with the control
+/// tools of an interactive harness.
+fn scope() -> ToolScope {
+    let standing = Standing::of(&testing::agency(), &Subtype::Pm);
+    let mut session = SessionTools::new(Channel::Webchat);
+    let failed = DisabledTool { failures: 3, since: Timestamp::from_millis(0) };
+    session.disabled.insert("web_fetch".parse().unwrap(), failed);
+    let platform = ToolPolicy { deny: ["send_sms".parse().unwrap()].into(), ..Default::default() };
+    let facts = ScopeFacts {
+        platform: &platform,
+        org: OrgTools {
+            policy: &ToolPolicy::default(),
+            integrations: &["payments", "unsplash"].map(Integration::new).into(),
+            sub_orgs_enabled: true,
+            team_coordination: true,
+        },
+        agent: AgentTools {
+            standing: &standing,
+            profile: Profile::Everything,
+            policy: &ToolPolicy::default(),
+            // The widest level, so that the gate alone narrows in these tests.
+            autonomy: Autonomous,
+        },
+        session: &session,
+    };
+    let control = ["ask_user", "submit_plan", "task_write", "task_check"]
+        .map(|name| ToolSpec::control(ToolName::from_static(name), ToolGroup::Team));
+    resolve(built_in().into_iter().chain(control), &facts)
+}
+
+struct Case {
+    scope: ToolScope,
+    budget: TurnBudget,
+    trust: Trust,
+    list: BTreeSet<ToolName>,
+}
+
+fn case() -> Case {
+    Case { scope: scope(), budget: RICH, trust: Trust::Trusted, list: BTreeSet::new() }
+}
+
+impl Case {
+    fn facts<'a>(&'a self, authority: Authority<'a>) -> GateFacts<'a> {
+        GateFacts {
+            scope: &self.scope,
+            budget: &self.budget,
+            trust: self.trust,
+            require_approval_for: &self.list,
+            authority,
+        }
+    }
+
+    fn at(&self, level: AutonomyLevel, tool: &str) -> Verdict {
+        decide(tool, &self.facts(Authority::Conversation(level)))
+    }
+}
+
+fn ask(level: AutonomyLevel, risk: Risk) -> Verdict {
+    Verdict::Ask(AskReason::Autonomy { level, risk })
+}
+
+fn allow(level: AutonomyLevel, risk: Risk) -> Verdict {
+    Verdict::Allow(AllowReason::Autonomy { level, risk })
+}
+
+/// C05, D01-D04: every level with a read, a write and a destructive tool.
+#[test]
+fn d01_to_d04_autonomy_decides_by_risk() {
+    use Risk::{Destructive, Read, Write};
+    let deny = || Verdict::Deny(DenyReason::DraftOnly);
+    let table = [
+        (
+            "D01",
+            Supervised,
+            [ask(Supervised, Read), ask(Supervised, Write), ask(Supervised, Destructive)],
+        ),
+        (
+            "D04",
+            SemiAutonomous,
+            [
+                allow(SemiAutonomous, Read),
+                ask(SemiAutonomous, Write),
+                ask(SemiAutonomous, Destructive),
+            ],
+        ),
+        (
+            "D02",
+            Autonomous,
+            [allow(Autonomous, Read), allow(Autonomous, Write), allow(Autonomous, Destructive)],
+        ),
+        ("D03", DraftOnly, [allow(DraftOnly, Read), deny(), deny()]),
+    ];
+    for (row, level, expected) in table {
+        let got =
+            ["get_order", "create_booking", "refund_payment"].map(|tool| case().at(level, tool));
+        assert_eq!(got, expected, "{row}");
+    }
+}
+
+/// D01, D03: control tools pass the scope only, at every level and at any price.
+#[test]
+fn d01_control_tools_never_wait() {
+    let mut case = case();
+    case.budget = TurnBudget { reserved: Credits::ZERO, session: Credits::ZERO, team: None };
+    let control = [
+        "ask_user",
+        "submit_plan",
+        "task_write",
+        "task_check",
+        "tag_in_agent",
+        "escalate_to_human",
+        "escalate_to_parent",
+    ];
+    for tool in control {
+        for level in AutonomyLevel::ALL {
+            let verdict = case.at(level, tool);
+            assert_eq!(verdict, Verdict::Allow(AllowReason::ControlTool), "{tool} {level}");
+        }
+    }
+}
+
+/// D02: the approval list asks at every level, also for a read.
+#[test]
+fn d02_the_approval_list_asks_at_every_level() {
+    let mut case = case();
+    case.list = ["get_order".parse().unwrap()].into();
+    for level in AutonomyLevel::ALL {
+        assert_eq!(case.at(level, "get_order"), Verdict::Ask(AskReason::ApprovalList), "{level}");
+    }
+    assert_eq!(case.at(SemiAutonomous, "search_contacts"), allow(SemiAutonomous, Risk::Read));
+}
+
+/// B10, C06, C07: unknown, out of scope, disabled, too expensive: never run,
+/// and an approval does not change that (D09).
+#[test]
+fn b10_c06_c07_d09_what_no_approval_overrides() {
+    let mut case = case();
+    case.budget.session = Credits::new(1);
+    let denied = Removal::Denied { policy_layer: PolicyLayer::Platform };
+    let short = OverBudget {
+        wanted: Credits::new(2),
+        remaining: Credits::new(1),
+        limit: BudgetLimit::Session,
+    };
+    let table = [
+        ("B10", "delete_everything", DenyReason::UnknownTool),
+        ("B10", "send_sms", DenyReason::OutOfScope(denied)),
+        ("C06", "web_fetch", DenyReason::Disabled { failures: 3 }),
+        ("C07", "send_email", DenyReason::OverBudget(short)),
+    ];
+    for (row, tool, expected) in table {
+        let expected = Verdict::Deny(expected);
+        assert_eq!(case.at(Autonomous, tool), expected, "{row}");
+        let facts = case.facts(Authority::Conversation(Supervised));
+        assert_eq!(decide_approved(tool, &facts), expected, "{row} approved");
+    }
+}
+
+/// D09: an approved call runs without asking again while policy still has it.
+#[test]
+fn d09_an_approved_call_runs_under_the_policy_of_now() {
+    let case = case();
+    let facts = case.facts(Authority::Conversation(Supervised));
+    let verdict = decide_approved("refund_payment", &facts);
+    assert_eq!(verdict, Verdict::Allow(AllowReason::Approved));
+}
+
+/// Z10: after reading from outside, destructive tools ask whatever the
+/// autonomy or yolo says; others go on as before.
+#[test]
+fn z10_untrusted_content_lowers_authority() {
+    let mut case = case();
+    case.trust = Trust::Untrusted;
+    let ask = Verdict::Ask(AskReason::Untrusted);
+    assert_eq!(case.at(Autonomous, "refund_payment"), ask);
+    assert_eq!(case.at(Autonomous, "create_booking"), allow(Autonomous, Risk::Write));
+    let (rules, grants) = (PermissionRules::default(), SessionGrants::default());
+    let yolo = PermissionFacts { yolo: true, rules: &rules, grants: &grants };
+    let facts = case.facts(Authority::Interactive(yolo));
+    assert_eq!(decide("refund_payment", &facts), ask);
+}
+
+/// M12, M14: the chain's answer is the verdict, and yolo stays inside the scope.
+#[test]
+fn m12_m14_permissions_apply_inside_the_scope() {
+    let case = case();
+    let mut rules = PermissionRules::default();
+    rules.categories.insert(Category::Read, PermissionPolicy::Allow);
+    rules.tools.insert("delete_contact".parse().unwrap(), PermissionPolicy::Deny);
+    let grants = SessionGrants::default();
+    let check = |yolo, tool: &str, expected: Verdict| {
+        let facts = PermissionFacts { yolo, rules: &rules, grants: &grants };
+        let verdict = decide(tool, &case.facts(Authority::Interactive(facts)));
+        assert_eq!(verdict, expected, "{tool} yolo={yolo}");
+    };
+    check(false, "get_order", Verdict::Allow(AllowReason::Permission(Rung::CategoryPolicy)));
+    check(false, "create_booking", Verdict::Ask(AskReason::Permission(Rung::Default)));
+    check(false, "delete_contact", Verdict::Deny(DenyReason::Permission(Rung::ToolPolicy)));
+    check(true, "delete_contact", Verdict::Allow(AllowReason::Permission(Rung::Yolo)));
+    let denied = Removal::Denied { policy_layer: PolicyLayer::Platform };
+    check(true, "send_sms", Verdict::Deny(DenyReason::OutOfScope(denied)));
+    check(true, "web_fetch", Verdict::Deny(DenyReason::Disabled { failures: 3 }));
+}
+
+/// Where autonomy and permissions both apply, the stricter counts.
+#[test]
+fn the_stricter_of_two_authorities_counts() {
+    let case = case();
+    let (rules, grants) = (PermissionRules::default(), SessionGrants::default());
+    let both = |level, yolo| {
+        let facts = PermissionFacts { yolo, rules: &rules, grants: &grants };
+        decide("create_booking", &case.facts(Authority::Both(level, facts)))
+    };
+    assert_eq!(both(Supervised, true), ask(Supervised, Risk::Write));
+    assert_eq!(both(Autonomous, false), Verdict::Ask(AskReason::Permission(Rung::Default)));
+    assert_eq!(both(Autonomous, true), allow(Autonomous, Risk::Write));
+    assert_eq!(both(DraftOnly, false), Verdict::Deny(DenyReason::DraftOnly));
+}

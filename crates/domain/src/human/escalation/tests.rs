@@ -1,0 +1,228 @@
+//! Table tests of escalations; that no sequence of events reaches an illegal
+//! status is a property in `tests/`.
+
+use std::time::Duration;
+
+use super::{
+    Effect, Escalation, EscalationError, EscalationRequest, EscalationStatus, Event, Urgency,
+    is_resume_command, queue_order,
+};
+use crate::id::UserId;
+use crate::team::config::{HALF_AN_HOUR, TeamConfig, Unanswered};
+use crate::time::Timestamp;
+
+const OPAL: UserId = UserId::from_u128(1);
+const OTTO: UserId = UserId::from_u128(2);
+
+fn after(minutes: u64) -> Timestamp {
+    Timestamp::from_millis(0) + Duration::from_secs(minutes * 60)
+}
+
+fn request(urgency: Urgency) -> EscalationRequest {
+    EscalationRequest {
+        reason: "asked for a person".into(),
+        urgency,
+        context_summary: "order 1234".into(),
+    }
+}
+
+fn pending(urgency: Urgency) -> Escalation {
+    Escalation::begin(request(urgency), &TeamConfig::default(), after(0)).0
+}
+
+fn taken_over() -> Escalation {
+    let mut escalation = pending(Urgency::Normal);
+    escalation.on(&Event::TakeOver(OPAL), &TeamConfig::default(), after(1)).unwrap();
+    escalation
+}
+
+fn step(escalation: &mut Escalation, event: &Event, minutes: u64) -> Vec<Effect> {
+    escalation.on(event, &TeamConfig::default(), after(minutes)).unwrap()
+}
+
+/// G33: the urgency is one of three, and nothing else.
+#[test]
+fn g33_a_bad_urgency_is_rejected() {
+    assert_eq!("high".parse(), Ok(Urgency::High));
+    assert_eq!("normal".parse(), Ok(Urgency::Normal));
+    assert_eq!("low".parse(), Ok(Urgency::Low));
+    let why = "urgent".parse::<Urgency>().unwrap_err().to_string();
+    assert_eq!(why, "`urgent` is not an urgency; use high, normal or low");
+}
+
+/// G33-G38: one step sets the flag and the status and names every notice; the
+/// group is told only where it is enabled.
+#[test]
+fn g34_to_g38_an_escalation_begins_in_one_step() {
+    let plain = TeamConfig::default();
+    let group = TeamConfig { team_group_enabled: true, ..TeamConfig::default() };
+    let common = [
+        Effect::HandOffSession,
+        Effect::TellCustomerToWait,
+        Effect::NotifyOwner,
+        Effect::ShowOnDashboard,
+    ];
+    let (escalation, effects) = Escalation::begin(request(Urgency::Low), &plain, after(0));
+    assert_eq!(escalation.status, EscalationStatus::Pending);
+    assert_eq!(escalation.request, request(Urgency::Low));
+    assert_eq!(effects, common);
+    let (_, effects) = Escalation::begin(request(Urgency::Low), &group, after(0));
+    assert_eq!(effects, [common.as_slice(), &[Effect::NotifyTeamGroup]].concat());
+}
+
+/// G38: the queue is sorted from high to low, then oldest first.
+#[test]
+fn g38_the_queue_is_sorted() {
+    let at = |urgency, minutes| Escalation { requested_at: after(minutes), ..pending(urgency) };
+    let mut queue =
+        [at(Urgency::Low, 0), at(Urgency::High, 9), at(Urgency::Normal, 1), at(Urgency::High, 3)];
+    queue.sort_by_key(queue_order);
+    let order = queue.map(|e| (e.request.urgency, e.requested_at));
+    let expected = [
+        (Urgency::High, after(3)),
+        (Urgency::High, after(9)),
+        (Urgency::Normal, after(1)),
+        (Urgency::Low, after(0)),
+    ];
+    assert_eq!(order, expected);
+}
+
+/// G39: exactly one e-mail, for high urgency, unanswered for five minutes.
+#[test]
+fn g39_a_pressing_escalation_gets_one_email_after_five_minutes() {
+    let mut high = pending(Urgency::High);
+    assert_eq!(step(&mut high, &Event::Tick, 4), []);
+    assert_eq!(step(&mut high, &Event::Tick, 5), [Effect::SendEmail]);
+    assert_eq!(step(&mut high, &Event::Tick, 6), []);
+    let mut answered = pending(Urgency::High);
+    step(&mut answered, &Event::TakeOver(OPAL), 4);
+    assert_eq!(step(&mut answered, &Event::Tick, 6), []);
+    for urgency in [Urgency::Normal, Urgency::Low] {
+        assert_eq!(step(&mut pending(urgency), &Event::Tick, 10), [], "{urgency:?}");
+    }
+}
+
+/// G40, G41: taking over, or writing, puts a person in charge; the words go to
+/// the customer.
+#[test]
+fn g40_g41_a_person_takes_over() {
+    let mut escalation = pending(Urgency::Normal);
+    assert_eq!(step(&mut escalation, &Event::HumanMessage(OPAL), 2), [Effect::DeliverToCustomer]);
+    assert_eq!(escalation.status, EscalationStatus::TakenOver);
+    assert_eq!((escalation.human, escalation.taken_over_at), (Some(OPAL), Some(after(2))));
+    let other = escalation.on(&Event::TakeOver(OTTO), &TeamConfig::default(), after(3));
+    assert_eq!(other, Err(EscalationError::SomebodyElse(OPAL)));
+    assert_eq!(step(&mut escalation, &Event::TakeOver(OPAL), 4), []);
+    assert_eq!(escalation.taken_over_at, Some(after(2)));
+}
+
+/// G40: an operator may take over what nobody escalated.
+#[test]
+fn g40_a_person_takes_over_unasked() {
+    let (escalation, effects) = Escalation::begin_taken_over(OPAL, after(3));
+    assert_eq!(effects, [Effect::HandOffSession]);
+    assert_eq!(escalation.status, EscalationStatus::TakenOver);
+    assert_eq!((escalation.human, escalation.taken_over_at), (Some(OPAL), Some(after(3))));
+}
+
+/// G42, G43, G56: the customer's messages never reach the agent meanwhile.
+#[test]
+fn g42_g43_g56_the_agent_stays_silent() {
+    let effects = step(&mut taken_over(), &Event::CustomerMessage, 2);
+    assert_eq!(effects, [Effect::ForwardToHuman]);
+    let effects = step(&mut pending(Urgency::Normal), &Event::CustomerMessage, 2);
+    assert_eq!(effects, [Effect::TellCustomerToWait, Effect::ShowOnDashboard]);
+    assert!(EscalationStatus::Pending.is_open() && EscalationStatus::TakenOver.is_open());
+}
+
+/// G44: a human message outside a takeover is refused.
+#[test]
+fn g44_a_human_message_needs_an_open_escalation() {
+    let mut escalation = taken_over();
+    step(&mut escalation, &Event::Resume, 5);
+    let refused = escalation.on(&Event::HumanMessage(OPAL), &TeamConfig::default(), after(6));
+    assert_eq!(refused, Err(EscalationError::NotOpen));
+}
+
+/// G45: `@agent resume` hands back, and nothing else does.
+#[test]
+fn g45_only_the_command_resumes() {
+    for text in ["@agent resume", "  @Agent   RESUME "] {
+        assert!(is_resume_command(text), "{text}");
+    }
+    for text in ["resume", "@agent", "@agent resume please", "agent resume", "", "@agent stop"] {
+        assert!(!is_resume_command(text), "{text}");
+    }
+}
+
+/// G46: what resuming does.
+#[test]
+fn g46_resuming_gives_the_conversation_back() {
+    let mut escalation = taken_over();
+    let effects = step(&mut escalation, &Event::Resume, 9);
+    let expected = [Effect::ActivateSession, Effect::ReturnToPrimary, Effect::InjectResolution];
+    assert_eq!(effects, expected);
+    assert_eq!(escalation.status, EscalationStatus::Resolved);
+    let mut nobody = pending(Urgency::Normal);
+    let refused = nobody.on(&Event::Resume, &TeamConfig::default(), after(1));
+    assert_eq!(refused, Err(EscalationError::NotTakenOver));
+}
+
+/// G47: a dismissed escalation was a false positive, and the agent goes on.
+#[test]
+fn g47_dismissing_lets_the_agent_go_on() {
+    let mut escalation = pending(Urgency::Low);
+    let effects = step(&mut escalation, &Event::Dismiss, 1);
+    let expected = [Effect::ActivateSession, Effect::RecordFalsePositive, Effect::AgentAnswers];
+    assert_eq!(effects, expected);
+    assert_eq!(escalation.status, EscalationStatus::Dismissed);
+    let refused = taken_over().on(&Event::Dismiss, &TeamConfig::default(), after(2));
+    assert_eq!(refused, Err(EscalationError::TakenOver));
+}
+
+/// G55: further triggers while one is open do nothing.
+#[test]
+fn g55_there_is_one_escalation_at_a_time() {
+    for mut escalation in [pending(Urgency::Low), taken_over()] {
+        let before = escalation.clone();
+        assert_eq!(step(&mut escalation, &Event::EscalateAgain, 3), []);
+        assert_eq!(escalation, before);
+    }
+}
+
+/// G57: by default one reminder after 30 minutes, and the customer keeps waiting.
+#[test]
+fn g57_an_unanswered_escalation_is_reminded_of_once() {
+    let mut escalation = pending(Urgency::Normal);
+    assert_eq!(step(&mut escalation, &Event::Tick, 29), []);
+    assert_eq!(step(&mut escalation, &Event::Tick, 30), [Effect::Remind]);
+    assert_eq!(step(&mut escalation, &Event::Tick, 90), []);
+    assert_eq!(escalation.status, EscalationStatus::Pending);
+}
+
+/// G57: with auto-resume it times out and the agent answers.
+#[test]
+fn g57_or_times_out_where_the_org_wants_it() {
+    let unanswered = Unanswered::ResumeAfter(HALF_AN_HOUR);
+    let config = TeamConfig { unanswered, ..TeamConfig::default() };
+    let mut escalation = pending(Urgency::Normal);
+    assert_eq!(escalation.on(&Event::Tick, &config, after(29)), Ok(vec![]));
+    let effects = escalation.on(&Event::Tick, &config, after(30));
+    assert_eq!(effects, Ok(vec![Effect::ActivateSession, Effect::AgentAnswers]));
+    assert_eq!(escalation.status, EscalationStatus::TimedOut);
+}
+
+/// G31: with auto-resume the agent goes on 30 minutes after the last human
+/// message; without it, never by itself.
+#[test]
+fn g31_the_agent_resumes_by_itself_only_where_the_org_wants_it() {
+    let resuming =
+        TeamConfig { auto_resume_after_human: Some(HALF_AN_HOUR), ..TeamConfig::default() };
+    let mut escalation = taken_over();
+    step(&mut escalation, &Event::HumanMessage(OPAL), 10);
+    assert_eq!(step(&mut escalation, &Event::Tick, 100_000), []);
+    assert_eq!(escalation.on(&Event::Tick, &resuming, after(39)), Ok(vec![]));
+    let effects = escalation.on(&Event::Tick, &resuming, after(40)).unwrap();
+    let expected = [Effect::ActivateSession, Effect::ReturnToPrimary, Effect::InjectResolution];
+    assert_eq!(effects, expected);
+}

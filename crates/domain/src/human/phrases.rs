@@ -1,0 +1,300 @@
+//! Phrases that mean something: matched on whole words, with false friends.
+//!
+//! The lists ship as data and an org may edit them. A pattern is a row of
+//! words; `a|b` is a choice, a trailing `?` makes a word optional, `...` stands
+//! for up to three words. A line that starts with `!` is a false friend: a
+//! match that it touches does not count.
+
+use std::ops::Range;
+
+/// The shipped list of ways to ask for a person.
+pub const ASKS_FOR_HUMAN: &str = include_str!("phrases/asks_for_human.txt");
+/// The shipped list of angry words.
+pub const NEGATIVE: &str = include_str!("phrases/negative.txt");
+/// The shipped list of ways to admit not knowing.
+pub const UNCERTAIN: &str = include_str!("phrases/uncertain.txt");
+
+/// The most words that `...` covers.
+const GAP: usize = 3;
+
+/// A list of phrases with its false friends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PhraseList {
+    patterns: Vec<Vec<Token>>,
+    false_friends: Vec<Vec<Token>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    OneOf { words: Vec<String>, optional: bool },
+    Gap,
+}
+
+impl PhraseList {
+    /// Reads a list: a pattern per line, `#` starts a comment.
+    pub fn parse(text: &str) -> Self {
+        let mut list = Self::default();
+        for line in text.lines().map(str::trim) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            match line.strip_prefix('!') {
+                Some(rest) => list.false_friends.push(pattern(rest)),
+                None => list.patterns.push(pattern(line)),
+            }
+        }
+        list
+    }
+
+    /// Whether a text contains one of the phrases.
+    pub fn matches(&self, text: &str) -> bool {
+        let words = words(text);
+        let friends = spans(&self.false_friends, &words);
+        spans(&self.patterns, &words)
+            .iter()
+            .any(|span| !friends.iter().any(|friend| overlap(span, friend)))
+    }
+}
+
+fn pattern(line: &str) -> Vec<Token> {
+    let token = |text: &str| {
+        if text == "..." {
+            return Token::Gap;
+        }
+        let (choice, optional) = text.strip_suffix('?').map_or((text, false), |rest| (rest, true));
+        Token::OneOf { words: choice.split('|').map(str::to_lowercase).collect(), optional }
+    };
+    line.split_whitespace().map(token).collect()
+}
+
+/// Every stretch of words that one of the patterns covers.
+fn spans(patterns: &[Vec<Token>], words: &[String]) -> Vec<Range<usize>> {
+    let starts = 0..words.len();
+    starts
+        .flat_map(|start| {
+            patterns
+                .iter()
+                .filter_map(move |pattern| Some(start..start + length(pattern, &words[start..])?))
+        })
+        .filter(|span| !span.is_empty())
+        .collect()
+}
+
+/// How many words at the front a pattern covers, if it fits.
+fn length(pattern: &[Token], words: &[String]) -> Option<usize> {
+    let Some((first, rest)) = pattern.split_first() else {
+        return Some(0);
+    };
+    match first {
+        Token::Gap => (0..=GAP.min(words.len()))
+            .find_map(|gap| length(rest, &words[gap..]).map(|length| length + gap)),
+        Token::OneOf { words: choice, optional } => {
+            let taken = words
+                .split_first()
+                .filter(|(word, _)| choice.contains(word))
+                .and_then(|(_, after)| length(rest, after).map(|length| length + 1));
+            let skipped = || if *optional { length(rest, words) } else { None };
+            taken.or_else(skipped)
+        }
+    }
+}
+
+const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+/// Whether a text contains a phrase word for word, whatever its case.
+pub fn contains_phrase(text: &str, phrase: &str) -> bool {
+    let (text, phrase) = (words(text), words(phrase));
+    !phrase.is_empty() && text.windows(phrase.len()).any(|window| window == phrase)
+}
+
+/// The words of a text in lower case. Apostrophes vanish (`don't` is `dont`);
+/// scripts that do not put spaces between words count character by character.
+pub fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for c in text.chars().filter(|c| !matches!(c, '\'' | '’' | '`')) {
+        if is_a_word_by_itself(c) {
+            words.extend([c.to_string(), String::new()]);
+        } else if c.is_alphanumeric() {
+            if let Some(word) = words.last_mut() {
+                word.extend(c.to_lowercase());
+            }
+        } else {
+            words.push(String::new());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Thai, Japanese kana, and Chinese characters.
+const fn is_a_word_by_itself(c: char) -> bool {
+    matches!(c, '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ASKS_FOR_HUMAN, NEGATIVE, PhraseList, UNCERTAIN, contains_phrase, words};
+
+    fn check(list: &str, expected: bool, texts: &[&str]) {
+        let list = PhraseList::parse(list);
+        for text in texts {
+            assert_eq!(list.matches(text), expected, "{text}");
+        }
+    }
+
+    /// G49: ways to ask for a person.
+    #[test]
+    fn g49_asking_for_a_person_is_recognized() {
+        check(
+            ASKS_FOR_HUMAN,
+            true,
+            &[
+                "talk to a human",
+                "I want a real person!",
+                "Can I speak with someone?",
+                "let me talk to your manager",
+                "Please connect me to an agent",
+                "transfer me to a representative",
+                "put me through to a person",
+                "HUMAN PLEASE",
+                "agent, please",
+                "I need a human",
+                "Get me a human.",
+                "can i chat with a member of staff",
+                "I'd like to speak to a real human being",
+                "why can't I talk to a human",
+                "I do not want to talk to a bot, I want to talk to a human",
+                "stop with the automated replies",
+            ],
+        );
+    }
+
+    /// G49: false friends that look like it.
+    #[test]
+    fn g49_false_friends_of_asking_for_a_person() {
+        check(
+            ASKS_FOR_HUMAN,
+            false,
+            &[
+                "connect me to the wifi",
+                "a table for one person please",
+                "Is this fit for human consumption?",
+                "I don't need to talk to a human",
+                "no need to speak to a person, thanks",
+                "I would rather not talk to someone",
+                "I do not want a human",
+                "I spoke to your agent yesterday and all is well",
+                "do you need a cleaning agent",
+                "my travel agent booked it",
+                "how much is it per person",
+                "talk to my wife about it",
+                "put me down for two",
+                "can you connect my printer to the network",
+                "I am a person who likes pizza",
+                "human resources please",
+                "transfer me the money",
+                "",
+            ],
+        );
+    }
+
+    /// G51: angry words, and words that only look angry.
+    #[test]
+    fn g51_negative_words_and_their_false_friends() {
+        check(
+            NEGATIVE,
+            true,
+            &[
+                "This is ridiculous, what a useless service.",
+                "worst pizza ever",
+                "I am fed up with this",
+                "you are wasting my time",
+                "I'm not happy",
+                "not good enough",
+                "so rude!",
+                "What a joke",
+                "this is TERRIBLE",
+            ],
+        );
+        check(
+            NEGATIVE,
+            false,
+            &[
+                "not bad at all",
+                "I'm not angry, just curious",
+                "I hate to bother you",
+                "worst case I come tomorrow",
+                "it was not that terrible",
+                "awfully nice of you",
+                "no problem",
+                "where is the rubbish bin",
+                "I want to report a scam call",
+                "what a lovely evening",
+            ],
+        );
+    }
+
+    /// G52: replies that admit not knowing.
+    #[test]
+    fn g52_uncertain_replies_are_recognized() {
+        check(
+            UNCERTAIN,
+            true,
+            &[
+                "I'm not sure about that.",
+                "I am not entirely certain.",
+                "I don't know, sorry.",
+                "I couldn't find your order.",
+                "I do not have any information on this.",
+                "I'm afraid I can't say.",
+                "I am unable to check.",
+            ],
+        );
+        check(
+            UNCERTAIN,
+            false,
+            &[
+                "If you are not sure, look at the receipt.",
+                "You don't know yet which size you want?",
+                "I know the answer.",
+                "Sure, I can find it.",
+                "The shop cannot deliver today.",
+            ],
+        );
+    }
+
+    /// D10, G63: a topic counts as whole words, whatever its case.
+    #[test]
+    fn d10_a_topic_is_matched_on_word_boundaries() {
+        let table = [
+            ("Can I get LEGAL advice?", "legal advice", true),
+            ("legal, and advice", "legal advice", false),
+            ("a warm day", "war", false),
+            ("the war.", "war", true),
+            ("法律のアドバイス", "法律", true),
+            ("anything", "", false),
+            ("don’t panic", "dont panic", true),
+        ];
+        for (text, phrase, expected) in table {
+            assert_eq!(contains_phrase(text, phrase), expected, "{text} / {phrase}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_into_words() {
+        assert_eq!(words("Don't  STOP—now!"), ["dont", "stop", "now"]);
+        assert_eq!(words("¿Qué?"), ["qué"]);
+    }
+
+    #[test]
+    fn an_optional_word_and_a_gap_may_be_empty() {
+        let list = PhraseList::parse("a b? ... c");
+        for (text, expected) in
+            [("a c", true), ("a b c", true), ("a x y z c", true), ("a w x y z c", false)]
+        {
+            assert_eq!(list.matches(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The rules of Ostler: pure values and functions.
+//!
+//! Everything that is a decision is here, and nothing else: no async, no I/O,
+//! no clock (rules take `now`), no randomness. A rule takes values and returns
+//! a decision that explains itself; the crates above perform it.
+//!
+//! | folder | the question it answers |
+//! |---|---|
+//! | [`org`] | who is above whom, and what does a business layer allow |
+//! | [`agent`] | what is an agent, who answers, who may change it |
+//! | [`soul`] | what is an agent's personality, and who may change that |
+//! | [`tool`] | what does a tool touch and cost |
+//! | [`scope`] | which tools does an agent have in this session, and why not the rest |
+//! | [`gate`] | may this call run, must it be refused, must it wait for a person |
+//! | [`money`] | what does it cost, who pays, when is it enough |
+//! | [`session`] | when does a conversation live, end, narrow |
+//! | [`team`] | how do agents hand over to each other |
+//! | [`human`] | when does a person take over, and what then |
+//! | [`hierarchy`] | what travels between business layers |
+//! | [`prompt`] | what is the model told |
+
+pub mod agent;
+pub mod channel;
+pub mod contact;
+pub mod gate;
+pub mod hierarchy;
+pub mod human;
+pub mod id;
+pub mod money;
+pub mod notice;
+pub mod org;
+pub mod prompt;
+pub mod reference;
+pub mod retry;
+pub mod scope;
+pub mod session;
+pub mod soul;
+pub mod team;
+pub mod time;
+pub mod tool;
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,364 @@
+//! The ledger: reserve before a turn, settle after it, release on failure.
+//!
+//! This is the rule in one piece, for every org at once and without I/O. The
+//! store does the same with conditional updates, and its tests compare the
+//! two.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Credits;
+use super::pools::{Account, Hold};
+use super::sharing::{CapReached, SharedDay, SharingPolicy};
+use crate::id::{AgentId, OrgId, ReservationId};
+use crate::time::{Timestamp, UtcDay};
+use crate::tool::ToolName;
+
+/// What was paid for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expense {
+    /// Model calls.
+    Model,
+    /// A call of this tool.
+    Tool(ToolName),
+}
+
+/// An expense and its price.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Charge {
+    /// What for.
+    pub expense: Expense,
+    /// How much.
+    pub amount: Credits,
+}
+
+/// Who bears an entry of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bearer {
+    /// The org itself.
+    Own,
+    /// The org, for this child of it.
+    ForChild(OrgId),
+    /// The org's parent: an entry for the audit that moves no credits.
+    PaidByParent(OrgId),
+    /// The platform: the cost went beyond what was reserved.
+    Overrun,
+}
+
+/// A line in an org's ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerEntry {
+    /// The org whose ledger it is in.
+    pub org: OrgId,
+    /// The agent that spent it.
+    pub budget_owner: AgentId,
+    /// What for.
+    pub expense: Expense,
+    /// How much.
+    pub amount: Credits,
+    /// Who bears it.
+    pub bearer: Bearer,
+}
+
+/// Credits held for one turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reservation {
+    /// The org the turn runs in.
+    pub org: OrgId,
+    /// The agent that spends.
+    pub budget_owner: AgentId,
+    /// When the sweeper may return it.
+    pub expires_at: Timestamp,
+    draws: Vec<Draw>,
+}
+
+/// Part of a reservation: credits of one pool of one org.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Draw {
+    from: OrgId,
+    day: UtcDay,
+    hold: Hold,
+}
+
+impl Reservation {
+    /// How much is held.
+    pub fn amount(&self) -> Credits {
+        self.draws.iter().map(|draw| draw.hold.amount).sum()
+    }
+}
+
+/// Why credits cannot be reserved. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReserveError {
+    /// The org, and its parent if it has one, cannot pay.
+    #[error("{wanted} wanted, {available} available")]
+    Exhausted {
+        /// What was asked for.
+        wanted: Credits,
+        /// What there is, the parent's share included.
+        available: Credits,
+    },
+    /// The parent could pay, but a cap stands in the way.
+    #[error(transparent)]
+    Cap(#[from] CapReached),
+    /// The org has no account.
+    #[error("there is no credit account for {0}")]
+    NoAccount(OrgId),
+    /// The reservation does not exist or has ended.
+    #[error("{0} is not an open reservation")]
+    NotOpen(ReservationId),
+}
+
+/// How a reservation ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settlement {
+    /// The lines to record.
+    pub entries: Vec<LedgerEntry>,
+    /// What was held and not needed.
+    pub released: Credits,
+    /// What was needed and not held; the platform bears it.
+    pub overrun: Credits,
+}
+
+/// The accounts of all orgs, and what is held.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    accounts: BTreeMap<OrgId, Account>,
+    parents: BTreeMap<OrgId, OrgId>,
+    policies: BTreeMap<OrgId, SharingPolicy>,
+    shared: BTreeMap<OrgId, SharedDay>,
+    reservations: BTreeMap<ReservationId, Reservation>,
+}
+
+impl Ledger {
+    /// Opens an org's account.
+    pub fn open(&mut self, org: OrgId, parent: Option<OrgId>, account: Account) {
+        self.accounts.insert(org, account);
+        if let Some(parent) = parent {
+            self.parents.insert(org, parent);
+        }
+    }
+
+    /// Sets what a parent pays for its children.
+    pub fn set_sharing(&mut self, parent: OrgId, policy: SharingPolicy) {
+        self.policies.insert(parent, policy);
+    }
+
+    /// An org's account.
+    pub fn account(&self, org: OrgId) -> Option<&Account> {
+        self.accounts.get(&org)
+    }
+
+    /// What a parent has paid or holds for its children.
+    pub fn shared(&self, parent: OrgId) -> SharedDay {
+        self.shared.get(&parent).cloned().unwrap_or_default()
+    }
+
+    /// What is held and not yet settled or released.
+    pub fn open_reservations(&self) -> impl Iterator<Item = (&ReservationId, &Reservation)> {
+        self.reservations.iter()
+    }
+
+    /// Holds `wanted` for a turn: the org's pools in order, then the parent
+    /// within its caps. All of it or nothing.
+    pub fn reserve(
+        &mut self,
+        id: ReservationId,
+        org: OrgId,
+        budget_owner: AgentId,
+        wanted: Credits,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<(), ReserveError> {
+        let draws = self.draw(org, wanted, now.utc_day())?;
+        let reservation = Reservation { org, budget_owner, expires_at, draws };
+        self.reservations.insert(id, reservation);
+        Ok(())
+    }
+
+    /// Holds more for a turn that needs it. Refused, the reservation stays.
+    pub fn top_up(
+        &mut self,
+        id: ReservationId,
+        more: Credits,
+        now: Timestamp,
+    ) -> Result<(), ReserveError> {
+        let org = self.reservations.get(&id).ok_or(ReserveError::NotOpen(id))?.org;
+        let draws = self.draw(org, more, now.utc_day())?;
+        if let Some(reservation) = self.reservations.get_mut(&id) {
+            reservation.draws.extend(draws);
+        }
+        Ok(())
+    }
+
+    fn draw(
+        &mut self,
+        org: OrgId,
+        wanted: Credits,
+        day: UtcDay,
+    ) -> Result<Vec<Draw>, ReserveError> {
+        let account = self.accounts.get(&org).ok_or(ReserveError::NoAccount(org))?;
+        let own = account.available().map_or(wanted, |available| available.min(wanted));
+        let missing = wanted.saturating_sub(own);
+        let parent =
+            if missing.is_zero() { None } else { Some(self.parent_for(org, wanted, own, day)?) };
+
+        let mut draws = self.hold(org, own, day);
+        if let Some(parent) = parent {
+            draws.extend(self.hold(parent, missing, day));
+            self.shared.entry(parent).or_default().take(org, missing, day);
+        }
+        Ok(draws)
+    }
+
+    /// The parent that pays what `org` cannot, if it can and its caps allow.
+    fn parent_for(
+        &self,
+        org: OrgId,
+        wanted: Credits,
+        own: Credits,
+        day: UtcDay,
+    ) -> Result<OrgId, ReserveError> {
+        let missing = wanted.saturating_sub(own);
+        let Some((&parent, account)) =
+            self.parents.get(&org).and_then(|parent| Some((parent, self.accounts.get(parent)?)))
+        else {
+            return Err(ReserveError::Exhausted { wanted, available: own });
+        };
+        if let Some(theirs) = account.available()
+            && theirs < missing
+        {
+            return Err(ReserveError::Exhausted { wanted, available: own + theirs });
+        }
+        let policy = self.policies.get(&parent).cloned().unwrap_or_default();
+        self.shared(parent).check(&policy, org, missing, day)?;
+        Ok(parent)
+    }
+
+    fn hold(&mut self, from: OrgId, amount: Credits, day: UtcDay) -> Vec<Draw> {
+        let holds = self.accounts.get_mut(&from).map(|account| account.hold_up_to(amount));
+        holds.into_iter().flatten().map(|hold| Draw { from, day, hold }).collect()
+    }
+
+    /// Ends a reservation with what the turn really cost.
+    pub fn settle(
+        &mut self,
+        id: ReservationId,
+        charges: &[Charge],
+    ) -> Result<Settlement, ReserveError> {
+        let reservation = self.reservations.remove(&id).ok_or(ReserveError::NotOpen(id))?;
+        let mut settlement = Settlement::default();
+        let mut draws = reservation.draws.clone();
+        draws.reverse();
+        for charge in charges {
+            let unpaid = self.pay(&reservation, charge, &mut draws, &mut settlement.entries);
+            if !unpaid.is_zero() {
+                settlement.overrun = settlement.overrun + unpaid;
+                settlement.entries.push(LedgerEntry {
+                    org: reservation.org,
+                    budget_owner: reservation.budget_owner,
+                    expense: charge.expense.clone(),
+                    amount: unpaid,
+                    bearer: Bearer::Overrun,
+                });
+            }
+        }
+        for draw in draws {
+            settlement.released = settlement.released + draw.hold.amount;
+            self.give_back(reservation.org, draw);
+        }
+        Ok(settlement)
+    }
+
+    /// Pays one charge from the draws, last first, and returns what is unpaid.
+    fn pay(
+        &mut self,
+        reservation: &Reservation,
+        charge: &Charge,
+        draws: &mut Vec<Draw>,
+        entries: &mut Vec<LedgerEntry>,
+    ) -> Credits {
+        let mut due = charge.amount;
+        while !due.is_zero()
+            && let Some(mut draw) = draws.pop()
+        {
+            let amount = draw.hold.amount.min(due);
+            due = due.saturating_sub(amount);
+            if let Some(account) = self.accounts.get_mut(&draw.from) {
+                account.spend(Hold { amount, ..draw.hold });
+            }
+            push_entries(entries, reservation, charge, draw.from, amount);
+            draw.hold.amount = draw.hold.amount.saturating_sub(amount);
+            if !draw.hold.amount.is_zero() {
+                draws.push(draw);
+            }
+        }
+        due
+    }
+
+    fn give_back(&mut self, org: OrgId, draw: Draw) {
+        if let Some(account) = self.accounts.get_mut(&draw.from) {
+            account.give_back(draw.hold);
+        }
+        if draw.from != org {
+            self.shared.entry(draw.from).or_default().give_back(org, draw.hold.amount, draw.day);
+        }
+    }
+
+    /// Ends a reservation whose turn failed; all of it goes back.
+    pub fn release(&mut self, id: ReservationId) -> Result<Credits, ReserveError> {
+        Ok(self.settle(id, &[])?.released)
+    }
+
+    /// Returns what turns that never ended still hold.
+    pub fn sweep(&mut self, now: Timestamp) -> Vec<ReservationId> {
+        let orphans: Vec<ReservationId> = self
+            .reservations
+            .iter()
+            .filter(|(_, reservation)| reservation.expires_at <= now)
+            .map(|(&id, _)| id)
+            .collect();
+        orphans.into_iter().filter(|&id| self.release(id).is_ok()).collect()
+    }
+}
+
+/// The line of the payer and, where the parent paid, the child's own line for
+/// the audit. Lines for the same purpose are added up.
+fn push_entries(
+    entries: &mut Vec<LedgerEntry>,
+    reservation: &Reservation,
+    charge: &Charge,
+    payer: OrgId,
+    amount: Credits,
+) {
+    let line = |org, bearer| LedgerEntry {
+        org,
+        budget_owner: reservation.budget_owner,
+        expense: charge.expense.clone(),
+        amount,
+        bearer,
+    };
+    let lines = if payer == reservation.org {
+        vec![line(payer, Bearer::Own)]
+    } else {
+        vec![
+            line(payer, Bearer::ForChild(reservation.org)),
+            line(reservation.org, Bearer::PaidByParent(payer)),
+        ]
+    };
+    for new in lines {
+        let same = entries.iter_mut().find(|old| {
+            old.org == new.org && old.expense == new.expense && old.bearer == new.bearer
+        });
+        match same {
+            Some(old) => old.amount = old.amount + new.amount,
+            None => entries.push(new),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

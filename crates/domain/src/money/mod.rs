@@ -1,0 +1,138 @@
+//! Money: credits, prices, pools, the ledger, and the caps on what is spent.
+//!
+//! All amounts are whole numbers. Nothing here goes below zero: an operation
+//! that would is refused and changes nothing.
+
+pub mod caps;
+pub mod ledger;
+pub mod pools;
+pub mod price;
+pub mod sharing;
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::Add;
+
+use serde::{Deserialize, Serialize};
+
+/// Credits: what orgs are granted and spend.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Credits(u64);
+
+impl Credits {
+    /// No credits.
+    pub const ZERO: Self = Self(0);
+
+    /// This many credits.
+    pub const fn new(amount: u64) -> Self {
+        Self(amount)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Whether there are none.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What is left after taking `other`, or nothing if it does not suffice.
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+
+    /// What is left after taking at most `other`.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+/// `percent` of an amount, rounded down.
+pub fn percent_of(amount: Credits, percent: u64) -> Credits {
+    let part = u128::from(amount.0) * u128::from(percent) / 100;
+    Credits(u64::try_from(part).unwrap_or(u64::MAX))
+}
+
+impl Add for Credits {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sum for Credits {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Credits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} credit{}", self.0, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
+/// Dollars, kept in millionths.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Usd(u64);
+
+impl Usd {
+    /// This many millionths of a dollar.
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros)
+    }
+
+    /// This many whole dollars.
+    pub const fn from_dollars(dollars: u64) -> Self {
+        Self(dollars * 1_000_000)
+    }
+
+    /// Millionths of a dollar.
+    pub const fn as_micros(self) -> u64 {
+        self.0
+    }
+}
+
+impl Add for Usd {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl fmt::Display for Usd {
+    /// Dollars and cents; more digits only where cents would hide the amount.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (dollars, micros) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        if micros % 10_000 == 0 {
+            write!(f, "${dollars}.{:02}", micros / 10_000)
+        } else {
+            write!(f, "${dollars}.{micros:06}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Credits, Usd};
+
+    #[test]
+    fn money_is_shown_with_its_unit() {
+        assert_eq!(Usd::from_dollars(5).to_string(), "$5.00");
+        assert_eq!(Usd::from_micros(10_500_000).to_string(), "$10.50");
+        assert_eq!(Usd::from_micros(1_234).to_string(), "$0.001234");
+        assert_eq!(Credits::new(1).to_string(), "1 credit");
+        assert_eq!(Credits::new(300).to_string(), "300 credits");
+    }
+}

@@ -1,0 +1,239 @@
+//! An org's account: three pools that are drawn on in order.
+
+use serde::{Deserialize, Serialize};
+
+use super::Credits;
+
+/// The pools, in the order they are drawn on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolKind {
+    /// Granted each UTC day; what is left expires with it.
+    Daily,
+    /// Granted each month; what is left expires with it.
+    Monthly,
+    /// Bought; never expires.
+    Purchased,
+}
+
+impl PoolKind {
+    /// The order of drawing.
+    pub const ORDER: [Self; 3] = [Self::Daily, Self::Monthly, Self::Purchased];
+}
+
+/// One pool. Every credit ever granted is in exactly one of the four places:
+/// `granted = available + reserved + spent + expired`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Pool {
+    /// All that was ever granted.
+    pub granted: Credits,
+    /// Free to be reserved.
+    pub available: Credits,
+    /// Held for turns that are running.
+    pub reserved: Credits,
+    /// Gone.
+    pub spent: Credits,
+    /// Not used in its period.
+    pub expired: Credits,
+    /// Which period the available credits belong to.
+    pub period: u32,
+}
+
+impl Pool {
+    fn grant(&mut self, amount: Credits) {
+        self.granted = self.granted + amount;
+        self.available = self.available + amount;
+    }
+
+    fn hold(&mut self, amount: Credits) {
+        self.available = self.available.saturating_sub(amount);
+        self.reserved = self.reserved + amount;
+    }
+
+    fn spend(&mut self, amount: Credits) {
+        self.reserved = self.reserved.saturating_sub(amount);
+        self.spent = self.spent + amount;
+    }
+
+    /// Returns held credits: to the pool, or to nobody if their period is over.
+    fn give_back(&mut self, amount: Credits, period: u32) {
+        self.reserved = self.reserved.saturating_sub(amount);
+        if period == self.period {
+            self.available = self.available + amount;
+        } else {
+            self.expired = self.expired + amount;
+        }
+    }
+
+    /// Whether every credit is accounted for.
+    pub fn balances(&self) -> bool {
+        self.granted == self.available + self.reserved + self.spent + self.expired
+    }
+}
+
+/// Credits held from one pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// The pool they came from.
+    pub pool: PoolKind,
+    /// The period of the pool then.
+    pub period: u32,
+    /// How many.
+    pub amount: Credits,
+}
+
+/// The three pools of an org.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Account {
+    daily: Pool,
+    monthly: Pool,
+    purchased: Pool,
+    /// An unlimited plan grants itself what it needs, so that its spending is
+    /// accounted for like any other.
+    unlimited: bool,
+}
+
+impl Account {
+    /// An account on a plan without a limit.
+    pub fn unlimited() -> Self {
+        Self { unlimited: true, ..Self::default() }
+    }
+
+    /// One of the pools.
+    pub const fn pool(&self, kind: PoolKind) -> &Pool {
+        match kind {
+            PoolKind::Daily => &self.daily,
+            PoolKind::Monthly => &self.monthly,
+            PoolKind::Purchased => &self.purchased,
+        }
+    }
+
+    const fn pool_mut(&mut self, kind: PoolKind) -> &mut Pool {
+        match kind {
+            PoolKind::Daily => &mut self.daily,
+            PoolKind::Monthly => &mut self.monthly,
+            PoolKind::Purchased => &mut self.purchased,
+        }
+    }
+
+    /// What could be reserved now; none means without a limit.
+    pub fn available(&self) -> Option<Credits> {
+        let sum = PoolKind::ORDER.iter().map(|&kind| self.pool(kind).available).sum();
+        (!self.unlimited).then_some(sum)
+    }
+
+    /// Adds bought or granted credits to a pool.
+    pub fn grant(&mut self, kind: PoolKind, amount: Credits) {
+        self.pool_mut(kind).grant(amount);
+    }
+
+    /// Starts a new period of a pool: what is left expires, `amount` is granted.
+    pub fn renew(&mut self, kind: PoolKind, amount: Credits) {
+        let pool = self.pool_mut(kind);
+        pool.expired = pool.expired + pool.available;
+        pool.available = Credits::ZERO;
+        pool.period = pool.period.wrapping_add(1);
+        pool.grant(amount);
+    }
+
+    /// Holds up to `wanted` from the pools in order and says what it got.
+    pub fn hold_up_to(&mut self, wanted: Credits) -> Vec<Hold> {
+        if let Some(shortage) = self.available_sum_short_of(wanted) {
+            self.monthly.grant(shortage);
+        }
+        let mut missing = wanted;
+        let mut holds = Vec::new();
+        for kind in PoolKind::ORDER {
+            let pool = self.pool_mut(kind);
+            let amount = pool.available.min(missing);
+            if !amount.is_zero() {
+                pool.hold(amount);
+                missing = missing.saturating_sub(amount);
+                holds.push(Hold { pool: kind, period: pool.period, amount });
+            }
+        }
+        holds
+    }
+
+    /// What an unlimited account must grant itself to hold `wanted`.
+    fn available_sum_short_of(&self, wanted: Credits) -> Option<Credits> {
+        let sum = PoolKind::ORDER.iter().map(|&kind| self.pool(kind).available).sum();
+        (self.unlimited && wanted > sum).then(|| wanted.saturating_sub(sum))
+    }
+
+    /// Spends what was held.
+    pub fn spend(&mut self, hold: Hold) {
+        self.pool_mut(hold.pool).spend(hold.amount);
+    }
+
+    /// Returns what was held.
+    pub fn give_back(&mut self, hold: Hold) {
+        self.pool_mut(hold.pool).give_back(hold.amount, hold.period);
+    }
+
+    /// Whether every credit of every pool is accounted for.
+    pub fn balances(&self) -> bool {
+        PoolKind::ORDER.iter().all(|&kind| self.pool(kind).balances())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Account, Hold, PoolKind};
+    use crate::money::Credits;
+
+    fn account(daily: u64, monthly: u64, purchased: u64) -> Account {
+        let mut account = Account::default();
+        for (kind, amount) in PoolKind::ORDER.into_iter().zip([daily, monthly, purchased]) {
+            account.grant(kind, Credits::new(amount));
+        }
+        account
+    }
+
+    fn left(account: &Account) -> [u64; 3] {
+        PoolKind::ORDER.map(|kind| account.pool(kind).available.get())
+    }
+
+    /// E02: daily, then monthly, then purchased: 12 of 5/5/5 leaves 0/0/3.
+    #[test]
+    fn e02_pools_are_drawn_in_order() {
+        let check = |wanted, expected| {
+            let mut account = account(5, 5, 5);
+            for hold in account.hold_up_to(Credits::new(wanted)) {
+                account.spend(hold);
+            }
+            assert_eq!(left(&account), expected, "spending {wanted}");
+            assert!(account.balances());
+        };
+        check(3, [2, 5, 5]);
+        check(5, [0, 5, 5]);
+        check(12, [0, 0, 3]);
+        check(99, [0, 0, 0]);
+    }
+
+    /// E03: a new day renews the daily pool; what was held from the old day
+    /// and comes back later is not carried over.
+    #[test]
+    fn e03_a_new_day_renews_and_carries_nothing_over() {
+        let mut account = account(5, 0, 0);
+        let holds = account.hold_up_to(Credits::new(3));
+        account.renew(PoolKind::Daily, Credits::new(5));
+        assert_eq!(left(&account), [5, 0, 0]);
+        for hold in holds {
+            account.give_back(hold);
+        }
+        assert_eq!(left(&account), [5, 0, 0]);
+        assert_eq!(account.pool(PoolKind::Daily).expired, Credits::new(5));
+        assert!(account.balances());
+    }
+
+    #[test]
+    fn an_unlimited_account_pays_everything_and_still_balances() {
+        let mut account = Account::unlimited();
+        let holds = account.hold_up_to(Credits::new(7));
+        assert_eq!(holds, [Hold { pool: PoolKind::Monthly, period: 0, amount: Credits::new(7) }]);
+        account.spend(holds[0]);
+        assert_eq!(account.available(), None);
+        assert!(account.balances());
+    }
+}

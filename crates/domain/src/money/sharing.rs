@@ -1,0 +1,202 @@
+//! What a parent org pays for its children, and the caps on it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Credits, percent_of};
+use crate::id::OrgId;
+use crate::time::UtcDay;
+
+/// The caps a parent sets on what its children may draw in one UTC day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharingPolicy {
+    /// The most for one child.
+    pub max_per_child: Credits,
+    /// The most for particular children, instead of the general cap.
+    pub overrides: BTreeMap<OrgId, Credits>,
+    /// The most for all children together.
+    pub max_total: Credits,
+    /// The share of a cap at which the parent gets a notice, in percent.
+    pub notice_percent: u64,
+}
+
+impl Default for SharingPolicy {
+    fn default() -> Self {
+        Self {
+            max_per_child: Credits::new(100),
+            overrides: BTreeMap::new(),
+            max_total: Credits::new(500),
+            notice_percent: 80,
+        }
+    }
+}
+
+impl SharingPolicy {
+    /// The cap of one child.
+    pub fn cap_of(&self, child: OrgId) -> Credits {
+        self.overrides.get(&child).copied().unwrap_or(self.max_per_child)
+    }
+}
+
+/// Which cap stands in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CapReached {
+    /// The child's own.
+    #[error("the parent pays at most {cap} a day for this org, and {used} are used")]
+    Child {
+        /// The cap.
+        cap: Credits,
+        /// What the child has used or holds today.
+        used: Credits,
+    },
+    /// The one for all children together.
+    #[error("the parent pays at most {cap} a day for all its orgs, and {used} are used")]
+    Total {
+        /// The cap.
+        cap: Credits,
+        /// What all children have used or hold today.
+        used: Credits,
+    },
+}
+
+/// What a parent has paid, or holds, for its children on one day.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SharedDay {
+    day: UtcDay,
+    per_child: BTreeMap<OrgId, Credits>,
+}
+
+impl SharedDay {
+    /// What this child has used or holds on `day`.
+    pub fn used_by(&self, child: OrgId, day: UtcDay) -> Credits {
+        if day == self.day {
+            self.per_child.get(&child).copied().unwrap_or_default()
+        } else {
+            Credits::ZERO
+        }
+    }
+
+    /// What all children have used or hold on `day`.
+    pub fn total(&self, day: UtcDay) -> Credits {
+        if day == self.day { self.per_child.values().copied().sum() } else { Credits::ZERO }
+    }
+
+    /// What the caps still leave to a child.
+    pub fn headroom(&self, policy: &SharingPolicy, child: OrgId, day: UtcDay) -> Credits {
+        let own = policy.cap_of(child).saturating_sub(self.used_by(child, day));
+        own.min(policy.max_total.saturating_sub(self.total(day)))
+    }
+
+    /// Whether the caps leave `amount` to a child.
+    pub fn check(
+        &self,
+        policy: &SharingPolicy,
+        child: OrgId,
+        amount: Credits,
+        day: UtcDay,
+    ) -> Result<(), CapReached> {
+        let (cap, used) = (policy.cap_of(child), self.used_by(child, day));
+        if used + amount > cap {
+            return Err(CapReached::Child { cap, used });
+        }
+        let (cap, used) = (policy.max_total, self.total(day));
+        if used + amount > cap {
+            return Err(CapReached::Total { cap, used });
+        }
+        Ok(())
+    }
+
+    /// Counts `amount` against a child; a new day starts from nothing.
+    pub fn take(&mut self, child: OrgId, amount: Credits, day: UtcDay) {
+        if day != self.day {
+            *self = Self { day, per_child: BTreeMap::new() };
+        }
+        let used = self.per_child.entry(child).or_default();
+        *used = *used + amount;
+    }
+
+    /// Returns what was held on `day` and not spent.
+    pub fn give_back(&mut self, child: OrgId, amount: Credits, day: UtcDay) {
+        if day == self.day
+            && let Some(used) = self.per_child.get_mut(&child)
+        {
+            *used = used.saturating_sub(amount);
+        }
+    }
+
+    /// Whether taking `amount` more brings a child to the share of its cap at
+    /// which the parent is told.
+    pub fn notice_due(
+        &self,
+        policy: &SharingPolicy,
+        child: OrgId,
+        amount: Credits,
+        day: UtcDay,
+    ) -> bool {
+        let threshold = percent_of(policy.cap_of(child), policy.notice_percent);
+        let before = self.used_by(child, day);
+        before < threshold && before + amount >= threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CapReached, SharedDay, SharingPolicy};
+    use crate::id::OrgId;
+    use crate::money::Credits;
+    use crate::time::UtcDay;
+
+    const ROSE: OrgId = OrgId::from_u128(7);
+    const IVY: OrgId = OrgId::from_u128(8);
+
+    fn day() -> UtcDay {
+        UtcDay::default()
+    }
+
+    /// E05: 100 a day for a child, unless it has a cap of its own.
+    #[test]
+    fn e05_a_child_draws_up_to_its_cap() {
+        let mut policy = SharingPolicy::default();
+        let mut shared = SharedDay::default();
+        shared.take(ROSE, Credits::new(95), day());
+        assert_eq!(shared.check(&policy, ROSE, Credits::new(5), day()), Ok(()));
+        let (cap, used) = (Credits::new(100), Credits::new(95));
+        assert_eq!(
+            shared.check(&policy, ROSE, Credits::new(6), day()),
+            Err(CapReached::Child { cap, used })
+        );
+        policy.overrides.insert(ROSE, Credits::new(120));
+        assert_eq!(shared.check(&policy, ROSE, Credits::new(25), day()), Ok(()));
+        assert_eq!(shared.headroom(&policy, ROSE, day()), Credits::new(25));
+        assert_eq!(shared.check(&policy, ROSE, Credits::new(120), day().next()), Ok(()));
+    }
+
+    /// E06: 500 a day for all children together.
+    #[test]
+    fn e06_all_children_share_one_cap() {
+        let policy = SharingPolicy { max_per_child: Credits::new(400), ..Default::default() };
+        let mut shared = SharedDay::default();
+        shared.take(ROSE, Credits::new(300), day());
+        let (cap, used) = (Credits::new(500), Credits::new(300));
+        assert_eq!(
+            shared.check(&policy, IVY, Credits::new(201), day()),
+            Err(CapReached::Total { cap, used })
+        );
+        assert_eq!(shared.headroom(&policy, IVY, day()), Credits::new(200));
+        shared.give_back(ROSE, Credits::new(100), day());
+        assert_eq!(shared.check(&policy, IVY, Credits::new(201), day()), Ok(()));
+    }
+
+    /// E05: the parent is told once, when 80 % of a child's cap is used.
+    #[test]
+    fn e05_the_parent_is_told_at_80_percent() {
+        let policy = SharingPolicy::default();
+        let mut shared = SharedDay::default();
+        shared.take(ROSE, Credits::new(79), day());
+        assert!(shared.notice_due(&policy, ROSE, Credits::new(1), day()));
+        shared.take(ROSE, Credits::new(1), day());
+        assert!(!shared.notice_due(&policy, ROSE, Credits::new(1), day()));
+    }
+}

@@ -1,0 +1,258 @@
+//! The tree of orgs: one platform, top-level orgs, one level of sub-orgs.
+
+use std::collections::BTreeMap;
+
+use super::guardrail::{self, Action, Refused};
+use super::layer::Standing;
+use super::plan::Allowance;
+use super::{Org, Place};
+use crate::id::OrgId;
+
+/// A set of orgs whose tree is known to be sound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrgTree {
+    orgs: BTreeMap<OrgId, Org>,
+    platform: OrgId,
+}
+
+/// What is wrong with a set of orgs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TreeError {
+    /// There is no platform org.
+    #[error("no org is the platform; exactly one must be")]
+    NoPlatform,
+    /// There is more than one platform org.
+    #[error("`{slug}` is a second platform; exactly one org is the platform")]
+    SecondPlatform {
+        /// The later one.
+        slug: String,
+    },
+    /// Two orgs share an id or a slug.
+    #[error("there are two orgs `{slug}`; a slug belongs to one org")]
+    Duplicate {
+        /// The slug in question.
+        slug: String,
+    },
+    /// A parent does not exist.
+    #[error("the parent of `{slug}` does not exist")]
+    UnknownParent {
+        /// The child.
+        slug: String,
+    },
+    /// The parent is itself a sub-org, or the platform.
+    #[error("`{slug}` cannot be below `{parent}`: only a top-level org has sub-orgs")]
+    TooDeep {
+        /// The child.
+        slug: String,
+        /// The org that cannot have children.
+        parent: String,
+    },
+}
+
+impl OrgTree {
+    /// Checks the orgs against the rules of the tree.
+    pub fn new(orgs: impl IntoIterator<Item = Org>) -> Result<Self, TreeError> {
+        let mut known: BTreeMap<OrgId, Org> = BTreeMap::new();
+        let mut platform = None;
+        for org in orgs {
+            if org.place == Place::Platform && platform.replace(org.id).is_some() {
+                return Err(TreeError::SecondPlatform { slug: org.slug });
+            }
+            if known.values().any(|other| other.slug == org.slug || other.id == org.id) {
+                return Err(TreeError::Duplicate { slug: org.slug });
+            }
+            known.insert(org.id, org);
+        }
+        for org in known.values() {
+            let Some(parent) = org.parent() else { continue };
+            let parent = known
+                .get(&parent)
+                .ok_or_else(|| TreeError::UnknownParent { slug: org.slug.clone() })?;
+            if parent.place != Place::TopLevel {
+                let (slug, parent) = (org.slug.clone(), parent.slug.clone());
+                return Err(TreeError::TooDeep { slug, parent });
+            }
+        }
+        Ok(Self { platform: platform.ok_or(TreeError::NoPlatform)?, orgs: known })
+    }
+
+    /// The org with this id.
+    pub fn get(&self, id: OrgId) -> Option<&Org> {
+        self.orgs.get(&id)
+    }
+
+    /// The org with this slug.
+    pub fn by_slug(&self, slug: &str) -> Option<&Org> {
+        self.orgs.values().find(|org| org.slug == slug)
+    }
+
+    /// The id of the platform org.
+    pub const fn platform(&self) -> OrgId {
+        self.platform
+    }
+
+    /// The org above `org`.
+    pub fn parent_of(&self, org: &Org) -> Option<&Org> {
+        self.get(org.parent()?)
+    }
+
+    /// The orgs directly below `id`, in the order of their ids.
+    pub fn children_of(&self, id: OrgId) -> impl Iterator<Item = &Org> {
+        self.orgs.values().filter(move |org| org.parent() == Some(id))
+    }
+
+    /// All orgs, in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = &Org> {
+        self.orgs.values()
+    }
+}
+
+/// Why a sub-org may not be created.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubOrgRefused {
+    /// The guardrail matrix does not allow it.
+    #[error(transparent)]
+    Guardrail(#[from] Refused),
+    /// The org is not a top-level org.
+    #[error("`{0}` cannot have sub-orgs: only a top-level org has them, one level deep")]
+    TooDeep(String),
+    /// The licence flag is off.
+    #[error("the licence of `{0}` does not include sub-orgs")]
+    NotLicensed(String),
+    /// The plan's number of sub-orgs is used up.
+    #[error("the {plan} plan includes {included} sub-orgs and `{slug}` has {existing}")]
+    PlanFull {
+        /// The parent.
+        slug: String,
+        /// Its plan.
+        plan: &'static str,
+        /// How many the plan includes.
+        included: u32,
+        /// How many there are.
+        existing: u32,
+    },
+}
+
+/// Whether an agent of this standing may create one more sub-org of `parent`.
+pub fn may_create_sub_org(
+    actor: &Standing,
+    parent: &Org,
+    existing: u32,
+) -> Result<(), SubOrgRefused> {
+    guardrail::check(actor, Action::CreateSubOrg)?;
+    if parent.place != Place::TopLevel {
+        return Err(SubOrgRefused::TooDeep(parent.slug.clone()));
+    }
+    if !parent.sub_orgs_enabled {
+        return Err(SubOrgRefused::NotLicensed(parent.slug.clone()));
+    }
+    match parent.plan.sub_orgs() {
+        Allowance::UpTo(included) if existing >= included => Err(SubOrgRefused::PlanFull {
+            slug: parent.slug.clone(),
+            plan: parent.plan.name(),
+            included,
+            existing,
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OrgTree, SubOrgRefused, TreeError, may_create_sub_org};
+    use crate::agent::subtype::Subtype;
+    use crate::id::OrgId;
+    use crate::org::guardrail::Capability;
+    use crate::org::layer::Standing;
+    use crate::org::plan::Plan;
+    use crate::org::{Org, Place};
+    use crate::testing;
+
+    fn grandchild() -> Org {
+        let mut org = testing::client();
+        org.id = OrgId::from_u128(99);
+        org.slug = "grandchild".into();
+        org.place = Place::SubOrg { parent: testing::client().id };
+        org
+    }
+
+    #[test]
+    fn a_sound_tree_answers_who_is_where() {
+        let tree =
+            OrgTree::new([testing::client(), testing::platform(), testing::agency()]).unwrap();
+        assert_eq!(tree.platform(), testing::platform().id);
+        assert_eq!(tree.parent_of(&testing::client()), Some(&testing::agency()));
+        assert_eq!(tree.parent_of(&testing::agency()), None);
+        let below: Vec<&Org> = tree.children_of(testing::agency().id).collect();
+        assert_eq!(below, [&testing::client()]);
+    }
+
+    /// L47: one nesting level only; and exactly one platform.
+    #[test]
+    fn l47_an_unsound_tree_is_refused() {
+        let check = |orgs: Vec<Org>, expected: TreeError| {
+            assert_eq!(OrgTree::new(orgs), Err(expected));
+        };
+        let slug = |text: &str| text.to_owned();
+        let all = || vec![testing::platform(), testing::agency(), testing::client()];
+        check(vec![testing::agency()], TreeError::NoPlatform);
+        check(
+            vec![testing::platform(), Org { slug: slug("p2"), ..testing::platform() }],
+            TreeError::SecondPlatform { slug: slug("p2") },
+        );
+        check(
+            [all(), all()[1..].to_vec()].concat(),
+            TreeError::Duplicate { slug: slug("harbour") },
+        );
+        check(
+            vec![testing::platform(), testing::client()],
+            TreeError::UnknownParent { slug: slug("bella") },
+        );
+        check(
+            [all(), vec![grandchild()]].concat(),
+            TreeError::TooDeep { slug: slug("grandchild"), parent: slug("bella") },
+        );
+    }
+
+    /// L37, L47: who may create a sub-org, below whom, and how many.
+    #[test]
+    fn l37_sub_orgs_are_created_by_layers_1_and_2_below_a_top_level_org() {
+        let standing = |org: &Org, name| Standing::of(org, &Subtype::from(name));
+        let (platform, agency, client) =
+            (testing::platform(), testing::agency(), testing::client());
+        let check = |actor: Standing, parent: &Org, existing, expected: Result<(), &str>| {
+            let ruling = may_create_sub_org(&actor, parent, existing);
+            assert_eq!(ruling.map_err(|why| why.to_string()), expected.map_err(str::to_owned));
+        };
+        check(standing(&platform, "system"), &agency, 0, Ok(()));
+        check(standing(&agency, "pm"), &agency, 1, Ok(()));
+        check(
+            standing(&agency, "pm"),
+            &agency,
+            2,
+            Err("the agency plan includes 2 sub-orgs and `harbour` has 2"),
+        );
+        check(
+            standing(&agency, "pm"),
+            &client,
+            0,
+            Err("`bella` cannot have sub-orgs: only a top-level org has them, one level deep"),
+        );
+        let unlicensed = Org { sub_orgs_enabled: false, ..agency.clone() };
+        check(
+            standing(&agency, "pm"),
+            &unlicensed,
+            0,
+            Err("the licence of `harbour` does not include sub-orgs"),
+        );
+        for name in ["pm", "customer_service"] {
+            let ruling = may_create_sub_org(&standing(&client, name), &agency, 0);
+            let Err(SubOrgRefused::Guardrail(refused)) = ruling else {
+                panic!("{name} of a sub-org got {ruling:?}");
+            };
+            assert_eq!(refused.capability, Capability::CreateSubOrgs);
+        }
+        let enterprise = Org { plan: Plan::Enterprise, ..agency.clone() };
+        check(standing(&agency, "pm"), &enterprise, 1000, Ok(()));
+    }
+}

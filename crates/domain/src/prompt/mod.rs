@@ -1,0 +1,207 @@
+//! What the model is told: the system prompt, built from parts.
+//!
+//! Each part is a function that writes one section or nothing; [`system`] lists
+//! them in order. The fixed texts are Markdown files in `texts/`.
+
+pub mod handoff;
+pub mod history;
+pub mod knowledge;
+pub mod position;
+
+use std::fmt::Write as _;
+
+use crate::agent::Agent;
+use crate::agent::autonomy::AutonomyLevel;
+use crate::org::Org;
+use crate::org::layer::{BusinessLayer, Standing};
+use crate::soul::Soul;
+use crate::team::TeamSession;
+use crate::tool::ToolName;
+
+/// The note for a conversation that is a test.
+pub const TESTING_MODE: &str = include_str!("texts/testing_mode.md");
+
+/// How an org presents itself through one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Brand {
+    /// The name customers know.
+    pub name: String,
+    /// How it sounds.
+    pub voice: String,
+    /// What it offers, in a few lines.
+    pub about: String,
+}
+
+/// A document for the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptDocument<'a> {
+    /// Its title.
+    pub title: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// All that a system prompt is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct PromptFacts<'a> {
+    /// The agent.
+    pub agent: &'a Agent,
+    /// Where it stands.
+    pub standing: &'a Standing,
+    /// Its org.
+    pub org: &'a Org,
+    /// The org above; read for sub-orgs only.
+    pub parent: Option<&'a Org>,
+    /// The names of its active colleagues.
+    pub colleagues: &'a [&'a str],
+    /// Its soul.
+    pub soul: &'a Soul,
+    /// Its brand.
+    pub brand: Option<&'a Brand>,
+    /// The documents it may use.
+    pub documents: &'a [PromptDocument<'a>],
+    /// The team, in a team session.
+    pub team: Option<&'a TeamSession>,
+    /// Tools that are off in this session; empty unless degraded.
+    pub unavailable: &'a [ToolName],
+    /// What a human said and did before handing back.
+    pub resolution: Option<&'a str>,
+    /// The summary of the session before this one.
+    pub previous_summary: Option<&'a str>,
+    /// Whether the conversation is a test.
+    pub testing: bool,
+}
+
+/// The system prompt.
+pub fn system(facts: &PromptFacts<'_>) -> String {
+    let sections = [
+        Some(identity(facts)),
+        Some(position::section(facts.standing, facts.org, facts.parent)),
+        soul(facts.soul),
+        Some(guardrails(facts)),
+        facts.brand.map(brand),
+        documents(facts.documents),
+        facts.previous_summary.map(|text| format!("## The last conversation\n\n{text}")),
+        facts.team.and_then(|team| handoff::section(team, facts.agent.id)),
+        facts.resolution.map(|text| format!("## What a colleague resolved\n\n{text}")),
+        degraded(facts.unavailable),
+        facts.testing.then(|| TESTING_MODE.trim_end().to_owned()),
+    ];
+    let sections: Vec<String> = sections.into_iter().flatten().collect();
+    sections.join("\n\n") + "\n"
+}
+
+/// Who the agent is and with whom it works. The plan is nobody's business at
+/// layer 4.
+fn identity(facts: &PromptFacts<'_>) -> String {
+    let mut text = format!(
+        "You are {}, {} of {}.",
+        facts.agent.display_name, facts.agent.subtype, facts.org.name
+    );
+    if facts.standing.guarded_as != BusinessLayer::EndCustomer {
+        let _ = write!(text, "\nPlan: {}", facts.org.plan.name());
+    }
+    if !facts.colleagues.is_empty() {
+        let _ = write!(text, "\nActive colleagues: {}", facts.colleagues.join(", "));
+    }
+    text
+}
+
+fn soul(soul: &Soul) -> Option<String> {
+    let lists = |name: &str, items: &[String]| {
+        (!items.is_empty()).then(|| format!("**{name}:** {}", items.join(", ")))
+    };
+    let line = |name: &str, text: &str| {
+        (!text.trim().is_empty()).then(|| format!("**{name}:** {}", text.trim()))
+    };
+    let lines: Vec<String> = [
+        line("Personality", &soul.personality),
+        lists("Traits", &soul.traits),
+        line("Style", &soul.communication_style),
+        lists("Values", &soul.core_values),
+        Some(soul.soul_markdown.trim().to_owned()).filter(|text| !text.is_empty()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!lines.is_empty()).then(|| format!("## Your soul\n\n{}", lines.join("\n")))
+}
+
+/// What the agent must keep to, whatever anybody writes.
+fn guardrails(facts: &PromptFacts<'_>) -> String {
+    let mut text = String::from("## Guardrails\n\n");
+    let mut list = |name: &str, items: &[String]| {
+        if !items.is_empty() {
+            let _ = writeln!(text, "**{name}:**");
+            for item in items {
+                let _ = writeln!(text, "- {item}");
+            }
+        }
+    };
+    list("Never", &facts.soul.never_do);
+    list("Always", &facts.soul.always_do);
+    list("Hand over to a human instead of discussing", &facts.agent.blocked_topics);
+    text + autonomy_note(facts.agent.autonomy)
+}
+
+const fn autonomy_note(level: AutonomyLevel) -> &'static str {
+    match level {
+        AutonomyLevel::Supervised => {
+            "**Autonomy:** supervised. A person approves each tool call; say that you are checking."
+        }
+        AutonomyLevel::SemiAutonomous => {
+            "**Autonomy:** semi_autonomous. You may look things up; a person approves each change."
+        }
+        AutonomyLevel::Autonomous => {
+            "**Autonomy:** autonomous. You may act; some tools still need a person's approval."
+        }
+        AutonomyLevel::DraftOnly => {
+            "**Autonomy:** draft_only. You may look things up and draft; you change nothing."
+        }
+    }
+}
+
+fn brand(brand: &Brand) -> String {
+    format!("## Your brand\n\n**{}:** {}\n{}", brand.name, brand.voice, brand.about)
+}
+
+fn documents(documents: &[PromptDocument<'_>]) -> Option<String> {
+    let each = documents.iter().map(|doc| format!("### {}\n\n{}", doc.title, doc.text));
+    let texts: Vec<String> = each.collect();
+    (!texts.is_empty()).then(|| format!("## Knowledge\n\n{}", texts.join("\n\n")))
+}
+
+fn degraded(unavailable: &[ToolName]) -> Option<String> {
+    let names: Vec<&str> = unavailable.iter().map(ToolName::as_str).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "## Degraded\n\nThese tools do not work at the moment: {}. \
+             Help with what is left, and offer a human where it does not suffice.",
+            names.join(", ")
+        )
+    })
+}
+
+/// Fills the `{name}` places of a text in one pass, so that what is filled in
+/// is never looked at again.
+fn fill(text: &str, values: &[(&str, &str)]) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let found = values
+            .iter()
+            .find_map(|(name, value)| Some((value, after.strip_prefix(name)?.strip_prefix('}')?)));
+        if let Some((value, after)) = found {
+            out.push_str(value);
+            rest = after;
+        } else {
+            out.push('{');
+            rest = after;
+        }
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+use super::{Brand, PromptDocument, PromptFacts, fill, system};
+use crate::agent::Agent;
+use crate::agent::subtype::Subtype;
+use crate::org::Org;
+use crate::org::layer::Standing;
+use crate::soul::Soul;
+use crate::testing;
+use crate::tool::ToolName;
+
+struct Scene {
+    agent: Agent,
+    org: Org,
+    parent: Org,
+    standing: Standing,
+    soul: Soul,
+    brand: Brand,
+}
+
+fn scene(org: Org, subtype: &str) -> Scene {
+    let mut agent = testing::agent("gia", Subtype::from(subtype));
+    agent.blocked_topics = vec!["medical advice".into()];
+    Scene {
+        standing: Standing::of(&org, &agent.subtype),
+        agent,
+        org,
+        parent: testing::agency(),
+        soul: Soul {
+            personality: "Warm and quick.".into(),
+            traits: vec!["patient".into(), "cheerful".into()],
+            communication_style: "Short sentences.".into(),
+            core_values: vec!["honesty".into()],
+            never_do: vec!["promise a refund".into()],
+            always_do: vec!["greet by name".into()],
+            escalation_triggers: vec!["lawyer".into()],
+            soul_markdown: "You love pizza.".into(),
+        },
+        brand: Brand {
+            name: "Bella".into(),
+            voice: "familiar".into(),
+            about: "Pizza since 1984.".into(),
+        },
+    }
+}
+
+impl Scene {
+    fn facts(&self) -> PromptFacts<'_> {
+        PromptFacts {
+            agent: &self.agent,
+            standing: &self.standing,
+            org: &self.org,
+            parent: Some(&self.parent),
+            colleagues: &["Luca", "Enzo"],
+            soul: &self.soul,
+            brand: Some(&self.brand),
+            documents: &[PromptDocument { title: "Menu", text: "Margherita 10.00" }],
+            team: None,
+            unavailable: &[],
+            resolution: None,
+            previous_summary: None,
+            testing: false,
+        }
+    }
+}
+
+/// A15, A27, C01: soul, brand, guardrails, documents and colleagues, in order.
+#[test]
+fn a15_a27_c01_the_prompt_has_its_parts() {
+    insta::assert_snapshot!(system(&scene(testing::client(), "customer_service").facts()), @r#"
+    You are Gia, customer_service of Bella Pizza.
+    Active colleagues: Luca, Enzo
+
+    ## Your position in the organization hierarchy
+
+    **Business layer:** Layer 4 of 4 (End-Customer)
+    **Role:** You handle customer conversations for "Bella Pizza".
+    **You can:** Answer questions, search products, create bookings.
+    **You cannot:** Change organization settings, see analytics, manage the team, or propose soul changes.
+    **Escalation:** Use escalate_to_parent to send complex issues to the PM.
+
+    ## Your soul
+
+    **Personality:** Warm and quick.
+    **Traits:** patient, cheerful
+    **Style:** Short sentences.
+    **Values:** honesty
+    You love pizza.
+
+    ## Guardrails
+
+    **Never:**
+    - promise a refund
+    **Always:**
+    - greet by name
+    **Hand over to a human instead of discussing:**
+    - medical advice
+    **Autonomy:** supervised. A person approves each tool call; say that you are checking.
+
+    ## Your brand
+
+    **Bella:** familiar
+    Pizza since 1984.
+
+    ## Knowledge
+
+    ### Menu
+
+    Margherita 10.00
+    "#);
+}
+
+/// A27: the plan is shown at layers 1-3 and not at 4, wherever the org stands.
+#[test]
+fn a27_the_plan_is_not_shown_at_layer_4() {
+    let table = [
+        (testing::platform(), "system", true),
+        (testing::agency(), "pm", true),
+        (testing::client(), "pm", true),
+        (testing::client(), "customer_service", false),
+        (testing::agency(), "customer_service", false),
+    ];
+    for (org, subtype, shown) in table {
+        let prompt = system(&scene(org, subtype).facts());
+        assert_eq!(prompt.contains("Plan: "), shown, "{prompt}");
+    }
+}
+
+/// L03, L48: a layer-4 prompt has nothing of the parent, its tier or credits.
+#[test]
+fn l48_a_layer_4_prompt_has_nothing_of_the_parent() {
+    let prompt = system(&scene(testing::client(), "customer_service").facts()).to_lowercase();
+    for word in ["harbour", "tier", "credit", "plan", "agency"] {
+        assert!(!prompt.contains(word), "{word} in {prompt}");
+    }
+}
+
+/// C11: a degraded session lists the tools that do not work.
+#[test]
+fn c11_unavailable_tools_are_listed() {
+    let scene = scene(testing::client(), "customer_service");
+    let off = ["web_fetch", "list_events"].map(ToolName::from_static);
+    let prompt = system(&PromptFacts { unavailable: &off, ..scene.facts() });
+    assert!(prompt.contains("do not work at the moment: web_fetch, list_events."), "{prompt}");
+    assert!(!system(&scene.facts()).contains("Degraded"));
+}
+
+/// L35: the note is there in testing mode and only then.
+#[test]
+fn l35_testing_mode_is_noted() {
+    let scene = scene(testing::client(), "customer_service");
+    assert!(!system(&scene.facts()).contains("TESTING MODE"));
+    let prompt = system(&PromptFacts { testing: true, ..scene.facts() });
+    assert!(prompt.contains("TESTING MODE"), "{prompt}");
+}
+
+/// F04, G46: the last session's summary and a human's resolution.
+#[test]
+fn f04_g46_what_came_before_is_told() {
+    let scene = scene(testing::client(), "customer_service");
+    let facts = PromptFacts {
+        previous_summary: Some("Rosa asked about gluten."),
+        resolution: Some("Opal refunded 10.00."),
+        ..scene.facts()
+    };
+    let prompt = system(&facts);
+    assert!(prompt.contains("## The last conversation\n\nRosa asked about gluten."));
+    assert!(prompt.contains("## What a colleague resolved\n\nOpal refunded 10.00."));
+}
+
+/// A name that looks like a place to fill stays what it is.
+#[test]
+fn texts_are_filled_in_one_pass() {
+    let filled = fill("{a} and {b} {c} {", &[("a", "{b}"), ("b", "B")]);
+    assert_eq!(filled, "{b} and B {c} {");
+}

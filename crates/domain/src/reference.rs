@@ -1,0 +1,145 @@
+//! Reference codes: `OST-2026-1115-007`, the number people quote.
+//!
+//! The sequence restarts every UTC day and grows past three digits when it
+//! must. Nodes draw blocks of numbers from the store, so codes are unique
+//! across nodes without a round trip for each.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::time::UtcDay;
+
+/// A code that a request and all its replies carry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReferenceCode(String);
+
+/// The text is not a reference code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a reference code; it should look like OST-2026-1115-007")]
+pub struct NotAReferenceCode(String);
+
+impl ReferenceCode {
+    /// The code with this number of this day.
+    pub fn new(day: UtcDay, sequence: u64) -> Self {
+        let (year, month, day) = day.civil();
+        Self(format!("OST-{year:04}-{month:02}{day:02}-{sequence:03}"))
+    }
+
+    /// The code as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ReferenceCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ReferenceCode {
+    type Err = NotAReferenceCode;
+
+    fn from_str(text: &str) -> Result<Self, NotAReferenceCode> {
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let parts: Vec<&str> = text.split('-').collect();
+        match parts[..] {
+            ["OST", year, date, sequence]
+                if year.len() == 4
+                    && date.len() == 4
+                    && sequence.len() >= 3
+                    && digits(year)
+                    && digits(date)
+                    && digits(sequence) =>
+            {
+                Ok(Self(text.to_owned()))
+            }
+            _ => Err(NotAReferenceCode(text.to_owned())),
+        }
+    }
+}
+
+impl serde::Serialize for ReferenceCode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for ReferenceCode {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A run of numbers of one day that a single node may hand out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeBlock {
+    day: UtcDay,
+    next: u64,
+    end: u64,
+}
+
+impl CodeBlock {
+    /// The numbers `first .. first + count` of `day`, as the store granted them.
+    pub const fn new(day: UtcDay, first: u64, count: u64) -> Self {
+        Self { day, next: first, end: first.saturating_add(count) }
+    }
+
+    /// The next code, or nothing when the block is used up or its day is over.
+    pub fn take(&mut self, today: UtcDay) -> Option<ReferenceCode> {
+        if today != self.day || self.next >= self.end {
+            return None;
+        }
+        self.next += 1;
+        Some(ReferenceCode::new(self.day, self.next - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CodeBlock, NotAReferenceCode, ReferenceCode};
+    use crate::time::Timestamp;
+
+    /// X61: the form, at least three digits and more when needed.
+    #[test]
+    fn x61_codes_have_the_documented_form() {
+        let day = Timestamp::from_millis(1_794_750_000_000).utc_day();
+        let check = |sequence, expected: &str| {
+            let code = ReferenceCode::new(day, sequence);
+            assert_eq!(code.as_str(), expected);
+            assert_eq!(expected.parse(), Ok(code));
+        };
+        check(7, "OST-2026-1115-007");
+        check(999, "OST-2026-1115-999");
+        check(1000, "OST-2026-1115-1000");
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for text in
+            ["", "OST-2026-1115-07", "OST-26-1115-007", "ost-2026-1115-007", "OST-2026-1115-00x"]
+        {
+            assert_eq!(text.parse::<ReferenceCode>(), Err(NotAReferenceCode(text.into())));
+        }
+    }
+
+    /// X61: nodes with different blocks never give the same code, and a block
+    /// does not outlive its day.
+    #[test]
+    fn x61_blocks_of_two_nodes_never_meet() {
+        let today = Timestamp::from_millis(1_794_750_000_000).utc_day();
+        let (mut one, mut two) = (CodeBlock::new(today, 1, 2), CodeBlock::new(today, 3, 2));
+        let drawn: Vec<String> =
+            [one.take(today), two.take(today), one.take(today), two.take(today)]
+                .into_iter()
+                .map(|code| code.unwrap().to_string())
+                .collect();
+        assert_eq!(
+            drawn,
+            ["OST-2026-1115-001", "OST-2026-1115-003", "OST-2026-1115-002", "OST-2026-1115-004"]
+        );
+        assert_eq!(one.take(today), None);
+        assert_eq!(CodeBlock::new(today, 1, 5).take(today.next()), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! When to try again: the policies of models, channels and dead letters.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::channel::Channel;
+
+/// How often, and after which waits, something is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryPolicy {
+    /// Attempts in all.
+    pub attempts: u32,
+    /// The wait after the first.
+    pub first_wait: Duration,
+    /// What each wait is multiplied by.
+    pub factor: u32,
+    /// The longest wait.
+    pub longest_wait: Duration,
+    /// How much a wait is varied up or down, in percent.
+    pub jitter_percent: u32,
+}
+
+impl RetryPolicy {
+    /// Model calls, before the next model of the chain is used.
+    pub const MODEL: Self = Self::new(3, 1000, 4, 30_000, 10);
+    /// Messages that could not be delivered.
+    pub const DEAD_LETTER: Self = Self::new(10, 300_000, 2, 9_600_000, 0);
+
+    const fn new(
+        attempts: u32,
+        first: u64,
+        factor: u32,
+        longest: u64,
+        jitter_percent: u32,
+    ) -> Self {
+        let first_wait = Duration::from_millis(first);
+        let longest_wait = Duration::from_millis(longest);
+        Self { attempts, first_wait, factor, longest_wait, jitter_percent }
+    }
+
+    /// Sending on a channel.
+    pub const fn of_channel(channel: &Channel) -> Self {
+        match channel {
+            Channel::Telegram => Self::new(3, 400, 3, 30_000, 0),
+            Channel::Email => Self::new(3, 2000, 3, 30_000, 0),
+            Channel::Sms | Channel::Whatsapp => Self::new(2, 1000, 2, 30_000, 0),
+            Channel::Webchat | Channel::Webhook | Channel::Named(_) => {
+                Self::new(3, 1000, 3, 30_000, 0)
+            }
+        }
+    }
+
+    /// The wait after a failed attempt, the first being 1; none when there is
+    /// no other. `chance`, from 0 to 1000, comes from the caller's randomness.
+    pub fn wait_after(
+        &self,
+        attempt: u32,
+        retry_after: Option<Duration>,
+        chance: u32,
+    ) -> Option<Duration> {
+        if attempt >= self.attempts {
+            return None;
+        }
+        // What the provider asks for is never shortened.
+        if let Some(asked) = retry_after {
+            return Some(asked);
+        }
+        let factor = self.factor.saturating_pow(attempt.saturating_sub(1));
+        let wait = self.first_wait.saturating_mul(factor).min(self.longest_wait);
+        // In thousandths of the wait: 1000 - jitter … 1000 + jitter.
+        let spread = 20 * self.jitter_percent * chance.min(1000) / 1000;
+        Some(wait * (1000 + spread).saturating_sub(10 * self.jitter_percent) / 1000)
+    }
+}
+
+/// What a failed model call means for the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelFailure {
+    /// An HTTP status.
+    Status(u16),
+    /// No answer, or a broken one.
+    Network,
+}
+
+impl ModelFailure {
+    /// Whether the same call may succeed later.
+    pub const fn is_retryable(self) -> bool {
+        match self {
+            Self::Status(status) => status == 429 || status >= 500,
+            Self::Network => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ModelFailure, RetryPolicy};
+    use crate::channel::Channel;
+    use std::time::Duration;
+
+    fn waits(policy: RetryPolicy, chance: u32) -> Vec<u128> {
+        (1..)
+            .map_while(|attempt| policy.wait_after(attempt, None, chance))
+            .map(|wait| wait.as_millis())
+            .collect()
+    }
+
+    /// C03: three attempts with about 1 s and 4 s between, ±10 %.
+    #[test]
+    fn c03_model_calls_wait_one_and_four_seconds() {
+        assert_eq!(waits(RetryPolicy::MODEL, 500), [1000, 4000]);
+        assert_eq!(waits(RetryPolicy::MODEL, 0), [900, 3600]);
+        assert_eq!(waits(RetryPolicy::MODEL, 1000), [1100, 4400]);
+    }
+
+    /// C03: what the provider asks for is honoured; the last attempt is the last.
+    #[test]
+    fn c03_retry_after_is_honoured() {
+        let asked = Some(Duration::from_secs(17));
+        assert_eq!(RetryPolicy::MODEL.wait_after(1, asked, 0), asked);
+        assert_eq!(RetryPolicy::MODEL.wait_after(3, asked, 0), None);
+    }
+
+    /// C03: 429 and 5xx are retried, other 4xx are not.
+    #[test]
+    fn c03_only_what_may_pass_is_retried() {
+        for status in [429, 500, 502, 503, 529] {
+            assert!(ModelFailure::Status(status).is_retryable(), "{status}");
+        }
+        for status in [400, 401, 403, 404, 422] {
+            assert!(!ModelFailure::Status(status).is_retryable(), "{status}");
+        }
+        assert!(ModelFailure::Network.is_retryable());
+    }
+
+    /// C17: the policy of each channel.
+    #[test]
+    fn c17_channels_have_their_policies() {
+        let table: [(&str, &[u128]); 5] = [
+            ("telegram", &[400, 1200]),
+            ("email", &[2000, 6000]),
+            ("webhook", &[1000, 3000]),
+            ("sms", &[1000]),
+            ("pager", &[1000, 3000]),
+        ];
+        for (channel, expected) in table {
+            let policy = RetryPolicy::of_channel(&Channel::from(channel));
+            assert_eq!(waits(policy, 500), expected, "{channel}");
+        }
+    }
+
+    /// C18: ten attempts, five minutes doubling to 160.
+    #[test]
+    fn c18_dead_letters_wait_up_to_160_minutes() {
+        let minutes: Vec<u128> =
+            waits(RetryPolicy::DEAD_LETTER, 0).into_iter().map(|ms| ms / 60_000).collect();
+        assert_eq!(minutes, [5, 10, 20, 40, 80, 160, 160, 160, 160]);
+    }
+}

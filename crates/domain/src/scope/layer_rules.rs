@@ -1,0 +1,68 @@
+//! What each business layer leaves of the tools.
+
+use super::removal::Removal;
+use crate::org::guardrail::{Right, right};
+use crate::org::layer::BusinessLayer;
+use crate::tool::catalogue::{
+    DELEGATE_TO_CHILD, ESCALATE_TO_HUMAN, ESCALATE_TO_PARENT, SHARE_INSIGHT_UPWARD, TAG_IN_AGENT,
+};
+use crate::tool::{ToolGroup, ToolName, ToolSpec};
+
+/// All that an agent guarded as layer 4 may have.
+pub const LAYER_4_ALLOWED: [ToolName; 14] = [
+    ToolName::from_static("query_org_data"),
+    ToolName::from_static("search_contacts"),
+    ToolName::from_static("list_events"),
+    ToolName::from_static("list_products"),
+    ToolName::from_static("list_forms"),
+    ToolName::from_static("search_media"),
+    ToolName::from_static("search_unsplash_images"),
+    ToolName::from_static("get_form_responses"),
+    ToolName::from_static("create_contact"),
+    ToolName::from_static("create_booking"),
+    ESCALATE_TO_PARENT,
+    SHARE_INSIGHT_UPWARD,
+    ESCALATE_TO_HUMAN,
+    TAG_IN_AGENT,
+];
+
+/// What layer 3 never has, whatever the licence says.
+pub const LAYER_3_BLOCKED: [ToolName; 4] = [
+    ToolName::from_static("create_client_org"),
+    ToolName::from_static("list_client_orgs"),
+    ToolName::from_static("get_client_org_stats"),
+    ToolName::from_static("deploy_telegram_bot"),
+];
+
+use BusinessLayer::{Agency, Client, EndCustomer, Platform};
+
+/// The layers that have each of the tools between layers.
+const CROSS_LAYER: [(ToolName, &[BusinessLayer]); 3] = [
+    (ESCALATE_TO_PARENT, &[Agency, Client, EndCustomer]),
+    (SHARE_INSIGHT_UPWARD, &[Client, EndCustomer]),
+    (DELEGATE_TO_CHILD, &[Agency]),
+];
+
+/// Why an agent guarded as `business_layer` does not get a tool.
+pub fn removes(tool: &ToolSpec, business_layer: BusinessLayer) -> Option<Removal> {
+    let elsewhere = CROSS_LAYER
+        .iter()
+        .any(|(name, layers)| *name == tool.name && !layers.contains(&business_layer));
+    if elsewhere || (tool.group == ToolGroup::PlatformAdmin && business_layer != Platform) {
+        return Some(Removal::OtherLayersTool { business_layer });
+    }
+    if let Some(capability) = tool.capability
+        && matches!(right(business_layer, capability), Right::No | Right::NotApplicable)
+    {
+        return Some(Removal::NoRight { business_layer, capability });
+    }
+    match business_layer {
+        EndCustomer if !LAYER_4_ALLOWED.contains(&tool.name) => {
+            Some(Removal::NotOnLayerList { business_layer })
+        }
+        Client if LAYER_3_BLOCKED.contains(&tool.name) => {
+            Some(Removal::BlockedAtLayer { business_layer })
+        }
+        _ => None,
+    }
+}

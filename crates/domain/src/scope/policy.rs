@@ -1,0 +1,31 @@
+//! An allow and a deny list, as the platform, an org and an agent have them.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::removal::{PolicyLayer, Removal};
+use crate::tool::{ToolName, ToolSpec};
+
+/// Two lists of tools. An empty allow list allows all; deny beats allow.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolPolicy {
+    /// Only these, unless it is empty.
+    pub allow: BTreeSet<ToolName>,
+    /// Never these.
+    pub deny: BTreeSet<ToolName>,
+}
+
+impl ToolPolicy {
+    /// Why this policy removes a tool, if it does.
+    pub fn removes(&self, tool: &ToolSpec, policy_layer: PolicyLayer) -> Option<Removal> {
+        if self.deny.contains(&tool.name) {
+            Some(Removal::Denied { policy_layer })
+        } else if !self.allow.is_empty() && !self.allow.contains(&tool.name) {
+            Some(Removal::NotAllowed { policy_layer })
+        } else {
+            None
+        }
+    }
+}

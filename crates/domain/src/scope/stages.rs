@@ -1,0 +1,77 @@
+//! The seven stages, one function each, and the list that gives their order.
+
+use super::ScopeFacts;
+use super::layer_rules;
+use super::removal::{PolicyLayer, Removal};
+use crate::agent::autonomy::AutonomyLevel;
+use crate::org::layer::BusinessLayer;
+use crate::tool::catalogue::{ESCALATE_TO_HUMAN, TAG_IN_AGENT};
+use crate::tool::{Risk, ToolGroup, ToolRole, ToolSpec};
+
+/// A stage answers why a tool is removed, or nothing. It cannot add one.
+pub(super) type Stage = fn(&ToolSpec, &ScopeFacts<'_>) -> Option<Removal>;
+
+/// The order of the stages.
+pub(super) const ALL: [Stage; 7] =
+    [platform, org, integrations, agent, autonomy, business_layer, session];
+
+fn platform(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
+    facts.platform.removes(tool, PolicyLayer::Platform)
+}
+
+/// The org's policy, its licence, and whether its agents work as a team.
+fn org(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
+    let layer = facts.agent.standing.guarded_as;
+    let by_policy = facts.org.policy.removes(tool, PolicyLayer::Org);
+    by_policy
+        .or_else(|| {
+            let licensed = facts.org.sub_orgs_enabled || layer == BusinessLayer::Platform;
+            (tool.group == ToolGroup::Agency && !licensed).then_some(Removal::Unlicensed)
+        })
+        .or_else(|| {
+            // Whoever talks to end customers can always reach a human.
+            let needs_team = tool.name == TAG_IN_AGENT
+                || (tool.name == ESCALATE_TO_HUMAN && layer != BusinessLayer::EndCustomer);
+            (needs_team && !facts.org.team_coordination).then_some(Removal::NoTeamCoordination)
+        })
+}
+
+fn integrations(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
+    let missing: Vec<_> = tool.integrations.difference(facts.org.integrations).cloned().collect();
+    (!missing.is_empty()).then_some(Removal::NotConnected { integrations: missing })
+}
+
+fn agent(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
+    let profile = facts.agent.profile;
+    facts
+        .agent
+        .policy
+        .removes(tool, PolicyLayer::Agent)
+        .or_else(|| (!profile.includes(tool)).then_some(Removal::OutsideProfile { profile }))
+}
+
+fn autonomy(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
+    let drafts = facts.agent.autonomy == AutonomyLevel::DraftOnly;
+    (drafts && !reads_or_controls(tool)).then_some(Removal::DraftOnly)
+}
+
+fn business_layer(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
+    layer_rules::removes(tool, facts.agent.standing.guarded_as)
+}
+
+fn session(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
+    let session = facts.session;
+    if let Some(disabled) = session.disabled.get(&tool.name) {
+        let (failures, since) = (disabled.failures, disabled.since);
+        return Some(Removal::FailedTooOften { failures, since });
+    }
+    if session.read_only && !reads_or_controls(tool) {
+        return Some(Removal::SessionReadOnly);
+    }
+    let off_here = session.channel_restrictions.contains(&tool.name);
+    off_here.then(|| Removal::NotOnChannel { channel: session.channel.clone() })
+}
+
+fn reads_or_controls(tool: &ToolSpec) -> bool {
+    tool.risk == Risk::Read || tool.role == ToolRole::Control
+}

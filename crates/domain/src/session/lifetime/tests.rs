@@ -1,0 +1,134 @@
+use super::{
+    ClosePolicy, CloseReason, CurrentSession, Lifetime, ReopenPolicy, Resolution, SessionClock,
+    resolve,
+};
+use crate::channel::Channel;
+use crate::id::SessionId;
+use crate::time::Timestamp;
+use std::time::Duration;
+
+const START: Timestamp = Timestamp::from_millis(0);
+const ID: SessionId = SessionId::from_u128(1);
+
+fn after(minutes: u64) -> Timestamp {
+    START + Duration::from_secs(minutes * 60)
+}
+
+fn webchat() -> Lifetime {
+    Lifetime::of(&Channel::Webchat)
+}
+
+/// F01, F02: idle and longest time of each channel.
+#[test]
+fn f01_f02_channels_have_their_lifetimes() {
+    let hours = |idle: f64, longest: f64| Lifetime {
+        idle: Duration::from_secs_f64(idle * 3600.0),
+        longest: Duration::from_secs_f64(longest * 3600.0),
+    };
+    let table = [
+        ("webchat", hours(0.5, 2.0)),
+        ("sms", hours(1.0, 24.0)),
+        ("email", hours(72.0, 14.0 * 24.0)),
+        ("telegram", hours(24.0, 7.0 * 24.0)),
+        ("pager", hours(24.0, 7.0 * 24.0)),
+    ];
+    for (channel, expected) in table {
+        assert_eq!(Lifetime::of(&Channel::from(channel)), expected, "{channel}");
+    }
+}
+
+/// F01, F02, A11: silence ends a session, age ends it, and age wins.
+#[test]
+fn f01_f02_a_session_ends_of_silence_or_of_age() {
+    let check = |touched: u64, now: u64, expected| {
+        let mut clock = SessionClock::open(START);
+        clock.touch(after(touched));
+        assert_eq!(clock.end(webchat(), after(now)), expected, "{touched} {now}");
+    };
+    check(0, 30, None);
+    check(0, 31, Some(CloseReason::IdleTimeout));
+    check(100, 120, None);
+    check(119, 121, Some(CloseReason::Expired));
+    check(0, 121, Some(CloseReason::Expired));
+}
+
+/// F01: the clocks stand still while the session waits for somebody.
+#[test]
+fn f01_clocks_pause_while_waiting() {
+    let mut clock = SessionClock::open(START);
+    clock.pause(after(20));
+    clock.pause(after(25));
+    assert_eq!(clock.end(webchat(), after(5000)), None);
+    clock.resume(after(5000));
+    assert_eq!(clock.end(webchat(), after(5010)), None);
+    assert_eq!(clock.end(webchat(), after(5011)), Some(CloseReason::IdleTimeout));
+}
+
+/// F01: a message during the pause starts the silence anew, from the resume.
+#[test]
+fn f01_a_message_during_the_pause_counts() {
+    let mut clock = SessionClock::open(START);
+    clock.pause(after(10));
+    clock.touch(after(60));
+    clock.resume(after(90));
+    assert_eq!(clock.end(webchat(), after(120)), None);
+    assert_eq!(clock.end(webchat(), after(121)), Some(CloseReason::IdleTimeout));
+    clock.touch(after(199));
+    assert_eq!(clock.end(webchat(), after(200)), None);
+    assert_eq!(clock.end(webchat(), after(201)), Some(CloseReason::Expired));
+}
+
+/// A10, A11, F04, F07: reuse, replace, resume.
+#[test]
+fn a10_a11_f04_a_message_finds_its_session() {
+    let session = |closed| {
+        let clock = SessionClock::open(START);
+        Some(CurrentSession { id: ID, clock, closed })
+    };
+    let open = |close, previous| Resolution::Open { close, previous };
+    let idle = Some((ID, CloseReason::IdleTimeout));
+    let table = [
+        ("A10 first", None, ReopenPolicy::NewSession, 1, open(None, None)),
+        ("A10 second", session(false), ReopenPolicy::NewSession, 30, Resolution::Reuse(ID)),
+        ("A11", session(false), ReopenPolicy::NewSession, 31, open(idle, None)),
+        ("F04 resume", session(false), ReopenPolicy::Resume, 31, open(idle, Some(ID))),
+        ("F04 closed before", session(true), ReopenPolicy::Resume, 1, open(None, Some(ID))),
+        ("F04 new", session(true), ReopenPolicy::NewSession, 1, open(None, None)),
+    ];
+    for (row, current, policy, minute, expected) in table {
+        assert_eq!(resolve(current, webchat(), policy, after(minute)), expected, "{row}");
+    }
+}
+
+/// F07: a handed-off session is reused however long it waits.
+#[test]
+fn f07_a_handed_off_session_is_reused() {
+    let mut clock = SessionClock::open(START);
+    clock.pause(after(1));
+    let current = Some(CurrentSession { id: ID, clock, closed: false });
+    let resolution = resolve(current, webchat(), ReopenPolicy::NewSession, after(100_000));
+    assert_eq!(resolution, Resolution::Reuse(ID));
+}
+
+/// F03: a session is found stale by the sweep without any message.
+#[test]
+fn f03_the_sweep_needs_no_traffic() {
+    let clock = SessionClock::open(START);
+    let sweeps = (1..10).map(|n| START + super::SWEEP_EVERY * n);
+    let found = sweeps.map(|now| clock.end(webchat(), now)).find_map(|end| end);
+    assert_eq!(found, Some(CloseReason::IdleTimeout));
+    assert_eq!(super::SWEEP_EVERY, Duration::from_secs(900));
+}
+
+/// F05: a summary from three messages on, where the policy wants one.
+#[test]
+fn f05_longer_sessions_are_summarized() {
+    let table = [
+        (ClosePolicy::SummarizeAndArchive, 2, false),
+        (ClosePolicy::SummarizeAndArchive, 3, true),
+        (ClosePolicy::Archive, 300, false),
+    ];
+    for (policy, messages, expected) in table {
+        assert_eq!(policy.summarizes(messages), expected, "{policy:?} {messages}");
+    }
+}

@@ -1,0 +1,92 @@
+//! The status of a session and the only ways it changes.
+
+use serde::{Deserialize, Serialize};
+
+use super::lifetime::CloseReason;
+
+/// Whether agents answer in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    /// An agent answers.
+    Active,
+    /// A person answers, or is asked to; the agent is silent.
+    HandedOff,
+    /// It is over.
+    Closed(CloseReason),
+}
+
+/// What can change the status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StatusChange {
+    /// The conversation went to a human.
+    Escalate,
+    /// A person takes over without being asked.
+    TakeOver,
+    /// The agent goes on: after a resume, a dismissal or a time-out.
+    Resume,
+    /// The session ends.
+    Close(CloseReason),
+}
+
+/// A change that the present status does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a session that is {from:?} cannot {change:?}")]
+pub struct IllegalChange {
+    /// The present status.
+    pub from: SessionStatus,
+    /// The change that was asked for.
+    pub change: StatusChange,
+}
+
+impl SessionStatus {
+    /// The status after a change.
+    pub const fn after(self, change: StatusChange) -> Result<Self, IllegalChange> {
+        match (self, change) {
+            (Self::Active, StatusChange::Escalate) => Ok(Self::HandedOff),
+            (Self::Active | Self::HandedOff, StatusChange::TakeOver) => Ok(Self::HandedOff),
+            (Self::HandedOff, StatusChange::Resume) => Ok(Self::Active),
+            (Self::Active | Self::HandedOff, StatusChange::Close(reason)) => {
+                Ok(Self::Closed(reason))
+            }
+            (from, change) => Err(IllegalChange { from, change }),
+        }
+    }
+
+    /// Whether an agent may answer.
+    pub const fn agent_answers(self) -> bool {
+        matches!(self, Self::Active)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SessionStatus, StatusChange};
+    use crate::session::lifetime::CloseReason;
+
+    /// F06: the whole table of changes; everything else is refused.
+    #[test]
+    fn f06_status_changes_only_in_the_listed_ways() {
+        use SessionStatus::{Active, Closed, HandedOff};
+        use StatusChange::{Close, Escalate, Resume, TakeOver};
+        let over = CloseReason::Expired;
+        let table = [
+            (Active, Escalate, Some(HandedOff)),
+            (Active, TakeOver, Some(HandedOff)),
+            (Active, Resume, None),
+            (Active, Close(over), Some(Closed(over))),
+            (HandedOff, Escalate, None),
+            (HandedOff, TakeOver, Some(HandedOff)),
+            (HandedOff, Resume, Some(Active)),
+            (HandedOff, Close(over), Some(Closed(over))),
+            (Closed(over), Escalate, None),
+            (Closed(over), TakeOver, None),
+            (Closed(over), Resume, None),
+            (Closed(over), Close(over), None),
+        ];
+        for (from, change, expected) in table {
+            assert_eq!(from.after(change).ok(), expected, "{from:?} {change:?}");
+        }
+        assert!(Active.agent_answers() && !HandedOff.agent_answers());
+    }
+}

@@ -1,0 +1,239 @@
+//! Souls: an agent's versioned personality and rules.
+
+pub mod proposal;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Agent, AgentKind};
+use crate::id::{AgentId, ProposalId};
+use crate::time::Timestamp;
+
+/// What makes an agent who it is. Every field may be missing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Soul {
+    /// In a sentence or two.
+    pub personality: String,
+    /// In single words.
+    pub traits: Vec<String>,
+    /// How it writes.
+    pub communication_style: String,
+    /// What it holds dear.
+    pub core_values: Vec<String>,
+    /// What it never does.
+    pub never_do: Vec<String>,
+    /// What it always does.
+    pub always_do: Vec<String>,
+    /// Phrases that send the conversation to a human.
+    pub escalation_triggers: Vec<String>,
+    /// Anything else, as Markdown.
+    pub soul_markdown: String,
+}
+
+/// A field of a soul.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each variant is the field of the same name")]
+pub enum SoulField {
+    Personality,
+    Traits,
+    CommunicationStyle,
+    CoreValues,
+    NeverDo,
+    AlwaysDo,
+    EscalationTriggers,
+    SoulMarkdown,
+}
+
+impl Soul {
+    /// The fields in which another soul differs.
+    pub fn changed_fields(&self, other: &Self) -> BTreeSet<SoulField> {
+        [
+            (SoulField::Personality, self.personality != other.personality),
+            (SoulField::Traits, self.traits != other.traits),
+            (SoulField::CommunicationStyle, self.communication_style != other.communication_style),
+            (SoulField::CoreValues, self.core_values != other.core_values),
+            (SoulField::NeverDo, self.never_do != other.never_do),
+            (SoulField::AlwaysDo, self.always_do != other.always_do),
+            (SoulField::EscalationTriggers, self.escalation_triggers != other.escalation_triggers),
+            (SoulField::SoulMarkdown, self.soul_markdown != other.soul_markdown),
+        ]
+        .into_iter()
+        .filter_map(|(field, changed)| changed.then_some(field))
+        .collect()
+    }
+}
+
+/// Where a version came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SoulOrigin {
+    /// The agent was created with it.
+    Created,
+    /// Somebody edited it.
+    Edited,
+    /// A proposal was applied.
+    Proposal(ProposalId),
+    /// An earlier version was brought back.
+    Rollback {
+        /// Which.
+        to: u32,
+    },
+}
+
+/// One version of a soul. Versions are never changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoulVersion {
+    /// Its number, from 1.
+    pub version: u32,
+    /// Its content.
+    pub soul: Soul,
+    /// Where it came from.
+    pub origin: SoulOrigin,
+    /// When it was made.
+    pub at: Timestamp,
+}
+
+/// All versions of a soul, the first included, so that a rollback reaches it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoulHistory {
+    first: SoulVersion,
+    later: Vec<SoulVersion>,
+}
+
+/// There is no such version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is no version {wanted} of this soul; the versions are 1 to {newest}")]
+pub struct NoSuchVersion {
+    /// What was asked for.
+    pub wanted: u32,
+    /// The newest there is.
+    pub newest: u32,
+}
+
+impl SoulHistory {
+    /// Version 1.
+    pub const fn new(soul: Soul, at: Timestamp) -> Self {
+        let first = SoulVersion { version: 1, soul, origin: SoulOrigin::Created, at };
+        Self { first, later: Vec::new() }
+    }
+
+    /// The version in force.
+    pub fn current(&self) -> &SoulVersion {
+        self.later.last().unwrap_or(&self.first)
+    }
+
+    /// Every version, from 1.
+    pub fn versions(&self) -> impl Iterator<Item = &SoulVersion> {
+        std::iter::once(&self.first).chain(&self.later)
+    }
+
+    /// A version by its number.
+    pub fn get(&self, version: u32) -> Result<&SoulVersion, NoSuchVersion> {
+        let newest = self.current().version;
+        self.versions()
+            .find(|known| known.version == version)
+            .ok_or(NoSuchVersion { wanted: version, newest })
+    }
+
+    /// Makes a new version; the ones before stay as they are.
+    pub fn push(&mut self, soul: Soul, origin: SoulOrigin, at: Timestamp) -> &SoulVersion {
+        let version = self.current().version + 1;
+        self.later.push(SoulVersion { version, soul, origin, at });
+        self.current()
+    }
+
+    /// Brings an earlier version back, as a new one.
+    pub fn rollback(&mut self, to: u32, at: Timestamp) -> Result<&SoulVersion, NoSuchVersion> {
+        let soul = self.get(to)?.soul.clone();
+        Ok(self.push(soul, SoulOrigin::Rollback { to }, at))
+    }
+}
+
+/// The agent whose soul an agent speaks with: a worker has its template's.
+pub const fn soul_owner(agent: &Agent) -> AgentId {
+    match agent.kind {
+        AgentKind::Worker { template } => template,
+        AgentKind::Conversational | AgentKind::Internal | AgentKind::Template => agent.id,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NoSuchVersion, Soul, SoulField, SoulHistory, SoulOrigin, soul_owner};
+    use crate::agent::AgentKind;
+    use crate::agent::subtype::Subtype;
+    use crate::id::AgentId;
+    use crate::testing;
+    use crate::time::Timestamp;
+
+    const AT: Timestamp = Timestamp::from_millis(0);
+
+    fn soul(personality: &str) -> Soul {
+        Soul { personality: personality.into(), ..Soul::default() }
+    }
+
+    /// A19: all fields survive storage, and missing ones are tolerated.
+    #[test]
+    fn a19_a_soul_round_trips() {
+        let full = Soul {
+            personality: "warm".into(),
+            traits: vec!["patient".into()],
+            communication_style: "short sentences".into(),
+            core_values: vec!["honesty".into()],
+            never_do: vec!["promise refunds".into()],
+            always_do: vec!["greet".into()],
+            escalation_triggers: vec!["lawyer".into()],
+            soul_markdown: "# Gia".into(),
+        };
+        let stored = serde_json::to_string(&full).unwrap();
+        assert_eq!(serde_json::from_str::<Soul>(&stored).unwrap(), full);
+        let sparse: Soul = serde_json::from_str(r#"{"personality":"warm"}"#).unwrap();
+        assert_eq!(sparse, soul("warm"));
+        assert_eq!(Soul::default().changed_fields(&full).len(), 8);
+        assert_eq!(SoulHistory::new(full, AT).current().version, 1);
+    }
+
+    /// H07: rolling back makes a new version with the old content, also of
+    /// version 1, and the history stays complete.
+    #[test]
+    fn h07_a_rollback_is_a_new_version() {
+        let mut history = SoulHistory::new(soul("one"), AT);
+        history.push(soul("two"), SoulOrigin::Edited, AT);
+        let back = history.rollback(1, AT).unwrap().clone();
+        assert_eq!((back.version, back.soul), (3, soul("one")));
+        assert_eq!(back.origin, SoulOrigin::Rollback { to: 1 });
+        let all: Vec<u32> = history.versions().map(|version| version.version).collect();
+        assert_eq!(all, [1, 2, 3]);
+        let missing = NoSuchVersion { wanted: 9, newest: 3 };
+        assert_eq!(history.rollback(9, AT), Err(missing));
+    }
+
+    /// H04: a change makes version n+1 and leaves n readable.
+    #[test]
+    fn h04_old_versions_stay_readable() {
+        let mut history = SoulHistory::new(soul("one"), AT);
+        history.push(soul("two"), SoulOrigin::Edited, AT);
+        assert_eq!(history.current().soul, soul("two"));
+        assert_eq!(history.get(1).unwrap().soul, soul("one"));
+    }
+
+    /// H04: a worker speaks with its template's soul.
+    #[test]
+    fn h04_a_worker_has_its_templates_soul() {
+        let template = AgentId::from_u128(7);
+        let mut worker = testing::agent("w1", Subtype::System);
+        assert_eq!(soul_owner(&worker), worker.id);
+        worker.kind = AgentKind::Worker { template };
+        assert_eq!(soul_owner(&worker), template);
+    }
+
+    #[test]
+    fn changed_fields_are_named() {
+        let other = Soul { never_do: vec!["x".into()], ..soul("two") };
+        let changed = soul("one").changed_fields(&other);
+        assert_eq!(changed, [SoulField::Personality, SoulField::NeverDo].into());
+    }
+}

@@ -1,0 +1,149 @@
+use std::time::Duration;
+
+use super::{
+    EXPIRES_AFTER, Initiative, PAUSE_AFTER_REJECTION, Proposal, ProposalOver, ProposalRefused,
+    ProposalRuling, ProposalStatus, Proposer, rule,
+};
+use crate::agent::subtype::Subtype;
+use crate::agent::{Agent, Protection};
+use crate::id::{ProposalId, UserId};
+use crate::org::Org;
+use crate::org::layer::{BusinessLayer, Standing};
+use crate::soul::{Soul, SoulField, SoulHistory, SoulOrigin};
+use crate::testing;
+use crate::time::Timestamp;
+
+const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
+const OWNER: UserId = UserId::from_u128(1);
+const ID: ProposalId = ProposalId::from_u128(2);
+
+fn proposer(org: &Org, subtype: &str) -> Proposer {
+    Proposer {
+        standing: Standing::of(org, &Subtype::from(subtype)),
+        org: org.id,
+        initiative: Initiative::Own,
+        made_today: 0,
+        pending: 0,
+        last_rejection_at: None,
+    }
+}
+
+fn warmer() -> Soul {
+    Soul { personality: "warmer".into(), ..Soul::default() }
+}
+
+fn gia() -> Agent {
+    testing::agent("gia", Subtype::CustomerService)
+}
+
+fn ruled(proposer: &Proposer, target: &Agent) -> Result<ProposalRuling, ProposalRefused> {
+    rule(proposer, target, &Soul::default(), &warmer(), NOW)
+}
+
+/// H09, H10: layer 1 applies, layers 2 and 3 propose in their own org, layer 4
+/// has no say.
+#[test]
+fn h09_h10_the_layer_decides_who_may_propose() {
+    let (platform, agency, client) = (testing::platform(), testing::agency(), testing::client());
+    let of_agency = Agent { org: agency.id, ..testing::agent("mara", Subtype::Pm) };
+    let other_org = || Err(ProposalRefused::OtherOrg("gia".into()));
+    let table = [
+        ("H09", proposer(&platform, "system"), gia(), Ok(ProposalRuling::Apply)),
+        ("H09", proposer(&agency, "pm"), of_agency, Ok(ProposalRuling::Pending)),
+        ("H10", proposer(&client, "pm"), gia(), Ok(ProposalRuling::Pending)),
+        ("H11", proposer(&agency, "pm"), gia(), other_org()),
+        (
+            "H09",
+            proposer(&client, "customer_service"),
+            gia(),
+            Err(ProposalRefused::Layer(BusinessLayer::EndCustomer)),
+        ),
+    ];
+    for (row, proposer, target, expected) in table {
+        assert_eq!(ruled(&proposer, &target), expected, "{row} {}", target.slug);
+    }
+}
+
+/// H01: a proposal to a protected agent is dropped without an error, whoever
+/// makes it, also when the owner directed it.
+#[test]
+fn h01_protected_souls_are_out_of_reach() {
+    let quinn = Agent { protection: Protection::Protected, ..gia() };
+    for (org, subtype) in [
+        (testing::platform(), "system"),
+        (testing::agency(), "pm"),
+        (testing::client(), "customer_service"),
+    ] {
+        for initiative in [Initiative::Own, Initiative::OwnerDirected] {
+            let proposer = Proposer { initiative, ..proposer(&org, subtype) };
+            assert_eq!(ruled(&proposer, &quinn), Ok(ProposalRuling::SilentlyRejected));
+        }
+    }
+}
+
+/// H08: three a day, five waiting, a day's pause after a rejection.
+#[test]
+fn h08_proposals_are_limited() {
+    let pm = || proposer(&testing::client(), "pm");
+    let rejected = |at| Proposer { last_rejection_at: Some(at), ..pm() };
+    let day_ago = Timestamp::from_millis(NOW.as_millis() - 24 * 3600 * 1000);
+    let pending = || Ok(ProposalRuling::Pending);
+    let table = [
+        (Proposer { made_today: 2, pending: 4, ..pm() }, pending()),
+        (Proposer { made_today: 3, ..pm() }, Err(ProposalRefused::TooManyToday)),
+        (Proposer { pending: 5, ..pm() }, Err(ProposalRefused::TooManyPending)),
+        (rejected(day_ago + Duration::from_secs(1)), Err(ProposalRefused::RecentlyRejected)),
+        (rejected(day_ago), pending()),
+    ];
+    assert_eq!(PAUSE_AFTER_REJECTION, Duration::from_secs(86_400));
+    for (proposer, expected) in table {
+        assert_eq!(ruled(&proposer, &gia()), expected, "{proposer:?}");
+    }
+    let same = rule(&pm(), &gia(), &warmer(), &warmer(), NOW);
+    assert_eq!(same, Err(ProposalRefused::NoChange));
+}
+
+/// H08: what the agent never does, and what escalates, is the owner's to change.
+#[test]
+fn h08_guarded_fields_need_the_owner() {
+    let pm = proposer(&testing::client(), "pm");
+    let bolder = Soul { escalation_triggers: vec!["never mind".into()], ..warmer() };
+    let own = rule(&pm, &gia(), &Soul::default(), &bolder, NOW);
+    assert_eq!(own, Err(ProposalRefused::Guarded([SoulField::EscalationTriggers].into())));
+    let directed = Proposer { initiative: Initiative::OwnerDirected, ..pm };
+    let ruling = rule(&directed, &gia(), &Soul::default(), &bolder, NOW);
+    assert_eq!(ruling, Ok(ProposalRuling::Pending));
+}
+
+fn proposal() -> Proposal {
+    Proposal { id: ID, soul: warmer(), made_at: NOW, status: ProposalStatus::Pending }
+}
+
+/// H08: pending, approved, applied; the version goes up and both are recorded.
+#[test]
+fn h08_an_approved_proposal_makes_a_version() {
+    let mut history = SoulHistory::new(Soul::default(), NOW);
+    let mut proposal = proposal();
+    assert_eq!(proposal.apply(&mut history, NOW), Err(ProposalOver(ID)));
+    proposal.approve(OWNER, NOW).unwrap();
+    proposal.apply(&mut history, NOW).unwrap();
+    let applied = ProposalStatus::Applied { by: OWNER, before: 1, after: 2 };
+    assert_eq!(proposal.status, applied);
+    assert_eq!(history.current().soul, warmer());
+    assert_eq!(history.current().origin, SoulOrigin::Proposal(ID));
+    assert_eq!(proposal.apply(&mut history, NOW), Err(ProposalOver(ID)));
+    assert_eq!(history.versions().count(), 2);
+}
+
+/// H08: a rejected or expired proposal can do nothing any more.
+#[test]
+fn h08_a_rejected_or_expired_proposal_is_over() {
+    let mut rejected = proposal();
+    rejected.reject(OWNER, "keep it short", NOW).unwrap();
+    assert_eq!(rejected.approve(OWNER, NOW), Err(ProposalOver(ID)));
+    let mut late = proposal();
+    assert!(!late.expire(NOW + (EXPIRES_AFTER - Duration::from_secs(1))));
+    assert_eq!(late.approve(OWNER, NOW + EXPIRES_AFTER), Err(ProposalOver(ID)));
+    assert_eq!(late.status, ProposalStatus::Expired);
+    assert_eq!(EXPIRES_AFTER, Duration::from_secs(72 * 3600));
+}

@@ -1,0 +1,186 @@
+//! Handing a conversation to a colleague: the checks, and what it changes.
+
+use crate::agent::{Agent, AgentStatus};
+use crate::id::{AgentId, OrgId, SessionId};
+use crate::money::Credits;
+use crate::money::caps::TeamBudget;
+use crate::money::price::MINIMUM_CHARGE;
+use crate::time::Timestamp;
+
+use super::config::{TeamConfig, permitted};
+use super::{HandoffRecord, TeamSession};
+
+/// What an agent asks for with `tag_in_agent`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandoffRequest {
+    /// Why.
+    pub reason: String,
+    /// What the next one should know.
+    pub context_summary: String,
+    /// What the next one might do.
+    pub suggested_approach: Option<String>,
+}
+
+/// The session as the checks see it.
+#[derive(Debug, Clone, Copy)]
+pub struct HandoffFacts<'a> {
+    /// The session.
+    pub session: SessionId,
+    /// Its tenant.
+    pub org: OrgId,
+    /// The agent that hands over.
+    pub from: AgentId,
+    /// The agent that was named, if it exists in any org.
+    pub target: Option<&'a Agent>,
+    /// The team so far; none before the first handoff.
+    pub team: Option<&'a TeamSession>,
+    /// What the org can still spend on the target's first message.
+    pub available: Credits,
+    /// The org's settings.
+    pub config: &'a TeamConfig,
+}
+
+/// Why a handoff is refused. Nothing was changed; the agent is told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HandoffRefused {
+    /// No such agent in this org.
+    #[error("there is no such agent in this organization")]
+    NoSuchAgent,
+    /// The agent is not working.
+    #[error("{name} is not active")]
+    NotActive {
+        /// Its name.
+        name: String,
+    },
+    /// An agent cannot hand over to itself.
+    #[error("you are already handling this conversation")]
+    ToItself,
+    /// The settings do not allow this pair.
+    #[error("you may not hand over to {name}")]
+    NotPermitted {
+        /// The target's name.
+        name: String,
+    },
+    /// The reason is missing.
+    #[error("say why you hand over: `reason` must not be empty")]
+    NoReason,
+    /// Too many handoffs.
+    #[error(
+        "this conversation was handed over {count} times, which is the most; use escalate_to_human"
+    )]
+    CapReached {
+        /// How many there were.
+        count: u32,
+    },
+    /// Too soon after the last handoff.
+    #[error("the last handoff was a moment ago; wait {remaining_secs} more seconds")]
+    Cooldown {
+        /// How long it still takes.
+        remaining_secs: u64,
+    },
+    /// Nothing left to pay the target with.
+    #[error("there are {available} left, and one message costs at least {MINIMUM_CHARGE}")]
+    NoCredits {
+        /// What is left.
+        available: Credits,
+    },
+}
+
+/// A handoff that passed every check. Only [`validate`] makes one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValidHandoff {
+    record: HandoffRecord,
+    session: SessionId,
+    org: OrgId,
+    team: Option<TeamSession>,
+    budget: Credits,
+    /// Whether the owner hears of it.
+    pub notify_owner: bool,
+}
+
+/// Checks a handoff against every rule, in order.
+pub fn validate(
+    request: &HandoffRequest,
+    facts: &HandoffFacts<'_>,
+    now: Timestamp,
+) -> Result<ValidHandoff, HandoffRefused> {
+    let target =
+        facts.target.filter(|agent| agent.org == facts.org).ok_or(HandoffRefused::NoSuchAgent)?;
+    check_target(target, facts)?;
+    check_pace(facts, now)?;
+    check_credits(facts)?;
+    let reason = request.reason.trim();
+    if reason.is_empty() && facts.config.require_handoff_reason {
+        return Err(HandoffRefused::NoReason);
+    }
+    let record = HandoffRecord {
+        from: facts.from,
+        to: target.id,
+        reason: reason.to_owned(),
+        context_summary: request.context_summary.clone(),
+        suggested_approach: request.suggested_approach.clone(),
+        at: now,
+    };
+    Ok(ValidHandoff {
+        record,
+        session: facts.session,
+        org: facts.org,
+        team: facts.team.cloned(),
+        budget: facts.config.budget,
+        notify_owner: facts.config.notify_owner_on_handoff,
+    })
+}
+
+fn check_target(target: &Agent, facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
+    let name = || target.display_name.clone();
+    if target.status != AgentStatus::Active || !target.receives_messages() {
+        Err(HandoffRefused::NotActive { name: name() })
+    } else if target.id == facts.from {
+        Err(HandoffRefused::ToItself)
+    } else if permitted(facts.config.permissions.as_ref(), facts.from, target.id) {
+        Ok(())
+    } else {
+        Err(HandoffRefused::NotPermitted { name: name() })
+    }
+}
+
+fn check_pace(facts: &HandoffFacts<'_>, now: Timestamp) -> Result<(), HandoffRefused> {
+    let history = facts.team.map(TeamSession::history).unwrap_or_default();
+    let count = u32::try_from(history.len()).unwrap_or(u32::MAX);
+    if count >= facts.config.max_handoffs {
+        return Err(HandoffRefused::CapReached { count });
+    }
+    let waited = history.last().map(|last| now.since(last.at));
+    match waited.and_then(|waited| facts.config.handoff_cooldown.checked_sub(waited)) {
+        Some(remaining) if !remaining.is_zero() => {
+            let remaining_secs = remaining.as_millis().div_ceil(1000) as u64;
+            Err(HandoffRefused::Cooldown { remaining_secs })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_credits(facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
+    let team = facts.team.map_or(facts.config.budget, |team| team.budget.remaining());
+    let available = facts.available.min(team);
+    if available < MINIMUM_CHARGE { Err(HandoffRefused::NoCredits { available }) } else { Ok(()) }
+}
+
+impl ValidHandoff {
+    /// The team after the handoff; the first one makes the team.
+    pub fn apply(self) -> TeamSession {
+        let HandoffRecord { from, to, .. } = self.record;
+        let mut team = self.team.unwrap_or_else(|| {
+            let budget = TeamBudget::new(self.budget, from);
+            TeamSession::new(self.session, self.org, from, [], budget)
+        });
+        team.add(to);
+        team.active = to;
+        team.shared.summary = Some(self.record.context_summary.clone());
+        team.history.push(self.record);
+        team
+    }
+}
+
+#[cfg(test)]
+mod tests;

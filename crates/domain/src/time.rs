@@ -1,0 +1,120 @@
+//! Moments and UTC days, as plain numbers.
+//!
+//! Nothing here reads a clock: every rule that depends on time takes `now`.
+
+use std::ops::Add;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+const MILLIS_PER_DAY: i64 = 86_400_000;
+
+/// A moment: milliseconds since 1970 in UTC.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The moment this many milliseconds after 1970.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// The time that has passed since `earlier`; none if it lies ahead.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// The UTC day this moment falls on.
+    pub fn utc_day(self) -> UtcDay {
+        UtcDay(self.0.div_euclid(MILLIS_PER_DAY))
+    }
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+}
+
+/// A day in UTC: the window of rate limits, daily credits and reference codes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct UtcDay(i64);
+
+impl UtcDay {
+    /// The first moment of the day.
+    pub const fn start(self) -> Timestamp {
+        Timestamp(self.0 * MILLIS_PER_DAY)
+    }
+
+    /// The day after.
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// Year, month and day of the Gregorian calendar.
+    ///
+    /// Counts in eras of 400 years that begin on 1 March, so that a leap day
+    /// is the last day of its year and needs no special case.
+    pub const fn civil(self) -> (i64, u32, u32) {
+        let days = self.0 + 719_468;
+        let era = days.div_euclid(146_097);
+        let day_of_era = days.rem_euclid(146_097);
+        let year_of_era =
+            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_from_march = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+        let year = year_of_era + era * 400 + if month <= 2 { 1 } else { 0 };
+        (year, month as u32, day as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Timestamp, UtcDay};
+    use std::time::Duration;
+
+    #[test]
+    fn days_have_the_dates_of_the_calendar() {
+        let check = |seconds: i64, expected| {
+            assert_eq!(Timestamp::from_millis(seconds * 1000).utc_day().civil(), expected);
+        };
+        check(0, (1970, 1, 1));
+        check(-1, (1969, 12, 31));
+        check(951_782_400, (2000, 2, 29));
+        check(951_868_800, (2000, 3, 1));
+        check(1_794_700_799, (2026, 11, 14));
+        check(1_794_700_800, (2026, 11, 15));
+        check(4_107_542_400, (2100, 3, 1));
+    }
+
+    #[test]
+    fn a_day_starts_at_midnight_and_ends_before_the_next() {
+        let day = Timestamp::from_millis(1_794_750_000_123).utc_day();
+        assert_eq!(day.start().utc_day(), day);
+        assert_eq!((day.start() + Duration::from_secs(86_399)).utc_day(), day);
+        assert_eq!((day.start() + Duration::from_secs(86_400)).utc_day(), day.next());
+        assert_eq!(UtcDay::default().start(), Timestamp::from_millis(0));
+    }
+
+    #[test]
+    fn time_never_runs_backwards() {
+        let (early, late) = (Timestamp::from_millis(1000), Timestamp::from_millis(4000));
+        assert_eq!(late.since(early), Duration::from_secs(3));
+        assert_eq!(early.since(late), Duration::ZERO);
+    }
+}

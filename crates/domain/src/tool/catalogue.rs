@@ -1,0 +1,101 @@
+//! The built-in tools of a conversation, as policy sees them.
+
+use super::ToolGroup::{
+    Agency, Bookings, Crm, CrossLayer, Knowledge, Management, Media, Offers, Orders, Outreach,
+    PlatformAdmin, Team, Web,
+};
+use super::{ToolName, ToolSpec};
+use crate::org::guardrail::Capability;
+
+/// Hands the conversation to a colleague.
+pub const TAG_IN_AGENT: ToolName = ToolName::from_static("tag_in_agent");
+/// Hands the conversation to a person.
+pub const ESCALATE_TO_HUMAN: ToolName = ToolName::from_static("escalate_to_human");
+/// Sends an issue one business layer up.
+pub const ESCALATE_TO_PARENT: ToolName = ToolName::from_static("escalate_to_parent");
+/// Gives work to a client org.
+pub const DELEGATE_TO_CHILD: ToolName = ToolName::from_static("delegate_to_child");
+/// Sends a learning to the agency.
+pub const SHARE_INSIGHT_UPWARD: ToolName = ToolName::from_static("share_insight_upward");
+
+/// Every built-in tool, in the order they are listed.
+pub fn built_in() -> Vec<ToolSpec> {
+    let tool = ToolName::from_static;
+    let read = |name, group| ToolSpec::read(tool(name), group);
+    let write = |name, group| ToolSpec::write(tool(name), group);
+    vec![
+        read("query_org_data", Crm),
+        read("search_contacts", Crm),
+        write("create_contact", Crm),
+        write("update_contact", Crm),
+        write("delete_contact", Crm).destructive(),
+        read("export_contacts", Crm).requires(Capability::DataExport),
+        write("import_contacts", Crm).requires(Capability::BulkOperations),
+        read("list_products", Offers),
+        read("list_events", Offers),
+        read("list_forms", Offers),
+        read("get_form_responses", Offers),
+        write("create_booking", Bookings),
+        write("cancel_booking", Bookings).destructive(),
+        read("get_order", Orders),
+        write("refund_payment", Orders).destructive().external().needs("payments"),
+        read("search_media", Media),
+        read("search_unsplash_images", Media).external().untrusted().needs("unsplash"),
+        read("search_knowledge", Knowledge),
+        read("web_fetch", Web).external().untrusted(),
+        write("send_email", Outreach).external().priced(2),
+        write("send_sms", Outreach).external().needs("sms").priced(2),
+        write("send_bulk_email", Outreach)
+            .external()
+            .requires(Capability::BulkOperations)
+            .priced(2),
+        write("update_org_settings", Management).requires(Capability::ManageOrgSettings),
+        write("update_agent", Management).requires(Capability::ModifyAgents),
+        write("propose_soul_update", Management).requires(Capability::SoulEvolution),
+        write("instruct_agent", Management),
+        write("create_client_org", Agency).requires(Capability::CreateSubOrgs),
+        read("list_client_orgs", Agency),
+        read("get_client_org_stats", Agency),
+        write("deploy_telegram_bot", Agency).external().requires(Capability::DeployBots),
+        read("list_organizations", PlatformAdmin),
+        write("set_org_plan", PlatformAdmin),
+        write("suspend_organization", PlatformAdmin).destructive(),
+        ToolSpec::control(ESCALATE_TO_PARENT, CrossLayer),
+        ToolSpec::write(DELEGATE_TO_CHILD, CrossLayer),
+        ToolSpec::write(SHARE_INSIGHT_UPWARD, CrossLayer),
+        ToolSpec::control(TAG_IN_AGENT, Team),
+        ToolSpec::control(ESCALATE_TO_HUMAN, Team),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::built_in;
+    use crate::money::Credits;
+    use crate::tool::{Risk, ToolRole};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_well_formed() {
+        let tools = built_in();
+        let names: BTreeSet<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names.len(), tools.len());
+        for name in names {
+            assert!(name.parse::<crate::tool::ToolName>().is_ok(), "{name}");
+        }
+    }
+
+    /// E01: reads and control tools are free, other tools cost 1, outbound
+    /// e-mail or SMS 2.
+    #[test]
+    fn e01_the_price_list_is_the_documented_one() {
+        for tool in built_in() {
+            let expected = match tool.name.as_str() {
+                "send_email" | "send_sms" | "send_bulk_email" => 2,
+                _ if tool.risk == Risk::Read || tool.role == ToolRole::Control => 0,
+                _ => 1,
+            };
+            assert_eq!(tool.price, Credits::new(expected), "{}", tool.name);
+        }
+    }
+}
