@@ -1,0 +1,18 @@
+# Every target is a script in scripts/; this file is their table of contents.
+
+.PHONY: help demo test services check
+
+help: ## print this list
+	@sed -n 's/^\([a-z]*\): ## /  make \1\t/p' Makefile | expand -t 18
+
+demo: ## build the product and show it at work
+	@scripts/demo
+
+test: ## run every test, with a private PostgreSQL and RabbitMQ
+	@scripts/test
+
+services: ## keep a private PostgreSQL and RabbitMQ running for work by hand
+	@scripts/services
+
+check: ## check formatting, lints, documentation, licences and dependencies
+	@scripts/check

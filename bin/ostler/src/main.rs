@@ -1,0 +1,28 @@
+//! The `ostler` command: reads what was typed, builds what it needs, prints.
+//!
+//! It decides nothing; every rule is in `ostler-domain`.
+
+mod cli;
+mod commands;
+mod screen;
+mod world;
+
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use clap::Parser as _;
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+
+fn main() -> ExitCode {
+    match commands::run(cli::Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("{RED}error{RED:#}: {error}");
+            for cause in error.chain().skip(1) {
+                anstream::eprintln!("  {cause}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

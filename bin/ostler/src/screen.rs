@@ -1,0 +1,70 @@
+//! Aligned columns for people. Colours help and carry nothing alone; output to
+//! a pipe is plain.
+
+use anstyle::{AnsiColor, Effects, Style};
+use unicode_width::UnicodeWidthStr as _;
+
+pub(crate) const HEADER: Style = Style::new().effects(Effects::BOLD);
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const WAITS: Style = AnsiColor::Yellow.on_default();
+pub(crate) const QUIET: Style = Style::new().effects(Effects::DIMMED);
+
+/// A piece of a row.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    /// A cell in a style.
+    pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::styled(text, Style::new())
+    }
+}
+
+/// Prints rows under each other, each column as wide as its widest cell.
+pub(crate) fn print_rows<const N: usize>(rows: &[[Cell; N]]) {
+    let width =
+        |column: usize| rows.iter().map(|row| row[column].text.width()).max().unwrap_or_default();
+    let widths: [usize; N] = std::array::from_fn(width);
+    for row in rows {
+        let mut line = String::new();
+        let last = row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |last| last + 1);
+        for (column, Cell { text, style }) in row.iter().take(last).enumerate() {
+            let padding = if column + 1 == last { 0 } else { widths[column] - text.width() + 2 };
+            line.push_str(&format!("{style}{text}{style:#}{:padding$}", ""));
+        }
+        anstream::println!("{line}");
+    }
+}
+
+/// A number with its thousands apart: `2,000`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .filter_map(|group| std::str::from_utf8(group).ok())
+        .collect();
+    groups.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousands;
+
+    #[test]
+    fn large_numbers_are_readable() {
+        for (number, text) in [(0, "0"), (300, "300"), (2000, "2,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(thousands(number), text);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The command line as a person uses it: the program runs, its output is read.
+
+mod explain;
+mod layer;
+mod wrong_input;
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Runs `ostler` in the root of the repository.
+fn ostler(args: &[&str]) -> Output {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Command::new(env!("CARGO_BIN_EXE_ostler"))
+        .args(args)
+        .current_dir(root)
+        .output()
+        .expect("ostler runs")
+}
+
+/// What a successful call prints.
+fn stdout(args: &[&str]) -> String {
+    let output = ostler(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("the output is text")
+}
+
+/// What a failing call says.
+fn stderr(args: &[&str]) -> String {
+    let output = ostler(args);
+    assert!(!output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).expect("the output is text")
+}
+
+/// Runs `ostler` on the sample world.
+fn in_sample(args: &[&str]) -> String {
+    stdout(&[args, &["--world", "examples/harbour.toml"]].concat())
+}
+
+#[test]
+fn the_demo_shows_a_world_and_a_harness() {
+    let shown = stdout(&["demo"]);
+    for part in ["Bella Pizza", "business layer 4", "12 active, 26 removed", "try   "] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+}
+
+#[test]
+fn what_the_demo_says_to_try_works() {
+    let shown = stdout(&["demo"]);
+    let tries: Vec<Vec<&str>> = shown
+        .lines()
+        .filter(|line| line.contains("--world"))
+        .map(|line| line.split_whitespace().skip_while(|word| !word.ends_with("ostler")).collect())
+        .collect();
+    assert_eq!(tries.len(), 3, "{shown}");
+    for words in tries {
+        stdout(&words[1..]);
+    }
+}
+
+#[test]
+fn every_help_has_examples() {
+    for command in [&["demo"][..], &["layer"], &["tools", "explain"], &[]] {
+        let help = stdout(&[command, &["--help"]].concat());
+        assert!(help.contains("Examples:"), "{help}");
+    }
+}
+
+#[test]
+fn output_to_a_pipe_is_plain() {
+    assert!(!stdout(&["demo"]).contains('\u{1b}'));
+}
