@@ -1,0 +1,135 @@
+//! Dependencies between our crates flow one way: the table of the house.
+
+use std::collections::BTreeSet;
+
+use crate::metadata::{Package, own_packages};
+
+/// Each crate and what of ours it may use. A crate that is not listed may not
+/// exist; one that is listed may come later.
+const MAY_USE: [(&str, &[&str]); 15] = [
+    ("ostler-domain", &[]),
+    ("ostler-engine", &["ostler-domain"]),
+    ("ostler-store", &["ostler-domain"]),
+    ("ostler-bus", &["ostler-domain"]),
+    ("ostler-channels", &["ostler-domain"]),
+    ("ostler-api", &["ostler-domain"]),
+    ("ostler-models", &["ostler-domain", "ostler-engine"]),
+    ("ostler-tools", &["ostler-domain", "ostler-engine", "ostler-store"]),
+    ("ostler-harness", &["ostler-domain", "ostler-engine", "ostler-store"]),
+    (
+        "ostler-runtime",
+        &["ostler-domain", "ostler-engine", "ostler-store", "ostler-bus", "ostler-channels"],
+    ),
+    ("ostler-tui", &["ostler-domain", "ostler-api"]),
+    (
+        "ostler-server",
+        &[
+            "ostler-domain",
+            "ostler-api",
+            "ostler-harness",
+            "ostler-runtime",
+            "ostler-channels",
+            "ostler-store",
+        ],
+    ),
+    ("ostler-bench", EVERYTHING),
+    ("ostler", EVERYTHING),
+    ("ostler-tests", EVERYTHING),
+];
+
+const EVERYTHING: &[&str] = &[
+    "ostler-domain",
+    "ostler-engine",
+    "ostler-store",
+    "ostler-bus",
+    "ostler-channels",
+    "ostler-api",
+    "ostler-models",
+    "ostler-tools",
+    "ostler-harness",
+    "ostler-runtime",
+    "ostler-tui",
+    "ostler-server",
+    "ostler-bench",
+];
+
+/// Heavy libraries and the one room each lives in.
+const ROOMS: [(&str, &[&str]); 10] = [
+    ("rusqlite", &["ostler-store"]),
+    ("tokio-postgres", &["ostler-store"]),
+    ("sqlx", &["ostler-store"]),
+    ("lapin", &["ostler-bus"]),
+    ("axum", &["ostler-server"]),
+    ("ratatui", &["ostler-tui"]),
+    ("crossterm", &["ostler-tui"]),
+    ("lettre", &["ostler-channels"]),
+    ("frankenstein", &["ostler-channels"]),
+    ("rmcp", &["ostler-tools", "ostler-server"]),
+];
+
+/// All that a pure crate may be built from.
+const DOMAIN_MAY_USE: [&str; 2] = ["serde", "thiserror"];
+
+/// Every arrow that points the wrong way, in words.
+fn wrong_arrows(packages: &[Package]) -> Vec<String> {
+    let ours: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    let mut wrong = Vec::new();
+    for package in packages {
+        let Some((_, may_use)) = MAY_USE.iter().find(|(name, _)| *name == package.name) else {
+            wrong.push(format!("{} has no place in the house", package.name));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            let name = dependency.name.as_str();
+            let ok = if ours.contains(name) || name.starts_with("ostler") {
+                may_use.contains(&name)
+            } else if package.name == "ostler-domain" && !dependency.for_tests {
+                DOMAIN_MAY_USE.contains(&name)
+            } else {
+                let room = ROOMS.iter().find(|(library, _)| *library == name);
+                room.is_none_or(|(_, rooms)| rooms.contains(&package.name.as_str()))
+            };
+            if !ok {
+                wrong.push(format!("{} must not depend on {name}", package.name));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_arrow_points_down() {
+    assert_eq!(wrong_arrows(&own_packages()), [""; 0]);
+}
+
+/// The rooms are real: a forbidden dependency, of ours or not, is found.
+#[test]
+fn a_forbidden_dependency_is_found() {
+    let with = |package: &str, dependency: &str, for_tests: bool| {
+        let mut packages = own_packages();
+        let mut changed = packages[0].clone();
+        changed.name = package.into();
+        changed.dependencies =
+            vec![crate::metadata::Dependency { name: dependency.into(), for_tests }];
+        packages.retain(|known| known.name != package);
+        packages.push(changed);
+        wrong_arrows(&packages)
+    };
+    let table = [
+        ("ostler-domain", "ostler-store", false, true),
+        ("ostler-domain", "ostler-store", true, true),
+        ("ostler-domain", "tokio", false, true),
+        ("ostler-domain", "proptest", true, false),
+        ("ostler-engine", "ostler-bus", false, true),
+        ("ostler-engine", "ostler-domain", false, false),
+        ("ostler-tui", "ostler-runtime", false, true),
+        ("ostler-runtime", "axum", false, true),
+        ("ostler-server", "axum", false, false),
+        ("ostler", "ostler-domain", false, false),
+        ("ostler-common", "serde", false, true),
+    ];
+    for (package, dependency, for_tests, forbidden) in table {
+        let wrong = with(package, dependency, for_tests);
+        assert_eq!(!wrong.is_empty(), forbidden, "{package} → {dependency}: {wrong:?}");
+    }
+}
