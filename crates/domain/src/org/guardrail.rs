@@ -227,7 +227,7 @@ impl fmt::Display for Right {
             Self::QueryOnly => f.write_str("query only"),
             Self::Propose => f.write_str("propose"),
             Self::Limited(most) => write!(f, "up to {most} records"),
-            Self::To(layer) => write!(f, "to layer {}", layer.number()),
+            Self::To(layer) => write!(f, "to {}", layer.name()),
             Self::No => f.write_str("no"),
             Self::NotApplicable => f.write_str("n/a"),
         }

@@ -47,6 +47,17 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// Every stage, in order.
+    pub const ALL: [Self; 7] = [
+        Self::Platform,
+        Self::Org,
+        Self::Integrations,
+        Self::Agent,
+        Self::Autonomy,
+        Self::BusinessLayer,
+        Self::Session,
+    ];
+
     /// The name on screens.
     pub const fn name(self) -> &'static str {
         match self {
@@ -179,14 +190,18 @@ impl fmt::Display for Removal {
             }
             Self::OutsideProfile { profile } => write!(f, "not in the profile `{profile}`"),
             Self::DraftOnly => f.write_str("draft_only keeps tools that read"),
-            Self::OtherLayersTool { business_layer } => write!(f, "not a tool of {business_layer}"),
+            Self::OtherLayersTool { business_layer } => {
+                write!(f, "not a tool of {} agents", business_layer.name())
+            }
             Self::NoRight { business_layer, capability } => {
-                write!(f, "{business_layer} may not {capability}")
+                write!(f, "{} agents may not {capability}", business_layer.name())
             }
             Self::NotOnLayerList { business_layer } => {
-                write!(f, "not on the short list of {business_layer}")
+                write!(f, "not on the short list of {} agents", business_layer.name())
             }
-            Self::BlockedAtLayer { business_layer } => write!(f, "blocked at {business_layer}"),
+            Self::BlockedAtLayer { business_layer } => {
+                write!(f, "blocked for {} agents", business_layer.name())
+            }
             Self::FailedTooOften { failures, .. } => {
                 write!(f, "failed {failures} times in this session")
             }

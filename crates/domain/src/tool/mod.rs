@@ -121,6 +121,16 @@ pub enum Reach {
     External,
 }
 
+impl Reach {
+    /// The name on screens.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::External => "external",
+        }
+    }
+}
+
 /// Whether content may be followed as if the org had written it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
