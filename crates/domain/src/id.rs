@@ -140,8 +140,14 @@ ids! {
     RunId = "run";
     /// An approval.
     ApprovalId = "apr";
-    /// A hand-over to a human, or an issue sent up the org tree.
+    /// A hand-over to a human.
     EscalationId = "esc";
+    /// An issue sent up the org tree.
+    IssueId = "iss";
+    /// Work given down the org tree.
+    DelegationId = "del";
+    /// A learning sent up the org tree.
+    InsightId = "ins";
     /// A soul proposal.
     ProposalId = "prp";
     /// A credit reservation.

@@ -9,9 +9,15 @@ use std::str::FromStr;
 
 use crate::time::UtcDay;
 
-/// A code that a request and all its replies carry.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ReferenceCode(String);
+/// A code that a request and all its replies carry. Codes sort by day and
+/// number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReferenceCode {
+    year: u16,
+    month: u8,
+    day: u8,
+    sequence: u64,
+}
 
 /// The text is not a reference code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,18 +28,16 @@ impl ReferenceCode {
     /// The code with this number of this day.
     pub fn new(day: UtcDay, sequence: u64) -> Self {
         let (year, month, day) = day.civil();
-        Self(format!("OST-{year:04}-{month:02}{day:02}-{sequence:03}"))
-    }
-
-    /// The code as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
+        // A year has four digits in a code; no clock of ours shows another.
+        let year = u16::try_from(year.clamp(0, 9999)).unwrap_or_default();
+        Self { year, month: month as u8, day: day as u8, sequence }
     }
 }
 
 impl fmt::Display for ReferenceCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let Self { year, month, day, sequence } = self;
+        write!(f, "OST-{year:04}-{month:02}{day:02}-{sequence:03}")
     }
 }
 
@@ -41,27 +45,27 @@ impl FromStr for ReferenceCode {
     type Err = NotAReferenceCode;
 
     fn from_str(text: &str) -> Result<Self, NotAReferenceCode> {
-        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        let parts: Vec<&str> = text.split('-').collect();
-        match parts[..] {
-            ["OST", year, date, sequence]
-                if year.len() == 4
-                    && date.len() == 4
-                    && sequence.len() >= 3
-                    && digits(year)
-                    && digits(date)
-                    && digits(sequence) =>
-            {
-                Ok(Self(text.to_owned()))
-            }
-            _ => Err(NotAReferenceCode(text.to_owned())),
-        }
+        let refused = || NotAReferenceCode(text.to_owned());
+        let code = read(text).ok_or_else(refused)?;
+        // One code, one text: what it would be written as is what was given.
+        if code.to_string() == text { Ok(code) } else { Err(refused()) }
     }
+}
+
+fn read(text: &str) -> Option<ReferenceCode> {
+    let mut parts = text.strip_prefix("OST-")?.splitn(3, '-');
+    let year = parts.next()?.parse().ok()?;
+    let date = parts.next()?;
+    let month = date.get(..2)?.parse().ok()?;
+    let day = date.get(2..)?.parse().ok()?;
+    let sequence = parts.next()?.parse().ok()?;
+    let real = (1..=12).contains(&month) && (1..=31).contains(&day);
+    real.then_some(ReferenceCode { year, month, day, sequence })
 }
 
 impl serde::Serialize for ReferenceCode {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+        serializer.collect_str(self)
     }
 }
 
@@ -107,7 +111,7 @@ mod tests {
         let day = Timestamp::from_millis(1_794_750_000_000).utc_day();
         let check = |sequence, expected: &str| {
             let code = ReferenceCode::new(day, sequence);
-            assert_eq!(code.as_str(), expected);
+            assert_eq!(code.to_string(), expected);
             assert_eq!(expected.parse(), Ok(code));
         };
         check(7, "OST-2026-1115-007");
@@ -117,9 +121,16 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        for text in
-            ["", "OST-2026-1115-07", "OST-26-1115-007", "ost-2026-1115-007", "OST-2026-1115-00x"]
-        {
+        for text in [
+            "",
+            "OST-2026-1115-07",
+            "OST-26-1115-007",
+            "ost-2026-1115-007",
+            "OST-2026-1115-00x",
+            "OST-2026-1315-007",
+            "OST-2026-1115-0007",
+            "OST-2026-1115-+07",
+        ] {
             assert_eq!(text.parse::<ReferenceCode>(), Err(NotAReferenceCode(text.into())));
         }
     }

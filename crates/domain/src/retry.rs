@@ -19,6 +19,9 @@ pub struct RetryPolicy {
     pub longest_wait: Duration,
     /// How much a wait is varied up or down, in percent.
     pub jitter_percent: u32,
+    /// The longest wait that a provider may ask for; beyond it, trying again
+    /// is left to whoever comes next: another model, or the dead letters.
+    pub longest_asked: Duration,
 }
 
 impl RetryPolicy {
@@ -36,7 +39,8 @@ impl RetryPolicy {
     ) -> Self {
         let first_wait = Duration::from_millis(first);
         let longest_wait = Duration::from_millis(longest);
-        Self { attempts, first_wait, factor, longest_wait, jitter_percent }
+        let longest_asked = Duration::from_secs(60);
+        Self { attempts, first_wait, factor, longest_wait, jitter_percent, longest_asked }
     }
 
     /// Sending on a channel.
@@ -64,7 +68,7 @@ impl RetryPolicy {
         }
         // What the provider asks for is never shortened.
         if let Some(asked) = retry_after {
-            return Some(asked);
+            return (asked <= self.longest_asked).then_some(asked);
         }
         let factor = self.factor.saturating_pow(attempt.saturating_sub(1));
         let wait = self.first_wait.saturating_mul(factor).min(self.longest_wait);
@@ -121,6 +125,8 @@ mod tests {
         let asked = Some(Duration::from_secs(17));
         assert_eq!(RetryPolicy::MODEL.wait_after(1, asked, 0), asked);
         assert_eq!(RetryPolicy::MODEL.wait_after(3, asked, 0), None);
+        let an_hour = Some(Duration::from_secs(3600));
+        assert_eq!(RetryPolicy::MODEL.wait_after(1, an_hour, 0), None);
     }
 
     /// C03: 429 and 5xx are retried, other 4xx are not.

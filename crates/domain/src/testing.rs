@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use crate::agent::autonomy::AutonomyLevel;
 use crate::agent::limits::AgentLimits;
 use crate::agent::subtype::Subtype;
-use crate::agent::{Agent, AgentKind, AgentStatus, Protection};
+use crate::agent::{Agent, AgentKind, AgentStatus, Protection, ToolChoice};
 use crate::id::{AgentId, OrgId};
 use crate::org::plan::Plan;
 use crate::org::{Org, Place};
+use crate::scope::policy::ToolPolicy;
 use crate::time::Timestamp;
+use crate::tool::profile::Profile;
 
 fn org(id: u128, slug: &str, name: &str, place: Place, plan: Plan) -> Org {
     Org {
@@ -51,6 +53,7 @@ pub(crate) fn agent(slug: &str, subtype: Subtype) -> Agent {
         org: client().id,
         slug: slug.into(),
         display_name,
+        template: (subtype == Subtype::System).then(|| AgentId::from_u128(id + 1)),
         protection: if subtype == Subtype::System {
             Protection::Protected
         } else {
@@ -59,6 +62,9 @@ pub(crate) fn agent(slug: &str, subtype: Subtype) -> Agent {
         subtype,
         status: AgentStatus::Active,
         kind: AgentKind::Conversational,
+        tools: ToolChoice { profile: Profile::Everything, policy: ToolPolicy::default() },
+        models: vec!["scripted/demo".into()],
+        brand: None,
         autonomy: AutonomyLevel::Supervised,
         require_approval_for: BTreeSet::new(),
         blocked_topics: vec![],

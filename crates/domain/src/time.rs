@@ -59,6 +59,11 @@ impl UtcDay {
         Timestamp(self.0 * MILLIS_PER_DAY)
     }
 
+    /// Days since 1970.
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+
     /// The day after.
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
@@ -80,6 +85,21 @@ impl UtcDay {
         let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
         let year = year_of_era + era * 400 + if month <= 2 { 1 } else { 0 };
         (year, month as u32, day as u32)
+    }
+}
+
+/// Durations as whole seconds, for settings that people read and write.
+pub(crate) mod secs {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(value: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(value.as_secs())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_secs)
     }
 }
 

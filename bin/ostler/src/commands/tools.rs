@@ -8,8 +8,9 @@ use ostler_domain::money::caps::{SessionBudget, TurnBudget};
 use ostler_domain::org::Org;
 use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::scope::removal::{PolicyLayer, Removal, Stage};
+use ostler_domain::scope::session::SessionTools;
 use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve};
-use ostler_domain::session::errors::SessionTools;
+use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::{ToolSpec, Trust, catalogue};
 use serde::Serialize;
 
@@ -71,8 +72,10 @@ pub(crate) fn explain<'a>(
     let session = session.map(|name| find_session(world, org, name)).transpose()?;
     let scope = scope(world, agent, org, session)?;
     let budget = turn_budget(session);
+    let clean = ErrorState::default();
     let facts = GateFacts {
         scope: &scope,
+        errors: session.map_or(&clean, |session| &session.errors),
         budget: &budget,
         trust: session.map_or(Trust::Trusted, |session| session.trust),
         require_approval_for: &agent.agent.require_approval_for,
@@ -127,12 +130,7 @@ fn scope(
             sub_orgs_enabled: org.sub_orgs_enabled,
             team_coordination: settings.team_coordination,
         },
-        agent: AgentTools {
-            standing: &agent.standing,
-            profile: agent.profile,
-            policy: &agent.policy,
-            autonomy: agent.agent.autonomy,
-        },
+        agent: AgentTools::of(&agent.agent, &agent.standing),
         session: session.map_or(&fresh, |session| &session.tools),
     };
     Ok(resolve(catalogue::built_in(), &facts))
@@ -141,7 +139,12 @@ fn scope(
 /// A world has no ledger, so only the session's cap binds.
 fn turn_budget(session: Option<&WorldSession>) -> TurnBudget {
     let budget = session.map_or_else(SessionBudget::default, |session| session.budget);
-    TurnBudget { reserved: Credits::new(u64::MAX), session: budget.remaining(), team: None }
+    TurnBudget {
+        reserved: Credits::new(u64::MAX),
+        top_up: Credits::ZERO,
+        session: budget.remaining(),
+        team: None,
+    }
 }
 
 fn active(verdict: Verdict) -> State {

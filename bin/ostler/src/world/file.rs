@@ -65,6 +65,7 @@ pub(super) struct AgentEntry {
     pub(super) subtype: String,
     pub(super) autonomy: Spanned<AutonomyLevel>,
     pub(super) profile: Option<Name>,
+    pub(super) model: Option<String>,
     #[serde(default)]
     pub(super) tools: Policy,
     #[serde(default)]

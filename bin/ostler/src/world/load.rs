@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostler_domain::agent::autonomy::check_level;
 use ostler_domain::agent::limits::AgentLimits;
 use ostler_domain::agent::subtype::Subtype;
-use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection};
+use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolChoice};
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::money::Credits;
@@ -14,7 +14,8 @@ use ostler_domain::org::layer::Standing;
 use ostler_domain::org::tree::{OrgTree, TreeError};
 use ostler_domain::org::{Org, Place};
 use ostler_domain::scope::policy::ToolPolicy;
-use ostler_domain::session::errors::{ErrorState, SessionTools};
+use ostler_domain::scope::session::SessionTools;
+use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::profile::Profile;
 use ostler_domain::tool::{Integration, ToolName, Trust, catalogue};
@@ -136,7 +137,7 @@ impl Loader<'_> {
         let subtype = Subtype::from(entry.subtype.as_str());
         let standing = Standing::of(org, &subtype);
         let autonomy = *entry.autonomy.get_ref();
-        check_level(standing.guarded_as, autonomy)
+        check_level(&standing, autonomy)
             .map_err(|refused| self.source.wrong(entry.autonomy.span(), refused.to_string()))?;
         let profile = match &entry.profile {
             None => Profile::default_for(&subtype),
@@ -159,6 +160,10 @@ impl Loader<'_> {
             protection,
             status: AgentStatus::Active,
             kind: AgentKind::Conversational,
+            template: (protection == Protection::Protected).then_some(AgentId::from_u128(0)),
+            tools: ToolChoice { profile, policy: self.policy(&entry.tools)? },
+            models: entry.model.iter().cloned().collect(),
+            brand: None,
             autonomy,
             require_approval_for: self.tool_set(&entry.require_approval_for)?,
             blocked_topics: entry.blocked_topics.clone(),
@@ -166,7 +171,7 @@ impl Loader<'_> {
             knowledge_tags: BTreeSet::new(),
             created_at: Timestamp::from_millis(0),
         };
-        Ok(WorldAgent { agent, standing, profile, policy: self.policy(&entry.tools)? })
+        Ok(WorldAgent { agent, standing })
     }
 
     fn sessions(&self, entries: &[SessionEntry], orgs: &OrgTree) -> Loaded<Vec<WorldSession>> {
@@ -179,7 +184,7 @@ impl Loader<'_> {
         for (name, failures) in &entry.failures {
             let tool = self.tool(name)?;
             for _ in 0..*failures {
-                errors.record_failure(&tool, Timestamp::from_millis(0));
+                errors.record_failure(&tool, ErrorPolicy::default(), Timestamp::from_millis(0));
             }
         }
         let budget = SessionBudget { spent: Credits::new(entry.spent), ..Default::default() };
@@ -188,6 +193,7 @@ impl Loader<'_> {
             name: entry.name.get_ref().clone(),
             org: self.org(orgs, &entry.org)?.id,
             tools: SessionTools::of(channel, &errors, budget.spending()),
+            errors,
             budget,
             trust: if entry.untrusted { Trust::Untrusted } else { Trust::Trusted },
         })

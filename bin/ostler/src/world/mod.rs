@@ -15,8 +15,8 @@ use ostler_domain::org::layer::Standing;
 use ostler_domain::org::tree::OrgTree;
 use ostler_domain::org::{Org, Place};
 use ostler_domain::scope::policy::ToolPolicy;
-use ostler_domain::session::errors::SessionTools;
-use ostler_domain::tool::profile::Profile;
+use ostler_domain::scope::session::SessionTools;
+use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::{Integration, Trust};
 
 pub(crate) use problem::{WorldError, unknown};
@@ -42,13 +42,11 @@ pub(crate) struct OrgSettings {
     pub(crate) team_coordination: bool,
 }
 
-/// An agent with its tools.
+/// An agent and where it stands.
 #[derive(Debug)]
 pub(crate) struct WorldAgent {
     pub(crate) agent: Agent,
     pub(crate) standing: Standing,
-    pub(crate) profile: Profile,
-    pub(crate) policy: ToolPolicy,
 }
 
 /// A session as far as tools are concerned.
@@ -57,6 +55,7 @@ pub(crate) struct WorldSession {
     pub(crate) name: String,
     pub(crate) org: OrgId,
     pub(crate) tools: SessionTools,
+    pub(crate) errors: ErrorState,
     pub(crate) budget: SessionBudget,
     pub(crate) trust: Trust,
 }

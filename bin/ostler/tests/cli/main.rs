@@ -1,5 +1,7 @@
 //! The command line as a person uses it: the program runs, its output is read.
 
+#![allow(clippy::expect_used, reason = "a test may insist, and so may what only tests use")]
+
 mod explain;
 mod layer;
 mod wrong_input;

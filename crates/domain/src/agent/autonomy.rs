@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::org::layer::BusinessLayer;
+use crate::agent::subtype::Subtype;
+use crate::org::layer::{BusinessLayer, Standing};
 use crate::time::Timestamp;
 
 /// The four levels.
@@ -45,9 +46,9 @@ impl fmt::Display for AutonomyLevel {
     }
 }
 
-/// The levels an agent of a business layer may have.
-pub const fn allowed_levels(layer: BusinessLayer) -> &'static [AutonomyLevel] {
-    match layer {
+/// The levels an agent of this standing may have.
+pub const fn allowed_levels(standing: &Standing) -> &'static [AutonomyLevel] {
+    match standing.guarded_as {
         BusinessLayer::Platform => &[Autonomous, DraftOnly],
         BusinessLayer::Agency => &[Autonomous, SemiAutonomous, DraftOnly],
         BusinessLayer::Client => &[Supervised, SemiAutonomous, Autonomous, DraftOnly],
@@ -57,17 +58,35 @@ pub const fn allowed_levels(layer: BusinessLayer) -> &'static [AutonomyLevel] {
 
 /// A level that a business layer does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{layer} cannot be {level}; allowed here: {}", names(allowed_levels(*.layer)))]
+#[error("{business_layer} cannot be {level}; allowed here: {}", names(.allowed))]
 pub struct LevelRefused {
-    /// The layer in question.
-    pub layer: BusinessLayer,
+    /// The business layer in question.
+    pub business_layer: BusinessLayer,
     /// The level that was asked for.
     pub level: AutonomyLevel,
+    /// The levels that it may have.
+    pub allowed: &'static [AutonomyLevel],
 }
 
-/// Whether an agent guarded as `layer` may have this level.
-pub fn check_level(layer: BusinessLayer, level: AutonomyLevel) -> Result<(), LevelRefused> {
-    if allowed_levels(layer).contains(&level) { Ok(()) } else { Err(LevelRefused { layer, level }) }
+/// Whether an agent of this standing may have this level.
+pub fn check_level(standing: &Standing, level: AutonomyLevel) -> Result<(), LevelRefused> {
+    let allowed = allowed_levels(standing);
+    if allowed.contains(&level) {
+        Ok(())
+    } else {
+        Err(LevelRefused { business_layer: standing.guarded_as, level, allowed })
+    }
+}
+
+/// The level that a new agent gets: a client's agents start supervised and
+/// grow, a coordinator only routes and needs nobody's consent.
+pub fn initial_level(standing: &Standing) -> AutonomyLevel {
+    match standing.guarded_as {
+        _ if standing.subtype == Subtype::Coordinator => Autonomous,
+        BusinessLayer::Platform => Autonomous,
+        BusinessLayer::Agency => SemiAutonomous,
+        BusinessLayer::Client | BusinessLayer::EndCustomer => Supervised,
+    }
 }
 
 fn names(levels: &[AutonomyLevel]) -> String {
@@ -93,7 +112,7 @@ const REJECTION_FREE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// changes an agent, and only the owner's approval does.
 pub fn promotion(
     current: AutonomyLevel,
-    layer: BusinessLayer,
+    standing: &Standing,
     record: &TrackRecord,
     now: Timestamp,
 ) -> Option<AutonomyLevel> {
@@ -111,18 +130,24 @@ pub fn promotion(
         && within(record.corrected, corrected_percent)
         && within(record.escalated, escalated_percent)
         && (next != Autonomous || no_recent_rejection);
-    (earned && allowed_levels(layer).contains(&next)).then_some(next)
+    (earned && allowed_levels(standing).contains(&next)).then_some(next)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AutonomyLevel, TrackRecord, check_level, promotion};
+    use super::{AutonomyLevel, TrackRecord, check_level, initial_level, promotion};
     use crate::agent::autonomy::AutonomyLevel::{
         Autonomous, DraftOnly, SemiAutonomous, Supervised,
     };
-    use crate::org::layer::BusinessLayer;
+    use crate::agent::subtype::Subtype;
+    use crate::org::layer::{BusinessLayer, Standing};
+    use crate::testing;
     use crate::time::Timestamp;
     use std::time::Duration;
+
+    fn guarded_as(layer: BusinessLayer) -> Standing {
+        Standing { business_layer: layer, guarded_as: layer, subtype: Subtype::Pm }
+    }
 
     /// D05: the table of 4 layers × 4 levels.
     #[test]
@@ -134,7 +159,8 @@ mod tests {
             (BusinessLayer::EndCustomer, [true, true, false, true]),
         ];
         for (layer, expected) in table {
-            let got = AutonomyLevel::ALL.map(|level| check_level(layer, level).is_ok());
+            let got =
+                AutonomyLevel::ALL.map(|level| check_level(&guarded_as(layer), level).is_ok());
             assert_eq!(got, expected, "{layer}");
         }
     }
@@ -142,7 +168,9 @@ mod tests {
     /// D05: the error names the allowed levels.
     #[test]
     fn d05_a_refusal_names_the_allowed_levels() {
-        let why = check_level(BusinessLayer::EndCustomer, Autonomous).unwrap_err().to_string();
+        let why = check_level(&guarded_as(BusinessLayer::EndCustomer), Autonomous)
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             why,
             "business layer 4 (End-Customer) cannot be autonomous; \
@@ -186,6 +214,8 @@ mod tests {
                 record(200, 0, 0, days_ago(30)),
                 Some(Autonomous),
             ),
+            ("rejected 29 days ago", SemiAutonomous, client, record(200, 0, 0, days_ago(29)), None),
+            ("second step, escalated", SemiAutonomous, client, record(200, 0, 21, None), None),
             (
                 "layer 4 is never autonomous",
                 SemiAutonomous,
@@ -197,7 +227,24 @@ mod tests {
             ("drafting is a choice", DraftOnly, client, record(900, 0, 0, None), None),
         ];
         for (name, level, layer, record, expected) in table {
-            assert_eq!(promotion(level, layer, &record, now), expected, "{name}");
+            assert_eq!(promotion(level, &guarded_as(layer), &record, now), expected, "{name}");
+        }
+    }
+
+    /// D12: a client's PM starts supervised; every start is an allowed level.
+    #[test]
+    fn d12_a_clients_pm_starts_supervised() {
+        let table = [
+            (testing::client(), "pm", Supervised),
+            (testing::client(), "customer_service", Supervised),
+            (testing::client(), "coordinator", Autonomous),
+            (testing::agency(), "pm", SemiAutonomous),
+            (testing::platform(), "system", Autonomous),
+        ];
+        for (org, subtype, expected) in table {
+            let standing = Standing::of(&org, &Subtype::from(subtype));
+            assert_eq!(initial_level(&standing), expected, "{} {subtype}", org.slug);
+            assert_eq!(check_level(&standing, expected), Ok(()), "{} {subtype}", org.slug);
         }
     }
 }

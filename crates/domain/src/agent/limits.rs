@@ -48,8 +48,6 @@ pub struct DayCounters {
     pub messages: u32,
     /// Money spent.
     pub cost: Usd,
-    /// Whether the customer has been told in this window.
-    pub notice_sent: bool,
 }
 
 impl DayCounters {
@@ -92,8 +90,14 @@ pub enum RateVerdict {
     },
 }
 
-/// Whether one more message may be answered now.
-pub fn check(limits: AgentLimits, counters: DayCounters, now: Timestamp) -> RateVerdict {
+/// Whether one more message may be answered now. `told_on` is the day on which
+/// this customer was last told about a limit.
+pub fn check(
+    limits: AgentLimits,
+    counters: DayCounters,
+    told_on: Option<UtcDay>,
+    now: Timestamp,
+) -> RateVerdict {
     let today = counters.current(now);
     let reached = if today.messages >= limits.max_messages_per_day {
         LimitReached::Messages
@@ -105,7 +109,7 @@ pub fn check(limits: AgentLimits, counters: DayCounters, now: Timestamp) -> Rate
     RateVerdict::Limited {
         reached,
         resets_at: today.day.next().start(),
-        tell_customer: !today.notice_sent,
+        tell_customer: told_on != Some(today.day),
     }
 }
 
@@ -122,12 +126,7 @@ mod tests {
     const NOON: Timestamp = Timestamp::from_millis(12 * 3600 * 1000);
 
     fn counters(messages: u32, cents: u64) -> DayCounters {
-        DayCounters {
-            day: NOON.utc_day(),
-            messages,
-            cost: Usd::from_micros(cents * 10_000),
-            notice_sent: false,
-        }
+        DayCounters { day: NOON.utc_day(), messages, cost: Usd::from_micros(cents * 10_000) }
     }
 
     /// A08: at 100 messages or $5.00 the message is not answered.
@@ -146,18 +145,29 @@ mod tests {
             (counters(100, 500), limited(LimitReached::Messages)),
         ];
         for (counters, expected) in table {
-            assert_eq!(check(AgentLimits::ORG, counters, NOON), expected, "{counters:?}");
+            assert_eq!(check(AgentLimits::ORG, counters, None, NOON), expected, "{counters:?}");
         }
     }
 
-    /// A08: one notice per window.
+    /// A08: each customer is told once per window.
     #[test]
-    fn a08_the_customer_is_told_once() {
-        let told = DayCounters { notice_sent: true, ..counters(100, 0) };
-        let RateVerdict::Limited { tell_customer, .. } = check(AgentLimits::ORG, told, NOON) else {
-            panic!("the limit is reached");
+    fn a08_each_customer_is_told_once() {
+        let told = |told_on| {
+            let verdict = check(AgentLimits::ORG, counters(100, 0), told_on, NOON);
+            let RateVerdict::Limited { tell_customer, .. } = verdict else {
+                panic!("the limit is reached");
+            };
+            tell_customer
         };
-        assert!(!tell_customer);
+        assert!(told(None));
+        assert!(!told(Some(NOON.utc_day())));
+        let next_day = check(
+            AgentLimits::ORG,
+            DayCounters { day: NOON.utc_day().next(), ..counters(100, 0) },
+            Some(NOON.utc_day()),
+            NOON + Duration::from_secs(86_400),
+        );
+        assert!(matches!(next_day, RateVerdict::Limited { tell_customer: true, .. }));
     }
 
     /// A09: the counters are sums over the UTC day, and a new day starts at zero.
@@ -169,7 +179,7 @@ mod tests {
         let tomorrow = NOON + Duration::from_secs(12 * 3600);
         let fresh = DayCounters { day: tomorrow.utc_day(), ..counters(1, 1) };
         assert_eq!(counters(100, 500).after_message(cent, tomorrow), fresh);
-        assert_eq!(check(AgentLimits::ORG, counters(100, 500), tomorrow), RateVerdict::Pass);
+        assert_eq!(check(AgentLimits::ORG, counters(100, 500), None, tomorrow), RateVerdict::Pass);
     }
 
     /// E13: a protected agent is bound by the platform's limits, not the org's.
@@ -179,8 +189,8 @@ mod tests {
         let mut agent = testing::agent("quinn", Subtype::System);
         (agent.limits, agent.protection) = (strict, Protection::Protected);
         let limits = limits_of(&agent, AgentLimits::PLATFORM);
-        assert_eq!(check(limits, counters(999, 4999), NOON), RateVerdict::Pass);
-        assert_ne!(check(limits, counters(1000, 0), NOON), RateVerdict::Pass);
+        assert_eq!(check(limits, counters(999, 4999), None, NOON), RateVerdict::Pass);
+        assert_ne!(check(limits, counters(1000, 0), None, NOON), RateVerdict::Pass);
         agent.protection = Protection::Open;
         assert_eq!(limits_of(&agent, AgentLimits::PLATFORM), strict);
     }

@@ -1,20 +1,27 @@
 //! Who may change an agent, and the special rules of protected ones.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Agent, AgentStatus, Protection};
+use super::{Agent, AgentKind, AgentStatus, Protection};
 use crate::id::OrgId;
+use crate::org::Relation;
+use crate::org::guardrail::{self, Action, Capability, Refused, Right, right};
+use crate::org::layer::Standing;
 
 /// Who is acting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Editor {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Editor<'a> {
     /// An administrator of the platform.
     PlatformAdmin,
     /// An owner or administrator of this org.
     OrgAdmin(OrgId),
-    /// An agent, or a tool in an agent's name, of this org.
-    Agent(OrgId),
+    /// An agent, or a tool in an agent's name.
+    Agent {
+        /// Where the agent stands.
+        standing: &'a Standing,
+        /// How the changed agent's org is related to its own.
+        relation: Relation,
+    },
+    /// The runtime itself, which looks after workers.
+    Runtime,
 }
 
 /// What is to be changed.
@@ -42,27 +49,61 @@ pub enum ChangeRefused {
     /// The agent belongs to another org.
     #[error("no agent `{0}` in this org")]
     OtherOrg(String),
+    /// The editing agent's business layer does not allow it.
+    #[error(transparent)]
+    Guardrail(#[from] Refused),
+    /// An agent proposes a soul; it does not write one.
+    #[error("an agent cannot write a soul; it can propose a change")]
+    ProposeInstead,
+    /// The runtime changes nothing but the status of workers.
+    #[error("the runtime only looks after workers")]
+    NotAWorker,
 }
 
 /// Whether the change may be made. A success on a protected agent is audited
 /// by the caller, as every change is.
-pub fn check_change(agent: &Agent, editor: Editor, change: Change) -> Result<(), ChangeRefused> {
-    let slug = || agent.slug.clone();
-    match editor {
-        Editor::OrgAdmin(org) | Editor::Agent(org) if org != agent.org => {
-            return Err(ChangeRefused::OtherOrg(slug()));
-        }
-        _ => {}
-    }
-    if agent.protection == Protection::Open {
+pub fn check_change(
+    agent: &Agent,
+    editor: Editor<'_>,
+    change: Change,
+) -> Result<(), ChangeRefused> {
+    check_editor(agent, editor, change)?;
+    if agent.protection == Protection::Open || editor == Editor::Runtime {
         return Ok(());
     }
     match (change, editor) {
         (Change::Status(status), _) if status != AgentStatus::Active => {
-            Err(ChangeRefused::AlwaysActive(slug()))
+            Err(ChangeRefused::AlwaysActive(agent.slug.clone()))
         }
         (_, Editor::PlatformAdmin) => Ok(()),
-        _ => Err(ChangeRefused::SystemAgent(slug())),
+        _ => Err(ChangeRefused::SystemAgent(agent.slug.clone())),
+    }
+}
+
+/// Whether this editor could change such a thing of this agent, were it open.
+fn check_editor(agent: &Agent, editor: Editor<'_>, change: Change) -> Result<(), ChangeRefused> {
+    let other_org = || Err(ChangeRefused::OtherOrg(agent.slug.clone()));
+    match editor {
+        Editor::PlatformAdmin => Ok(()),
+        Editor::OrgAdmin(org) if org != agent.org => other_org(),
+        Editor::OrgAdmin(_) => Ok(()),
+        Editor::Runtime => match (agent.kind, change) {
+            (AgentKind::Worker, Change::Status(_)) => Ok(()),
+            _ => Err(ChangeRefused::NotAWorker),
+        },
+        Editor::Agent { standing, relation } => {
+            let allowed = guardrail::check(standing, Action::ModifyAgent(relation));
+            // Whoever may not even see the agent learns nothing of it.
+            if allowed.is_err() && guardrail::check(standing, Action::ReadData(relation)).is_err() {
+                return other_org();
+            }
+            allowed?;
+            let souls = right(standing.guarded_as, Capability::SoulEvolution);
+            if change == Change::Soul && souls != Right::Yes {
+                return Err(ChangeRefused::ProposeInstead);
+            }
+            Ok(())
+        }
     }
 }
 
@@ -79,8 +120,10 @@ pub const fn payer(agent: &Agent, platform: OrgId) -> OrgId {
 mod tests {
     use super::{Change, ChangeRefused, Editor, check_change, payer};
     use crate::agent::subtype::Subtype;
-    use crate::agent::{Agent, AgentStatus, Protection};
+    use crate::agent::{Agent, AgentKind, AgentStatus, Protection};
     use crate::id::OrgId;
+    use crate::org::layer::Standing;
+    use crate::org::{Org, Relation};
     use crate::testing;
 
     fn quinn() -> Agent {
@@ -94,7 +137,8 @@ mod tests {
     fn d11_only_platform_admins_change_a_protected_agent() {
         let agent = quinn();
         let owner = Editor::OrgAdmin(agent.org);
-        let itself = Editor::Agent(agent.org);
+        let pm = standing(&testing::client(), "pm");
+        let colleague = Editor::Agent { standing: &pm, relation: Relation::Own };
         let system = Err(ChangeRefused::SystemAgent("quinn".into()));
         let active = Err(ChangeRefused::AlwaysActive("quinn".into()));
         let pause = Change::Status(AgentStatus::Paused);
@@ -104,8 +148,8 @@ mod tests {
             ("D11", Editor::PlatformAdmin, Change::Tools, Ok(())),
             ("H02", owner, Change::Soul, system.clone()),
             ("H02", Editor::PlatformAdmin, Change::Soul, Ok(())),
-            ("A18", itself, Change::Soul, system.clone()),
-            ("A18", itself, Change::Settings, system),
+            ("A18", colleague, Change::Tools, system.clone()),
+            ("A18", colleague, Change::Settings, system),
             ("H03", owner, pause, active.clone()),
             ("H03", owner, archive, active.clone()),
             ("H03", Editor::PlatformAdmin, archive, active),
@@ -127,16 +171,62 @@ mod tests {
         assert!(why.to_string().contains("is a system agent"), "{why}");
     }
 
+    fn standing(org: &Org, subtype: &str) -> Standing {
+        Standing::of(org, &Subtype::from(subtype))
+    }
+
     /// A05: an editor of another org learns nothing about the agent.
     #[test]
     fn a05_a_foreign_agent_is_not_found() {
         let agent = testing::agent("gia", Subtype::CustomerService);
         let stranger = OrgId::from_u128(agent.org.as_u128() + 1);
-        for editor in [Editor::OrgAdmin(stranger), Editor::Agent(stranger)] {
+        let pm = standing(&testing::agency(), "pm");
+        let foreign = Editor::Agent { standing: &pm, relation: Relation::Unrelated };
+        for editor in [Editor::OrgAdmin(stranger), foreign] {
             let refused = check_change(&agent, editor, Change::Settings);
             assert_eq!(refused, Err(ChangeRefused::OtherOrg("gia".into())));
         }
         assert_eq!(check_change(&agent, Editor::OrgAdmin(agent.org), Change::Soul), Ok(()));
+    }
+
+    /// H09, H11, L44: what an agent may change of another, by where it stands.
+    #[test]
+    fn h11_l44_an_agent_changes_what_its_layer_allows() {
+        use Relation::{Child, Own, Unrelated};
+        let gia = testing::agent("gia", Subtype::CustomerService);
+        let (platform, agency, client) =
+            (testing::platform(), testing::agency(), testing::client());
+        let check = |org: &Org, subtype: &str, relation, change, expected: Result<(), &str>| {
+            let standing = standing(org, subtype);
+            let editor = Editor::Agent { standing: &standing, relation };
+            let refused = check_change(&gia, editor, change).map_err(|why| why.to_string());
+            assert_eq!(refused, expected.map_err(str::to_owned), "{subtype} {change:?}");
+        };
+        let propose = Err("an agent cannot write a soul; it can propose a change");
+        check(&platform, "system", Unrelated, Change::Soul, Ok(()));
+        check(&client, "pm", Own, Change::Settings, Ok(()));
+        check(&client, "pm", Own, Change::Soul, propose);
+        let child = Err("business layer 2 (Agency) may not modify agents here; it has: own org");
+        check(&agency, "pm", Child, Change::Settings, child);
+        check(&agency, "pm", Child, Change::Soul, child);
+        let service = Err("business layer 4 (End-Customer) may not modify agents");
+        check(&client, "customer_service", Own, Change::Settings, service);
+    }
+
+    /// H03, H05: the runtime archives workers, protected ones too, and touches
+    /// nothing else.
+    #[test]
+    fn h05_the_runtime_archives_workers_only() {
+        let archive = Change::Status(AgentStatus::Archived);
+        let mut agent = quinn();
+        let refused = Err(ChangeRefused::NotAWorker);
+        assert_eq!(check_change(&agent, Editor::Runtime, archive), refused);
+        agent.kind = AgentKind::Worker;
+        assert_eq!(check_change(&agent, Editor::Runtime, archive), Ok(()));
+        assert_eq!(check_change(&agent, Editor::Runtime, Change::Soul), refused);
+        let owner = Editor::OrgAdmin(agent.org);
+        let active = Err(ChangeRefused::AlwaysActive("quinn".into()));
+        assert_eq!(check_change(&agent, owner, archive), active);
     }
 
     /// E12: a protected agent's work is paid by the platform.

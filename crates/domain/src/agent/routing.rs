@@ -1,23 +1,9 @@
 //! Which agent of an org answers a message.
 
-use serde::{Deserialize, Serialize};
-
-use super::Agent;
 use super::subtype::Subtype;
+use super::{Agent, AgentKind};
 use crate::id::AgentId;
-
-/// How the writer came in. Part of the conversation key, so that the three
-/// never share a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Entry {
-    /// A person outside.
-    Customer,
-    /// An owner at work.
-    Owner,
-    /// The agency's owner trying a client's agents out.
-    Testing,
-}
+use crate::session::key::Entry;
 
 /// An agent that could answer, with what the choice depends on.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +21,7 @@ pub struct NoAgent;
 
 /// Chooses the agent for a message.
 ///
-/// A test names its agent. Otherwise the role comes first (customers get
+/// A test reaches the agent it names, and nobody in its place. Otherwise the role comes first (customers get
 /// customer service, owners the PM, and the PM stands in for a missing
 /// customer service), then an enabled binding for the channel, then age.
 pub fn choose<'a>(
@@ -43,12 +29,15 @@ pub fn choose<'a>(
     named: Option<AgentId>,
     candidates: impl IntoIterator<Item = Candidate<'a>>,
 ) -> Result<&'a Agent, NoAgent> {
+    let named = named.filter(|_| entry == Entry::Testing);
     candidates
         .into_iter()
         .filter(|candidate| candidate.agent.receives_messages())
+        // Workers get their sessions from their template, not from here.
+        .filter(|candidate| candidate.agent.kind != AgentKind::Worker)
+        .filter(|candidate| named.is_none_or(|named| named == candidate.agent.id))
         .min_by_key(|Candidate { agent, bound }| {
-            let is_named = entry == Entry::Testing && named == Some(agent.id);
-            (!is_named, preference(entry, &agent.subtype), !bound, agent.created_at, agent.id)
+            (preference(entry, &agent.subtype), !bound, agent.created_at, agent.id)
         })
         .map(|candidate| candidate.agent)
         .ok_or(NoAgent)
@@ -66,9 +55,10 @@ const fn preference(entry: Entry, subtype: &Subtype) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Candidate, Entry, NoAgent, choose};
+    use super::{Candidate, NoAgent, choose};
     use crate::agent::subtype::Subtype;
     use crate::agent::{Agent, AgentKind, AgentStatus};
+    use crate::session::key::Entry;
     use crate::testing;
     use crate::time::Timestamp;
 
@@ -130,6 +120,10 @@ mod tests {
         assert_eq!(chosen(Entry::Testing, Some(&service), &both).as_deref(), Ok("gia"));
         assert_eq!(chosen(Entry::Customer, Some(&pm), &both).as_deref(), Ok("gia"));
         assert_eq!(chosen(Entry::Owner, Some(&service), &both).as_deref(), Ok("luca"));
+        let mut paused = agent("gia", "customer_service", 10);
+        paused.status = AgentStatus::Paused;
+        let with_paused = [(&pm, true), (&paused, true)];
+        assert_eq!(chosen(Entry::Testing, Some(&paused), &with_paused), Err(NoAgent));
     }
 
     /// A06, A07, H06: an agent that does not receive messages is never chosen,
@@ -142,7 +136,9 @@ mod tests {
         paused.status = AgentStatus::Paused;
         let mut coordinator = agent("cora", "coordinator", 97);
         coordinator.kind = AgentKind::Internal;
-        let none = [(&template, true), (&paused, true), (&coordinator, true)];
+        let mut worker = agent("walt", "customer_service", 96);
+        worker.kind = AgentKind::Worker;
+        let none = [(&worker, true), (&template, true), (&paused, true), (&coordinator, true)];
         assert_eq!(chosen(Entry::Customer, None, &none), Err(NoAgent));
         assert_eq!(chosen(Entry::Testing, Some(&template), &none), Err(NoAgent));
         let pm = agent("luca", "pm", 1);

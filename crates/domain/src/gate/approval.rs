@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::AskReason;
-use crate::id::{ApprovalId, UserId};
+use crate::id::{AgentId, ApprovalId, SessionId, UserId};
 use crate::time::Timestamp;
 use crate::tool::{Risk, ToolName};
 
@@ -13,8 +13,37 @@ use crate::tool::{Risk, ToolName};
 pub const EXPIRES_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// A fingerprint of a call's exact arguments, which the engine computes.
+/// Written as 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct ArgumentsHash(pub [u8; 32]);
+
+/// The text is not a fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a fingerprint of arguments has 64 hexadecimal digits")]
+pub struct BadHash;
+
+impl From<ArgumentsHash> for String {
+    fn from(hash: ArgumentsHash) -> Self {
+        hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl TryFrom<String> for ArgumentsHash {
+    type Error = BadHash;
+
+    fn try_from(text: String) -> Result<Self, BadHash> {
+        let mut hash = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(BadHash);
+        }
+        for (at, byte) in hash.iter_mut().enumerate() {
+            let digits = &text[2 * at..2 * at + 2];
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| BadHash)?;
+        }
+        Ok(Self(hash))
+    }
+}
 
 /// Where an approval stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +77,10 @@ pub enum ApprovalStatus {
 pub struct Approval {
     /// Its id.
     pub id: ApprovalId,
+    /// The session it is asked for in.
+    pub session: SessionId,
+    /// The agent that asks.
+    pub agent: AgentId,
     /// The tool.
     pub tool: ToolName,
     /// The tool's risk, for the person to see.
@@ -61,6 +94,7 @@ pub struct Approval {
     /// When it ends by itself.
     pub expires_at: Timestamp,
     /// Where it stands.
+    #[serde(flatten)]
     pub status: ApprovalStatus,
 }
 
@@ -70,6 +104,10 @@ pub enum ApprovalError {
     /// Somebody has decided, or it has expired.
     #[error("{0} is not pending any more")]
     NotPending(ApprovalId),
+    /// Its time was over and nobody had noticed: it has expired just now, and
+    /// the customer and the owner are to be told.
+    #[error("{0} has expired; nothing was run")]
+    JustExpired(ApprovalId),
     /// It was not approved, or has been used.
     #[error("{0} is not approved, or has been used")]
     NotUsable(ApprovalId),
@@ -85,7 +123,9 @@ impl Approval {
     }
 
     fn decide(&mut self, status: ApprovalStatus, now: Timestamp) -> Result<(), ApprovalError> {
-        self.expire(now);
+        if self.expire(now) {
+            return Err(ApprovalError::JustExpired(self.id));
+        }
         if !self.is_pending() {
             return Err(ApprovalError::NotPending(self.id));
         }
@@ -144,16 +184,22 @@ impl Approval {
 }
 
 /// How many approvals of a session are pending.
-pub fn pending<'a>(approvals: impl IntoIterator<Item = &'a Approval>) -> usize {
-    approvals.into_iter().filter(|approval| approval.is_pending()).count()
+pub fn pending_in<'a>(
+    session: SessionId,
+    approvals: impl IntoIterator<Item = &'a Approval>,
+) -> usize {
+    let waits = |approval: &&Approval| approval.session == session && approval.is_pending();
+    approvals.into_iter().filter(waits).count()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Approval, ApprovalError, ApprovalStatus, ArgumentsHash, EXPIRES_AFTER};
+    use super::{
+        Approval, ApprovalError, ApprovalStatus, ArgumentsHash, EXPIRES_AFTER, pending_in,
+    };
     use crate::agent::autonomy::AutonomyLevel;
     use crate::gate::AskReason;
-    use crate::id::{ApprovalId, UserId};
+    use crate::id::{AgentId, ApprovalId, SessionId, UserId};
     use crate::time::Timestamp;
     use crate::tool::{Risk, ToolName};
 
@@ -166,6 +212,8 @@ mod tests {
     fn approval() -> Approval {
         Approval {
             id: ID,
+            session: SessionId::from_u128(3),
+            agent: AgentId::from_u128(4),
             tool: ToolName::from_static("refund_payment"),
             risk: Risk::Destructive,
             why: AskReason::Autonomy { level: AutonomyLevel::Supervised, risk: Risk::Destructive },
@@ -225,8 +273,10 @@ mod tests {
     fn d07_a_late_yes_does_not_count() {
         let mut approval = approval();
         let late = approval.approve(OWNER, ASKED + EXPIRES_AFTER);
-        assert_eq!(late, Err(ApprovalError::NotPending(ID)));
+        assert_eq!(late, Err(ApprovalError::JustExpired(ID)));
         assert_eq!(approval.status, ApprovalStatus::Expired);
+        let later = approval.approve(OWNER, ASKED + EXPIRES_AFTER);
+        assert_eq!(later, Err(ApprovalError::NotPending(ID)));
     }
 
     /// D04: the approval shows the level of risk.
@@ -235,5 +285,26 @@ mod tests {
         let levels = [Risk::Read, Risk::Write, Risk::Destructive].map(Risk::level);
         assert_eq!(levels, ["low", "medium", "high"]);
         assert_eq!(approval().risk.level(), "high");
+    }
+
+    /// D08: the pending ones of a session are counted, others are not.
+    #[test]
+    fn d08_pending_approvals_are_counted_by_session() {
+        let here = approval();
+        let elsewhere = Approval { session: SessionId::from_u128(9), ..approval() };
+        let mut decided = approval();
+        decided.reject(OWNER, "no", ASKED).unwrap();
+        assert_eq!(pending_in(here.session, [&here, &elsewhere, &decided]), 1);
+    }
+
+    /// An approval keeps its form when it is stored, with one status.
+    #[test]
+    fn an_approval_survives_being_stored() {
+        let mut approval = approval();
+        approval.approve(OWNER, ASKED).unwrap();
+        let stored = serde_json::to_value(&approval).unwrap();
+        assert_eq!(stored["status"], "approved");
+        assert_eq!(stored["arguments"], "01".repeat(32));
+        assert_eq!(serde_json::from_value::<Approval>(stored).unwrap(), approval);
     }
 }

@@ -15,6 +15,7 @@ use crate::agent::autonomy::AutonomyLevel;
 use crate::money::caps::{OverBudget, TurnBudget};
 use crate::scope::ToolScope;
 use crate::scope::removal::Removal;
+use crate::session::errors::ErrorState;
 use crate::tool::{Category, Risk, ToolName, ToolRole, ToolSpec, Trust};
 use permission::{PermissionFacts, PermissionPolicy, Rung};
 
@@ -32,8 +33,11 @@ pub enum Authority<'a> {
 /// What the decision depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct GateFacts<'a> {
-    /// The resolved scope.
+    /// The resolved scope, as the model was offered it.
     pub scope: &'a ToolScope,
+    /// The session's failures of this moment: a tool that failed its last time
+    /// in this turn is off at once.
+    pub errors: &'a ErrorState,
     /// What the turn may still spend.
     pub budget: &'a TurnBudget,
     /// Whether the turn has read content from outside.
@@ -123,21 +127,31 @@ pub fn decide(tool: &str, facts: &GateFacts<'_>) -> Verdict {
     };
     if spec.role == ToolRole::Control {
         Verdict::Allow(AllowReason::ControlTool)
-    } else if facts.trust == Trust::Untrusted && spec.risk == Risk::Destructive {
-        Verdict::Ask(AskReason::Untrusted)
-    } else if facts.require_approval_for.contains(&spec.name) {
-        Verdict::Ask(AskReason::ApprovalList)
     } else {
-        by_authority(spec, facts.authority)
+        let verdict = by_authority(spec, facts.authority);
+        // Nobody is asked about what would be refused anyway.
+        if matches!(verdict, Verdict::Deny(_)) {
+            verdict
+        } else if facts.trust == Trust::Untrusted && spec.risk == Risk::Destructive {
+            Verdict::Ask(AskReason::Untrusted)
+        } else if facts.require_approval_for.contains(&spec.name) {
+            Verdict::Ask(AskReason::ApprovalList)
+        } else {
+            verdict
+        }
     }
 }
 
 /// Decides on a call that a person has approved: under the policy of now, it
 /// may still be refused, but it does not ask again.
 pub fn decide_approved(tool: &str, facts: &GateFacts<'_>) -> Verdict {
-    match admit(tool, facts) {
-        Ok(_) => Verdict::Allow(AllowReason::Approved),
-        Err(denied) => Verdict::Deny(denied),
+    let spec = match admit(tool, facts) {
+        Ok(spec) => spec,
+        Err(denied) => return Verdict::Deny(denied),
+    };
+    match by_authority(spec, facts.authority) {
+        denied @ Verdict::Deny(_) if spec.role == ToolRole::Ordinary => denied,
+        _ => Verdict::Allow(AllowReason::Approved),
     }
 }
 
@@ -150,6 +164,9 @@ fn admit<'a>(tool: &str, facts: &GateFacts<'a>) -> Result<&'a ToolSpec, DenyReas
         }
         Some(removal) => return Err(DenyReason::OutOfScope(removal.clone())),
         None => {}
+    }
+    if let Some(disabled) = facts.errors.disabled().get(&scoped.spec.name) {
+        return Err(DenyReason::Disabled { failures: disabled.failures });
     }
     if scoped.spec.role == ToolRole::Ordinary {
         facts.budget.check(scoped.spec.price).map_err(DenyReason::OverBudget)?;
@@ -198,8 +215,22 @@ fn stricter(one: Verdict, other: Verdict) -> Verdict {
     if strictness(&other) > strictness(&one) { other } else { one }
 }
 
+impl DenyReason {
+    /// What the model is told. It names no figures and no rules of others: an
+    /// agent may repeat to a customer whatever it reads.
+    pub const fn for_model(&self) -> &'static str {
+        match self {
+            Self::UnknownTool | Self::OutOfScope(_) => "this tool is not available to you",
+            Self::Disabled { .. } => "this tool has failed too often and is off for now",
+            Self::OverBudget(_) => "there is not enough credit left for this",
+            Self::DraftOnly => "you may look things up and draft, but not change anything",
+            Self::Permission(_) => "the user does not allow this tool",
+        }
+    }
+}
+
 impl fmt::Display for Verdict {
-    /// A few words for a table: `ask    destructive, supervised`.
+    /// The reason in a few words for operators: `destructive, supervised`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Allow(AllowReason::ControlTool) => f.write_str("control tool"),

@@ -16,16 +16,21 @@ use crate::money::caps::{BudgetLimit, OverBudget, TurnBudget};
 use crate::org::layer::Standing;
 use crate::scope::policy::ToolPolicy;
 use crate::scope::removal::{PolicyLayer, Removal};
+use crate::scope::session::SessionTools;
 use crate::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve};
-use crate::session::errors::{DisabledTool, SessionTools};
+use crate::session::errors::{DisabledTool, ErrorPolicy, ErrorState};
 use crate::testing;
 use crate::time::Timestamp;
 use crate::tool::catalogue::built_in;
 use crate::tool::profile::Profile;
 use crate::tool::{Category, Integration, Risk, ToolGroup, ToolName, ToolSpec, Trust};
 
-const RICH: TurnBudget =
-    TurnBudget { reserved: Credits::new(100), session: Credits::new(100), team: None };
+const RICH: TurnBudget = TurnBudget {
+    reserved: Credits::new(100),
+    top_up: Credits::ZERO,
+    session: Credits::new(100),
+    team: None,
+};
 
 /// A scope with every tool but a denied and a failed one, and with the control
 /// tools of an interactive harness.
@@ -59,19 +64,27 @@ fn scope() -> ToolScope {
 
 struct Case {
     scope: ToolScope,
+    errors: ErrorState,
     budget: TurnBudget,
     trust: Trust,
     list: BTreeSet<ToolName>,
 }
 
 fn case() -> Case {
-    Case { scope: scope(), budget: RICH, trust: Trust::Trusted, list: BTreeSet::new() }
+    Case {
+        scope: scope(),
+        errors: ErrorState::default(),
+        budget: RICH,
+        trust: Trust::Trusted,
+        list: BTreeSet::new(),
+    }
 }
 
 impl Case {
     fn facts<'a>(&'a self, authority: Authority<'a>) -> GateFacts<'a> {
         GateFacts {
             scope: &self.scope,
+            errors: &self.errors,
             budget: &self.budget,
             trust: self.trust,
             require_approval_for: &self.list,
@@ -130,7 +143,7 @@ fn d01_to_d04_autonomy_decides_by_risk() {
 #[test]
 fn d01_control_tools_never_wait() {
     let mut case = case();
-    case.budget = TurnBudget { reserved: Credits::ZERO, session: Credits::ZERO, team: None };
+    case.budget = TurnBudget { reserved: Credits::ZERO, session: Credits::ZERO, ..RICH };
     let control = [
         "ask_user",
         "submit_plan",
@@ -183,6 +196,54 @@ fn b10_c06_c07_d09_what_no_approval_overrides() {
         let facts = case.facts(Authority::Conversation(Supervised));
         assert_eq!(decide_approved(tool, &facts), expected, "{row} approved");
     }
+}
+
+/// C06: a tool that fails for the third time in a turn is off in that turn.
+#[test]
+fn c06_a_tool_is_off_at_once() {
+    let mut case = case();
+    let tool = "get_order".parse().unwrap();
+    for _ in 0..3 {
+        assert_eq!(case.at(Autonomous, "get_order"), allow(Autonomous, Risk::Read));
+        case.errors.record_failure(&tool, ErrorPolicy::default(), Timestamp::from_millis(0));
+    }
+    let off = Verdict::Deny(DenyReason::Disabled { failures: 3 });
+    assert_eq!(case.at(Autonomous, "get_order"), off);
+}
+
+/// D03, D09, M12: what the authority refuses is refused before anybody is
+/// asked, and also when it was approved earlier.
+#[test]
+fn d03_d09_deny_beats_ask_and_approval() {
+    let mut case = case();
+    case.trust = Trust::Untrusted;
+    case.list = ["create_booking".parse().unwrap()].into();
+    let drafting = case.facts(Authority::Conversation(DraftOnly));
+    let mut rules = PermissionRules::default();
+    for tool in ["refund_payment", "create_booking"] {
+        rules.tools.insert(tool.parse().unwrap(), PermissionPolicy::Deny);
+    }
+    let grants = SessionGrants::default();
+    let permissions = PermissionFacts { yolo: false, rules: &rules, grants: &grants };
+    let forbidden = case.facts(Authority::Interactive(permissions));
+    for tool in ["refund_payment", "create_booking"] {
+        for decided in [decide, decide_approved] {
+            assert_eq!(decided(tool, &drafting), Verdict::Deny(DenyReason::DraftOnly));
+            let denied = Verdict::Deny(DenyReason::Permission(Rung::ToolPolicy));
+            assert_eq!(decided(tool, &forbidden), denied);
+        }
+    }
+}
+
+/// L48: what a model is told of a refusal holds no figures.
+#[test]
+fn l48_a_refusal_tells_the_model_no_figures() {
+    let mut case = case();
+    case.budget.session = Credits::new(1);
+    let Verdict::Deny(why) = case.at(Autonomous, "send_email") else {
+        panic!("it is too expensive")
+    };
+    assert_eq!(why.for_model(), "there is not enough credit left for this");
 }
 
 /// D09: an approved call runs without asking again while policy still has it.

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Missing, RoutesOnly, Weight, check_decider, required};
-use crate::agent::subtype::Subtype;
+use super::{Decider, Missing, NotTheDecider, Weight, check_decider, required};
 use crate::id::OrgId;
 use crate::time::Timestamp;
 
@@ -38,7 +37,10 @@ pub struct OrgDelegation {
     /// How much it matters.
     pub priority: Weight,
     /// Where it stands.
+    #[serde(flatten)]
     pub status: DelegationStatus,
+    /// Who decided last.
+    pub decided_by: Option<Decider>,
 }
 
 /// What the client does with a delegation.
@@ -58,9 +60,9 @@ pub enum DelegationError {
     /// The status does not allow it.
     #[error("this delegation is not waiting for that")]
     NotWaiting,
-    /// A coordinator does not decide.
+    /// Somebody else decides.
     #[error(transparent)]
-    RoutesOnly(#[from] RoutesOnly),
+    NotTheDecider(#[from] NotTheDecider),
 }
 
 impl OrgDelegation {
@@ -78,17 +80,18 @@ impl OrgDelegation {
             instruction: required("instruction", instruction)?,
             priority: priority.unwrap_or(Weight::Medium),
             status: DelegationStatus::Pending,
+            decided_by: None,
         })
     }
 
     /// Takes the client's answer.
     pub fn answer(
         &mut self,
-        decider: &Subtype,
+        decider: Decider,
         answer: DelegationAnswer,
         now: Timestamp,
     ) -> Result<(), DelegationError> {
-        check_decider(decider)?;
+        check_decider(&decider, self.target)?;
         self.status = match (&self.status, answer) {
             (DelegationStatus::Pending, DelegationAnswer::Accept) => DelegationStatus::Accepted,
             (DelegationStatus::Pending, DelegationAnswer::Reject) => DelegationStatus::Rejected,
@@ -97,6 +100,7 @@ impl OrgDelegation {
             }
             _ => return Err(DelegationError::NotWaiting),
         };
+        self.decided_by = Some(decider);
         Ok(())
     }
 }
@@ -105,14 +109,19 @@ impl OrgDelegation {
 mod tests {
     use super::{DelegationAnswer, DelegationError, DelegationStatus, OrgDelegation};
     use crate::agent::subtype::Subtype;
-    use crate::hierarchy::{Missing, RoutesOnly, Weight};
-    use crate::id::OrgId;
+    use crate::hierarchy::{Decider, Missing, NotTheDecider, Weight};
+    use crate::id::{AgentId, OrgId};
     use crate::time::Timestamp;
 
     const NOW: Timestamp = Timestamp::from_millis(5);
 
     fn delegation(instruction: &str, priority: Option<Weight>) -> Result<OrgDelegation, Missing> {
         OrgDelegation::new(OrgId::from_u128(2), OrgId::from_u128(3), instruction, priority)
+    }
+
+    fn decider(subtype: &str) -> Decider {
+        let (agent, org) = (AgentId::from_u128(7), OrgId::from_u128(3));
+        Decider::Agent { agent, org, subtype: Subtype::from(subtype) }
     }
 
     /// L24: an instruction is required, the priority is medium by default.
@@ -148,7 +157,7 @@ mod tests {
         for (from, answer, expected) in table {
             let mut one = delegation("new menu", None).unwrap();
             one.status = from.clone();
-            let result = one.answer(&Subtype::Pm, answer.clone(), NOW);
+            let result = one.answer(decider("pm"), answer.clone(), NOW);
             let after = expected.unwrap_or(from);
             assert_eq!(&one.status, after, "{from:?} {answer:?}");
             let refused = expected.is_none().then_some(DelegationError::NotWaiting);
@@ -160,7 +169,7 @@ mod tests {
     #[test]
     fn l12_a_coordinator_cannot_accept_work() {
         let mut one = delegation("new menu", None).unwrap();
-        let refused = one.answer(&Subtype::Coordinator, DelegationAnswer::Accept, NOW);
-        assert_eq!(refused, Err(DelegationError::RoutesOnly(RoutesOnly)));
+        let refused = one.answer(decider("coordinator"), DelegationAnswer::Accept, NOW);
+        assert_eq!(refused, Err(DelegationError::NotTheDecider(NotTheDecider::RoutesOnly)));
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Missing, required};
+use super::{Decider, Missing, NotTheDecider, check_decider, required};
 use crate::id::OrgId;
 use crate::time::Timestamp;
 
@@ -72,20 +72,21 @@ impl Insight {
         Ok(Self { source, target, insight, category, evidence, acknowledged_at: None })
     }
 
-    /// The parent takes note; the first time counts. Says whether the org may.
-    pub fn acknowledge(&mut self, by: OrgId, now: Timestamp) -> bool {
-        if by == self.target {
-            self.acknowledged_at.get_or_insert(now);
-        }
-        by == self.target
+    /// The parent's PM, or a person of the parent, takes note; the first time
+    /// counts.
+    pub fn acknowledge(&mut self, by: &Decider, now: Timestamp) -> Result<(), NotTheDecider> {
+        check_decider(by, self.target)?;
+        self.acknowledged_at.get_or_insert(now);
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{BadCategory, Insight, InsightCategory};
-    use crate::hierarchy::Missing;
-    use crate::id::OrgId;
+    use crate::agent::subtype::Subtype;
+    use crate::hierarchy::{Decider, Missing, NotTheDecider};
+    use crate::id::{AgentId, OrgId};
     use crate::time::Timestamp;
 
     const BELLA: OrgId = OrgId::from_u128(3);
@@ -106,14 +107,17 @@ mod tests {
         assert_eq!("gossip".parse::<InsightCategory>(), Err(BadCategory("gossip".into())));
     }
 
-    /// L29: the parent acknowledges, once; nobody else can.
+    /// L29: the parent's PM acknowledges, once; nobody else can.
     #[test]
     fn l29_the_parent_acknowledges() {
+        let pm = |org| Decider::Agent { agent: AgentId::from_u128(9), org, subtype: Subtype::Pm };
         let mut one = insight("more vegan").unwrap();
-        assert!(!one.acknowledge(BELLA, Timestamp::from_millis(1)));
+        let refused = one.acknowledge(&pm(BELLA), Timestamp::from_millis(1));
+        assert_eq!(refused, Err(NotTheDecider::OtherOrg));
         assert_eq!(one.acknowledged_at, None);
-        assert!(one.acknowledge(AGENCY, Timestamp::from_millis(2)));
-        assert!(one.acknowledge(AGENCY, Timestamp::from_millis(3)));
+        for millis in [2, 3] {
+            assert_eq!(one.acknowledge(&pm(AGENCY), Timestamp::from_millis(millis)), Ok(()));
+        }
         assert_eq!(one.acknowledged_at, Some(Timestamp::from_millis(2)));
     }
 }

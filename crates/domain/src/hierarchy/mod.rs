@@ -1,5 +1,8 @@
-//! What travels between business layers: issues up, work down, learnings up.
+//! What travels between business layers: issues up, work down, learnings up;
+//! and how an org comes to be and is reached.
 
+pub mod bootstrap;
+pub mod chat;
 pub mod delegation;
 pub mod insight;
 pub mod issue;
@@ -10,6 +13,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::subtype::Subtype;
+use crate::id::{AgentId, OrgId, UserId};
 
 /// How much something matters: the severity of an issue, the priority of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -41,16 +45,54 @@ impl FromStr for Weight {
     }
 }
 
-/// A coordinator tried to decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a coordinator routes and does not decide; the PM does")]
-pub struct RoutesOnly;
+/// Somebody who decides on what came to an org.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decider {
+    /// A person of this org.
+    Person {
+        /// Who.
+        user: UserId,
+        /// The person's org.
+        org: OrgId,
+    },
+    /// An agent of this org.
+    Agent {
+        /// Which.
+        agent: AgentId,
+        /// Its org.
+        org: OrgId,
+        /// Its role.
+        subtype: Subtype,
+    },
+}
 
-/// Whether an agent of this subtype may resolve, dismiss or accept.
-pub const fn check_decider(subtype: &Subtype) -> Result<(), RoutesOnly> {
-    match subtype {
-        Subtype::Coordinator => Err(RoutesOnly),
-        _ => Ok(()),
+/// Why somebody may not decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotTheDecider {
+    /// It did not come to this org.
+    #[error("this is for another organization to decide")]
+    OtherOrg,
+    /// A coordinator routes.
+    #[error("a coordinator routes and does not decide; the PM does")]
+    RoutesOnly,
+    /// Another agent than the PM.
+    #[error("the PM decides this, or a person")]
+    NotThePm,
+}
+
+/// Whether somebody may resolve, dismiss, accept or acknowledge what came to
+/// `target`: its people and its PM may, and for the platform its system agent.
+pub fn check_decider(decider: &Decider, target: OrgId) -> Result<(), NotTheDecider> {
+    match decider {
+        Decider::Person { org, .. } | Decider::Agent { org, .. } if *org != target => {
+            Err(NotTheDecider::OtherOrg)
+        }
+        Decider::Person { .. } | Decider::Agent { subtype: Subtype::Pm | Subtype::System, .. } => {
+            Ok(())
+        }
+        Decider::Agent { subtype: Subtype::Coordinator, .. } => Err(NotTheDecider::RoutesOnly),
+        Decider::Agent { .. } => Err(NotTheDecider::NotThePm),
     }
 }
 
@@ -67,8 +109,9 @@ fn required(name: &'static str, text: &str) -> Result<String, Missing> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BadWeight, RoutesOnly, Weight, check_decider};
+    use super::{BadWeight, Decider, NotTheDecider, Weight, check_decider};
     use crate::agent::subtype::Subtype;
+    use crate::id::{AgentId, OrgId, UserId};
 
     /// L16, L24: low, medium or high and nothing else.
     #[test]
@@ -79,10 +122,27 @@ mod tests {
         assert_eq!("urgent".parse::<Weight>(), Err(BadWeight("urgent".into())));
     }
 
-    /// L12: a coordinator routes and does not decide.
+    /// L12: the PM or a person of the org decides; a coordinator routes.
     #[test]
     fn l12_a_coordinator_does_not_decide() {
-        assert_eq!(check_decider(&Subtype::Coordinator), Err(RoutesOnly));
-        assert_eq!(check_decider(&Subtype::Pm), Ok(()));
+        let (here, elsewhere) = (OrgId::from_u128(1), OrgId::from_u128(2));
+        let agent = |org, subtype: &str| Decider::Agent {
+            agent: AgentId::from_u128(5),
+            org,
+            subtype: Subtype::from(subtype),
+        };
+        let person = |org| Decider::Person { user: UserId::from_u128(6), org };
+        let table = [
+            (person(here), Ok(())),
+            (person(elsewhere), Err(NotTheDecider::OtherOrg)),
+            (agent(here, "pm"), Ok(())),
+            (agent(here, "system"), Ok(())),
+            (agent(elsewhere, "pm"), Err(NotTheDecider::OtherOrg)),
+            (agent(here, "coordinator"), Err(NotTheDecider::RoutesOnly)),
+            (agent(here, "customer_service"), Err(NotTheDecider::NotThePm)),
+        ];
+        for (decider, expected) in table {
+            assert_eq!(check_decider(&decider, here), expected, "{decider:?}");
+        }
     }
 }

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::{Agent, Protection};
 use crate::id::{AgentId, OrgId};
 use crate::org::layer::{BusinessLayer, Standing};
 use crate::org::{Org, Place, Relation};
 
-/// An agent that can receive something, and where it stands.
+/// An agent at one end of something that travels between layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receiver {
+pub struct Party {
     /// Its org.
     pub org: OrgId,
     /// The agent.
@@ -21,11 +22,11 @@ pub struct Receiver {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Above {
     /// The PM of the agent's own org.
-    pub own_pm: Option<Receiver>,
+    pub own_pm: Option<Party>,
     /// The PM of the parent org.
-    pub parent_pm: Option<Receiver>,
+    pub parent_pm: Option<Party>,
     /// The platform's agent.
-    pub platform: Option<Receiver>,
+    pub platform: Option<Party>,
 }
 
 /// Nobody can receive it.
@@ -40,26 +41,27 @@ pub enum NoRoute {
     /// The org has no agency above it.
     #[error("this organization has no parent agency to share insights with")]
     NoParent,
+    /// The other agent does not take instructions from this one.
+    #[error("you cannot instruct this agent")]
+    CannotInstruct,
     /// The client is not one of the caller's.
     #[error("this organization has no such client")]
     NotAChild,
 }
 
 /// Who receives an issue that an agent sends up: one business layer above it.
-/// Where the org has no PM of its own, its parent's takes the place.
-pub fn escalation_target(
-    from: &Standing,
-    place: Place,
-    above: &Above,
-) -> Result<Receiver, NoRoute> {
-    let next_org = match place {
+/// Where a sub-org has no PM of its own, its parent's takes the place. From
+/// layer 4 no way leads straight to the platform.
+pub fn escalation_target(from: &Standing, place: Place, above: &Above) -> Result<Party, NoRoute> {
+    let parent = match place {
         Place::SubOrg { .. } => above.parent_pm,
-        Place::TopLevel | Place::Platform => above.platform,
+        Place::TopLevel | Place::Platform => None,
     };
     let target = match from.guarded_as {
         BusinessLayer::Platform => return Err(NoRoute::AtTheTop),
-        BusinessLayer::EndCustomer => above.own_pm.or(next_org),
-        BusinessLayer::Agency | BusinessLayer::Client => next_org,
+        BusinessLayer::Agency => above.platform,
+        BusinessLayer::Client => parent,
+        BusinessLayer::EndCustomer => above.own_pm.or(parent),
     };
     target.ok_or(NoRoute::NobodyThere)
 }
@@ -69,25 +71,43 @@ pub fn insight_target(from: &Org) -> Result<OrgId, NoRoute> {
     from.parent().ok_or(NoRoute::NoParent)
 }
 
-/// Whether work may be delegated to an org: only to a child of one's own.
+/// Whether work may be delegated to an org: to a child of one's own, and from
+/// the platform to a top-level org.
 pub fn check_delegation(from: &Org, to: &Org) -> Result<(), NoRoute> {
-    match from.relation_to(to) {
-        Relation::Child => Ok(()),
-        Relation::Own | Relation::Parent | Relation::Unrelated => Err(NoRoute::NotAChild),
+    match (from.place, from.relation_to(to)) {
+        (_, Relation::Child) => Ok(()),
+        (Place::Platform, Relation::Unrelated) if to.place == Place::TopLevel => Ok(()),
+        _ => Err(NoRoute::NotAChild),
+    }
+}
+
+/// Whether an agent may instruct another: within its org, from the layers that
+/// manage, and nobody instructs a protected agent or itself.
+pub fn check_instruction(from: &Standing, sender: &Agent, to: &Agent) -> Result<(), NoRoute> {
+    let manages = from.guarded_as != BusinessLayer::EndCustomer;
+    let reachable = sender.org == to.org && sender.id != to.id;
+    if manages && reachable && to.protection == Protection::Open {
+        Ok(())
+    } else {
+        Err(NoRoute::CannotInstruct)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Above, NoRoute, Receiver, check_delegation, escalation_target, insight_target};
+    use super::{
+        Above, NoRoute, Party, check_delegation, check_instruction, escalation_target,
+        insight_target,
+    };
+    use crate::agent::Protection;
     use crate::agent::subtype::Subtype;
     use crate::id::AgentId;
     use crate::org::layer::{BusinessLayer, Standing};
     use crate::org::{Org, Place};
     use crate::testing;
 
-    fn receiver(org: &Org, agent: u128, business_layer: BusinessLayer) -> Receiver {
-        Receiver { org: org.id, agent: AgentId::from_u128(agent), business_layer }
+    fn party(org: &Org, agent: u128, business_layer: BusinessLayer) -> Party {
+        Party { org: org.id, agent: AgentId::from_u128(agent), business_layer }
     }
 
     /// L17, L18, L19, L23: one layer up, and nobody is above the platform.
@@ -95,9 +115,9 @@ mod tests {
     fn l17_to_l19_an_issue_goes_one_layer_up() {
         let (platform, agency, client) =
             (testing::platform(), testing::agency(), testing::client());
-        let luca = receiver(&client, 3, BusinessLayer::Client);
-        let mara = receiver(&agency, 2, BusinessLayer::Agency);
-        let quinn = receiver(&platform, 1, BusinessLayer::Platform);
+        let luca = party(&client, 3, BusinessLayer::Client);
+        let mara = party(&agency, 2, BusinessLayer::Agency);
+        let quinn = party(&platform, 1, BusinessLayer::Platform);
         let all = Above { own_pm: Some(luca), parent_pm: Some(mara), platform: Some(quinn) };
         let no_pm = Above { own_pm: None, ..all };
         let at_agency = Above { own_pm: Some(mara), parent_pm: None, platform: Some(quinn) };
@@ -109,6 +129,13 @@ mod tests {
             ("L19", &agency, "pm", at_agency, Ok(quinn)),
             ("L23 top-level", &agency, "sales_assistant", at_agency, Ok(quinn)),
             ("L17 top-level", &agency, "customer_service", at_agency, Ok(mara)),
+            (
+                "no PM at top level",
+                &agency,
+                "customer_service",
+                Above { own_pm: None, ..at_agency },
+                Err(NoRoute::NobodyThere),
+            ),
             ("L23", &platform, "system", at_agency, Err(NoRoute::AtTheTop)),
             ("nobody", &client, "pm", Above::default(), Err(NoRoute::NobodyThere)),
         ];
@@ -125,15 +152,48 @@ mod tests {
         assert_eq!(insight_target(&testing::agency()), Err(NoRoute::NoParent));
     }
 
-    /// L25: work goes to a child of one's own org and to no other.
+    /// L25, L31: work goes to a child of one's own org, from the platform to a
+    /// top-level org, and nowhere else.
     #[test]
-    fn l25_work_goes_to_a_child_only() {
-        let (agency, client) = (testing::agency(), testing::client());
-        let foreign =
-            Org { place: Place::SubOrg { parent: testing::platform().id }, ..client.clone() };
+    fn l25_l31_work_goes_one_layer_down() {
+        let (platform, agency, client) =
+            (testing::platform(), testing::agency(), testing::client());
+        let other = Place::SubOrg { parent: platform.id };
+        let foreign = Org { place: other, ..client.clone() };
         assert_eq!(check_delegation(&agency, &client), Ok(()));
-        for (from, to) in [(&agency, &foreign), (&client, &agency), (&agency, &agency)] {
-            assert_eq!(check_delegation(from, to), Err(NoRoute::NotAChild), "{}", to.slug);
+        assert_eq!(check_delegation(&platform, &agency), Ok(()));
+        for (from, to) in [
+            (&agency, &foreign),
+            (&client, &agency),
+            (&agency, &agency),
+            (&agency, &platform),
+            (&platform, &client),
+        ] {
+            let refused = check_delegation(from, to);
+            assert_eq!(refused, Err(NoRoute::NotAChild), "{} to {}", from.slug, to.slug);
+        }
+    }
+
+    /// L30: a client's PM instructs its org's agents; nobody at layer 4 does.
+    #[test]
+    fn l30_a_pm_instructs_its_own_agents() {
+        let luca = testing::agent("luca", Subtype::Pm);
+        let gia = testing::agent("gia", Subtype::CustomerService);
+        let mut foreign = testing::agent("otto", Subtype::CustomerService);
+        foreign.org = testing::agency().id;
+        let mut protected = testing::agent("quinn", Subtype::CustomerService);
+        protected.protection = Protection::Protected;
+        let table = [
+            (&luca, &gia, Ok(())),
+            (&gia, &luca, Err(NoRoute::CannotInstruct)),
+            (&luca, &foreign, Err(NoRoute::CannotInstruct)),
+            (&luca, &protected, Err(NoRoute::CannotInstruct)),
+            (&luca, &luca, Err(NoRoute::CannotInstruct)),
+        ];
+        for (from, to, expected) in table {
+            let standing = Standing::of(&testing::client(), &from.subtype);
+            let ruling = check_instruction(&standing, from, to);
+            assert_eq!(ruling, expected, "{} to {}", from.slug, to.slug);
         }
     }
 }

@@ -4,16 +4,11 @@
 //! perform out. An event that the status does not allow is refused and
 //! changes nothing.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use crate::id::UserId;
-use crate::team::config::{TeamConfig, Unanswered};
+use crate::team::config::{AutoResume, TeamConfig, Unanswered};
 use crate::time::Timestamp;
-
-/// How long a pressing escalation may stay unanswered before an e-mail goes out.
-pub const EMAIL_AFTER: Duration = Duration::from_secs(5 * 60);
 
 /// How pressing it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -111,8 +106,6 @@ pub enum Event {
     Resume,
     /// A person calls it a false alarm.
     Dismiss,
-    /// Another trigger fires or the agent asks again.
-    EscalateAgain,
     /// Time passes.
     Tick,
 }
@@ -177,11 +170,16 @@ use EscalationStatus::{Dismissed, Pending, Resolved, TakenOver, TimedOut};
 
 impl Escalation {
     /// Asks for a human: the flag, the status and the notices in one step.
+    /// Nothing happens while the session's current escalation is open.
     pub fn begin(
+        current: Option<&Self>,
         request: EscalationRequest,
         config: &TeamConfig,
         now: Timestamp,
-    ) -> (Self, Vec<Effect>) {
+    ) -> Option<(Self, Vec<Effect>)> {
+        if current.is_some_and(|current| current.status.is_open()) {
+            return None;
+        }
         let mut effects = vec![HandOffSession, TellCustomerToWait, NotifyOwner, ShowOnDashboard];
         if config.team_group_enabled {
             effects.push(NotifyTeamGroup);
@@ -196,7 +194,7 @@ impl Escalation {
             email_sent: false,
             reminded: false,
         };
-        (escalation, effects)
+        Some((escalation, effects))
     }
 
     /// A person takes over a conversation that nobody had escalated.
@@ -236,8 +234,6 @@ impl Escalation {
             Event::CustomerMessage => Ok(self.customer_message()),
             Event::Resume => self.resume(),
             Event::Dismiss => self.dismiss(),
-            // One escalation at a time: what has been asked for is asked for.
-            Event::EscalateAgain => Ok(vec![]),
             Event::Tick => Ok(self.tick(config, now)),
         }
     }
@@ -300,21 +296,24 @@ impl Escalation {
 
     fn tick_pending(&mut self, config: &TeamConfig, now: Timestamp) -> Vec<Effect> {
         let waited = now.since(self.requested_at);
+        if let Unanswered::ResumeAfterSecs(limit) = config.unanswered
+            && waited >= limit
+        {
+            self.status = TimedOut;
+            return vec![ActivateSession, AgentAnswers];
+        }
         let mut effects = vec![];
-        if self.request.urgency == Urgency::High && waited >= EMAIL_AFTER && !self.email_sent {
+        if self.request.urgency == Urgency::High && waited >= config.email_after && !self.email_sent
+        {
             self.email_sent = true;
             effects.push(SendEmail);
         }
-        match config.unanswered {
-            Unanswered::RemindAfter(limit) if waited >= limit && !self.reminded => {
-                self.reminded = true;
-                effects.push(Remind);
-            }
-            Unanswered::ResumeAfter(limit) if waited >= limit => {
-                self.status = TimedOut;
-                effects.extend([ActivateSession, AgentAnswers]);
-            }
-            _ => {}
+        if let Unanswered::RemindAfterSecs(limit) = config.unanswered
+            && waited >= limit
+            && !self.reminded
+        {
+            self.reminded = true;
+            effects.push(Remind);
         }
         effects
     }
@@ -324,7 +323,7 @@ impl Escalation {
     fn tick_taken_over(&mut self, config: &TeamConfig, now: Timestamp) -> Vec<Effect> {
         let last = self.last_human_message_at.or(self.taken_over_at).unwrap_or(self.requested_at);
         match config.auto_resume_after_human {
-            Some(limit) if now.since(last) >= limit => {
+            AutoResume::AfterSecs(limit) if now.since(last) >= limit => {
                 self.status = Resolved;
                 vec![ActivateSession, ReturnToPrimary, InjectResolution]
             }

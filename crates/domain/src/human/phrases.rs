@@ -5,7 +5,10 @@
 //! for up to three words. A line that starts with `!` is a false friend: a
 //! match that it touches does not count.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
 
 /// The shipped list of ways to ask for a person.
 pub const ASKS_FOR_HUMAN: &str = include_str!("phrases/asks_for_human.txt");
@@ -17,33 +20,51 @@ pub const UNCERTAIN: &str = include_str!("phrases/uncertain.txt");
 /// The most words that `...` covers.
 const GAP: usize = 3;
 
-/// A list of phrases with its false friends.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A list of phrases with its false friends. It is stored as the text that it
+/// was read from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct PhraseList {
+    text: String,
     patterns: Vec<Vec<Token>>,
     false_friends: Vec<Vec<Token>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
-    OneOf { words: Vec<String>, optional: bool },
+    /// One of these; each is the words that a choice consists of.
+    OneOf {
+        choices: Vec<Vec<String>>,
+        optional: bool,
+    },
     Gap,
 }
 
-impl PhraseList {
+impl From<String> for PhraseList {
     /// Reads a list: a pattern per line, `#` starts a comment.
-    pub fn parse(text: &str) -> Self {
-        let mut list = Self::default();
+    fn from(text: String) -> Self {
+        let (mut patterns, mut false_friends) = (Vec::new(), Vec::new());
         for line in text.lines().map(str::trim) {
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
             match line.strip_prefix('!') {
-                Some(rest) => list.false_friends.push(pattern(rest)),
-                None => list.patterns.push(pattern(line)),
+                _ if line.is_empty() || line.starts_with('#') => {}
+                Some(rest) => false_friends.push(pattern(rest)),
+                None => patterns.push(pattern(line)),
             }
         }
-        list
+        Self { text, patterns, false_friends }
+    }
+}
+
+impl From<PhraseList> for String {
+    fn from(list: PhraseList) -> Self {
+        list.text
+    }
+}
+
+impl PhraseList {
+    /// Reads a list.
+    pub fn parse(text: &str) -> Self {
+        Self::from(text.to_owned())
     }
 
     /// Whether a text contains one of the phrases.
@@ -56,45 +77,50 @@ impl PhraseList {
     }
 }
 
+/// Reads a pattern. Its words are cut like those of a text, so that whatever a
+/// person types there can be found.
 fn pattern(line: &str) -> Vec<Token> {
     let token = |text: &str| {
         if text == "..." {
             return Token::Gap;
         }
         let (choice, optional) = text.strip_suffix('?').map_or((text, false), |rest| (rest, true));
-        Token::OneOf { words: choice.split('|').map(str::to_lowercase).collect(), optional }
+        let choices = choice.split('|').map(words).filter(|words| !words.is_empty()).collect();
+        Token::OneOf { choices, optional }
     };
     line.split_whitespace().map(token).collect()
 }
 
 /// Every stretch of words that one of the patterns covers.
 fn spans(patterns: &[Vec<Token>], words: &[String]) -> Vec<Range<usize>> {
-    let starts = 0..words.len();
-    starts
+    (0..words.len())
         .flat_map(|start| {
-            patterns
-                .iter()
-                .filter_map(move |pattern| Some(start..start + length(pattern, &words[start..])?))
+            patterns.iter().filter_map(move |pattern| Some(start..end(pattern, words, start)?))
         })
         .filter(|span| !span.is_empty())
         .collect()
 }
 
-/// How many words at the front a pattern covers, if it fits.
-fn length(pattern: &[Token], words: &[String]) -> Option<usize> {
-    let Some((first, rest)) = pattern.split_first() else {
-        return Some(0);
-    };
-    match first {
-        Token::Gap => (0..=GAP.min(words.len()))
-            .find_map(|gap| length(rest, &words[gap..]).map(|length| length + gap)),
-        Token::OneOf { words: choice, optional } => {
-            let taken = words
-                .split_first()
-                .filter(|(word, _)| choice.contains(word))
-                .and_then(|(_, after)| length(rest, after).map(|length| length + 1));
-            let skipped = || if *optional { length(rest, words) } else { None };
-            taken.or_else(skipped)
+/// Where the longest match of a pattern that begins at `start` ends. All ways
+/// to match are followed side by side, so that no pattern takes long.
+fn end(pattern: &[Token], words: &[String], start: usize) -> Option<usize> {
+    let mut reached = BTreeSet::from([start]);
+    for token in pattern {
+        reached = reached.iter().flat_map(|&at| after(token, words, at)).collect();
+        if reached.is_empty() {
+            return None;
+        }
+    }
+    reached.last().copied()
+}
+
+/// Where a token that begins at a place may end.
+fn after(token: &Token, words: &[String], at: usize) -> Vec<usize> {
+    match token {
+        Token::Gap => (at..=words.len().min(at + GAP)).collect(),
+        Token::OneOf { choices, optional } => {
+            let fits = choices.iter().filter(|choice| words[at..].starts_with(choice));
+            fits.map(|choice| at + choice.len()).chain(optional.then_some(at)).collect()
         }
     }
 }
@@ -113,12 +139,14 @@ pub fn contains_phrase(text: &str, phrase: &str) -> bool {
 /// scripts that do not put spaces between words count character by character.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
-    for c in text.chars().filter(|c| !matches!(c, '\'' | '’' | '`')) {
+    // Greek has two small sigmas; which one a word ends in depends on the writer.
+    let text = text.to_lowercase().replace('ς', "σ");
+    for c in text.chars().filter(|c| !is_silent(*c)) {
         if is_a_word_by_itself(c) {
             words.extend([c.to_string(), String::new()]);
         } else if c.is_alphanumeric() {
             if let Some(word) = words.last_mut() {
-                word.extend(c.to_lowercase());
+                word.push(c);
             }
         } else {
             words.push(String::new());
@@ -126,6 +154,11 @@ pub fn words(text: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Apostrophes, and accents that come behind their letter.
+const fn is_silent(c: char) -> bool {
+    matches!(c, '\'' | '’' | '`' | '\u{0300}'..='\u{036F}')
 }
 
 /// Thai, Japanese kana, and Chinese characters.
@@ -167,6 +200,13 @@ mod tests {
                 "why can't I talk to a human",
                 "I do not want to talk to a bot, I want to talk to a human",
                 "stop with the automated replies",
+                "No, talk to a human",
+                "No! Get me a human",
+                "No. Connect me to an agent",
+                "I'd rather talk to a human",
+                "real agent please",
+                "give me a human",
+                "I want a person",
             ],
         );
     }
@@ -195,6 +235,7 @@ mod tests {
                 "I am a person who likes pizza",
                 "human resources please",
                 "transfer me the money",
+                "my real estate agent please",
                 "",
             ],
         );
@@ -216,6 +257,8 @@ mod tests {
                 "so rude!",
                 "What a joke",
                 "this is TERRIBLE",
+                "what a waste of my time",
+                "I hate this",
             ],
         );
         check(
@@ -232,6 +275,8 @@ mod tests {
                 "where is the rubbish bin",
                 "I want to report a scam call",
                 "what a lovely evening",
+                "I hate mushrooms",
+                "I have an upset stomach",
             ],
         );
     }
@@ -261,6 +306,9 @@ mod tests {
                 "I know the answer.",
                 "Sure, I can find it.",
                 "The shop cannot deliver today.",
+                "I do understand your frustration.",
+                "I could help you with that.",
+                "I do have the information.",
             ],
         );
     }
@@ -296,5 +344,23 @@ mod tests {
         {
             assert_eq!(list.matches(text), expected, "{text}");
         }
+    }
+
+    /// An org's own words are found however they are written.
+    #[test]
+    fn a_list_of_an_org_is_cut_like_a_text() {
+        let list = PhraseList::parse("don't|won't pay\n人間 please?\ne-mail address");
+        for text in ["I WON’T pay", "人間!", "my e-mail address", "E mail address"] {
+            assert!(list.matches(text), "{text}");
+        }
+        let stored = serde_json::to_string(&list).unwrap();
+        assert_eq!(serde_json::from_str::<PhraseList>(&stored).unwrap(), list);
+    }
+
+    /// A pattern that could be matched in very many ways takes no longer.
+    #[test]
+    fn a_nasty_pattern_is_harmless() {
+        let list = PhraseList::parse(&format!("{} ... ... b", "a? ".repeat(60)));
+        assert!(!list.matches(&"a ".repeat(100)));
     }
 }

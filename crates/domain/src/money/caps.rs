@@ -43,6 +43,11 @@ impl SessionBudget {
         self.cap.saturating_sub(self.spent)
     }
 
+    /// Counts what was really spent, also beyond the cap.
+    pub fn record(&mut self, amount: Credits) {
+        self.spent = self.spent + amount;
+    }
+
     /// What the spending so far allows.
     pub fn spending(&self) -> SessionSpending {
         if self.spent >= self.cap {
@@ -96,9 +101,14 @@ impl TeamBudget {
         if amount > remaining {
             return Err(TeamExhausted { wanted: amount, remaining });
         }
+        self.record(agent, amount);
+        Ok(())
+    }
+
+    /// Counts what an agent has really spent, also beyond what was left.
+    pub fn record(&mut self, agent: AgentId, amount: Credits) {
         let spent = self.per_agent.entry(agent).or_default();
         *spent = *spent + amount;
-        Ok(())
     }
 }
 
@@ -106,8 +116,8 @@ impl TeamBudget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetLimit {
-    /// The credits held for the turn.
-    Reservation,
+    /// The credits of the org, and of its parent.
+    Org,
     /// The session's cap.
     Session,
     /// The team's budget.
@@ -128,7 +138,7 @@ pub struct OverBudget {
 
 const fn limit_name(limit: BudgetLimit) -> &'static str {
     match limit {
-        BudgetLimit::Reservation => "org",
+        BudgetLimit::Org => "org",
         BudgetLimit::Session => "session",
         BudgetLimit::Team => "team",
     }
@@ -140,6 +150,8 @@ const fn limit_name(limit: BudgetLimit) -> &'static str {
 pub struct TurnBudget {
     /// Left of the reservation.
     pub reserved: Credits,
+    /// What the org could add to the reservation when the turn began.
+    pub top_up: Credits,
     /// Left of the session's cap.
     pub session: Credits,
     /// Left of the team's budget, in a team session.
@@ -149,7 +161,7 @@ pub struct TurnBudget {
 impl TurnBudget {
     /// What the tightest limit leaves, and which it is.
     pub fn tightest(&self) -> (Credits, BudgetLimit) {
-        let mut tightest = (self.reserved, BudgetLimit::Reservation);
+        let mut tightest = (self.reserved + self.top_up, BudgetLimit::Org);
         let others = [(Some(self.session), BudgetLimit::Session), (self.team, BudgetLimit::Team)];
         for (left, limit) in others {
             if let Some(left) = left
@@ -172,13 +184,32 @@ impl TurnBudget {
         self.check(MINIMUM_CHARGE)
     }
 
+    /// What must be added to the reservation before this can be spent.
+    pub const fn missing(&self, wanted: Credits) -> Credits {
+        wanted.saturating_sub(self.reserved)
+    }
+
+    /// Counts what was added to the reservation.
+    pub fn topped_up(&mut self, added: Credits) {
+        self.reserved = self.reserved + added;
+        self.top_up = self.top_up.saturating_sub(added);
+    }
+
     /// Counts down; refused and unchanged beyond what is left.
     pub fn spend(&mut self, amount: Credits) -> Result<(), OverBudget> {
         self.check(amount)?;
+        self.record(amount);
+        Ok(())
+    }
+
+    /// Counts what was really spent. An answer that cost more than was left
+    /// brings the budget to zero, so that the next call is refused.
+    pub fn record(&mut self, amount: Credits) {
+        let beyond = self.missing(amount);
         self.reserved = self.reserved.saturating_sub(amount);
+        self.top_up = self.top_up.saturating_sub(beyond);
         self.session = self.session.saturating_sub(amount);
         self.team = self.team.map(|left| left.saturating_sub(amount));
-        Ok(())
     }
 }
 
@@ -243,13 +274,21 @@ mod tests {
     /// tightest limit stops it.
     #[test]
     fn c20_a_turn_counts_down_and_stops_at_the_tightest_limit() {
-        let mut budget =
-            TurnBudget { reserved: credits(10), session: credits(4), team: Some(credits(6)) };
+        let mut budget = TurnBudget {
+            reserved: credits(10),
+            top_up: credits(0),
+            session: credits(4),
+            team: Some(credits(6)),
+        };
         for _ in 0..4 {
             budget.spend(credits(1)).unwrap();
         }
-        let after =
-            TurnBudget { reserved: credits(6), session: credits(0), team: Some(credits(2)) };
+        let after = TurnBudget {
+            reserved: credits(6),
+            session: credits(0),
+            team: Some(credits(2)),
+            ..budget
+        };
         assert_eq!(budget, after);
         let refused =
             OverBudget { wanted: credits(1), remaining: credits(0), limit: BudgetLimit::Session };
@@ -257,5 +296,51 @@ mod tests {
         assert_eq!(budget, after);
         assert_eq!(budget.check_model_call(), Err(refused));
         assert_eq!(budget.spend(credits(0)), Ok(()));
+    }
+
+    /// C07: a tool that costs more than is reserved is affordable when the org
+    /// can add the rest.
+    #[test]
+    fn c07_a_reservation_is_topped_up_on_need() {
+        let mut budget = TurnBudget {
+            reserved: credits(1),
+            top_up: credits(3),
+            session: credits(50),
+            team: None,
+        };
+        assert_eq!(budget.check(credits(4)), Ok(()));
+        let refused =
+            OverBudget { wanted: credits(5), remaining: credits(4), limit: BudgetLimit::Org };
+        assert_eq!(budget.check(credits(5)), Err(refused));
+        assert_eq!(budget.missing(credits(3)), credits(2));
+        budget.topped_up(credits(2));
+        assert_eq!((budget.reserved, budget.top_up), (credits(3), credits(1)));
+        assert_eq!(budget.missing(credits(3)), credits(0));
+    }
+
+    /// C20, E08, E10: what was really spent counts, also beyond what was left,
+    /// and the next call is refused.
+    #[test]
+    fn c20_an_overrun_closes_the_budget() {
+        let mut turn = TurnBudget {
+            reserved: credits(2),
+            top_up: credits(1),
+            session: credits(50),
+            team: Some(credits(50)),
+        };
+        turn.record(credits(9));
+        assert_eq!(
+            (turn.reserved, turn.top_up, turn.session),
+            (credits(0), credits(0), credits(41))
+        );
+        assert!(turn.check_model_call().is_err());
+        let agent = AgentId::from_u128(1);
+        let mut team = TeamBudget::new(credits(5), agent);
+        team.record(agent, credits(7));
+        assert_eq!((team.remaining(), team.per_agent[&agent]), (credits(0), credits(7)));
+        assert!(team.spend(agent, credits(1)).is_err());
+        let mut session = SessionBudget::default();
+        session.record(credits(60));
+        assert_eq!(session.spending(), SessionSpending::Closed);
     }
 }

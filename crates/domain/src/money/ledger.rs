@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Credits;
+use super::caps::{BudgetView, SessionBudget};
 use super::pools::{Account, Hold};
-use super::sharing::{CapReached, SharedDay, SharingPolicy};
+use super::sharing::{CapReached, SharedDays, SharingPolicy};
 use crate::id::{AgentId, OrgId, ReservationId};
 use crate::time::{Timestamp, UtcDay};
 use crate::tool::ToolName;
@@ -44,8 +45,16 @@ pub enum Bearer {
     ForChild(OrgId),
     /// The org's parent: an entry for the audit that moves no credits.
     PaidByParent(OrgId),
-    /// The platform: the cost went beyond what was reserved.
+    /// The platform: the cost went beyond what was reserved. The line is in
+    /// the org's ledger for the record and moves none of its credits.
     Overrun,
+}
+
+impl Bearer {
+    /// Whether the line moved credits of the org whose ledger it is in.
+    pub const fn moves_credits(self) -> bool {
+        matches!(self, Self::Own | Self::ForChild(_))
+    }
 }
 
 /// A line in an org's ledger.
@@ -107,6 +116,9 @@ pub enum ReserveError {
     /// The org has no account.
     #[error("there is no credit account for {0}")]
     NoAccount(OrgId),
+    /// There is a reservation with this id.
+    #[error("{0} is open already")]
+    AlreadyOpen(ReservationId),
     /// The reservation does not exist or has ended.
     #[error("{0} is not an open reservation")]
     NotOpen(ReservationId),
@@ -129,14 +141,14 @@ pub struct Ledger {
     accounts: BTreeMap<OrgId, Account>,
     parents: BTreeMap<OrgId, OrgId>,
     policies: BTreeMap<OrgId, SharingPolicy>,
-    shared: BTreeMap<OrgId, SharedDay>,
+    shared: BTreeMap<OrgId, SharedDays>,
     reservations: BTreeMap<ReservationId, Reservation>,
 }
 
 impl Ledger {
-    /// Opens an org's account.
+    /// Opens an org's account; one that is open stays as it is.
     pub fn open(&mut self, org: OrgId, parent: Option<OrgId>, account: Account) {
-        self.accounts.insert(org, account);
+        self.accounts.entry(org).or_insert(account);
         if let Some(parent) = parent {
             self.parents.insert(org, parent);
         }
@@ -152,14 +164,51 @@ impl Ledger {
         self.accounts.get(&org)
     }
 
+    /// An org's account, to grant credits to it or start its periods.
+    pub fn account_mut(&mut self, org: OrgId) -> Option<&mut Account> {
+        self.accounts.get_mut(&org)
+    }
+
     /// What a parent has paid or holds for its children.
-    pub fn shared(&self, parent: OrgId) -> SharedDay {
+    pub fn shared(&self, parent: OrgId) -> SharedDays {
         self.shared.get(&parent).cloned().unwrap_or_default()
     }
 
     /// What is held and not yet settled or released.
     pub fn open_reservations(&self) -> impl Iterator<Item = (&ReservationId, &Reservation)> {
         self.reservations.iter()
+    }
+
+    /// What an org could spend now, its parent's share included; none means
+    /// without a limit.
+    pub fn affordable(&self, org: OrgId, now: Timestamp) -> Option<Credits> {
+        let own = match self.accounts.get(&org) {
+            Some(account) => account.available()?,
+            None => Credits::ZERO,
+        };
+        Some(own + self.parent_share(org, now).unwrap_or_default())
+    }
+
+    /// What an org's parent would still pay for it today; none without a parent.
+    pub fn parent_share(&self, org: OrgId, now: Timestamp) -> Option<Credits> {
+        let parent = *self.parents.get(&org)?;
+        let policy = self.policies.get(&parent).cloned().unwrap_or_default();
+        let headroom = self.shared(parent).headroom(&policy, org, now.utc_day());
+        let theirs = self.accounts.get(&parent).map(Account::available);
+        Some(match theirs {
+            Some(Some(available)) => available.min(headroom),
+            Some(None) => headroom,
+            None => Credits::ZERO,
+        })
+    }
+
+    /// The three budgets that a harness shows.
+    pub fn view(&self, org: OrgId, session: &SessionBudget, now: Timestamp) -> BudgetView {
+        BudgetView {
+            session_budget: session.remaining(),
+            org_budget: self.accounts.get(&org).map_or(Some(Credits::ZERO), Account::available),
+            parent_budget: self.parent_share(org, now),
+        }
     }
 
     /// Holds `wanted` for a turn: the org's pools in order, then the parent
@@ -173,6 +222,9 @@ impl Ledger {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<(), ReserveError> {
+        if self.reservations.contains_key(&id) {
+            return Err(ReserveError::AlreadyOpen(id));
+        }
         let draws = self.draw(org, wanted, now.utc_day())?;
         let reservation = Reservation { org, budget_owner, expires_at, draws };
         self.reservations.insert(id, reservation);

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Credits;
+use crate::org::plan::{Allowance, Plan};
+use crate::time::Timestamp;
 
 /// The pools, in the order they are drawn on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,8 +37,9 @@ pub struct Pool {
     pub spent: Credits,
     /// Not used in its period.
     pub expired: Credits,
-    /// Which period the available credits belong to.
-    pub period: u32,
+    /// Which period the available credits belong to: a count of UTC days or
+    /// of months.
+    pub period: i64,
 }
 
 impl Pool {
@@ -56,7 +59,7 @@ impl Pool {
     }
 
     /// Returns held credits: to the pool, or to nobody if their period is over.
-    fn give_back(&mut self, amount: Credits, period: u32) {
+    fn give_back(&mut self, amount: Credits, period: i64) {
         self.reserved = self.reserved.saturating_sub(amount);
         if period == self.period {
             self.available = self.available + amount;
@@ -77,7 +80,7 @@ pub struct Hold {
     /// The pool they came from.
     pub pool: PoolKind,
     /// The period of the pool then.
-    pub period: u32,
+    pub period: i64,
     /// How many.
     pub amount: Credits,
 }
@@ -94,6 +97,11 @@ pub struct Account {
 }
 
 impl Account {
+    /// An account from the pools that were stored.
+    pub const fn from_pools(daily: Pool, monthly: Pool, purchased: Pool, unlimited: bool) -> Self {
+        Self { daily, monthly, purchased, unlimited }
+    }
+
     /// An account on a plan without a limit.
     pub fn unlimited() -> Self {
         Self { unlimited: true, ..Self::default() }
@@ -127,13 +135,27 @@ impl Account {
         self.pool_mut(kind).grant(amount);
     }
 
-    /// Starts a new period of a pool: what is left expires, `amount` is granted.
-    pub fn renew(&mut self, kind: PoolKind, amount: Credits) {
-        let pool = self.pool_mut(kind);
-        pool.expired = pool.expired + pool.available;
-        pool.available = Credits::ZERO;
-        pool.period = pool.period.wrapping_add(1);
-        pool.grant(amount);
+    /// Starts the periods that are due at `now` under a plan: what is left of
+    /// an old one expires, the new one is granted. Doing it twice, or with a
+    /// clock that is behind, does nothing.
+    pub fn roll(&mut self, plan: Plan, now: Timestamp) {
+        let (year, month, _) = now.utc_day().civil();
+        self.unlimited = plan.monthly_credits() == Allowance::Unlimited;
+        let due = [
+            (PoolKind::Daily, now.utc_day().number(), plan.daily_credits()),
+            (PoolKind::Monthly, year * 12 + i64::from(month), plan.monthly_credits()),
+        ];
+        for (kind, period, allowance) in due {
+            let pool = self.pool_mut(kind);
+            if pool.period < period {
+                pool.expired = pool.expired + pool.available;
+                pool.available = Credits::ZERO;
+                pool.period = period;
+                if let Allowance::UpTo(amount) = allowance {
+                    pool.grant(amount);
+                }
+            }
+        }
     }
 
     /// Holds up to `wanted` from the pools in order and says what it got.
@@ -181,6 +203,9 @@ impl Account {
 mod tests {
     use super::{Account, Hold, PoolKind};
     use crate::money::Credits;
+    use crate::org::plan::Plan;
+    use crate::time::Timestamp;
+    use std::time::Duration;
 
     fn account(daily: u64, monthly: u64, purchased: u64) -> Account {
         let mut account = Account::default();
@@ -211,14 +236,36 @@ mod tests {
         check(99, [0, 0, 0]);
     }
 
-    /// E03: a new day renews the daily pool; what was held from the old day
-    /// and comes back later is not carried over.
+    fn at(day: u64) -> Timestamp {
+        Timestamp::from_millis(0) + Duration::from_secs(day * 86_400)
+    }
+
+    /// A new day and a new month grant what the plan says; what is left of the
+    /// old ones expires, and doing it twice changes nothing.
     #[test]
-    fn e03_a_new_day_renews_and_carries_nothing_over() {
-        let mut account = account(5, 0, 0);
+    fn periods_are_renewed_once() {
+        let mut account = account(0, 0, 7);
+        account.roll(Plan::Starter, at(30));
+        assert_eq!(left(&account), [5, 100, 7]);
+        let before = account.clone();
+        account.roll(Plan::Starter, at(30));
+        account.roll(Plan::Starter, at(29));
+        assert_eq!(account, before);
+        account.hold_up_to(Credits::new(3));
+        account.roll(Plan::Starter, at(31));
+        assert_eq!(left(&account), [5, 100, 7]);
+        assert_eq!(account.pool(PoolKind::Daily).expired, Credits::new(2));
+        assert_eq!(account.pool(PoolKind::Monthly).expired, Credits::new(100));
+        assert!(account.balances());
+    }
+
+    /// What was held from an old day and comes back later is not carried over.
+    #[test]
+    fn a_new_day_carries_nothing_over() {
+        let mut account = Account::default();
+        account.roll(Plan::Free, at(30));
         let holds = account.hold_up_to(Credits::new(3));
-        account.renew(PoolKind::Daily, Credits::new(5));
-        assert_eq!(left(&account), [5, 0, 0]);
+        account.roll(Plan::Free, at(31));
         for hold in holds {
             account.give_back(hold);
         }

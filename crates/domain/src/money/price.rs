@@ -30,8 +30,9 @@ pub struct ModelPrice {
 impl ModelPrice {
     /// The cost of this many tokens, rounded up to a millionth of a dollar.
     pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> Usd {
-        let total = u128::from(self.input.as_micros()) * u128::from(input_tokens)
-            + u128::from(self.output.as_micros()) * u128::from(output_tokens);
+        let input = u128::from(self.input.as_micros()) * u128::from(input_tokens);
+        let output = u128::from(self.output.as_micros()) * u128::from(output_tokens);
+        let total = input.saturating_add(output);
         Usd::from_micros(u64::try_from(total.div_ceil(TOKENS_PER_PRICE)).unwrap_or(u64::MAX))
     }
 

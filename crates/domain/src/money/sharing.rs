@@ -61,26 +61,22 @@ pub enum CapReached {
     },
 }
 
-/// What a parent has paid, or holds, for its children on one day.
+/// What a parent has paid, or holds, for its children: today, and the day
+/// before for nodes whose clocks are behind and holds that come back late.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct SharedDay {
-    day: UtcDay,
-    per_child: BTreeMap<OrgId, Credits>,
+pub struct SharedDays {
+    days: BTreeMap<UtcDay, BTreeMap<OrgId, Credits>>,
 }
 
-impl SharedDay {
+impl SharedDays {
     /// What this child has used or holds on `day`.
     pub fn used_by(&self, child: OrgId, day: UtcDay) -> Credits {
-        if day == self.day {
-            self.per_child.get(&child).copied().unwrap_or_default()
-        } else {
-            Credits::ZERO
-        }
+        self.days.get(&day).and_then(|used| used.get(&child)).copied().unwrap_or_default()
     }
 
     /// What all children have used or hold on `day`.
     pub fn total(&self, day: UtcDay) -> Credits {
-        if day == self.day { self.per_child.values().copied().sum() } else { Credits::ZERO }
+        self.days.get(&day).map_or(Credits::ZERO, |used| used.values().copied().sum())
     }
 
     /// What the caps still leave to a child.
@@ -110,40 +106,44 @@ impl SharedDay {
 
     /// Counts `amount` against a child; a new day starts from nothing.
     pub fn take(&mut self, child: OrgId, amount: Credits, day: UtcDay) {
-        if day != self.day {
-            *self = Self { day, per_child: BTreeMap::new() };
-        }
-        let used = self.per_child.entry(child).or_default();
+        let used = self.days.entry(day).or_default().entry(child).or_default();
         *used = *used + amount;
+        while self.days.len() > 2 {
+            self.days.pop_first();
+        }
     }
 
     /// Returns what was held on `day` and not spent.
     pub fn give_back(&mut self, child: OrgId, amount: Credits, day: UtcDay) {
-        if day == self.day
-            && let Some(used) = self.per_child.get_mut(&child)
-        {
+        if let Some(used) = self.days.get_mut(&day).and_then(|used| used.get_mut(&child)) {
             *used = used.saturating_sub(amount);
         }
     }
 
-    /// Whether taking `amount` more brings a child to the share of its cap at
-    /// which the parent is told.
-    pub fn notice_due(
+    /// The caps of which taking `amount` more uses so much that the parent is
+    /// told.
+    pub fn notices_due(
         &self,
         policy: &SharingPolicy,
         child: OrgId,
         amount: Credits,
         day: UtcDay,
-    ) -> bool {
-        let threshold = percent_of(policy.cap_of(child), policy.notice_percent);
-        let before = self.used_by(child, day);
-        before < threshold && before + amount >= threshold
+    ) -> Vec<CapReached> {
+        let crosses = |cap: Credits, used: Credits| {
+            let threshold = percent_of(cap, policy.notice_percent);
+            used < threshold && used + amount >= threshold
+        };
+        let (cap, used) = (policy.cap_of(child), self.used_by(child, day));
+        let of_child = crosses(cap, used).then_some(CapReached::Child { cap, used });
+        let (cap, used) = (policy.max_total, self.total(day));
+        let of_all = crosses(cap, used).then_some(CapReached::Total { cap, used });
+        of_child.into_iter().chain(of_all).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CapReached, SharedDay, SharingPolicy};
+    use super::{CapReached, SharedDays, SharingPolicy};
     use crate::id::OrgId;
     use crate::money::Credits;
     use crate::time::UtcDay;
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn e05_a_child_draws_up_to_its_cap() {
         let mut policy = SharingPolicy::default();
-        let mut shared = SharedDay::default();
+        let mut shared = SharedDays::default();
         shared.take(ROSE, Credits::new(95), day());
         assert_eq!(shared.check(&policy, ROSE, Credits::new(5), day()), Ok(()));
         let (cap, used) = (Credits::new(100), Credits::new(95));
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn e06_all_children_share_one_cap() {
         let policy = SharingPolicy { max_per_child: Credits::new(400), ..Default::default() };
-        let mut shared = SharedDay::default();
+        let mut shared = SharedDays::default();
         shared.take(ROSE, Credits::new(300), day());
         let (cap, used) = (Credits::new(500), Credits::new(300));
         assert_eq!(
@@ -189,14 +189,33 @@ mod tests {
         assert_eq!(shared.check(&policy, IVY, Credits::new(201), day()), Ok(()));
     }
 
-    /// E05: the parent is told once, when 80 % of a child's cap is used.
+    /// E05, E06: the parent is told once, when 80 % of a cap is used.
     #[test]
     fn e05_the_parent_is_told_at_80_percent() {
-        let policy = SharingPolicy::default();
-        let mut shared = SharedDay::default();
+        let policy = SharingPolicy { max_total: Credits::new(200), ..Default::default() };
+        let mut shared = SharedDays::default();
         shared.take(ROSE, Credits::new(79), day());
-        assert!(shared.notice_due(&policy, ROSE, Credits::new(1), day()));
-        shared.take(ROSE, Credits::new(1), day());
-        assert!(!shared.notice_due(&policy, ROSE, Credits::new(1), day()));
+        let one = Credits::new(1);
+        let due = shared.notices_due(&policy, ROSE, one, day());
+        let (cap, used) = (Credits::new(100), Credits::new(79));
+        assert_eq!(due, [CapReached::Child { cap, used }]);
+        shared.take(ROSE, one, day());
+        assert_eq!(shared.notices_due(&policy, ROSE, one, day()), []);
+        shared.take(IVY, Credits::new(79), day());
+        let due = shared.notices_due(&policy, ROSE, one, day());
+        let (cap, used) = (Credits::new(200), Credits::new(159));
+        assert_eq!(due, [CapReached::Total { cap, used }]);
+    }
+
+    /// E05: a node whose clock is behind cannot reopen a cap.
+    #[test]
+    fn e05_a_late_clock_does_not_reset_the_day() {
+        let policy = SharingPolicy::default();
+        let mut shared = SharedDays::default();
+        shared.take(ROSE, Credits::new(100), day().next());
+        shared.take(ROSE, Credits::new(100), day());
+        for day in [day(), day().next()] {
+            assert!(shared.check(&policy, ROSE, Credits::new(1), day).is_err());
+        }
     }
 }

@@ -63,6 +63,7 @@ pub enum Right {
     NotApplicable,
 }
 
+use Relation::{Child, Own};
 use Right::{Limited, No, NotApplicable, OwnOrg, Propose, QueryOnly, To, Yes};
 
 /// The matrix: a row per capability, a column per layer from 1 to 4.
@@ -108,10 +109,10 @@ pub fn right(layer: BusinessLayer, capability: Capability) -> Right {
 /// Something an agent is about to do, with what the matrix needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Create a sub-org.
-    CreateSubOrg,
-    /// Bind a bot.
-    DeployBot,
+    /// Create a sub-org of an org so related.
+    CreateSubOrg(Relation),
+    /// Bind a bot to an org so related.
+    DeployBot(Relation),
     /// Change the settings of an org so related.
     ManageSettings(Relation),
     /// Read data of an org so related.
@@ -127,16 +128,18 @@ pub enum Action {
     SendToContact,
     /// Change the configuration of an agent of an org so related.
     ModifyAgent(Relation),
-    /// Export data.
-    Export,
+    /// Export data of an org so related.
+    Export(Relation),
+    /// Run a tool in the name of an agent of an org so related.
+    ActAs(Relation),
 }
 
 /// An action that the matrix does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{layer} may not {capability}{}", limit_note(*.right))]
+#[error("{business_layer} may not {capability}{}", limit_note(*.right))]
 pub struct Refused {
-    /// The layer that asked.
-    pub layer: BusinessLayer,
+    /// The business layer that asked.
+    pub business_layer: BusinessLayer,
     /// What it asked for.
     pub capability: Capability,
     /// What it has instead.
@@ -147,11 +150,11 @@ pub struct Refused {
 pub fn check(actor: &Standing, action: Action) -> Result<(), Refused> {
     let layer = actor.guarded_as;
     let (capability, allowed) = match action {
-        Action::CreateSubOrg => only(layer, Capability::CreateSubOrgs, Yes),
-        Action::DeployBot => only(layer, Capability::DeployBots, Yes),
-        Action::Export => only(layer, Capability::DataExport, Yes),
+        Action::CreateSubOrg(org) => within(layer, Capability::CreateSubOrgs, org, &[Own]),
+        Action::DeployBot(org) => within(layer, Capability::DeployBots, org, &[Own, Child]),
+        Action::Export(org) => within(layer, Capability::DataExport, org, &[Own]),
         Action::ManageSettings(org) => on(layer, Capability::ManageOrgSettings, org),
-        Action::ModifyAgent(org) => on(layer, Capability::ModifyAgents, org),
+        Action::ModifyAgent(org) | Action::ActAs(org) => on(layer, Capability::ModifyAgents, org),
         Action::ReadData(Relation::Own) | Action::WriteData(Relation::Own) => return Ok(()),
         Action::ReadData(org) => data(layer, org, &[Yes, QueryOnly]),
         Action::WriteData(org) => data(layer, org, &[Yes]),
@@ -165,7 +168,8 @@ pub fn check(actor: &Standing, action: Action) -> Result<(), Refused> {
             (capability, allowed)
         }
         Action::SendToContact => {
-            let (capability, allowed) = only(layer, Capability::SendExternalMessages, Yes);
+            let capability = Capability::SendExternalMessages;
+            let allowed = right(layer, capability) == Yes;
             // A coordinator routes between layers and never speaks to people outside.
             (capability, allowed && actor.subtype != Subtype::Coordinator)
         }
@@ -173,12 +177,20 @@ pub fn check(actor: &Standing, action: Action) -> Result<(), Refused> {
     if allowed {
         Ok(())
     } else {
-        Err(Refused { layer, capability, right: right(layer, capability) })
+        let right = right(layer, capability);
+        Err(Refused { business_layer: layer, capability, right })
     }
 }
 
-fn only(layer: BusinessLayer, capability: Capability, wanted: Right) -> (Capability, bool) {
-    (capability, right(layer, capability) == wanted)
+/// A plain yes reaches the listed orgs; only the platform's reaches all.
+fn within(
+    layer: BusinessLayer,
+    capability: Capability,
+    org: Relation,
+    reach: &[Relation],
+) -> (Capability, bool) {
+    let reachable = layer == BusinessLayer::Platform || reach.contains(&org);
+    (capability, reachable && right(layer, capability) == Yes)
 }
 
 fn on(layer: BusinessLayer, capability: Capability, org: Relation) -> (Capability, bool) {
@@ -243,7 +255,7 @@ fn limit_note(right: Right) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, BULK_LIMIT, check};
+    use super::{Action, BULK_LIMIT, Capability, Right, check, right};
     use crate::agent::subtype::Subtype;
     use crate::org::Relation::{Child, Own, Parent, Unrelated};
     use crate::org::layer::{BusinessLayer, Standing};
@@ -261,12 +273,15 @@ mod tests {
             .collect()
     }
 
-    /// L37-L45: every row of the matrix, over the four layers.
+    /// A05, H11, L37-L45: every action of the matrix, over the four layers.
     #[test]
     fn l37_to_l45_the_matrix_holds() {
-        let table: [(&str, Action, &[u8]); 21] = [
-            ("L37", Action::CreateSubOrg, &[1, 2]),
-            ("L38", Action::DeployBot, &[1, 2]),
+        let table: [(&str, Action, &[u8]); 26] = [
+            ("L37", Action::CreateSubOrg(Own), &[1, 2]),
+            ("L37", Action::CreateSubOrg(Unrelated), &[1]),
+            ("L38", Action::DeployBot(Own), &[1, 2]),
+            ("L38", Action::DeployBot(Child), &[1, 2]),
+            ("L38", Action::DeployBot(Unrelated), &[1]),
             ("L39", Action::ManageSettings(Own), &[1, 2, 3]),
             ("L39", Action::ManageSettings(Child), &[1]),
             ("L39", Action::ManageSettings(Parent), &[1]),
@@ -284,8 +299,10 @@ mod tests {
             ("L44", Action::ModifyAgent(Own), &[1, 2, 3]),
             ("L44", Action::ModifyAgent(Child), &[1]),
             ("L44", Action::ModifyAgent(Parent), &[1]),
-            ("L45", Action::Export, &[1, 2, 3]),
-            ("H11", Action::ModifyAgent(Child), &[1]),
+            ("L45", Action::Export(Own), &[1, 2, 3]),
+            ("L45", Action::Export(Parent), &[1]),
+            ("H11", Action::ActAs(Child), &[1]),
+            ("H11", Action::ActAs(Own), &[1, 2, 3]),
         ];
         for (row, action, layers) in table {
             assert_eq!(allowed(action), layers, "{row} {action:?}");
@@ -299,6 +316,20 @@ mod tests {
             let refused = check(&standing(layer, Subtype::Coordinator), Action::SendToContact);
             assert!(refused.is_err(), "{layer}");
         }
+    }
+
+    /// H09, L17-L19, L31: the rows that other rules read.
+    #[test]
+    fn h09_souls_and_the_ways_up_and_down() {
+        use BusinessLayer::{Agency, Client, EndCustomer, Platform};
+        let row = |capability| BusinessLayer::ALL.map(|layer| right(layer, capability));
+        assert_eq!(
+            row(Capability::SoulEvolution),
+            [Right::Yes, Right::Propose, Right::Propose, Right::No]
+        );
+        let (to, none) = (Right::To, Right::NotApplicable);
+        assert_eq!(row(Capability::EscalateUp), [none, to(Platform), to(Agency), to(Client)]);
+        assert_eq!(row(Capability::DelegateDown), [to(Agency), to(Client), to(EndCustomer), none]);
     }
 
     #[test]

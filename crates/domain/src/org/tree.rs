@@ -133,13 +133,15 @@ pub enum SubOrgRefused {
     },
 }
 
-/// Whether an agent of this standing may create one more sub-org of `parent`.
+/// Whether an agent of this standing in `own` may create one more sub-org of
+/// `parent`.
 pub fn may_create_sub_org(
     actor: &Standing,
+    own: &Org,
     parent: &Org,
     existing: u32,
 ) -> Result<(), SubOrgRefused> {
-    guardrail::check(actor, Action::CreateSubOrg)?;
+    guardrail::check(actor, Action::CreateSubOrg(own.relation_to(parent)))?;
     if parent.place != Place::TopLevel {
         return Err(SubOrgRefused::TooDeep(parent.slug.clone()));
     }
@@ -217,42 +219,38 @@ mod tests {
     /// L37, L47: who may create a sub-org, below whom, and how many.
     #[test]
     fn l37_sub_orgs_are_created_by_layers_1_and_2_below_a_top_level_org() {
-        let standing = |org: &Org, name| Standing::of(org, &Subtype::from(name));
         let (platform, agency, client) =
             (testing::platform(), testing::agency(), testing::client());
-        let check = |actor: Standing, parent: &Org, existing, expected: Result<(), &str>| {
-            let ruling = may_create_sub_org(&actor, parent, existing);
+        let asked = |own: &Org, name, parent: &Org, existing| {
+            may_create_sub_org(&Standing::of(own, &Subtype::from(name)), own, parent, existing)
+        };
+        let check = |own: &Org, name, parent: &Org, existing, expected: Result<(), &str>| {
+            let ruling = asked(own, name, parent, existing);
             assert_eq!(ruling.map_err(|why| why.to_string()), expected.map_err(str::to_owned));
         };
-        check(standing(&platform, "system"), &agency, 0, Ok(()));
-        check(standing(&agency, "pm"), &agency, 1, Ok(()));
-        check(
-            standing(&agency, "pm"),
-            &agency,
-            2,
-            Err("the agency plan includes 2 sub-orgs and `harbour` has 2"),
-        );
-        check(
-            standing(&agency, "pm"),
-            &client,
-            0,
-            Err("`bella` cannot have sub-orgs: only a top-level org has them, one level deep"),
-        );
+        check(&platform, "system", &agency, 0, Ok(()));
+        check(&agency, "pm", &agency, 1, Ok(()));
+        let full = Err("the agency plan includes 2 sub-orgs and `harbour` has 2");
+        check(&agency, "pm", &agency, 2, full);
+        let deep =
+            Err("`bella` cannot have sub-orgs: only a top-level org has them, one level deep");
+        check(&platform, "system", &client, 0, deep);
         let unlicensed = Org { sub_orgs_enabled: false, ..agency.clone() };
-        check(
-            standing(&agency, "pm"),
-            &unlicensed,
-            0,
-            Err("the licence of `harbour` does not include sub-orgs"),
-        );
-        for name in ["pm", "customer_service"] {
-            let ruling = may_create_sub_org(&standing(&client, name), &agency, 0);
+        let licence = Err("the licence of `harbour` does not include sub-orgs");
+        check(&agency, "pm", &unlicensed, 0, licence);
+        let rival = Org { id: OrgId::from_u128(77), slug: "rival".into(), ..agency.clone() };
+        for (own, name, parent) in [
+            (&client, "pm", &client),
+            (&client, "customer_service", &agency),
+            (&agency, "pm", &rival),
+        ] {
+            let ruling = asked(own, name, parent, 0);
             let Err(SubOrgRefused::Guardrail(refused)) = ruling else {
-                panic!("{name} of a sub-org got {ruling:?}");
+                panic!("{name} of {} got {ruling:?}", own.slug);
             };
             assert_eq!(refused.capability, Capability::CreateSubOrgs);
         }
         let enterprise = Org { plan: Plan::Enterprise, ..agency.clone() };
-        check(standing(&agency, "pm"), &enterprise, 1000, Ok(()));
+        check(&agency, "pm", &enterprise, 1000, Ok(()));
     }
 }

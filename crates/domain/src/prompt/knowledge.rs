@@ -53,7 +53,7 @@ pub fn select<'a>(
     let mut chosen: Vec<&DocumentFacts> = documents.iter().filter(shares_a_tag).collect();
     chosen.sort_by_key(newest_first);
     let total: u64 = chosen.iter().map(|doc| doc.tokens).sum();
-    if total > budget || chosen.len() > MAX_DOCUMENTS {
+    if total > budget {
         chosen.sort_by_key(|doc| (std::cmp::Reverse(doc.relevance), newest_first(doc)));
         let mut left = budget;
         chosen.retain(|doc| {
@@ -61,9 +61,9 @@ pub fn select<'a>(
             left -= if fits { doc.tokens } else { 0 };
             fits
         });
-        chosen.truncate(MAX_DOCUMENTS);
-        chosen.sort_by_key(newest_first);
     }
+    chosen.truncate(MAX_DOCUMENTS);
+    chosen.sort_by_key(newest_first);
     chosen
 }
 
@@ -113,10 +113,11 @@ mod tests {
         assert_eq!(ids(&docs, &[], 2000), [4, 3, 2, 1]);
     }
 
-    /// A13: at most twenty.
+    /// A13: at most twenty, the newest while they fit the budget.
     #[test]
     fn a13_at_most_twenty_documents() {
-        let docs: Vec<DocumentFacts> = (1..=30).map(|id| doc(id, &[], 1, 0)).collect();
+        let docs: Vec<DocumentFacts> =
+            (1..=30).map(|id| doc(id, &[], 1, 100 - id as u32)).collect();
         let expected: Vec<u128> = (11..=30).rev().collect();
         assert_eq!(ids(&docs, &[], 1000), expected);
     }

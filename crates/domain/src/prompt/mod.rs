@@ -10,8 +10,8 @@ pub mod position;
 
 use std::fmt::Write as _;
 
-use crate::agent::Agent;
 use crate::agent::autonomy::AutonomyLevel;
+use crate::agent::{Agent, Brand};
 use crate::org::Org;
 use crate::org::layer::{BusinessLayer, Standing};
 use crate::soul::Soul;
@@ -20,17 +20,6 @@ use crate::tool::ToolName;
 
 /// The note for a conversation that is a test.
 pub const TESTING_MODE: &str = include_str!("texts/testing_mode.md");
-
-/// How an org presents itself through one agent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Brand {
-    /// The name customers know.
-    pub name: String,
-    /// How it sounds.
-    pub voice: String,
-    /// What it offers, in a few lines.
-    pub about: String,
-}
 
 /// A document for the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +45,12 @@ pub struct PromptFacts<'a> {
     pub colleagues: &'a [&'a str],
     /// Its soul.
     pub soul: &'a Soul,
-    /// Its brand.
-    pub brand: Option<&'a Brand>,
     /// The documents it may use.
     pub documents: &'a [PromptDocument<'a>],
     /// The team, in a team session.
     pub team: Option<&'a TeamSession>,
+    /// What the PM, or the agency, told this agent to do.
+    pub instructions: &'a [&'a str],
     /// Tools that are off in this session; empty unless degraded.
     pub unavailable: &'a [ToolName],
     /// What a human said and did before handing back.
@@ -79,10 +68,12 @@ pub fn system(facts: &PromptFacts<'_>) -> String {
         Some(position::section(facts.standing, facts.org, facts.parent)),
         soul(facts.soul),
         Some(guardrails(facts)),
-        facts.brand.map(brand),
+        facts.agent.brand.as_ref().map(brand),
         documents(facts.documents),
         facts.previous_summary.map(|text| format!("## The last conversation\n\n{text}")),
-        facts.team.and_then(|team| handoff::section(team, facts.agent.id)),
+        facts.team.and_then(handoff::shared),
+        facts.team.and_then(|team| handoff::block(team, facts.agent.id)),
+        instructions(facts.instructions),
         facts.resolution.map(|text| format!("## What a colleague resolved\n\n{text}")),
         degraded(facts.unavailable),
         facts.testing.then(|| TESTING_MODE.trim_end().to_owned()),
@@ -141,23 +132,16 @@ fn guardrails(facts: &PromptFacts<'_>) -> String {
     list("Never", &facts.soul.never_do);
     list("Always", &facts.soul.always_do);
     list("Hand over to a human instead of discussing", &facts.agent.blocked_topics);
-    text + autonomy_note(facts.agent.autonomy)
+    list("Hand over to a human when somebody mentions", &facts.soul.escalation_triggers);
+    text + autonomy_note(facts.agent.autonomy).trim_end()
 }
 
 const fn autonomy_note(level: AutonomyLevel) -> &'static str {
     match level {
-        AutonomyLevel::Supervised => {
-            "**Autonomy:** supervised. A person approves each tool call; say that you are checking."
-        }
-        AutonomyLevel::SemiAutonomous => {
-            "**Autonomy:** semi_autonomous. You may look things up; a person approves each change."
-        }
-        AutonomyLevel::Autonomous => {
-            "**Autonomy:** autonomous. You may act; some tools still need a person's approval."
-        }
-        AutonomyLevel::DraftOnly => {
-            "**Autonomy:** draft_only. You may look things up and draft; you change nothing."
-        }
+        AutonomyLevel::Supervised => include_str!("texts/supervised.md"),
+        AutonomyLevel::SemiAutonomous => include_str!("texts/semi_autonomous.md"),
+        AutonomyLevel::Autonomous => include_str!("texts/autonomous.md"),
+        AutonomyLevel::DraftOnly => include_str!("texts/draft_only.md"),
     }
 }
 
@@ -171,15 +155,15 @@ fn documents(documents: &[PromptDocument<'_>]) -> Option<String> {
     (!texts.is_empty()).then(|| format!("## Knowledge\n\n{}", texts.join("\n\n")))
 }
 
+fn instructions(instructions: &[&str]) -> Option<String> {
+    let lines: Vec<String> = instructions.iter().map(|line| format!("- {line}")).collect();
+    (!lines.is_empty()).then(|| format!("## Your instructions\n\n{}", lines.join("\n")))
+}
+
 fn degraded(unavailable: &[ToolName]) -> Option<String> {
     let names: Vec<&str> = unavailable.iter().map(ToolName::as_str).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "## Degraded\n\nThese tools do not work at the moment: {}. \
-             Help with what is left, and offer a human where it does not suffice.",
-            names.join(", ")
-        )
-    })
+    let text = include_str!("texts/degraded.md").trim_end();
+    (!names.is_empty()).then(|| fill(text, &[("tools", &names.join(", "))]))
 }
 
 /// Fills the `{name}` places of a text in one pass, so that what is filled in

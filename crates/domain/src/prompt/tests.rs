@@ -1,6 +1,6 @@
-use super::{Brand, PromptDocument, PromptFacts, fill, system};
-use crate::agent::Agent;
+use super::{PromptDocument, PromptFacts, fill, system};
 use crate::agent::subtype::Subtype;
+use crate::agent::{Agent, Brand};
 use crate::org::Org;
 use crate::org::layer::Standing;
 use crate::soul::Soul;
@@ -13,12 +13,16 @@ struct Scene {
     parent: Org,
     standing: Standing,
     soul: Soul,
-    brand: Brand,
 }
 
 fn scene(org: Org, subtype: &str) -> Scene {
     let mut agent = testing::agent("gia", Subtype::from(subtype));
     agent.blocked_topics = vec!["medical advice".into()];
+    agent.brand = Some(Brand {
+        name: "Bella".into(),
+        voice: "familiar".into(),
+        about: "Pizza since 1984.".into(),
+    });
     Scene {
         standing: Standing::of(&org, &agent.subtype),
         agent,
@@ -34,11 +38,6 @@ fn scene(org: Org, subtype: &str) -> Scene {
             escalation_triggers: vec!["lawyer".into()],
             soul_markdown: "You love pizza.".into(),
         },
-        brand: Brand {
-            name: "Bella".into(),
-            voice: "familiar".into(),
-            about: "Pizza since 1984.".into(),
-        },
     }
 }
 
@@ -51,9 +50,9 @@ impl Scene {
             parent: Some(&self.parent),
             colleagues: &["Luca", "Enzo"],
             soul: &self.soul,
-            brand: Some(&self.brand),
             documents: &[PromptDocument { title: "Menu", text: "Margherita 10.00" }],
             team: None,
+            instructions: &[],
             unavailable: &[],
             resolution: None,
             previous_summary: None,
@@ -93,6 +92,8 @@ fn a15_a27_c01_the_prompt_has_its_parts() {
     - greet by name
     **Hand over to a human instead of discussing:**
     - medical advice
+    **Hand over to a human when somebody mentions:**
+    - lawyer
     **Autonomy:** supervised. A person approves each tool call; say that you are checking.
 
     ## Your brand
@@ -141,6 +142,15 @@ fn c11_unavailable_tools_are_listed() {
     let prompt = system(&PromptFacts { unavailable: &off, ..scene.facts() });
     assert!(prompt.contains("do not work at the moment: web_fetch, list_events."), "{prompt}");
     assert!(!system(&scene.facts()).contains("Degraded"));
+}
+
+/// L27, L30: what the agent was told to do is in its next prompt.
+#[test]
+fn l27_l30_instructions_are_told() {
+    let scene = scene(testing::client(), "customer_service");
+    let prompt = system(&PromptFacts { instructions: &["Offer the new menu."], ..scene.facts() });
+    assert!(prompt.contains("## Your instructions\n\n- Offer the new menu."), "{prompt}");
+    assert!(!system(&scene.facts()).contains("instructions"));
 }
 
 /// L35: the note is there in testing mode and only then.

@@ -7,18 +7,21 @@
 pub mod layer_rules;
 pub mod policy;
 pub mod removal;
+pub mod session;
 mod stages;
 
-use serde::Serialize;
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
 
 use crate::agent::autonomy::AutonomyLevel;
+use crate::agent::{Agent, ToolChoice};
 use crate::org::layer::Standing;
-use crate::session::errors::SessionTools;
 use crate::tool::profile::Profile;
 use crate::tool::{Integration, ToolName, ToolSpec};
 use policy::ToolPolicy;
 use removal::Removal;
-use std::collections::BTreeSet;
+use session::SessionTools;
 
 /// What the resolution depends on.
 #[derive(Debug, Clone, Copy)]
@@ -59,8 +62,17 @@ pub struct AgentTools<'a> {
     pub autonomy: AutonomyLevel,
 }
 
+impl<'a> AgentTools<'a> {
+    /// What this agent says. Its models are no part of it: a scope is the same
+    /// whatever thinks.
+    pub const fn of(agent: &'a Agent, standing: &'a Standing) -> Self {
+        let ToolChoice { profile, policy } = &agent.tools;
+        Self { standing, profile: *profile, policy, autonomy: agent.autonomy }
+    }
+}
+
 /// A tool and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScopedTool {
     /// The tool.
     pub spec: ToolSpec,
@@ -69,7 +81,7 @@ pub struct ScopedTool {
 }
 
 /// The resolved scope: every known tool, active or explained.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolScope {
     tools: Vec<ScopedTool>,
 }

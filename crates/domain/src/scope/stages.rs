@@ -9,10 +9,10 @@ use crate::tool::catalogue::{ESCALATE_TO_HUMAN, TAG_IN_AGENT};
 use crate::tool::{Risk, ToolGroup, ToolRole, ToolSpec};
 
 /// A stage answers why a tool is removed, or nothing. It cannot add one.
-pub(super) type Stage = fn(&ToolSpec, &ScopeFacts<'_>) -> Option<Removal>;
+pub(super) type Filter = fn(&ToolSpec, &ScopeFacts<'_>) -> Option<Removal>;
 
 /// The order of the stages.
-pub(super) const ALL: [Stage; 7] =
+pub(super) const ALL: [Filter; 7] =
     [platform, org, integrations, agent, autonomy, business_layer, session];
 
 fn platform(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {

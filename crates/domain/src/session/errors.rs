@@ -1,18 +1,27 @@
 //! What went wrong in a session: failing tools and degraded mode.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::channel::Channel;
 use crate::money::caps::SessionSpending;
 use crate::time::Timestamp;
 use crate::tool::ToolName;
 
-/// Failures after which a tool is off for the session.
-pub const FAILURES_TO_DISABLE: u32 = 3;
-/// Tools that are off when a session counts as degraded.
-pub const DISABLED_TO_DEGRADE: usize = 3;
+/// When failures have consequences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorPolicy {
+    /// Failures after which a tool is off for the session.
+    pub failures_to_disable: u32,
+    /// Tools that are off when a session counts as degraded.
+    pub disabled_to_degrade: usize,
+}
+
+impl Default for ErrorPolicy {
+    fn default() -> Self {
+        Self { failures_to_disable: 3, disabled_to_degrade: 3 }
+    }
+}
 
 /// A tool that is off for a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,15 +64,25 @@ impl ErrorState {
         &self.disabled
     }
 
+    /// How many tools were switched off after a moment.
+    pub fn disabled_since(&self, moment: Timestamp) -> usize {
+        self.disabled.values().filter(|tool| tool.since > moment).count()
+    }
+
     /// Counts a failure, unparsable arguments included. Successes are not
     /// counted, so they do not undo failures.
-    pub fn record_failure(&mut self, tool: &ToolName, now: Timestamp) -> FailureEffect {
+    pub fn record_failure(
+        &mut self,
+        tool: &ToolName,
+        policy: ErrorPolicy,
+        now: Timestamp,
+    ) -> FailureEffect {
         let failures = self.failures.entry(tool.clone()).or_default();
         *failures = failures.saturating_add(1);
         if self.disabled.contains_key(tool) {
             return FailureEffect::AlreadyDisabled;
         }
-        if *failures < FAILURES_TO_DISABLE {
+        if *failures < policy.failures_to_disable {
             return FailureEffect::Counted { failures: *failures };
         }
         let off = DisabledTool { failures: *failures, since: now };
@@ -72,8 +91,12 @@ impl ErrorState {
     }
 
     /// Whether, and why, the session works with less than it should.
-    pub fn degraded(&self, spending: SessionSpending) -> Option<DegradedReason> {
-        if self.disabled.len() >= DISABLED_TO_DEGRADE {
+    pub fn degraded(
+        &self,
+        spending: SessionSpending,
+        policy: ErrorPolicy,
+    ) -> Option<DegradedReason> {
+        if self.disabled.len() >= policy.disabled_to_degrade {
             Some(DegradedReason::ToolsDisabled)
         } else if spending == SessionSpending::Open {
             None
@@ -93,56 +116,17 @@ pub enum DegradedReason {
     SessionBudget,
 }
 
-/// What a session says about tools: the session layer of a scope.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionTools {
-    /// The channel it is on.
-    pub channel: Channel,
-    /// Tools that are off.
-    pub disabled: BTreeMap<ToolName, DisabledTool>,
-    /// Whether only reading is left.
-    pub read_only: bool,
-    /// Tools that its channel cannot carry.
-    pub channel_restrictions: BTreeSet<ToolName>,
-}
-
-impl SessionTools {
-    /// A session on this channel in which nothing has gone wrong.
-    pub fn new(channel: Channel) -> Self {
-        let channel_restrictions = default_restrictions(&channel);
-        Self { channel, disabled: BTreeMap::new(), read_only: false, channel_restrictions }
-    }
-
-    /// The session layer that follows from errors and spending.
-    pub fn of(channel: Channel, errors: &ErrorState, spending: SessionSpending) -> Self {
-        Self {
-            disabled: errors.disabled().clone(),
-            read_only: spending != SessionSpending::Open,
-            ..Self::new(channel)
-        }
-    }
-}
-
-/// The tools that a channel cannot carry unless the platform says otherwise:
-/// pictures do not fit into a text message.
-pub fn default_restrictions(channel: &Channel) -> BTreeSet<ToolName> {
-    match channel {
-        Channel::Sms => {
-            ["search_media", "search_unsplash_images"].map(ToolName::from_static).into()
-        }
-        _ => BTreeSet::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{DegradedReason, DisabledTool, ErrorState, FailureEffect, SessionTools};
+    use super::{DegradedReason, DisabledTool, ErrorPolicy, ErrorState, FailureEffect};
     use crate::channel::Channel;
     use crate::money::caps::SessionSpending;
+    use crate::scope::session::SessionTools;
     use crate::time::Timestamp;
     use crate::tool::ToolName;
 
     const NOW: Timestamp = Timestamp::from_millis(42);
+    const DEFAULT: ErrorPolicy = ErrorPolicy { failures_to_disable: 3, disabled_to_degrade: 3 };
 
     fn tool(name: &'static str) -> ToolName {
         ToolName::from_static(name)
@@ -154,7 +138,7 @@ mod tests {
     fn c08_the_third_failure_disables_the_tool() {
         let mut errors = ErrorState::default();
         let effects: Vec<FailureEffect> =
-            (0..4).map(|_| errors.record_failure(&tool("web_fetch"), NOW)).collect();
+            (0..4).map(|_| errors.record_failure(&tool("web_fetch"), DEFAULT, NOW)).collect();
         assert_eq!(
             effects,
             [
@@ -174,9 +158,14 @@ mod tests {
     fn c08_tools_are_counted_apart() {
         let mut errors = ErrorState::default();
         for name in ["a", "b", "a", "b"] {
-            errors.record_failure(&tool(name), NOW);
+            errors.record_failure(&tool(name), DEFAULT, NOW);
         }
         assert!(errors.disabled().is_empty());
+    }
+
+    #[test]
+    fn the_policy_is_the_documented_one() {
+        assert_eq!(ErrorPolicy::default(), DEFAULT);
     }
 
     /// C11: degraded with three tools off, or when the session's budget is hit.
@@ -185,16 +174,16 @@ mod tests {
         let mut errors = ErrorState::default();
         let mut disable = |name: &'static str| {
             for _ in 0..3 {
-                errors.record_failure(&tool(name), NOW);
+                errors.record_failure(&tool(name), DEFAULT, NOW);
             }
-            errors.degraded(SessionSpending::Open)
+            errors.degraded(SessionSpending::Open, DEFAULT)
         };
         assert_eq!(disable("a"), None);
         assert_eq!(disable("b"), None);
         assert_eq!(disable("c"), Some(DegradedReason::ToolsDisabled));
         let spending = [SessionSpending::ReadOnly, SessionSpending::Closed];
         for spending in spending {
-            let reason = ErrorState::default().degraded(spending);
+            let reason = ErrorState::default().degraded(spending, DEFAULT);
             assert_eq!(reason, Some(DegradedReason::SessionBudget));
         }
     }
@@ -204,7 +193,7 @@ mod tests {
     fn a23_errors_round_trip() {
         let mut errors = ErrorState::default();
         for _ in 0..3 {
-            errors.record_failure(&tool("web_fetch"), NOW);
+            errors.record_failure(&tool("web_fetch"), DEFAULT, NOW);
         }
         let stored = serde_json::to_string(&errors).unwrap();
         assert_eq!(serde_json::from_str::<ErrorState>(&stored).unwrap(), errors);

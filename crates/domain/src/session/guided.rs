@@ -70,6 +70,8 @@ pub enum Extraction {
 pub struct InterviewState {
     position: usize,
     follow_ups: u8,
+    /// The surest of the unsure answers to the open question.
+    best: Option<(u8, String)>,
     fields: BTreeMap<String, String>,
 }
 
@@ -125,18 +127,20 @@ impl InterviewState {
             Extraction::Nothing => return NextStep::Ask(question),
             Extraction::Declined if question.required => return NextStep::Ask(question),
             Extraction::Declined => {}
-            Extraction::Found { confidence_percent, .. }
-                if *confidence_percent < SURE_PERCENT && self.follow_ups < MAX_FOLLOW_UPS =>
-            {
-                self.follow_ups += 1;
-                return NextStep::FollowUp(question);
-            }
-            Extraction::Found { value, .. } => {
-                self.fields.insert(question.field.clone(), value.clone());
+            Extraction::Found { value, confidence_percent } => {
+                let found = (*confidence_percent, value.clone());
+                let best = self.best.take().filter(|best| best.0 > found.0).unwrap_or(found);
+                if best.0 < SURE_PERCENT && self.follow_ups < MAX_FOLLOW_UPS {
+                    self.best = Some(best);
+                    self.follow_ups += 1;
+                    return NextStep::FollowUp(question);
+                }
+                self.fields.insert(question.field.clone(), best.1);
             }
         }
         self.position += 1;
         self.follow_ups = 0;
+        self.best = None;
         self.next(template)
     }
 }
@@ -194,12 +198,11 @@ mod tests {
         let template = template(Completion::AllAsked);
         let (name, trade) = (question("name", true), question("trade", true));
         let mut state = InterviewState::default();
-        let unsure = found("Ro..sa?", 69);
-        for _ in 0..2 {
+        for unsure in [found("Ro?", 30), found("Ro..sa?", 69)] {
             assert_eq!(state.take(&template, &unsure), NextStep::FollowUp(&name));
             assert!(state.fields().is_empty());
         }
-        assert_eq!(state.take(&template, &unsure), NextStep::Ask(&trade));
+        assert_eq!(state.take(&template, &found("mm", 10)), NextStep::Ask(&trade));
         assert_eq!(state.fields()["name"], "Ro..sa?");
         assert_eq!(state.take(&template, &found("?", 10)), NextStep::FollowUp(&trade));
     }

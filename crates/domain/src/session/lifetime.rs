@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::status::SessionStatus;
 use crate::channel::Channel;
 use crate::id::SessionId;
 use crate::time::Timestamp;
@@ -20,8 +21,10 @@ pub const SWEEP_EVERY: Duration = Duration::from_secs(15 * MINUTE);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifetime {
     /// The longest silence.
+    #[serde(rename = "idle_secs", with = "crate::time::secs")]
     pub idle: Duration,
     /// The longest life.
+    #[serde(rename = "longest_secs", with = "crate::time::secs")]
     pub longest: Duration,
 }
 
@@ -68,19 +71,17 @@ impl SessionClock {
         Self { age_from: now, idle_from: now, paused_since: None }
     }
 
-    /// Somebody wrote.
-    pub const fn touch(&mut self, now: Timestamp) {
-        self.idle_from = now;
+    /// Somebody wrote. A node whose clock is behind does not turn it back.
+    pub fn touch(&mut self, now: Timestamp) {
+        self.idle_from = self.idle_from.max(now);
     }
 
-    /// Stops both clocks; stopped ones stay as they are.
-    pub fn pause(&mut self, now: Timestamp) {
-        self.paused_since.get_or_insert(now);
-    }
-
-    /// Starts both clocks again, as if no time had passed since the pause.
-    pub fn resume(&mut self, now: Timestamp) {
-        if let Some(since) = self.paused_since.take() {
+    /// Stops both clocks while the session waits for somebody, and starts them
+    /// again, as if no time had passed, when it waits for nobody any more.
+    pub fn sync(&mut self, waiting: Waiting, now: Timestamp) {
+        if waiting.for_somebody() {
+            self.paused_since.get_or_insert(now);
+        } else if let Some(since) = self.paused_since.take() {
             self.age_from = self.age_from + now.since(since);
             self.idle_from = self.idle_from + now.since(since.max(self.idle_from));
         }
@@ -97,6 +98,24 @@ impl SessionClock {
         } else {
             None
         }
+    }
+}
+
+/// What a session may be waiting for. It waits as long as any of them is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waiting {
+    /// Whether a person answers, or is asked to.
+    pub handed_off: bool,
+    /// Approvals that nobody has decided.
+    pub pending_approvals: usize,
+    /// Effects of which nobody knows whether they happened.
+    pub unknown_outcomes: usize,
+}
+
+impl Waiting {
+    /// Whether it waits at all.
+    pub const fn for_somebody(self) -> bool {
+        self.handed_off || self.pending_approvals > 0 || self.unknown_outcomes > 0
     }
 }
 
@@ -118,8 +137,8 @@ pub struct CurrentSession {
     pub id: SessionId,
     /// Its clocks.
     pub clock: SessionClock,
-    /// Whether it has ended already.
-    pub closed: bool,
+    /// Its status.
+    pub status: SessionStatus,
 }
 
 /// Which session a message belongs to.
@@ -146,11 +165,14 @@ pub fn resolve(
     let Some(session) = current else {
         return Resolution::Open { close: None, previous: None };
     };
-    let end = session.clock.end(lifetime, now);
-    if !session.closed && end.is_none() {
-        return Resolution::Reuse(session.id);
-    }
-    let close = end.filter(|_| !session.closed).map(|reason| (session.id, reason));
+    let close = match (session.status, session.clock.end(lifetime, now)) {
+        // A person has it: it is never replaced under their hands.
+        (SessionStatus::HandedOff, _) | (SessionStatus::Active, None) => {
+            return Resolution::Reuse(session.id);
+        }
+        (SessionStatus::Active, Some(reason)) => Some((session.id, reason)),
+        (SessionStatus::Closed(_), _) => None,
+    };
     let previous = (policy == ReopenPolicy::Resume).then_some(session.id);
     Resolution::Open { close, previous }
 }

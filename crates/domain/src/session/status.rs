@@ -31,12 +31,21 @@ pub enum StatusChange {
 
 /// A change that the present status does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a session that is {from:?} cannot {change:?}")]
+#[error("{}", sentence(*.from, *.change))]
 pub struct IllegalChange {
     /// The present status.
     pub from: SessionStatus,
     /// The change that was asked for.
     pub change: StatusChange,
+}
+
+const fn sentence(from: SessionStatus, change: StatusChange) -> &'static str {
+    match (from, change) {
+        (SessionStatus::Closed(_), _) => "this session is closed",
+        (SessionStatus::Active, StatusChange::Resume) => "an agent is answering already",
+        (SessionStatus::HandedOff, StatusChange::Escalate) => "a human has been asked for already",
+        _ => "this session cannot change like that",
+    }
 }
 
 impl SessionStatus {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Agent, AgentKind};
+use crate::agent::Agent;
 use crate::id::{AgentId, ProposalId};
 use crate::time::Timestamp;
 
@@ -45,6 +45,22 @@ pub enum SoulField {
     AlwaysDo,
     EscalationTriggers,
     SoulMarkdown,
+}
+
+impl SoulField {
+    /// The name of the field.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Personality => "personality",
+            Self::Traits => "traits",
+            Self::CommunicationStyle => "communication_style",
+            Self::CoreValues => "core_values",
+            Self::NeverDo => "never_do",
+            Self::AlwaysDo => "always_do",
+            Self::EscalationTriggers => "escalation_triggers",
+            Self::SoulMarkdown => "soul_markdown",
+        }
+    }
 }
 
 impl Soul {
@@ -152,12 +168,10 @@ impl SoulHistory {
     }
 }
 
-/// The agent whose soul an agent speaks with: a worker has its template's.
-pub const fn soul_owner(agent: &Agent) -> AgentId {
-    match agent.kind {
-        AgentKind::Worker { template } => template,
-        AgentKind::Conversational | AgentKind::Internal | AgentKind::Template => agent.id,
-    }
+/// Whose versions an agent's soul is stored under: its template's, if it has
+/// one, else its own.
+pub fn soul_owner(agent: &Agent) -> AgentId {
+    agent.template.unwrap_or(agent.id)
 }
 
 #[cfg(test)]
@@ -165,7 +179,6 @@ mod tests {
     use super::{NoSuchVersion, Soul, SoulField, SoulHistory, SoulOrigin, soul_owner};
     use crate::agent::AgentKind;
     use crate::agent::subtype::Subtype;
-    use crate::id::AgentId;
     use crate::testing;
     use crate::time::Timestamp;
 
@@ -220,14 +233,18 @@ mod tests {
         assert_eq!(history.get(1).unwrap().soul, soul("one"));
     }
 
-    /// H04: a worker speaks with its template's soul.
+    /// H04: a protected agent and its workers speak with the template's soul, and
+    /// it is stored there only.
     #[test]
     fn h04_a_worker_has_its_templates_soul() {
-        let template = AgentId::from_u128(7);
+        let quinn = testing::agent("quinn", Subtype::System);
         let mut worker = testing::agent("w1", Subtype::System);
-        assert_eq!(soul_owner(&worker), worker.id);
-        worker.kind = AgentKind::Worker { template };
-        assert_eq!(soul_owner(&worker), template);
+        worker.kind = AgentKind::Worker;
+        worker.template = quinn.template;
+        assert_eq!(Some(soul_owner(&worker)), quinn.template);
+        assert_eq!(soul_owner(&worker), soul_owner(&quinn));
+        let gia = testing::agent("gia", Subtype::CustomerService);
+        assert_eq!(soul_owner(&gia), gia.id);
     }
 
     #[test]

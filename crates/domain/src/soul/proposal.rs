@@ -7,19 +7,38 @@ use serde::{Deserialize, Serialize};
 
 use super::{Soul, SoulField, SoulHistory, SoulOrigin};
 use crate::agent::{Agent, Protection};
-use crate::id::{OrgId, ProposalId, UserId};
+use crate::id::{AgentId, OrgId, ProposalId, UserId};
 use crate::org::guardrail::{Capability, Right, right};
 use crate::org::layer::{BusinessLayer, Standing};
 use crate::time::Timestamp;
 
-/// Proposals an agent may make in a UTC day.
-pub const MAX_PER_DAY: u32 = 3;
-/// Proposals that may wait at one time.
-pub const MAX_PENDING: u32 = 5;
-/// The pause after a rejection.
-pub const PAUSE_AFTER_REJECTION: Duration = Duration::from_secs(24 * 3600);
-/// How long a proposal waits.
-pub const EXPIRES_AFTER: Duration = Duration::from_secs(72 * 3600);
+/// How often an agent may propose, and how long a proposal waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposalPolicy {
+    /// Proposals an agent may make in a UTC day.
+    pub max_per_day: u32,
+    /// Proposals that may wait at one time.
+    pub max_pending: u32,
+    /// The pause after a rejection.
+    #[serde(rename = "pause_after_rejection_secs", with = "crate::time::secs")]
+    pub pause_after_rejection: Duration,
+    /// How long a proposal waits.
+    #[serde(rename = "expires_after_secs", with = "crate::time::secs")]
+    pub expires_after: Duration,
+}
+
+impl Default for ProposalPolicy {
+    fn default() -> Self {
+        const HOUR: u64 = 3600;
+        Self {
+            max_per_day: 3,
+            max_pending: 5,
+            pause_after_rejection: Duration::from_secs(24 * HOUR),
+            expires_after: Duration::from_secs(72 * HOUR),
+        }
+    }
+}
+
 /// Fields that an agent never changes on its own initiative. Blocked topics
 /// are no part of a soul, so no proposal can reach them at all.
 pub const GUARDED_FIELDS: [SoulField; 2] = [SoulField::NeverDo, SoulField::EscalationTriggers];
@@ -75,16 +94,16 @@ pub enum ProposalRefused {
     #[error("this proposal changes nothing")]
     NoChange,
     /// It touches what only an owner may touch.
-    #[error("an agent may not change {0:?} on its own; ask the owner")]
+    #[error("an agent may not change these on its own, ask the owner: {}", names(.0))]
     Guarded(BTreeSet<SoulField>),
     /// Enough for today.
-    #[error("{MAX_PER_DAY} proposals were made today; try again tomorrow")]
+    #[error("enough proposals were made today; try again tomorrow")]
     TooManyToday,
     /// Enough is waiting.
-    #[error("{MAX_PENDING} proposals are waiting for a decision")]
+    #[error("enough proposals are waiting for a decision")]
     TooManyPending,
     /// One was just rejected.
-    #[error("a proposal was rejected less than a day ago")]
+    #[error("a proposal was rejected a short while ago; wait before the next one")]
     RecentlyRejected,
 }
 
@@ -94,6 +113,7 @@ pub fn rule(
     target: &Agent,
     current: &Soul,
     proposed: &Soul,
+    policy: ProposalPolicy,
     now: Timestamp,
 ) -> Result<ProposalRuling, ProposalRefused> {
     // Protected souls come first: the agent is to learn nothing about them.
@@ -111,9 +131,9 @@ pub fn rule(
     if changed.is_empty() {
         return Err(ProposalRefused::NoChange);
     }
+    check_guarded(proposer.initiative, &changed)?;
     if ruling == ProposalRuling::Pending {
-        check_guarded(proposer.initiative, &changed)?;
-        check_pace(proposer, now)?;
+        check_pace(proposer, policy, now)?;
     }
     Ok(ruling)
 }
@@ -130,13 +150,21 @@ fn check_guarded(
     Ok(())
 }
 
-fn check_pace(proposer: &Proposer, now: Timestamp) -> Result<(), ProposalRefused> {
+fn names(fields: &BTreeSet<SoulField>) -> String {
+    fields.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn check_pace(
+    proposer: &Proposer,
+    policy: ProposalPolicy,
+    now: Timestamp,
+) -> Result<(), ProposalRefused> {
     let rejected_at = proposer.last_rejection_at;
-    if rejected_at.is_some_and(|at| now.since(at) < PAUSE_AFTER_REJECTION) {
+    if rejected_at.is_some_and(|at| now.since(at) < policy.pause_after_rejection) {
         Err(ProposalRefused::RecentlyRejected)
-    } else if proposer.made_today >= MAX_PER_DAY {
+    } else if proposer.made_today >= policy.max_per_day {
         Err(ProposalRefused::TooManyToday)
-    } else if proposer.pending >= MAX_PENDING {
+    } else if proposer.pending >= policy.max_pending {
         Err(ProposalRefused::TooManyPending)
     } else {
         Ok(())
@@ -179,43 +207,75 @@ pub enum ProposalStatus {
 pub struct Proposal {
     /// Its id.
     pub id: ProposalId,
+    /// The agent whose soul it would change.
+    pub target: AgentId,
+    /// The version that it was made against.
+    pub base_version: u32,
     /// The soul it proposes.
     pub soul: Soul,
     /// When it was made.
     pub made_at: Timestamp,
+    /// When it ends by itself.
+    pub expires_at: Timestamp,
     /// Where it stands.
+    #[serde(flatten)]
     pub status: ProposalStatus,
 }
 
-/// The proposal's status does not allow this.
+/// Why a proposal cannot be decided or applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is not waiting for this any more")]
-pub struct ProposalOver(pub ProposalId);
+pub enum ProposalError {
+    /// It is not waiting for this.
+    #[error("{0} is not waiting for this any more")]
+    Over(ProposalId),
+    /// Its time was over and nobody had noticed: it has expired just now.
+    #[error("{0} has expired; nothing was changed")]
+    JustExpired(ProposalId),
+    /// The soul has changed since, and applying it would undo that.
+    #[error("{id} was made against version {base} and the soul is at {current}; propose it anew")]
+    Stale {
+        /// The proposal.
+        id: ProposalId,
+        /// The version that it was made against.
+        base: u32,
+        /// The version in force.
+        current: u32,
+    },
+    /// It is for another agent, or the agent has become protected.
+    #[error("{0} does not apply to this agent")]
+    WrongTarget(ProposalId),
+}
 
 impl Proposal {
-    fn decide(&mut self, status: ProposalStatus, now: Timestamp) -> Result<(), ProposalOver> {
-        self.expire(now);
+    fn decide(&mut self, status: ProposalStatus, now: Timestamp) -> Result<(), ProposalError> {
+        if self.expire(now) {
+            return Err(ProposalError::JustExpired(self.id));
+        }
         if self.status != ProposalStatus::Pending {
-            return Err(ProposalOver(self.id));
+            return Err(ProposalError::Over(self.id));
         }
         self.status = status;
         Ok(())
     }
 
     /// A person says yes.
-    pub fn approve(&mut self, by: UserId, now: Timestamp) -> Result<(), ProposalOver> {
+    pub fn approve(&mut self, by: UserId, now: Timestamp) -> Result<(), ProposalError> {
         self.decide(ProposalStatus::Approved { by }, now)
     }
 
     /// A person says no.
-    pub fn reject(&mut self, by: UserId, reason: &str, now: Timestamp) -> Result<(), ProposalOver> {
+    pub fn reject(
+        &mut self,
+        by: UserId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), ProposalError> {
         self.decide(ProposalStatus::Rejected { by, reason: reason.to_owned() }, now)
     }
 
     /// Ends it when its time is over; says whether it did just now.
     pub fn expire(&mut self, now: Timestamp) -> bool {
-        let over =
-            self.status == ProposalStatus::Pending && now.since(self.made_at) >= EXPIRES_AFTER;
+        let over = self.status == ProposalStatus::Pending && now >= self.expires_at;
         if over {
             self.status = ProposalStatus::Expired;
         }
@@ -223,14 +283,24 @@ impl Proposal {
     }
 
     /// Puts an approved proposal into force as a new version.
-    pub fn apply(&mut self, history: &mut SoulHistory, now: Timestamp) -> Result<(), ProposalOver> {
+    pub fn apply(
+        &mut self,
+        agent: &Agent,
+        history: &mut SoulHistory,
+        now: Timestamp,
+    ) -> Result<(), ProposalError> {
         let ProposalStatus::Approved { by } = self.status else {
-            return Err(ProposalOver(self.id));
+            return Err(ProposalError::Over(self.id));
         };
-        let before = history.current().version;
-        let origin = SoulOrigin::Proposal(self.id);
-        let after = history.push(self.soul.clone(), origin, now).version;
-        self.status = ProposalStatus::Applied { by, before, after };
+        if agent.id != self.target || agent.protection == Protection::Protected {
+            return Err(ProposalError::WrongTarget(self.id));
+        }
+        let (id, base, current) = (self.id, self.base_version, history.current().version);
+        if base != current {
+            return Err(ProposalError::Stale { id, base, current });
+        }
+        let after = history.push(self.soul.clone(), SoulOrigin::Proposal(id), now).version;
+        self.status = ProposalStatus::Applied { by, before: base, after };
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::human::triggers::TriggerKind;
 use crate::id::AgentId;
 use crate::money::Credits;
 use crate::money::caps::TeamBudget;
@@ -16,6 +17,7 @@ pub struct TeamConfig {
     /// The most handoffs in one session.
     pub max_handoffs: u32,
     /// The least time between two handoffs.
+    #[serde(rename = "handoff_cooldown_secs", with = "crate::time::secs")]
     pub handoff_cooldown: Duration,
     /// Whether a handoff must give a reason.
     pub require_handoff_reason: bool,
@@ -23,17 +25,31 @@ pub struct TeamConfig {
     pub notify_owner_on_handoff: bool,
     /// Whether several agents may work inside one run.
     pub allow_parallel_execution: bool,
-    /// How long after the last human message the agent goes on by itself;
-    /// none means never.
-    pub auto_resume_after_human: Option<Duration>,
+    /// When the agent goes on by itself after a human's last message.
+    pub auto_resume_after_human: AutoResume,
     /// Who may hand over to whom; none means everybody within the org.
     pub permissions: Option<HandoffMatrix>,
     /// What a team session may spend.
     pub budget: Credits,
     /// Whether escalations are posted to the team's group.
     pub team_group_enabled: bool,
+    /// How long a pressing escalation waits before an e-mail goes out.
+    #[serde(rename = "email_after_secs", with = "crate::time::secs")]
+    pub email_after: Duration,
     /// What happens to an escalation that nobody answers.
     pub unanswered: Unanswered,
+    /// The specialist that a trigger goes to instead of a human, if any.
+    pub specialists: BTreeMap<TriggerKind, AgentId>,
+}
+
+/// When an agent goes on after a human has taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoResume {
+    /// When a person hands back, and not before.
+    Never,
+    /// This long after the last human message.
+    AfterSecs(#[serde(with = "crate::time::secs")] Duration),
 }
 
 /// What happens to an escalation that nobody answers.
@@ -41,9 +57,9 @@ pub struct TeamConfig {
 #[serde(rename_all = "snake_case")]
 pub enum Unanswered {
     /// Somebody is reminded after this time; the customer keeps waiting.
-    RemindAfter(Duration),
+    RemindAfterSecs(#[serde(with = "crate::time::secs")] Duration),
     /// The agent answers again after this time.
-    ResumeAfter(Duration),
+    ResumeAfterSecs(#[serde(with = "crate::time::secs")] Duration),
 }
 
 /// The time after which an unanswered escalation is looked at, and that after
@@ -58,11 +74,13 @@ impl Default for TeamConfig {
             require_handoff_reason: true,
             notify_owner_on_handoff: true,
             allow_parallel_execution: false,
-            auto_resume_after_human: None,
+            auto_resume_after_human: AutoResume::Never,
             permissions: None,
             budget: TeamBudget::DEFAULT_TOTAL,
             team_group_enabled: false,
-            unanswered: Unanswered::RemindAfter(HALF_AN_HOUR),
+            email_after: Duration::from_secs(5 * 60),
+            unanswered: Unanswered::RemindAfterSecs(HALF_AN_HOUR),
+            specialists: BTreeMap::new(),
         }
     }
 }
@@ -79,6 +97,7 @@ impl TeamConfig {
 #[serde(rename_all = "snake_case")]
 pub enum HandoffTargets {
     /// Written `*`.
+    #[serde(rename = "*")]
     Anyone,
     /// These.
     Only(BTreeSet<AgentId>),
@@ -99,7 +118,9 @@ pub fn permitted(matrix: Option<&HandoffMatrix>, from: AgentId, to: AgentId) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{HALF_AN_HOUR, HandoffMatrix, HandoffTargets, TeamConfig, Unanswered, permitted};
+    use super::{
+        AutoResume, HALF_AN_HOUR, HandoffMatrix, HandoffTargets, TeamConfig, Unanswered, permitted,
+    };
     use crate::id::AgentId;
     use crate::money::Credits;
     use std::time::Duration;
@@ -113,11 +134,13 @@ mod tests {
             require_handoff_reason: true,
             notify_owner_on_handoff: true,
             allow_parallel_execution: false,
-            auto_resume_after_human: None,
+            auto_resume_after_human: AutoResume::Never,
             permissions: None,
             budget: Credits::new(100),
             team_group_enabled: false,
-            unanswered: Unanswered::RemindAfter(Duration::from_secs(1800)),
+            email_after: Duration::from_secs(300),
+            unanswered: Unanswered::RemindAfterSecs(Duration::from_secs(1800)),
+            specialists: [].into(),
         };
         assert_eq!(TeamConfig::default(), expected);
         assert_eq!(HALF_AN_HOUR, Duration::from_secs(1800));
@@ -148,5 +171,23 @@ mod tests {
         for (matrix, from, to, expected) in table {
             assert_eq!(permitted(matrix, from, to), expected, "{from} to {to}");
         }
+    }
+
+    /// G13, G58: settings are stored in words and seconds, and read back.
+    #[test]
+    fn g58_settings_survive_being_stored() {
+        let agent = AgentId::from_u128(1);
+        let config = TeamConfig {
+            permissions: Some([(agent, HandoffTargets::Anyone)].into()),
+            auto_resume_after_human: AutoResume::AfterSecs(HALF_AN_HOUR),
+            ..TeamConfig::default()
+        };
+        let stored = serde_json::to_value(&config).unwrap();
+        assert_eq!(stored["handoff_cooldown_secs"], 120);
+        assert_eq!(stored["auto_resume_after_human"]["after_secs"], 1800);
+        assert_eq!(stored["permissions"][agent.to_string()], "*");
+        assert_eq!(serde_json::from_value::<TeamConfig>(stored).unwrap(), config);
+        let sparse: TeamConfig = serde_json::from_str("{}").unwrap();
+        assert_eq!(sparse, TeamConfig::default());
     }
 }

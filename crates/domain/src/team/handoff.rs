@@ -1,9 +1,8 @@
 //! Handing a conversation to a colleague: the checks, and what it changes.
 
-use crate::agent::{Agent, AgentStatus};
+use crate::agent::Agent;
 use crate::id::{AgentId, OrgId, SessionId};
 use crate::money::Credits;
-use crate::money::caps::TeamBudget;
 use crate::money::price::MINIMUM_CHARGE;
 use crate::time::Timestamp;
 
@@ -52,6 +51,9 @@ pub enum HandoffRefused {
         /// Its name.
         name: String,
     },
+    /// Somebody else has the conversation.
+    #[error("a colleague is handling this conversation now")]
+    NotYours,
     /// An agent cannot hand over to itself.
     #[error("you are already handling this conversation")]
     ToItself,
@@ -79,7 +81,7 @@ pub enum HandoffRefused {
         remaining_secs: u64,
     },
     /// Nothing left to pay the target with.
-    #[error("there are {available} left, and one message costs at least {MINIMUM_CHARGE}")]
+    #[error("there is not enough credit left for a colleague to answer")]
     NoCredits {
         /// What is left.
         available: Credits,
@@ -92,7 +94,6 @@ pub struct ValidHandoff {
     record: HandoffRecord,
     session: SessionId,
     org: OrgId,
-    team: Option<TeamSession>,
     budget: Credits,
     /// Whether the owner hears of it.
     pub notify_owner: bool,
@@ -106,9 +107,12 @@ pub fn validate(
 ) -> Result<ValidHandoff, HandoffRefused> {
     let target =
         facts.target.filter(|agent| agent.org == facts.org).ok_or(HandoffRefused::NoSuchAgent)?;
-    check_target(target, facts)?;
+    check_people(target, facts)?;
     check_pace(facts, now)?;
     check_credits(facts)?;
+    if !permitted(facts.config.permissions.as_ref(), facts.from, target.id) {
+        return Err(HandoffRefused::NotPermitted { name: target.display_name.clone() });
+    }
     let reason = request.reason.trim();
     if reason.is_empty() && facts.config.require_handoff_reason {
         return Err(HandoffRefused::NoReason);
@@ -125,22 +129,21 @@ pub fn validate(
         record,
         session: facts.session,
         org: facts.org,
-        team: facts.team.cloned(),
         budget: facts.config.budget,
         notify_owner: facts.config.notify_owner_on_handoff,
     })
 }
 
-fn check_target(target: &Agent, facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
-    let name = || target.display_name.clone();
-    if target.status != AgentStatus::Active || !target.receives_messages() {
-        Err(HandoffRefused::NotActive { name: name() })
+/// The one who hands over has the conversation, and the target can take it.
+fn check_people(target: &Agent, facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
+    if facts.team.is_some_and(|team| team.active() != facts.from) {
+        Err(HandoffRefused::NotYours)
+    } else if !target.receives_messages() {
+        Err(HandoffRefused::NotActive { name: target.display_name.clone() })
     } else if target.id == facts.from {
         Err(HandoffRefused::ToItself)
-    } else if permitted(facts.config.permissions.as_ref(), facts.from, target.id) {
-        Ok(())
     } else {
-        Err(HandoffRefused::NotPermitted { name: name() })
+        Ok(())
     }
 }
 
@@ -167,19 +170,22 @@ fn check_credits(facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
 }
 
 impl ValidHandoff {
-    /// The team after the handoff; the first one makes the team.
-    pub fn apply(self) -> TeamSession {
+    /// Makes the handoff; the first one makes the team.
+    pub fn apply(self, team: &mut Option<TeamSession>) {
         let HandoffRecord { from, to, .. } = self.record;
-        let mut team = self.team.unwrap_or_else(|| {
-            let budget = TeamBudget::new(self.budget, from);
-            TeamSession::new(self.session, self.org, from, [], budget)
-        });
+        let team = team
+            .get_or_insert_with(|| TeamSession::start(self.session, self.org, from, self.budget));
         team.add(to);
         team.active = to;
         team.shared.summary = Some(self.record.context_summary.clone());
         team.history.push(self.record);
-        team
     }
+}
+
+/// What an agent writes beside the call goes to the customer before the next
+/// agent's answer, flagged as a transition; white space is nothing.
+pub fn transition_message(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

@@ -10,7 +10,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
+use crate::human::escalation::{Escalation, Urgency};
 use crate::id::{AgentId, OrgId, SessionId, UserId};
+use crate::money::Credits;
 use crate::money::caps::TeamBudget;
 use crate::time::Timestamp;
 
@@ -60,30 +63,49 @@ pub struct TeamSession {
     pub shared: SharedContext,
     /// What they may spend together.
     pub budget: TeamBudget,
-    /// The person in charge, while there is one.
-    pub human: Option<HumanInCharge>,
 }
 
-/// A person who has taken over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HumanInCharge {
-    /// Who.
-    pub user: UserId,
-    /// Since when.
-    pub since: Timestamp,
+/// Why agents cannot be made a team.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TeamRefused {
+    /// A team of nobody.
+    #[error("a team needs at least one agent")]
+    Nobody,
+    /// An agent of another org.
+    #[error("no agent `{0}` in this organization")]
+    OtherOrg(String),
+    /// An agent that is not working.
+    #[error("{0} is not active")]
+    NotActive(String),
 }
 
 impl TeamSession {
-    /// A team of the given agents. The first of them answers; later mentions
-    /// of the same agent are dropped.
-    pub fn new(
+    /// A team of the given agents, as an operator assigns them or a group chat
+    /// has them. The first of them answers; later mentions of the same agent
+    /// are dropped.
+    pub fn assemble(
         id: SessionId,
         org: OrgId,
-        primary: AgentId,
-        others: impl IntoIterator<Item = AgentId>,
-        budget: TeamBudget,
-    ) -> Self {
-        let mut team = Self {
+        agents: &[&Agent],
+        budget: Credits,
+    ) -> Result<Self, TeamRefused> {
+        let [first, ..] = agents else { return Err(TeamRefused::Nobody) };
+        let mut team = Self::start(id, org, first.id, budget);
+        for agent in agents {
+            if agent.org != org {
+                return Err(TeamRefused::OtherOrg(agent.slug.clone()));
+            }
+            if !agent.receives_messages() {
+                return Err(TeamRefused::NotActive(agent.display_name.clone()));
+            }
+            team.add(agent.id);
+        }
+        Ok(team)
+    }
+
+    /// A team of one, which the first handoff enlarges.
+    fn start(id: SessionId, org: OrgId, primary: AgentId, budget: Credits) -> Self {
+        Self {
             id,
             org,
             primary,
@@ -91,13 +113,8 @@ impl TeamSession {
             active: primary,
             history: Vec::new(),
             shared: SharedContext::default(),
-            budget,
-            human: None,
-        };
-        for agent in others {
-            team.add(agent);
+            budget: TeamBudget::new(budget, primary),
         }
-        team
     }
 
     fn add(&mut self, agent: AgentId) {
@@ -127,39 +144,63 @@ impl TeamSession {
     }
 }
 
-/// Who answers: the active agent of a team, else the session's own.
+/// Who answers: the active agent of a team, until it hands over, else the
+/// session's own.
 pub fn effective_agent(session_agent: AgentId, team: Option<&TeamSession>) -> AgentId {
     team.map_or(session_agent, TeamSession::active)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{TeamSession, effective_agent};
-    use crate::id::{AgentId, OrgId, SessionId};
-    use crate::money::caps::TeamBudget;
+/// Who answers the same message next: after a handoff in mid-turn, the agent
+/// that was tagged in, in the same run.
+pub fn continues_with(answered: AgentId, team: Option<&TeamSession>) -> Option<AgentId> {
+    team.map(TeamSession::active).filter(|active| *active != answered)
+}
 
-    const GIA: AgentId = AgentId::from_u128(1);
-    const ENZO: AgentId = AgentId::from_u128(2);
+/// The agents of a group chat in the order of their bindings: the lowest
+/// priority number answers first.
+pub fn group_order<'a>(bound: &[(&'a Agent, u32)]) -> Vec<&'a Agent> {
+    let mut bound = bound.to_vec();
+    bound.sort_by_key(|(agent, priority)| (*priority, agent.created_at, agent.id));
+    bound.into_iter().map(|(agent, _)| agent).collect()
+}
 
-    fn team(others: &[AgentId]) -> TeamSession {
-        let budget = TeamBudget::new(TeamBudget::DEFAULT_TOTAL, GIA);
-        let (id, org) = (SessionId::from_u128(9), OrgId::from_u128(3));
-        TeamSession::new(id, org, GIA, others.iter().copied(), budget)
-    }
+/// All that one read of a session shows of its team.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the wire")]
+pub struct TeamView<'a> {
+    pub is_team_session: bool,
+    pub participating_agent_ids: Vec<AgentId>,
+    pub active_agent_id: AgentId,
+    pub handoff_history: &'a [HandoffRecord],
+    pub shared_context: Option<&'a str>,
+    pub human_escalation_requested: bool,
+    pub human_escalation_reason: Option<&'a str>,
+    pub human_escalation_urgency: Option<Urgency>,
+    pub human_agent_user_id: Option<UserId>,
+    pub human_takeover_at: Option<Timestamp>,
+}
 
-    /// G02, G05: participants are kept once each, the first is active.
-    #[test]
-    fn g05_participants_are_deduplicated_and_the_first_is_active() {
-        let team = team(&[ENZO, GIA, ENZO]);
-        assert_eq!(team.participants(), [GIA, ENZO]);
-        assert_eq!(team.active(), GIA);
-        assert_eq!((team.id, team.org), (SessionId::from_u128(9), OrgId::from_u128(3)));
-    }
-
-    /// G07, G08: the active agent of a team, else the session's own.
-    #[test]
-    fn g08_the_effective_agent_is_the_active_one() {
-        assert_eq!(effective_agent(ENZO, None), ENZO);
-        assert_eq!(effective_agent(ENZO, Some(&team(&[]))), GIA);
+/// The view of a session with this agent; one without a team has a view too.
+pub fn view<'a>(
+    session_agent: AgentId,
+    team: Option<&'a TeamSession>,
+    escalation: Option<&'a Escalation>,
+) -> TeamView<'a> {
+    let open = escalation.filter(|escalation| escalation.status.is_open());
+    TeamView {
+        is_team_session: team.is_some(),
+        participating_agent_ids: team
+            .map_or_else(|| vec![session_agent], |team| team.participants.clone()),
+        active_agent_id: effective_agent(session_agent, team),
+        handoff_history: team.map(TeamSession::history).unwrap_or_default(),
+        shared_context: team.and_then(|team| team.shared.summary.as_deref()),
+        human_escalation_requested: open.is_some(),
+        human_escalation_reason: open.map(|escalation| escalation.request.reason.as_str()),
+        human_escalation_urgency: open.map(|escalation| escalation.request.urgency),
+        human_agent_user_id: open.and_then(|escalation| escalation.human),
+        human_takeover_at: open.and_then(|escalation| escalation.taken_over_at),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Bearer, Charge, Expense, Ledger, LedgerEntry, ReserveError, Settlement};
 use crate::id::{AgentId, OrgId, ReservationId};
 use crate::money::Credits;
+use crate::money::caps::{BudgetView, SessionBudget};
 use crate::money::pools::{Account, PoolKind};
 use crate::money::sharing::{CapReached, SharingPolicy};
 use crate::time::Timestamp;
@@ -174,4 +175,37 @@ fn e14_fifty_credits_pay_fifty_charges() {
         .count();
     assert_eq!(paid, 50);
     assert_eq!(available(&ledger, BELLA), 0);
+}
+
+/// Z05: an id that is in use cannot be reserved again, so nothing leaks.
+#[test]
+fn z05_a_reservation_is_never_overwritten() {
+    let mut ledger = ledger(0, 10);
+    reserve(&mut ledger, 4).unwrap();
+    assert_eq!(reserve(&mut ledger, 4), Err(ReserveError::AlreadyOpen(TURN)));
+    ledger.open(BELLA, Some(AGENCY), Account::default());
+    assert_eq!(ledger.release(TURN), Ok(credits(4)));
+    assert_eq!(available(&ledger, BELLA), 10);
+}
+
+/// C21, E03: the three budgets; a top-level org has no parent's.
+#[test]
+fn c21_a_harness_shows_three_budgets() {
+    let mut ledger = ledger(50, 3);
+    let session = SessionBudget { spent: credits(8), ..SessionBudget::default() };
+    let view = |org: Option<u64>, parent: Option<u64>| BudgetView {
+        session_budget: credits(42),
+        org_budget: org.map(Credits::new),
+        parent_budget: parent.map(Credits::new),
+    };
+    assert_eq!(ledger.view(BELLA, &session, NOW), view(Some(3), Some(50)));
+    assert_eq!(ledger.affordable(BELLA, NOW), Some(credits(53)));
+    reserve(&mut ledger, 5).unwrap();
+    assert_eq!(ledger.view(BELLA, &session, NOW), view(Some(0), Some(48)));
+    assert_eq!(ledger.view(AGENCY, &session, NOW), view(Some(48), None));
+    let policy = SharingPolicy { max_per_child: credits(4), ..Default::default() };
+    ledger.set_sharing(AGENCY, policy);
+    assert_eq!(ledger.view(BELLA, &session, NOW), view(Some(0), Some(2)));
+    ledger.open(OrgId::from_u128(8), None, Account::unlimited());
+    assert_eq!(ledger.view(OrgId::from_u128(8), &session, NOW), view(None, None));
 }

@@ -1,9 +1,10 @@
 use super::{
     ClosePolicy, CloseReason, CurrentSession, Lifetime, ReopenPolicy, Resolution, SessionClock,
-    resolve,
+    Waiting, resolve,
 };
 use crate::channel::Channel;
 use crate::id::SessionId;
+use crate::session::status::SessionStatus;
 use crate::time::Timestamp;
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ const ID: SessionId = SessionId::from_u128(1);
 fn after(minutes: u64) -> Timestamp {
     START + Duration::from_secs(minutes * 60)
 }
+
+const HANDED_OFF: Waiting = Waiting { handed_off: true, pending_approvals: 0, unknown_outcomes: 0 };
+const NOBODY: Waiting = Waiting { handed_off: false, pending_approvals: 0, unknown_outcomes: 0 };
 
 fn webchat() -> Lifetime {
     Lifetime::of(&Channel::Webchat)
@@ -56,21 +60,33 @@ fn f01_f02_a_session_ends_of_silence_or_of_age() {
 #[test]
 fn f01_clocks_pause_while_waiting() {
     let mut clock = SessionClock::open(START);
-    clock.pause(after(20));
-    clock.pause(after(25));
+    clock.sync(HANDED_OFF, after(20));
+    clock.sync(HANDED_OFF, after(25));
     assert_eq!(clock.end(webchat(), after(5000)), None);
-    clock.resume(after(5000));
+    clock.sync(NOBODY, after(5000));
     assert_eq!(clock.end(webchat(), after(5010)), None);
     assert_eq!(clock.end(webchat(), after(5011)), Some(CloseReason::IdleTimeout));
+}
+
+/// F01: the clocks stand still until nobody is waited for any more.
+#[test]
+fn f01_settling_one_thing_does_not_restart_the_clocks() {
+    let mut clock = SessionClock::open(START);
+    clock.sync(Waiting { pending_approvals: 1, ..HANDED_OFF }, after(10));
+    clock.sync(HANDED_OFF, after(20));
+    clock.sync(Waiting { unknown_outcomes: 1, ..NOBODY }, after(500));
+    assert_eq!(clock.end(webchat(), after(5000)), None);
+    clock.sync(NOBODY, after(5000));
+    assert_eq!(clock.end(webchat(), after(5021)), Some(CloseReason::IdleTimeout));
 }
 
 /// F01: a message during the pause starts the silence anew, from the resume.
 #[test]
 fn f01_a_message_during_the_pause_counts() {
     let mut clock = SessionClock::open(START);
-    clock.pause(after(10));
+    clock.sync(HANDED_OFF, after(10));
     clock.touch(after(60));
-    clock.resume(after(90));
+    clock.sync(NOBODY, after(90));
     assert_eq!(clock.end(webchat(), after(120)), None);
     assert_eq!(clock.end(webchat(), after(121)), Some(CloseReason::IdleTimeout));
     clock.touch(after(199));
@@ -81,19 +97,20 @@ fn f01_a_message_during_the_pause_counts() {
 /// A10, A11, F04, F07: reuse, replace, resume.
 #[test]
 fn a10_a11_f04_a_message_finds_its_session() {
-    let session = |closed| {
+    let session = |status| {
         let clock = SessionClock::open(START);
-        Some(CurrentSession { id: ID, clock, closed })
+        Some(CurrentSession { id: ID, clock, status })
     };
+    let (active, closed) = (SessionStatus::Active, SessionStatus::Closed(CloseReason::Expired));
     let open = |close, previous| Resolution::Open { close, previous };
     let idle = Some((ID, CloseReason::IdleTimeout));
     let table = [
         ("A10 first", None, ReopenPolicy::NewSession, 1, open(None, None)),
-        ("A10 second", session(false), ReopenPolicy::NewSession, 30, Resolution::Reuse(ID)),
-        ("A11", session(false), ReopenPolicy::NewSession, 31, open(idle, None)),
-        ("F04 resume", session(false), ReopenPolicy::Resume, 31, open(idle, Some(ID))),
-        ("F04 closed before", session(true), ReopenPolicy::Resume, 1, open(None, Some(ID))),
-        ("F04 new", session(true), ReopenPolicy::NewSession, 1, open(None, None)),
+        ("A10 second", session(active), ReopenPolicy::NewSession, 30, Resolution::Reuse(ID)),
+        ("A11", session(active), ReopenPolicy::NewSession, 31, open(idle, None)),
+        ("F04 resume", session(active), ReopenPolicy::Resume, 31, open(idle, Some(ID))),
+        ("F04 closed before", session(closed), ReopenPolicy::Resume, 1, open(None, Some(ID))),
+        ("F04 new", session(closed), ReopenPolicy::NewSession, 1, open(None, None)),
     ];
     for (row, current, policy, minute, expected) in table {
         assert_eq!(resolve(current, webchat(), policy, after(minute)), expected, "{row}");
@@ -103,9 +120,8 @@ fn a10_a11_f04_a_message_finds_its_session() {
 /// F07: a handed-off session is reused however long it waits.
 #[test]
 fn f07_a_handed_off_session_is_reused() {
-    let mut clock = SessionClock::open(START);
-    clock.pause(after(1));
-    let current = Some(CurrentSession { id: ID, clock, closed: false });
+    let clock = SessionClock::open(START);
+    let current = Some(CurrentSession { id: ID, clock, status: SessionStatus::HandedOff });
     let resolution = resolve(current, webchat(), ReopenPolicy::NewSession, after(100_000));
     assert_eq!(resolution, Resolution::Reuse(ID));
 }

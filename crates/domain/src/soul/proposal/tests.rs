@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::{
-    EXPIRES_AFTER, Initiative, PAUSE_AFTER_REJECTION, Proposal, ProposalOver, ProposalRefused,
-    ProposalRuling, ProposalStatus, Proposer, rule,
+    Initiative, Proposal, ProposalError, ProposalPolicy, ProposalRefused, ProposalRuling,
+    ProposalStatus, Proposer, rule,
 };
 use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, Protection};
@@ -37,10 +37,10 @@ fn gia() -> Agent {
 }
 
 fn ruled(proposer: &Proposer, target: &Agent) -> Result<ProposalRuling, ProposalRefused> {
-    rule(proposer, target, &Soul::default(), &warmer(), NOW)
+    rule(proposer, target, &Soul::default(), &warmer(), ProposalPolicy::default(), NOW)
 }
 
-/// H09, H10: layer 1 applies, layers 2 and 3 propose in their own org, layer 4
+/// H09, H10, H11: layer 1 applies, layers 2 and 3 propose in their own org, layer 4
 /// has no say.
 #[test]
 fn h09_h10_the_layer_decides_who_may_propose() {
@@ -95,28 +95,43 @@ fn h08_proposals_are_limited() {
         (rejected(day_ago + Duration::from_secs(1)), Err(ProposalRefused::RecentlyRejected)),
         (rejected(day_ago), pending()),
     ];
-    assert_eq!(PAUSE_AFTER_REJECTION, Duration::from_secs(86_400));
     for (proposer, expected) in table {
         assert_eq!(ruled(&proposer, &gia()), expected, "{proposer:?}");
     }
-    let same = rule(&pm(), &gia(), &warmer(), &warmer(), NOW);
+    let same = rule(&pm(), &gia(), &warmer(), &warmer(), ProposalPolicy::default(), NOW);
     assert_eq!(same, Err(ProposalRefused::NoChange));
 }
 
-/// H08: what the agent never does, and what escalates, is the owner's to change.
+/// H08: what the agent never does, and what escalates, is the owner's to
+/// change, also for the platform's agent.
 #[test]
 fn h08_guarded_fields_need_the_owner() {
-    let pm = proposer(&testing::client(), "pm");
     let bolder = Soul { escalation_triggers: vec!["never mind".into()], ..warmer() };
-    let own = rule(&pm, &gia(), &Soul::default(), &bolder, NOW);
-    assert_eq!(own, Err(ProposalRefused::Guarded([SoulField::EscalationTriggers].into())));
-    let directed = Proposer { initiative: Initiative::OwnerDirected, ..pm };
-    let ruling = rule(&directed, &gia(), &Soul::default(), &bolder, NOW);
-    assert_eq!(ruling, Ok(ProposalRuling::Pending));
+    let ruled = |proposer: &Proposer| {
+        rule(proposer, &gia(), &Soul::default(), &bolder, ProposalPolicy::default(), NOW)
+    };
+    let guarded = Err(ProposalRefused::Guarded([SoulField::EscalationTriggers].into()));
+    for (org, subtype, directed) in [
+        (testing::client(), "pm", ProposalRuling::Pending),
+        (testing::platform(), "system", ProposalRuling::Apply),
+    ] {
+        let own = proposer(&org, subtype);
+        assert_eq!(ruled(&own), guarded, "{subtype}");
+        let told = Proposer { initiative: Initiative::OwnerDirected, ..own };
+        assert_eq!(ruled(&told), Ok(directed), "{subtype}");
+    }
 }
 
 fn proposal() -> Proposal {
-    Proposal { id: ID, soul: warmer(), made_at: NOW, status: ProposalStatus::Pending }
+    Proposal {
+        id: ID,
+        target: gia().id,
+        base_version: 1,
+        soul: warmer(),
+        made_at: NOW,
+        expires_at: NOW + ProposalPolicy::default().expires_after,
+        status: ProposalStatus::Pending,
+    }
 }
 
 /// H08: pending, approved, applied; the version goes up and both are recorded.
@@ -124,14 +139,33 @@ fn proposal() -> Proposal {
 fn h08_an_approved_proposal_makes_a_version() {
     let mut history = SoulHistory::new(Soul::default(), NOW);
     let mut proposal = proposal();
-    assert_eq!(proposal.apply(&mut history, NOW), Err(ProposalOver(ID)));
+    let over = Err(ProposalError::Over(ID));
+    assert_eq!(proposal.apply(&gia(), &mut history, NOW), over);
     proposal.approve(OWNER, NOW).unwrap();
-    proposal.apply(&mut history, NOW).unwrap();
+    proposal.apply(&gia(), &mut history, NOW).unwrap();
     let applied = ProposalStatus::Applied { by: OWNER, before: 1, after: 2 };
     assert_eq!(proposal.status, applied);
     assert_eq!(history.current().soul, warmer());
     assert_eq!(history.current().origin, SoulOrigin::Proposal(ID));
-    assert_eq!(proposal.apply(&mut history, NOW), Err(ProposalOver(ID)));
+    assert_eq!(proposal.apply(&gia(), &mut history, NOW), over);
+    assert_eq!(history.versions().count(), 2);
+}
+
+/// H01, H08: a proposal is applied to its agent, while that is open and its
+/// soul is the one that the proposal was made against.
+#[test]
+fn h08_a_stale_or_misdirected_proposal_is_refused() {
+    let mut history = SoulHistory::new(Soul::default(), NOW);
+    let mut proposal = proposal();
+    proposal.approve(OWNER, NOW).unwrap();
+    let wrong = Err(ProposalError::WrongTarget(ID));
+    let other = testing::agent("enzo", Subtype::Pm);
+    assert_eq!(proposal.apply(&other, &mut history, NOW), wrong);
+    let protected = Agent { protection: Protection::Protected, ..gia() };
+    assert_eq!(proposal.apply(&protected, &mut history, NOW), wrong);
+    history.push(warmer(), SoulOrigin::Edited, NOW);
+    let stale = Err(ProposalError::Stale { id: ID, base: 1, current: 2 });
+    assert_eq!(proposal.apply(&gia(), &mut history, NOW), stale);
     assert_eq!(history.versions().count(), 2);
 }
 
@@ -140,10 +174,11 @@ fn h08_an_approved_proposal_makes_a_version() {
 fn h08_a_rejected_or_expired_proposal_is_over() {
     let mut rejected = proposal();
     rejected.reject(OWNER, "keep it short", NOW).unwrap();
-    assert_eq!(rejected.approve(OWNER, NOW), Err(ProposalOver(ID)));
+    assert_eq!(rejected.approve(OWNER, NOW), Err(ProposalError::Over(ID)));
     let mut late = proposal();
-    assert!(!late.expire(NOW + (EXPIRES_AFTER - Duration::from_secs(1))));
-    assert_eq!(late.approve(OWNER, NOW + EXPIRES_AFTER), Err(ProposalOver(ID)));
+    let three_days = Duration::from_secs(72 * 3600);
+    assert!(!late.expire(NOW + (three_days - Duration::from_secs(1))));
+    assert_eq!(late.approve(OWNER, NOW + three_days), Err(ProposalError::JustExpired(ID)));
+    assert_eq!(late.approve(OWNER, NOW + three_days), Err(ProposalError::Over(ID)));
     assert_eq!(late.status, ProposalStatus::Expired);
-    assert_eq!(EXPIRES_AFTER, Duration::from_secs(72 * 3600));
 }

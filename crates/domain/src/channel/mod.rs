@@ -1,5 +1,8 @@
 //! Channels: the ways a conversation reaches an org.
 
+pub mod binding;
+pub mod delivery;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

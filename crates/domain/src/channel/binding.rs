@@ -1,0 +1,67 @@
+//! Bindings: through which of its connections an org sends.
+
+use serde::{Deserialize, Serialize};
+
+use super::Channel;
+use crate::id::BindingId;
+
+/// A connection of an org to a channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// Its id.
+    pub id: BindingId,
+    /// The channel.
+    pub channel: Channel,
+    /// Whether it may be used.
+    pub enabled: bool,
+    /// The lowest number is used first.
+    pub priority: u32,
+}
+
+/// Nothing can be sent: the message is kept and the owner is told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no enabled binding for {0}")]
+pub struct NoBinding(pub Channel);
+
+/// The binding to send through.
+pub fn choose<'a>(
+    bindings: impl IntoIterator<Item = &'a Binding>,
+    channel: &Channel,
+) -> Result<&'a Binding, NoBinding> {
+    bindings
+        .into_iter()
+        .filter(|binding| binding.enabled && binding.channel == *channel)
+        .min_by_key(|binding| (binding.priority, binding.id))
+        .ok_or_else(|| NoBinding(channel.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Binding, NoBinding, choose};
+    use crate::channel::Channel;
+    use crate::id::BindingId;
+
+    fn binding(id: u128, channel: &str, priority: u32, enabled: bool) -> Binding {
+        let (id, channel) = (BindingId::from_u128(id), Channel::from(channel));
+        Binding { id, channel, enabled, priority }
+    }
+
+    /// C15: the enabled binding with the lowest number, and none is an answer.
+    #[test]
+    fn c15_the_lowest_number_among_the_enabled_is_used() {
+        let bindings = [
+            binding(1, "telegram", 20, true),
+            binding(2, "telegram", 10, true),
+            binding(3, "telegram", 5, false),
+            binding(4, "email", 1, true),
+            binding(5, "sms", 1, false),
+        ];
+        let chosen = |channel: &str| {
+            choose(&bindings, &Channel::from(channel)).map(|binding| binding.id.as_u128())
+        };
+        assert_eq!(chosen("telegram"), Ok(2));
+        assert_eq!(chosen("email"), Ok(4));
+        assert_eq!(chosen("sms"), Err(NoBinding(Channel::Sms)));
+        assert_eq!(chosen("webchat"), Err(NoBinding(Channel::Webchat)));
+    }
+}

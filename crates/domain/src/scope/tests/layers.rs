@@ -1,0 +1,168 @@
+//! What autonomy and the business layers leave.
+
+use std::collections::BTreeSet;
+
+use super::{World, layer_1, layer_2, layer_3, layer_4, names, texts};
+use crate::agent::autonomy::AutonomyLevel;
+use crate::org::guardrail::Capability;
+use crate::org::layer::BusinessLayer;
+use crate::scope::removal::{Removal, Stage};
+use crate::testing;
+use crate::tool::catalogue::built_in;
+use crate::tool::profile::Profile;
+use crate::tool::{Risk, ToolGroup, ToolRole};
+
+/// B13: team tools come with team coordination; layer 4 can always reach a human.
+#[test]
+fn b13_team_tools_need_team_coordination() {
+    for mut world in [layer_1(), layer_2(), layer_3(), layer_4()] {
+        let layer = world.standing.guarded_as;
+        let has = |world: &World, tool| world.active().contains(tool);
+        assert!(has(&world, "tag_in_agent") && has(&world, "escalate_to_human"), "{layer}");
+        world.team_coordination = false;
+        assert!(!has(&world, "tag_in_agent"), "{layer}");
+        let human = has(&world, "escalate_to_human");
+        assert_eq!(human, layer == BusinessLayer::EndCustomer, "{layer}");
+    }
+}
+
+/// B14: what customer service has, wherever its org stands.
+#[test]
+fn b14_layer_4_has_its_short_list() {
+    let expected = texts(&[
+        "query_org_data",
+        "search_contacts",
+        "list_events",
+        "list_products",
+        "list_forms",
+        "search_media",
+        "search_unsplash_images",
+        "get_form_responses",
+        "create_contact",
+        "create_booking",
+        "escalate_to_parent",
+        "share_insight_upward",
+        "escalate_to_human",
+        "tag_in_agent",
+    ]);
+    for org in [testing::platform(), testing::agency(), testing::client()] {
+        assert_eq!(World::new(&org, "customer_service").active(), expected, "{}", org.slug);
+    }
+    let mut without_team = layer_4();
+    without_team.team_coordination = false;
+    let mut fewer = expected;
+    fewer.remove("tag_in_agent");
+    assert_eq!(without_team.active(), fewer);
+}
+
+/// B15: layer 3 never has the agency tools, whatever the licence says.
+#[test]
+fn b15_layer_3_has_no_agency_tools() {
+    let active = layer_3().active();
+    let agency =
+        ["create_client_org", "list_client_orgs", "get_client_org_stats", "deploy_telegram_bot"];
+    for tool in agency {
+        assert!(!active.contains(tool), "{tool}");
+        assert_eq!(layer_3().removal(tool).unwrap().stage(), Stage::BusinessLayer, "{tool}");
+        assert!(layer_2().active().contains(tool), "{tool}");
+    }
+}
+
+/// B16: at layer 2 the licence flag opens the agency tools.
+#[test]
+fn b16_agency_tools_need_the_licence() {
+    let mut world = layer_2();
+    assert!(world.active().contains("create_client_org"));
+    world.sub_orgs_enabled = false;
+    for tool in built_in().into_iter().filter(|tool| tool.group == ToolGroup::Agency) {
+        assert_eq!(world.removal(tool.name.as_str()), Some(Removal::Unlicensed), "{}", tool.name);
+    }
+}
+
+/// B17: layer 1 has everything but the three tools between layers.
+#[test]
+fn b17_layer_1_has_everything_else() {
+    let mut world = layer_1();
+    world.sub_orgs_enabled = false;
+    let missing: BTreeSet<String> = built_in()
+        .into_iter()
+        .map(|tool| tool.name.to_string())
+        .filter(|tool| !world.active().contains(tool))
+        .collect();
+    assert_eq!(
+        missing,
+        texts(&["escalate_to_parent", "share_insight_upward", "delegate_to_child"])
+    );
+}
+
+/// B18, B20: a drafting agent keeps what reads and what controls; at layer 4
+/// that is cut with the short list, and autonomy is named first.
+#[test]
+fn b18_b20_draft_only_keeps_reading() {
+    let mut world = layer_2();
+    world.autonomy = AutonomyLevel::DraftOnly;
+    for tool in layer_2().scope().active() {
+        let kept = tool.risk == Risk::Read || tool.role == ToolRole::Control;
+        assert_eq!(world.active().contains(tool.name.as_str()), kept, "{}", tool.name);
+    }
+    let mut service = layer_4();
+    service.autonomy = AutonomyLevel::DraftOnly;
+    let mut expected = layer_4().active();
+    for gone in ["create_contact", "create_booking", "share_insight_upward"] {
+        expected.remove(gone);
+    }
+    assert_eq!(service.active(), expected);
+    assert_eq!(service.removal("refund_payment"), Some(Removal::DraftOnly));
+}
+
+/// B19: which layers have which of the tools between layers.
+#[test]
+fn b19_tools_between_layers_belong_to_layers() {
+    let table: [(&str, [bool; 4]); 3] = [
+        ("escalate_to_parent", [false, true, true, true]),
+        ("share_insight_upward", [false, false, true, true]),
+        ("delegate_to_child", [false, true, false, false]),
+    ];
+    for (tool, expected) in table {
+        let got = [layer_1(), layer_2(), layer_3(), layer_4()].map(|mut world| {
+            world.sub_orgs_enabled = false;
+            world.active().contains(tool)
+        });
+        assert_eq!(got, expected, "{tool}");
+    }
+}
+
+/// B22: the platform's tools stay at layer 1, even when allowed below.
+#[test]
+fn b22_platform_tools_stay_at_layer_1() {
+    for tool in ["list_organizations", "set_org_plan", "suspend_organization"] {
+        assert!(layer_1().active().contains(tool), "{tool}");
+        for mut world in [layer_2(), layer_3(), layer_4()] {
+            world.org.allow = names(&[tool]);
+            world.agent.allow = names(&[tool]);
+            world.profile = Profile::Admin;
+            assert!(!world.active().contains(tool), "{tool} at {}", world.standing.guarded_as);
+        }
+    }
+}
+
+/// G28: a colleague that was tagged in can reach a human as the first could.
+#[test]
+fn g28_every_participant_can_escalate() {
+    for subtype in ["customer_service", "pm", "billing_specialist", "booking_agent"] {
+        let world = World::new(&testing::client(), subtype);
+        assert!(world.active().contains("escalate_to_human"), "{subtype}");
+    }
+}
+
+/// L42, L45: the guardrail matrix removes tools and says which row did.
+#[test]
+fn l45_the_guardrail_matrix_removes_tools() {
+    let service = layer_4();
+    let no_right =
+        |capability| Removal::NoRight { business_layer: BusinessLayer::EndCustomer, capability };
+    assert_eq!(service.removal("export_contacts"), Some(no_right(Capability::DataExport)));
+    assert_eq!(service.removal("send_bulk_email"), Some(no_right(Capability::BulkOperations)));
+    assert!(layer_3().active().contains("export_contacts"));
+    assert!(layer_3().active().contains("send_bulk_email"));
+}

@@ -1,0 +1,230 @@
+//! Escalations to a human: no sequence of events reaches an illegal status.
+
+use std::time::Duration;
+
+use ostler_domain::human::escalation::{
+    Effect, Escalation, EscalationRequest, EscalationStatus, Event, Urgency,
+};
+use ostler_domain::id::UserId;
+use ostler_domain::team::config::{AutoResume, TeamConfig, Unanswered};
+use ostler_domain::time::Timestamp;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::check;
+use EscalationStatus::{Dismissed, Pending, Resolved, TakenOver, TimedOut};
+
+fn events() -> impl Strategy<Value = Event> {
+    let user = || (1..3u128).prop_map(UserId::from_u128);
+    prop_oneof![
+        2 => user().prop_map(Event::TakeOver),
+        2 => user().prop_map(Event::HumanMessage),
+        3 => Just(Event::CustomerMessage),
+        1 => Just(Event::Resume),
+        1 => Just(Event::Dismiss),
+        8 => Just(Event::Tick),
+    ]
+}
+
+fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(minutes * 60)
+}
+
+fn configs() -> impl Strategy<Value = TeamConfig> {
+    let limit = || (0..60u64).prop_map(minutes);
+    let unanswered = prop_oneof![
+        limit().prop_map(Unanswered::RemindAfterSecs),
+        limit().prop_map(Unanswered::ResumeAfterSecs),
+    ];
+    let auto_resume = prop_oneof![Just(AutoResume::Never), limit().prop_map(AutoResume::AfterSecs)];
+    let email_after = prop_oneof![Just(minutes(5)), limit()];
+    (unanswered, auto_resume, email_after, any::<bool>()).prop_map(
+        |(unanswered, auto_resume_after_human, email_after, team_group_enabled)| TeamConfig {
+            unanswered,
+            auto_resume_after_human,
+            email_after,
+            team_group_enabled,
+            ..TeamConfig::default()
+        },
+    )
+}
+
+/// An escalation that somebody asked for, or that a person began.
+fn beginnings() -> impl Strategy<Value = Option<Urgency>> {
+    prop::option::weighted(0.9, select(vec![Urgency::Low, Urgency::Normal, Urgency::High]))
+}
+
+fn request(urgency: Urgency) -> EscalationRequest {
+    EscalationRequest { reason: "asked".into(), urgency, context_summary: String::new() }
+}
+
+fn begin(
+    urgency: Option<Urgency>,
+    config: &TeamConfig,
+) -> Result<(Escalation, Vec<Effect>), TestCaseError> {
+    let now = Timestamp::from_millis(0);
+    let Some(urgency) = urgency else {
+        return Ok(Escalation::begin_taken_over(UserId::from_u128(1), now));
+    };
+    Escalation::begin(None, request(urgency), config, now)
+        .ok_or_else(|| TestCaseError::fail("refused without an open escalation"))
+}
+
+fn count(effects: &[Effect], effect: Effect) -> usize {
+    effects.iter().filter(|&&other| other == effect).count()
+}
+
+/// What each status may become, and what makes it so.
+fn may_become(from: EscalationStatus, event: &Event, to: EscalationStatus) -> bool {
+    from == to
+        || matches!(
+            (from, event, to),
+            (Pending, Event::TakeOver(_) | Event::HumanMessage(_), TakenOver)
+                | (Pending, Event::Dismiss, Dismissed)
+                | (Pending, Event::Tick, TimedOut)
+                | (TakenOver, Event::Resume | Event::Tick, Resolved)
+        )
+}
+
+/// G34, G39, G44, G46, G47, G55, G57: any events at any times, in any order,
+/// with settings that change on the way.
+#[test]
+fn g34_to_g57_no_history_of_an_escalation_is_illegal() {
+    let event = (events(), 0..120u64, any::<bool>());
+    let cases = (beginnings(), configs(), configs(), prop::collection::vec(event, 0..40));
+    check(600, &cases, |(beginning, config, other, events)| {
+        let (mut escalation, first) = begin(beginning, &config)?;
+        prop_assert_eq!(count(&first, Effect::HandOffSession), 1);
+        prop_assert!(escalation.status.is_open());
+        let mut all = vec![];
+        for (event, minute, first_config) in events {
+            let config = if first_config { &config } else { &other };
+            let before = escalation.clone();
+            let now = Timestamp::from_millis(0) + minutes(minute);
+            let result = escalation.on(&event, config, now);
+            let (from, to) = (before.status, escalation.status);
+            prop_assert!(may_become(from, &event, to), "{:?} by {:?} to {:?}", from, event, to);
+            let Ok(effects) = result else {
+                prop_assert_eq!(&escalation, &before, "refused, yet changed");
+                continue;
+            };
+            let ended = from.is_open() && !to.is_open();
+            prop_assert_eq!(count(&effects, Effect::ActivateSession), usize::from(ended));
+            prop_assert_eq!(count(&effects, Effect::HandOffSession), 0);
+            prop_assert!(from.is_open() || effects.is_empty(), "over, yet {:?}", effects);
+            let taken_over = matches!(to, TakenOver | Resolved);
+            prop_assert_eq!(escalation.human.is_some(), taken_over);
+            prop_assert_eq!(escalation.taken_over_at.is_some(), taken_over);
+            let same_person = before.human.is_none() || escalation.human == before.human;
+            prop_assert!(same_person, "another person without a hand-over");
+            all.extend(effects);
+        }
+        prop_assert!(count(&all, Effect::SendEmail) <= 1, "more than one e-mail");
+        prop_assert!(count(&all, Effect::Remind) <= 1, "more than one reminder");
+        let fallout = [Effect::ActivateSession, Effect::RecordFalsePositive, Effect::AgentAnswers];
+        let found = fallout.map(|effect| count(&all, effect));
+        let expected = match escalation.status {
+            Pending | TakenOver => [0, 0, 0],
+            Resolved => [1, 0, 0],
+            Dismissed => [1, 1, 1],
+            TimedOut => [1, 0, 1],
+        };
+        prop_assert_eq!(found, expected, "{:?}", escalation.status);
+        Ok(())
+    });
+}
+
+/// G34, G46: there is one escalation at a time: another begins exactly when the
+/// last one is over, and is asked for from scratch.
+#[test]
+fn g34_one_escalation_at_a_time() {
+    let event = (events(), 0..120u64);
+    let cases = (beginnings(), configs(), prop::collection::vec(event, 0..15));
+    check(300, &cases, |(beginning, config, events)| {
+        let (mut escalation, _) = begin(beginning, &config)?;
+        for (event, minute) in events {
+            let now = Timestamp::from_millis(0) + minutes(minute);
+            // Refused or not, what counts is the status it leaves.
+            let _ = escalation.on(&event, &config, now);
+            let again = Escalation::begin(Some(&escalation), request(Urgency::Low), &config, now);
+            prop_assert_eq!(again.is_none(), escalation.status.is_open());
+            if let Some((fresh, effects)) = again {
+                prop_assert_eq!((fresh.status, fresh.requested_at), (Pending, now));
+                prop_assert_eq!((fresh.human, fresh.last_human_message_at), (None, None));
+                prop_assert_eq!(count(&effects, Effect::HandOffSession), 1);
+                let told = count(&effects, Effect::NotifyTeamGroup);
+                prop_assert_eq!(told, usize::from(config.team_group_enabled));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// G39, G57: while nobody answers, the clock decides: an e-mail for high
+/// urgency after the org's time, unless the agent goes on by then, a reminder
+/// or the end at the org's limit, neither a moment earlier nor twice.
+#[test]
+fn g39_g57_what_the_clock_does_to_a_pending_escalation() {
+    let ticks = prop::collection::vec(0..70u64, 1..20);
+    let urgency = select(vec![Urgency::Low, Urgency::Normal, Urgency::High]);
+    check(600, &(urgency, configs(), ticks), |(urgency, config, mut ticks)| {
+        ticks.sort_unstable();
+        let (mut escalation, _) = begin(Some(urgency), &config)?;
+        let (mut emailed, mut reminded, mut over) = (false, false, false);
+        for minute in ticks {
+            let waited = minutes(minute);
+            let mut expected = vec![];
+            let (reminds, resumes) = match config.unanswered {
+                Unanswered::RemindAfterSecs(limit) => (waited >= limit, false),
+                Unanswered::ResumeAfterSecs(limit) => (false, waited >= limit),
+            };
+            if resumes && !over {
+                over = true;
+                expected.extend([Effect::ActivateSession, Effect::AgentAnswers]);
+            }
+            let pressing = urgency == Urgency::High && waited >= config.email_after;
+            if !over && pressing && !emailed {
+                emailed = true;
+                expected.push(Effect::SendEmail);
+            }
+            if reminds && !reminded {
+                reminded = true;
+                expected.push(Effect::Remind);
+            }
+            let now = Timestamp::from_millis(0) + waited;
+            prop_assert_eq!(escalation.on(&Event::Tick, &config, now), Ok(expected));
+            prop_assert_eq!(escalation.status, if over { TimedOut } else { Pending });
+        }
+        Ok(())
+    });
+}
+
+/// G31: after a person has taken over, the agent goes on by itself only where
+/// the org wants it, and only after that long without a word of the person.
+#[test]
+fn g31_the_agent_goes_on_after_the_persons_silence() {
+    let human = UserId::from_u128(1);
+    let steps = prop::collection::vec((0..40u64, any::<bool>()), 1..20);
+    check(400, &(configs(), steps), |(config, steps)| {
+        let (mut escalation, _) = begin(None, &config)?;
+        let (mut minute, mut last, mut over) = (0, 0, false);
+        for (pause, writes) in steps {
+            minute += pause;
+            let now = Timestamp::from_millis(0) + minutes(minute);
+            let event = if writes { Event::HumanMessage(human) } else { Event::Tick };
+            let result = escalation.on(&event, &config, now);
+            if writes {
+                prop_assert_eq!(result.is_ok(), !over);
+                last = minute;
+            } else {
+                let silent = minutes(minute - last);
+                over |= match config.auto_resume_after_human {
+                    AutoResume::Never => false,
+                    AutoResume::AfterSecs(limit) => silent >= limit,
+                };
+            }
+            prop_assert_eq!(escalation.status, if over { Resolved } else { TakenOver });
+        }
+        Ok(())
+    });
+}

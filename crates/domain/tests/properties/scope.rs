@@ -1,0 +1,263 @@
+//! Tool scope: it only narrows, and it explains itself.
+
+use std::collections::BTreeSet;
+
+use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::org::layer::BusinessLayer;
+use ostler_domain::scope::policy::ToolPolicy;
+use ostler_domain::scope::removal::{PolicyLayer, Removal, Stage};
+use ostler_domain::session::errors::DisabledTool;
+use ostler_domain::time::Timestamp;
+use ostler_domain::tool::{Integration, Risk, ToolGroup, ToolName, ToolRole, ToolSpec};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use crate::check;
+use crate::world::{SERVICES, World, worlds};
+
+const STAGES: [Stage; 7] = [
+    Stage::Platform,
+    Stage::Org,
+    Stage::Integrations,
+    Stage::Agent,
+    Stage::Autonomy,
+    Stage::BusinessLayer,
+    Stage::Session,
+];
+
+/// The tools that a stage removes when no other has anything to say.
+fn removed_alone(world: &World, stage: Stage) -> BTreeSet<ToolName> {
+    let (open, w) = (world.wide_open(), world.clone());
+    let alone = match stage {
+        Stage::Platform => World { platform: w.platform, ..open },
+        Stage::Org => World {
+            org: w.org,
+            sub_orgs_enabled: w.sub_orgs_enabled,
+            team_coordination: w.team_coordination,
+            ..open
+        },
+        Stage::Integrations => World { integrations: w.integrations, ..open },
+        Stage::Agent => World { agent: w.agent, profile: w.profile, ..open },
+        Stage::Autonomy => World { autonomy: w.autonomy, ..open },
+        Stage::BusinessLayer => open,
+        Stage::Session => World { session: w.session, ..open },
+    };
+    // The org's licence and the layer's rules depend on the layer. The others
+    // do not, and no layer has all tools, so they are seen from each.
+    let seen = match stage {
+        Stage::Org | Stage::BusinessLayer => vec![alone],
+        _ => BusinessLayer::ALL.map(|layer| alone.at(layer)).into(),
+    };
+    let removals = seen.iter().flat_map(World::removals);
+    removals.filter(|(_, why)| why.stage() == stage).map(|(name, _)| name).collect()
+}
+
+/// B01, B02, B08, Z06: what is active is what every stage by itself would
+/// leave, and what is not names the first stage that removes it.
+#[test]
+fn b01_the_scope_is_the_intersection_of_its_stages() {
+    check(100, &worlds(), |world| {
+        let alone = STAGES.map(|stage| (stage, removed_alone(&world, stage)));
+        for tool in world.scope().tools() {
+            let removers = alone.iter().filter(|(_, removed)| removed.contains(&tool.spec.name));
+            let first = removers.map(|(stage, _)| *stage).next();
+            let found = tool.removed.as_ref().map(Removal::stage);
+            prop_assert_eq!(found, first, "{}", tool.spec.name);
+        }
+        Ok(())
+    });
+}
+
+/// B03, B04, B05: at each of the three, deny beats allow, and an allow list
+/// counts once it is filled.
+#[test]
+fn b03_b04_b05_a_policy_removes_what_it_denies_or_does_not_list() {
+    type Place = fn(World, ToolPolicy) -> World;
+    let places: [(PolicyLayer, Place); 3] = [
+        (PolicyLayer::Platform, |world, platform| World { platform, ..world }),
+        (PolicyLayer::Org, |world, org| World { org, ..world }),
+        (PolicyLayer::Agent, |world, agent| World { agent, ..world }),
+    ];
+    check(100, &worlds(), |world| {
+        for (policy_layer, place) in places {
+            let policy = &world.platform;
+            let removals = place(world.wide_open(), policy.clone()).removals();
+            for tool in &world.catalogue {
+                let (name, removal) = (&tool.name, removals.get(&tool.name));
+                let expected = if policy.deny.contains(name) {
+                    Some(Removal::Denied { policy_layer })
+                } else if policy.allow.is_empty() || policy.allow.contains(name) {
+                    None
+                } else {
+                    Some(Removal::NotAllowed { policy_layer })
+                };
+                let by_lists = removal.filter(|removal| {
+                    matches!(removal, Removal::Denied { .. } | Removal::NotAllowed { .. })
+                });
+                prop_assert_eq!(by_lists, expected.as_ref(), "{}", name);
+            }
+        }
+        Ok(())
+    });
+}
+
+/// B02: a tool that the platform removed, by denying it or by listing others,
+/// stays away whatever org and agent allow.
+#[test]
+fn b02_nothing_below_brings_a_removed_tool_back() {
+    check(200, &(worlds(), any::<Index>(), any::<bool>()), |(mut world, index, deny)| {
+        let name = index.get(&world.catalogue).name.clone();
+        if deny {
+            world.platform.deny.insert(name.clone());
+            world.platform.allow.insert(name.clone());
+        } else {
+            world.platform.allow.remove(&name);
+            world.platform.allow.insert(ToolName::from_static("another_tool"));
+        }
+        world.org = ToolPolicy { allow: [name.clone()].into(), ..ToolPolicy::default() };
+        world.agent = world.org.clone();
+        let scope = world.scope();
+        let stage = scope.find(name.as_str()).and_then(|tool| Some(tool.removed.as_ref()?.stage()));
+        prop_assert_eq!(stage, Some(Stage::Platform));
+        Ok(())
+    });
+}
+
+/// One more restriction.
+#[derive(Debug, Clone)]
+enum Narrowing {
+    Deny(PolicyLayer, Index),
+    Disconnect(&'static str),
+    Disable(Index),
+    OffOnChannel(Index),
+    TeamOff,
+    LicenceOff,
+    DraftOnly,
+    ReadOnly,
+}
+
+fn narrowings() -> impl Strategy<Value = Narrowing> {
+    let layer = select(vec![PolicyLayer::Platform, PolicyLayer::Org, PolicyLayer::Agent]);
+    prop_oneof![
+        3 => (layer, any::<Index>()).prop_map(|(layer, tool)| Narrowing::Deny(layer, tool)),
+        2 => select(SERVICES.to_vec()).prop_map(Narrowing::Disconnect),
+        2 => any::<Index>().prop_map(Narrowing::Disable),
+        1 => any::<Index>().prop_map(Narrowing::OffOnChannel),
+        1 => Just(Narrowing::TeamOff),
+        1 => Just(Narrowing::LicenceOff),
+        1 => Just(Narrowing::DraftOnly),
+        1 => Just(Narrowing::ReadOnly),
+    ]
+}
+
+impl Narrowing {
+    fn apply(&self, world: &mut World) {
+        let name = |index: &Index| index.get(&world.catalogue).name.clone();
+        match self {
+            Self::Deny(layer, tool) => {
+                let name = name(tool);
+                let policy = match layer {
+                    PolicyLayer::Platform => &mut world.platform,
+                    PolicyLayer::Org => &mut world.org,
+                    PolicyLayer::Agent | PolicyLayer::Session => &mut world.agent,
+                };
+                policy.deny.insert(name);
+            }
+            Self::Disconnect(service) => {
+                world.integrations.remove(&Integration::new(service));
+            }
+            Self::Disable(tool) => {
+                let off = DisabledTool { failures: 3, since: Timestamp::from_millis(1) };
+                world.session.disabled.insert(name(tool), off);
+            }
+            Self::OffOnChannel(tool) => {
+                world.session.channel_restrictions.insert(name(tool));
+            }
+            Self::TeamOff => world.team_coordination = false,
+            Self::LicenceOff => world.sub_orgs_enabled = false,
+            Self::DraftOnly => world.autonomy = AutonomyLevel::DraftOnly,
+            Self::ReadOnly => world.session.read_only = true,
+        }
+    }
+
+    /// Whether this restriction is about that tool.
+    fn touches(&self, tool: &ToolSpec, world: &World) -> bool {
+        let layer = world.standing.guarded_as;
+        match self {
+            Self::Deny(_, index) | Self::Disable(index) | Self::OffOnChannel(index) => {
+                index.get(&world.catalogue).name == tool.name
+            }
+            Self::Disconnect(service) => tool.integrations.contains(&Integration::new(service)),
+            Self::TeamOff => match tool.name.as_str() {
+                "tag_in_agent" => true,
+                "escalate_to_human" => layer != BusinessLayer::EndCustomer,
+                _ => false,
+            },
+            Self::LicenceOff => tool.group == ToolGroup::Agency && layer != BusinessLayer::Platform,
+            Self::DraftOnly | Self::ReadOnly => {
+                tool.risk != Risk::Read && tool.role == ToolRole::Ordinary
+            }
+        }
+    }
+}
+
+/// B02, B06, B07, B13, B16, B20: a restriction takes away the tools it is
+/// about, and never adds or takes another.
+#[test]
+fn b02_a_restriction_takes_away_exactly_what_it_is_about() {
+    check(300, &(worlds(), narrowings()), |(world, narrowing)| {
+        let mut narrowed = world.clone();
+        narrowing.apply(&mut narrowed);
+        let left = |tool: &&ToolSpec| !narrowing.touches(tool, &world);
+        let expected: BTreeSet<ToolName> =
+            world.scope().active().filter(left).map(|tool| tool.name.clone()).collect();
+        prop_assert_eq!(narrowed.active(), expected);
+        Ok(())
+    });
+}
+
+/// B14: the short list of layer 4, as the product promises it.
+const LAYER_4: [&str; 14] = [
+    "query_org_data",
+    "search_contacts",
+    "list_events",
+    "list_products",
+    "list_forms",
+    "search_media",
+    "search_unsplash_images",
+    "get_form_responses",
+    "create_contact",
+    "create_booking",
+    "escalate_to_parent",
+    "share_insight_upward",
+    "escalate_to_human",
+    "tag_in_agent",
+];
+
+/// B14-B20, B22: whatever the lists say, an active tool is one that its layer
+/// and its autonomy may have.
+#[test]
+fn b14_no_world_gives_a_layer_what_it_must_not_have() {
+    use BusinessLayer::{Agency, Client, EndCustomer, Platform};
+    check(300, &worlds(), |world| {
+        let layer = world.standing.guarded_as;
+        let reads_only = world.session.read_only || world.autonomy == AutonomyLevel::DraftOnly;
+        for tool in world.scope().active() {
+            let name = tool.name.as_str();
+            let at_home = match name {
+                "escalate_to_parent" => layer != Platform,
+                "share_insight_upward" => matches!(layer, Client | EndCustomer),
+                "delegate_to_child" => layer == Agency,
+                "create_client_org" | "deploy_telegram_bot" => matches!(layer, Platform | Agency),
+                "list_client_orgs" | "get_client_org_stats" => matches!(layer, Platform | Agency),
+                _ => true,
+            };
+            prop_assert!(at_home, "{} at {}", name, layer);
+            prop_assert!(layer != EndCustomer || LAYER_4.contains(&name), "{} at layer 4", name);
+            prop_assert!(layer == Platform || tool.group != ToolGroup::PlatformAdmin, "{}", name);
+            let harmless = tool.risk == Risk::Read || tool.role == ToolRole::Control;
+            prop_assert!(harmless || !reads_only, "{}", name);
+        }
+        Ok(())
+    });
+}
