@@ -18,6 +18,20 @@
 //! | [`human`] | when does a person take over, and what then |
 //! | [`hierarchy`] | what travels between business layers |
 //! | [`prompt`] | what is the model told |
+//!
+//! A ruling says why, so that nobody has to guess:
+//!
+//! ```
+//! use ostler_domain::agent::subtype::Subtype;
+//! use ostler_domain::id::OrgId;
+//! use ostler_domain::org::Place;
+//! use ostler_domain::org::layer::{BusinessLayer, business_layer};
+//!
+//! let client = Place::SubOrg { parent: OrgId::from_u128(1) };
+//! let layer = business_layer(client, &Subtype::CustomerService);
+//! assert_eq!(layer, BusinessLayer::EndCustomer);
+//! assert_eq!(layer.to_string(), "business layer 4 (End-Customer)");
+//! ```
 
 pub mod agent;
 pub mod channel;

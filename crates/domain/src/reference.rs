@@ -3,6 +3,16 @@
 //! The sequence restarts every UTC day and grows past three digits when it
 //! must. Nodes draw blocks of numbers from the store, so codes are unique
 //! across nodes without a round trip for each.
+//!
+//! ```
+//! use ostler_domain::reference::CodeBlock;
+//! use ostler_domain::time::Timestamp;
+//!
+//! let today = Timestamp::from_millis(1_794_750_000_000).utc_day();
+//! let mut block = CodeBlock::new(today, 7, 100);
+//! let code = block.take(today).expect("the block is fresh");
+//! assert_eq!(code.to_string(), "OST-2026-1115-007");
+//! ```
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,6 +4,15 @@
 //! words; `a|b` is a choice, a trailing `?` makes a word optional, `...` stands
 //! for up to three words. A line that starts with `!` is a false friend: a
 //! match that it touches does not count.
+//!
+//! ```
+//! use ostler_domain::human::phrases::PhraseList;
+//!
+//! let list = PhraseList::parse("connect me to a? human|person\n! human resources");
+//! assert!(list.matches("Connect me to a human, please."));
+//! assert!(!list.matches("Connect me to human resources."));
+//! assert!(!list.matches("Connect me to the wifi."));
+//! ```
 
 use std::collections::BTreeSet;
 use std::ops::Range;
