@@ -49,16 +49,18 @@ fn collect_tests(path: &Path, tests: &mut BTreeMap<String, BTreeSet<String>>) {
         }
     } else if path.extension().is_some_and(|extension| extension == "rs") {
         let text = std::fs::read_to_string(path).expect("a readable file");
-        let mut comment = String::new();
+        let (mut comment, mut is_test) = (String::new(), false);
         for line in text.lines().map(str::trim) {
             if line.starts_with("///") {
                 comment.push_str(line);
-            } else if let Some(name) = function_name(line) {
-                let words = format!("{comment} {}", name.to_uppercase());
-                tests.entry(name).or_default().extend(ids(&words));
-                comment.clear();
-            } else if !line.starts_with("#[") && !line.is_empty() {
-                comment.clear();
+            } else if line.starts_with("#[") {
+                is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+            } else if !line.is_empty() {
+                if let Some(name) = function_name(line).filter(|_| is_test) {
+                    let words = format!("{comment} {}", name.to_uppercase());
+                    tests.entry(name).or_default().extend(ids(&words));
+                }
+                (comment, is_test) = (String::new(), false);
             }
         }
     }
@@ -118,6 +120,21 @@ fn every_proof_is_a_test_that_names_its_row() {
         }
     }
     assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn a_row_that_a_test_names_is_not_open() {
+    let named: BTreeSet<String> = tests().into_values().flatten().collect();
+    let rows = rows();
+    let known: BTreeSet<&String> = rows.iter().map(|row| &row.id).collect();
+    let unknown: Vec<&String> = named.iter().filter(|id| !known.contains(id)).collect();
+    assert_eq!(unknown, [""; 0], "tests name rows that do not exist");
+    let open: Vec<&String> = rows
+        .iter()
+        .filter(|row| row.state == "open" && named.contains(&row.id))
+        .map(|row| &row.id)
+        .collect();
+    assert_eq!(open, [""; 0], "open rows that tests name");
 }
 
 #[test]

@@ -18,6 +18,10 @@
 //! | [`human`] | when does a person take over, and what then |
 //! | [`hierarchy`] | what travels between business layers |
 //! | [`prompt`] | what is the model told |
+//! | [`channel`] | through what is something sent, and what if it fails |
+//!
+//! Beside them stand the words that all of them use: [`id`], [`time`],
+//! [`mod@reference`] codes, [`contact`], [`notice`] and [`retry`].
 //!
 //! A ruling says why, so that nobody has to guess:
 //!

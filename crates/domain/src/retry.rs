@@ -39,7 +39,8 @@ impl RetryPolicy {
     ) -> Self {
         let first_wait = Duration::from_millis(first);
         let longest_wait = Duration::from_millis(longest);
-        let longest_asked = Duration::from_secs(60);
+        let minute = 60_000;
+        let longest_asked = Duration::from_millis(if longest > minute { longest } else { minute });
         Self { attempts, first_wait, factor, longest_wait, jitter_percent, longest_asked }
     }
 
@@ -163,5 +164,7 @@ mod tests {
         let minutes: Vec<u128> =
             waits(RetryPolicy::DEAD_LETTER, 0).into_iter().map(|ms| ms / 60_000).collect();
         assert_eq!(minutes, [5, 10, 20, 40, 80, 160, 160, 160, 160]);
+        let asked = Some(Duration::from_secs(5 * 60));
+        assert_eq!(RetryPolicy::DEAD_LETTER.wait_after(1, asked, 0), asked);
     }
 }

@@ -143,6 +143,7 @@ fn turn_budget(session: Option<&WorldSession>) -> TurnBudget {
         reserved: Credits::new(u64::MAX),
         top_up: Credits::ZERO,
         session: budget.remaining(),
+        kept_for_reading: budget.kept_for_reading(),
         team: None,
     }
 }

@@ -24,6 +24,9 @@ use super::file::{AgentEntry, File, Name, OrgEntry, Policy, SessionEntry};
 use super::problem::{Source, WorldError, unknown};
 use super::{OrgSettings, World, WorldAgent, WorldSession};
 
+/// More failures than this tell a reader nothing new.
+const MAX_FAILURES: u32 = 100;
+
 type Loaded<T> = Result<T, WorldError>;
 
 pub(super) fn load(source: &Source<'_>) -> Loaded<World> {
@@ -183,6 +186,10 @@ impl Loader<'_> {
         let mut errors = ErrorState::default();
         for (name, failures) in &entry.failures {
             let tool = self.tool(name)?;
+            if *failures > MAX_FAILURES {
+                let what = format!("a tool fails at most {MAX_FAILURES} times in a session here");
+                return Err(self.source.wrong(name.span(), what));
+            }
             for _ in 0..*failures {
                 errors.record_failure(&tool, ErrorPolicy::default(), Timestamp::from_millis(0));
             }

@@ -66,6 +66,13 @@ fn a_wrong_world_names_line_and_expectation() {
             "FILE:11: business layer 2 (Agency) cannot be supervised; allowed here: autonomous, semi_autonomous, draft_only",
         ),
         (
+            "many_failures",
+            agent(
+                "[[session]]\nname = \"s\"\norg = \"p\"\nchannel = \"sms\"\nfailures = { web_fetch = 4000000000 }\n",
+            ),
+            "FILE:16: a tool fails at most 100 times in a session here",
+        ),
+        (
             "session_elsewhere",
             agent("[[session]]\nname = \"s\"\norg = \"q\"\nchannel = \"sms\"\n"),
             "FILE:14: no org `q`; there are: p",

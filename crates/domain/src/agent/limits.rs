@@ -51,10 +51,11 @@ pub struct DayCounters {
 }
 
 impl DayCounters {
-    /// The counters that apply now: those of another day count nothing.
+    /// The counters that apply now: those of an earlier day count nothing. A
+    /// node whose clock is behind counts on with the newer day.
     pub fn current(self, now: Timestamp) -> Self {
         let day = now.utc_day();
-        if self.day == day { self } else { Self { day, ..Self::default() } }
+        if self.day >= day { self } else { Self { day, ..Self::default() } }
     }
 
     /// The counters after one more answered message.
@@ -180,6 +181,9 @@ mod tests {
         let fresh = DayCounters { day: tomorrow.utc_day(), ..counters(1, 1) };
         assert_eq!(counters(100, 500).after_message(cent, tomorrow), fresh);
         assert_eq!(check(AgentLimits::ORG, counters(100, 500), None, tomorrow), RateVerdict::Pass);
+        let full = DayCounters { day: tomorrow.utc_day(), ..counters(100, 0) };
+        assert_ne!(check(AgentLimits::ORG, full, None, NOON), RateVerdict::Pass);
+        assert_eq!(full.after_message(cent, NOON).messages, 101);
     }
 
     /// E13: a protected agent is bound by the platform's limits, not the org's.

@@ -1,7 +1,7 @@
 //! Who may change an agent, and the special rules of protected ones.
 
 use super::{Agent, AgentKind, AgentStatus, Protection};
-use crate::id::OrgId;
+use crate::id::{AgentId, OrgId};
 use crate::org::Relation;
 use crate::org::guardrail::{self, Action, Capability, Refused, Right, right};
 use crate::org::layer::Standing;
@@ -15,6 +15,8 @@ pub enum Editor<'a> {
     OrgAdmin(OrgId),
     /// An agent, or a tool in an agent's name.
     Agent {
+        /// Which.
+        id: AgentId,
         /// Where the agent stands.
         standing: &'a Standing,
         /// How the changed agent's org is related to its own.
@@ -31,6 +33,9 @@ pub enum Change {
     Soul,
     /// The tools.
     Tools,
+    /// What keeps the agent in check: autonomy, approval list, limits, blocked
+    /// topics.
+    Guardrails,
     /// Any other setting.
     Settings,
     /// The status.
@@ -55,6 +60,13 @@ pub enum ChangeRefused {
     /// An agent proposes a soul; it does not write one.
     #[error("an agent cannot write a soul; it can propose a change")]
     ProposeInstead,
+    /// What keeps agents in check is not theirs to change, and no agent chooses
+    /// its own tools.
+    #[error("only a person can change this of `{0}`")]
+    OwnerOnly(String),
+    /// The soul belongs to the template.
+    #[error("`{0}` speaks with the soul of its template; change the template")]
+    TemplatesSoul(String),
     /// The runtime changes nothing but the status of workers.
     #[error("the runtime only looks after workers")]
     NotAWorker,
@@ -68,6 +80,15 @@ pub fn check_change(
     change: Change,
 ) -> Result<(), ChangeRefused> {
     check_editor(agent, editor, change)?;
+    if change == Change::Soul && agent.template.is_some() {
+        // Whoever may not touch a protected agent is told just that.
+        return Err(match (agent.protection, editor) {
+            (Protection::Protected, Editor::OrgAdmin(_) | Editor::Agent { .. }) => {
+                ChangeRefused::SystemAgent(agent.slug.clone())
+            }
+            _ => ChangeRefused::TemplatesSoul(agent.slug.clone()),
+        });
+    }
     if agent.protection == Protection::Open || editor == Editor::Runtime {
         return Ok(());
     }
@@ -91,7 +112,7 @@ fn check_editor(agent: &Agent, editor: Editor<'_>, change: Change) -> Result<(),
             (AgentKind::Worker, Change::Status(_)) => Ok(()),
             _ => Err(ChangeRefused::NotAWorker),
         },
-        Editor::Agent { standing, relation } => {
+        Editor::Agent { id, standing, relation } => {
             let allowed = guardrail::check(standing, Action::ModifyAgent(relation));
             // Whoever may not even see the agent learns nothing of it.
             if allowed.is_err() && guardrail::check(standing, Action::ReadData(relation)).is_err() {
@@ -101,6 +122,10 @@ fn check_editor(agent: &Agent, editor: Editor<'_>, change: Change) -> Result<(),
             let souls = right(standing.guarded_as, Capability::SoulEvolution);
             if change == Change::Soul && souls != Right::Yes {
                 return Err(ChangeRefused::ProposeInstead);
+            }
+            let own_tools = change == Change::Tools && id == agent.id;
+            if change == Change::Guardrails || own_tools {
+                return Err(ChangeRefused::OwnerOnly(agent.slug.clone()));
             }
             Ok(())
         }
@@ -121,7 +146,7 @@ mod tests {
     use super::{Change, ChangeRefused, Editor, check_change, payer};
     use crate::agent::subtype::Subtype;
     use crate::agent::{Agent, AgentKind, AgentStatus, Protection};
-    use crate::id::OrgId;
+    use crate::id::{AgentId, OrgId};
     use crate::org::layer::Standing;
     use crate::org::{Org, Relation};
     use crate::testing;
@@ -138,16 +163,17 @@ mod tests {
         let agent = quinn();
         let owner = Editor::OrgAdmin(agent.org);
         let pm = standing(&testing::client(), "pm");
-        let colleague = Editor::Agent { standing: &pm, relation: Relation::Own };
+        let colleague = agent_editor(&pm, Relation::Own);
         let system = Err(ChangeRefused::SystemAgent("quinn".into()));
         let active = Err(ChangeRefused::AlwaysActive("quinn".into()));
+        let templates = Err(ChangeRefused::TemplatesSoul("quinn".into()));
         let pause = Change::Status(AgentStatus::Paused);
         let archive = Change::Status(AgentStatus::Archived);
         let table = [
             ("D11", owner, Change::Tools, system.clone()),
             ("D11", Editor::PlatformAdmin, Change::Tools, Ok(())),
             ("H02", owner, Change::Soul, system.clone()),
-            ("H02", Editor::PlatformAdmin, Change::Soul, Ok(())),
+            ("H04", Editor::PlatformAdmin, Change::Soul, templates.clone()),
             ("A18", colleague, Change::Tools, system.clone()),
             ("A18", colleague, Change::Settings, system),
             ("H03", owner, pause, active.clone()),
@@ -163,12 +189,53 @@ mod tests {
         }
     }
 
+    /// H02, H04: a platform admin edits the template, where the soul is.
+    #[test]
+    fn h04_a_protected_soul_is_edited_in_its_template() {
+        let template = Agent { kind: AgentKind::Template, template: None, ..quinn() };
+        assert_eq!(check_change(&template, Editor::PlatformAdmin, Change::Soul), Ok(()));
+        let owner = Editor::OrgAdmin(template.org);
+        let refused = Err(ChangeRefused::SystemAgent("quinn".into()));
+        assert_eq!(check_change(&template, owner, Change::Soul), refused);
+        let mut worker = testing::agent("walt", Subtype::CustomerService);
+        (worker.kind, worker.template) = (AgentKind::Worker, Some(template.id));
+        let refused = Err(ChangeRefused::TemplatesSoul("walt".into()));
+        assert_eq!(check_change(&worker, Editor::OrgAdmin(worker.org), Change::Soul), refused);
+    }
+
+    /// D12: no agent changes what keeps agents in check, nor its own tools.
+    #[test]
+    fn d12_an_agent_does_not_loosen_its_own_harness() {
+        let luca = testing::agent("luca", Subtype::Pm);
+        let gia = testing::agent("gia", Subtype::CustomerService);
+        let pm = standing(&testing::client(), "pm");
+        let editor = Editor::Agent { id: luca.id, standing: &pm, relation: Relation::Own };
+        let only = |agent: &Agent| Err(ChangeRefused::OwnerOnly(agent.slug.clone()));
+        let table = [
+            (&luca, Change::Guardrails, only(&luca)),
+            (&gia, Change::Guardrails, only(&gia)),
+            (&luca, Change::Tools, only(&luca)),
+            (&gia, Change::Tools, Ok(())),
+            (&luca, Change::Settings, Ok(())),
+        ];
+        for (agent, change, expected) in table {
+            let ruling = check_change(agent, editor, change);
+            assert_eq!(ruling, expected, "{} {change:?}", agent.slug);
+            let owner = Editor::OrgAdmin(agent.org);
+            assert_eq!(check_change(agent, owner, change), Ok(()), "{}", agent.slug);
+        }
+    }
+
     /// H02: the error text says it is a system agent.
     #[test]
     fn h02_the_refusal_says_it_is_a_system_agent() {
         let agent = quinn();
         let why = check_change(&agent, Editor::OrgAdmin(agent.org), Change::Soul).unwrap_err();
         assert!(why.to_string().contains("is a system agent"), "{why}");
+    }
+
+    fn agent_editor(standing: &Standing, relation: Relation) -> Editor<'_> {
+        Editor::Agent { id: AgentId::from_u128(5), standing, relation }
     }
 
     fn standing(org: &Org, subtype: &str) -> Standing {
@@ -181,7 +248,7 @@ mod tests {
         let agent = testing::agent("gia", Subtype::CustomerService);
         let stranger = OrgId::from_u128(agent.org.as_u128() + 1);
         let pm = standing(&testing::agency(), "pm");
-        let foreign = Editor::Agent { standing: &pm, relation: Relation::Unrelated };
+        let foreign = agent_editor(&pm, Relation::Unrelated);
         for editor in [Editor::OrgAdmin(stranger), foreign] {
             let refused = check_change(&agent, editor, Change::Settings);
             assert_eq!(refused, Err(ChangeRefused::OtherOrg("gia".into())));
@@ -198,7 +265,7 @@ mod tests {
             (testing::platform(), testing::agency(), testing::client());
         let check = |org: &Org, subtype: &str, relation, change, expected: Result<(), &str>| {
             let standing = standing(org, subtype);
-            let editor = Editor::Agent { standing: &standing, relation };
+            let editor = agent_editor(&standing, relation);
             let refused = check_change(&gia, editor, change).map_err(|why| why.to_string());
             assert_eq!(refused, expected.map_err(str::to_owned), "{subtype} {change:?}");
         };

@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(approval().risk.level(), "high");
     }
 
-    /// D08: the pending ones of a session are counted, others are not.
+    /// A24, D08: the pending ones of a session are counted, others are not.
     #[test]
     fn d08_pending_approvals_are_counted_by_session() {
         let here = approval();

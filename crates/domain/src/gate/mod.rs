@@ -113,6 +113,8 @@ pub enum DenyReason {
     },
     /// It costs more than is left.
     OverBudget(OverBudget),
+    /// The session has spent so much that only reading is left.
+    SessionReadOnly,
     /// The agent only drafts.
     DraftOnly,
     /// The user's permissions say deny.
@@ -165,11 +167,15 @@ fn admit<'a>(tool: &str, facts: &GateFacts<'a>) -> Result<&'a ToolSpec, DenyReas
         Some(removal) => return Err(DenyReason::OutOfScope(removal.clone())),
         None => {}
     }
+    if scoped.spec.role == ToolRole::Control {
+        return Ok(&scoped.spec);
+    }
     if let Some(disabled) = facts.errors.disabled().get(&scoped.spec.name) {
         return Err(DenyReason::Disabled { failures: disabled.failures });
     }
-    if scoped.spec.role == ToolRole::Ordinary {
-        facts.budget.check(scoped.spec.price).map_err(DenyReason::OverBudget)?;
+    facts.budget.check(scoped.spec.price).map_err(DenyReason::OverBudget)?;
+    if scoped.spec.risk != Risk::Read && facts.budget.only_reading() {
+        return Err(DenyReason::SessionReadOnly);
     }
     Ok(&scoped.spec)
 }
@@ -222,7 +228,9 @@ impl DenyReason {
         match self {
             Self::UnknownTool | Self::OutOfScope(_) => "this tool is not available to you",
             Self::Disabled { .. } => "this tool has failed too often and is off for now",
-            Self::OverBudget(_) => "there is not enough credit left for this",
+            Self::OverBudget(_) | Self::SessionReadOnly => {
+                "there is not enough credit left for this"
+            }
             Self::DraftOnly => "you may look things up and draft, but not change anything",
             Self::Permission(_) => "the user does not allow this tool",
         }
@@ -241,7 +249,7 @@ impl fmt::Display for Verdict {
             Self::Ask(AskReason::ApprovalList) => f.write_str("on the agent's approval list"),
             Self::Allow(AllowReason::Autonomy { level, risk })
             | Self::Ask(AskReason::Autonomy { level, risk }) => {
-                write!(f, "{}, {level}", risk_name(*risk))
+                write!(f, "{}, {level}", risk.name())
             }
             Self::Allow(AllowReason::Permission(rung))
             | Self::Ask(AskReason::Permission(rung))
@@ -252,16 +260,11 @@ impl fmt::Display for Verdict {
                 write!(f, "failed {failures} times in this session")
             }
             Self::Deny(DenyReason::OverBudget(short)) => write!(f, "{short}"),
+            Self::Deny(DenyReason::SessionReadOnly) => {
+                write!(f, "{}", Removal::SessionReadOnly)
+            }
             Self::Deny(DenyReason::DraftOnly) => f.write_str("draft_only runs tools that read"),
         }
-    }
-}
-
-const fn risk_name(risk: Risk) -> &'static str {
-    match risk {
-        Risk::Read => "read",
-        Risk::Write => "write",
-        Risk::Destructive => "destructive",
     }
 }
 

@@ -13,7 +13,7 @@ use crate::agent::subtype::Subtype;
 use crate::channel::Channel;
 use crate::money::Credits;
 use crate::money::caps::{BudgetLimit, OverBudget, TurnBudget};
-use crate::org::layer::Standing;
+use crate::org::layer::{BusinessLayer, Standing};
 use crate::scope::policy::ToolPolicy;
 use crate::scope::removal::{PolicyLayer, Removal};
 use crate::scope::session::SessionTools;
@@ -29,6 +29,7 @@ const RICH: TurnBudget = TurnBudget {
     reserved: Credits::new(100),
     top_up: Credits::ZERO,
     session: Credits::new(100),
+    kept_for_reading: Credits::new(10),
     team: None,
 };
 
@@ -178,6 +179,7 @@ fn d02_the_approval_list_asks_at_every_level() {
 fn b10_c06_c07_d09_what_no_approval_overrides() {
     let mut case = case();
     case.budget.session = Credits::new(1);
+    case.budget.kept_for_reading = Credits::ZERO;
     let denied = Removal::Denied { policy_layer: PolicyLayer::Platform };
     let short = OverBudget {
         wanted: Credits::new(2),
@@ -209,6 +211,41 @@ fn c06_a_tool_is_off_at_once() {
     }
     let off = Verdict::Deny(DenyReason::Disabled { failures: 3 });
     assert_eq!(case.at(Autonomous, "get_order"), off);
+}
+
+/// C11, D01: a control tool is never switched off by failures.
+#[test]
+fn d01_failures_do_not_close_the_way_out() {
+    let mut case = case();
+    for name in ["escalate_to_human", "tag_in_agent", "ask_user"] {
+        for _ in 0..5 {
+            let tool = name.parse().unwrap();
+            case.errors.record_failure(&tool, ErrorPolicy::default(), Timestamp::from_millis(0));
+        }
+        let verdict = case.at(Supervised, name);
+        assert_eq!(verdict, Verdict::Allow(AllowReason::ControlTool), "{name}");
+    }
+}
+
+/// E08: from the warning on only reading is left, also within a turn.
+#[test]
+fn e08_a_turn_that_passes_the_warning_only_reads() {
+    let mut case = case();
+    case.budget.session = Credits::new(11);
+    assert_eq!(case.at(Autonomous, "create_booking"), allow(Autonomous, Risk::Write));
+    case.budget.record(Credits::new(1));
+    let only_reading = Verdict::Deny(DenyReason::SessionReadOnly);
+    assert_eq!(case.at(Autonomous, "create_booking"), only_reading);
+    assert_eq!(case.at(Autonomous, "get_order"), allow(Autonomous, Risk::Read));
+    assert_eq!(case.at(Autonomous, "escalate_to_human"), Verdict::Allow(AllowReason::ControlTool));
+}
+
+/// B19: a tool between layers is refused where its layer does not have it.
+#[test]
+fn b19_calling_another_layers_tool_is_refused() {
+    let verdict = case().at(Autonomous, "share_insight_upward");
+    let removal = Removal::OtherLayersTool { business_layer: BusinessLayer::Agency };
+    assert_eq!(verdict, Verdict::Deny(DenyReason::OutOfScope(removal)));
 }
 
 /// D03, D09, M12: what the authority refuses is refused before anybody is

@@ -52,7 +52,9 @@ pub fn resolve(facts: &ChatFacts) -> ChatResolution {
         (Bot::Platform(_), None, Some(own)) => (own, false),
         (Bot::Platform(platform), None, None) => (platform, true),
     };
-    let arrival = if facts.deep_link.is_some() { Arrival::DeepLink } else { Arrival::OrgSwitch };
+    // A link to another org than the one that is reached says nothing.
+    let linked = facts.deep_link == Some(organization_id);
+    let arrival = if linked { Arrival::DeepLink } else { Arrival::OrgSwitch };
     ChatResolution {
         organization_id,
         is_new: !facts.known,
@@ -106,6 +108,11 @@ mod tests {
             ("owner", owner, goes(AGENCY, false, false, false)),
             ("owner's deep link", testing, goes(BELLA, false, false, true)),
             ("stranger's deep link", linked, goes(BELLA, true, false, false)),
+            (
+                "a link to another org on a client's bot",
+                ChatFacts { bot: Bot::Client(BELLA), deep_link: Some(AGENCY), ..testing },
+                goes(BELLA, false, false, false),
+            ),
             ("customer", customer, goes(BELLA, false, false, false)),
         ];
         for (who, facts, expected) in table {

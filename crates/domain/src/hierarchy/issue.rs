@@ -214,7 +214,8 @@ mod tests {
         assert_eq!(one, before);
     }
 
-    /// L20: an issue is stored with all its fields and one status.
+    /// L20, L33: an issue is stored with all its fields, the digest of the
+    /// conversation among them, and one status.
     #[test]
     fn l20_an_issue_survives_being_stored() {
         let one = issue("double charge").unwrap();

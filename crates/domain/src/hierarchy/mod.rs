@@ -82,7 +82,7 @@ pub enum NotTheDecider {
 }
 
 /// Whether somebody may resolve, dismiss, accept or acknowledge what came to
-/// `target`: its people and its PM may, and for the platform its system agent.
+/// `target`: its people may, its PM, and a system agent of it.
 pub fn check_decider(decider: &Decider, target: OrgId) -> Result<(), NotTheDecider> {
     match decider {
         Decider::Person { org, .. } | Decider::Agent { org, .. } if *org != target => {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Agent, Protection};
+use crate::agent::subtype::Subtype;
+use crate::agent::{Agent, AgentKind, AgentStatus, Protection};
 use crate::id::{AgentId, OrgId};
 use crate::org::layer::{BusinessLayer, Standing};
 use crate::org::{Org, Place, Relation};
@@ -81,12 +82,13 @@ pub fn check_delegation(from: &Org, to: &Org) -> Result<(), NoRoute> {
     }
 }
 
-/// Whether an agent may instruct another: within its org, from the layers that
-/// manage, and nobody instructs a protected agent or itself.
-pub fn check_instruction(from: &Standing, sender: &Agent, to: &Agent) -> Result<(), NoRoute> {
-    let manages = from.guarded_as != BusinessLayer::EndCustomer;
-    let reachable = sender.org == to.org && sender.id != to.id;
-    if manages && reachable && to.protection == Protection::Open {
+/// Whether an agent may instruct another: the PM the other active agents of
+/// its org, except protected ones.
+pub fn check_instruction(from: &Agent, to: &Agent) -> Result<(), NoRoute> {
+    let manages = from.subtype == Subtype::Pm && to.subtype != Subtype::Pm;
+    let working = to.status == AgentStatus::Active && to.kind != AgentKind::Template;
+    let open = to.protection == Protection::Open;
+    if manages && working && open && from.org == to.org {
         Ok(())
     } else {
         Err(NoRoute::CannotInstruct)
@@ -99,8 +101,8 @@ mod tests {
         Above, NoRoute, Party, check_delegation, check_instruction, escalation_target,
         insight_target,
     };
-    use crate::agent::Protection;
     use crate::agent::subtype::Subtype;
+    use crate::agent::{AgentStatus, Protection};
     use crate::id::AgentId;
     use crate::org::layer::{BusinessLayer, Standing};
     use crate::org::{Org, Place};
@@ -183,16 +185,24 @@ mod tests {
         foreign.org = testing::agency().id;
         let mut protected = testing::agent("quinn", Subtype::CustomerService);
         protected.protection = Protection::Protected;
+        let booking = testing::agent("bob", Subtype::BookingAgent);
+        let coordinator = testing::agent("cora", Subtype::Coordinator);
+        let mut paused = testing::agent("paula", Subtype::CustomerService);
+        paused.status = AgentStatus::Paused;
+        let no = Err(NoRoute::CannotInstruct);
         let table = [
             (&luca, &gia, Ok(())),
-            (&gia, &luca, Err(NoRoute::CannotInstruct)),
-            (&luca, &foreign, Err(NoRoute::CannotInstruct)),
-            (&luca, &protected, Err(NoRoute::CannotInstruct)),
-            (&luca, &luca, Err(NoRoute::CannotInstruct)),
+            (&luca, &booking, Ok(())),
+            (&gia, &luca, no),
+            (&booking, &gia, no),
+            (&coordinator, &gia, no),
+            (&luca, &foreign, no),
+            (&luca, &protected, no),
+            (&luca, &paused, no),
+            (&luca, &luca, no),
         ];
         for (from, to, expected) in table {
-            let standing = Standing::of(&testing::client(), &from.subtype);
-            let ruling = check_instruction(&standing, from, to);
+            let ruling = check_instruction(from, to);
             assert_eq!(ruling, expected, "{} to {}", from.slug, to.slug);
         }
     }

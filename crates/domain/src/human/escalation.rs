@@ -197,8 +197,16 @@ impl Escalation {
         Some((escalation, effects))
     }
 
-    /// A person takes over a conversation that nobody had escalated.
-    pub fn begin_taken_over(user: UserId, now: Timestamp) -> (Self, Vec<Effect>) {
+    /// A person takes over a conversation that nobody had escalated. Nothing
+    /// happens while an escalation is open: that one is taken over instead.
+    pub fn begin_taken_over(
+        current: Option<&Self>,
+        user: UserId,
+        now: Timestamp,
+    ) -> Option<(Self, Vec<Effect>)> {
+        if current.is_some_and(|current| current.status.is_open()) {
+            return None;
+        }
         let request = EscalationRequest {
             reason: "taken over by an operator".into(),
             urgency: Urgency::Normal,
@@ -214,7 +222,7 @@ impl Escalation {
             email_sent: false,
             reminded: false,
         };
-        (escalation, vec![HandOffSession])
+        Some((escalation, vec![HandOffSession]))
     }
 
     /// Takes an event and says what to do about it.

@@ -4,6 +4,8 @@
 //! store does the same with conditional updates, and its tests compare the
 //! two.
 
+mod entry;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -14,63 +16,8 @@ use super::pools::{Account, Hold};
 use super::sharing::{CapReached, SharedDays, SharingPolicy};
 use crate::id::{AgentId, OrgId, ReservationId};
 use crate::time::{Timestamp, UtcDay};
-use crate::tool::ToolName;
 
-/// What was paid for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Expense {
-    /// Model calls.
-    Model,
-    /// A call of this tool.
-    Tool(ToolName),
-}
-
-/// An expense and its price.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Charge {
-    /// What for.
-    pub expense: Expense,
-    /// How much.
-    pub amount: Credits,
-}
-
-/// Who bears an entry of the ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Bearer {
-    /// The org itself.
-    Own,
-    /// The org, for this child of it.
-    ForChild(OrgId),
-    /// The org's parent: an entry for the audit that moves no credits.
-    PaidByParent(OrgId),
-    /// The platform: the cost went beyond what was reserved. The line is in
-    /// the org's ledger for the record and moves none of its credits.
-    Overrun,
-}
-
-impl Bearer {
-    /// Whether the line moved credits of the org whose ledger it is in.
-    pub const fn moves_credits(self) -> bool {
-        matches!(self, Self::Own | Self::ForChild(_))
-    }
-}
-
-/// A line in an org's ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LedgerEntry {
-    /// The org whose ledger it is in.
-    pub org: OrgId,
-    /// The agent that spent it.
-    pub budget_owner: AgentId,
-    /// What for.
-    pub expense: Expense,
-    /// How much.
-    pub amount: Credits,
-    /// Who bears it.
-    pub bearer: Bearer,
-}
+pub use entry::{Bearer, Charge, Expense, LedgerEntry};
 
 /// Credits held for one turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,6 +82,15 @@ pub struct Settlement {
     pub overrun: Credits,
 }
 
+/// What a parent would pay for a child.
+struct Share {
+    parent: OrgId,
+    /// What the caps leave.
+    headroom: Credits,
+    /// What the parent has.
+    balance: Credits,
+}
+
 /// The accounts of all orgs, and what is held.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
@@ -191,15 +147,7 @@ impl Ledger {
 
     /// What an org's parent would still pay for it today; none without a parent.
     pub fn parent_share(&self, org: OrgId, now: Timestamp) -> Option<Credits> {
-        let parent = *self.parents.get(&org)?;
-        let policy = self.policies.get(&parent).cloned().unwrap_or_default();
-        let headroom = self.shared(parent).headroom(&policy, org, now.utc_day());
-        let theirs = self.accounts.get(&parent).map(Account::available);
-        Some(match theirs {
-            Some(Some(available)) => available.min(headroom),
-            Some(None) => headroom,
-            None => Credits::ZERO,
-        })
+        self.share(org, now.utc_day()).map(|share| share.headroom.min(share.balance))
     }
 
     /// The three budgets that a harness shows.
@@ -275,19 +223,30 @@ impl Ledger {
         day: UtcDay,
     ) -> Result<OrgId, ReserveError> {
         let missing = wanted.saturating_sub(own);
-        let Some((&parent, account)) =
-            self.parents.get(&org).and_then(|parent| Some((parent, self.accounts.get(parent)?)))
-        else {
+        let Some(Share { parent, headroom, balance }) = self.share(org, day) else {
             return Err(ReserveError::Exhausted { wanted, available: own });
         };
-        if let Some(theirs) = account.available()
-            && theirs < missing
-        {
-            return Err(ReserveError::Exhausted { wanted, available: own + theirs });
+        if headroom.min(balance) >= missing {
+            return Ok(parent);
         }
+        // Of two obstacles the narrower one is named.
+        if headroom <= balance {
+            let policy = self.policies.get(&parent).cloned().unwrap_or_default();
+            self.shared(parent).check(&policy, org, missing, day)?;
+        }
+        Err(ReserveError::Exhausted { wanted, available: own + balance.min(headroom) })
+    }
+
+    /// What an org's parent would pay for it, and what limits that.
+    fn share(&self, org: OrgId, day: UtcDay) -> Option<Share> {
+        let parent = *self.parents.get(&org)?;
         let policy = self.policies.get(&parent).cloned().unwrap_or_default();
-        self.shared(parent).check(&policy, org, missing, day)?;
-        Ok(parent)
+        let headroom = self.shared(parent).headroom(&policy, org, day);
+        let balance = match self.accounts.get(&parent) {
+            Some(account) => account.available().unwrap_or(Credits::new(u64::MAX)),
+            None => Credits::ZERO,
+        };
+        Some(Share { parent, headroom, balance })
     }
 
     fn hold(&mut self, from: OrgId, amount: Credits, day: UtcDay) -> Vec<Draw> {

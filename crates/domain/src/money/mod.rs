@@ -41,11 +41,6 @@ impl Credits {
         self.0 == 0
     }
 
-    /// What is left after taking `other`, or nothing if it does not suffice.
-    pub fn checked_sub(self, other: Self) -> Option<Self> {
-        self.0.checked_sub(other.0).map(Self)
-    }
-
     /// What is left after taking at most `other`.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {

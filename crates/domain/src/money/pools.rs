@@ -16,11 +16,16 @@ pub enum PoolKind {
     Monthly,
     /// Bought; never expires.
     Purchased,
+    /// What an unlimited plan grants itself as it goes, so that its spending is
+    /// accounted for like any other. What comes back is gone.
+    Unmetered,
 }
 
 impl PoolKind {
-    /// The order of drawing.
+    /// The order of drawing, where there is a limit.
     pub const ORDER: [Self; 3] = [Self::Daily, Self::Monthly, Self::Purchased];
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Daily, Self::Monthly, Self::Purchased, Self::Unmetered];
 }
 
 /// One pool. Every credit ever granted is in exactly one of the four places:
@@ -37,6 +42,8 @@ pub struct Pool {
     pub spent: Credits,
     /// Not used in its period.
     pub expired: Credits,
+    /// What was granted for the present period.
+    pub granted_now: Credits,
     /// Which period the available credits belong to: a count of UTC days or
     /// of months.
     pub period: i64,
@@ -46,6 +53,15 @@ impl Pool {
     fn grant(&mut self, amount: Credits) {
         self.granted = self.granted + amount;
         self.available = self.available + amount;
+    }
+
+    /// Grants what is missing of an allowance for the present period.
+    fn grant_up_to(&mut self, allowance: Allowance<Credits>) {
+        if let Allowance::UpTo(amount) = allowance {
+            let missing = amount.saturating_sub(self.granted_now);
+            self.granted_now = self.granted_now + missing;
+            self.grant(missing);
+        }
     }
 
     fn hold(&mut self, amount: Credits) {
@@ -91,15 +107,17 @@ pub struct Account {
     daily: Pool,
     monthly: Pool,
     purchased: Pool,
-    /// An unlimited plan grants itself what it needs, so that its spending is
-    /// accounted for like any other.
+    unmetered: Pool,
     unlimited: bool,
 }
 
 impl Account {
     /// An account from the pools that were stored.
-    pub const fn from_pools(daily: Pool, monthly: Pool, purchased: Pool, unlimited: bool) -> Self {
-        Self { daily, monthly, purchased, unlimited }
+    pub const fn from_pools(
+        [daily, monthly, purchased, unmetered]: [Pool; 4],
+        unlimited: bool,
+    ) -> Self {
+        Self { daily, monthly, purchased, unmetered, unlimited }
     }
 
     /// An account on a plan without a limit.
@@ -113,6 +131,7 @@ impl Account {
             PoolKind::Daily => &self.daily,
             PoolKind::Monthly => &self.monthly,
             PoolKind::Purchased => &self.purchased,
+            PoolKind::Unmetered => &self.unmetered,
         }
     }
 
@@ -121,6 +140,7 @@ impl Account {
             PoolKind::Daily => &mut self.daily,
             PoolKind::Monthly => &mut self.monthly,
             PoolKind::Purchased => &mut self.purchased,
+            PoolKind::Unmetered => &mut self.unmetered,
         }
     }
 
@@ -140,7 +160,6 @@ impl Account {
     /// clock that is behind, does nothing.
     pub fn roll(&mut self, plan: Plan, now: Timestamp) {
         let (year, month, _) = now.utc_day().civil();
-        self.unlimited = plan.monthly_credits() == Allowance::Unlimited;
         let due = [
             (PoolKind::Daily, now.utc_day().number(), plan.daily_credits()),
             (PoolKind::Monthly, year * 12 + i64::from(month), plan.monthly_credits()),
@@ -151,36 +170,46 @@ impl Account {
                 pool.expired = pool.expired + pool.available;
                 pool.available = Credits::ZERO;
                 pool.period = period;
-                if let Allowance::UpTo(amount) = allowance {
-                    pool.grant(amount);
-                }
+                pool.granted_now = Credits::ZERO;
+                pool.grant_up_to(allowance);
+                self.unlimited = allowance == Allowance::Unlimited;
             }
         }
+    }
+
+    /// Goes over to another plan. What a larger one grants more for the month
+    /// is there at once, and once only however often the plan is changed; a
+    /// smaller one takes nothing back before the month ends.
+    pub fn change_plan(&mut self, plan: Plan) {
+        self.unlimited = plan.monthly_credits() == Allowance::Unlimited;
+        self.monthly.grant_up_to(plan.monthly_credits());
     }
 
     /// Holds up to `wanted` from the pools in order and says what it got.
     pub fn hold_up_to(&mut self, wanted: Credits) -> Vec<Hold> {
-        if let Some(shortage) = self.available_sum_short_of(wanted) {
-            self.monthly.grant(shortage);
+        if self.unlimited {
+            self.unmetered.grant(wanted);
+            return self.hold(PoolKind::Unmetered, wanted).into_iter().collect();
         }
         let mut missing = wanted;
         let mut holds = Vec::new();
         for kind in PoolKind::ORDER {
-            let pool = self.pool_mut(kind);
-            let amount = pool.available.min(missing);
-            if !amount.is_zero() {
-                pool.hold(amount);
-                missing = missing.saturating_sub(amount);
-                holds.push(Hold { pool: kind, period: pool.period, amount });
-            }
+            let held = self.hold(kind, missing);
+            missing = missing.saturating_sub(held.map_or(Credits::ZERO, |hold| hold.amount));
+            holds.extend(held);
         }
         holds
     }
 
-    /// What an unlimited account must grant itself to hold `wanted`.
-    fn available_sum_short_of(&self, wanted: Credits) -> Option<Credits> {
-        let sum = PoolKind::ORDER.iter().map(|&kind| self.pool(kind).available).sum();
-        (self.unlimited && wanted > sum).then(|| wanted.saturating_sub(sum))
+    /// Holds up to `wanted` from one pool.
+    fn hold(&mut self, kind: PoolKind, wanted: Credits) -> Option<Hold> {
+        let pool = self.pool_mut(kind);
+        let amount = pool.available.min(wanted);
+        if amount.is_zero() {
+            return None;
+        }
+        pool.hold(amount);
+        Some(Hold { pool: kind, period: pool.period, amount })
     }
 
     /// Spends what was held.
@@ -190,18 +219,23 @@ impl Account {
 
     /// Returns what was held.
     pub fn give_back(&mut self, hold: Hold) {
-        self.pool_mut(hold.pool).give_back(hold.amount, hold.period);
+        let period = match hold.pool {
+            // Of no period: what an unlimited plan did not need is gone.
+            PoolKind::Unmetered => i64::MIN,
+            _ => hold.period,
+        };
+        self.pool_mut(hold.pool).give_back(hold.amount, period);
     }
 
     /// Whether every credit of every pool is accounted for.
     pub fn balances(&self) -> bool {
-        PoolKind::ORDER.iter().all(|&kind| self.pool(kind).balances())
+        PoolKind::ALL.iter().all(|&kind| self.pool(kind).balances())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Hold, PoolKind};
+    use super::{Account, Hold, Pool, PoolKind};
     use crate::money::Credits;
     use crate::org::plan::Plan;
     use crate::time::Timestamp;
@@ -276,11 +310,42 @@ mod tests {
 
     #[test]
     fn an_unlimited_account_pays_everything_and_still_balances() {
-        let mut account = Account::unlimited();
+        let mut account = account(0, 0, 9);
+        account.change_plan(Plan::Enterprise);
         let holds = account.hold_up_to(Credits::new(7));
-        assert_eq!(holds, [Hold { pool: PoolKind::Monthly, period: 0, amount: Credits::new(7) }]);
-        account.spend(holds[0]);
+        assert_eq!(holds, [Hold { pool: PoolKind::Unmetered, period: 0, amount: Credits::new(7) }]);
+        account.spend(Hold { amount: Credits::new(5), ..holds[0] });
+        account.give_back(Hold { amount: Credits::new(2), ..holds[0] });
         assert_eq!(account.available(), None);
+        assert_eq!(left(&account), [0, 0, 9]);
+        account.change_plan(Plan::Agency);
+        assert_eq!(account.available(), Some(Credits::new(2009)));
         assert!(account.balances());
+    }
+
+    /// A larger plan counts at once, a smaller one from the next month on.
+    #[test]
+    fn a_plan_can_be_changed_within_the_month() {
+        let mut account = Account::default();
+        account.roll(Plan::Starter, at(30));
+        account.change_plan(Plan::Pro);
+        assert_eq!(left(&account), [5, 200, 0]);
+        account.change_plan(Plan::Free);
+        account.change_plan(Plan::Enterprise);
+        account.change_plan(Plan::Pro);
+        assert_eq!(left(&account), [5, 200, 0]);
+        account.roll(Plan::Free, at(31));
+        assert_eq!(left(&account), [5, 0, 0]);
+    }
+
+    /// Z05: a credit that is nowhere, or in two places, is noticed.
+    #[test]
+    fn z05_a_pool_that_does_not_add_up_is_noticed() {
+        let mut pool = *account(5, 0, 0).pool(PoolKind::Daily);
+        assert!(pool.balances());
+        pool.spent = Credits::new(1);
+        assert!(!pool.balances());
+        let pools = [pool, Pool::default(), Pool::default(), Pool::default()];
+        assert!(!Account::from_pools(pools, false).balances());
     }
 }

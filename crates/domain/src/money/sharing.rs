@@ -69,14 +69,29 @@ pub struct SharedDays {
 }
 
 impl SharedDays {
+    /// The day that something is counted on: days before those that are kept
+    /// count on the oldest kept one, so that no clock can open a cap again.
+    fn counted_on(&self, day: UtcDay) -> UtcDay {
+        match self.days.first_key_value() {
+            Some((oldest, _)) if self.days.len() > 1 => day.max(*oldest),
+            _ => day,
+        }
+    }
+
     /// What this child has used or holds on `day`.
     pub fn used_by(&self, child: OrgId, day: UtcDay) -> Credits {
-        self.days.get(&day).and_then(|used| used.get(&child)).copied().unwrap_or_default()
+        self.days
+            .get(&self.counted_on(day))
+            .and_then(|used| used.get(&child))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// What all children have used or hold on `day`.
     pub fn total(&self, day: UtcDay) -> Credits {
-        self.days.get(&day).map_or(Credits::ZERO, |used| used.values().copied().sum())
+        self.days
+            .get(&self.counted_on(day))
+            .map_or(Credits::ZERO, |used| used.values().copied().sum())
     }
 
     /// What the caps still leave to a child.
@@ -106,6 +121,7 @@ impl SharedDays {
 
     /// Counts `amount` against a child; a new day starts from nothing.
     pub fn take(&mut self, child: OrgId, amount: Credits, day: UtcDay) {
+        let day = self.counted_on(day);
         let used = self.days.entry(day).or_default().entry(child).or_default();
         *used = *used + amount;
         while self.days.len() > 2 {
@@ -120,30 +136,38 @@ impl SharedDays {
         }
     }
 
-    /// The caps of which taking `amount` more uses so much that the parent is
-    /// told.
+    /// The notices that are due when a child takes `amount` more.
     pub fn notices_due(
         &self,
         policy: &SharingPolicy,
         child: OrgId,
         amount: Credits,
         day: UtcDay,
-    ) -> Vec<CapReached> {
+    ) -> Vec<SharingNotice> {
         let crosses = |cap: Credits, used: Credits| {
             let threshold = percent_of(cap, policy.notice_percent);
             used < threshold && used + amount >= threshold
         };
-        let (cap, used) = (policy.cap_of(child), self.used_by(child, day));
-        let of_child = crosses(cap, used).then_some(CapReached::Child { cap, used });
-        let (cap, used) = (policy.max_total, self.total(day));
-        let of_all = crosses(cap, used).then_some(CapReached::Total { cap, used });
-        of_child.into_iter().chain(of_all).collect()
+        let child_nears = crosses(policy.cap_of(child), self.used_by(child, day));
+        let all_near = crosses(policy.max_total, self.total(day));
+        let of_child = child_nears.then_some(SharingNotice::ChildNearsCap(child));
+        of_child.into_iter().chain(all_near.then_some(SharingNotice::AllNearCap)).collect()
     }
+}
+
+/// What a parent is told before a cap is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SharingNotice {
+    /// This child has used most of its cap.
+    ChildNearsCap(OrgId),
+    /// All children together have used most of theirs.
+    AllNearCap,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CapReached, SharedDays, SharingPolicy};
+    use super::{CapReached, SharedDays, SharingNotice, SharingPolicy};
     use crate::id::OrgId;
     use crate::money::Credits;
     use crate::time::UtcDay;
@@ -197,14 +221,12 @@ mod tests {
         shared.take(ROSE, Credits::new(79), day());
         let one = Credits::new(1);
         let due = shared.notices_due(&policy, ROSE, one, day());
-        let (cap, used) = (Credits::new(100), Credits::new(79));
-        assert_eq!(due, [CapReached::Child { cap, used }]);
+        assert_eq!(due, [SharingNotice::ChildNearsCap(ROSE)]);
         shared.take(ROSE, one, day());
         assert_eq!(shared.notices_due(&policy, ROSE, one, day()), []);
         shared.take(IVY, Credits::new(79), day());
         let due = shared.notices_due(&policy, ROSE, one, day());
-        let (cap, used) = (Credits::new(200), Credits::new(159));
-        assert_eq!(due, [CapReached::Total { cap, used }]);
+        assert_eq!(due, [SharingNotice::AllNearCap]);
     }
 
     /// E05: a node whose clock is behind cannot reopen a cap.
@@ -214,7 +236,9 @@ mod tests {
         let mut shared = SharedDays::default();
         shared.take(ROSE, Credits::new(100), day().next());
         shared.take(ROSE, Credits::new(100), day());
-        for day in [day(), day().next()] {
+        let before = UtcDay::default();
+        shared.take(ROSE, Credits::new(100), day().next().next());
+        for day in [before, day().next(), day().next().next()] {
             assert!(shared.check(&policy, ROSE, Credits::new(1), day).is_err());
         }
     }

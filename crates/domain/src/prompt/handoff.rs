@@ -38,6 +38,7 @@ mod tests {
     use crate::agent::subtype::Subtype;
     use crate::id::SessionId;
     use crate::money::Credits;
+    use crate::session::status::SessionStatus;
     use crate::team::TeamSession;
     use crate::team::config::TeamConfig;
     use crate::team::handoff::{HandoffFacts, HandoffRequest, validate};
@@ -58,6 +59,7 @@ mod tests {
             from: gia.id,
             target: Some(&enzo),
             team: None,
+            status: SessionStatus::Active,
             available: Credits::new(10),
             config: &TeamConfig::default(),
         };
@@ -97,13 +99,19 @@ mod tests {
         ");
     }
 
-    /// G21, G23: the block, with its note, is for the agent that was tagged in.
+    /// G21, G23: the block is for the agent that was tagged in, and holds no
+    /// note for another.
     #[test]
     fn g23_notes_are_private() {
-        let team = handed_over();
+        let mut team = handed_over();
         let gia = testing::agent("gia", Subtype::CustomerService);
+        team.shared.handoff_notes.insert(gia.id, "Rosa owes us 3.00".into());
+        let block_of_enzo = block(&team, team.active()).unwrap();
+        assert!(block_of_enzo.contains("short answers"), "{block_of_enzo}");
+        assert!(!block_of_enzo.contains("owes"), "{block_of_enzo}");
         assert_eq!(block(&team, gia.id), None);
-        assert!(!shared(&team).unwrap().contains("short answers"));
+        let shared = shared(&team).unwrap();
+        assert!(!shared.contains("short answers") && !shared.contains("owes"), "{shared}");
     }
 
     /// G22: no block while there is no shared context.

@@ -1,8 +1,9 @@
 //! What each business layer leaves of the tools.
 
 use super::removal::Removal;
+use crate::agent::subtype::Subtype;
 use crate::org::guardrail::{Right, right};
-use crate::org::layer::BusinessLayer;
+use crate::org::layer::{BusinessLayer, Standing};
 use crate::tool::catalogue::{
     DELEGATE_TO_CHILD, ESCALATE_TO_HUMAN, ESCALATE_TO_PARENT, SHARE_INSIGHT_UPWARD, TAG_IN_AGENT,
 };
@@ -43,8 +44,13 @@ const CROSS_LAYER: [(ToolName, &[BusinessLayer]); 3] = [
     (DELEGATE_TO_CHILD, &[Agency]),
 ];
 
-/// Why an agent guarded as `business_layer` does not get a tool.
-pub fn removes(tool: &ToolSpec, business_layer: BusinessLayer) -> Option<Removal> {
+/// Why an agent of this standing does not get a tool.
+pub fn removes(tool: &ToolSpec, standing: &Standing) -> Option<Removal> {
+    let business_layer = standing.guarded_as;
+    // A coordinator routes between layers and never speaks to people outside.
+    if tool.group == ToolGroup::Outreach && standing.subtype == Subtype::Coordinator {
+        return Some(Removal::RoutesOnly);
+    }
     let elsewhere = CROSS_LAYER
         .iter()
         .any(|(name, layers)| *name == tool.name && !layers.contains(&business_layer));

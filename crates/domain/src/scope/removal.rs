@@ -135,6 +135,8 @@ pub enum Removal {
         /// The layer.
         business_layer: BusinessLayer,
     },
+    /// A coordinator never speaks to people outside.
+    RoutesOnly,
     /// Failed too often in this session.
     FailedTooOften {
         /// How often.
@@ -169,7 +171,8 @@ impl Removal {
             Self::OtherLayersTool { .. }
             | Self::NoRight { .. }
             | Self::NotOnLayerList { .. }
-            | Self::BlockedAtLayer { .. } => Stage::BusinessLayer,
+            | Self::BlockedAtLayer { .. }
+            | Self::RoutesOnly => Stage::BusinessLayer,
             Self::FailedTooOften { .. } | Self::SessionReadOnly | Self::NotOnChannel { .. } => {
                 Stage::Session
             }
@@ -202,6 +205,7 @@ impl fmt::Display for Removal {
             Self::BlockedAtLayer { business_layer } => {
                 write!(f, "blocked for {} agents", business_layer.name())
             }
+            Self::RoutesOnly => f.write_str("a coordinator does not write to people outside"),
             Self::FailedTooOften { failures, .. } => {
                 write!(f, "failed {failures} times in this session")
             }

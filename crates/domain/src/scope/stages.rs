@@ -56,12 +56,15 @@ fn autonomy(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
 }
 
 fn business_layer(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
-    layer_rules::removes(tool, facts.agent.standing.guarded_as)
+    layer_rules::removes(tool, facts.agent.standing)
 }
 
 fn session(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
     let session = facts.session;
-    if let Some(disabled) = session.disabled.get(&tool.name) {
+    // A control tool is the way out of trouble; failures do not close it.
+    if tool.role == ToolRole::Ordinary
+        && let Some(disabled) = session.disabled.get(&tool.name)
+    {
         let (failures, since) = (disabled.failures, disabled.since);
         return Some(Removal::FailedTooOften { failures, since });
     }

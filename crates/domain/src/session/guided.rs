@@ -113,8 +113,8 @@ impl InterviewState {
     /// Takes what a message said about the open question.
     ///
     /// A sure answer is stored and the next question comes. An unsure one is
-    /// asked after; when that does not help, the best there is is stored and
-    /// the interview goes on, so that nobody is stuck.
+    /// asked after; when that does not help, the surest of them is stored and
+    /// the interview goes on. A required question waits for some answer.
     pub fn take<'a>(
         &mut self,
         template: &'a InterviewTemplate,

@@ -155,6 +155,19 @@ pub enum Resolution {
     },
 }
 
+/// Whether a session should be closed now, and why. The sweep asks this without
+/// any message: only a session in which an agent answers ends by itself.
+pub fn due_to_close(
+    session: &CurrentSession,
+    lifetime: Lifetime,
+    now: Timestamp,
+) -> Option<CloseReason> {
+    match session.status {
+        SessionStatus::Active => session.clock.end(lifetime, now),
+        SessionStatus::HandedOff | SessionStatus::Closed(_) => None,
+    }
+}
+
 /// Which session a message belongs to, given what the conversation has.
 pub fn resolve(
     current: Option<CurrentSession>,
@@ -165,14 +178,11 @@ pub fn resolve(
     let Some(session) = current else {
         return Resolution::Open { close: None, previous: None };
     };
-    let close = match (session.status, session.clock.end(lifetime, now)) {
-        // A person has it: it is never replaced under their hands.
-        (SessionStatus::HandedOff, _) | (SessionStatus::Active, None) => {
-            return Resolution::Reuse(session.id);
-        }
-        (SessionStatus::Active, Some(reason)) => Some((session.id, reason)),
-        (SessionStatus::Closed(_), _) => None,
-    };
+    let close = due_to_close(&session, lifetime, now).map(|reason| (session.id, reason));
+    let closed = matches!(session.status, SessionStatus::Closed(_));
+    if close.is_none() && !closed {
+        return Resolution::Reuse(session.id);
+    }
     let previous = (policy == ReopenPolicy::Resume).then_some(session.id);
     Resolution::Open { close, previous }
 }

@@ -87,6 +87,9 @@ pub enum ProposalRefused {
     /// The layer has no say in souls.
     #[error("{0} may not evolve souls")]
     Layer(BusinessLayer),
+    /// The soul belongs to the agent's template.
+    #[error("`{0}` speaks with the soul of its template")]
+    TemplatesSoul(String),
     /// The agent is not one of the proposer's org.
     #[error("no agent `{0}` in this org")]
     OtherOrg(String),
@@ -119,6 +122,9 @@ pub fn rule(
     // Protected souls come first: the agent is to learn nothing about them.
     if target.protection == Protection::Protected {
         return Ok(ProposalRuling::SilentlyRejected);
+    }
+    if target.template.is_some() {
+        return Err(ProposalRefused::TemplatesSoul(target.slug.clone()));
     }
     let layer = proposer.standing.guarded_as;
     let ruling = match right(layer, Capability::SoulEvolution) {
@@ -200,6 +206,8 @@ pub enum ProposalStatus {
     },
     /// Nobody answered in time.
     Expired,
+    /// The soul was changed otherwise before it could be applied.
+    Superseded,
 }
 
 /// A proposal that was stored.
@@ -292,11 +300,13 @@ impl Proposal {
         let ProposalStatus::Approved { by } = self.status else {
             return Err(ProposalError::Over(self.id));
         };
-        if agent.id != self.target || agent.protection == Protection::Protected {
+        let own_soul = agent.protection == Protection::Open && agent.template.is_none();
+        if agent.id != self.target || !own_soul {
             return Err(ProposalError::WrongTarget(self.id));
         }
         let (id, base, current) = (self.id, self.base_version, history.current().version);
         if base != current {
+            self.status = ProposalStatus::Superseded;
             return Err(ProposalError::Stale { id, base, current });
         }
         let after = history.push(self.soul.clone(), SoulOrigin::Proposal(id), now).version;

@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::id::{AgentId, OrgId, SessionId};
 use crate::money::Credits;
 use crate::money::price::MINIMUM_CHARGE;
+use crate::session::status::SessionStatus;
 use crate::time::Timestamp;
 
 use super::config::{TeamConfig, permitted};
@@ -33,6 +34,8 @@ pub struct HandoffFacts<'a> {
     pub target: Option<&'a Agent>,
     /// The team so far; none before the first handoff.
     pub team: Option<&'a TeamSession>,
+    /// The session's status: while a human has it, no agent hands it over.
+    pub status: SessionStatus,
     /// What the org can still spend on the target's first message.
     pub available: Credits,
     /// The org's settings.
@@ -51,6 +54,9 @@ pub enum HandoffRefused {
         /// Its name.
         name: String,
     },
+    /// A human has the conversation, or was asked to take it.
+    #[error("this conversation has been handed to a human")]
+    WithHuman,
     /// Somebody else has the conversation.
     #[error("a colleague is handling this conversation now")]
     NotYours,
@@ -136,7 +142,9 @@ pub fn validate(
 
 /// The one who hands over has the conversation, and the target can take it.
 fn check_people(target: &Agent, facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
-    if facts.team.is_some_and(|team| team.active() != facts.from) {
+    if !facts.status.agent_answers() {
+        Err(HandoffRefused::WithHuman)
+    } else if facts.team.is_some_and(|team| team.active() != facts.from) {
         Err(HandoffRefused::NotYours)
     } else if !target.receives_messages() {
         Err(HandoffRefused::NotActive { name: target.display_name.clone() })
@@ -177,7 +185,14 @@ impl ValidHandoff {
             .get_or_insert_with(|| TeamSession::start(self.session, self.org, from, self.budget));
         team.add(to);
         team.active = to;
-        team.shared.summary = Some(self.record.context_summary.clone());
+        // Without a summary the reason is what the next one goes by; an older
+        // summary stays.
+        let summary = self.record.context_summary.trim();
+        if !summary.is_empty() {
+            team.shared.summary = Some(summary.to_owned());
+        } else if team.shared.summary.as_deref().is_none_or(str::is_empty) {
+            team.shared.summary = Some(self.record.reason.clone());
+        }
         team.history.push(self.record);
     }
 }

@@ -151,9 +151,10 @@ pub fn effective_agent(session_agent: AgentId, team: Option<&TeamSession>) -> Ag
 }
 
 /// Who answers the same message next: after a handoff in mid-turn, the agent
-/// that was tagged in, in the same run.
-pub fn continues_with(answered: AgentId, team: Option<&TeamSession>) -> Option<AgentId> {
-    team.map(TeamSession::active).filter(|active| *active != answered)
+/// that was tagged in, in the same run. `before` is how many handoffs there
+/// were when the turn began.
+pub fn continues_with(before: usize, team: Option<&TeamSession>) -> Option<AgentId> {
+    team.filter(|team| team.history.len() > before).map(TeamSession::active)
 }
 
 /// The agents of a group chat in the order of their bindings: the lowest

@@ -1,4 +1,6 @@
-use super::{TeamRefused, TeamSession, continues_with, effective_agent, group_order, view};
+use super::{
+    HandoffRecord, TeamRefused, TeamSession, continues_with, effective_agent, group_order, view,
+};
 use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, AgentStatus};
 use crate::human::escalation::{Escalation, EscalationRequest, Event, Urgency};
@@ -68,19 +70,30 @@ fn g08_the_effective_agent_is_the_active_one() {
     assert_eq!(team.active(), enzo.id);
 }
 
-/// G26: the agent that was tagged in answers the same message.
+/// G26: the agent that was tagged in answers the same message; a hand-back by
+/// a human is no handoff.
 #[test]
 fn g26_the_next_agent_answers_the_same_message() {
     let (gia, enzo) = (gia(), enzo());
     let mut team = assemble(&[&gia, &enzo]).unwrap();
-    assert_eq!(continues_with(gia.id, Some(&team)), None);
+    assert_eq!(continues_with(0, Some(&team)), None);
     team.active = enzo.id;
-    assert_eq!(continues_with(gia.id, Some(&team)), Some(enzo.id));
-    assert_eq!(continues_with(enzo.id, Some(&team)), None);
-    assert_eq!(continues_with(gia.id, None), None);
+    team.history.push(HandoffRecord {
+        from: gia.id,
+        to: enzo.id,
+        reason: "billing".into(),
+        context_summary: String::new(),
+        suggested_approach: None,
+        at: Timestamp::from_millis(0),
+    });
+    assert_eq!(continues_with(0, Some(&team)), Some(enzo.id));
+    assert_eq!(continues_with(1, Some(&team)), None);
+    team.return_to_primary();
+    assert_eq!(continues_with(1, Some(&team)), None);
+    assert_eq!(continues_with(0, None), None);
 }
 
-/// G61, G62: one read shows the ten fields, with and without a team.
+/// A24, G61, G62: one read shows the ten fields, with and without a team.
 #[test]
 fn g61_one_read_shows_the_whole_team() {
     let (gia, enzo) = (gia(), enzo());

@@ -18,6 +18,8 @@ pub const DELEGATE_TO_CHILD: ToolName = ToolName::from_static("delegate_to_child
 /// Sends a learning to the agency.
 pub const SHARE_INSIGHT_UPWARD: ToolName = ToolName::from_static("share_insight_upward");
 
+const SEND: Capability = Capability::SendExternalMessages;
+
 /// Every built-in tool, in the order they are listed.
 pub fn built_in() -> Vec<ToolSpec> {
     let tool = ToolName::from_static;
@@ -43,8 +45,8 @@ pub fn built_in() -> Vec<ToolSpec> {
         read("search_unsplash_images", Media).external().untrusted().needs("unsplash"),
         read("search_knowledge", Knowledge),
         read("web_fetch", Web).external().untrusted(),
-        write("send_email", Outreach).external().priced(2),
-        write("send_sms", Outreach).external().needs("sms").priced(2),
+        write("send_email", Outreach).external().requires(SEND).priced(2),
+        write("send_sms", Outreach).external().requires(SEND).needs("sms").priced(2),
         write("send_bulk_email", Outreach)
             .external()
             .requires(Capability::BulkOperations)

@@ -44,6 +44,15 @@ pub enum Risk {
 }
 
 impl Risk {
+    /// The name on screens.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Destructive => "destructive",
+        }
+    }
+
     /// The level that is shown on an approval.
     pub const fn level(self) -> &'static str {
         match self {

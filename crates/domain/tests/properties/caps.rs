@@ -16,11 +16,12 @@ fn amounts() -> impl Strategy<Value = u64> {
 }
 
 fn budgets() -> impl Strategy<Value = TurnBudget> {
-    (amounts(), amounts(), amounts(), prop::option::of(amounts())).prop_map(
-        |(reserved, top_up, session, team)| TurnBudget {
+    (amounts(), amounts(), amounts(), amounts(), prop::option::of(amounts())).prop_map(
+        |(reserved, top_up, session, kept, team)| TurnBudget {
             reserved: Credits::new(reserved),
             top_up: Credits::new(top_up),
             session: Credits::new(session),
+            kept_for_reading: Credits::new(kept),
             team: team.map(Credits::new),
         },
     )
@@ -186,6 +187,31 @@ fn e08_a_session_only_narrows_while_it_spends() {
         for budget in [less, more] {
             let closed = budget.spending() == SessionSpending::Closed;
             prop_assert_eq!(closed, budget.remaining().is_zero());
+        }
+        Ok(())
+    });
+}
+
+/// E08: a turn that is loaded from its session, and counts down with it, leaves
+/// only reading exactly when the session is not open any more.
+#[test]
+fn e08_a_turn_narrows_together_with_its_session() {
+    let spends = prop::collection::vec(amounts(), 0..10);
+    check(400, &(amounts(), amounts(), amounts(), spends), |(cap, warning, spent, spends)| {
+        let (cap, warning, spent) = (Credits::new(cap), Credits::new(warning), Credits::new(spent));
+        let mut session = SessionBudget { cap, warning, spent };
+        let mut turn = TurnBudget {
+            reserved: Credits::ZERO,
+            top_up: Credits::ZERO,
+            session: session.remaining(),
+            kept_for_reading: session.kept_for_reading(),
+            team: None,
+        };
+        for amount in spends {
+            let open = session.spending() == SessionSpending::Open;
+            prop_assert_eq!(turn.only_reading(), !open, "{:?}", session);
+            session.record(Credits::new(amount));
+            turn.record(Credits::new(amount));
         }
         Ok(())
     });

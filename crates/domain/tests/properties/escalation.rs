@@ -63,11 +63,11 @@ fn begin(
     config: &TeamConfig,
 ) -> Result<(Escalation, Vec<Effect>), TestCaseError> {
     let now = Timestamp::from_millis(0);
+    let refused = || TestCaseError::fail("refused without an open escalation");
     let Some(urgency) = urgency else {
-        return Ok(Escalation::begin_taken_over(UserId::from_u128(1), now));
+        return Escalation::begin_taken_over(None, UserId::from_u128(1), now).ok_or_else(refused);
     };
-    Escalation::begin(None, request(urgency), config, now)
-        .ok_or_else(|| TestCaseError::fail("refused without an open escalation"))
+    Escalation::begin(None, request(urgency), config, now).ok_or_else(refused)
 }
 
 fn count(effects: &[Effect], effect: Effect) -> usize {
@@ -86,10 +86,13 @@ fn may_become(from: EscalationStatus, event: &Event, to: EscalationStatus) -> bo
         )
 }
 
-/// G34, G39, G44, G46, G47, G55, G57: any events at any times, in any order,
-/// with settings that change on the way.
+/// G34, G39, G44, G46, G47, G57: any events at any times, in any order, with
+/// settings that change on the way: every status comes from one that may become
+/// it, the session is handed off once and given back once, to the first agent
+/// and with the resolution after a person; there is one e-mail and one reminder,
+/// and nothing happens to what is over.
 #[test]
-fn g34_to_g57_no_history_of_an_escalation_is_illegal() {
+fn no_history_of_an_escalation_is_illegal() {
     let event = (events(), 0..120u64, any::<bool>());
     let cases = (beginnings(), configs(), configs(), prop::collection::vec(event, 0..40));
     check(600, &cases, |(beginning, config, other, events)| {
@@ -121,21 +124,28 @@ fn g34_to_g57_no_history_of_an_escalation_is_illegal() {
         }
         prop_assert!(count(&all, Effect::SendEmail) <= 1, "more than one e-mail");
         prop_assert!(count(&all, Effect::Remind) <= 1, "more than one reminder");
-        let fallout = [Effect::ActivateSession, Effect::RecordFalsePositive, Effect::AgentAnswers];
+        let fallout = [
+            Effect::ActivateSession,
+            Effect::RecordFalsePositive,
+            Effect::AgentAnswers,
+            Effect::ReturnToPrimary,
+            Effect::InjectResolution,
+        ];
         let found = fallout.map(|effect| count(&all, effect));
         let expected = match escalation.status {
-            Pending | TakenOver => [0, 0, 0],
-            Resolved => [1, 0, 0],
-            Dismissed => [1, 1, 1],
-            TimedOut => [1, 0, 1],
+            Pending | TakenOver => [0, 0, 0, 0, 0],
+            Resolved => [1, 0, 0, 1, 1],
+            Dismissed => [1, 1, 1, 0, 0],
+            TimedOut => [1, 0, 1, 0, 0],
         };
         prop_assert_eq!(found, expected, "{:?}", escalation.status);
         Ok(())
     });
 }
 
-/// G34, G46: there is one escalation at a time: another begins exactly when the
-/// last one is over, and is asked for from scratch.
+/// G34, G40, G55: there is one escalation at a time: another begins, asked for
+/// or by a person who takes over unasked, exactly when the last one is over, and
+/// begins from scratch.
 #[test]
 fn g34_one_escalation_at_a_time() {
     let event = (events(), 0..120u64);
@@ -154,6 +164,15 @@ fn g34_one_escalation_at_a_time() {
                 prop_assert_eq!(count(&effects, Effect::HandOffSession), 1);
                 let told = count(&effects, Effect::NotifyTeamGroup);
                 prop_assert_eq!(told, usize::from(config.team_group_enabled));
+            }
+            let user = UserId::from_u128(3);
+            let unasked = Escalation::begin_taken_over(Some(&escalation), user, now);
+            prop_assert_eq!(unasked.is_none(), escalation.status.is_open());
+            if let Some((fresh, effects)) = unasked {
+                prop_assert_eq!((fresh.status, fresh.human), (TakenOver, Some(user)));
+                let times = (fresh.taken_over_at, fresh.last_human_message_at);
+                prop_assert_eq!(times, (Some(now), None));
+                prop_assert_eq!(effects, [Effect::HandOffSession]);
             }
         }
         Ok(())

@@ -68,7 +68,7 @@ impl Case {
     }
 
     fn affords(&self, tool: &ToolSpec) -> bool {
-        let TurnBudget { reserved, top_up, session, team } = self.budget;
+        let TurnBudget { reserved, top_up, session, team, .. } = self.budget;
         tool.role == ToolRole::Control
             || (tool.price.get() <= reserved.get() + top_up.get()
                 && tool.price <= session
@@ -76,7 +76,13 @@ impl Case {
     }
 
     fn failed(&self, tool: &ToolSpec) -> bool {
-        self.errors.disabled().contains_key(&tool.name)
+        tool.role == ToolRole::Ordinary && self.errors.disabled().contains_key(&tool.name)
+    }
+
+    /// Whether the session has only reading left, and this is something else.
+    fn too_late(&self, tool: &ToolSpec) -> bool {
+        let changes = tool.role == ToolRole::Ordinary && tool.risk != Risk::Read;
+        changes && self.budget.session <= self.budget.kept_for_reading
     }
 
     /// The tools in scope that have not failed too often.
@@ -84,9 +90,9 @@ impl Case {
         self.scope.active().filter(|tool| !self.failed(tool))
     }
 
-    /// Those of them that can be paid for.
+    /// Those of them that can be paid for, by a session that allows them.
     fn runnable(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.working().filter(|tool| self.affords(tool))
+        self.working().filter(|tool| self.affords(tool) && !self.too_late(tool))
     }
 
     /// Whether autonomy or permissions, each by itself, forbid this tool.
@@ -104,11 +110,13 @@ impl Case {
 }
 
 fn budgets() -> impl Strategy<Value = TurnBudget> {
-    (0..4u64, 0..4u64, 0..6u64, prop::option::of(0..6u64)).prop_map(
-        |(reserved, top_up, session, team)| TurnBudget {
+    let kept = prop_oneof![2 => Just(0), 1 => 0..6u64];
+    (0..4u64, 0..4u64, 0..6u64, kept, prop::option::of(0..6u64)).prop_map(
+        |(reserved, top_up, session, kept, team)| TurnBudget {
             reserved: Credits::new(reserved),
             top_up: Credits::new(top_up),
             session: Credits::new(session),
+            kept_for_reading: Credits::new(kept),
             team: team.map(Credits::new),
         },
     )
@@ -216,8 +224,27 @@ fn c07_what_runs_can_be_paid_for() {
     });
 }
 
-/// C08, C09: a tool that has failed too often by now never runs, although the
-/// scope that the model was offered still has it, and no approval changes that.
+/// E08: when a session has only reading left, what can be paid for and does not
+/// read is refused for that reason, approved or not, and nothing else is.
+#[test]
+fn e08_a_session_near_its_cap_runs_only_what_reads() {
+    check(150, &cases(), |case| {
+        for tool in case.working().filter(|tool| case.affords(tool)) {
+            for who in EVERYBODY {
+                let approved = decide_approved(tool.name.as_str(), &case.facts(who));
+                for verdict in [case.decide(who, &tool.name), approved] {
+                    let refused = verdict == Verdict::Deny(DenyReason::SessionReadOnly);
+                    prop_assert_eq!(refused, case.too_late(tool), "{}: {:?}", tool.name, verdict);
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+/// C08, C09: an ordinary tool that has failed too often by now never runs,
+/// although the scope that the model was offered still has it, and no approval
+/// changes that.
 #[test]
 fn c08_what_has_failed_too_often_never_runs() {
     check(150, &cases(), |case| {
@@ -351,7 +378,8 @@ fn m12_two_authorities_are_as_strict_as_the_stricter() {
 }
 
 /// D01, D02: a tool on the approval list runs at no level and under no
-/// permission without a person; control tools in scope never wait.
+/// permission without a person; control tools in scope never wait, not even
+/// after failures or without credits.
 #[test]
 fn d02_the_approval_list_never_just_runs() {
     check(150, &cases(), |case| {

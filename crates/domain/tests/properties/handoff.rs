@@ -6,9 +6,11 @@ use std::time::Duration;
 use ostler_domain::agent::{Agent, AgentKind, AgentStatus};
 use ostler_domain::id::{AgentId, OrgId, SessionId};
 use ostler_domain::money::Credits;
+use ostler_domain::session::lifetime::CloseReason;
+use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::{HandoffMatrix, HandoffTargets, TeamConfig};
 use ostler_domain::team::handoff::{HandoffFacts, HandoffRefused, HandoffRequest, validate};
-use ostler_domain::team::{TeamSession, effective_agent};
+use ostler_domain::team::{TeamSession, continues_with, effective_agent};
 use ostler_domain::time::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -39,6 +41,8 @@ struct Ask {
     after_millis: u64,
     target: usize,
     reason: &'static str,
+    summary: &'static str,
+    status: SessionStatus,
     available: u64,
     spent: u64,
     hand_back: bool,
@@ -48,14 +52,20 @@ struct Ask {
 fn asks() -> impl Strategy<Value = Ask> {
     let pause = prop_oneof![2 => 0..3000u64, 1 => 0..200u64];
     let target = prop_oneof![6 => 0..4usize, 1 => 4..8usize];
-    let reason = prop_oneof![5 => Just("they know refunds"), 1 => select(vec!["", "  "])];
+    let reason = prop_oneof![3 => Just("they know refunds"), 1 => select(vec!["", "  "])];
+    let summary = select(vec!["wants a refund", " is angry ", "", " "]);
+    let others = vec![SessionStatus::HandedOff, SessionStatus::Closed(CloseReason::Expired)];
+    let status = prop_oneof![12 => Just(SessionStatus::Active), 1 => select(others)];
     let available = prop_oneof![6 => 1..9u64, 1 => Just(0)];
     let rarely = || prop::bool::weighted(0.1);
-    (pause, target, reason, available, 0..3u64, rarely(), rarely()).prop_map(
-        |(after_millis, target, reason, available, spent, hand_back, colleague)| Ask {
+    let words = (reason, summary, status);
+    (pause, target, words, available, 0..3u64, rarely(), rarely()).prop_map(
+        |(after_millis, target, words, available, spent, hand_back, colleague)| Ask {
             after_millis,
             target,
-            reason,
+            reason: words.0,
+            summary: words.1,
+            status: words.2,
             available,
             spent,
             hand_back,
@@ -102,6 +112,7 @@ fn broken(ask: &Ask, facts: &HandoffFacts<'_>, now: Timestamp) -> Vec<&'static s
     let unexplained = config.require_handoff_reason && ask.reason.trim().is_empty();
     let rules = [
         ("no such agent", ask.target >= 6),
+        ("with a human", ask.status != SessionStatus::Active),
         ("not yours", facts.team.is_some_and(|team| team.active() != facts.from)),
         ("not active", ask.target >= 4),
         ("to itself", id(ask.target) == facts.from),
@@ -117,6 +128,7 @@ fn broken(ask: &Ask, facts: &HandoffFacts<'_>, now: Timestamp) -> Vec<&'static s
 const fn rule(refused: &HandoffRefused) -> &'static str {
     match refused {
         HandoffRefused::NoSuchAgent => "no such agent",
+        HandoffRefused::WithHuman => "with a human",
         HandoffRefused::NotYours => "not yours",
         HandoffRefused::NotActive { .. } => "not active",
         HandoffRefused::ToItself => "to itself",
@@ -145,18 +157,20 @@ fn sound(team: &TeamSession, config: &TeamConfig) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// G05, G09-G15, G17-G19, G27: in every sequence of requests a handoff passes
+/// G05, G09-G15, G17-G19, G26, G27: in every sequence of requests a handoff passes
 /// exactly when each rule by itself allows it, a refusal names the first rule
-/// that does not, the cap and the cooldown hold, the history only grows, nobody takes part twice, and who answers is the
-/// last one who was handed to or, after a human, the first agent.
+/// that does not, the cap and the cooldown hold, the history only grows, nobody
+/// takes part twice, a summary stays until there is a newer one, and who answers
+/// is the last one who was handed to or, after a human, the first agent.
 #[test]
 fn g10_g11_every_sequence_of_handoffs_keeps_its_pace() {
     let sequences = prop::collection::vec(asks(), 1..40);
     let agents = agents();
-    check(400, &(configs(), sequences), |(config, sequence)| {
+    check(800, &(configs(), sequences), |(config, sequence)| {
         let mut now = Timestamp::from_millis(0);
         let mut team: Option<TeamSession> = None;
         let mut answering = id(0);
+        let mut summary = "";
         for ask in sequence {
             now = now + Duration::from_millis(ask.after_millis);
             let active = effective_agent(id(0), team.as_ref());
@@ -169,12 +183,13 @@ fn g10_g11_every_sequence_of_handoffs_keeps_its_pace() {
                 from: if intrudes { colleague } else { active },
                 target: agents.get(ask.target),
                 team: team.as_ref(),
+                status: ask.status,
                 available: Credits::new(ask.available),
                 config: &config,
             };
             let request = HandoffRequest {
                 reason: ask.reason.to_owned(),
-                context_summary: format!("at {}", now.as_millis()),
+                context_summary: ask.summary.to_owned(),
                 suggested_approach: None,
             };
             let before = team.clone();
@@ -191,7 +206,15 @@ fn g10_g11_every_sequence_of_handoffs_keeps_its_pace() {
                     prop_assert_eq!((last.from, last.to), (answering, id(ask.target)));
                     prop_assert_eq!(&last.reason, ask.reason.trim());
                     prop_assert_eq!(last.at, now);
-                    prop_assert_eq!(&after.shared.summary, &Some(request.context_summary));
+                    prop_assert_eq!(&last.context_summary, ask.summary);
+                    // The newest words that say something, a summary before a
+                    // reason.
+                    let reason = Some(ask.reason.trim()).filter(|_| summary.is_empty());
+                    let newest = Some(ask.summary.trim()).filter(|text| !text.is_empty());
+                    summary = newest.or(reason).unwrap_or(summary);
+                    let kept = after.shared.summary.as_deref().unwrap_or_default();
+                    prop_assert_eq!(kept, summary);
+                    prop_assert_eq!(continues_with(old.len(), Some(after)), Some(last.to));
                     answering = last.to;
                 }
                 Err(why) => {
@@ -211,6 +234,8 @@ fn g10_g11_every_sequence_of_handoffs_keeps_its_pace() {
                     team.return_to_primary();
                     answering = id(0);
                 }
+                let made = team.history().len();
+                prop_assert_eq!(continues_with(made, Some(team)), None);
             }
         }
         Ok(())

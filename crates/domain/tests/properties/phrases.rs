@@ -1,8 +1,4 @@
-//! Phrases: any list and any text, without a panic and without delay.
-
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
+//! Phrases: any list and any text, without a panic and to the end.
 
 use ostler_domain::human::phrases::{PhraseList, contains_phrase, words};
 use proptest::prelude::*;
@@ -188,37 +184,21 @@ fn d10_a_topic_counts_in_any_case() {
     });
 }
 
-/// Lists that an org could store, by accident or not, and a message each.
-fn costly() -> [(&'static str, String, String); 4] {
-    let many = |piece: &str, count: usize| piece.repeat(count);
-    [
-        ("optional words", many("a? ", 24) + "b", many("a ", 24)),
-        ("gaps", many("... ", 12) + "b", many("a ", 60)),
-        ("gaps between words", many("a ... ", 14) + "b", many("a ", 60)),
-        ("many tokens", many("a? ", 2000) + "b", many("c ", 50)),
-    ]
-}
-
-/// G48, Z04: a list cannot stall a turn: every message is answered for or
-/// against in well under a second, whatever the list says.
+/// G49: a list that could be held against a message in very many ways, by
+/// accident or not, comes to an end like any other. One way after the other,
+/// this would run for years.
 #[test]
-fn g48_no_list_stalls_a_turn() {
-    let (done, finished) = mpsc::channel();
-    for (name, list, text) in costly() {
-        let done = done.clone();
-        thread::spawn(move || {
-            let found = PhraseList::parse(&list).matches(&text);
-            // The test may have given up by now.
-            let _ = done.send((name, found));
-        });
+fn g49_lists_with_very_many_ways_come_to_an_end() {
+    let many = |piece: &str, count: usize| piece.repeat(count);
+    for (name, pieces, text) in [
+        ("optional words", many("a? ", 40), many("a ", 40)),
+        ("gaps", many("... ", 30), many("a ", 40)),
+        ("gaps between words", many("a ... ", 30), many("a ", 60)),
+        ("optional words and gaps", many("a? ... ", 30), many("a ", 40)),
+        ("many tokens", many("a? ", 500), many("c ", 20)),
+    ] {
+        let list = PhraseList::parse(&(pieces + "b"));
+        assert!(!list.matches(&text), "{name}");
+        assert!(list.matches(&(text + "b")), "{name}, with the word that was missing");
     }
-    let mut missing: Vec<&str> = costly().map(|(name, ..)| name).into();
-    while let Ok((name, found)) = finished.recv_timeout(Duration::from_millis(500)) {
-        assert!(!found, "{name}");
-        missing.retain(|&other| other != name);
-        if missing.is_empty() {
-            break;
-        }
-    }
-    assert!(missing.is_empty(), "still matching: {missing:?}");
 }

@@ -15,6 +15,7 @@ use crate::check;
 enum Op {
     Grant(PoolKind, u64),
     Roll(Plan),
+    ChangePlan(Plan),
     Hold(u64),
     Spend(Index),
     GiveBack(Index),
@@ -31,6 +32,7 @@ fn ops() -> impl Strategy<Value = Op> {
     prop_oneof![
         2 => (pool, 0..25u64).prop_map(|(pool, amount)| Op::Grant(pool, amount)),
         4 => plans().prop_map(Op::Roll),
+        1 => plans().prop_map(Op::ChangePlan),
         4 => (0..60u64).prop_map(Op::Hold),
         2 => any::<Index>().prop_map(Op::Spend),
         3 => any::<Index>().prop_map(Op::GiveBack),
@@ -60,8 +62,19 @@ struct Coins {
     coins: Vec<Coin>,
     day: (i64, u32),
     month: (i64, u32),
+    /// What plans have granted for this month.
+    month_granted: u64,
     unlimited: bool,
     holds: Vec<Vec<usize>>,
+}
+
+/// What a plan with a limit grants for a month.
+const fn per_month(plan: Plan) -> u64 {
+    match plan {
+        Plan::Starter => 100,
+        Plan::Pro => 200,
+        _ => 0,
+    }
 }
 
 impl Coins {
@@ -69,7 +82,7 @@ impl Coins {
         match pool {
             PoolKind::Daily => self.day,
             PoolKind::Monthly => self.month,
-            PoolKind::Purchased => (0, 0),
+            PoolKind::Purchased | PoolKind::Unmetered => (0, 0),
         }
     }
 
@@ -79,18 +92,15 @@ impl Coins {
     }
 
     /// A new day has 5 coins, a new month those of the plan; without a limit
-    /// coins are made when they are needed.
+    /// coins are made when they are needed. A new plan counts from then on.
     fn roll(&mut self, plan: Plan, now: Timestamp) {
-        self.unlimited = plan == Plan::Enterprise;
         let (year, month, _) = now.utc_day().civil();
         let (new_day, new_month) =
             ((now.utc_day().number(), 0) > self.day, (year, month) > self.month);
-        let (daily, monthly) = match plan {
-            Plan::Starter => (5, 100),
-            Plan::Pro => (5, 200),
-            Plan::Enterprise => (0, 0),
-            _ => (5, 0),
-        };
+        if new_day || new_month {
+            self.unlimited = plan == Plan::Enterprise;
+        }
+        let daily = if plan == Plan::Enterprise { 0 } else { 5 };
         if new_day {
             self.day = (now.utc_day().number(), 0);
             self.expire(PoolKind::Daily);
@@ -99,8 +109,19 @@ impl Coins {
         if new_month {
             self.month = (year, month);
             self.expire(PoolKind::Monthly);
-            self.grant(PoolKind::Monthly, monthly);
+            self.grant(PoolKind::Monthly, per_month(plan));
+            self.month_granted = per_month(plan);
         }
+    }
+
+    /// A larger plan's coins are there at once, a smaller one takes none, and
+    /// the month's coins are those of the largest plan that it has seen.
+    fn change_plan(&mut self, plan: Plan) {
+        self.unlimited = plan == Plan::Enterprise;
+        for _ in self.month_granted..per_month(plan) {
+            self.grant(PoolKind::Monthly, 1);
+        }
+        self.month_granted = self.month_granted.max(per_month(plan));
     }
 
     fn expire(&mut self, pool: PoolKind) {
@@ -111,14 +132,17 @@ impl Coins {
         }
     }
 
+    /// Without a limit only coins that were made for it are held.
     fn hold(&mut self, wanted: u64) {
-        let free = self.coins.iter().filter(|coin| coin.place == Place::Available).count() as u64;
         if self.unlimited {
-            self.grant(PoolKind::Monthly, wanted.saturating_sub(free));
+            self.grant(PoolKind::Unmetered, wanted);
         }
-        let mut held: Vec<usize> = (0..self.coins.len())
-            .filter(|&index| self.coins[index].place == Place::Available)
-            .collect();
+        let free = |&index: &usize| {
+            let coin = self.coins[index];
+            let made = coin.pool == PoolKind::Unmetered;
+            coin.place == Place::Available && made == self.unlimited
+        };
+        let mut held: Vec<usize> = (0..self.coins.len()).filter(free).collect();
         held.sort_by_key(|&index| self.coins[index].pool);
         held.truncate(wanted as usize);
         for &index in &held {
@@ -136,7 +160,8 @@ impl Coins {
     fn give_back(&mut self, held: &[usize]) {
         for &index in held {
             let coin = self.coins[index];
-            let current = coin.period == self.period(coin.pool);
+            let lasting = coin.pool != PoolKind::Unmetered;
+            let current = lasting && coin.period == self.period(coin.pool);
             self.coins[index].place = if current { Place::Available } else { Place::Expired };
         }
     }
@@ -153,6 +178,7 @@ impl Coins {
             reserved: count(Some(Place::Held)),
             spent: count(Some(Place::Spent)),
             expired: count(Some(Place::Expired)),
+            granted_now: Credits::ZERO,
             period: 0,
         }
     }
@@ -164,8 +190,9 @@ fn take<T>(holds: &mut Vec<T>, index: &Index) -> Option<T> {
 }
 
 /// E02, Z05: over any days and months, plans and holds, every pool agrees
-/// with a count coin by coin: pools are drawn in order, a new period is granted
-/// once, what is left of an old one, or comes back from it, is gone.
+/// with a count coin by coin: pools are drawn in order, without a limit none of
+/// them is, a new period is granted once, what is left of an old one, or comes
+/// back from it, is gone, and a larger plan counts at once.
 #[test]
 fn e02_the_pools_agree_with_a_count_of_coins() {
     check(200, &prop::collection::vec(ops(), 0..40), |ops| {
@@ -181,6 +208,10 @@ fn e02_the_pools_agree_with_a_count_of_coins() {
                 Op::Roll(plan) => {
                     account.roll(*plan, now);
                     coins.roll(*plan, now);
+                }
+                Op::ChangePlan(plan) => {
+                    account.change_plan(*plan);
+                    coins.change_plan(*plan);
                 }
                 Op::Hold(wanted) => {
                     holds.push(account.hold_up_to(Credits::new(*wanted)));
@@ -200,8 +231,11 @@ fn e02_the_pools_agree_with_a_count_of_coins() {
                 Op::Wait { hours } => now = now + Duration::from_secs(hours * 3600),
             }
             prop_assert!(account.balances(), "{:?}", account);
-            for kind in PoolKind::ORDER {
-                let pool = Pool { period: 0, ..*account.pool(kind) };
+            let free = coins.coins.iter().filter(|coin| coin.place == Place::Available).count();
+            let limit = (!coins.unlimited).then_some(Credits::new(free as u64));
+            prop_assert_eq!(account.available(), limit);
+            for kind in PoolKind::ALL {
+                let pool = Pool { period: 0, granted_now: Credits::ZERO, ..*account.pool(kind) };
                 prop_assert_eq!(pool, coins.pool(kind), "{:?}", kind);
             }
         }
@@ -231,6 +265,7 @@ fn z05_rolling_twice_or_late_does_nothing() {
                 prop_assert_eq!(&account, &before);
             }
             newest = newest.max(hours);
+            prop_assert_eq!(account.available().is_none(), plan == Plan::Enterprise);
             let mut once = Account::default();
             once.grant(PoolKind::Purchased, Credits::new(bought));
             once.roll(plan, at(newest));

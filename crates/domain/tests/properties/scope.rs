@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::scope::removal::{PolicyLayer, Removal, Stage};
@@ -184,8 +185,12 @@ impl Narrowing {
     fn touches(&self, tool: &ToolSpec, world: &World) -> bool {
         let layer = world.standing.guarded_as;
         match self {
-            Self::Deny(_, index) | Self::Disable(index) | Self::OffOnChannel(index) => {
+            Self::Deny(_, index) | Self::OffOnChannel(index) => {
                 index.get(&world.catalogue).name == tool.name
+            }
+            Self::Disable(index) => {
+                // Failures do not close a control tool.
+                index.get(&world.catalogue).name == tool.name && tool.role == ToolRole::Ordinary
             }
             Self::Disconnect(service) => tool.integrations.contains(&Integration::new(service)),
             Self::TeamOff => match tool.name.as_str() {
@@ -234,8 +239,8 @@ const LAYER_4: [&str; 14] = [
     "tag_in_agent",
 ];
 
-/// B14-B20, B22: whatever the lists say, an active tool is one that its layer
-/// and its autonomy may have.
+/// B14-B20, B22, L11: whatever the lists say, an active tool is one that its
+/// layer and its autonomy may have, and a coordinator has none for outside.
 #[test]
 fn b14_no_world_gives_a_layer_what_it_must_not_have() {
     use BusinessLayer::{Agency, Client, EndCustomer, Platform};
@@ -257,6 +262,8 @@ fn b14_no_world_gives_a_layer_what_it_must_not_have() {
             prop_assert!(layer == Platform || tool.group != ToolGroup::PlatformAdmin, "{}", name);
             let harmless = tool.risk == Risk::Read || tool.role == ToolRole::Control;
             prop_assert!(harmless || !reads_only, "{}", name);
+            let outside = tool.group == ToolGroup::Outreach;
+            prop_assert!(!outside || world.standing.subtype != Subtype::Coordinator, "{}", name);
         }
         Ok(())
     });

@@ -66,6 +66,8 @@ enum Whose {
     Another,
     /// The target, which has become protected since.
     Protected,
+    /// The target, which speaks with the soul of a template since.
+    Templated,
 }
 
 impl Whose {
@@ -74,6 +76,7 @@ impl Whose {
             Self::Target => agent(1),
             Self::Another => agent(2),
             Self::Protected => Agent { protection: Protection::Protected, ..agent(1) },
+            Self::Templated => Agent { template: Some(id(3)), ..agent(1) },
         }
     }
 }
@@ -91,7 +94,8 @@ enum Op {
 const EXPIRES_AT: i64 = 1000;
 
 fn histories() -> impl Strategy<Value = Vec<(Op, i64)>> {
-    let whose = select(vec![Whose::Target, Whose::Target, Whose::Another, Whose::Protected]);
+    let others = select(vec![Whose::Another, Whose::Protected, Whose::Templated]);
+    let whose = prop_oneof![Just(Whose::Target), others];
     let op = prop_oneof![
         3 => Just(Op::Approve),
         1 => Just(Op::Reject),
@@ -143,11 +147,12 @@ fn act(proposal: &mut Proposal, souls: &mut SoulHistory, op: Op, now: Timestamp)
     }
 }
 
-/// H08: a proposal goes from pending to approved to applied, or is rejected or
-/// expires; what is over stays so, and only an applied one made a version.
+/// H08: a proposal goes from pending to approved to applied, or is rejected,
+/// expires or comes too late; what is over stays so, and only an applied one
+/// made a version.
 #[test]
 fn h08_a_proposal_never_leaves_its_end() {
-    use ProposalStatus::{Applied, Approved, Expired, Pending, Rejected};
+    use ProposalStatus::{Applied, Approved, Expired, Pending, Rejected, Superseded};
     check(800, &histories(), |history| {
         let mut souls = SoulHistory::new(soul(0), Timestamp::from_millis(0));
         let mut proposal = proposal();
@@ -166,6 +171,16 @@ fn h08_a_proposal_never_leaves_its_end() {
                 (Approved { by: asked }, Applied { by, before, after }) => {
                     done && op == Op::Apply(Whose::Target) && asked == by && after - before == 1
                 }
+                (Approved { .. }, Superseded) => {
+                    let stale = Some(ProposalError::Stale {
+                        id: proposal.id,
+                        base: 1,
+                        current: souls.current().version,
+                    });
+                    outcome == Outcome::Refused(stale)
+                        && op == Op::Apply(Whose::Target)
+                        && versions > 1
+                }
                 (same, still) => (!done || op == Op::Edit) && same == still,
             };
             prop_assert!(legal, "{:?} to {:?}", before.status, proposal.status);
@@ -183,8 +198,9 @@ fn h08_a_proposal_never_leaves_its_end() {
     });
 }
 
-/// H08, H12: an approved proposal is applied exactly to its own agent while
-/// that is open, and to the version it was made against; a refusal says which.
+/// H08: an approved proposal is applied exactly to its own agent while that is
+/// open and has a soul of its own, and to the version it was made against; a
+/// refusal says which, and a newer version supersedes it for good.
 #[test]
 fn h08_a_proposal_is_applied_to_nothing_else() {
     check(600, &histories(), |history| {
@@ -205,6 +221,8 @@ fn h08_a_proposal_is_applied_to_nothing_else() {
                 Outcome::Done
             };
             prop_assert_eq!(outcome, expected);
+            let stale = matches!(outcome, Outcome::Refused(Some(ProposalError::Stale { .. })));
+            prop_assert!(!stale || proposal.status == ProposalStatus::Superseded);
         }
         Ok(())
     });

@@ -122,10 +122,11 @@ fn g40_g41_a_person_takes_over() {
 /// G40: an operator may take over what nobody escalated.
 #[test]
 fn g40_a_person_takes_over_unasked() {
-    let (escalation, effects) = Escalation::begin_taken_over(OPAL, after(3));
+    let (escalation, effects) = Escalation::begin_taken_over(None, OPAL, after(3)).unwrap();
     assert_eq!(effects, [Effect::HandOffSession]);
     assert_eq!(escalation.status, EscalationStatus::TakenOver);
     assert_eq!((escalation.human, escalation.taken_over_at), (Some(OPAL), Some(after(3))));
+    assert_eq!(Escalation::begin_taken_over(Some(&escalation), OTTO, after(4)), None);
 }
 
 /// G42, G43, G56: the customer's messages never reach the agent meanwhile.

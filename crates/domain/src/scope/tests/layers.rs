@@ -166,3 +166,15 @@ fn l45_the_guardrail_matrix_removes_tools() {
     assert!(layer_3().active().contains("export_contacts"));
     assert!(layer_3().active().contains("send_bulk_email"));
 }
+
+/// L11: a coordinator has no tool that writes to people outside.
+#[test]
+fn l11_a_coordinator_cannot_write_outside() {
+    for org in [testing::agency(), testing::client()] {
+        let world = World::new(&org, "coordinator");
+        for tool in ["send_email", "send_sms", "send_bulk_email"] {
+            assert_eq!(world.removal(tool), Some(Removal::RoutesOnly), "{tool} in {}", org.slug);
+        }
+    }
+    assert!(layer_3().active().contains("send_email"));
+}

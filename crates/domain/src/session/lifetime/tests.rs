@@ -1,6 +1,6 @@
 use super::{
     ClosePolicy, CloseReason, CurrentSession, Lifetime, ReopenPolicy, Resolution, SessionClock,
-    Waiting, resolve,
+    Waiting, due_to_close, resolve,
 };
 use crate::channel::Channel;
 use crate::id::SessionId;
@@ -126,13 +126,18 @@ fn f07_a_handed_off_session_is_reused() {
     assert_eq!(resolution, Resolution::Reuse(ID));
 }
 
-/// F03: a session is found stale by the sweep without any message.
+/// F03: the sweep finds a stale session without any message, and leaves one
+/// that a person has alone.
 #[test]
 fn f03_the_sweep_needs_no_traffic() {
-    let clock = SessionClock::open(START);
-    let sweeps = (1..10).map(|n| START + super::SWEEP_EVERY * n);
-    let found = sweeps.map(|now| clock.end(webchat(), now)).find_map(|end| end);
-    assert_eq!(found, Some(CloseReason::IdleTimeout));
+    let session = |status| CurrentSession { id: ID, clock: SessionClock::open(START), status };
+    let found = |status| {
+        let sweeps = (1..10).map(|n| START + super::SWEEP_EVERY * n);
+        sweeps.map(|now| due_to_close(&session(status), webchat(), now)).find_map(|end| end)
+    };
+    assert_eq!(found(SessionStatus::Active), Some(CloseReason::IdleTimeout));
+    assert_eq!(found(SessionStatus::HandedOff), None);
+    assert_eq!(found(SessionStatus::Closed(CloseReason::Expired)), None);
     assert_eq!(super::SWEEP_EVERY, Duration::from_secs(900));
 }
 

@@ -81,6 +81,14 @@ fn h01_protected_souls_are_out_of_reach() {
     }
 }
 
+/// H01, H04: the soul of a template is not reached through its workers.
+#[test]
+fn h04_a_workers_soul_is_its_templates() {
+    let worker = Agent { template: Some(gia().id), ..testing::agent("walt", Subtype::Pm) };
+    let refused = Err(ProposalRefused::TemplatesSoul("walt".into()));
+    assert_eq!(ruled(&proposer(&testing::client(), "pm"), &worker), refused);
+}
+
 /// H08: three a day, five waiting, a day's pause after a rejection.
 #[test]
 fn h08_proposals_are_limited() {
@@ -166,6 +174,7 @@ fn h08_a_stale_or_misdirected_proposal_is_refused() {
     history.push(warmer(), SoulOrigin::Edited, NOW);
     let stale = Err(ProposalError::Stale { id: ID, base: 1, current: 2 });
     assert_eq!(proposal.apply(&gia(), &mut history, NOW), stale);
+    assert_eq!(proposal.status, ProposalStatus::Superseded);
     assert_eq!(history.versions().count(), 2);
 }
 

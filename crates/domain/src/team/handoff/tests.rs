@@ -7,6 +7,7 @@ use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, AgentKind, AgentStatus};
 use crate::id::{AgentId, OrgId, SessionId};
 use crate::money::Credits;
+use crate::session::status::SessionStatus;
 use crate::team::config::{HandoffTargets, TeamConfig};
 use crate::team::{HandoffRecord, TeamSession};
 use crate::testing;
@@ -20,6 +21,7 @@ struct Scene {
     team: Option<TeamSession>,
     config: TeamConfig,
     available: Credits,
+    status: SessionStatus,
 }
 
 fn scene() -> Scene {
@@ -29,6 +31,7 @@ fn scene() -> Scene {
         team: None,
         config: TeamConfig::default(),
         available: Credits::new(10),
+        status: SessionStatus::Active,
     }
 }
 
@@ -52,6 +55,7 @@ impl Scene {
             from: from.id,
             target,
             team: self.team.as_ref(),
+            status: self.status,
             available: self.available,
             config: &self.config,
         }
@@ -121,6 +125,30 @@ fn g08_a_handoff_is_the_active_agents() {
     let mut scene = scene();
     scene.ping_pong(0).unwrap();
     assert_eq!(scene.hand_over(500), Err(HandoffRefused::NotYours));
+}
+
+/// G34: once a human has been asked for, no agent hands the conversation over.
+#[test]
+fn g34_no_handoff_while_a_human_has_it() {
+    let mut scene = scene();
+    scene.status = SessionStatus::HandedOff;
+    assert_eq!(scene.hand_over(0), Err(HandoffRefused::WithHuman));
+}
+
+/// G17, G60: a handoff without a summary loses nothing that was known.
+#[test]
+fn g17_an_empty_summary_keeps_what_was_known() {
+    let scene = scene();
+    let silent = HandoffRequest { context_summary: " ".into(), ..request() };
+    let facts = scene.facts(&scene.gia, Some(&scene.enzo));
+    let mut team = None;
+    validate(&silent, &facts, at(0)).unwrap().apply(&mut team);
+    assert_eq!(team.as_ref().unwrap().shared.summary.as_deref(), Some("invoice discrepancy"));
+    let back = HandoffFacts { from: scene.enzo.id, target: Some(&scene.gia), ..facts };
+    validate(&silent, &HandoffFacts { team: team.clone().as_ref(), ..back }, at(500))
+        .unwrap()
+        .apply(&mut team);
+    assert_eq!(team.unwrap().shared.summary.as_deref(), Some("invoice discrepancy"));
 }
 
 /// G20: what is written beside the call is a transition message.

@@ -16,6 +16,7 @@ enum Place {
     Available,
     Held(OrgId, UtcDay),
     Spent(OrgId, UtcDay),
+    Expired,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -99,28 +100,32 @@ impl Coins {
                     && on == day
                     && child.is_none_or(|child| child == user)
             }
-            Place::Available => false,
+            Place::Available | Place::Expired => false,
         };
         self.coins.iter().filter(counts).count() as u64
+    }
+
+    /// So many coins of an org; without a limit they are made for it.
+    fn take(&mut self, org: OrgId, amount: usize) -> Vec<usize> {
+        if self.orgs[&org].1 {
+            let made = self.coins.len();
+            self.grant(org, PoolKind::Unmetered, amount as u64);
+            (made..self.coins.len()).collect()
+        } else {
+            self.available(org).into_iter().take(amount).collect()
+        }
     }
 
     fn draw(&mut self, org: OrgId, wanted: u64, day: UtcDay) -> Result<Vec<usize>, ReserveError> {
         let &(parent, unlimited) = self.orgs.get(&org).ok_or(ReserveError::NoAccount(org))?;
         let own = self.available(org).len() as u64;
-        if unlimited {
-            self.grant(org, PoolKind::Monthly, wanted.saturating_sub(own));
-        } else if own < wanted {
+        if !unlimited && own < wanted {
             self.check_parent(org, parent, wanted, own, day)?;
         }
-        let mut drawn: Vec<usize> = self.available(org).into_iter().take(wanted as usize).collect();
+        let mut drawn = self.take(org, wanted as usize);
         let missing = wanted as usize - drawn.len();
         if let Some(parent) = parent.filter(|_| missing > 0) {
-            let theirs = self.available(parent).len();
-            if self.orgs[&parent].1 {
-                let shortage = missing.saturating_sub(theirs) as u64;
-                self.grant(parent, PoolKind::Monthly, shortage);
-            }
-            drawn.extend(self.available(parent).into_iter().take(missing));
+            drawn.extend(self.take(parent, missing));
         }
         for &index in &drawn {
             self.coins[index].place = Place::Held(org, day);
@@ -128,6 +133,8 @@ impl Coins {
         Ok(drawn)
     }
 
+    /// A parent pays what both its caps and its coins reach for. If not, the
+    /// caps are named unless the coins are fewer.
     fn check_parent(
         &self,
         org: OrgId,
@@ -140,21 +147,24 @@ impl Coins {
             wanted: Credits::new(wanted),
             available: Credits::new(available),
         };
-        let known = parent.filter(|parent| self.orgs.contains_key(parent));
-        let parent = known.ok_or_else(|| exhausted(own))?;
-        let (missing, theirs) = (wanted - own, self.available(parent).len() as u64);
-        if !self.orgs[&parent].1 && theirs < missing {
-            return Err(exhausted(own + theirs));
-        }
+        let parent = parent.ok_or_else(|| exhausted(own))?;
+        let missing = wanted - own;
+        let coins = match self.orgs.get(&parent) {
+            Some((_, true)) => u64::MAX,
+            _ => self.available(parent).len() as u64,
+        };
         let (cap, used) = (cap_of(&self.policy, org), self.shared(parent, Some(org), day));
-        if used + missing > cap.get() {
-            return Err(CapReached::Child { cap, used: Credits::new(used) }.into());
+        let (cap_of_all, used_by_all) = (self.policy.max_total, self.shared(parent, None, day));
+        let (left, left_to_all) = (cap.get() - used, cap_of_all.get() - used_by_all);
+        if missing <= left && missing <= left_to_all && missing <= coins {
+            Ok(())
+        } else if coins < left && coins < left_to_all {
+            Err(exhausted(own + coins))
+        } else if missing > left {
+            Err(CapReached::Child { cap, used: Credits::new(used) }.into())
+        } else {
+            Err(CapReached::Total { cap: cap_of_all, used: Credits::new(used_by_all) }.into())
         }
-        let (cap, used) = (self.policy.max_total, self.shared(parent, None, day));
-        if used + missing > cap.get() {
-            return Err(CapReached::Total { cap, used: Credits::new(used) }.into());
-        }
-        Ok(())
     }
 
     pub(super) fn reserve(
@@ -219,7 +229,9 @@ impl Coins {
         let mut released = 0;
         for index in coins {
             released += 1;
-            self.coins[index].place = Place::Available;
+            let coin = &mut self.coins[index];
+            let lasting = coin.pool != PoolKind::Unmetered;
+            coin.place = if lasting { Place::Available } else { Place::Expired };
         }
         Ok((lines, released, overrun))
     }
@@ -237,16 +249,17 @@ impl Coins {
 
     /// A pool, counted coin by coin.
     pub(super) fn pool(&self, org: OrgId, kind: PoolKind) -> Pool {
-        let mut counts = [0u64; 4];
+        let mut counts = [0u64; 5];
         for coin in self.coins.iter().filter(|coin| (coin.org, coin.pool) == (org, kind)) {
             counts[0] += 1;
             counts[match coin.place {
                 Place::Available => 1,
                 Place::Held(..) => 2,
                 Place::Spent(..) => 3,
+                Place::Expired => 4,
             }] += 1;
         }
-        let [granted, available, reserved, spent] = counts.map(Credits::new);
-        Pool { granted, available, reserved, spent, ..Pool::default() }
+        let [granted, available, reserved, spent, expired] = counts.map(Credits::new);
+        Pool { granted, available, reserved, spent, expired, ..Pool::default() }
     }
 }

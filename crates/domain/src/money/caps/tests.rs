@@ -1,0 +1,116 @@
+use super::{
+    BudgetLimit, OverBudget, SessionBudget, SessionSpending, TeamBudget, TeamExhausted, TurnBudget,
+};
+use crate::id::AgentId;
+use crate::money::Credits;
+
+fn credits(n: u64) -> Credits {
+    Credits::new(n)
+}
+
+/// E08: read-only from 40 on, closed from 50 on.
+#[test]
+fn e08_a_session_narrows_at_40_and_closes_at_50() {
+    let table = [
+        (0, SessionSpending::Open),
+        (39, SessionSpending::Open),
+        (40, SessionSpending::ReadOnly),
+        (49, SessionSpending::ReadOnly),
+        (50, SessionSpending::Closed),
+        (51, SessionSpending::Closed),
+    ];
+    for (spent, expected) in table {
+        let budget = SessionBudget { spent: credits(spent), ..Default::default() };
+        assert_eq!(budget.spending(), expected, "{spent}");
+    }
+}
+
+/// E09, E10, E11: each agent's spend is kept, all lower the same number.
+#[test]
+fn e09_a_team_spends_from_one_purse() {
+    let (a, b) = (AgentId::from_u128(1), AgentId::from_u128(2));
+    let mut budget = TeamBudget::new(TeamBudget::DEFAULT_TOTAL, a);
+    budget.spend(a, credits(3)).unwrap();
+    budget.spend(b, credits(5)).unwrap();
+    assert_eq!(budget.per_agent, [(a, credits(3)), (b, credits(5))].into());
+    assert_eq!(budget.remaining(), credits(92));
+    budget.spend(a, credits(92)).unwrap();
+    let refused = Err(TeamExhausted { wanted: credits(1), remaining: credits(0) });
+    assert_eq!(budget.spend(a, credits(1)), refused);
+    assert_eq!(budget.spend(b, credits(1)), refused);
+    assert_eq!(budget.owner, a);
+}
+
+/// C02, C20: one load, then every spend counts down in memory, and the
+/// tightest limit stops it.
+#[test]
+fn c20_a_turn_counts_down_and_stops_at_the_tightest_limit() {
+    let mut budget = TurnBudget {
+        reserved: credits(10),
+        top_up: credits(0),
+        session: credits(4),
+        kept_for_reading: credits(0),
+        team: Some(credits(6)),
+    };
+    for _ in 0..4 {
+        budget.spend(credits(1)).unwrap();
+    }
+    let after = TurnBudget {
+        reserved: credits(6),
+        session: credits(0),
+        kept_for_reading: credits(0),
+        team: Some(credits(2)),
+        ..budget
+    };
+    assert_eq!(budget, after);
+    let refused =
+        OverBudget { wanted: credits(1), remaining: credits(0), limit: BudgetLimit::Session };
+    assert_eq!(budget.spend(credits(1)), Err(refused));
+    assert_eq!(budget, after);
+    assert_eq!(budget.check_model_call(), Err(refused));
+    assert_eq!(budget.spend(credits(0)), Ok(()));
+}
+
+/// C07: a tool that costs more than is reserved is affordable when the org
+/// can add the rest.
+#[test]
+fn c07_a_reservation_is_topped_up_on_need() {
+    let mut budget = TurnBudget {
+        reserved: credits(1),
+        top_up: credits(3),
+        session: credits(50),
+        kept_for_reading: credits(0),
+        team: None,
+    };
+    assert_eq!(budget.check(credits(4)), Ok(()));
+    let refused = OverBudget { wanted: credits(5), remaining: credits(4), limit: BudgetLimit::Org };
+    assert_eq!(budget.check(credits(5)), Err(refused));
+    assert_eq!(budget.missing(credits(3)), credits(2));
+    budget.topped_up(credits(2));
+    assert_eq!((budget.reserved, budget.top_up), (credits(3), credits(1)));
+    assert_eq!(budget.missing(credits(3)), credits(0));
+}
+
+/// C20, E08, E10: what was really spent counts, also beyond what was left,
+/// and the next call is refused.
+#[test]
+fn c20_an_overrun_closes_the_budget() {
+    let mut turn = TurnBudget {
+        reserved: credits(2),
+        top_up: credits(1),
+        session: credits(50),
+        kept_for_reading: credits(0),
+        team: Some(credits(50)),
+    };
+    turn.record(credits(9));
+    assert_eq!((turn.reserved, turn.top_up, turn.session), (credits(0), credits(0), credits(41)));
+    assert!(turn.check_model_call().is_err());
+    let agent = AgentId::from_u128(1);
+    let mut team = TeamBudget::new(credits(5), agent);
+    team.record(agent, credits(7));
+    assert_eq!((team.remaining(), team.per_agent[&agent]), (credits(0), credits(7)));
+    assert!(team.spend(agent, credits(1)).is_err());
+    let mut session = SessionBudget::default();
+    session.record(credits(60));
+    assert_eq!(session.spending(), SessionSpending::Closed);
+}
