@@ -49,12 +49,17 @@ fn collect_tests(path: &Path, tests: &mut BTreeMap<String, BTreeSet<String>>) {
         }
     } else if path.extension().is_some_and(|extension| extension == "rs") {
         let text = std::fs::read_to_string(path).expect("a readable file");
-        let (mut comment, mut is_test) = (String::new(), false);
+        let (mut comment, mut is_test, mut declaring) = (String::new(), false, false);
         for line in text.lines().map(str::trim) {
             if line.starts_with("///") {
                 comment.push_str(line);
             } else if line.starts_with("#[") {
                 is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+            } else if line.starts_with("on_every_backend!(") {
+                // The macro names the function below it and makes tests of it.
+                (declaring, is_test) = (!line.ends_with(");"), true);
+            } else if declaring {
+                declaring = line != ");";
             } else if !line.is_empty() {
                 if let Some(name) = function_name(line).filter(|_| is_test) {
                     let words = format!("{comment} {}", name.to_uppercase());

@@ -37,6 +37,58 @@ Examples:
     /// Look at tools
     #[command(subcommand)]
     Tools(Tools),
+    /// Make the tables of a database, or bring them up to date
+    #[command(after_help = "\
+Examples:
+  ostler migrate --database sqlite:ostler.db
+  OSTLER_DATABASE_URL=postgres://ostler@localhost/ostler ostler migrate")]
+    Migrate(Migrate),
+    /// Measure speed, beside the bare parts doing the same work
+    #[command(after_help = "\
+Examples:
+  ostler bench store
+  ostler bench store --seconds 10 --json
+  ostler bench store --postgres postgres://ostler@localhost/postgres")]
+    Bench(Bench),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// What to measure
+    #[arg(value_name = "SUITE")]
+    pub(crate) suite: Suite,
+    /// How long it may take, in seconds
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(2..))]
+    pub(crate) seconds: u64,
+    /// A PostgreSQL server to measure, too; a database is made there and dropped
+    #[arg(long, value_name = "URL", env = "OSTLER_BENCH_POSTGRES_URL", hide_env_values = true)]
+    pub(crate) postgres: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Suite {
+    /// Commits of turns and reads of history
+    Store,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Migrate {
+    #[command(flatten)]
+    pub(crate) database: Database,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Database {
+    /// The database: sqlite:PATH or postgres://…
+    #[arg(
+        long = "database",
+        value_name = "URL",
+        env = "OSTLER_DATABASE_URL",
+        hide_env_values = true
+    )]
+    pub(crate) url: String,
 }
 
 #[derive(Debug, Args)]

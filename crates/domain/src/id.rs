@@ -132,12 +132,20 @@ ids! {
     ContactId = "con";
     /// A channel binding of an org.
     BindingId = "bnd";
+    /// A conversation: what order and the lease are kept on.
+    ConversationId = "cnv";
     /// A session.
     SessionId = "ses";
+    /// A thread: an ordered list of messages.
+    ThreadId = "thr";
     /// A message of a thread.
     MessageId = "msg";
     /// A run.
     RunId = "run";
+    /// A message that was accepted and waits for its turn.
+    InboxId = "inb";
+    /// A message that waits to be sent.
+    OutboxId = "out";
     /// An approval.
     ApprovalId = "apr";
     /// A hand-over to a human.

@@ -1,7 +1,9 @@
 //! One file per command.
 
+mod bench;
 mod demo;
 mod layer;
+mod migrate;
 mod tools;
 
 use crate::cli::{Cli, Command, Tools};
@@ -12,10 +14,17 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Demo => demo::run(),
         Command::Layer(layer) => layer::run(&World::read(&layer.world.path)?, layer.output.json),
+        Command::Bench(bench) => block_on(bench::run(&bench)),
+        Command::Migrate(migrate) => block_on(migrate::run(&migrate.database.url)),
         Command::Tools(Tools::Explain(explain)) => {
             tools::run(&World::read(&explain.world.path)?, &explain)
         }
     }
+}
+
+/// Runs a command that waits for something.
+fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
 }
 
 /// Prints a value as JSON that people can read too.

@@ -2,8 +2,10 @@
 
 #![allow(clippy::expect_used, reason = "a test may insist, and so may what only tests use")]
 
+mod bench;
 mod explain;
 mod layer;
+mod migrate;
 mod wrong_input;
 
 use std::path::PathBuf;
@@ -62,7 +64,8 @@ fn what_the_demo_says_to_try_works() {
 
 #[test]
 fn every_help_has_examples() {
-    for command in [&["demo"][..], &["layer"], &["tools", "explain"], &[]] {
+    for command in [&["demo"][..], &["layer"], &["tools", "explain"], &["migrate"], &["bench"], &[]]
+    {
         let help = stdout(&[command, &["--help"]].concat());
         assert!(help.contains("Examples:"), "{help}");
     }

@@ -1,0 +1,146 @@
+//! Conversations and turns to measure with.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ostler_domain::id::{
+    BindingId, ConversationId, InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId,
+};
+use ostler_domain::org::plan::Plan;
+use ostler_domain::org::{Org, Place};
+use ostler_domain::session::key::{ConversationKey, Entry, Peer};
+use ostler_store::{
+    AfterTurn, Author, ClaimPolicy, Inbound, Lease, NewEvent, NewMessage, NewOutbound, NewRun,
+    SessionState, Store, TurnCommit,
+};
+use tokio_postgres::NoTls;
+
+use crate::BenchError;
+
+/// What is written for each part of a turn: 256 bytes, as JSON.
+pub(crate) fn payload() -> String {
+    format!("{{\"text\":\"{}\"}}", "x".repeat(245))
+}
+
+fn next() -> u128 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    u128::from(NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+const ORG: OrgId = OrgId::from_u128(1);
+
+async fn create_org(store: &Store) -> Result<(), BenchError> {
+    let org = Org {
+        id: ORG,
+        slug: "bench".into(),
+        name: "Bench".into(),
+        place: Place::TopLevel,
+        plan: Plan::Enterprise,
+        sub_orgs_enabled: false,
+        time_zone: "UTC".into(),
+    };
+    Ok(store.create_org(org).await?)
+}
+
+/// So many conversations, each held by its own worker.
+pub(crate) async fn conversations(store: &Store, count: usize) -> Result<Vec<Lease>, BenchError> {
+    create_org(store).await?;
+    let policy =
+        ClaimPolicy { lease: Duration::from_secs(3600), per_org: u32::MAX, max_attempts: u32::MAX };
+    let mut leases = Vec::with_capacity(count);
+    for n in 0..count {
+        let message = Inbound {
+            id: InboxId::from_u128(next()),
+            key: ConversationKey {
+                org: ORG,
+                binding: BindingId::from_u128(1),
+                peer: Peer::Person(n.to_string()),
+                entry: Entry::Customer,
+            },
+            new_conversation: ConversationId::from_u128(next()),
+            provider_id: n.to_string(),
+            payload: payload(),
+        };
+        store.org(ORG).accept_inbound(message, u32::MAX).await?;
+        leases.extend(store.claim_conversation(policy).await?.map(|claimed| claimed.lease));
+    }
+    Ok(leases)
+}
+
+/// A realistic turn: two messages, a run, one message to send, three events.
+pub(crate) fn turn(lease: Lease) -> TurnCommit {
+    let number = lease.conversation().as_u128();
+    let message = || NewMessage { id: MessageId::from_u128(next()), data: payload() };
+    let event = || NewEvent { kind: "message_end".into(), data: payload() };
+    TurnCommit {
+        lease,
+        session: SessionState {
+            id: SessionId::from_u128(number),
+            thread: ThreadId::from_u128(number),
+            status: "active".into(),
+            data: payload(),
+        },
+        run: NewRun { id: RunId::from_u128(next()), data: payload() },
+        messages: vec![message(), message()],
+        outbox: vec![NewOutbound {
+            id: OutboxId::from_u128(next()),
+            author: Author::Agent,
+            payload: payload(),
+        }],
+        events: vec![event(), event(), event()],
+        answered: vec![],
+        then: AfterTurn::Keep,
+    }
+}
+
+/// A thread of so many messages.
+pub(crate) async fn thread(
+    store: &Store,
+    messages: usize,
+) -> Result<(OrgId, ThreadId), BenchError> {
+    let leases = conversations(store, 1).await?;
+    let mut left = messages;
+    for lease in leases.iter().cycle() {
+        if left == 0 {
+            break;
+        }
+        let some = left.min(1000);
+        let mut commit = turn(*lease);
+        commit.messages = (0..some)
+            .map(|_| NewMessage { id: MessageId::from_u128(next()), data: payload() })
+            .collect();
+        store.commit_turn(commit).await?;
+        left -= some;
+    }
+    let number = leases.first().map_or(0, |lease| lease.conversation().as_u128());
+    Ok((ORG, ThreadId::from_u128(number)))
+}
+
+/// A database of the suite's own on a server.
+pub(crate) struct PostgresDatabase {
+    server: String,
+    name: String,
+    pub(crate) url: String,
+}
+
+impl PostgresDatabase {
+    pub(crate) async fn create(server: &str) -> Result<Self, BenchError> {
+        let name = format!("ostler_bench_{}_{}", std::process::id(), next());
+        execute(server, &format!("CREATE DATABASE {name}")).await?;
+        let base = server.rsplit_once('/').map_or(server, |(base, _)| base);
+        Ok(Self { url: format!("{base}/{name}"), server: server.to_owned(), name })
+    }
+
+    pub(crate) async fn drop(self) -> Result<(), BenchError> {
+        execute(&self.server, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await
+    }
+}
+
+async fn execute(url: &str, sql: &str) -> Result<(), BenchError> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    let running = tokio::spawn(connection);
+    let result = client.batch_execute(sql).await;
+    drop(client);
+    running.await??;
+    Ok(result?)
+}

@@ -1,0 +1,127 @@
+//! Agents and the versions of their souls.
+
+use ostler_domain::agent::Agent;
+use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::soul::SoulVersion;
+
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Tx};
+use crate::error::{Result, StoreError};
+
+const SAVE: Sql = sql!(
+    "INSERT INTO agents (org, id, slug, data) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (org, id) DO UPDATE SET slug = excluded.slug, data = excluded.data"
+);
+const GET: Sql = sql!("SELECT data FROM agents WHERE org = ?1 AND id = ?2");
+const LIST: Sql = sql!("SELECT data FROM agents WHERE org = ?1 ORDER BY id");
+const NEWEST_SOUL: Sql =
+    sql!("SELECT coalesce(max(version), 0) FROM soul_versions WHERE org = ?1 AND owner = ?2");
+const PUSH_SOUL: Sql =
+    sql!("INSERT INTO soul_versions (org, owner, version, data) VALUES (?1, ?2, ?3, ?4)");
+const SOULS: Sql =
+    sql!("SELECT data FROM soul_versions WHERE org = ?1 AND owner = ?2 ORDER BY version");
+
+impl OrgStore<'_> {
+    /// Creates an agent, or changes it. Its slug must be its own in the org.
+    pub async fn save_agent(&self, agent: Agent) -> Result<()> {
+        if agent.org != self.org {
+            return Err(StoreError::NotFound("agent"));
+        }
+        self.store.write(Save(agent)).await
+    }
+
+    /// An agent of this org.
+    pub async fn agent(&self, id: AgentId) -> Result<Agent> {
+        self.store.read(Get(self.org, id)).await
+    }
+
+    /// Every agent of this org, in the order of their ids.
+    pub async fn agents(&self) -> Result<Vec<Agent>> {
+        self.store.read(List(self.org)).await
+    }
+
+    /// Stores the next version of a soul. A version that is not the next one
+    /// is refused: somebody else was faster.
+    pub async fn push_soul(&self, owner: AgentId, version: SoulVersion) -> Result<()> {
+        self.store.write(PushSoul(self.org, owner, version)).await
+    }
+
+    /// Every version of a soul, from 1.
+    pub async fn soul_versions(&self, owner: AgentId) -> Result<Vec<SoulVersion>> {
+        self.store.read(Souls(self.org, owner)).await
+    }
+}
+
+struct Save(Agent);
+
+impl Operation for Save {
+    type Output = ();
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(agent) = self;
+        let params =
+            [agent.org.into(), agent.id.into(), agent.slug.as_str().into(), Value::json(agent)?];
+        tx.execute(&SAVE, &params).await.map_err(|error| match error {
+            StoreError::Conflict(_) => StoreError::Conflict(format!("agent `{}`", agent.slug)),
+            other => other,
+        })?;
+        Ok(())
+    }
+}
+
+struct Get(OrgId, AgentId);
+
+impl Operation for Get {
+    type Output = Agent;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Agent> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+        row.ok_or(StoreError::NotFound("agent"))?.json(0, "agent")
+    }
+}
+
+struct List(OrgId);
+
+impl Operation for List {
+    type Output = Vec<Agent>;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Agent>> {
+        let rows = tx.query(&LIST, &[self.0.into()]).await?;
+        rows.iter().map(|row| row.json(0, "agent")).collect()
+    }
+}
+
+struct PushSoul(OrgId, AgentId, SoulVersion);
+
+impl Operation for PushSoul {
+    type Output = ();
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, owner, version) = self;
+        let number = version.version;
+        let stale = || StoreError::Conflict(format!("version {number} of this soul"));
+        let newest = tx.first(&NEWEST_SOUL, &[(*org).into(), (*owner).into()]).await?;
+        if newest.map_or(Ok(0), |row| row.int(0))? + 1 != i64::from(number) {
+            return Err(stale());
+        }
+        // Two at the same time: the primary key lets one of them pass.
+        let params = [(*org).into(), (*owner).into(), number.into(), Value::json(version)?];
+        match tx.execute(&PUSH_SOUL, &params).await {
+            Err(StoreError::Conflict(_)) => Err(stale()),
+            other => other.map(|_| ()),
+        }
+    }
+}
+
+struct Souls(OrgId, AgentId);
+
+impl Operation for Souls {
+    type Output = Vec<SoulVersion>;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<SoulVersion>> {
+        let rows = tx.query(&SOULS, &[self.0.into(), self.1.into()]).await?;
+        rows.iter().map(|row| row.json(0, "soul")).collect()
+    }
+}

@@ -1,0 +1,298 @@
+//! SQLite: one thread that writes, connections beside it that read.
+//!
+//! Writes that wait at the same time share a transaction and so one flush to
+//! the disk. Each has a savepoint of its own, so that one that fails takes
+//! nothing else down, and is answered only after the commit.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, SystemTime};
+
+use rusqlite::config::DbConfig;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, params_from_iter};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use super::sql::Sql;
+use super::value::{Row, Value};
+use super::{Operation, Statement, Tx};
+use crate::error::{Result, StoreError};
+
+/// The most writes that share a transaction.
+const MAX_GROUP: usize = 512;
+/// The most writes that wait; beyond it callers wait to be let in.
+const MAX_WAITING: usize = 4096;
+/// The most that read at the same time.
+const READERS: usize = 8;
+/// How long another process may hold the file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Memory for pages of the file, as SQLite wants it: negative, in KiB.
+const CACHE_KIB: i64 = -64 * 1024;
+/// Pages in the log before they are moved into the file: rarely, so that a page
+/// which is written often is moved once.
+const WAL_PAGES: i64 = 8192;
+/// Prepared statements that a connection keeps.
+const STATEMENTS: usize = 256;
+
+/// A SQLite database.
+#[derive(Debug, Clone)]
+pub(crate) struct Sqlite {
+    jobs: mpsc::Sender<Box<dyn Job>>,
+    /// None for a database in memory, which only its one connection can see.
+    readers: Option<Arc<Readers>>,
+}
+
+impl Sqlite {
+    /// Opens a file, or a database in memory.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
+        let writer = connect(path)?;
+        if path.is_some() {
+            let mode: String =
+                writer.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+            if mode != "wal" {
+                let why = format!("the file cannot have a write-ahead log, only `{mode}`");
+                return Err(StoreError::Unavailable(why));
+            }
+            writer.pragma_update(None, "synchronous", "FULL")?;
+            writer.pragma_update(None, "cache_size", CACHE_KIB)?;
+            writer.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
+        }
+        let (jobs, waiting) = mpsc::channel(MAX_WAITING);
+        std::thread::Builder::new()
+            .name("ostler-sqlite".into())
+            .spawn(move || write_all(&writer, waiting))
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let readers = path.map(|path| Arc::new(Readers::new(path.to_owned())));
+        Ok(Self { jobs, readers })
+    }
+
+    /// Runs an operation that writes.
+    pub(crate) async fn write<O: Operation>(&self, operation: O) -> Result<O::Output> {
+        let (answer, answered) = oneshot::channel();
+        let job = WriteJob { operation, result: None, answer };
+        let gone = || StoreError::Unavailable("the writer has stopped".into());
+        self.jobs.send(Box::new(job)).await.map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())?
+    }
+
+    /// Runs an operation that reads.
+    pub(crate) async fn read<O: Operation>(&self, operation: O) -> Result<O::Output> {
+        let Some(readers) = self.readers.clone() else {
+            return self.write(operation).await;
+        };
+        let turn = readers.turns.clone().acquire_owned().await;
+        tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            readers.run(&operation)
+        })
+        .await
+        .map_err(|error| StoreError::Backend(error.to_string()))?
+    }
+}
+
+fn connect(path: Option<&Path>) -> Result<Connection> {
+    let connection = match path {
+        Some(path) => Connection::open(path)?,
+        None => Connection::open_in_memory()?,
+    };
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "foreign_keys", "ON")?;
+    // The plan of a statement does not depend on its parameters, so that it is
+    // made once and not again for other values.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // What savepoints need to undo stays in memory; in a file it would cost more
+    // than the writes themselves.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.create_scalar_function("now_ms", 0, FunctionFlags::SQLITE_UTF8, |_| {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Ok(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+    })?;
+    Ok(connection)
+}
+
+/// A write that waits for its turn and for the commit.
+trait Job: Send {
+    /// Does it; says whether its savepoint is to be kept.
+    fn run(&mut self, connection: &Connection) -> bool;
+    /// Answers, after the commit or its failure.
+    fn finish(self: Box<Self>, committed: std::result::Result<(), &rusqlite::Error>);
+}
+
+struct WriteJob<O: Operation> {
+    operation: O,
+    result: Option<Result<O::Output>>,
+    answer: oneshot::Sender<Result<O::Output>>,
+}
+
+impl<O: Operation> Job for WriteJob<O> {
+    fn run(&mut self, connection: &Connection) -> bool {
+        let tx = SqliteTx(connection);
+        let result = catch_unwind(AssertUnwindSafe(|| finish_now(self.operation.run(&tx))))
+            .unwrap_or_else(|_| Err(StoreError::Backend("an operation panicked".into())));
+        let keep = result.is_ok();
+        self.result = Some(result);
+        keep
+    }
+
+    fn finish(self: Box<Self>, committed: std::result::Result<(), &rusqlite::Error>) {
+        let result = match (committed, self.result) {
+            (Ok(()), Some(result)) => result,
+            (Err(error), _) => Err(error.into()),
+            (Ok(()), None) => Err(StoreError::Backend("an operation did not run".into())),
+        };
+        // Nobody may be waiting any more; the write stands all the same.
+        let _ = self.answer.send(result);
+    }
+}
+
+/// The writer's life: take what waits, do it, commit, answer.
+fn write_all(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+    while let Some(first) = waiting.blocking_recv() {
+        let mut group = vec![first];
+        while group.len() < MAX_GROUP
+            && let Ok(next) = waiting.try_recv()
+        {
+            group.push(next);
+        }
+        while !group.is_empty() {
+            group = write_group(connection, group);
+        }
+    }
+}
+
+/// Writes a group and answers it. A job during which SQLite gave the whole
+/// transaction up is answered alone; the others are returned to be tried again.
+fn write_group(connection: &Connection, mut group: Vec<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
+    let written = try_group(connection, &mut group);
+    if written.is_err() && !connection.is_autocommit() {
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    let committed = match written {
+        Ok(None) => Ok(()),
+        Ok(Some(culprit)) => {
+            group.remove(culprit).finish(Ok(()));
+            return group;
+        }
+        Err(error) => Err(error),
+    };
+    for job in group {
+        job.finish(committed.as_ref().copied());
+    }
+    Vec::new()
+}
+
+/// Runs every job and commits; or says during which job SQLite gave up.
+fn try_group(
+    connection: &Connection,
+    group: &mut [Box<dyn Job>],
+) -> rusqlite::Result<Option<usize>> {
+    let run = |text| connection.prepare_cached(text)?.execute([]);
+    run("BEGIN IMMEDIATE")?;
+    for (at, job) in group.iter_mut().enumerate() {
+        run("SAVEPOINT job")?;
+        let keep = job.run(connection);
+        if connection.is_autocommit() {
+            return Ok(Some(at));
+        }
+        if !keep {
+            run("ROLLBACK TO job")?;
+        }
+        run("RELEASE job")?;
+    }
+    run("COMMIT")?;
+    Ok(None)
+}
+
+/// Runs a future that never waits: everything on SQLite is done when called.
+fn finish_now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(StoreError::Backend("an operation waited for something".into())),
+    }
+}
+
+/// Connections that read while the writer writes.
+#[derive(Debug)]
+struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    turns: Arc<Semaphore>,
+}
+
+impl Readers {
+    fn new(path: PathBuf) -> Self {
+        Self { path, idle: Mutex::new(Vec::new()), turns: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    fn run<O: Operation>(&self, operation: &O) -> Result<O::Output> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = idle().pop();
+        let connection = match taken {
+            Some(connection) => connection,
+            None => self.connect()?,
+        };
+        // One snapshot for all of an operation's queries.
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        let result = finish_now(operation.run(&SqliteTx(&connection)));
+        // A connection that cannot end its transaction is not used again.
+        if connection.execute_batch("COMMIT").is_ok() {
+            idle().push(connection);
+        }
+        result
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        let connection = connect(Some(&self.path))?;
+        connection.pragma_update(None, "query_only", "ON")?;
+        Ok(connection)
+    }
+}
+
+struct SqliteTx<'c>(&'c Connection);
+
+impl Tx for SqliteTx<'_> {
+    async fn execute(&self, sql: &'static Sql, params: &[Value]) -> Result<u64> {
+        let touched = self.0.prepare_cached(sql.sqlite)?.execute(params_from_iter(params))?;
+        Ok(touched as u64)
+    }
+
+    async fn query(&self, sql: &'static Sql, params: &[Value]) -> Result<Vec<Row>> {
+        let mut statement = self.0.prepare_cached(sql.sqlite)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query(params_from_iter(params))?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            let value = |column| Ok(owned(row.get_ref(column)?));
+            all.push(Row((0..columns).map(value).collect::<rusqlite::Result<_>>()?));
+        }
+        Ok(all)
+    }
+
+    async fn batch(&self, batch: &[Statement]) -> Result<Vec<u64>> {
+        let mut touched = Vec::with_capacity(batch.len());
+        for statement in batch {
+            touched.push(self.execute(statement.sql, &statement.params).await?);
+        }
+        Ok(touched)
+    }
+
+    async fn script(&self, sql: &'static Sql) -> Result<()> {
+        Ok(self.0.execute_batch(sql.sqlite)?)
+    }
+}
+
+fn owned(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Int(value),
+        ValueRef::Real(value) => Value::Text(value.to_string()),
+        ValueRef::Text(value) => Value::Text(String::from_utf8_lossy(value).into_owned()),
+        ValueRef::Blob(value) => Value::Bytes(value.to_vec()),
+    }
+}

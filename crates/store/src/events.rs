@@ -1,0 +1,73 @@
+//! The event log: readers follow it without missing or repeating anything.
+//!
+//! On PostgreSQL transactions commit out of order, so ids alone would let a
+//! reader pass one that commits late. Each event carries its transaction, and
+//! a reader sees those below the oldest transaction that is still running, in
+//! any database of the server: a transaction that is left open there holds the
+//! readers up, which is why ours have time-outs.
+
+use ostler_domain::id::OrgId;
+use ostler_domain::time::Timestamp;
+
+use crate::OrgStore;
+use crate::backend::sql::Sql;
+use crate::backend::value::Row;
+use crate::backend::{Operation, Tx};
+use crate::error::Result;
+
+/// A place in the log; the next event is the first one after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct EventCursor {
+    transaction: i64,
+    id: i64,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// Its place in the log.
+    pub cursor: EventCursor,
+    /// Its name on the wire.
+    pub kind: String,
+    /// All of it, as JSON.
+    pub data: String,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+const AFTER: Sql = Sql {
+    sqlite: "SELECT xid, id, kind, data, at FROM events
+             WHERE org = ?1 AND id > ?3 AND ?2 >= 0 ORDER BY id LIMIT ?4",
+    postgres: "SELECT xid, id, kind, data, at FROM events
+               WHERE org = $1 AND (xid, id) > ($2, $3)
+                 AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+               ORDER BY xid, id LIMIT $4",
+};
+
+impl OrgStore<'_> {
+    /// The events after a place in the log, oldest first.
+    pub async fn events_after(&self, cursor: EventCursor, most: u32) -> Result<Vec<StoredEvent>> {
+        self.store.read(After(self.org, cursor, most)).await
+    }
+}
+
+struct After(OrgId, EventCursor, u32);
+
+impl Operation for After {
+    type Output = Vec<StoredEvent>;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredEvent>> {
+        let Self(org, cursor, most) = self;
+        let params = [(*org).into(), cursor.transaction.into(), cursor.id.into(), (*most).into()];
+        tx.query(&AFTER, &params).await?.iter().map(event).collect()
+    }
+}
+
+fn event(row: &Row) -> Result<StoredEvent> {
+    Ok(StoredEvent {
+        cursor: EventCursor { transaction: row.int(0)?, id: row.int(1)? },
+        kind: row.text(2)?.to_owned(),
+        data: row.text(3)?.to_owned(),
+        at: Timestamp::from_millis(row.int(4)?),
+    })
+}

@@ -1,0 +1,51 @@
+//! What was said: the last messages of a thread.
+
+use ostler_domain::id::{MessageId, OrgId, ThreadId};
+
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::{Operation, Tx};
+use crate::error::Result;
+
+/// A message as it was stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredMessage {
+    /// Its place in the thread, from 1.
+    pub seq: i64,
+    /// Its id.
+    pub id: MessageId,
+    /// All of it, as JSON.
+    pub data: String,
+}
+
+const LAST: Sql = sql!(
+    "SELECT seq, id, data FROM messages WHERE org = ?1 AND thread = ?2
+     ORDER BY seq DESC LIMIT ?3"
+);
+
+impl OrgStore<'_> {
+    /// The last messages of a thread, oldest first.
+    pub async fn last_messages(&self, thread: ThreadId, most: u32) -> Result<Vec<StoredMessage>> {
+        self.store.read(Last(self.org, thread, most)).await
+    }
+}
+
+struct Last(OrgId, ThreadId, u32);
+
+impl Operation for Last {
+    type Output = Vec<StoredMessage>;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredMessage>> {
+        let rows = tx.query(&LAST, &[self.0.into(), self.1.into(), self.2.into()]).await?;
+        rows.iter()
+            .rev()
+            .map(|row| {
+                Ok(StoredMessage {
+                    seq: row.int(0)?,
+                    id: row.id(1)?,
+                    data: row.text(2)?.to_owned(),
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,118 @@
+//! The inbox: a message is accepted once its row is committed, and once only.
+
+use ostler_domain::id::{ConversationId, InboxId, OrgId};
+use ostler_domain::session::key::ConversationKey;
+
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Tx};
+use crate::error::{Result, StoreError};
+
+/// A message as a channel delivered it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inbound {
+    /// The id of its row.
+    pub id: InboxId,
+    /// The conversation it belongs to.
+    pub key: ConversationKey,
+    /// The id of the conversation, if it is a new one.
+    pub new_conversation: ConversationId,
+    /// The provider's own id of the message.
+    pub provider_id: String,
+    /// The message, as JSON.
+    pub payload: String,
+}
+
+/// How a message was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// For the first time.
+    New(InboxId),
+    /// It has been here before, under this id.
+    Repeat(InboxId),
+}
+
+/// Makes the conversation or finds it, numbers the message and rings. It always
+/// writes, so that it waits for a turn that is being committed, and that turn
+/// for it: no message is ever passed by.
+const RING: Sql = sql!(
+    "INSERT INTO conversations (org, id, key, in_seq, pending_at) VALUES (?1, ?2, ?3, 1, now_ms())
+     ON CONFLICT (org, key) DO UPDATE SET in_seq = conversations.in_seq + 1, pending_at = CASE
+       WHEN conversations.lease_until > now_ms() THEN conversations.lease_until
+       WHEN conversations.pending_at < now_ms() THEN conversations.pending_at
+       ELSE now_ms() END
+     RETURNING id, in_seq"
+);
+const ADD: Sql = sql!(
+    "INSERT INTO inbox
+       (org, id, conversation, seq, binding, provider_id, payload, received_at, due_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, now_ms(), now_ms())
+     ON CONFLICT (org, binding, provider_id) DO NOTHING"
+);
+const EARLIER: Sql =
+    sql!("SELECT id FROM inbox WHERE org = ?1 AND binding = ?2 AND provider_id = ?3");
+/// Counts no further than the cap, so that a flooded inbox is not walked.
+const WAITING: Sql = Sql {
+    sqlite: "SELECT count(*) FROM (
+       SELECT 1 FROM inbox INDEXED BY inbox_pending
+       WHERE org = ?1 AND state = 'pending' LIMIT ?2) AS waiting",
+    postgres: "SELECT count(*) FROM (
+       SELECT 1 FROM inbox WHERE org = $1 AND state = 'pending' LIMIT $2) AS waiting",
+};
+
+impl OrgStore<'_> {
+    /// Accepts a message. A repeat is answered with the id of the first; beyond
+    /// `backlog` unanswered messages of the org a new one is refused.
+    pub async fn accept_inbound(&self, message: Inbound, backlog: u32) -> Result<Accepted> {
+        if message.key.org != self.org {
+            return Err(StoreError::NotFound("organization"));
+        }
+        self.store.write(Accept { org: self.org, message, backlog }).await
+    }
+}
+
+struct Accept {
+    org: OrgId,
+    message: Inbound,
+    backlog: u32,
+}
+
+impl Operation for Accept {
+    type Output = Accepted;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Accepted> {
+        let Inbound { id, key, new_conversation, provider_id, payload } = &self.message;
+        let (org, key_text) = (Value::from(self.org), Value::json(key)?);
+        let same = [org.clone(), key.binding.into(), provider_id.as_str().into()];
+        if let Some(row) = tx.first(&EARLIER, &same).await? {
+            return Ok(Accepted::Repeat(row.id(0)?));
+        }
+        let waiting = tx.first(&WAITING, &[org.clone(), self.backlog.into()]).await?;
+        if waiting.map_or(Ok(0), |row| row.int(0))? >= i64::from(self.backlog) {
+            return Err(StoreError::Backlog { limit: self.backlog });
+        }
+        let ring = [org.clone(), (*new_conversation).into(), key_text];
+        let row = tx.first(&RING, &ring).await?.ok_or(StoreError::NotFound("organization"))?;
+        let conversation: ConversationId = row.id(0)?;
+        let added = tx
+            .execute(
+                &ADD,
+                &[
+                    org,
+                    (*id).into(),
+                    conversation.into(),
+                    row.int(1)?.into(),
+                    key.binding.into(),
+                    provider_id.as_str().into(),
+                    payload.as_str().into(),
+                ],
+            )
+            .await?;
+        if added == 0 {
+            let row = tx.first(&EARLIER, &same).await?;
+            return Ok(Accepted::Repeat(row.ok_or(StoreError::NotFound("message"))?.id(0)?));
+        }
+        Ok(Accepted::New(*id))
+    }
+}

@@ -1,0 +1,338 @@
+//! The lease: one worker at a time has a conversation, and proves it.
+//!
+//! A lease ends by the database's clock. Its token only grows, so that a worker
+//! whose lease went to another is found out when it commits.
+
+use std::time::Duration;
+
+use ostler_domain::id::{ConversationId, InboxId, OrgId};
+use ostler_domain::session::key::ConversationKey;
+use ostler_domain::time::Timestamp;
+
+use crate::Store;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Statement, Tx};
+use crate::error::{Result, StoreError};
+
+/// How conversations are claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClaimPolicy {
+    /// How long a worker has a conversation without renewing.
+    pub lease: Duration,
+    /// The most conversations of one org that are worked on at once.
+    pub per_org: u32,
+    /// After so many tries a message is a dead letter.
+    pub max_attempts: u32,
+}
+
+/// The right to a conversation. Only [`Store::claim_conversation`] makes one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    pub(crate) org: OrgId,
+    pub(crate) conversation: ConversationId,
+    pub(crate) token: i64,
+    /// The conversation's epoch when it was claimed; a takeover raises it.
+    pub(crate) epoch: i64,
+}
+
+impl Lease {
+    /// The org.
+    pub const fn org(&self) -> OrgId {
+        self.org
+    }
+
+    /// The conversation.
+    pub const fn conversation(&self) -> ConversationId {
+        self.conversation
+    }
+}
+
+/// A conversation and what waits in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// The right to it.
+    pub lease: Lease,
+    /// Its key.
+    pub key: ConversationKey,
+    /// Its messages, oldest first; at least one.
+    pub messages: Vec<Waiting>,
+}
+
+/// A message that waits for its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The id of its row.
+    pub id: InboxId,
+    /// The message, as JSON.
+    pub payload: String,
+    /// How often it was tried, this time included.
+    pub attempts: u32,
+    /// When it was accepted.
+    pub received_at: Timestamp,
+}
+
+/// Orgs in which something is due, those with the least work first. The orgs
+/// are found by jumping along the index from one to the next, so that a flooded
+/// one costs no more than another.
+const ORGS: Sql = sql!(
+    "WITH RECURSIVE due (org) AS (
+       SELECT (SELECT c.org FROM conversations c
+               WHERE c.pending_at <= (SELECT now_ms()) ORDER BY c.org LIMIT 1)
+       UNION ALL
+       SELECT (SELECT c.org FROM conversations c
+               WHERE c.pending_at <= (SELECT now_ms()) AND c.org > due.org
+               ORDER BY c.org LIMIT 1)
+       FROM due WHERE due.org IS NOT NULL),
+     loaded (org, active) AS (
+       SELECT due.org, (SELECT count(*) FROM conversations l
+                        WHERE l.org = due.org AND l.lease_until > 0
+                          AND l.lease_until > (SELECT now_ms()))
+       FROM due WHERE due.org IS NOT NULL)
+     SELECT org FROM loaded WHERE active < ?1 ORDER BY active, random() LIMIT 16"
+);
+const TAKE: Sql = Sql {
+    sqlite: "UPDATE conversations
+       SET lease_token = lease_token + 1, lease_until = now_ms() + ?2,
+           pending_at = now_ms() + ?2
+       WHERE org = ?1 AND id = (
+         SELECT id FROM conversations WHERE org = ?1 AND pending_at <= (SELECT now_ms())
+         ORDER BY pending_at, id LIMIT 1)
+       RETURNING id, lease_token, epoch, key",
+    postgres: "UPDATE conversations
+       SET lease_token = lease_token + 1, lease_until = now_ms() + $2,
+           pending_at = now_ms() + $2
+       WHERE org = $1 AND id = (
+         SELECT id FROM conversations WHERE org = $1 AND pending_at <= (SELECT now_ms())
+         ORDER BY pending_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING id, lease_token, epoch, key",
+};
+/// A conversation that this program cannot read is left to a newer one.
+const PARK: Sql = sql!(
+    "UPDATE conversations SET lease_until = 0, pending_at = now_ms() + 60000
+     WHERE org = ?1 AND id = ?2"
+);
+const GIVE_UP: Sql = Sql {
+    sqlite: "UPDATE inbox INDEXED BY inbox_pending
+       SET state = 'dead', reason = 'too many attempts'
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts >= ?3",
+    postgres: "UPDATE inbox SET state = 'dead', reason = 'too many attempts'
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts >= $3",
+};
+const DUE: Sql = Sql {
+    sqlite: "SELECT id, payload, attempts, received_at FROM inbox INDEXED BY inbox_pending
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND due_at <= (SELECT now_ms())
+       ORDER BY seq LIMIT ?3",
+    postgres: "SELECT id, payload, attempts, received_at FROM inbox
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND due_at <= (SELECT now_ms())
+       ORDER BY seq LIMIT $3",
+};
+const TRY: Sql = sql!("UPDATE inbox SET attempts = attempts + 1 WHERE org = ?1 AND id = ?2");
+pub(crate) const SETTLE: Sql = Sql {
+    sqlite: "UPDATE conversations SET lease_until = 0, pending_at = (
+         SELECT min(i.due_at) FROM inbox i INDEXED BY inbox_pending
+         WHERE i.org = ?1 AND i.conversation = ?2 AND i.state = 'pending')
+       WHERE org = ?1 AND id = ?2",
+    postgres: "UPDATE conversations SET lease_until = 0, pending_at = (
+         SELECT min(i.due_at) FROM inbox i
+         WHERE i.org = $1 AND i.conversation = $2 AND i.state = 'pending')
+       WHERE org = $1 AND id = $2",
+};
+const RENEW: Sql = sql!(
+    "UPDATE conversations SET lease_until = now_ms() + ?4, pending_at = now_ms() + ?4
+     WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > now_ms()"
+);
+/// Holds the conversation's row until the transaction ends, and makes room for
+/// messages that are to be sent.
+pub(crate) const FENCE: Sql = sql!(
+    "UPDATE conversations SET out_seq = out_seq + ?4
+     WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0"
+);
+const UNDO_TRY: Sql = Sql {
+    sqlite: "UPDATE inbox INDEXED BY inbox_pending SET attempts = attempts - 1
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts > 0",
+    postgres: "UPDATE inbox SET attempts = attempts - 1
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts > 0",
+};
+const DELAY: Sql = Sql {
+    sqlite: "UPDATE inbox INDEXED BY inbox_pending SET due_at = now_ms() + ?3
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts > 0",
+    postgres: "UPDATE inbox SET due_at = now_ms() + $3
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts > 0",
+};
+
+/// The most messages that one turn answers together.
+const TOGETHER: u32 = 50;
+
+/// Why a conversation is given back unanswered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GiveBack {
+    /// Nothing was tried; the attempt does not count.
+    Untried,
+    /// It failed and is tried again after this time.
+    Failed {
+        /// The wait.
+        retry_after: Duration,
+    },
+}
+
+impl Store {
+    /// Claims a conversation in which something is due: fairly among orgs, the
+    /// longest waiting first within one. Counts the attempt in its own commit,
+    /// and makes dead letters of messages that were tried too often. The cap of
+    /// an org may be passed by as many workers as claim at the same moment.
+    pub async fn claim_conversation(&self, policy: ClaimPolicy) -> Result<Option<Claimed>> {
+        self.write(Claim(policy)).await
+    }
+
+    /// What has come into a conversation that the worker kept. Empty means that
+    /// there is nothing to do and that it can be released.
+    pub async fn more_messages(&self, lease: Lease, policy: ClaimPolicy) -> Result<Vec<Waiting>> {
+        self.write(More(lease, policy)).await
+    }
+
+    /// Keeps a conversation for longer.
+    pub async fn renew_lease(&self, lease: Lease, policy: ClaimPolicy) -> Result<()> {
+        self.write(Renew(lease, policy)).await
+    }
+
+    /// Gives a conversation back without having answered.
+    pub async fn release_lease(&self, lease: Lease, why: GiveBack) -> Result<()> {
+        self.write(Release(lease, why)).await
+    }
+}
+
+struct Claim(ClaimPolicy);
+
+impl Operation for Claim {
+    type Output = Option<Claimed>;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Claimed>> {
+        let cap = i64::from(self.0.per_org);
+        for org in tx.query(&ORGS, &[cap.into()]).await? {
+            let org: OrgId = org.id(0)?;
+            while let Some(row) = tx.first(&TAKE, &[org.into(), self.0.lease.into()]).await? {
+                if let Some(claimed) = self.messages(tx, org, &row).await? {
+                    return Ok(Some(claimed));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Claim {
+    /// What waits in a conversation that was taken; nothing if all of it is
+    /// dead, or if a newer program must read it.
+    async fn messages<T: Tx>(&self, tx: &T, org: OrgId, row: &Row) -> Result<Option<Claimed>> {
+        let conversation: ConversationId = row.id(0)?;
+        let place = [Value::from(org), conversation.into()];
+        let Ok(key) = row.json(3, "conversation key") else {
+            tx.execute(&PARK, &place).await?;
+            return Ok(None);
+        };
+        let messages = try_messages(tx, org, conversation, self.0.max_attempts).await?;
+        if messages.is_empty() {
+            tx.execute(&SETTLE, &place).await?;
+            return Ok(None);
+        }
+        let lease = Lease { org, conversation, token: row.int(1)?, epoch: row.int(2)? };
+        Ok(Some(Claimed { lease, key, messages }))
+    }
+}
+
+/// Gives up on messages that had their attempts, and counts one on those that
+/// are handed out: all that wait, but one that was tried before comes alone, so
+/// that it takes no other down with it.
+async fn try_messages<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    conversation: ConversationId,
+    max_attempts: u32,
+) -> Result<Vec<Waiting>> {
+    let [org, conversation] = [Value::from(org), conversation.into()];
+    tx.execute(&GIVE_UP, &[org.clone(), conversation.clone(), max_attempts.into()]).await?;
+    let rows = tx.query(&DUE, &[org.clone(), conversation, TOGETHER.into()]).await?;
+    let mut due = rows.iter().map(waiting).collect::<Result<Vec<Waiting>>>()?;
+    let fresh = due.iter().take_while(|message| message.attempts == 0).count();
+    due.truncate(fresh.max(1));
+    for message in &mut due {
+        message.attempts += 1;
+    }
+    let tries: Vec<Statement> = due
+        .iter()
+        .map(|message| Statement { sql: &TRY, params: vec![org.clone(), message.id.into()] })
+        .collect();
+    tx.batch(&tries).await?;
+    Ok(due)
+}
+
+struct More(Lease, ClaimPolicy);
+
+impl Operation for More {
+    type Output = Vec<Waiting>;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Waiting>> {
+        let Self(lease, policy) = *self;
+        fence(tx, lease, 0).await?;
+        try_messages(tx, lease.org, lease.conversation, policy.max_attempts).await
+    }
+}
+
+fn waiting(row: &Row) -> Result<Waiting> {
+    Ok(Waiting {
+        id: row.id(0)?,
+        payload: row.text(1)?.to_owned(),
+        attempts: u32::try_from(row.int(2)?).unwrap_or(u32::MAX),
+        received_at: Timestamp::from_millis(row.int(3)?),
+    })
+}
+
+struct Renew(Lease, ClaimPolicy);
+
+impl Operation for Renew {
+    type Output = ();
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Lease { org, conversation, token, .. } = self.0;
+        let params = [org.into(), conversation.into(), token.into(), self.1.lease.into()];
+        fenced(tx.execute(&RENEW, &params).await?)
+    }
+}
+
+struct Release(Lease, GiveBack);
+
+impl Operation for Release {
+    type Output = ();
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(lease, why) = *self;
+        let [org, conversation] = [Value::from(lease.org), lease.conversation.into()];
+        fence(tx, lease, 0).await?;
+        match why {
+            GiveBack::Untried => {
+                tx.execute(&UNDO_TRY, &[org.clone(), conversation.clone()]).await?
+            }
+            GiveBack::Failed { retry_after } => {
+                let params = [org.clone(), conversation.clone(), retry_after.into()];
+                tx.execute(&DELAY, &params).await?
+            }
+        };
+        tx.execute(&SETTLE, &[org, conversation]).await?;
+        Ok(())
+    }
+}
+
+/// Proves the lease, holds the conversation's row, and makes room for `sends`
+/// messages in its order.
+pub(crate) async fn fence<T: Tx>(tx: &T, lease: Lease, sends: usize) -> Result<()> {
+    let Lease { org, conversation, token, .. } = lease;
+    let sends = i64::try_from(sends).unwrap_or(i64::MAX);
+    let params = [org.into(), conversation.into(), token.into(), sends.into()];
+    fenced(tx.execute(&FENCE, &params).await?)
+}
+
+/// A fence that touched no row is a lease that went to another.
+const fn fenced(touched: u64) -> Result<()> {
+    if touched == 0 { Err(StoreError::StaleLease) } else { Ok(()) }
+}

@@ -1,0 +1,115 @@
+//! The one place that persists: SQLite and PostgreSQL behind one [`Store`].
+//!
+//! Owns every table and every query. What belongs to a tenant is reached
+//! through [`Store::org`] only, and every query of an [`OrgStore`] carries its
+//! org: an id of another org is not found. It decides nothing beyond what a
+//! transaction must decide; the rules are in `ostler-domain`.
+
+mod agents;
+mod backend;
+mod error;
+mod events;
+mod history;
+mod inbox;
+mod lease;
+mod migrate;
+mod orgs;
+mod outbox;
+mod turn;
+
+use ostler_domain::id::OrgId;
+
+pub use error::{Result, StoreError};
+pub use events::{EventCursor, StoredEvent};
+pub use history::StoredMessage;
+pub use inbox::{Accepted, Inbound};
+pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
+pub use migrate::NEEDED as SCHEMA_VERSION;
+pub use outbox::{Delivery, Outbound, Silenced};
+pub use turn::{
+    AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
+    TurnCommit,
+};
+
+use backend::Operation;
+use backend::postgres::Postgres;
+use backend::sqlite::Sqlite;
+
+/// A database. Cheap to clone; all clones share its connections.
+#[derive(Debug, Clone)]
+pub struct Store {
+    backend: Backend,
+}
+
+#[derive(Debug, Clone)]
+enum Backend {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// Connects to `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, whatever
+    /// its schema is.
+    pub fn connect(url: &str) -> Result<Self> {
+        let backend = match url.split_once(':') {
+            Some(("sqlite", ":memory:" | "//:memory:")) => Backend::Sqlite(Sqlite::open(None)?),
+            Some(("sqlite", path)) if !path.is_empty() => {
+                let path = path.strip_prefix("//").unwrap_or(path);
+                Backend::Sqlite(Sqlite::open(Some(path.as_ref()))?)
+            }
+            Some(("postgres" | "postgresql", _)) => Backend::Postgres(Postgres::open(url)?),
+            _ => return Err(StoreError::BadUrl),
+        };
+        Ok(Self { backend })
+    }
+
+    /// Connects, and makes sure that the schema is the one this program needs.
+    pub async fn open(url: &str) -> Result<Self> {
+        let store = Self::connect(url)?;
+        migrate::check_usable(store.schema_version().await?)?;
+        Ok(store)
+    }
+
+    /// The version of the schema that is there; 0 means none.
+    pub async fn schema_version(&self) -> Result<i64> {
+        self.read(migrate::ReadVersion).await
+    }
+
+    /// Brings the schema up to date and says from which version it came.
+    pub async fn migrate(&self) -> Result<i64> {
+        self.write(migrate::Migrate).await
+    }
+
+    /// What belongs to one org.
+    pub const fn org(&self, org: OrgId) -> OrgStore<'_> {
+        OrgStore { store: self, org }
+    }
+
+    async fn write<O: Operation>(&self, operation: O) -> Result<O::Output> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.write(operation).await,
+            Backend::Postgres(postgres) => postgres.write(operation).await,
+        }
+    }
+
+    async fn read<O: Operation>(&self, operation: O) -> Result<O::Output> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(operation).await,
+            Backend::Postgres(postgres) => postgres.read(operation).await,
+        }
+    }
+}
+
+/// What belongs to one org: the only way to tenant data.
+#[derive(Debug, Clone, Copy)]
+pub struct OrgStore<'s> {
+    store: &'s Store,
+    org: OrgId,
+}
+
+impl OrgStore<'_> {
+    /// The org.
+    pub const fn id(&self) -> OrgId {
+        self.org
+    }
+}

@@ -1,0 +1,81 @@
+//! Migrations: the schema, step by step, in both dialects.
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Tx};
+use crate::error::{Result, StoreError};
+
+/// Every step, oldest first; a step is never changed once it has landed.
+const STEPS: [Sql; 1] = [Sql {
+    sqlite: include_str!("migrations/0001_core.sqlite.sql"),
+    postgres: include_str!("migrations/0001_core.postgres.sql"),
+}];
+
+/// The version of the schema that this program needs.
+pub const NEEDED: i64 = STEPS.len() as i64;
+
+const CREATE: Sql = Sql {
+    sqlite: "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
+    // The lock lets one of several processes that start together go first.
+    postgres: "SELECT pg_advisory_xact_lock(7470);
+               CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
+};
+const EXISTS: Sql = Sql {
+    sqlite: "SELECT count(*) FROM sqlite_master WHERE name = 'schema_version'",
+    postgres: "SELECT count(*) FROM information_schema.tables
+               WHERE table_name = 'schema_version' AND table_schema = current_schema()",
+};
+const FOUND: Sql = sql!("SELECT coalesce(max(version), 0) FROM schema_version");
+const RECORD: Sql = sql!("INSERT INTO schema_version (version) VALUES (?1)");
+
+/// Reads the version of the schema; 0 means that there is none.
+pub(crate) struct ReadVersion;
+
+impl Operation for ReadVersion {
+    type Output = i64;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<i64> {
+        let exists = tx.first(&EXISTS, &[]).await?.map(|row| row.int(0)).transpose()?;
+        if exists.unwrap_or(0) == 0 {
+            return Ok(0);
+        }
+        tx.first(&FOUND, &[]).await?.map_or(Ok(0), |row| row.int(0))
+    }
+}
+
+/// Brings the schema up to date and says from which version it came. All steps
+/// happen, or none.
+pub(crate) struct Migrate;
+
+impl Operation for Migrate {
+    type Output = i64;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<i64> {
+        tx.script(&CREATE).await?;
+        let found = tx.first(&FOUND, &[]).await?.map_or(Ok(0), |row| row.int(0))?;
+        check_not_newer(found)?;
+        for (step, version) in STEPS.iter().zip(1..) {
+            if version > found {
+                tx.script(step).await?;
+                tx.execute(&RECORD, &[Value::Int(version)]).await?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether this program understands a schema of this version.
+pub(crate) fn check_usable(found: i64) -> Result<()> {
+    check_not_newer(found)?;
+    if found < NEEDED {
+        return Err(StoreError::NotMigrated { found, needed: NEEDED });
+    }
+    Ok(())
+}
+
+fn check_not_newer(found: i64) -> Result<()> {
+    if found > NEEDED {
+        return Err(StoreError::NewerSchema { found, known: NEEDED });
+    }
+    Ok(())
+}

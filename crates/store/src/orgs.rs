@@ -1,0 +1,95 @@
+//! Orgs: the tenants themselves. Creating and listing them is the platform's.
+
+use ostler_domain::id::OrgId;
+use ostler_domain::org::Org;
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Tx};
+use crate::error::{Result, StoreError};
+use crate::{OrgStore, Store};
+
+const INSERT: Sql = sql!("INSERT INTO orgs (id, slug, data) VALUES (?1, ?2, ?3)");
+const GET: Sql = sql!("SELECT data FROM orgs WHERE id = ?1");
+const LIST: Sql = sql!("SELECT data FROM orgs ORDER BY id");
+const UPDATE: Sql = sql!("UPDATE orgs SET slug = ?2, data = ?3 WHERE id = ?1");
+
+impl Store {
+    /// Creates an org; its id and slug must be new.
+    pub async fn create_org(&self, org: Org) -> Result<()> {
+        self.write(Create(org)).await
+    }
+
+    /// Every org, in the order of their ids.
+    pub async fn orgs(&self) -> Result<Vec<Org>> {
+        self.read(List).await
+    }
+}
+
+impl OrgStore<'_> {
+    /// The org itself.
+    pub async fn org(&self) -> Result<Org> {
+        self.store.read(Get(self.org)).await
+    }
+
+    /// Changes the org itself; its id stays.
+    pub async fn update_org(&self, org: Org) -> Result<()> {
+        if org.id != self.org {
+            return Err(StoreError::NotFound("organization"));
+        }
+        self.store.write(Update(org)).await
+    }
+}
+
+struct Create(Org);
+
+impl Operation for Create {
+    type Output = ();
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org) = self;
+        let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
+        tx.execute(&INSERT, &params).await.map_err(|error| match error {
+            StoreError::Conflict(_) => StoreError::Conflict(format!("org `{}`", org.slug)),
+            other => other,
+        })?;
+        Ok(())
+    }
+}
+
+struct Get(OrgId);
+
+impl Operation for Get {
+    type Output = Org;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Org> {
+        let row = tx.first(&GET, &[self.0.into()]).await?;
+        row.ok_or(StoreError::NotFound("organization"))?.json(0, "organization")
+    }
+}
+
+struct List;
+
+impl Operation for List {
+    type Output = Vec<Org>;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Org>> {
+        let rows = tx.query(&LIST, &[]).await?;
+        rows.iter().map(|row| row.json(0, "organization")).collect()
+    }
+}
+
+struct Update(Org);
+
+impl Operation for Update {
+    type Output = ();
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org) = self;
+        let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
+        match tx.execute(&UPDATE, &params).await? {
+            0 => Err(StoreError::NotFound("organization")),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The outbox: what was committed is sent, in order, by whoever is alive.
+//!
+//! A row is claimed before it is sent. If nobody says what became of it, its
+//! outcome is unknown, and that is what a person is told: it may or may not
+//! have been sent.
+
+use std::time::Duration;
+
+use ostler_domain::id::{ConversationId, OrgId, OutboxId};
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Tx};
+use crate::error::{Result, StoreError};
+use crate::{OrgStore, Store};
+
+/// A message that a sender has claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outbound {
+    /// The org.
+    pub org: OrgId,
+    /// The id of its row.
+    pub id: OutboxId,
+    /// Its conversation.
+    pub conversation: ConversationId,
+    /// The message, as JSON.
+    pub payload: String,
+    /// How often it was tried, this time included.
+    pub attempts: u32,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delivery {
+    /// It was sent.
+    Sent,
+    /// It is tried again after this time.
+    RetryAfter(Duration),
+    /// It cannot be sent.
+    Dead(String),
+    /// Nobody knows.
+    Unknown(String),
+}
+
+/// What taking over found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Silenced {
+    /// Agents' messages that were withdrawn before they were sent.
+    pub withdrawn: u64,
+    /// Agents' messages that somebody is sending right now.
+    pub in_flight: Vec<OutboxId>,
+}
+
+/// Claims that ended without word from their sender.
+const FORGOTTEN: Sql = sql!(
+    "UPDATE outbox SET state = 'unknown', reason = 'the sender did not report'
+     WHERE state = 'sending' AND claimed_until <= (SELECT now_ms())"
+);
+/// The first open row of a conversation. An agent's row of an epoch that is
+/// over is neither sent nor waited for, unless somebody is sending it.
+const CLAIM: Sql = Sql {
+    sqlite: "UPDATE outbox
+       SET state = 'sending', attempts = attempts + 1, claimed_until = now_ms() + ?1
+       WHERE (org, id) = (
+         SELECT o.org, o.id FROM outbox o INDEXED BY outbox_due
+         JOIN conversations c ON c.org = o.org AND c.id = o.conversation
+         WHERE o.state = 'pending' AND o.due_at <= (SELECT now_ms())
+           AND (o.author <> 'agent' OR o.epoch = c.epoch)
+           AND NOT EXISTS (
+             SELECT 1 FROM outbox e INDEXED BY outbox_open
+             WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
+               AND e.state IN ('pending', 'sending')
+               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch))
+         ORDER BY o.due_at, o.id LIMIT 1)
+       RETURNING org, id, conversation, payload, attempts",
+    postgres: "UPDATE outbox
+       SET state = 'sending', attempts = attempts + 1, claimed_until = now_ms() + $1
+       WHERE (org, id) = (
+         SELECT o.org, o.id FROM outbox o
+         JOIN conversations c ON c.org = o.org AND c.id = o.conversation
+         WHERE o.state = 'pending' AND o.due_at <= (SELECT now_ms())
+           AND (o.author <> 'agent' OR o.epoch = c.epoch)
+           AND NOT EXISTS (
+             SELECT 1 FROM outbox e
+             WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
+               AND e.state IN ('pending', 'sending')
+               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch))
+         ORDER BY o.due_at, o.id LIMIT 1
+         FOR UPDATE OF o SKIP LOCKED FOR SHARE OF c SKIP LOCKED)
+       RETURNING org, id, conversation, payload, attempts",
+};
+/// Only the claim that is meant is answered, and what goes back to the queue
+/// after a takeover is withdrawn.
+const RECORD: Sql = sql!(
+    "UPDATE outbox SET reason = ?4, due_at = now_ms() + ?5, state = CASE
+       WHEN ?3 = 'pending' AND author = 'agent' AND epoch <> (
+         SELECT c.epoch FROM conversations c
+         WHERE c.org = outbox.org AND c.id = outbox.conversation) THEN 'withdrawn'
+       ELSE ?3 END
+     WHERE org = ?1 AND id = ?2 AND attempts = ?6
+       AND (state = 'sending' OR (state = 'unknown' AND ?3 <> 'pending'))"
+);
+const RAISE: Sql = sql!("UPDATE conversations SET epoch = epoch + 1 WHERE org = ?1 AND id = ?2");
+const WITHDRAW: Sql = sql!(
+    "UPDATE outbox SET state = 'withdrawn', reason = 'a person took over'
+     WHERE org = ?1 AND conversation = ?2 AND state IN ('pending', 'sending')
+       AND state = 'pending' AND author = 'agent'"
+);
+const IN_FLIGHT: Sql = sql!(
+    "SELECT id FROM outbox
+     WHERE org = ?1 AND conversation = ?2 AND state IN ('pending', 'sending')
+       AND state = 'sending' AND author = 'agent' ORDER BY seq"
+);
+const STATE: Sql = sql!("SELECT state FROM outbox WHERE org = ?1 AND id = ?2");
+
+impl Store {
+    /// Claims the next message that is due. Messages of one conversation go out
+    /// in order; one that is dead or unknown does not hold the others up.
+    pub async fn claim_outbox(&self, sending: Duration) -> Result<Option<Outbound>> {
+        self.write(Claim(sending)).await
+    }
+
+    /// Finds messages whose sender never reported, and says how many there are;
+    /// their outcome is unknown from now on.
+    pub async fn sweep_outbox(&self) -> Result<u64> {
+        self.write(Sweep).await
+    }
+}
+
+impl OrgStore<'_> {
+    /// Records what became of a message that was claimed. A late word counts
+    /// while nobody else has claimed it, but nothing unknown is simply repeated.
+    pub async fn record_delivery(&self, claimed: &Outbound, delivery: Delivery) -> Result<()> {
+        if claimed.org != self.org {
+            return Err(StoreError::NotFound("message that is being sent"));
+        }
+        self.store.write(Record(self.org, claimed.id, claimed.attempts, delivery)).await
+    }
+
+    /// Silences the agents of a conversation: from this commit on no agent's
+    /// message is claimed any more.
+    pub async fn silence_agents(&self, conversation: ConversationId) -> Result<Silenced> {
+        self.store.write(Silence(self.org, conversation)).await
+    }
+
+    /// The state of a message: pending, sending, sent, dead, unknown, withdrawn.
+    pub async fn outbox_state(&self, id: OutboxId) -> Result<String> {
+        self.store.read(State(self.org, id)).await
+    }
+}
+
+struct Claim(Duration);
+
+impl Operation for Claim {
+    type Output = Option<Outbound>;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Outbound>> {
+        let Some(row) = tx.first(&CLAIM, &[self.0.into()]).await? else {
+            return Ok(None);
+        };
+        Ok(Some(Outbound {
+            org: row.id(0)?,
+            id: row.id(1)?,
+            conversation: row.id(2)?,
+            payload: row.text(3)?.to_owned(),
+            attempts: u32::try_from(row.int(4)?).unwrap_or(u32::MAX),
+        }))
+    }
+}
+
+struct Sweep;
+
+impl Operation for Sweep {
+    type Output = u64;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
+        tx.execute(&FORGOTTEN, &[]).await
+    }
+}
+
+struct Record(OrgId, OutboxId, u32, Delivery);
+
+impl Operation for Record {
+    type Output = ();
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, id, attempt, delivery) = self;
+        let (state, reason, wait) = match delivery {
+            Delivery::Sent => ("sent", None, Duration::ZERO),
+            Delivery::RetryAfter(wait) => ("pending", None, *wait),
+            Delivery::Dead(why) => ("dead", Some(why.as_str()), Duration::ZERO),
+            Delivery::Unknown(why) => ("unknown", Some(why.as_str()), Duration::ZERO),
+        };
+        let params = [
+            (*org).into(),
+            (*id).into(),
+            state.into(),
+            reason.into(),
+            wait.into(),
+            (*attempt).into(),
+        ];
+        match tx.execute(&RECORD, &params).await? {
+            0 => Err(StoreError::NotFound("message that is being sent")),
+            _ => Ok(()),
+        }
+    }
+}
+
+struct Silence(OrgId, ConversationId);
+
+impl Operation for Silence {
+    type Output = Silenced;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Silenced> {
+        let place = [Value::from(self.0), self.1.into()];
+        if tx.execute(&RAISE, &place).await? == 0 {
+            return Err(StoreError::NotFound("conversation"));
+        }
+        let withdrawn = tx.execute(&WITHDRAW, &place).await?;
+        let rows = tx.query(&IN_FLIGHT, &place).await?;
+        let in_flight = rows.iter().map(|row| row.id(0)).collect::<Result<_>>()?;
+        Ok(Silenced { withdrawn, in_flight })
+    }
+}
+
+struct State(OrgId, OutboxId);
+
+impl Operation for State {
+    type Output = String;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<String> {
+        let row = tx.first(&STATE, &[self.0.into(), self.1.into()]).await?;
+        Ok(row.ok_or(StoreError::NotFound("message"))?.text(0)?.to_owned())
+    }
+}

@@ -1,0 +1,240 @@
+//! One commit per turn: all that a turn changes, or nothing of it.
+
+use ostler_domain::id::{InboxId, MessageId, OutboxId, RunId, SessionId, ThreadId};
+
+use crate::Store;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Statement, Tx};
+use crate::error::{Result, StoreError};
+use crate::lease::{Lease, SETTLE, fence};
+
+/// All that a turn changes. Structured values are JSON texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnCommit {
+    /// The right to the conversation.
+    pub lease: Lease,
+    /// The session, as it is after the turn.
+    pub session: SessionState,
+    /// The run.
+    pub run: NewRun,
+    /// New messages of the session's thread, in order.
+    pub messages: Vec<NewMessage>,
+    /// What is to be sent, in order.
+    pub outbox: Vec<NewOutbound>,
+    /// What happened, in order.
+    pub events: Vec<NewEvent>,
+    /// The accepted messages that are answered by this.
+    pub answered: Vec<InboxId>,
+    /// What becomes of the conversation.
+    pub then: AfterTurn,
+}
+
+/// What becomes of a conversation after a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterTurn {
+    /// The worker keeps it, to answer what has come meanwhile.
+    Keep,
+    /// The worker gives it back.
+    Release,
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionState {
+    /// Its id.
+    pub id: SessionId,
+    /// Its thread.
+    pub thread: ThreadId,
+    /// Its status, as a word to search by.
+    pub status: String,
+    /// All of it.
+    pub data: String,
+}
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRun {
+    /// Its id.
+    pub id: RunId,
+    /// All of it.
+    pub data: String,
+}
+
+/// A message of a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    /// Its id.
+    pub id: MessageId,
+    /// All of it.
+    pub data: String,
+}
+
+/// Who wrote something that is to be sent. What agents wrote is withdrawn when
+/// a person takes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// An agent.
+    Agent,
+    /// A person.
+    Human,
+    /// The runtime.
+    System,
+}
+
+impl Author {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Human => "human",
+            Self::System => "system",
+        }
+    }
+}
+
+/// Something to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewOutbound {
+    /// The id of its row.
+    pub id: OutboxId,
+    /// Who wrote it.
+    pub author: Author,
+    /// The message.
+    pub payload: String,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// Its name on the wire.
+    pub kind: String,
+    /// All of it.
+    pub data: String,
+}
+
+/// A turn that a takeover overtook does not change the session back.
+const SESSION: Sql = sql!(
+    "INSERT INTO sessions (org, id, conversation, thread, status, data)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+     ON CONFLICT (org, id) DO UPDATE SET status = excluded.status, data = excluded.data
+     WHERE ?7 = (SELECT c.epoch FROM conversations c WHERE c.org = ?1 AND c.id = ?3)"
+);
+const HAS_RUN: Sql = sql!("SELECT 1 FROM runs WHERE org = ?1 AND id = ?2");
+const RUN: Sql = sql!("INSERT INTO runs (org, id, session, data) VALUES (?1, ?2, ?3, ?4)");
+const MESSAGE: Sql = sql!(
+    "INSERT INTO messages (org, thread, seq, id, data) VALUES (?1, ?2,
+       1 + coalesce((SELECT max(m.seq) FROM messages m WHERE m.org = ?1 AND m.thread = ?2), 0),
+       ?3, ?4)"
+);
+/// The place in the order was made by the fence; an agent's words that a
+/// takeover overtook are withdrawn at once.
+const OUTBOX: Sql = sql!(
+    "INSERT INTO outbox (org, id, conversation, seq, author, epoch, payload, due_at, state)
+     SELECT c.org, ?2, c.id, c.out_seq - ?7, ?4, ?5, ?6, now_ms(),
+       CASE WHEN ?4 = 'agent' AND c.epoch <> ?5 THEN 'withdrawn' ELSE 'pending' END
+     FROM conversations c WHERE c.org = ?1 AND c.id = ?3"
+);
+const EVENT: Sql =
+    sql!("INSERT INTO events (org, session, kind, data, at) VALUES (?1, ?2, ?3, ?4, now_ms())");
+const ANSWERED: Sql = sql!(
+    "UPDATE inbox SET state = 'done' WHERE org = ?1 AND id = ?2 AND conversation = ?3
+     AND state = 'pending'"
+);
+
+impl Store {
+    /// Commits a turn. Refused as
+    /// [`StaleLease`](crate::StoreError::StaleLease) if another worker has the
+    /// conversation; a repeat of a commit that happened is answered as the first.
+    pub async fn commit_turn(&self, turn: TurnCommit) -> Result<Committed> {
+        self.write(Commit(turn)).await
+    }
+}
+
+/// How a turn was committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Committed {
+    /// As it was.
+    Whole,
+    /// A person has taken over meanwhile: the turn is on record, the session
+    /// stayed as it is, and what the agent wrote was withdrawn.
+    Overtaken,
+}
+
+struct Commit(TurnCommit);
+
+impl Operation for Commit {
+    type Output = Committed;
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Committed> {
+        let Self(turn) = self;
+        // The fence holds the conversation's row, so that whatever is accepted
+        // from now on comes after this turn.
+        match fence(tx, turn.lease, turn.outbox.len()).await {
+            Err(StoreError::StaleLease) => {
+                let run = [turn.lease.org.into(), turn.run.id.into()];
+                return match tx.first(&HAS_RUN, &run).await? {
+                    Some(_) => Ok(Committed::Whole),
+                    None => Err(StoreError::StaleLease),
+                };
+            }
+            fenced => fenced?,
+        }
+        let touched = tx.batch(&self.statements()).await?;
+        let session = touched.first().copied().unwrap_or(0);
+        Ok(if session == 0 { Committed::Overtaken } else { Committed::Whole })
+    }
+}
+
+impl Commit {
+    fn statements(&self) -> Vec<Statement> {
+        let turn = &self.0;
+        let Lease { org, conversation, epoch, .. } = turn.lease;
+        let org = || Value::from(org);
+        let place = || Value::from(conversation);
+        let text = |text: &String| Value::from(text.as_str());
+        let session = Value::from(turn.session.id);
+        let thread = Value::from(turn.session.thread);
+
+        let mut all = vec![
+            statement(
+                &SESSION,
+                [
+                    org(),
+                    session.clone(),
+                    place(),
+                    thread.clone(),
+                    text(&turn.session.status),
+                    text(&turn.session.data),
+                    epoch.into(),
+                ],
+            ),
+            statement(&RUN, [org(), turn.run.id.into(), session.clone(), text(&turn.run.data)]),
+        ];
+        all.extend(turn.messages.iter().map(|message| {
+            statement(&MESSAGE, [org(), thread.clone(), message.id.into(), text(&message.data)])
+        }));
+        let behind = (0..turn.outbox.len() as i64).rev();
+        all.extend(turn.outbox.iter().zip(behind).map(|(sent, behind)| {
+            let author = sent.author.name().into();
+            let payload = text(&sent.payload);
+            statement(
+                &OUTBOX,
+                [org(), sent.id.into(), place(), author, epoch.into(), payload, behind.into()],
+            )
+        }));
+        all.extend(turn.events.iter().map(|event| {
+            statement(&EVENT, [org(), session.clone(), text(&event.kind), text(&event.data)])
+        }));
+        all.extend(
+            turn.answered.iter().map(|id| statement(&ANSWERED, [org(), Value::from(*id), place()])),
+        );
+        if turn.then == AfterTurn::Release {
+            all.push(statement(&SETTLE, [org(), place()]));
+        }
+        all
+    }
+}
+
+fn statement<const N: usize>(sql: &'static Sql, params: [Value; N]) -> Statement {
+    Statement { sql, params: params.into() }
+}

@@ -1,0 +1,39 @@
+//! What every backend must do: the same tests on a SQLite file, on SQLite in
+//! memory and on PostgreSQL.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+mod conversations;
+mod crash;
+mod delivery;
+mod events;
+mod schema;
+mod tenants;
+mod world;
+
+/// Runs a test on every backend.
+macro_rules! on_every_backend {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        mod $name {
+            #[tokio::test(flavor = "multi_thread")]
+            async fn sqlite_file() {
+                let backend = $crate::world::Backend::sqlite_file();
+                super::$name(&backend.migrated().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn sqlite_memory() {
+                let backend = $crate::world::Backend::sqlite_memory();
+                super::$name(&backend.migrated().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn postgres() {
+                let backend = $crate::world::Backend::postgres().await;
+                super::$name(&backend.migrated().await).await;
+            }
+        }
+    };
+}
+pub(crate) use on_every_backend;
