@@ -146,6 +146,8 @@ ids! {
     InboxId = "inb";
     /// A message that waits to be sent.
     OutboxId = "out";
+    /// A business record.
+    RecordId = "rec";
     /// An approval.
     ApprovalId = "apr";
     /// A hand-over to a human.

@@ -15,6 +15,7 @@ mod lease;
 mod migrate;
 mod orgs;
 mod outbox;
+mod records;
 mod turn;
 
 use ostler_domain::id::OrgId;
@@ -26,6 +27,7 @@ pub use inbox::{Accepted, Inbound};
 pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
 pub use migrate::NEEDED as SCHEMA_VERSION;
 pub use outbox::{Delivery, Outbound, Silenced};
+pub use records::Record;
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
     TurnCommit,
@@ -77,7 +79,14 @@ impl Store {
 
     /// Brings the schema up to date and says from which version it came.
     pub async fn migrate(&self) -> Result<i64> {
-        self.write(migrate::Migrate).await
+        self.write(migrate::Migrate { to: SCHEMA_VERSION }).await
+    }
+
+    /// Brings the schema up to an older version only, as an older program would
+    /// have left it; for tests of migrations.
+    #[doc(hidden)]
+    pub async fn migrate_to(&self, version: i64) -> Result<i64> {
+        self.write(migrate::Migrate { to: version }).await
     }
 
     /// What belongs to one org.

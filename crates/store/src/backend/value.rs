@@ -5,8 +5,8 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use ostler_domain::id::{
-    AgentId, BindingId, ConversationId, InboxId, MessageId, OrgId, OutboxId, RunId, SessionId,
-    ThreadId,
+    AgentId, BindingId, ConversationId, InboxId, MessageId, OrgId, OutboxId, RecordId, RunId,
+    SessionId, ThreadId,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use serde::Serialize;
@@ -93,7 +93,7 @@ macro_rules! stored_ids {
 }
 
 stored_ids!(OrgId, AgentId, BindingId, ConversationId, SessionId, ThreadId, MessageId);
-stored_ids!(RunId, InboxId, OutboxId);
+stored_ids!(RunId, InboxId, OutboxId, RecordId);
 
 /// A row of an answer.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ mod conversations;
 mod crash;
 mod delivery;
 mod events;
+mod records;
 mod schema;
 mod tenants;
 mod world;

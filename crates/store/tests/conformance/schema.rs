@@ -6,7 +6,7 @@ use ostler_store::{SCHEMA_VERSION, Store, StoreError};
 use tokio_postgres::NoTls;
 
 use crate::on_every_backend;
-use crate::world::{Backend, org};
+use crate::world::{Backend, accept, claim, org, with_org};
 
 on_every_backend!(migrating_twice_changes_nothing);
 async fn migrating_twice_changes_nothing(store: &Store) {
@@ -24,6 +24,26 @@ async fn a_database_without_tables_says_what_to_do() {
         assert!(error.to_string().contains("run `ostler migrate`"), "{error}");
         backend.migrated().await;
         Store::open(&backend.url).await.expect("now it is there");
+    }
+}
+
+/// A database that an older program has filled comes through every migration
+/// with all that is in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_database_is_brought_forward_without_loss() {
+    for backend in [Backend::sqlite_file(), Backend::postgres().await] {
+        let store = Store::connect(&backend.url).unwrap();
+        store.migrate_to(1).await.unwrap();
+        let id = with_org(&store, 1).await;
+        accept(&store, id, "rosa", "m1").await;
+        assert!(matches!(
+            Store::open(&backend.url).await,
+            Err(StoreError::NotMigrated { found: 1, .. })
+        ));
+        assert_eq!(store.migrate().await.unwrap(), 1);
+        let store = Store::open(&backend.url).await.unwrap();
+        assert_eq!(store.orgs().await.unwrap(), [org(1)]);
+        assert_eq!(claim(&store).await.unwrap().messages.len(), 1);
     }
 }
 

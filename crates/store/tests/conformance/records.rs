@@ -1,0 +1,87 @@
+//! Business records: any kind, by org, changed by whoever read them last.
+
+use ostler_domain::hierarchy::Weight;
+use ostler_domain::hierarchy::delegation::OrgDelegation;
+use ostler_domain::hierarchy::insight::{Insight, InsightCategory};
+use ostler_domain::hierarchy::issue::Issue;
+use ostler_domain::hierarchy::route::Party;
+use ostler_domain::id::{AgentId, OrgId, RecordId};
+use ostler_domain::org::layer::BusinessLayer;
+use ostler_store::{Store, StoreError};
+
+use crate::on_every_backend;
+use crate::world::{next, with_org};
+
+on_every_backend!(
+    /// L20, L26, L28, L32: the three kinds of records between layers come back
+    /// as they were, listed by org and kind.
+    l32_records_are_listed_by_org_and_kind
+);
+async fn l32_records_are_listed_by_org_and_kind(store: &Store) {
+    let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
+    let party =
+        |org: OrgId, business_layer| Party { org, agent: AgentId::from_u128(1), business_layer };
+    let issue = Issue::new(
+        party(here, BusinessLayer::EndCustomer),
+        party(here, BusinessLayer::Client),
+        "double charge",
+        Weight::High,
+        "Rosa: …",
+    )
+    .unwrap();
+    let work = OrgDelegation::new(there, here, "new menu", None).unwrap();
+    let insight =
+        Insight::new(here, there, "more vegan", InsightCategory::Suggestion, None).unwrap();
+    let all = [
+        ("escalation", serde_json::to_string(&issue).unwrap()),
+        ("delegation", serde_json::to_string(&work).unwrap()),
+        ("insight", serde_json::to_string(&insight).unwrap()),
+    ];
+    for (kind, data) in &all {
+        let id = RecordId::from_u128(next());
+        store.org(here).create_record(kind, id, data.clone()).await.unwrap();
+    }
+    for (kind, data) in &all {
+        let found = store.org(here).records(kind, None, 10).await.unwrap();
+        assert_eq!(found.len(), 1, "{kind}");
+        assert_eq!((&found[0].data, found[0].version), (data, 1), "{kind}");
+        assert!(store.org(there).records(kind, None, 10).await.unwrap().is_empty(), "{kind}");
+    }
+    let read = &store.org(here).records("escalation", None, 1).await.unwrap()[0];
+    assert_eq!(serde_json::from_str::<Issue>(&read.data).unwrap(), issue);
+}
+
+on_every_backend!(a_record_is_changed_by_whoever_read_it_last);
+async fn a_record_is_changed_by_whoever_read_it_last(store: &Store) {
+    let org = with_org(store, 1).await;
+    let id = RecordId::from_u128(next());
+    store.org(org).create_record("booking", id, "1".into()).await.unwrap();
+    let twice = store.org(org).create_record("booking", id, "2".into()).await;
+    assert!(matches!(twice, Err(StoreError::Conflict(_))));
+    let read = store.org(org).record("booking", id).await.unwrap();
+    store.org(org).update_record("booking", &read, "2".into()).await.unwrap();
+    let late = store.org(org).update_record("booking", &read, "3".into()).await;
+    assert!(matches!(late, Err(StoreError::Conflict(_))));
+    let now = store.org(org).record("booking", id).await.unwrap();
+    assert_eq!((now.version, now.data.as_str()), (2, "2"));
+    let elsewhere = store.org(org).update_record("contact", &now, "4".into()).await;
+    assert!(matches!(elsewhere, Err(StoreError::NotFound("record"))));
+}
+
+on_every_backend!(records_are_read_page_by_page);
+async fn records_are_read_page_by_page(store: &Store) {
+    let org = with_org(store, 1).await;
+    for n in 0..25 {
+        let id = RecordId::from_u128(next());
+        store.org(org).create_record("contact", id, n.to_string()).await.unwrap();
+    }
+    let (mut after, mut seen) = (None, Vec::new());
+    loop {
+        let page = store.org(org).records("contact", after, 10).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.id);
+        seen.extend(page.into_iter().map(|record| record.data));
+    }
+    let expected: Vec<String> = (0..25).map(|n| n.to_string()).collect();
+    assert_eq!(seen, expected);
+}
