@@ -16,6 +16,7 @@ mod migrate;
 mod orgs;
 mod outbox;
 mod records;
+mod reference;
 mod turn;
 
 use ostler_domain::id::OrgId;

@@ -6,7 +6,7 @@ use crate::backend::{Operation, Tx};
 use crate::error::{Result, StoreError};
 
 /// Every step, oldest first; a step is never changed once it has landed.
-const STEPS: [Sql; 2] = [
+const STEPS: [Sql; 3] = [
     Sql {
         sqlite: include_str!("migrations/0001_core.sqlite.sql"),
         postgres: include_str!("migrations/0001_core.postgres.sql"),
@@ -14,6 +14,10 @@ const STEPS: [Sql; 2] = [
     Sql {
         sqlite: include_str!("migrations/0002_records.sqlite.sql"),
         postgres: include_str!("migrations/0002_records.postgres.sql"),
+    },
+    Sql {
+        sqlite: include_str!("migrations/0003_reference_codes.sqlite.sql"),
+        postgres: include_str!("migrations/0003_reference_codes.postgres.sql"),
     },
 ];
 

@@ -5,9 +5,9 @@ fn migrating_says_what_it_did() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = format!("sqlite:{}", folder.path().join("ostler.db").display());
     let first = stdout(&["migrate", "--database", &url]);
-    assert_eq!(first, "migrated the database from schema version 0 to 2\n");
+    assert_eq!(first, "migrated the database from schema version 0 to 3\n");
     let again = stdout(&["migrate", "--database", &url]);
-    assert_eq!(again, "the database is at schema version 2 already\n");
+    assert_eq!(again, "the database is at schema version 3 already\n");
 }
 
 #[test]

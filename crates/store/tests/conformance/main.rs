@@ -8,6 +8,7 @@ mod crash;
 mod delivery;
 mod events;
 mod records;
+mod reference;
 mod schema;
 mod tenants;
 mod world;
