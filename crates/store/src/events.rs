@@ -6,6 +6,9 @@
 //! any database of the server: a transaction that is left open there holds the
 //! readers up, which is why ours have time-outs.
 
+use std::fmt;
+use std::str::FromStr;
+
 use ostler_domain::id::OrgId;
 use ostler_domain::time::Timestamp;
 
@@ -20,6 +23,31 @@ use crate::error::Result;
 pub struct EventCursor {
     transaction: i64,
     id: i64,
+}
+
+/// The form that clients send back: `12-34`.
+impl fmt::Display for EventCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.transaction, self.id)
+    }
+}
+
+/// The text is not a place in the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a place in the event log")]
+pub struct BadCursor(String);
+
+impl FromStr for EventCursor {
+    type Err = BadCursor;
+
+    fn from_str(text: &str) -> std::result::Result<Self, BadCursor> {
+        let parts = text.split_once('-');
+        parts
+            .and_then(|(transaction, id)| {
+                Some(Self { transaction: transaction.parse().ok()?, id: id.parse().ok()? })
+            })
+            .ok_or_else(|| BadCursor(text.to_owned()))
+    }
 }
 
 /// Something that happened.

@@ -83,7 +83,7 @@ impl Operation for Accept {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Accepted> {
         let Inbound { id, key, new_conversation, provider_id, payload } = &self.message;
-        let (org, key_text) = (Value::from(self.org), Value::json(key)?);
+        let (org, key_text) = (Value::from(self.org), Value::from(key.text()));
         let same = [org.clone(), key.binding.into(), provider_id.as_str().into()];
         if let Some(row) = tx.first(&EARLIER, &same).await? {
             return Ok(Accepted::Repeat(row.id(0)?));

@@ -227,7 +227,7 @@ impl Claim {
     async fn messages<T: Tx>(&self, tx: &T, org: OrgId, row: &Row) -> Result<Option<Claimed>> {
         let conversation: ConversationId = row.id(0)?;
         let place = [Value::from(org), conversation.into()];
-        let Ok(key) = row.json(3, "conversation key") else {
+        let Some(key) = ConversationKey::read(org, row.text(3)?) else {
             tx.execute(&PARK, &place).await?;
             return Ok(None);
         };

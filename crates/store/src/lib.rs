@@ -22,12 +22,12 @@ mod turn;
 use ostler_domain::id::OrgId;
 
 pub use error::{Result, StoreError};
-pub use events::{EventCursor, StoredEvent};
+pub use events::{BadCursor, EventCursor, StoredEvent};
 pub use history::StoredMessage;
 pub use inbox::{Accepted, Inbound};
 pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
 pub use migrate::NEEDED as SCHEMA_VERSION;
-pub use outbox::{Delivery, Outbound, Silenced};
+pub use outbox::{Delivery, Outbound, OutboxState, Silenced};
 pub use records::Record;
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,

@@ -42,6 +42,39 @@ pub enum Delivery {
     Unknown(String),
 }
 
+/// Where a message stands on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutboxState {
+    /// It waits.
+    Pending,
+    /// Somebody is sending it.
+    Sending,
+    /// It was sent.
+    Sent,
+    /// It cannot be sent.
+    Dead,
+    /// Nobody knows whether it was sent.
+    Unknown,
+    /// A person took over before it was sent.
+    Withdrawn,
+}
+
+impl OutboxState {
+    const ALL: [Self; 6] =
+        [Self::Pending, Self::Sending, Self::Sent, Self::Dead, Self::Unknown, Self::Withdrawn];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Dead => "dead",
+            Self::Unknown => "unknown",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}
+
 /// What taking over found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Silenced {
@@ -143,8 +176,8 @@ impl OrgStore<'_> {
         self.store.write(Silence(self.org, conversation)).await
     }
 
-    /// The state of a message: pending, sending, sent, dead, unknown, withdrawn.
-    pub async fn outbox_state(&self, id: OutboxId) -> Result<String> {
+    /// Where a message stands.
+    pub async fn outbox_state(&self, id: OutboxId) -> Result<OutboxState> {
         self.store.read(State(self.org, id)).await
     }
 }
@@ -186,15 +219,15 @@ impl Operation for Record {
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, id, attempt, delivery) = self;
         let (state, reason, wait) = match delivery {
-            Delivery::Sent => ("sent", None, Duration::ZERO),
-            Delivery::RetryAfter(wait) => ("pending", None, *wait),
-            Delivery::Dead(why) => ("dead", Some(why.as_str()), Duration::ZERO),
-            Delivery::Unknown(why) => ("unknown", Some(why.as_str()), Duration::ZERO),
+            Delivery::Sent => (OutboxState::Sent, None, Duration::ZERO),
+            Delivery::RetryAfter(wait) => (OutboxState::Pending, None, *wait),
+            Delivery::Dead(why) => (OutboxState::Dead, Some(why.as_str()), Duration::ZERO),
+            Delivery::Unknown(why) => (OutboxState::Unknown, Some(why.as_str()), Duration::ZERO),
         };
         let params = [
             (*org).into(),
             (*id).into(),
-            state.into(),
+            state.name().into(),
             reason.into(),
             wait.into(),
             (*attempt).into(),
@@ -226,10 +259,14 @@ impl Operation for Silence {
 struct State(OrgId, OutboxId);
 
 impl Operation for State {
-    type Output = String;
+    type Output = OutboxState;
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<String> {
+    async fn run<T: Tx>(&self, tx: &T) -> Result<OutboxState> {
         let row = tx.first(&STATE, &[self.0.into(), self.1.into()]).await?;
-        Ok(row.ok_or(StoreError::NotFound("message"))?.text(0)?.to_owned())
+        let row = row.ok_or(StoreError::NotFound("message"))?;
+        let name = row.text(0)?;
+        OutboxState::ALL.into_iter().find(|state| state.name() == name).ok_or_else(|| {
+            StoreError::Unreadable { what: "outbox state", why: format!("`{name}` is not known") }
+        })
     }
 }

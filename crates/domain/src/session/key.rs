@@ -18,6 +18,20 @@ pub enum Entry {
     Testing,
 }
 
+impl Entry {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Customer, Self::Owner, Self::Testing];
+
+    /// The name as it is stored.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Customer => "customer",
+            Self::Owner => "owner",
+            Self::Testing => "testing",
+        }
+    }
+}
+
 /// How a person with a log-in opened a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
@@ -62,6 +76,31 @@ pub struct ConversationKey {
     /// How they came in, so that a test or an owner's talk with the PM never
     /// mixes with a customer's conversation.
     pub entry: Entry,
+}
+
+impl ConversationKey {
+    /// The key within its org as one text. Stores tell conversations apart by
+    /// it, so it never changes its form: `binding/entry/p:person`.
+    pub fn text(&self) -> String {
+        let (kind, name) = match &self.peer {
+            Peer::Person(name) => ('p', name),
+            Peer::Group(name) => ('g', name),
+        };
+        format!("{}/{}/{kind}:{name}", self.binding, self.entry.name())
+    }
+
+    /// Reads a key's text back; nothing if it is of a form that is not known.
+    pub fn read(org: OrgId, text: &str) -> Option<Self> {
+        let (binding, rest) = text.split_once('/')?;
+        let (entry, peer) = rest.split_once('/')?;
+        let peer = match peer.split_once(':')? {
+            ("p", name) => Peer::Person(name.to_owned()),
+            ("g", name) => Peer::Group(name.to_owned()),
+            _ => return None,
+        };
+        let entry = Entry::ALL.into_iter().find(|known| known.name() == entry)?;
+        Some(Self { org, binding: binding.parse().ok()?, peer, entry })
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +151,32 @@ mod tests {
         ];
         for (owned, arrival, expected) in table {
             assert_eq!(entry_of(owned, arrival), expected, "{owned:?} {arrival:?}");
+        }
+    }
+
+    /// A10: a key's text keeps its form and is read back, whatever the channel
+    /// calls people.
+    #[test]
+    fn a10_a_key_is_written_and_read_back() {
+        let key = |peer, entry| ConversationKey {
+            org: OrgId::from_u128(1),
+            binding: BindingId::from_u128(7),
+            peer,
+            entry,
+        };
+        let rosa = key(Peer::Person("rosa".into()), Entry::Customer);
+        assert_eq!(rosa.text(), "bnd_00000000000000000000000007/customer/p:rosa");
+        let odd = ["", "/", "a:b/c", "p:x", "+39 06", "🍕"];
+        for name in odd {
+            for peer in [Peer::Person(name.into()), Peer::Group(name.into())] {
+                for entry in Entry::ALL {
+                    let key = key(peer.clone(), entry);
+                    assert_eq!(ConversationKey::read(key.org, &key.text()), Some(key));
+                }
+            }
+        }
+        for text in ["", "x", "bnd_0/customer/p:x", &rosa.text().replace("/p:", "/z:")] {
+            assert_eq!(ConversationKey::read(OrgId::from_u128(1), text), None, "{text}");
         }
     }
 }

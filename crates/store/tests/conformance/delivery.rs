@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostler_domain::id::OutboxId;
 use ostler_store::{
-    AfterTurn, Author, Committed, Delivery, NewOutbound, Outbound, Store, TurnCommit,
+    AfterTurn, Author, Committed, Delivery, NewOutbound, Outbound, OutboxState, Store, TurnCommit,
 };
 
 use crate::on_every_backend;
@@ -61,7 +61,7 @@ async fn a_dead_message_steps_aside(store: &Store) {
     let dead = Delivery::Dead("blocked by the user".into());
     store.org(org).record_delivery(&first, dead).await.unwrap();
     assert_eq!(take(store).await.unwrap().payload, "rosa1");
-    assert_eq!(store.org(org).outbox_state(first.id).await.unwrap(), "dead");
+    assert_eq!(store.org(org).outbox_state(first.id).await.unwrap(), OutboxState::Dead);
 }
 
 on_every_backend!(
@@ -76,11 +76,11 @@ async fn z09_a_forgotten_send_is_unknown(store: &Store) {
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(store.sweep_outbox().await.unwrap(), 1);
     assert_eq!(take(store).await.unwrap().payload, "rosa1", "it does not hold the next one up");
-    assert_eq!(store.org(org).outbox_state(first.id).await.unwrap(), "unknown");
+    assert_eq!(store.org(org).outbox_state(first.id).await.unwrap(), OutboxState::Unknown);
     let again = Delivery::RetryAfter(Duration::ZERO);
     assert!(store.org(org).record_delivery(&first, again).await.is_err(), "nobody knows");
     store.org(org).record_delivery(&first, Delivery::Sent).await.unwrap();
-    assert_eq!(store.org(org).outbox_state(first.id).await.unwrap(), "sent");
+    assert_eq!(store.org(org).outbox_state(first.id).await.unwrap(), OutboxState::Sent);
 }
 
 on_every_backend!(
@@ -97,7 +97,7 @@ async fn z08_taking_over_silences_the_agents(store: &Store) {
     let later = Delivery::RetryAfter(Duration::ZERO);
     store.org(org).record_delivery(&flying, later).await.unwrap();
     for id in ids {
-        assert_eq!(store.org(org).outbox_state(id).await.unwrap(), "withdrawn");
+        assert_eq!(store.org(org).outbox_state(id).await.unwrap(), OutboxState::Withdrawn);
     }
     accept(store, org, "rosa", "are you there?").await;
     let claimed = claim(store).await.unwrap();
@@ -122,6 +122,6 @@ async fn z08_a_turn_that_is_overtaken_sends_nothing(store: &Store) {
     let late = turn(&claimed);
     let id = late.outbox[0].id;
     assert_eq!(store.commit_turn(late).await.unwrap(), Committed::Overtaken);
-    assert_eq!(store.org(org).outbox_state(id).await.unwrap(), "withdrawn");
+    assert_eq!(store.org(org).outbox_state(id).await.unwrap(), OutboxState::Withdrawn);
     assert!(take(store).await.is_none());
 }

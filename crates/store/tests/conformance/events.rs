@@ -16,7 +16,8 @@ async fn follow(store: &Store, org: OrgId, cursor: &mut EventCursor, seen: &mut 
     loop {
         let events = store.org(org).events_after(*cursor, 7).await.expect("reading works");
         let Some(last) = events.last() else { return };
-        *cursor = last.cursor;
+        // As a client would that reconnects with the text it has.
+        *cursor = last.cursor.to_string().parse().expect("a cursor is read back");
         seen.extend(events.into_iter().map(|event| event.kind));
     }
 }
