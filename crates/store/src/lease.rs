@@ -144,7 +144,7 @@ const RENEW: Sql = sql!(
 );
 /// Holds the conversation's row until the transaction ends, and makes room for
 /// messages that are to be sent.
-pub(crate) const FENCE: Sql = sql!(
+const FENCE: Sql = sql!(
     "UPDATE conversations SET out_seq = out_seq + ?4
      WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0"
 );
@@ -274,7 +274,7 @@ impl Operation for More {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Waiting>> {
         let Self(lease, policy) = *self;
-        fence(tx, lease, 0).await?;
+        check_fence(tx, lease).await?;
         try_messages(tx, lease.org, lease.conversation, policy.max_attempts).await
     }
 }
@@ -308,7 +308,7 @@ impl Operation for Release {
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(lease, why) = *self;
         let [org, conversation] = [Value::from(lease.org), lease.conversation.into()];
-        fence(tx, lease, 0).await?;
+        check_fence(tx, lease).await?;
         match why {
             GiveBack::Untried => {
                 tx.execute(&UNDO_TRY, &[org.clone(), conversation.clone()]).await?
@@ -324,12 +324,17 @@ impl Operation for Release {
 }
 
 /// Proves the lease, holds the conversation's row, and makes room for `sends`
-/// messages in its order.
-pub(crate) async fn fence<T: Tx>(tx: &T, lease: Lease, sends: usize) -> Result<()> {
+/// messages in its order. It touches no row if the lease went to another.
+pub(crate) fn fence(lease: Lease, sends: usize) -> Statement {
     let Lease { org, conversation, token, .. } = lease;
     let sends = i64::try_from(sends).unwrap_or(i64::MAX);
-    let params = [org.into(), conversation.into(), token.into(), sends.into()];
-    fenced(tx.execute(&FENCE, &params).await?)
+    let params = vec![org.into(), conversation.into(), token.into(), sends.into()];
+    Statement { sql: &FENCE, params }
+}
+
+async fn check_fence<T: Tx>(tx: &T, lease: Lease) -> Result<()> {
+    let Statement { sql, params } = fence(lease, 0);
+    fenced(tx.execute(sql, &params).await?)
 }
 
 /// A fence that touched no row is a lease that went to another.

@@ -1,8 +1,10 @@
 //! The one place that persists: SQLite and PostgreSQL behind one [`Store`].
 //!
 //! Owns every table and every query. What belongs to a tenant is reached
-//! through [`Store::org`] only, and every query of an [`OrgStore`] carries its
-//! org: an id of another org is not found. It decides nothing beyond what a
+//! through [`Store::org`], and every query of an [`OrgStore`] carries its org:
+//! an id of another org is not found. Workers and senders look for work among
+//! all orgs; what they claim is bound to the one org it belongs to, and so is
+//! all that they do with it. The store decides nothing beyond what a
 //! transaction must decide; the rules are in `ostler-domain`.
 
 mod agents;

@@ -119,8 +119,11 @@ const SESSION: Sql = sql!(
      ON CONFLICT (org, id) DO UPDATE SET status = excluded.status, data = excluded.data
      WHERE ?7 = (SELECT c.epoch FROM conversations c WHERE c.org = ?1 AND c.id = ?3)"
 );
-const HAS_RUN: Sql = sql!("SELECT 1 FROM runs WHERE org = ?1 AND id = ?2");
-const RUN: Sql = sql!("INSERT INTO runs (org, id, session, data) VALUES (?1, ?2, ?3, ?4)");
+/// A run is written once; that it is there already tells a repeat.
+const RUN: Sql = sql!(
+    "INSERT INTO runs (org, id, session, data) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (org, id) DO NOTHING"
+);
 const MESSAGE: Sql = sql!(
     "INSERT INTO messages (org, thread, seq, id, data) VALUES (?1, ?2,
        1 + coalesce((SELECT max(m.seq) FROM messages m WHERE m.org = ?1 AND m.thread = ?2), 0),
@@ -144,7 +147,7 @@ const ANSWERED: Sql = sql!(
 impl Store {
     /// Commits a turn. Refused as
     /// [`StaleLease`](crate::StoreError::StaleLease) if another worker has the
-    /// conversation; a repeat of a commit that happened is answered as the first.
+    /// conversation. A repeat of a commit that happened changes nothing.
     pub async fn commit_turn(&self, turn: TurnCommit) -> Result<Committed> {
         self.write(Commit(turn)).await
     }
@@ -158,6 +161,8 @@ pub enum Committed {
     /// A person has taken over meanwhile: the turn is on record, the session
     /// stayed as it is, and what the agent wrote was withdrawn.
     Overtaken,
+    /// It had been committed before; its worker had not heard of it.
+    Before,
 }
 
 struct Commit(TurnCommit);
@@ -169,19 +174,27 @@ impl Operation for Commit {
         let Self(turn) = self;
         // The fence holds the conversation's row, so that whatever is accepted
         // from now on comes after this turn.
-        match fence(tx, turn.lease, turn.outbox.len()).await {
-            Err(StoreError::StaleLease) => {
-                let run = [turn.lease.org.into(), turn.run.id.into()];
-                return match tx.first(&HAS_RUN, &run).await? {
-                    Some(_) => Ok(Committed::Whole),
-                    None => Err(StoreError::StaleLease),
-                };
-            }
-            fenced => fenced?,
+        let run = statement(
+            &RUN,
+            [
+                turn.lease.org.into(),
+                turn.run.id.into(),
+                turn.session.id.into(),
+                turn.run.data.as_str().into(),
+            ],
+        );
+        match tx.batch(&[fence(turn.lease, turn.outbox.len()), run]).await?[..] {
+            [_, 0] => return Ok(Committed::Before),
+            [0, _] => return Err(StoreError::StaleLease),
+            _ => {}
         }
         let touched = tx.batch(&self.statements()).await?;
-        let session = touched.first().copied().unwrap_or(0);
-        Ok(if session == 0 { Committed::Overtaken } else { Committed::Whole })
+        // The session comes first and the answered messages next.
+        let (session, rest) = touched.split_first().unwrap_or((&0, &[]));
+        if rest.iter().take(turn.answered.len()).any(|touched| *touched == 0) {
+            return Err(StoreError::NotFound("waiting message"));
+        }
+        Ok(if *session == 0 { Committed::Overtaken } else { Committed::Whole })
     }
 }
 
@@ -195,21 +208,21 @@ impl Commit {
         let session = Value::from(turn.session.id);
         let thread = Value::from(turn.session.thread);
 
-        let mut all = vec![
-            statement(
-                &SESSION,
-                [
-                    org(),
-                    session.clone(),
-                    place(),
-                    thread.clone(),
-                    text(&turn.session.status),
-                    text(&turn.session.data),
-                    epoch.into(),
-                ],
-            ),
-            statement(&RUN, [org(), turn.run.id.into(), session.clone(), text(&turn.run.data)]),
-        ];
+        let mut all = vec![statement(
+            &SESSION,
+            [
+                org(),
+                session.clone(),
+                place(),
+                thread.clone(),
+                text(&turn.session.status),
+                text(&turn.session.data),
+                epoch.into(),
+            ],
+        )];
+        all.extend(
+            turn.answered.iter().map(|id| statement(&ANSWERED, [org(), Value::from(*id), place()])),
+        );
         all.extend(turn.messages.iter().map(|message| {
             statement(&MESSAGE, [org(), thread.clone(), message.id.into(), text(&message.data)])
         }));
@@ -225,9 +238,6 @@ impl Commit {
         all.extend(turn.events.iter().map(|event| {
             statement(&EVENT, [org(), session.clone(), text(&event.kind), text(&event.data)])
         }));
-        all.extend(
-            turn.answered.iter().map(|id| statement(&ANSWERED, [org(), Value::from(*id), place()])),
-        );
         if turn.then == AfterTurn::Release {
             all.push(statement(&SETTLE, [org(), place()]));
         }

@@ -85,10 +85,27 @@ async fn a_repeated_commit_is_answered_as_the_first(store: &Store) {
     accept(store, org, "rosa", "m1").await;
     let claimed = claim(store).await.unwrap();
     let commit = turn(&claimed);
-    for _ in 0..3 {
-        assert_eq!(store.commit_turn(commit.clone()).await.unwrap(), Committed::Whole);
-    }
+    let kept = TurnCommit { then: AfterTurn::Keep, ..commit.clone() };
+    assert_eq!(store.commit_turn(kept.clone()).await.unwrap(), Committed::Whole);
+    assert_eq!(store.commit_turn(kept).await.unwrap(), Committed::Before, "while it is held");
+    store.release_lease(claimed.lease, GiveBack::Untried).await.unwrap();
+    assert_eq!(store.commit_turn(commit).await.unwrap(), Committed::Before, "and afterwards");
     assert_eq!(said(store, &claimed).await.len(), 2, "it happened once");
+}
+
+on_every_backend!(a_turn_answers_what_waits_here_and_nothing_else);
+async fn a_turn_answers_what_waits_here_and_nothing_else(store: &Store) {
+    let org = with_org(store, 1).await;
+    accept(store, org, "rosa", "m1").await;
+    let rosa = claim(store).await.unwrap();
+    accept(store, org, "otto", "m2").await;
+    let otto = claim(store).await.unwrap();
+    let wrong = TurnCommit { answered: vec![otto.messages[0].id], ..turn(&rosa) };
+    let refused = store.commit_turn(wrong).await;
+    assert!(matches!(refused, Err(StoreError::NotFound("waiting message"))), "{refused:?}");
+    assert!(said(store, &rosa).await.is_empty(), "nothing of it was written");
+    store.commit_turn(turn(&rosa)).await.unwrap();
+    store.commit_turn(turn(&otto)).await.unwrap();
 }
 
 on_every_backend!(a_retried_message_comes_alone);

@@ -8,7 +8,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{accept, claim, next, turn, with_org};
+use crate::world::{POLICY, accept, claim, next, turn, with_org};
 
 const SENDING: Duration = Duration::from_secs(30);
 
@@ -114,10 +114,12 @@ on_every_backend!(
 async fn z08_a_turn_that_is_overtaken_sends_nothing(store: &Store) {
     let org = with_org(store, 1).await;
     accept(store, org, "rosa", "m1").await;
-    let claimed = claim(store).await.unwrap();
+    let mut claimed = claim(store).await.unwrap();
     store.commit_turn(TurnCommit { then: AfterTurn::Keep, ..turn(&claimed) }).await.unwrap();
     let first = take(store).await.unwrap();
     store.org(org).record_delivery(&first, Delivery::Sent).await.unwrap();
+    accept(store, org, "rosa", "m2").await;
+    claimed.messages = store.more_messages(claimed.lease, POLICY).await.unwrap();
     store.org(org).silence_agents(claimed.lease.conversation()).await.unwrap();
     let late = turn(&claimed);
     let id = late.outbox[0].id;
