@@ -164,6 +164,16 @@ ids! {
     ReservationId = "rsv";
     /// A knowledge document.
     DocumentId = "doc";
+    /// An API key.
+    KeyId = "key";
+    /// A connection of an org to another service.
+    IntegrationId = "int";
+    /// Bytes beside a message: an image, a recording, a file.
+    BlobId = "blb";
+    /// Something that somebody is told.
+    NoticeId = "ntc";
+    /// A line of the audit log.
+    AuditId = "aud";
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use ostler_domain::soul::SoulVersion;
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Tx};
+use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 const SAVE: Sql = sql!(
@@ -59,6 +59,10 @@ struct Save(Agent);
 impl Operation for Save {
     type Output = ();
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.org)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(agent) = self;
         let params =
@@ -76,6 +80,10 @@ struct Get(OrgId, AgentId);
 impl Operation for Get {
     type Output = Agent;
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<Agent> {
         let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
         row.ok_or(StoreError::NotFound("agent"))?.json(0, "agent")
@@ -87,6 +95,10 @@ struct List(OrgId);
 impl Operation for List {
     type Output = Vec<Agent>;
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Agent>> {
         let rows = tx.query(&LIST, &[self.0.into()]).await?;
         rows.iter().map(|row| row.json(0, "agent")).collect()
@@ -97,6 +109,10 @@ struct PushSoul(OrgId, AgentId, SoulVersion);
 
 impl Operation for PushSoul {
     type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, owner, version) = self;
@@ -119,6 +135,10 @@ struct Souls(OrgId, AgentId);
 
 impl Operation for Souls {
     type Output = Vec<SoulVersion>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<SoulVersion>> {
         let rows = tx.query(&SOULS, &[self.0.into(), self.1.into()]).await?;

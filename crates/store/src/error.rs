@@ -1,5 +1,7 @@
 //! What can go wrong, as callers need to tell it apart.
 
+use crate::backend::Refusal;
+
 /// The result of every operation.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
@@ -98,6 +100,12 @@ impl From<tokio_postgres::Error> for StoreError {
         use tokio_postgres::error::SqlState;
         match error.as_db_error() {
             None => Self::Unavailable(error.to_string()),
+            Some(said) if said.code().code() == Refusal::SQL_STATE => {
+                match Refusal::named(said.message()) {
+                    Some(refusal) => refusal.into(),
+                    None => Self::Backend(said.message().to_owned()),
+                }
+            }
             Some(said) => match *said.code() {
                 SqlState::FOREIGN_KEY_VIOLATION => Self::NotFound("organization"),
                 SqlState::UNIQUE_VIOLATION => Self::Conflict(said.message().to_owned()),

@@ -15,7 +15,7 @@ use ostler_domain::time::Timestamp;
 use crate::OrgStore;
 use crate::backend::sql::Sql;
 use crate::backend::value::Row;
-use crate::backend::{Operation, Tx};
+use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
 /// A place in the log; the next event is the first one after it.
@@ -83,6 +83,10 @@ struct After(OrgId, EventCursor, u32);
 
 impl Operation for After {
     type Output = Vec<StoredEvent>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredEvent>> {
         let Self(org, cursor, most) = self;

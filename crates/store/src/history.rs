@@ -4,7 +4,7 @@ use ostler_domain::id::{MessageId, OrgId, ThreadId};
 
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
-use crate::backend::{Operation, Tx};
+use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
 /// A message as it was stored.
@@ -34,6 +34,10 @@ struct Last(OrgId, ThreadId, u32);
 
 impl Operation for Last {
     type Output = Vec<StoredMessage>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredMessage>> {
         let rows = tx.query(&LAST, &[self.0.into(), self.1.into(), self.2.into()]).await?;

@@ -6,7 +6,7 @@ use ostler_domain::session::key::ConversationKey;
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Tx};
+use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// A message as a channel delivered it.
@@ -80,6 +80,10 @@ struct Accept {
 
 impl Operation for Accept {
     type Output = Accepted;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.org)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Accepted> {
         let Inbound { id, key, new_conversation, provider_id, payload } = &self.message;

@@ -12,7 +12,7 @@ use ostler_domain::time::Timestamp;
 use crate::Store;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Statement, Tx};
+use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 
 /// How conversations are claimed.
@@ -144,10 +144,14 @@ const RENEW: Sql = sql!(
 );
 /// Holds the conversation's row until the transaction ends, and makes room for
 /// messages that are to be sent.
-const FENCE: Sql = sql!(
-    "UPDATE conversations SET out_seq = out_seq + ?4
-     WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0"
-);
+const FENCE: Sql = Sql {
+    sqlite: "UPDATE conversations SET out_seq = out_seq + ?4
+       WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0",
+    postgres: "WITH held AS (
+         UPDATE conversations SET out_seq = out_seq + $4
+         WHERE org = $1 AND id = $2 AND lease_token = $3 AND lease_until > 0 RETURNING 1)
+       SELECT refuse('stale_lease') WHERE NOT EXISTS (SELECT 1 FROM held)",
+};
 const UNDO_TRY: Sql = Sql {
     sqlite: "UPDATE inbox INDEXED BY inbox_pending SET attempts = attempts - 1
        WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts > 0",
@@ -207,6 +211,10 @@ struct Claim(ClaimPolicy);
 impl Operation for Claim {
     type Output = Option<Claimed>;
 
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Claimed>> {
         let cap = i64::from(self.0.per_org);
         for org in tx.query(&ORGS, &[cap.into()]).await? {
@@ -261,7 +269,11 @@ async fn try_messages<T: Tx>(
     }
     let tries: Vec<Statement> = due
         .iter()
-        .map(|message| Statement { sql: &TRY, params: vec![org.clone(), message.id.into()] })
+        .map(|message| Statement {
+            sql: &TRY,
+            params: vec![org.clone(), message.id.into()],
+            must: None,
+        })
         .collect();
     tx.batch(&tries).await?;
     Ok(due)
@@ -271,6 +283,10 @@ struct More(Lease, ClaimPolicy);
 
 impl Operation for More {
     type Output = Vec<Waiting>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.org)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Waiting>> {
         let Self(lease, policy) = *self;
@@ -293,6 +309,10 @@ struct Renew(Lease, ClaimPolicy);
 impl Operation for Renew {
     type Output = ();
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.org)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Lease { org, conversation, token, .. } = self.0;
         let params = [org.into(), conversation.into(), token.into(), self.1.lease.into()];
@@ -304,6 +324,10 @@ struct Release(Lease, GiveBack);
 
 impl Operation for Release {
     type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.org)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(lease, why) = *self;
@@ -324,17 +348,16 @@ impl Operation for Release {
 }
 
 /// Proves the lease, holds the conversation's row, and makes room for `sends`
-/// messages in its order. It touches no row if the lease went to another.
+/// messages in its order.
 pub(crate) fn fence(lease: Lease, sends: usize) -> Statement {
     let Lease { org, conversation, token, .. } = lease;
     let sends = i64::try_from(sends).unwrap_or(i64::MAX);
     let params = vec![org.into(), conversation.into(), token.into(), sends.into()];
-    Statement { sql: &FENCE, params }
+    Statement { sql: &FENCE, params, must: Some(Refusal::StaleLease) }
 }
 
 async fn check_fence<T: Tx>(tx: &T, lease: Lease) -> Result<()> {
-    let Statement { sql, params } = fence(lease, 0);
-    fenced(tx.execute(sql, &params).await?)
+    tx.batch(&[fence(lease, 0)]).await.map(|_| ())
 }
 
 /// A fence that touched no row is a lease that went to another.

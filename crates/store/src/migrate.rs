@@ -2,24 +2,21 @@
 
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Tx};
+use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
+/// The steps of a schema, each a file for either database.
+macro_rules! steps {
+    ($($name:literal),* $(,)?) => {
+        [$(Sql {
+            sqlite: include_str!(concat!("migrations/", $name, ".sqlite.sql")),
+            postgres: include_str!(concat!("migrations/", $name, ".postgres.sql")),
+        }),*]
+    };
+}
+
 /// Every step, oldest first; a step is never changed once it has landed.
-const STEPS: [Sql; 3] = [
-    Sql {
-        sqlite: include_str!("migrations/0001_core.sqlite.sql"),
-        postgres: include_str!("migrations/0001_core.postgres.sql"),
-    },
-    Sql {
-        sqlite: include_str!("migrations/0002_records.sqlite.sql"),
-        postgres: include_str!("migrations/0002_records.postgres.sql"),
-    },
-    Sql {
-        sqlite: include_str!("migrations/0003_reference_codes.sqlite.sql"),
-        postgres: include_str!("migrations/0003_reference_codes.postgres.sql"),
-    },
-];
+const STEPS: &[Sql] = &steps!["0001_core", "0002_records", "0003_reference_codes", "0004_refuse"];
 
 /// The version of the schema that this program needs.
 pub const NEEDED: i64 = STEPS.len() as i64;
@@ -36,6 +33,9 @@ const EXISTS: Sql = Sql {
                WHERE table_name = 'schema_version' AND table_schema = current_schema()",
 };
 const FOUND: Sql = sql!("SELECT coalesce(max(version), 0) FROM schema_version");
+/// Every table of tenants is held to the scope of the transaction, by a policy
+/// that its owner is subject to as well.
+const GUARD: Sql = Sql { sqlite: "", postgres: include_str!("migrations/guard.postgres.sql") };
 const RECORD: Sql = sql!("INSERT INTO schema_version (version) VALUES (?1)");
 
 /// Reads the version of the schema; 0 means that there is none.
@@ -43,6 +43,10 @@ pub(crate) struct ReadVersion;
 
 impl Operation for ReadVersion {
     type Output = i64;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<i64> {
         let exists = tx.first(&EXISTS, &[]).await?.map(|row| row.int(0)).transpose()?;
@@ -63,6 +67,10 @@ pub(crate) struct Migrate {
 impl Operation for Migrate {
     type Output = i64;
 
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<i64> {
         tx.script(&CREATE).await?;
         let found = tx.first(&FOUND, &[]).await?.map_or(Ok(0), |row| row.int(0))?;
@@ -73,6 +81,7 @@ impl Operation for Migrate {
                 tx.execute(&RECORD, &[Value::Int(version)]).await?;
             }
         }
+        tx.script(&GUARD).await?;
         Ok(found)
     }
 }

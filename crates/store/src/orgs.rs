@@ -5,7 +5,7 @@ use ostler_domain::org::Org;
 
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Tx};
+use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::{OrgStore, Store};
 
@@ -46,6 +46,10 @@ struct Create(Org);
 impl Operation for Create {
     type Output = ();
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.id)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org) = self;
         let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
@@ -62,6 +66,10 @@ struct Get(OrgId);
 impl Operation for Get {
     type Output = Org;
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<Org> {
         let row = tx.first(&GET, &[self.0.into()]).await?;
         row.ok_or(StoreError::NotFound("organization"))?.json(0, "organization")
@@ -73,6 +81,10 @@ struct List;
 impl Operation for List {
     type Output = Vec<Org>;
 
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Org>> {
         let rows = tx.query(&LIST, &[]).await?;
         rows.iter().map(|row| row.json(0, "organization")).collect()
@@ -83,6 +95,10 @@ struct Update(Org);
 
 impl Operation for Update {
     type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.id)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org) = self;

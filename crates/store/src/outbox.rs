@@ -10,7 +10,7 @@ use ostler_domain::id::{ConversationId, OrgId, OutboxId};
 
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Tx};
+use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::{OrgStore, Store};
 
@@ -187,6 +187,10 @@ struct Claim(Duration);
 impl Operation for Claim {
     type Output = Option<Outbound>;
 
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Outbound>> {
         let Some(row) = tx.first(&CLAIM, &[self.0.into()]).await? else {
             return Ok(None);
@@ -206,6 +210,10 @@ struct Sweep;
 impl Operation for Sweep {
     type Output = u64;
 
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
         tx.execute(&FORGOTTEN, &[]).await
     }
@@ -215,6 +223,10 @@ struct Record(OrgId, OutboxId, u32, Delivery);
 
 impl Operation for Record {
     type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, id, attempt, delivery) = self;
@@ -244,6 +256,10 @@ struct Silence(OrgId, ConversationId);
 impl Operation for Silence {
     type Output = Silenced;
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<Silenced> {
         let place = [Value::from(self.0), self.1.into()];
         if tx.execute(&RAISE, &place).await? == 0 {
@@ -260,6 +276,10 @@ struct State(OrgId, OutboxId);
 
 impl Operation for State {
     type Output = OutboxState;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<OutboxState> {
         let row = tx.first(&STATE, &[self.0.into(), self.1.into()]).await?;

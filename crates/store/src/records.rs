@@ -8,7 +8,7 @@ use ostler_domain::time::Timestamp;
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Tx};
+use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// A record as it is stored.
@@ -77,6 +77,10 @@ struct Create(OrgId, String, RecordId, String);
 impl Operation for Create {
     type Output = ();
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, kind, id, data) = self;
         let params = [(*org).into(), kind.as_str().into(), (*id).into(), data.as_str().into()];
@@ -92,6 +96,10 @@ struct Update(OrgId, String, RecordId, i64, String);
 
 impl Operation for Update {
     type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, kind, id, version, data) = self;
@@ -113,6 +121,10 @@ struct Get(OrgId, String, RecordId);
 impl Operation for Get {
     type Output = Record;
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<Record> {
         let Self(org, kind, id) = self;
         let row = tx.first(&GET, &[(*org).into(), kind.as_str().into(), (*id).into()]).await?;
@@ -124,6 +136,10 @@ struct List(OrgId, String, RecordId, u32);
 
 impl Operation for List {
     type Output = Vec<Record>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Record>> {
         let Self(org, kind, after, most) = self;

@@ -6,7 +6,7 @@ use ostler_domain::time::Timestamp;
 
 use crate::Store;
 use crate::backend::sql::{Sql, sql};
-use crate::backend::{Operation, Tx};
+use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 const NOW: Sql = sql!("SELECT now_ms()");
@@ -27,6 +27,10 @@ struct Draw(u32);
 
 impl Operation for Draw {
     type Output = CodeBlock;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<CodeBlock> {
         let missing = || StoreError::Backend("the database gave no number".into());

@@ -1,11 +1,11 @@
 //! One commit per turn: all that a turn changes, or nothing of it.
 
-use ostler_domain::id::{InboxId, MessageId, OutboxId, RunId, SessionId, ThreadId};
+use ostler_domain::id::{InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId};
 
 use crate::Store;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Statement, Tx};
+use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, SETTLE, fence};
 
@@ -120,10 +120,8 @@ const SESSION: Sql = sql!(
      WHERE ?7 = (SELECT c.epoch FROM conversations c WHERE c.org = ?1 AND c.id = ?3)"
 );
 /// A run is written once; that it is there already tells a repeat.
-const RUN: Sql = sql!(
-    "INSERT INTO runs (org, id, session, data) VALUES (?1, ?2, ?3, ?4)
-     ON CONFLICT (org, id) DO NOTHING"
-);
+const RUN: Sql = sql!("INSERT INTO runs (org, id, session, data) VALUES (?1, ?2, ?3, ?4)");
+const RUN_EXISTS: Sql = sql!("SELECT 1 FROM runs WHERE org = ?1 AND id = ?2");
 const MESSAGE: Sql = sql!(
     "INSERT INTO messages (org, thread, seq, id, data) VALUES (?1, ?2,
        1 + coalesce((SELECT max(m.seq) FROM messages m WHERE m.org = ?1 AND m.thread = ?2), 0),
@@ -139,17 +137,29 @@ const OUTBOX: Sql = sql!(
 );
 const EVENT: Sql =
     sql!("INSERT INTO events (org, session, kind, data, at) VALUES (?1, ?2, ?3, ?4, now_ms())");
-const ANSWERED: Sql = sql!(
-    "UPDATE inbox SET state = 'done' WHERE org = ?1 AND id = ?2 AND conversation = ?3
-     AND state = 'pending'"
-);
+const ANSWERED: Sql = Sql {
+    sqlite: "UPDATE inbox SET state = 'done'
+       WHERE org = ?1 AND id = ?2 AND conversation = ?3 AND state = 'pending'",
+    postgres: "WITH answered AS (
+         UPDATE inbox SET state = 'done'
+         WHERE org = $1 AND id = $2 AND conversation = $3 AND state = 'pending' RETURNING 1)
+       SELECT refuse('not_waiting') WHERE NOT EXISTS (SELECT 1 FROM answered)",
+};
 
 impl Store {
     /// Commits a turn. Refused as
     /// [`StaleLease`](crate::StoreError::StaleLease) if another worker has the
     /// conversation. A repeat of a commit that happened changes nothing.
     pub async fn commit_turn(&self, turn: TurnCommit) -> Result<Committed> {
-        self.write(Commit(turn)).await
+        let (org, run) = (turn.lease.org, turn.run.id);
+        match self.write(Commit(turn)).await {
+            Err(StoreError::StaleLease | StoreError::Conflict(_) | StoreError::NotFound(_))
+                if self.read(RunExists(org, run)).await? =>
+            {
+                Ok(Committed::Before)
+            }
+            result => result,
+        }
     }
 }
 
@@ -170,33 +180,34 @@ struct Commit(TurnCommit);
 impl Operation for Commit {
     type Output = Committed;
 
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.lease.org)
+    }
+
     async fn run<T: Tx>(&self, tx: &T) -> Result<Committed> {
-        let Self(turn) = self;
-        // The fence holds the conversation's row, so that whatever is accepted
-        // from now on comes after this turn.
-        let run = statement(
-            &RUN,
-            [
-                turn.lease.org.into(),
-                turn.run.id.into(),
-                turn.session.id.into(),
-                turn.run.data.as_str().into(),
-            ],
-        );
-        match tx.batch(&[fence(turn.lease, turn.outbox.len()), run]).await?[..] {
-            [_, 0] => return Ok(Committed::Before),
-            [0, _] => return Err(StoreError::StaleLease),
-            _ => {}
-        }
-        let touched = tx.batch(&self.statements()).await?;
-        // The session comes first and the answered messages next.
-        let (session, rest) = touched.split_first().unwrap_or((&0, &[]));
-        if rest.iter().take(turn.answered.len()).any(|touched| *touched == 0) {
-            return Err(StoreError::NotFound("waiting message"));
-        }
-        Ok(if *session == 0 { Committed::Overtaken } else { Committed::Whole })
+        // The fence comes first and holds the conversation's row, so that
+        // whatever is accepted from now on comes after this turn.
+        let touched = tx.finish(&self.statements()).await?;
+        Ok(if touched[SESSION_AT] == 0 { Committed::Overtaken } else { Committed::Whole })
     }
 }
+
+struct RunExists(OrgId, RunId);
+
+impl Operation for RunExists {
+    type Output = bool;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
+        Ok(tx.first(&RUN_EXISTS, &[self.0.into(), self.1.into()]).await?.is_some())
+    }
+}
+
+/// Where the session stands among the statements of a turn.
+const SESSION_AT: usize = 2;
 
 impl Commit {
     fn statements(&self) -> Vec<Statement> {
@@ -208,7 +219,9 @@ impl Commit {
         let session = Value::from(turn.session.id);
         let thread = Value::from(turn.session.thread);
 
-        let mut all = vec![statement(
+        let run = [org(), turn.run.id.into(), session.clone(), text(&turn.run.data)];
+        let mut all = vec![fence(turn.lease, turn.outbox.len()), statement(&RUN, run)];
+        all.push(statement(
             &SESSION,
             [
                 org(),
@@ -219,10 +232,11 @@ impl Commit {
                 text(&turn.session.data),
                 epoch.into(),
             ],
-        )];
-        all.extend(
-            turn.answered.iter().map(|id| statement(&ANSWERED, [org(), Value::from(*id), place()])),
-        );
+        ));
+        all.extend(turn.answered.iter().map(|id| Statement {
+            must: Some(Refusal::NotWaiting),
+            ..statement(&ANSWERED, [org(), Value::from(*id), place()])
+        }));
         all.extend(turn.messages.iter().map(|message| {
             statement(&MESSAGE, [org(), thread.clone(), message.id.into(), text(&message.data)])
         }));
@@ -246,5 +260,5 @@ impl Commit {
 }
 
 fn statement<const N: usize>(sql: &'static Sql, params: [Value; N]) -> Statement {
-    Statement { sql, params: params.into() }
+    Statement { sql, params: params.into(), must: None }
 }

@@ -11,7 +11,9 @@ pub(crate) mod value;
 
 use std::future::Future;
 
-use crate::error::Result;
+use ostler_domain::id::OrgId;
+
+use crate::error::{Result, StoreError};
 use sql::Sql;
 use value::{Row, Value};
 
@@ -26,6 +28,12 @@ pub(crate) trait Tx {
     /// Runs statements in order, on PostgreSQL without waiting in between, and
     /// says how many rows each touched.
     fn batch(&self, batch: &[Statement]) -> impl Future<Output = Result<Vec<u64>>>;
+
+    /// Runs the last statements of a transaction like a batch; on PostgreSQL
+    /// the commit travels with them, so whoever calls it may not refuse
+    /// afterwards. A statement that touches no row though it must refuses the
+    /// whole transaction.
+    fn finish(&self, batch: &[Statement]) -> impl Future<Output = Result<Vec<u64>>>;
 
     /// Runs a migration.
     fn script(&self, sql: &'static Sql) -> impl Future<Output = Result<()>>;
@@ -45,6 +53,55 @@ pub(crate) trait Tx {
 pub(crate) struct Statement {
     pub(crate) sql: &'static Sql,
     pub(crate) params: Vec<Value>,
+    /// What it means that it touches no row, if it may not.
+    pub(crate) must: Option<Refusal>,
+}
+
+/// Why a transaction is given up by one of its own statements. SQLite is asked
+/// how many rows were touched; PostgreSQL's text calls `refuse` with the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Another worker has the conversation.
+    StaleLease,
+    /// A message that is said to be answered does not wait.
+    NotWaiting,
+}
+
+impl Refusal {
+    /// The error that the function `refuse` of PostgreSQL raises.
+    pub(crate) const SQL_STATE: &str = "OS001";
+    const ALL: [Self; 2] = [Self::StaleLease, Self::NotWaiting];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::StaleLease => "stale_lease",
+            Self::NotWaiting => "not_waiting",
+        }
+    }
+
+    /// The refusal that PostgreSQL named.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|refusal| refusal.name() == name)
+    }
+}
+
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::StaleLease => Self::StaleLease,
+            Refusal::NotWaiting => Self::NotFound("waiting message"),
+        }
+    }
+}
+
+/// Whose rows an operation may touch. PostgreSQL holds every statement to it,
+/// whatever the statement says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// One org's.
+    Org(OrgId),
+    /// Those of all: workers that look for work, and the platform itself.
+    All,
 }
 
 /// Something to do in one transaction, on either database. It may run more
@@ -52,6 +109,9 @@ pub(crate) struct Statement {
 pub(crate) trait Operation: Send + Sync + 'static {
     /// What it answers.
     type Output: Send + 'static;
+
+    /// Whose rows it touches.
+    fn scope(&self) -> Scope;
 
     /// Does it.
     fn run<T: Tx>(&self, tx: &T) -> impl Future<Output = Result<Self::Output>>;

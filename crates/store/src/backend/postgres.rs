@@ -1,13 +1,15 @@
 //! PostgreSQL: a pool of connections, a transaction for each write.
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Config, IsolationLevel, NoTls};
+use tokio_postgres::{Config, NoTls};
 
 use super::sql::Sql;
 use super::value::{Row, Value};
-use super::{Operation, Statement, Tx};
+use super::{Operation, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 
 /// Connections to the server.
@@ -61,66 +63,159 @@ impl Postgres {
     }
 
     async fn try_write<O: Operation>(&self, operation: &O) -> Result<O::Output> {
-        let mut client = self.pool.get().await?;
-        let transaction = client.transaction().await?;
-        let output = operation.run(&PgTx(&transaction)).await?;
-        transaction.commit().await?;
-        Ok(output)
+        let begin = "BEGIN";
+        PgTx::new(self.pool.get().await?, begin, operation.scope()).run(operation).await
     }
 
     /// Runs an operation that reads, on one snapshot.
     pub(crate) async fn read<O: Operation>(&self, operation: O) -> Result<O::Output> {
-        let mut client = self.pool.get().await?;
-        let one_snapshot = IsolationLevel::RepeatableRead;
-        let builder = client.build_transaction().read_only(true).isolation_level(one_snapshot);
-        let transaction = builder.start().await?;
-        let output = operation.run(&PgTx(&transaction)).await?;
-        transaction.commit().await?;
-        Ok(output)
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        PgTx::new(self.pool.get().await?, begin, operation.scope()).run(&operation).await
     }
 }
 
-struct PgTx<'t>(&'t deadpool_postgres::Transaction<'t>);
+/// A transaction. It begins with its first statement, in the same round trip.
+struct PgTx {
+    client: Option<Object>,
+    begin: String,
+    state: AtomicU8,
+}
+
+const NOT_BEGUN: u8 = 0;
+const OPEN: u8 = 1;
+const OVER: u8 = 2;
+
+impl PgTx {
+    fn new(client: Object, begin: &str, scope: Scope) -> Self {
+        let scope = match scope {
+            Scope::Org(org) => format!("{:032x}", org.as_u128()),
+            Scope::All => "all".into(),
+        };
+        let begin = format!("{begin}; SET LOCAL ostler.scope = '{scope}'");
+        Self { client: Some(client), begin, state: AtomicU8::new(NOT_BEGUN) }
+    }
+
+    async fn run<O: Operation>(mut self, operation: &O) -> Result<O::Output> {
+        let result = operation.run(&self).await;
+        if *self.state.get_mut() == OPEN {
+            let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
+            self.client()?.batch_execute(end).await?;
+        }
+        *self.state.get_mut() = OVER;
+        result
+    }
+
+    fn client(&self) -> Result<&Object> {
+        self.client.as_ref().ok_or_else(|| StoreError::Unavailable("the connection is gone".into()))
+    }
+
+    /// Sends statements and begins the transaction before them if it has not
+    /// begun; all of it travels together.
+    async fn with_begin<T>(
+        &self,
+        statements: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+    ) -> Result<T> {
+        if self.state.swap(OPEN, Ordering::Relaxed) != NOT_BEGUN {
+            return Ok(statements.await?);
+        }
+        let begin = self.client()?.batch_execute(&self.begin);
+        // Polled in this order, they are sent in this order.
+        let (begun, done) = futures_util::future::join(begin, statements).await;
+        begun?;
+        Ok(done?)
+    }
+}
+
+/// A transaction that was given up in the middle takes its connection along,
+/// which ends it.
+impl Drop for PgTx {
+    fn drop(&mut self) {
+        if *self.state.get_mut() == OPEN
+            && let Some(client) = self.client.take()
+        {
+            drop(Object::take(client));
+        }
+    }
+}
 
 fn as_params(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-impl Tx for PgTx<'_> {
+impl Tx for PgTx {
     async fn execute(&self, sql: &'static Sql, params: &[Value]) -> Result<u64> {
-        let statement = self.0.prepare_cached(sql.postgres).await?;
-        Ok(self.0.execute(&statement, &as_params(params)).await?)
+        let client = self.client()?;
+        let statement = client.prepare_cached(sql.postgres).await?;
+        self.with_begin(client.execute(&statement, &as_params(params))).await
     }
 
     async fn query(&self, sql: &'static Sql, params: &[Value]) -> Result<Vec<Row>> {
-        let statement = self.0.prepare_cached(sql.postgres).await?;
-        let rows = self.0.query(&statement, &as_params(params)).await?;
+        let client = self.client()?;
+        let statement = client.prepare_cached(sql.postgres).await?;
+        let rows = self.with_begin(client.query(&statement, &as_params(params))).await?;
         rows.iter().map(owned).collect()
     }
 
     async fn batch(&self, batch: &[Statement]) -> Result<Vec<u64>> {
-        let mut prepared = Vec::with_capacity(batch.len());
-        for statement in batch {
-            prepared.push(self.0.prepare_cached(statement.sql.postgres).await?);
-        }
+        let prepared = self.prepare(batch).await?;
         let params: Vec<_> = batch.iter().map(|statement| as_params(&statement.params)).collect();
+        let client = self.client()?;
         let mut running =
-            prepared.iter().zip(&params).map(|(sql, params)| self.0.execute(sql, params));
+            prepared.iter().zip(&params).map(|(sql, params)| client.execute(sql, params));
         // Polled together they are sent together, and the server keeps their
         // order. A few at a time: these are polled one after the other.
         let mut touched = Vec::with_capacity(batch.len());
         while touched.len() < batch.len() {
             let some = running.by_ref().take(TOGETHER);
-            for result in futures_util::future::join_all(some).await {
-                touched.push(result?);
-            }
+            touched.extend(self.with_begin(in_order(some)).await?);
         }
         Ok(touched)
     }
 
-    async fn script(&self, sql: &'static Sql) -> Result<()> {
-        Ok(self.0.batch_execute(sql.postgres).await?)
+    async fn finish(&self, batch: &[Statement]) -> Result<Vec<u64>> {
+        if batch.len() > TOGETHER {
+            return self.batch(batch).await;
+        }
+        let prepared = self.prepare(batch).await?;
+        let params: Vec<_> = batch.iter().map(|statement| as_params(&statement.params)).collect();
+        let client = self.client()?;
+        let running = prepared.iter().zip(&params).map(|(sql, params)| client.execute(sql, params));
+        let all = in_order(running);
+        let committed = async {
+            // If a statement failed, the server takes this for a rollback.
+            let (touched, committed) =
+                futures_util::future::join(all, client.batch_execute("COMMIT")).await;
+            let touched = touched?;
+            committed?;
+            Ok(touched)
+        };
+        let result = self.with_begin(committed).await;
+        self.state.store(OVER, Ordering::Relaxed);
+        result
     }
+
+    async fn script(&self, sql: &'static Sql) -> Result<()> {
+        let client = self.client()?;
+        self.with_begin(client.batch_execute(sql.postgres)).await
+    }
+}
+
+impl PgTx {
+    async fn prepare(&self, batch: &[Statement]) -> Result<Vec<tokio_postgres::Statement>> {
+        let client = self.client()?;
+        let mut prepared = Vec::with_capacity(batch.len());
+        for statement in batch {
+            prepared.push(client.prepare_cached(statement.sql.postgres).await?);
+        }
+        Ok(prepared)
+    }
+}
+
+/// Sends all, and answers with all results or the first failure.
+async fn in_order<F: Future<Output = std::result::Result<u64, tokio_postgres::Error>>>(
+    running: impl Iterator<Item = F>,
+) -> std::result::Result<Vec<u64>, tokio_postgres::Error> {
+    futures_util::future::join_all(running).await.into_iter().collect()
 }
 
 fn owned(row: &tokio_postgres::Row) -> Result<Row> {

@@ -277,9 +277,19 @@ impl Tx for SqliteTx<'_> {
     async fn batch(&self, batch: &[Statement]) -> Result<Vec<u64>> {
         let mut touched = Vec::with_capacity(batch.len());
         for statement in batch {
-            touched.push(self.execute(statement.sql, &statement.params).await?);
+            let rows = self.execute(statement.sql, &statement.params).await?;
+            if rows == 0
+                && let Some(refusal) = statement.must
+            {
+                return Err(refusal.into());
+            }
+            touched.push(rows);
         }
         Ok(touched)
+    }
+
+    async fn finish(&self, batch: &[Statement]) -> Result<Vec<u64>> {
+        self.batch(batch).await
     }
 
     async fn script(&self, sql: &'static Sql) -> Result<()> {

@@ -5,8 +5,9 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use ostler_domain::id::{
-    AgentId, BindingId, ConversationId, InboxId, MessageId, OrgId, OutboxId, RecordId, RunId,
-    SessionId, ThreadId,
+    AgentId, ApprovalId, AuditId, BindingId, BlobId, ContactId, ConversationId, DocumentId,
+    InboxId, IntegrationId, KeyId, MessageId, NoticeId, OrgId, OutboxId, ProposalId, RecordId,
+    ReservationId, RunId, SessionId, ThreadId, UserId,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use serde::Serialize;
@@ -93,7 +94,8 @@ macro_rules! stored_ids {
 }
 
 stored_ids!(OrgId, AgentId, BindingId, ConversationId, SessionId, ThreadId, MessageId);
-stored_ids!(RunId, InboxId, OutboxId, RecordId);
+stored_ids!(RunId, InboxId, OutboxId, RecordId, ReservationId, ApprovalId, ProposalId, NoticeId);
+stored_ids!(UserId, KeyId, ContactId, IntegrationId, DocumentId, BlobId, AuditId);
 
 /// A row of an answer.
 #[derive(Debug)]

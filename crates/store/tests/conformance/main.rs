@@ -7,6 +7,7 @@ mod conversations;
 mod crash;
 mod delivery;
 mod events;
+mod guard;
 mod records;
 mod reference;
 mod schema;

@@ -50,7 +50,8 @@ impl Backend {
         Self { url: "sqlite::memory:".into(), _folder: None }
     }
 
-    /// A new database on the server that `make test` started.
+    /// A new database on the server that `make test` started, and a role of
+    /// its own that owns it: no superuser, so that row-level security holds it.
     pub(crate) async fn postgres() -> Self {
         let server = std::env::var("OSTLER_TEST_POSTGRES_URL")
             .expect("OSTLER_TEST_POSTGRES_URL is not set; run the tests with `make test`");
@@ -58,9 +59,13 @@ impl Backend {
             tokio_postgres::connect(&server, NoTls).await.expect("the server answers");
         tokio::spawn(connection);
         let name = format!("t{}_{}", std::process::id(), next());
-        client.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a new database");
-        let (base, _) = server.rsplit_once('/').expect("the address names a database");
-        Self { url: format!("{base}/{name}"), _folder: None }
+        let role = format!("CREATE ROLE {name} LOGIN PASSWORD '{name}'");
+        client.batch_execute(&role).await.expect("a new role");
+        let database = format!("CREATE DATABASE {name} OWNER {name}");
+        client.batch_execute(&database).await.expect("a new database");
+        let (_, place) = server.rsplit_once('@').expect("the address names a server");
+        let (place, _) = place.rsplit_once('/').expect("the address names a database");
+        Self { url: format!("postgres://{name}:{name}@{place}/{name}"), _folder: None }
     }
 
     pub(crate) async fn migrated(&self) -> Store {

@@ -1,0 +1,1 @@
+-- On SQLite the program itself sees that a statement touched no row.

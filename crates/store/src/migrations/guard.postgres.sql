@@ -1,0 +1,29 @@
+-- Row-level security, made anew after every migration: a transaction sees the
+-- rows of the org that it names in `ostler.scope`, those of all if it says
+-- `all`, and none if it says nothing. Superusers are not held to it.
+
+CREATE OR REPLACE FUNCTION scope_is_all() RETURNS BOOLEAN LANGUAGE sql STABLE
+  AS $$ SELECT coalesce(current_setting('ostler.scope', true), '') = 'all' $$;
+
+CREATE OR REPLACE FUNCTION scope_org() RETURNS BYTEA LANGUAGE sql STABLE
+  AS $$ SELECT CASE WHEN scope_is_all() THEN NULL
+        ELSE decode(nullif(current_setting('ostler.scope', true), ''), 'hex') END $$;
+
+DO $$
+DECLARE
+  guarded RECORD;
+BEGIN
+  FOR guarded IN
+    SELECT table_name::text AS name, column_name::text AS owner FROM information_schema.columns
+    WHERE table_schema = current_schema()
+      AND (column_name = 'org' OR (table_name = 'orgs' AND column_name = 'id'))
+      AND NOT EXISTS (SELECT 1 FROM pg_policies
+                      WHERE schemaname = current_schema() AND tablename = table_name)
+  LOOP
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', guarded.name);
+    EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', guarded.name);
+    EXECUTE format(
+      'CREATE POLICY tenant ON %I USING ((SELECT scope_is_all()) OR %I = (SELECT scope_org()))',
+      guarded.name, guarded.owner);
+  END LOOP;
+END $$;
