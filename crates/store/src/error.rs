@@ -1,5 +1,7 @@
 //! What can go wrong, as callers need to tell it apart.
 
+use ostler_domain::money::ledger::ReserveError;
+
 use crate::backend::Refusal;
 
 /// The result of every operation.
@@ -23,6 +25,9 @@ pub enum StoreError {
         /// The cap.
         limit: u32,
     },
+    /// There are not enough credits, or no such reservation.
+    #[error(transparent)]
+    Credits(#[from] ReserveError),
     /// Somebody else holds the database for too long.
     #[error("the database is locked by another process; try again")]
     Busy,

@@ -7,6 +7,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
+use crate::ledger::{change_plan, open_account};
 use crate::{OrgStore, Store};
 
 const INSERT: Sql = sql!("INSERT INTO orgs (id, slug, data) VALUES (?1, ?2, ?3)");
@@ -57,6 +58,7 @@ impl Operation for Create {
             StoreError::Conflict(_) => StoreError::Conflict(format!("org `{}`", org.slug)),
             other => other,
         })?;
+        tx.batch(&[open_account(org.id)]).await?;
         Ok(())
     }
 }
@@ -103,9 +105,8 @@ impl Operation for Update {
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org) = self;
         let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
-        match tx.execute(&UPDATE, &params).await? {
-            0 => Err(StoreError::NotFound("organization")),
-            _ => Ok(()),
-        }
+        let account = change_plan(tx, org.id, org.plan).await?;
+        tx.execute(&UPDATE, &params).await?;
+        tx.finish(&account).await.map(|_| ())
     }
 }

@@ -8,6 +8,7 @@ use crate::backend::value::Value;
 use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, SETTLE, fence};
+use crate::ledger::{Settle, charge};
 
 /// All that a turn changes. Structured values are JSON texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct TurnCommit {
     pub run: NewRun,
     /// New messages of the session's thread, in order.
     pub messages: Vec<NewMessage>,
+    /// What it cost, if anything was reserved for it.
+    pub settle: Option<Settle>,
     /// What is to be sent, in order.
     pub outbox: Vec<NewOutbound>,
     /// What happened, in order.
@@ -181,13 +184,17 @@ impl Operation for Commit {
     type Output = Committed;
 
     fn scope(&self) -> Scope {
-        Scope::Org(self.0.lease.org)
+        let org = self.0.lease.org;
+        match &self.0.settle {
+            Some(settle) if settle.payer != org => Scope::And(org, settle.payer),
+            _ => Scope::Org(org),
+        }
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Committed> {
         // The fence comes first and holds the conversation's row, so that
         // whatever is accepted from now on comes after this turn.
-        let touched = tx.finish(&self.statements()).await?;
+        let touched = tx.finish(&self.statements()?).await?;
         Ok(if touched[SESSION_AT] == 0 { Committed::Overtaken } else { Committed::Whole })
     }
 }
@@ -210,7 +217,7 @@ impl Operation for RunExists {
 const SESSION_AT: usize = 2;
 
 impl Commit {
-    fn statements(&self) -> Vec<Statement> {
+    fn statements(&self) -> Result<Vec<Statement>> {
         let turn = &self.0;
         let Lease { org, conversation, epoch, .. } = turn.lease;
         let org = || Value::from(org);
@@ -252,10 +259,11 @@ impl Commit {
         all.extend(turn.events.iter().map(|event| {
             statement(&EVENT, [org(), session.clone(), text(&event.kind), text(&event.data)])
         }));
+        all.extend(turn.settle.as_ref().map(charge).transpose()?);
         if turn.then == AfterTurn::Release {
             all.push(statement(&SETTLE, [org(), place()]));
         }
-        all
+        Ok(all)
     }
 }
 

@@ -82,6 +82,7 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
         },
         run: NewRun { id: RunId::from_u128(next()), data: payload() },
         messages: vec![message(), message()],
+        settle: None,
         outbox: vec![NewOutbound {
             id: OutboxId::from_u128(next()),
             author: Author::Agent,

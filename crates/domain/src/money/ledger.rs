@@ -1,8 +1,8 @@
 //! The ledger: reserve before a turn, settle after it, release on failure.
 //!
-//! This is the rule in one piece, for every org at once and without I/O. The
-//! store does the same with conditional updates, and its tests compare the
-//! two.
+//! This is the rule in one piece and without I/O. The store takes up the
+//! accounts that an operation concerns, holds them while the rule is applied,
+//! and writes back what changed.
 
 mod entry;
 
@@ -40,6 +40,21 @@ struct Draw {
 }
 
 impl Reservation {
+    /// One that holds nothing: all that is charged to it is an overrun.
+    pub const fn of_nothing(org: OrgId, budget_owner: AgentId, expires_at: Timestamp) -> Self {
+        Self { org, budget_owner, expires_at, draws: Vec::new() }
+    }
+
+    /// Whether anything is held from an org other than the one it runs in.
+    pub fn draws_on_parent(&self) -> bool {
+        self.draws.iter().any(|draw| draw.from != self.org)
+    }
+
+    /// What is held, part by part, and from which org.
+    pub fn held(&self) -> impl Iterator<Item = (OrgId, Credits)> {
+        self.draws.iter().map(|draw| (draw.from, draw.hold.amount))
+    }
+
     /// How much is held.
     pub fn amount(&self) -> Credits {
         self.draws.iter().map(|draw| draw.hold.amount).sum()
@@ -113,6 +128,21 @@ impl Ledger {
     /// Sets what a parent pays for its children.
     pub fn set_sharing(&mut self, parent: OrgId, policy: SharingPolicy) {
         self.policies.insert(parent, policy);
+    }
+
+    /// Takes up what a parent has paid or holds for its children.
+    pub fn set_shared(&mut self, parent: OrgId, shared: SharedDays) {
+        self.shared.insert(parent, shared);
+    }
+
+    /// Takes up a reservation that was stored; the accounts have it already.
+    pub fn take_up(&mut self, id: ReservationId, reservation: Reservation) {
+        self.reservations.insert(id, reservation);
+    }
+
+    /// A reservation that is open.
+    pub fn reservation(&self, id: ReservationId) -> Option<&Reservation> {
+        self.reservations.get(&id)
     }
 
     /// An org's account.

@@ -100,6 +100,8 @@ impl From<Refusal> for StoreError {
 pub(crate) enum Scope {
     /// One org's.
     Org(OrgId),
+    /// One org's and those of another one that pays for it.
+    And(OrgId, OrgId),
     /// Those of all: workers that look for work, and the platform itself.
     All,
 }
@@ -109,6 +111,10 @@ pub(crate) enum Scope {
 pub(crate) trait Operation: Send + Sync + 'static {
     /// What it answers.
     type Output: Send + 'static;
+
+    /// Whether the answer waits until it is on the disk. Where it does not, a
+    /// later commit that does takes it along.
+    const FLUSHED: bool = true;
 
     /// Whose rows it touches.
     fn scope(&self) -> Scope;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
+use ostler_domain::id::OrgId;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, NoTls};
 
@@ -63,7 +64,7 @@ impl Postgres {
     }
 
     async fn try_write<O: Operation>(&self, operation: &O) -> Result<O::Output> {
-        let begin = "BEGIN";
+        let begin = if O::FLUSHED { "BEGIN" } else { "BEGIN; SET LOCAL synchronous_commit = off" };
         PgTx::new(self.pool.get().await?, begin, operation.scope()).run(operation).await
     }
 
@@ -87,11 +88,16 @@ const OVER: u8 = 2;
 
 impl PgTx {
     fn new(client: Object, begin: &str, scope: Scope) -> Self {
-        let scope = match scope {
-            Scope::Org(org) => format!("{:032x}", org.as_u128()),
-            Scope::All => "all".into(),
+        let hex = |org: OrgId| format!("{:032x}", org.as_u128());
+        let (scope, also) = match scope {
+            Scope::Org(org) => (hex(org), None),
+            Scope::And(org, other) => (hex(org), Some(hex(other))),
+            Scope::All => ("all".into(), None),
         };
-        let begin = format!("{begin}; SET LOCAL ostler.scope = '{scope}'");
+        let mut begin = format!("{begin}; SET LOCAL ostler.scope = '{scope}'");
+        if let Some(also) = also {
+            begin.push_str(&format!("; SET LOCAL ostler.also = '{also}'"));
+        }
         Self { client: Some(client), begin, state: AtomicU8::new(NOT_BEGUN) }
     }
 

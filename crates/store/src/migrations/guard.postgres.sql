@@ -1,6 +1,7 @@
 -- Row-level security, made anew after every migration: a transaction sees the
 -- rows of the org that it names in `ostler.scope`, those of all if it says
--- `all`, and none if it says nothing. Superusers are not held to it.
+-- `all`, and none if it says nothing; `ostler.also` names a second org, where
+-- one pays for another. Superusers are not held to it.
 
 CREATE OR REPLACE FUNCTION scope_is_all() RETURNS BOOLEAN LANGUAGE sql STABLE
   AS $$ SELECT coalesce(current_setting('ostler.scope', true), '') = 'all' $$;
@@ -8,6 +9,9 @@ CREATE OR REPLACE FUNCTION scope_is_all() RETURNS BOOLEAN LANGUAGE sql STABLE
 CREATE OR REPLACE FUNCTION scope_org() RETURNS BYTEA LANGUAGE sql STABLE
   AS $$ SELECT CASE WHEN scope_is_all() THEN NULL
         ELSE decode(nullif(current_setting('ostler.scope', true), ''), 'hex') END $$;
+
+CREATE OR REPLACE FUNCTION scope_also() RETURNS BYTEA LANGUAGE sql STABLE
+  AS $$ SELECT decode(nullif(current_setting('ostler.also', true), ''), 'hex') $$;
 
 DO $$
 DECLARE
@@ -23,7 +27,8 @@ BEGIN
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', guarded.name);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', guarded.name);
     EXECUTE format(
-      'CREATE POLICY tenant ON %I USING ((SELECT scope_is_all()) OR %I = (SELECT scope_org()))',
+      'CREATE POLICY tenant ON %1$I USING ((SELECT scope_is_all())
+         OR %2$I = (SELECT scope_org()) OR %2$I = (SELECT scope_also()))',
       guarded.name, guarded.owner);
   END LOOP;
 END $$;

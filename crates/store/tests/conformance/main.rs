@@ -8,6 +8,7 @@ mod crash;
 mod delivery;
 mod events;
 mod guard;
+mod ledger;
 mod records;
 mod reference;
 mod schema;

@@ -68,6 +68,18 @@ impl Backend {
         Self { url: format!("postgres://{name}:{name}@{place}/{name}"), _folder: None }
     }
 
+    /// Changes the database behind the store's back.
+    pub(crate) async fn execute(&self, sql: &str) {
+        if let Some(path) = self.url.strip_prefix("sqlite:") {
+            rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+        } else {
+            let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await.unwrap();
+            tokio::spawn(connection);
+            let everywhere = format!("SET ostler.scope = 'all'; {sql}");
+            client.batch_execute(&everywhere).await.unwrap();
+        }
+    }
+
     pub(crate) async fn migrated(&self) -> Store {
         let store = Store::connect(&self.url).expect("the database opens");
         store.migrate().await.expect("the schema is made");
@@ -162,6 +174,7 @@ pub(crate) fn turn(claimed: &Claimed) -> TurnCommit {
             .chain([reply.clone()])
             .map(|data| NewMessage { id: ostler_domain::id::MessageId::from_u128(next()), data })
             .collect(),
+        settle: None,
         outbox: vec![NewOutbound {
             id: ostler_domain::id::OutboxId::from_u128(next()),
             author: Author::Agent,
