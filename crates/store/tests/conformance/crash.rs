@@ -5,9 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ostler_store::{ClaimPolicy, Store};
+use ostler_domain::id::{AgentId, OrgId, ReservationId};
+use ostler_domain::money::Credits;
+use ostler_domain::money::ledger::{Charge, Expense};
+use ostler_domain::money::pools::PoolKind;
+use ostler_store::{ClaimPolicy, NewReservation, Settle, Store};
 
-use crate::world::{Backend, POLICY, accept, turn, with_org};
+use crate::world::{Backend, POLICY, accept, next, turn, with_org};
 
 /// Names the database to the child; without it the child test does nothing.
 const URL: &str = "OSTLER_CRASH_CHILD_URL";
@@ -32,16 +36,35 @@ async fn child_that_is_killed() {
         println!("accepted {name} .");
         if let Some(claimed) = store.claim_conversation(SHORT).await.expect("claiming works") {
             let name = claimed.messages[0].payload.clone();
-            store.commit_turn(turn(&claimed)).await.expect("the turn commits");
+            let mut commit = turn(&claimed);
+            commit.settle = Some(reserve(&store, org).await);
+            store.commit_turn(commit).await.expect("the turn commits");
             println!("answered {name} .");
         }
     }
+}
+
+/// Holds two credits for a moment and says that one was spent.
+async fn reserve(store: &Store, payer: OrgId) -> Settle {
+    let (reservation, budget_owner) = (ReservationId::from_u128(next()), AgentId::from_u128(1));
+    let new = NewReservation {
+        id: reservation,
+        budget_owner,
+        amount: Credits::new(2),
+        lasts: SHORT.lease,
+    };
+    store.org(payer).reserve(new).await.expect("there are enough");
+    let charges = vec![Charge { expense: Expense::Model, amount: Credits::new(1) }];
+    Settle { payer, reservation, budget_owner, charges }
 }
 
 /// Kills a child again and again, and looks for all that it was told.
 async fn campaign(backend: &Backend) {
     let store = backend.migrated().await;
     let org = with_org(&store, 1).await;
+    let bought = Credits::new(10_000_000);
+    store.org(org).grant(PoolKind::Purchased, bought).await.unwrap();
+    let all = store.org(org).account().await.unwrap().available().unwrap();
     let kills = std::env::var("OSTLER_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(KILLS);
     let (mut accepted, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for round in 0..kills {
@@ -91,18 +114,25 @@ async fn campaign(backend: &Backend) {
             assert!(!answered.contains(&message.payload), "{} was answered", message.payload);
         }
     }
+    // Nothing stays reserved, and each turn that is there was paid, once.
+    while !store.sweep_reservations().await.unwrap().is_empty() {}
+    let left = store.org(org).account().await.unwrap().available().unwrap();
+    let check = store.check_ledger().await.unwrap();
+    assert!(check.wrong.is_empty(), "{check:?}");
+    let paid = usize::try_from(all.saturating_sub(left).get()).unwrap();
+    assert!(paid >= answered.len(), "{paid} of {} turns were paid", answered.len());
     let (mut events, mut cursor) = (0, ostler_store::EventCursor::default());
     for _ in 0..3000 {
         let page = store.org(org).events_after(cursor, 500).await.unwrap();
         events += page.len();
         match page.last() {
             Some(last) => cursor = last.cursor,
-            None if events >= answered.len() => break,
+            None if events >= paid => break,
             // Something older is still running, perhaps in another test.
             None => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
-    assert!(events >= answered.len(), "{events} events of {} turns", answered.len());
+    assert_eq!(events, paid, "every turn has its event");
 }
 
 #[tokio::test(flavor = "multi_thread")]

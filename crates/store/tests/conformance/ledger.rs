@@ -46,7 +46,7 @@ fn model(amount: u64) -> Charge {
 }
 
 /// Settles a reservation the way that turns do: in the commit of one.
-async fn settle(store: &Store, payer: OrgId, reservation: ReservationId, amount: u64) {
+pub(crate) async fn settle(store: &Store, payer: OrgId, reservation: ReservationId, amount: u64) {
     let person = next().to_string();
     accept(store, payer, &person, &person).await;
     let claimed = loop {

@@ -9,6 +9,7 @@ mod delivery;
 mod events;
 mod guard;
 mod ledger;
+mod ledger_property;
 mod records;
 mod reference;
 mod schema;
