@@ -27,7 +27,7 @@ pub(crate) async fn run(
         let name = format!("store.commit_turn.sqlite.{sessions}");
         progress(&name);
         let folder = tempfile::tempdir()?;
-        let limit = bare::sqlite(&folder.path().join("bare.db"), sessions, share)?;
+        let limit = bare::sqlite(&folder.path().join("bare.db"), sessions, share).await?;
         let url = format!("sqlite:{}", folder.path().join("store.db").display());
         results.push(commits(name, &url, sessions, share, limit).await?);
     }
@@ -37,6 +37,8 @@ pub(crate) async fn run(
             progress(&name);
             let database = world::PostgresDatabase::create(server).await?;
             let limit = bare::postgres(&database.url, sessions, share).await?;
+            database.drop().await?;
+            let database = world::PostgresDatabase::create(server).await?;
             results.push(commits(name, &database.url, sessions, share, limit).await?);
             database.drop().await?;
         }

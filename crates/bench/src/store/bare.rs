@@ -1,51 +1,102 @@
-//! The limit: the same bytes written by the bare driver, in transactions of
-//! the same size.
+//! The limit: the bare driver writes the rows of a turn into the same tables, in
+//! transactions of the same size. It knows every key beforehand, checks nothing
+//! and waits for nobody.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use futures_util::future::{join, join_all};
+use ostler_store::Store;
 use rusqlite::Connection;
-use tokio_postgres::NoTls;
+use rusqlite::config::DbConfig;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls, Statement};
 
-use super::world::payload;
+use super::world::{next, payload};
 use crate::BenchError;
 
-/// Rows that a turn inserts or changes: the fence, session, run, two messages,
-/// one to send, three events, and the conversation again.
-const ROWS: usize = 10;
 /// Connections that the store uses at most.
 const CONNECTIONS: usize = 16;
+/// The org and the session of every row: 16 bytes, as ids are.
+const ORG: [u8; 16] = [7; 16];
+
+/// A conversation and its session, which have the same id.
+const BEGIN: [&str; 3] = [
+    "INSERT INTO orgs (id, slug, data)
+     SELECT ?1, 'bare', ?3 WHERE CAST(?2 AS BYTEA) IS NOT NULL ON CONFLICT DO NOTHING",
+    "INSERT INTO conversations (org, id, key) VALUES (?1, ?2, ?3)",
+    "INSERT INTO sessions (org, id, conversation, thread, status, data)
+     VALUES (?1, ?2, ?2, ?2, 'active', ?3)",
+];
+/// What a turn changes: both take the org, the session and a text.
+const CHANGES: [&str; 2] = [
+    "UPDATE conversations SET out_seq = out_seq + length(?3) WHERE org = ?1 AND id = ?2",
+    "UPDATE sessions SET data = ?3 WHERE org = ?1 AND id = ?2",
+];
+/// What a turn adds: all take the org, the session, an id, a text and a number.
+const ADDS: [&str; 8] = [
+    "INSERT INTO runs (org, session, id, data) SELECT ?1, ?2, ?3, ?4 WHERE CAST(?5 AS BIGINT) >= 0",
+    "INSERT INTO outbox (org, conversation, id, payload, seq, author, epoch, due_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, 'agent', 0, 0)",
+    "INSERT INTO reservations (org, id, data, charges, expires_at, settled_at)
+     SELECT ?1, ?3, ?4, '[]', 0, ?5 WHERE CAST(?2 AS BYTEA) IS NOT NULL",
+    MESSAGE,
+    MESSAGE,
+    EVENT,
+    EVENT,
+    EVENT,
+];
+const MESSAGE: &str =
+    "INSERT INTO messages (org, thread, id, data, seq) VALUES (?1, ?2, ?3, ?4, ?5)";
+const EVENT: &str = "INSERT INTO events (org, session, kind, data, at)
+     SELECT ?1, ?2, 'message_end', ?4, ?5 WHERE CAST(?3 AS BYTEA) IS NOT NULL";
 
 /// Turns a second that bare SQLite writes, `sessions` of them in a transaction.
-pub(crate) fn sqlite(path: &Path, sessions: usize, time: Duration) -> Result<f64, BenchError> {
+pub(crate) async fn sqlite(
+    path: &Path,
+    sessions: usize,
+    time: Duration,
+) -> Result<f64, BenchError> {
+    Store::connect(&format!("sqlite:{}", path.display()))?.migrate().await?;
     let connection = Connection::open(path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, data TEXT NOT NULL)")?;
-    let (data, start, mut turns) = (payload(), Instant::now(), 0_u32);
+    connection.pragma_update(None, "cache_size", -64 * 1024)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 8192)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    let ids: Vec<[u8; 16]> = (0..sessions).map(|_| id()).collect();
+    for session in &ids {
+        for sql in BEGIN {
+            connection.execute(sql, (ORG, session, hex(*session)))?;
+        }
+    }
+    let (text, start, mut turns) = (payload(), Instant::now(), 0_i64);
     while start.elapsed() < time {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        for _ in 0..sessions * ROWS {
-            connection.prepare_cached("INSERT INTO rows (data) VALUES (?1)")?.execute([&data])?;
+        for session in &ids {
+            turns += 1;
+            for sql in CHANGES {
+                connection.prepare_cached(sql)?.execute((ORG, session, &text))?;
+            }
+            for (sql, at) in ADDS.into_iter().zip(0..) {
+                let seq = turns * 10 + at;
+                connection.prepare_cached(sql)?.execute((ORG, session, id(), &text, seq))?;
+            }
         }
         connection.prepare_cached("COMMIT")?.execute([])?;
-        turns += sessions as u32;
     }
-    Ok(f64::from(turns) / start.elapsed().as_secs_f64())
+    Ok(turns as f64 / start.elapsed().as_secs_f64())
 }
 
 /// Turns a second that bare PostgreSQL writes on as many connections as the
-/// store would use, each turn one statement of so many rows.
+/// store would use: each turn a transaction that is sent at once.
 pub(crate) async fn postgres(
     url: &str,
     sessions: usize,
     time: Duration,
 ) -> Result<f64, BenchError> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    tokio::spawn(connection);
-    client
-        .batch_execute("CREATE TABLE rows (id BIGINT GENERATED ALWAYS AS IDENTITY, data TEXT)")
-        .await?;
+    Store::connect(url)?.migrate().await?;
     let start = Instant::now();
     let workers: Vec<_> = (0..sessions.min(CONNECTIONS))
         .map(|_| {
@@ -53,15 +104,7 @@ pub(crate) async fn postgres(
             tokio::spawn(async move {
                 let (client, connection) = tokio_postgres::connect(&url, NoTls).await?;
                 tokio::spawn(connection);
-                let insert =
-                    client.prepare("INSERT INTO rows (data) SELECT unnest($1::text[])").await?;
-                let rows: Vec<String> = (0..ROWS).map(|_| payload()).collect();
-                let mut turns = 0_u32;
-                while start.elapsed() < time {
-                    client.execute(&insert, &[&rows]).await?;
-                    turns += 1;
-                }
-                Ok::<_, BenchError>(turns)
+                write(&client, start, time).await
             })
         })
         .collect();
@@ -70,4 +113,57 @@ pub(crate) async fn postgres(
         turns += worker.await??;
     }
     Ok(f64::from(turns) / start.elapsed().as_secs_f64())
+}
+
+/// Writes turns of one session until the time is over.
+async fn write(client: &Client, start: Instant, time: Duration) -> Result<u32, BenchError> {
+    let (org, session) = (ORG.as_slice(), id());
+    let (session, text) = (session.as_slice(), payload());
+    client.batch_execute("SET ostler.scope = 'all'").await?;
+    for sql in prepared(client, &BEGIN).await? {
+        client.execute(&sql, &[&org, &session, &hex(id())]).await?;
+    }
+    let (changes, adds) = (prepared(client, &CHANGES).await?, prepared(client, &ADDS).await?);
+    let mut turns = 0_u32;
+    while start.elapsed() < time {
+        turns += 1;
+        let ids: Vec<[u8; 16]> = adds.iter().map(|_| id()).collect();
+        let ids: Vec<&[u8]> = ids.iter().map(<[u8; 16]>::as_slice).collect();
+        let seqs: Vec<i64> = (0..10).map(|at| i64::from(turns) * 10 + at).collect();
+        let same: [&(dyn ToSql + Sync); 3] = [&org, &session, &text];
+        let params = ids.iter().zip(&seqs).map(|(id, seq)| {
+            let each: [&(dyn ToSql + Sync); 5] = [&org, &session, id, &text, seq];
+            each
+        });
+        let params: Vec<_> = params.collect();
+        let changed = join_all(changes.iter().map(|sql| client.execute(sql, &same)));
+        let added =
+            join_all(adds.iter().zip(&params).map(|(sql, params)| client.execute(sql, params)));
+        let rows = join(changed, added);
+        let all = join(client.batch_execute("BEGIN"), rows);
+        let ((begun, (changed, added)), done) = join(all, client.batch_execute("COMMIT")).await;
+        begun?;
+        changed.into_iter().chain(added).collect::<Result<Vec<u64>, _>>()?;
+        done?;
+    }
+    Ok(turns)
+}
+
+async fn prepared<const N: usize>(
+    client: &Client,
+    all: &[&str; N],
+) -> Result<Vec<Statement>, BenchError> {
+    let mut prepared = Vec::new();
+    for sql in all {
+        prepared.push(client.prepare(&sql.replace('?', "$")).await?);
+    }
+    Ok(prepared)
+}
+
+fn id() -> [u8; 16] {
+    next().to_be_bytes()
+}
+
+fn hex(id: [u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(id))
 }

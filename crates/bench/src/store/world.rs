@@ -4,14 +4,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ostler_domain::id::{
-    BindingId, ConversationId, InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId,
+    AgentId, BindingId, ConversationId, InboxId, MessageId, OrgId, OutboxId, ReservationId, RunId,
+    SessionId, ThreadId,
 };
+use ostler_domain::money::Credits;
+use ostler_domain::money::ledger::{Charge, Expense};
 use ostler_domain::org::plan::Plan;
 use ostler_domain::org::{Org, Place};
 use ostler_domain::session::key::{ConversationKey, Entry, Peer};
 use ostler_store::{
     AfterTurn, Author, ClaimPolicy, Inbound, Lease, NewEvent, NewMessage, NewOutbound, NewRun,
-    SessionState, Store, TurnCommit,
+    SessionState, Settle, Store, TurnCommit,
 };
 use tokio_postgres::NoTls;
 
@@ -22,7 +25,7 @@ pub(crate) fn payload() -> String {
     format!("{{\"text\":\"{}\"}}", "x".repeat(245))
 }
 
-fn next() -> u128 {
+pub(crate) fn next() -> u128 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     u128::from(NEXT.fetch_add(1, Ordering::Relaxed))
 }
@@ -82,7 +85,12 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
         },
         run: NewRun { id: RunId::from_u128(next()), data: payload() },
         messages: vec![message(), message()],
-        settle: None,
+        settle: Some(Settle {
+            payer: ORG,
+            reservation: ReservationId::from_u128(next()),
+            budget_owner: AgentId::from_u128(1),
+            charges: vec![Charge { expense: Expense::Model, amount: Credits::new(1) }],
+        }),
         outbox: vec![NewOutbound {
             id: OutboxId::from_u128(next()),
             author: Author::Agent,
