@@ -16,7 +16,14 @@ macro_rules! steps {
 }
 
 /// Every step, oldest first; a step is never changed once it has landed.
-const STEPS: &[Sql] = &steps!["0001_core", "0002_records", "0003_reference_codes", "0004_refuse"];
+const STEPS: &[Sql] = &steps![
+    "0001_core",
+    "0002_records",
+    "0003_reference_codes",
+    "0004_refuse",
+    "0006_people",
+    "0007_settings",
+];
 
 /// The version of the schema that this program needs.
 pub const NEEDED: i64 = STEPS.len() as i64;

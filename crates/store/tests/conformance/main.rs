@@ -3,15 +3,23 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod agent_versions;
+mod bindings;
+mod contacts;
 mod conversations;
 mod crash;
 mod delivery;
 mod events;
 mod guard;
+mod integrations;
+mod keys;
+mod members;
+mod policies;
 mod records;
 mod reference;
 mod schema;
 mod tenants;
+mod users;
 mod world;
 
 /// Runs a test on every backend.
