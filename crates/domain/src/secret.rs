@@ -97,8 +97,9 @@ impl fmt::Debug for PasswordHash {
 }
 
 /// The text of an API key, as the edge makes it at random and its owner keeps
-/// it. It is long enough that its first characters can be shown.
-#[derive(Clone, PartialEq, Eq)]
+/// it. It is long enough that its first characters can be shown. Two of them are
+/// compared by their hashes, never character by character.
+#[derive(Clone)]
 pub struct KeySecret(String);
 
 /// A text that is no API key. It may be a part of one, so it is not repeated.
@@ -176,7 +177,7 @@ mod tests {
             "ostler_with a space in the middle of it",
             "ostler_éééééééééééééééééééééé",
         ] {
-            assert_eq!(text.parse::<KeySecret>(), Err(NotAKey), "{text}");
+            assert_eq!(text.parse::<KeySecret>().err(), Some(NotAKey), "{text}");
         }
     }
 }

@@ -41,16 +41,22 @@ const LIST: Sql = sql!(
     "SELECT data, version, created_at, updated_at FROM contacts
      WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
 );
-/// The oldest of several with the same number.
-const BY_PHONE: Sql = sql!(
-    "SELECT data, version, created_at, updated_at FROM contacts
-     WHERE org = ?1 AND phone_key = ?2 ORDER BY id LIMIT 1"
-);
-/// The oldest of several with the same address.
-const BY_EMAIL: Sql = sql!(
-    "SELECT data, version, created_at, updated_at FROM contacts
-     WHERE org = ?1 AND email_key = ?2 ORDER BY id LIMIT 1"
-);
+/// The oldest of several with the same number. SQLite would rather walk all
+/// contacts of the org in order.
+const BY_PHONE: Sql = Sql {
+    sqlite: "SELECT data, version, created_at, updated_at FROM contacts INDEXED BY contacts_phone
+       WHERE org = ?1 AND phone_key = ?2 ORDER BY id LIMIT 1",
+    postgres: "SELECT data, version, created_at, updated_at FROM contacts
+       WHERE org = $1 AND phone_key = $2 ORDER BY id LIMIT 1",
+};
+/// The oldest of several with the same address. SQLite would rather walk all
+/// contacts of the org in order.
+const BY_EMAIL: Sql = Sql {
+    sqlite: "SELECT data, version, created_at, updated_at FROM contacts INDEXED BY contacts_email
+       WHERE org = ?1 AND email_key = ?2 ORDER BY id LIMIT 1",
+    postgres: "SELECT data, version, created_at, updated_at FROM contacts
+       WHERE org = $1 AND email_key = $2 ORDER BY id LIMIT 1",
+};
 
 impl OrgStore<'_> {
     /// Creates a contact that no channel has named yet.

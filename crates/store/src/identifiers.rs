@@ -188,6 +188,8 @@ impl Operation for Link {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, contact, name) = self;
+        // Not while somebody of this name is being created.
+        hold(tx, *org).await?;
         contacts::get(tx, *org, *contact).await?;
         name.link(tx, *org, *contact).await?;
         match name.linked(tx, *org).await? {

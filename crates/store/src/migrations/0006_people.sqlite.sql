@@ -45,7 +45,7 @@ CREATE TABLE contacts (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (org, id)
-) WITHOUT ROWID;
+);
 CREATE INDEX contacts_phone ON contacts (org, phone_key, id) WHERE phone_key IS NOT NULL;
 CREATE INDEX contacts_email ON contacts (org, email_key, id) WHERE email_key IS NOT NULL;
 
