@@ -180,6 +180,30 @@ async fn an_identifier_belongs_to_one_contact(store: &Store) {
     assert_eq!(store.org(org).contacts(None, 10).await.unwrap().len(), 2);
 }
 
+on_every_backend!(a_name_that_is_linked_while_it_writes_is_one_contact);
+async fn a_name_that_is_linked_while_it_writes_is_one_contact(store: &Store) {
+    let org = with_org(store, 1).await;
+    let ada = contact("Ada");
+    store.org(org).create_contact(ada.clone()).await.unwrap();
+    for round in 0..8 {
+        let (name, new) = (format!("{round}"), contact("new"));
+        let (linking, writing) = (store.clone(), store.clone());
+        let (linked_name, id) = (name.clone(), ada.id);
+        let linked = tokio::spawn(async move {
+            linking.org(org).link_identifier(id, &Channel::Telegram, &linked_name).await
+        });
+        let resolved = writing.org(org).recognize_or_create(&Channel::Telegram, &name, new).await;
+        let (linked, resolved) = (linked.await.unwrap(), resolved.unwrap());
+        let answered = match (resolved, linked) {
+            (Resolved::Known(stored), Ok(())) => stored,
+            (Resolved::Created(stored), Err(StoreError::Conflict(_))) => stored,
+            other => panic!("{other:?}"),
+        };
+        let found = store.org(org).recognize(&Channel::Telegram, &name).await.unwrap();
+        assert_eq!(found, Some(answered), "round {round}");
+    }
+}
+
 on_every_backend!(
     /// A05: a contact of another org is not found, by no name and for no change.
     a05_a_foreign_contact_is_not_found
