@@ -1,8 +1,39 @@
 //! Contacts: recognizing a person by what a channel knows of them.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::channel::Channel;
+use crate::id::ContactId;
+
+/// A person outside, as an org knows them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contact {
+    /// Their id.
+    pub id: ContactId,
+    /// Their name on screens.
+    pub name: String,
+    /// How they are recognized.
+    pub details: ContactDetails,
+    /// Their language and region, such as `it-IT`, once it is known.
+    pub locale: Option<String>,
+    /// Words to find them by.
+    pub tags: BTreeSet<String>,
+    /// What was noted about them, oldest first.
+    pub notes: Vec<String>,
+    /// Who they are in the org's own CRM.
+    pub crm: Option<CrmLink>,
+}
+
+/// The same person in another system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrmLink {
+    /// The name of the system.
+    pub system: String,
+    /// Its own id of the person.
+    pub id: String,
+}
 
 /// What an org knows of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -18,24 +49,43 @@ pub struct ContactDetails {
 /// Phone channels compare numbers without white space; every channel compares
 /// e-mail addresses whatever their case.
 pub fn is_known_as(details: &ContactDetails, channel: &Channel, identifier: &str) -> bool {
-    let same = |known: &Option<String>, normal: fn(&str) -> String| {
+    let same = |known: &Option<String>, normal: fn(&str) -> Option<String>| {
         let wanted = normal(identifier);
-        !wanted.is_empty() && known.as_deref().is_some_and(|known| normal(known) == wanted)
+        wanted.is_some() && known.as_deref().and_then(normal) == wanted
     };
-    (channel.uses_phone_numbers() && same(&details.phone, phone)) || same(&details.email, email)
+    (channel.uses_phone_numbers() && same(&details.phone, normal_phone))
+        || same(&details.email, normal_email)
 }
 
-fn phone(number: &str) -> String {
-    number.chars().filter(|c| !c.is_whitespace()).collect()
+/// A telephone number as it is compared: without white space. None if nothing
+/// is left of it.
+pub fn normal_phone(number: &str) -> Option<String> {
+    some(number.chars().filter(|c| !c.is_whitespace()).collect())
 }
 
-fn email(address: &str) -> String {
-    address.trim().to_lowercase()
+/// An e-mail address as it is compared: whatever its case. None if nothing is
+/// left of it.
+pub fn normal_email(address: &str) -> Option<String> {
+    some(address.trim().to_lowercase())
+}
+
+/// What a channel calls a person, as it is compared: a number on phone channels,
+/// an address on e-mail, and elsewhere a name that the channel itself gives out.
+pub fn normal_identifier(channel: &Channel, identifier: &str) -> Option<String> {
+    match channel {
+        _ if channel.uses_phone_numbers() => normal_phone(identifier),
+        Channel::Email => normal_email(identifier),
+        _ => some(identifier.trim().to_owned()),
+    }
+}
+
+fn some(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ContactDetails, is_known_as};
+    use super::{ContactDetails, is_known_as, normal_identifier};
     use crate::channel::Channel;
 
     /// A12: phone on phone channels, e-mail on all.
@@ -61,5 +111,22 @@ mod tests {
             assert_eq!(known, expected, "{channel} {identifier}");
         }
         assert!(!is_known_as(&ContactDetails::default(), &Channel::Sms, "+39061234"));
+    }
+
+    #[test]
+    fn an_identifier_is_compared_as_its_channel_writes_it() {
+        let table = [
+            ("sms", " +39 06 1234", Some("+39061234")),
+            ("whatsapp", "+39061234", Some("+39061234")),
+            ("email", " Rosa@Example.com ", Some("rosa@example.com")),
+            ("telegram", " Rosa ", Some("Rosa")),
+            ("telegram", "  ", None),
+            ("sms", " ", None),
+            ("email", "", None),
+        ];
+        for (channel, identifier, expected) in table {
+            let normal = normal_identifier(&Channel::from(channel), identifier);
+            assert_eq!(normal.as_deref(), expected, "{channel} {identifier}");
+        }
     }
 }

@@ -21,7 +21,7 @@
 //! | [`channel`] | through what is something sent, and what if it fails |
 //!
 //! Beside them stand the words that all of them use: [`id`], [`time`],
-//! [`mod@reference`] codes, [`contact`], [`notice`] and [`retry`].
+//! [`mod@reference`] codes, [`contact`], [`notice`], [`retry`] and [`secret`].
 //!
 //! A ruling says why, so that nobody has to guess:
 //!
@@ -51,6 +51,7 @@ pub mod prompt;
 pub mod reference;
 pub mod retry;
 pub mod scope;
+pub mod secret;
 pub mod session;
 pub mod soul;
 pub mod team;

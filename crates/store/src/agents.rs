@@ -4,15 +4,18 @@ use ostler_domain::agent::Agent;
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::soul::SoulVersion;
 
-use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
+use crate::{OrgStore, agent_versions};
 
+/// The row is written in any case, so that two who save it go one by one.
 const SAVE: Sql = sql!(
-    "INSERT INTO agents (org, id, slug, data) VALUES (?1, ?2, ?3, ?4)
-     ON CONFLICT (org, id) DO UPDATE SET slug = excluded.slug, data = excluded.data"
+    "INSERT INTO agents (org, id, slug, data, version) VALUES (?1, ?2, ?3, ?4, 1)
+     ON CONFLICT (org, id) DO UPDATE SET slug = excluded.slug, data = excluded.data,
+       version = agents.version + CASE WHEN agents.data = excluded.data THEN 0 ELSE 1 END
+     RETURNING version"
 );
 const GET: Sql = sql!("SELECT data FROM agents WHERE org = ?1 AND id = ?2");
 const LIST: Sql = sql!("SELECT data FROM agents WHERE org = ?1 ORDER BY id");
@@ -24,8 +27,9 @@ const SOULS: Sql =
     sql!("SELECT data FROM soul_versions WHERE org = ?1 AND owner = ?2 ORDER BY version");
 
 impl OrgStore<'_> {
-    /// Creates an agent, or changes it. Its slug must be its own in the org.
-    pub async fn save_agent(&self, agent: Agent) -> Result<()> {
+    /// Creates an agent, or changes it, and says which version of it that is.
+    /// Its slug must be its own in the org.
+    pub async fn save_agent(&self, agent: Agent) -> Result<u32> {
         if agent.org != self.org {
             return Err(StoreError::NotFound("agent"));
         }
@@ -57,21 +61,23 @@ impl OrgStore<'_> {
 struct Save(Agent);
 
 impl Operation for Save {
-    type Output = ();
+    type Output = u32;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    async fn run<T: Tx>(&self, tx: &T) -> Result<u32> {
         let Self(agent) = self;
-        let params =
-            [agent.org.into(), agent.id.into(), agent.slug.as_str().into(), Value::json(agent)?];
-        tx.execute(&SAVE, &params).await.map_err(|error| match error {
+        let data = Value::json(agent)?;
+        let params = [agent.org.into(), agent.id.into(), agent.slug.as_str().into(), data.clone()];
+        let saved = tx.first(&SAVE, &params).await.map_err(|error| match error {
             StoreError::Conflict(_) => StoreError::Conflict(format!("agent `{}`", agent.slug)),
             other => other,
         })?;
-        Ok(())
+        let version = saved.ok_or(StoreError::NotFound("agent"))?.version(0)?;
+        agent_versions::keep(tx, agent, version, data).await?;
+        Ok(version)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong, as callers need to tell it apart.
 
 use ostler_domain::money::ledger::ReserveError;
+use ostler_domain::org::role::Role;
 
 use crate::backend::Refusal;
 
@@ -16,6 +17,9 @@ pub enum StoreError {
     /// Something with the same name or id exists.
     #[error("{0} exists already")]
     Conflict(String),
+    /// The org would be left without anybody in a role that it needs.
+    #[error("this is the last {0} of the organization; make somebody else {0} first")]
+    LastOf(Role),
     /// Another worker holds the conversation now; this one's work is void.
     #[error("the conversation is held by another worker now")]
     StaleLease,

@@ -7,36 +7,54 @@
 //! all that they do with it. The store decides nothing beyond what a
 //! transaction must decide; the rules are in `ostler-domain`.
 
+mod agent_versions;
 mod agents;
 mod backend;
+mod bindings;
+mod contacts;
 mod error;
 mod events;
 mod history;
+mod identifiers;
 mod inbox;
+mod integrations;
+mod keys;
 mod lease;
 mod ledger;
+mod members;
 mod migrate;
 mod orgs;
 mod outbox;
+mod policies;
 mod records;
 mod reference;
 mod turn;
+mod users;
 
 use ostler_domain::id::OrgId;
 
+pub use agent_versions::AgentVersion;
+pub use bindings::OrgBinding;
+pub use contacts::StoredContact;
 pub use error::{Result, StoreError};
 pub use events::{BadCursor, EventCursor, StoredEvent};
 pub use history::StoredMessage;
+pub use identifiers::Resolved;
 pub use inbox::{Accepted, Inbound};
+pub use integrations::{Connection, OrgIntegration};
+pub use keys::{Key, NewKey};
 pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
 pub use ledger::{Imbalance, LedgerCheck, LedgerLine, LineKind, NewReservation, Settle};
+pub use members::Member;
 pub use migrate::NEEDED as SCHEMA_VERSION;
 pub use outbox::{Delivery, Outbound, OutboxState, Silenced};
+pub use policies::PolicyVersion;
 pub use records::Record;
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
     TurnCommit,
 };
+pub use users::{Account, Membership, User};
 
 use backend::Operation;
 use backend::postgres::Postgres;

@@ -16,8 +16,15 @@ macro_rules! steps {
 }
 
 /// Every step, oldest first; a step is never changed once it has landed.
-const STEPS: &[Sql] =
-    &steps!["0001_core", "0002_records", "0003_reference_codes", "0004_refuse", "0005_ledger"];
+const STEPS: &[Sql] = &steps![
+    "0001_core",
+    "0002_records",
+    "0003_reference_codes",
+    "0004_refuse",
+    "0005_ledger",
+    "0006_people",
+    "0007_settings"
+];
 
 /// The version of the schema that this program needs.
 pub const NEEDED: i64 = STEPS.len() as i64;

@@ -12,6 +12,12 @@ use crate::{OrgStore, Store};
 
 const INSERT: Sql = sql!("INSERT INTO orgs (id, slug, data) VALUES (?1, ?2, ?3)");
 const GET: Sql = sql!("SELECT data FROM orgs WHERE id = ?1");
+/// Holds the row until the transaction ends, without holding up those who only
+/// refer to it. On SQLite there is one writer anyway.
+const HOLD: Sql = Sql {
+    sqlite: "SELECT data FROM orgs WHERE id = ?1",
+    postgres: "SELECT data FROM orgs WHERE id = $1 FOR NO KEY UPDATE",
+};
 const LIST: Sql = sql!("SELECT data FROM orgs ORDER BY id");
 const UPDATE: Sql = sql!("UPDATE orgs SET slug = ?2, data = ?3 WHERE id = ?1");
 
@@ -40,6 +46,13 @@ impl OrgStore<'_> {
         }
         self.store.write(Update(org)).await
     }
+}
+
+/// The org, held until the transaction ends: what several rows of it decide
+/// together is decided by one transaction after the other.
+pub(crate) async fn hold<T: Tx>(tx: &T, org: OrgId) -> Result<Org> {
+    let row = tx.first(&HOLD, &[org.into()]).await?;
+    row.ok_or(StoreError::NotFound("organization"))?.json(0, "organization")
 }
 
 struct Create(Org);

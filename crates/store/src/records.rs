@@ -1,6 +1,6 @@
-//! Business records of any kind: issues, delegations, insights, contacts and
-//! whatever an org's tools keep. They are listed by org and kind, and a new
-//! kind needs no migration.
+//! Business records of any kind: issues, delegations, insights and whatever an
+//! org's tools keep. They are listed by org and kind, and a new kind needs no
+//! migration.
 
 use ostler_domain::id::{OrgId, RecordId};
 use ostler_domain::time::Timestamp;

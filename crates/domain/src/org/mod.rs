@@ -6,6 +6,7 @@
 pub mod guardrail;
 pub mod layer;
 pub mod plan;
+pub mod role;
 pub mod tree;
 
 use serde::{Deserialize, Serialize};

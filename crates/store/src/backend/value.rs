@@ -2,6 +2,8 @@
 //! bytes, and nothing else, so that both databases store the same.
 
 use std::error::Error as StdError;
+use std::fmt::Display;
+use std::str::FromStr;
 use std::time::Duration;
 
 use ostler_domain::id::{
@@ -9,6 +11,7 @@ use ostler_domain::id::{
     InboxId, IntegrationId, KeyId, MessageId, NoticeId, OrgId, OutboxId, ProposalId, RecordId,
     ReservationId, RunId, SessionId, ThreadId, UserId,
 };
+use ostler_domain::time::Timestamp;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -51,6 +54,13 @@ impl From<u32> for Value {
 impl From<Duration> for Value {
     fn from(value: Duration) -> Self {
         Self::Int(i64::try_from(value.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// Moments are milliseconds since 1970.
+impl From<Timestamp> for Value {
+    fn from(value: Timestamp) -> Self {
+        Self::Int(value.as_millis())
     }
 }
 
@@ -120,11 +130,46 @@ impl Row {
         }
     }
 
+    /// A version, counted from 1.
+    pub(crate) fn version(&self, column: usize) -> Result<u32> {
+        u32::try_from(self.int(column)?).map_err(|_| Self::unreadable("version", column))
+    }
+
+    /// A moment.
+    pub(crate) fn time(&self, column: usize) -> Result<Timestamp> {
+        self.int(column).map(Timestamp::from_millis)
+    }
+
+    /// A moment that may be missing.
+    pub(crate) fn opt_time(&self, column: usize) -> Result<Option<Timestamp>> {
+        Ok(self.opt_int(column)?.map(Timestamp::from_millis))
+    }
+
     /// A text.
     pub(crate) fn text(&self, column: usize) -> Result<&str> {
         match self.0.get(column) {
             Some(Value::Text(value)) => Ok(value),
             _ => Err(Self::unreadable("text", column)),
+        }
+    }
+
+    /// A value stored in its written form.
+    pub(crate) fn written<T>(&self, column: usize, what: &'static str) -> Result<T>
+    where
+        T: FromStr<Err: Display>,
+    {
+        let read = self.text(column)?.parse();
+        read.map_err(|error: T::Err| StoreError::Unreadable { what, why: error.to_string() })
+    }
+
+    /// A value stored in its written form that may be missing.
+    pub(crate) fn opt_written<T>(&self, column: usize, what: &'static str) -> Result<Option<T>>
+    where
+        T: FromStr<Err: Display>,
+    {
+        match self.0.get(column) {
+            Some(Value::Null) => Ok(None),
+            _ => self.written(column, what).map(Some),
         }
     }
 

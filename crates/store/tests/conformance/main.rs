@@ -3,17 +3,25 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod agent_versions;
+mod bindings;
+mod contacts;
 mod conversations;
 mod crash;
 mod delivery;
 mod events;
 mod guard;
+mod integrations;
+mod keys;
 mod ledger;
 mod ledger_property;
+mod members;
+mod policies;
 mod records;
 mod reference;
 mod schema;
 mod tenants;
+mod users;
 mod world;
 
 /// Runs a test on every backend.

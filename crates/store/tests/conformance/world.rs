@@ -87,6 +87,21 @@ impl Backend {
     }
 }
 
+/// Runs a statement behind the store's back, as one of its database.
+pub(crate) async fn behind(backend: &Backend, sqlite: &str, postgres: &str) {
+    if let Some(path) = backend.url.strip_prefix("sqlite:") {
+        let file = rusqlite::Connection::open(path).expect("the file opens");
+        file.busy_timeout(Duration::from_secs(5)).expect("a limit");
+        file.execute_batch(sqlite).expect("the statement runs");
+        return;
+    }
+    let (client, connection) =
+        tokio_postgres::connect(&backend.url, NoTls).await.expect("the server answers");
+    tokio::spawn(connection);
+    let text = format!("SET ostler.scope = 'all'; {postgres}");
+    client.batch_execute(&text).await.expect("the statement runs");
+}
+
 /// How tests claim conversations.
 pub(crate) const POLICY: ClaimPolicy =
     ClaimPolicy { lease: Duration::from_secs(30), per_org: 8, max_attempts: 5 };
@@ -105,6 +120,13 @@ pub(crate) fn org(id: u128) -> Org {
 
 pub(crate) async fn with_org(store: &Store, id: u128) -> OrgId {
     store.create_org(org(id)).await.expect("a new org");
+    OrgId::from_u128(id)
+}
+
+/// The platform's org.
+pub(crate) async fn with_platform(store: &Store, id: u128) -> OrgId {
+    let platform = Org { place: Place::Platform, ..org(id) };
+    store.create_org(platform).await.expect("a new org");
     OrgId::from_u128(id)
 }
 

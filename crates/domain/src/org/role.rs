@@ -1,0 +1,106 @@
+//! Roles: as what a person or an API key acts in an org.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Place;
+
+/// The roles. A person may have one in each of several orgs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Answers for the org: everything, its people and its plan included.
+    Owner,
+    /// Sets the org up.
+    Admin,
+    /// Works in the inbox: answers, approves, takes over.
+    Operator,
+    /// Looks.
+    Viewer,
+    /// Runs the installation; only the platform has this role.
+    PlatformAdmin,
+}
+
+/// A word that names no role.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a role; use owner, admin, operator, viewer or platform_admin")]
+pub struct UnknownRole(pub String);
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 5] =
+        [Self::Owner, Self::Admin, Self::Operator, Self::Viewer, Self::PlatformAdmin];
+
+    /// The name as it is stored and shown.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Admin => "admin",
+            Self::Operator => "operator",
+            Self::Viewer => "viewer",
+            Self::PlatformAdmin => "platform_admin",
+        }
+    }
+
+    /// Whether an org at this place has the role at all.
+    pub const fn exists_in(self, place: Place) -> bool {
+        !matches!(self, Self::PlatformAdmin) || matches!(place, Place::Platform)
+    }
+
+    /// Whether the last person in this role has to stay: without one, nobody
+    /// could let anybody in again.
+    pub const fn must_be_held(self) -> bool {
+        matches!(self, Self::Owner | Self::PlatformAdmin)
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Role {
+    type Err = UnknownRole;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRole> {
+        let known = Self::ALL.into_iter().find(|role| role.name() == text);
+        known.ok_or_else(|| UnknownRole(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Role, UnknownRole};
+    use crate::id::OrgId;
+    use crate::org::Place;
+
+    #[test]
+    fn a_role_is_read_back_by_its_name() {
+        for role in Role::ALL {
+            assert_eq!(role.name().parse(), Ok(role));
+            assert_eq!(serde_json::to_string(&role).unwrap(), format!("\"{role}\""));
+        }
+        let unknown = "root".parse::<Role>();
+        assert_eq!(unknown, Err(UnknownRole("root".into())));
+    }
+
+    #[test]
+    fn only_the_platform_has_platform_admins() {
+        let sub_org = Place::SubOrg { parent: OrgId::from_u128(1) };
+        for role in Role::ALL {
+            let ordinary = role != Role::PlatformAdmin;
+            assert!(role.exists_in(Place::Platform), "{role}");
+            assert_eq!(role.exists_in(Place::TopLevel), ordinary, "{role}");
+            assert_eq!(role.exists_in(sub_org), ordinary, "{role}");
+        }
+    }
+
+    #[test]
+    fn somebody_has_to_answer_for_an_org() {
+        let held: Vec<Role> = Role::ALL.into_iter().filter(|role| role.must_be_held()).collect();
+        assert_eq!(held, [Role::Owner, Role::PlatformAdmin]);
+    }
+}

@@ -1,0 +1,152 @@
+//! Channel bindings: through which connections an org is reached, and which
+//! agent answers there.
+
+use ostler_domain::channel::binding::Binding;
+use ostler_domain::id::{AgentId, BindingId, OrgId};
+use ostler_domain::secret::SecretRef;
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Scope, Tx};
+use crate::error::{Result, StoreError};
+use crate::{OrgStore, Store};
+
+/// A binding of an org.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrgBinding {
+    /// The binding.
+    pub binding: Binding,
+    /// The agent it routes to, one of the same org.
+    pub agent: AgentId,
+    /// What else the channel needs to know, as JSON.
+    pub settings: String,
+    /// Where its secret is kept, if it has one.
+    pub secret: Option<SecretRef>,
+}
+
+const AGENT: Sql = sql!("SELECT id FROM agents WHERE org = ?1 AND id = ?2");
+const SAVE: Sql = sql!(
+    "INSERT INTO bindings (org, id, agent, data, settings, secret) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+     ON CONFLICT (org, id) DO UPDATE SET agent = excluded.agent, data = excluded.data,
+       settings = excluded.settings, secret = excluded.secret"
+);
+const GET: Sql =
+    sql!("SELECT data, agent, settings, secret FROM bindings WHERE org = ?1 AND id = ?2");
+const LIST: Sql = sql!(
+    "SELECT data, agent, settings, secret FROM bindings
+     WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
+);
+const FIND: Sql = sql!("SELECT data, agent, settings, secret, org FROM bindings WHERE id = ?1");
+
+impl Store {
+    /// A binding and the org it belongs to, for a webhook that knows only its
+    /// id. Whether the caller may use it is for the channel to verify.
+    pub async fn binding(&self, id: BindingId) -> Result<(OrgId, OrgBinding)> {
+        self.read(Find(id)).await
+    }
+}
+
+impl OrgStore<'_> {
+    /// Creates a binding, or changes it. Its agent must be one of this org.
+    pub async fn save_binding(&self, binding: OrgBinding) -> Result<()> {
+        self.store.write(Save(self.org, binding)).await
+    }
+
+    /// A binding of this org.
+    pub async fn binding(&self, id: BindingId) -> Result<OrgBinding> {
+        self.store.read(Get(self.org, id)).await
+    }
+
+    /// The bindings after one of them, in the order of their ids.
+    pub async fn bindings(&self, after: Option<BindingId>, most: u32) -> Result<Vec<OrgBinding>> {
+        let after = after.unwrap_or(BindingId::from_u128(0));
+        self.store.read(List(self.org, after, most)).await
+    }
+}
+
+struct Save(OrgId, OrgBinding);
+
+impl Operation for Save {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, OrgBinding { binding, agent, settings, secret }) = self;
+        let known = tx.first(&AGENT, &[(*org).into(), (*agent).into()]).await?;
+        known.ok_or(StoreError::NotFound("agent"))?;
+        let params = [
+            (*org).into(),
+            binding.id.into(),
+            (*agent).into(),
+            Value::json(binding)?,
+            settings.as_str().into(),
+            secret.as_ref().map(ToString::to_string).into(),
+        ];
+        // The id is there, and not here: it is another org's.
+        tx.execute(&SAVE, &params).await.map_err(|error| match error {
+            StoreError::Conflict(_) => StoreError::NotFound("binding"),
+            other => other,
+        })?;
+        Ok(())
+    }
+}
+
+struct Get(OrgId, BindingId);
+
+impl Operation for Get {
+    type Output = OrgBinding;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<OrgBinding> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+        binding(&row.ok_or(StoreError::NotFound("binding"))?)
+    }
+}
+
+struct List(OrgId, BindingId, u32);
+
+impl Operation for List {
+    type Output = Vec<OrgBinding>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<OrgBinding>> {
+        let params = [self.0.into(), self.1.into(), self.2.into()];
+        tx.query(&LIST, &params).await?.iter().map(binding).collect()
+    }
+}
+
+struct Find(BindingId);
+
+impl Operation for Find {
+    type Output = (OrgId, OrgBinding);
+
+    /// Whoever rings does not say whose binding it is.
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<(OrgId, OrgBinding)> {
+        let row = tx.first(&FIND, &[self.0.into()]).await?;
+        let row = row.ok_or(StoreError::NotFound("binding"))?;
+        Ok((row.id(4)?, binding(&row)?))
+    }
+}
+
+/// A binding from the first four columns of a row.
+fn binding(row: &Row) -> Result<OrgBinding> {
+    Ok(OrgBinding {
+        binding: row.json(0, "binding")?,
+        agent: row.id(1)?,
+        settings: row.text(2)?.to_owned(),
+        secret: row.opt_written(3, "reference to a secret")?,
+    })
+}
