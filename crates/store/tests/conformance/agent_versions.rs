@@ -8,7 +8,7 @@ use ostler_domain::tool::ToolName;
 use ostler_store::{Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{Backend, agent, behind, with_org};
+use crate::world::{Backend, agent, with_org};
 
 on_every_backend!(a_change_of_an_agent_is_a_version_of_it);
 async fn a_change_of_an_agent_is_a_version_of_it(store: &Store) {
@@ -76,19 +76,15 @@ async fn agents_of_an_older_database_have_a_version() {
     for backend in [Backend::sqlite_file(), Backend::postgres().await] {
         let store = Store::connect(&backend.url).unwrap();
         store.migrate_to(4).await.unwrap();
-        let org = with_org(&store, 1).await;
+        let org = backend.with_old_org(1).await;
         let mut gia = agent(org, "gia");
-        let (org_hex, id_hex) =
-            (format!("{:032x}", org.as_u128()), format!("{:032x}", gia.id.as_u128()));
         let data = serde_json::to_string(&gia).unwrap();
-        let insert = |org: &str, id: &str| {
-            format!(
-                "INSERT INTO agents (org, id, slug, data) VALUES ({org}, {id}, 'gia', '{data}')"
-            )
-        };
-        let bytea = |hex: &str| format!("decode('{hex}', 'hex')");
-        let sqlite = insert(&format!("x'{org_hex}'"), &format!("x'{id_hex}'"));
-        behind(&backend, &sqlite, &insert(&bytea(&org_hex), &bytea(&id_hex))).await;
+        let (org_id, id) = (backend.id(1), backend.id(gia.id.as_u128()));
+        backend
+            .execute(&format!(
+                "INSERT INTO agents (org, id, slug, data) VALUES ({org_id}, {id}, 'gia', '{data}')"
+            ))
+            .await;
         store.migrate().await.unwrap();
         let before = store.org(org).agent_version(gia.id).await.unwrap();
         assert_eq!((before.version, &before.agent), (1, &gia));

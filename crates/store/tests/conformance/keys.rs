@@ -9,7 +9,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{NewKey, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{Backend, behind, next, with_org, with_platform};
+use crate::world::{Backend, next, with_org, with_platform};
 
 fn secret(name: &str) -> KeySecret {
     format!("ostler_{name}_{:x}", next()).parse().unwrap()
@@ -127,7 +127,7 @@ async fn a_use_is_noted_at_most_once_a_minute() {
             )
         };
         for (seconds, noted) in [(30, false), (61, true)] {
-            behind(&backend, &ago(seconds), &ago(seconds)).await;
+            backend.execute(&ago(seconds)).await;
             store.authenticate(&secret).await.unwrap();
             assert_eq!(last_used().await.unwrap() > first, noted, "{seconds} seconds ago");
         }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use ostler_store::{SCHEMA_VERSION, Store, StoreError};
+use ostler_store::{Accepted, SCHEMA_VERSION, Store, StoreError};
 use tokio_postgres::NoTls;
 
 use crate::on_every_backend;
-use crate::world::{Backend, accept, claim, org, with_org};
+use crate::world::{Backend, accept, claim, message, org};
 
 on_every_backend!(migrating_twice_changes_nothing);
 async fn migrating_twice_changes_nothing(store: &Store) {
@@ -34,8 +34,19 @@ async fn an_older_database_is_brought_forward_without_loss() {
     for backend in [Backend::sqlite_file(), Backend::postgres().await] {
         let store = Store::connect(&backend.url).unwrap();
         store.migrate_to(1).await.unwrap();
-        let id = with_org(&store, 1).await;
-        accept(&store, id, "rosa", "m1").await;
+        let id = backend.with_old_org(1).await;
+        let (org_id, place) = (backend.id(1), backend.id(2));
+        let key = message(id, "rosa", "m1").key.text();
+        let (binding, inbox) = (backend.id(1), backend.id(3));
+        backend
+            .execute(&format!(
+                "INSERT INTO conversations (org, id, key, in_seq, pending_at)
+                 VALUES ({org_id}, {place}, '{key}', 1, 0);
+                 INSERT INTO inbox (org, id, conversation, seq, binding, provider_id, payload,
+                   received_at, due_at)
+                 VALUES ({org_id}, {inbox}, {place}, 1, {binding}, 'm1', '{{}}', 0, 0)"
+            ))
+            .await;
         assert!(matches!(
             Store::open(&backend.url).await,
             Err(StoreError::NotMigrated { found: 1, .. })
@@ -44,6 +55,8 @@ async fn an_older_database_is_brought_forward_without_loss() {
         let store = Store::open(&backend.url).await.unwrap();
         assert_eq!(store.orgs().await.unwrap(), [org(1)]);
         assert_eq!(claim(&store).await.unwrap().messages.len(), 1);
+        assert!(matches!(accept(&store, id, "rosa", "m1").await, Accepted::Repeat(_)));
+        assert!(store.org(id).account().await.unwrap().available().is_some());
     }
 }
 

@@ -80,26 +80,29 @@ impl Backend {
         }
     }
 
+    /// An id, as the database's own language writes it.
+    pub(crate) fn id(&self, bits: u128) -> String {
+        if self.url.starts_with("sqlite:") {
+            format!("x'{bits:032x}'")
+        } else {
+            format!("decode('{bits:032x}', 'hex')")
+        }
+    }
+
+    /// Writes an org as a program of the first schema did.
+    pub(crate) async fn with_old_org(&self, id: u128) -> OrgId {
+        let data = serde_json::to_string(&org(id)).unwrap();
+        let key = self.id(id);
+        let sql = format!("INSERT INTO orgs (id, slug, data) VALUES ({key}, 'org{id}', '{data}')");
+        self.execute(&sql).await;
+        OrgId::from_u128(id)
+    }
+
     pub(crate) async fn migrated(&self) -> Store {
         let store = Store::connect(&self.url).expect("the database opens");
         store.migrate().await.expect("the schema is made");
         store
     }
-}
-
-/// Runs a statement behind the store's back, as one of its database.
-pub(crate) async fn behind(backend: &Backend, sqlite: &str, postgres: &str) {
-    if let Some(path) = backend.url.strip_prefix("sqlite:") {
-        let file = rusqlite::Connection::open(path).expect("the file opens");
-        file.busy_timeout(Duration::from_secs(5)).expect("a limit");
-        file.execute_batch(sqlite).expect("the statement runs");
-        return;
-    }
-    let (client, connection) =
-        tokio_postgres::connect(&backend.url, NoTls).await.expect("the server answers");
-    tokio::spawn(connection);
-    let text = format!("SET ostler.scope = 'all'; {postgres}");
-    client.batch_execute(&text).await.expect("the statement runs");
 }
 
 /// How tests claim conversations.
