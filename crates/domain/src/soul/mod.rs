@@ -136,6 +136,14 @@ impl SoulHistory {
         Self { first, later: Vec::new() }
     }
 
+    /// The history of these versions, from 1; nothing if one is missing.
+    pub fn from_versions(versions: Vec<SoulVersion>) -> Option<Self> {
+        let complete = versions.iter().zip(1..).all(|(version, number)| version.version == number);
+        let mut versions = versions.into_iter();
+        let first = versions.next().filter(|_| complete)?;
+        Some(Self { first, later: versions.collect() })
+    }
+
     /// The version in force.
     pub fn current(&self) -> &SoulVersion {
         self.later.last().unwrap_or(&self.first)
