@@ -1,5 +1,8 @@
 //! What can go wrong, as callers need to tell it apart.
 
+use ostler_domain::gate::approval::ApprovalError;
+use ostler_domain::soul::proposal::ProposalError;
+
 use crate::backend::Refusal;
 
 /// The result of every operation.
@@ -23,6 +26,20 @@ pub enum StoreError {
         /// The cap.
         limit: u32,
     },
+    /// There is more of it than may be stored.
+    #[error("this {what} is too large; the most is {limit} bytes")]
+    TooLarge {
+        /// What it is.
+        what: &'static str,
+        /// The most bytes.
+        limit: usize,
+    },
+    /// The approval cannot be decided or used any more.
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
+    /// The soul proposal cannot be decided or applied any more.
+    #[error(transparent)]
+    Proposal(#[from] ProposalError),
     /// Somebody else holds the database for too long.
     #[error("the database is locked by another process; try again")]
     Busy,

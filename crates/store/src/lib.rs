@@ -8,28 +8,44 @@
 //! transaction must decide; the rules are in `ostler-domain`.
 
 mod agents;
+mod approvals;
+mod audit;
 mod backend;
+mod blobs;
+mod decisions;
 mod error;
 mod events;
 mod history;
 mod inbox;
+mod knowledge;
 mod lease;
 mod migrate;
+mod notices;
 mod orgs;
 mod outbox;
+mod proposals;
+mod rate;
 mod records;
 mod reference;
 mod turn;
 
 use ostler_domain::id::OrgId;
 
+pub use approvals::{StoredApproval, Verdict};
+pub use audit::{AuditLine, NewAudit};
+pub use blobs::{NewBlob, StoredBlob};
+pub use decisions::DecisionState;
 pub use error::{Result, StoreError};
 pub use events::{BadCursor, EventCursor, StoredEvent};
 pub use history::StoredMessage;
 pub use inbox::{Accepted, Inbound};
+pub use knowledge::{DocumentHit, DocumentSummary, StoredDocument};
 pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
 pub use migrate::NEEDED as SCHEMA_VERSION;
+pub use notices::{NewNotice, Notified, StoredNotice};
 pub use outbox::{Delivery, Outbound, OutboxState, Silenced};
+pub use proposals::{ProposalPace, StoredProposal};
+pub use rate::{Counted, Used};
 pub use records::Record;
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,

@@ -16,7 +16,16 @@ macro_rules! steps {
 }
 
 /// Every step, oldest first; a step is never changed once it has landed.
-const STEPS: &[Sql] = &steps!["0001_core", "0002_records", "0003_reference_codes", "0004_refuse"];
+const STEPS: &[Sql] = &steps![
+    "0001_core",
+    "0002_records",
+    "0003_reference_codes",
+    "0004_refuse",
+    "0008_knowledge",
+    "0009_blobs",
+    "0010_approvals",
+    "0011_notices",
+];
 
 /// The version of the schema that this program needs.
 pub const NEEDED: i64 = STEPS.len() as i64;

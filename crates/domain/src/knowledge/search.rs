@@ -10,7 +10,7 @@ use super::words::words;
 use crate::id::DocumentId;
 
 /// The most words of a question that are looked up.
-pub const MAX_QUERY_WORDS: usize = 32;
+pub const MAX_QUERY_WORDS: usize = 24;
 /// The most documents that are looked at for one word, those first in which it
 /// weighs most.
 pub const MAX_PER_WORD: u32 = 300;

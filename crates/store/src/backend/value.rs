@@ -134,6 +134,14 @@ impl Row {
             .map_err(|error| StoreError::Unreadable { what, why: error.to_string() })
     }
 
+    /// Bytes, which are moved out and not copied.
+    pub(crate) fn into_bytes(mut self, column: usize) -> Result<Vec<u8>> {
+        match self.0.get_mut(column) {
+            Some(Value::Bytes(bytes)) => Ok(std::mem::take(bytes)),
+            _ => Err(Self::unreadable("bytes", column)),
+        }
+    }
+
     /// An id.
     pub(crate) fn id<I: StoredId>(&self, column: usize) -> Result<I> {
         let bytes = match self.0.get(column) {
