@@ -66,10 +66,13 @@ const FORGET: Sql = Sql {
     sqlite: "DELETE FROM notice_cooldowns WHERE (org, kind, subject, recipient) IN (
        SELECT org, kind, subject, recipient FROM notice_cooldowns
        WHERE quiet_until <= (SELECT now_ms()) ORDER BY quiet_until LIMIT ?1)",
-    postgres: "DELETE FROM notice_cooldowns WHERE (org, kind, subject, recipient) IN (
-       SELECT org, kind, subject, recipient FROM notice_cooldowns
-       WHERE quiet_until <= (SELECT now_ms()) ORDER BY quiet_until LIMIT $1
-       FOR UPDATE SKIP LOCKED)",
+    postgres: "WITH over AS MATERIALIZED (
+         SELECT org, kind, subject, recipient FROM notice_cooldowns
+         WHERE quiet_until <= (SELECT now_ms()) ORDER BY quiet_until LIMIT $1
+         FOR UPDATE SKIP LOCKED)
+       DELETE FROM notice_cooldowns c USING over o
+       WHERE c.org = o.org AND c.kind = o.kind AND c.subject = o.subject
+         AND c.recipient = o.recipient",
 };
 
 impl OrgStore<'_> {

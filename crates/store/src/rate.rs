@@ -47,9 +47,11 @@ const SWEEP: Sql = Sql {
     sqlite: "DELETE FROM rate_counters WHERE (org, what, span, ends_at) IN (
        SELECT org, what, span, ends_at FROM rate_counters
        WHERE ends_at <= (SELECT now_ms()) ORDER BY ends_at LIMIT ?1)",
-    postgres: "DELETE FROM rate_counters WHERE (org, what, span, ends_at) IN (
-       SELECT org, what, span, ends_at FROM rate_counters
-       WHERE ends_at <= (SELECT now_ms()) ORDER BY ends_at LIMIT $1 FOR UPDATE SKIP LOCKED)",
+    postgres: "WITH over AS MATERIALIZED (
+         SELECT org, what, span, ends_at FROM rate_counters
+         WHERE ends_at <= (SELECT now_ms()) ORDER BY ends_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+       DELETE FROM rate_counters c USING over o
+       WHERE c.org = o.org AND c.what = o.what AND c.span = o.span AND c.ends_at = o.ends_at",
 };
 
 impl OrgStore<'_> {

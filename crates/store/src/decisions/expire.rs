@@ -2,11 +2,10 @@
 
 use std::marker::PhantomData;
 
-use ostler_domain::id::{OrgId, RecordId};
+use ostler_domain::id::OrgId;
 
 use super::{Decision, DecisionState, changed, now, read};
 use crate::backend::sql::{Sql, sql};
-use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 
@@ -48,8 +47,7 @@ impl<D: Decision> Operation for Expire<D> {
                     }
                 }
                 Err(StoreError::Unreadable { .. }) => {
-                    let id = Value::from(row.id::<RecordId>(4)?);
-                    let params = vec![org.into(), D::KIND.into(), id];
+                    let params = vec![org.into(), D::KIND.into(), row.value(4)?];
                     statements.push(Statement { sql: &PARK, params, must: None });
                 }
                 Err(other) => return Err(other),

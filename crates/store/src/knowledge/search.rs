@@ -87,7 +87,8 @@ impl Search {
         let places: Vec<Vec<Value>> = matches.iter().map(place).collect();
         let rows = tx.query_each(&GET, &places).await?;
         let mut hits = Vec::new();
-        for (row, found) in rows.iter().flatten().zip(matches) {
+        for (row, found) in rows.iter().map(|rows| rows.first()).zip(matches) {
+            let Some(row) = row else { continue };
             let read = stored(row)?;
             if wanted(&self.tags, read.document.tags()) {
                 hits.push(DocumentHit {

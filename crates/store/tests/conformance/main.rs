@@ -3,11 +3,18 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod approvals;
+mod audit;
+mod blobs;
 mod conversations;
 mod crash;
 mod delivery;
 mod events;
 mod guard;
+mod knowledge;
+mod notices;
+mod proposals;
+mod rate;
 mod records;
 mod reference;
 mod schema;

@@ -68,6 +68,20 @@ impl Backend {
         Self { url: format!("postgres://{name}:{name}@{place}/{name}"), _folder: None }
     }
 
+    /// Runs SQL of a test's own, past the store, for all orgs.
+    pub(crate) async fn run(&self, sql: &str) {
+        if let Some(path) = self.url.strip_prefix("sqlite:") {
+            let file = rusqlite::Connection::open(path).expect("the file opens");
+            file.execute_batch(sql).expect("the SQL runs");
+            return;
+        }
+        let (client, connection) =
+            tokio_postgres::connect(&self.url, NoTls).await.expect("the server answers");
+        tokio::spawn(connection);
+        let scoped = format!("SET ostler.scope = 'all'; {sql}");
+        client.batch_execute(&scoped).await.expect("the SQL runs");
+    }
+
     pub(crate) async fn migrated(&self) -> Store {
         let store = Store::connect(&self.url).expect("the database opens");
         store.migrate().await.expect("the schema is made");
