@@ -42,10 +42,12 @@ const ALL: Sql = sql!(
     "SELECT id, at, actor, action, subject, data FROM audit
      WHERE org = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
 );
-const ABOUT: Sql = sql!(
-    "SELECT id, at, actor, action, subject, data FROM audit
-     WHERE org = ?1 AND id < ?2 AND subject = ?4 ORDER BY id DESC LIMIT ?3"
-);
+const ABOUT: Sql = Sql {
+    sqlite: "SELECT id, at, actor, action, subject, data FROM audit INDEXED BY audit_of
+       WHERE org = ?1 AND id < ?2 AND subject = ?4 ORDER BY id DESC LIMIT ?3",
+    postgres: "SELECT id, at, actor, action, subject, data FROM audit
+       WHERE org = $1 AND id < $2 AND subject = $4 ORDER BY id DESC LIMIT $3",
+};
 
 impl OrgStore<'_> {
     /// Adds a line.

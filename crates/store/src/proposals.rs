@@ -10,7 +10,7 @@ use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::agents;
-use crate::backend::sql::{Sql, sql};
+use crate::backend::sql::Sql;
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
 use crate::decisions::{self, Decision, DecisionState};
@@ -38,13 +38,19 @@ pub struct ProposalPace {
     pub last_rejection_at: Option<Timestamp>,
 }
 
-const PACE: Sql = sql!(
-    "SELECT coalesce(sum(CASE WHEN asked_at / 86400000 = now_ms() / 86400000
-              THEN 1 ELSE 0 END), 0),
-       coalesce(sum(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0),
-       max(CASE WHEN state = 'rejected' THEN decided_at END)
-     FROM decisions WHERE org = ?1 AND kind = 'proposal' AND asker = ?2"
-);
+const PACE: Sql = Sql {
+    sqlite: "SELECT coalesce(sum(CASE WHEN asked_at / 86400000 = now_ms() / 86400000
+                THEN 1 ELSE 0 END), 0),
+         coalesce(sum(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0),
+         max(CASE WHEN state = 'rejected' THEN decided_at END)
+       FROM decisions INDEXED BY decisions_asked_by
+       WHERE org = ?1 AND kind = 'proposal' AND asker = ?2",
+    postgres: "SELECT coalesce(sum(CASE WHEN asked_at / 86400000 = now_ms() / 86400000
+                THEN 1 ELSE 0 END), 0),
+         coalesce(sum(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0),
+         max(CASE WHEN state = 'rejected' THEN decided_at END)
+       FROM decisions WHERE org = $1 AND kind = 'proposal' AND asker = $2",
+};
 
 impl OrgStore<'_> {
     /// Stores a new proposal.

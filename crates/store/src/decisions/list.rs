@@ -10,21 +10,28 @@ use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
-const LIST: Sql = sql!(
-    "SELECT data, asked_at, expires_at FROM decisions
-     WHERE org = ?1 AND kind = ?2 AND state = ?3 AND id > ?4 ORDER BY id LIMIT ?5"
-);
-const PENDING_ABOUT: Sql = sql!(
-    "SELECT data, asked_at, expires_at FROM decisions
-     WHERE org = ?1 AND kind = ?2 AND subject = ?3 AND state = 'pending' AND id > ?4
-     ORDER BY id LIMIT ?5"
-);
+const LIST: Sql = Sql {
+    sqlite: "SELECT data, asked_at, expires_at FROM decisions INDEXED BY decisions_in_state
+       WHERE org = ?1 AND kind = ?2 AND state = ?3 AND id > ?4 ORDER BY id LIMIT ?5",
+    postgres: "SELECT data, asked_at, expires_at FROM decisions
+       WHERE org = $1 AND kind = $2 AND state = $3 AND id > $4 ORDER BY id LIMIT $5",
+};
+const PENDING_ABOUT: Sql = Sql {
+    sqlite: "SELECT data, asked_at, expires_at FROM decisions INDEXED BY decisions_pending_about
+       WHERE org = ?1 AND kind = ?2 AND subject = ?3 AND state = 'pending' AND id > ?4
+       ORDER BY id LIMIT ?5",
+    postgres: "SELECT data, asked_at, expires_at FROM decisions
+       WHERE org = $1 AND kind = $2 AND subject = $3 AND state = 'pending' AND id > $4
+       ORDER BY id LIMIT $5",
+};
 const COUNT: Sql =
     sql!("SELECT count(*) FROM decisions WHERE org = ?1 AND kind = ?2 AND state = 'pending'");
-const COUNT_ABOUT: Sql = sql!(
-    "SELECT count(*) FROM decisions
-     WHERE org = ?1 AND kind = ?2 AND state = 'pending' AND subject = ?3"
-);
+const COUNT_ABOUT: Sql = Sql {
+    sqlite: "SELECT count(*) FROM decisions INDEXED BY decisions_pending_about
+       WHERE org = ?1 AND kind = ?2 AND state = 'pending' AND subject = ?3",
+    postgres: "SELECT count(*) FROM decisions
+       WHERE org = $1 AND kind = $2 AND state = 'pending' AND subject = $3",
+};
 
 /// Those in a state after one of them, oldest first.
 pub(crate) struct List<D> {
