@@ -17,11 +17,13 @@
 //! | [`team`] | how do agents hand over to each other |
 //! | [`human`] | when does a person take over, and what then |
 //! | [`hierarchy`] | what travels between business layers |
+//! | [`knowledge`] | what does an org know, and what of it fits a question |
 //! | [`prompt`] | what is the model told |
 //! | [`channel`] | through what is something sent, and what if it fails |
 //!
 //! Beside them stand the words that all of them use: [`id`], [`time`],
-//! [`mod@reference`] codes, [`contact`], [`notice`], [`retry`] and [`secret`].
+//! [`mod@reference`] codes, [`message`] parts, [`contact`], [`notice`], [`audit`],
+//! [`retry`] and [`secret`].
 //!
 //! A ruling says why, so that nobody has to guess:
 //!
@@ -38,12 +40,15 @@
 //! ```
 
 pub mod agent;
+pub mod audit;
 pub mod channel;
 pub mod contact;
 pub mod gate;
 pub mod hierarchy;
 pub mod human;
 pub mod id;
+pub mod knowledge;
+pub mod message;
 pub mod money;
 pub mod notice;
 pub mod org;

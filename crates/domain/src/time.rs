@@ -88,6 +88,29 @@ impl UtcDay {
     }
 }
 
+/// A span of the UTC calendar in which something is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Window {
+    /// A minute.
+    Minute,
+    /// An hour.
+    Hour,
+    /// A day.
+    Day,
+}
+
+impl Window {
+    /// How long it is.
+    pub const fn span(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Minute => 60,
+            Self::Hour => 3600,
+            Self::Day => 86_400,
+        })
+    }
+}
+
 /// Durations as whole seconds, for settings that people read and write.
 pub(crate) mod secs {
     use std::time::Duration;

@@ -91,9 +91,14 @@ impl Operation for Get {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Agent> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
-        row.ok_or(StoreError::NotFound("agent"))?.json(0, "agent")
+        get(tx, self.0, self.1).await
     }
+}
+
+/// An agent, for whatever else happens in the same transaction.
+pub(crate) async fn get<T: Tx>(tx: &T, org: OrgId, id: AgentId) -> Result<Agent> {
+    let row = tx.first(&GET, &[org.into(), id.into()]).await?;
+    row.ok_or(StoreError::NotFound("agent"))?.json(0, "agent")
 }
 
 struct List(OrgId);
@@ -121,19 +126,29 @@ impl Operation for PushSoul {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        let Self(org, owner, version) = self;
-        let number = version.version;
-        let stale = || StoreError::Conflict(format!("version {number} of this soul"));
-        let newest = tx.first(&NEWEST_SOUL, &[(*org).into(), (*owner).into()]).await?;
-        if newest.map_or(Ok(0), |row| row.int(0))? + 1 != i64::from(number) {
-            return Err(stale());
-        }
-        // Two at the same time: the primary key lets one of them pass.
-        let params = [(*org).into(), (*owner).into(), number.into(), Value::json(version)?];
-        match tx.execute(&PUSH_SOUL, &params).await {
-            Err(StoreError::Conflict(_)) => Err(stale()),
-            other => other.map(|_| ()),
-        }
+        push_soul(tx, self.0, self.1, &self.2).await
+    }
+}
+
+/// Stores the next version of a soul, together with whatever else happens in the
+/// same transaction.
+pub(crate) async fn push_soul<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    owner: AgentId,
+    version: &SoulVersion,
+) -> Result<()> {
+    let number = version.version;
+    let stale = || StoreError::Conflict(format!("version {number} of this soul"));
+    let newest = tx.first(&NEWEST_SOUL, &[org.into(), owner.into()]).await?;
+    if newest.map_or(Ok(0), |row| row.int(0))? + 1 != i64::from(number) {
+        return Err(stale());
+    }
+    // Two at the same time: the primary key lets one of them pass.
+    let params = [org.into(), owner.into(), number.into(), Value::json(version)?];
+    match tx.execute(&PUSH_SOUL, &params).await {
+        Err(StoreError::Conflict(_)) => Err(stale()),
+        other => other.map(|_| ()),
     }
 }
 
@@ -147,7 +162,16 @@ impl Operation for Souls {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<SoulVersion>> {
-        let rows = tx.query(&SOULS, &[self.0.into(), self.1.into()]).await?;
-        rows.iter().map(|row| row.json(0, "soul")).collect()
+        soul_versions(tx, self.0, self.1).await
     }
+}
+
+/// Every version of a soul, for whatever else happens in the same transaction.
+pub(crate) async fn soul_versions<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    owner: AgentId,
+) -> Result<Vec<SoulVersion>> {
+    let rows = tx.query(&SOULS, &[org.into(), owner.into()]).await?;
+    rows.iter().map(|row| row.json(0, "soul")).collect()
 }

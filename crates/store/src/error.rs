@@ -1,7 +1,9 @@
 //! What can go wrong, as callers need to tell it apart.
 
+use ostler_domain::gate::approval::ApprovalError;
 use ostler_domain::money::ledger::ReserveError;
 use ostler_domain::org::role::Role;
+use ostler_domain::soul::proposal::ProposalError;
 
 use crate::backend::Refusal;
 
@@ -32,6 +34,20 @@ pub enum StoreError {
     /// There are not enough credits, or no such reservation.
     #[error(transparent)]
     Credits(#[from] ReserveError),
+    /// There is more of it than may be stored.
+    #[error("this {what} is too large; the most is {limit} bytes")]
+    TooLarge {
+        /// What it is.
+        what: &'static str,
+        /// The most bytes.
+        limit: usize,
+    },
+    /// The approval cannot be decided or used any more.
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
+    /// The soul proposal cannot be decided or applied any more.
+    #[error(transparent)]
+    Proposal(#[from] ProposalError),
     /// Somebody else holds the database for too long.
     #[error("the database is locked by another process; try again")]
     Busy,

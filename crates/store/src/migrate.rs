@@ -23,7 +23,11 @@ const STEPS: &[Sql] = &steps![
     "0004_refuse",
     "0005_ledger",
     "0006_people",
-    "0007_settings"
+    "0007_settings",
+    "0008_knowledge",
+    "0009_blobs",
+    "0010_approvals",
+    "0011_notices"
 ];
 
 /// The version of the schema that this program needs.

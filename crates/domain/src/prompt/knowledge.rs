@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::id::DocumentId;
+use crate::knowledge::clean_tag;
 use crate::time::Timestamp;
 
 /// The most documents.
@@ -44,9 +45,9 @@ pub fn select<'a>(
     agent_tags: &BTreeSet<String>,
     budget: u64,
 ) -> Vec<&'a DocumentFacts> {
-    let wanted: BTreeSet<String> = agent_tags.iter().map(|tag| clean(tag)).collect();
+    let wanted: BTreeSet<String> = agent_tags.iter().map(|tag| clean_tag(tag)).collect();
     let shares_a_tag = |doc: &&DocumentFacts| {
-        wanted.is_empty() || doc.tags.iter().any(|tag| wanted.contains(&clean(tag)))
+        wanted.is_empty() || doc.tags.iter().any(|tag| wanted.contains(&clean_tag(tag)))
     };
     let newest_first = |doc: &&DocumentFacts| (std::cmp::Reverse(doc.updated_at), doc.id);
 
@@ -65,10 +66,6 @@ pub fn select<'a>(
     chosen.truncate(MAX_DOCUMENTS);
     chosen.sort_by_key(newest_first);
     chosen
-}
-
-fn clean(tag: &str) -> String {
-    tag.trim().to_lowercase()
 }
 
 #[cfg(test)]

@@ -136,6 +136,14 @@ impl SoulHistory {
         Self { first, later: Vec::new() }
     }
 
+    /// The history of these versions, from 1; nothing if one is missing.
+    pub fn from_versions(versions: Vec<SoulVersion>) -> Option<Self> {
+        let complete = versions.iter().zip(1..).all(|(version, number)| version.version == number);
+        let mut versions = versions.into_iter();
+        let first = versions.next().filter(|_| complete)?;
+        Some(Self { first, later: versions.collect() })
+    }
+
     /// The version in force.
     pub fn current(&self) -> &SoulVersion {
         self.later.last().unwrap_or(&self.first)
@@ -176,7 +184,7 @@ pub fn soul_owner(agent: &Agent) -> AgentId {
 
 #[cfg(test)]
 mod tests {
-    use super::{NoSuchVersion, Soul, SoulField, SoulHistory, SoulOrigin, soul_owner};
+    use super::{NoSuchVersion, Soul, SoulField, SoulHistory, SoulOrigin, SoulVersion, soul_owner};
     use crate::agent::AgentKind;
     use crate::agent::subtype::Subtype;
     use crate::testing;
@@ -222,6 +230,16 @@ mod tests {
         assert_eq!(all, [1, 2, 3]);
         let missing = NoSuchVersion { wanted: 9, newest: 3 };
         assert_eq!(history.rollback(9, AT), Err(missing));
+    }
+
+    #[test]
+    fn a_history_is_read_back_whole_or_not_at_all() {
+        let mut history = SoulHistory::new(soul("one"), AT);
+        history.push(soul("two"), SoulOrigin::Edited, AT);
+        let versions: Vec<SoulVersion> = history.versions().cloned().collect();
+        assert_eq!(SoulHistory::from_versions(versions.clone()), Some(history));
+        assert_eq!(SoulHistory::from_versions(versions[1..].to_vec()), None);
+        assert_eq!(SoulHistory::from_versions(vec![]), None);
     }
 
     /// H04: a change makes version n+1 and leaves n readable.

@@ -46,7 +46,27 @@ pub(crate) trait Tx {
     ) -> impl Future<Output = Result<Option<Row>>> {
         async move { Ok(self.query(sql, params).await?.into_iter().next()) }
     }
+
+    /// Runs a query once for each of these parameters, on PostgreSQL without
+    /// waiting in between, and returns all rows of each.
+    fn query_each(
+        &self,
+        sql: &'static Sql,
+        params: &[Vec<Value>],
+    ) -> impl Future<Output = Result<Vec<Vec<Row>>>> {
+        async move {
+            let mut answers = Vec::with_capacity(params.len());
+            for some in params.chunks(TOGETHER) {
+                let queries = some.iter().map(|params| self.query(sql, params));
+                answers.extend(futures_util::future::try_join_all(queries).await?);
+            }
+            Ok(answers)
+        }
+    }
 }
+
+/// Statements that are sent without waiting for each other.
+const TOGETHER: usize = 24;
 
 /// A statement with its parameters.
 #[derive(Debug)]

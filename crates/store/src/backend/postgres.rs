@@ -10,15 +10,13 @@ use tokio_postgres::{Config, NoTls};
 
 use super::sql::Sql;
 use super::value::{Row, Value};
-use super::{Operation, Scope, Statement, Tx};
+use super::{Operation, Scope, Statement, TOGETHER, Tx};
 use crate::error::{Result, StoreError};
 
 /// Connections to the server.
 const CONNECTIONS: usize = 16;
 /// How long a caller waits for one of them.
 const WAIT: Duration = Duration::from_secs(10);
-/// Statements that are sent without waiting for each other.
-const TOGETHER: usize = 24;
 /// How often a write that lost against another is tried.
 const ATTEMPTS: u32 = 5;
 

@@ -179,6 +179,19 @@ impl Row {
             .map_err(|error| StoreError::Unreadable { what, why: error.to_string() })
     }
 
+    /// A value as it is, for another statement.
+    pub(crate) fn value(&self, column: usize) -> Result<Value> {
+        self.0.get(column).cloned().ok_or_else(|| Self::unreadable("value", column))
+    }
+
+    /// Bytes, which are moved out and not copied.
+    pub(crate) fn into_bytes(mut self, column: usize) -> Result<Vec<u8>> {
+        match self.0.get_mut(column) {
+            Some(Value::Bytes(bytes)) => Ok(std::mem::take(bytes)),
+            _ => Err(Self::unreadable("bytes", column)),
+        }
+    }
+
     /// An id.
     pub(crate) fn id<I: StoredId>(&self, column: usize) -> Result<I> {
         let bytes = match self.0.get(column) {

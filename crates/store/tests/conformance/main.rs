@@ -4,7 +4,10 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod agent_versions;
+mod approvals;
+mod audit;
 mod bindings;
+mod blobs;
 mod contacts;
 mod conversations;
 mod crash;
@@ -13,10 +16,14 @@ mod events;
 mod guard;
 mod integrations;
 mod keys;
+mod knowledge;
 mod ledger;
 mod ledger_property;
 mod members;
+mod notices;
 mod policies;
+mod proposals;
+mod rate;
 mod records;
 mod reference;
 mod schema;

@@ -1,0 +1,145 @@
+//! Saving documents, together with what they are found by.
+
+use ostler_domain::id::{DocumentId, OrgId};
+use ostler_domain::knowledge::Document;
+use ostler_domain::knowledge::words::weights;
+
+use super::GET;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::error::{Result, StoreError};
+
+const CREATE: Sql = sql!(
+    "INSERT INTO documents (org, id, version, created_at, updated_at, title, tags, size, body)
+     VALUES (?1, ?2, 1, now_ms(), now_ms(), ?3, ?4, ?5, ?6) RETURNING updated_at"
+);
+const UPDATE: Sql = sql!(
+    "UPDATE documents
+     SET version = version + 1, updated_at = now_ms(), title = ?3, tags = ?4, size = ?5, body = ?6
+     WHERE org = ?1 AND id = ?2 AND version = ?7 RETURNING updated_at"
+);
+const DELETE: Sql = sql!("DELETE FROM documents WHERE org = ?1 AND id = ?2");
+const FORGET_TAGS: Sql = sql!("DELETE FROM document_tags WHERE org = ?1 AND document = ?2");
+const FORGET_WORDS: Sql = sql!("DELETE FROM document_words WHERE org = ?1 AND document = ?2");
+const TAGS: Sql = Sql {
+    sqlite: "INSERT INTO document_tags (org, document, updated_at, tag)
+       SELECT ?1, ?2, ?3, value FROM json_each(?4)",
+    postgres: "INSERT INTO document_tags (org, document, updated_at, tag)
+       SELECT $1, $2, $3, tag FROM json_array_elements_text(($4::text)::json) AS given (tag)",
+};
+const WORDS: Sql = Sql {
+    sqlite: "INSERT INTO document_words (org, document, word, weight)
+       SELECT ?1, ?2, key, value FROM json_each(?3)",
+    postgres: "INSERT INTO document_words (org, document, word, weight)
+       SELECT $1, $2, key, value::bigint FROM json_each_text(($3::text)::json)",
+};
+
+pub(super) struct Create(pub(super) OrgId, pub(super) DocumentId, pub(super) Document);
+
+impl Operation for Create {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, id, document) = self;
+        let exists = || StoreError::Conflict(format!("document {id}"));
+        let created = tx.first(&CREATE, &columns(*org, *id, document)?).await;
+        let row = created.map_err(|error| match error {
+            StoreError::Conflict(_) => exists(),
+            other => other,
+        })?;
+        index(tx, *org, *id, document, &row.ok_or_else(exists)?).await
+    }
+}
+
+pub(super) struct Update(
+    pub(super) OrgId,
+    pub(super) DocumentId,
+    pub(super) i64,
+    pub(super) Document,
+);
+
+impl Operation for Update {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, id, version, document) = self;
+        let mut params = columns(*org, *id, document)?;
+        params.push((*version).into());
+        if let Some(row) = tx.first(&UPDATE, &params).await? {
+            tx.batch(&forget(*org, *id)).await?;
+            return index(tx, *org, *id, document, &row).await;
+        }
+        match tx.first(&GET, &[(*org).into(), (*id).into()]).await? {
+            Some(_) => Err(StoreError::Conflict(format!("a newer version of document {id}"))),
+            None => Err(StoreError::NotFound("document")),
+        }
+    }
+}
+
+pub(super) struct Delete(pub(super) OrgId, pub(super) DocumentId);
+
+impl Operation for Delete {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, id) = *self;
+        if tx.execute(&DELETE, &[org.into(), id.into()]).await? == 0 {
+            return Err(StoreError::NotFound("document"));
+        }
+        tx.batch(&forget(org, id)).await.map(|_| ())
+    }
+}
+
+fn columns(org: OrgId, id: DocumentId, document: &Document) -> Result<Vec<Value>> {
+    let size = i64::try_from(document.body().len()).unwrap_or(i64::MAX);
+    Ok(vec![
+        org.into(),
+        id.into(),
+        document.title().into(),
+        Value::json(document.tags())?,
+        size.into(),
+        document.body().into(),
+    ])
+}
+
+/// Writes what a document is found by; `row` says when it was changed.
+async fn index<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    id: DocumentId,
+    document: &Document,
+    row: &Row,
+) -> Result<()> {
+    let tags = Value::json(document.tags())?;
+    let words = Value::json(&weights(document))?;
+    let all = [
+        Statement {
+            sql: &TAGS,
+            params: vec![org.into(), id.into(), row.int(0)?.into(), tags],
+            must: None,
+        },
+        Statement { sql: &WORDS, params: vec![org.into(), id.into(), words], must: None },
+    ];
+    tx.batch(&all).await.map(|_| ())
+}
+
+fn forget(org: OrgId, id: DocumentId) -> [Statement; 2] {
+    [&FORGET_TAGS, &FORGET_WORDS].map(|sql| Statement {
+        sql,
+        params: vec![org.into(), id.into()],
+        must: None,
+    })
+}

@@ -1,0 +1,64 @@
+//! Blobs: bytes beside messages.
+
+use ostler_domain::id::BlobId;
+use ostler_domain::message::{MAX_BLOB_BYTES, Part};
+use ostler_store::{NewBlob, Store, StoreError};
+
+use crate::on_every_backend;
+use crate::world::{next, with_org};
+
+fn blob(media_type: &str, bytes: Vec<u8>) -> NewBlob {
+    NewBlob {
+        id: BlobId::from_u128(next()),
+        media_type: media_type.parse().unwrap(),
+        name: Some("menù \0'x'.png".into()),
+        bytes,
+    }
+}
+
+on_every_backend!(bytes_come_back_as_they_were);
+async fn bytes_come_back_as_they_were(store: &Store) {
+    let org = with_org(store, 1).await;
+    let largest: Vec<u8> = (0..MAX_BLOB_BYTES).map(|n| n as u8).collect();
+    for bytes in [vec![], vec![0, 255, 0], b"text'; --".to_vec(), largest.clone()] {
+        let new = blob("image/png", bytes);
+        let attachment = store.org(org).put_blob(new.clone()).await.unwrap();
+        assert_eq!(attachment.size, new.bytes.len() as u64);
+        assert!(matches!(Part::attached(attachment.clone()), Part::Image(_)));
+        assert_eq!(store.org(org).attachment(new.id).await.unwrap(), attachment);
+        let read = store.org(org).blob(new.id).await.unwrap();
+        assert_eq!((&read.attachment, read.bytes == new.bytes), (&attachment, true));
+        let again = store.org(org).put_blob(blob_with_id(&new)).await;
+        assert!(matches!(again, Err(StoreError::Conflict(_))));
+    }
+    let mut larger = largest;
+    larger.push(0);
+    let refused = store.org(org).put_blob(blob("image/png", larger)).await;
+    assert!(
+        matches!(refused, Err(StoreError::TooLarge { limit: MAX_BLOB_BYTES, .. })),
+        "{refused:?}"
+    );
+}
+
+fn blob_with_id(blob: &NewBlob) -> NewBlob {
+    NewBlob { bytes: vec![1], ..blob.clone() }
+}
+
+on_every_backend!(
+    /// A05: a blob of another org is not found, and cannot be deleted.
+    a05_blobs_stay_in_their_org
+);
+async fn a05_blobs_stay_in_their_org(store: &Store) {
+    let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
+    let id = store.org(here).put_blob(blob("audio/ogg", vec![7])).await.unwrap().blob;
+    let read = store.org(there).blob(id).await.map(|_| ());
+    let head = store.org(there).attachment(id).await.map(|_| ());
+    let deleted = store.org(there).delete_blob(id).await;
+    for refused in [read, head, deleted] {
+        assert!(matches!(refused, Err(StoreError::NotFound("blob"))), "{refused:?}");
+    }
+    assert_eq!(store.org(here).blob(id).await.unwrap().bytes, [7]);
+    store.org(here).delete_blob(id).await.unwrap();
+    let gone = store.org(here).blob(id).await;
+    assert!(matches!(gone, Err(StoreError::NotFound("blob"))));
+}

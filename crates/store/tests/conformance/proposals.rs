@@ -1,0 +1,158 @@
+//! Soul proposals: decided once, and applied once as a new version.
+
+use std::time::Duration;
+
+use ostler_domain::agent::Protection;
+use ostler_domain::id::{AgentId, OrgId, ProposalId, UserId};
+use ostler_domain::soul::proposal::{Proposal, ProposalError, ProposalStatus};
+use ostler_domain::soul::{Soul, SoulHistory, SoulOrigin};
+use ostler_domain::time::Timestamp;
+use ostler_store::{DecisionState, ProposalPace, Store, StoreError, StoredProposal};
+
+use crate::on_every_backend;
+use crate::world::{agent, next, with_org};
+
+const OWNER: UserId = UserId::from_u128(1);
+const DAYS: Duration = Duration::from_secs(72 * 3600);
+
+fn soul(text: &str) -> Soul {
+    Soul { personality: text.into(), ..Soul::default() }
+}
+
+/// An agent with version 1 of a soul.
+async fn with_soul(store: &Store, org: OrgId, slug: &str) -> AgentId {
+    let made = agent(org, slug);
+    let id = made.id;
+    store.org(org).save_agent(made).await.unwrap();
+    let history = SoulHistory::new(soul("warm"), Timestamp::from_millis(1));
+    store.org(org).push_soul(id, history.current().clone()).await.unwrap();
+    id
+}
+
+async fn propose(store: &Store, org: OrgId, target: AgentId, time: Duration) -> ProposalId {
+    let (id, made_at) = (ProposalId::from_u128(next()), Timestamp::from_millis(5));
+    let proposal = Proposal {
+        id,
+        target,
+        base_version: 1,
+        soul: soul("warmer"),
+        made_at,
+        expires_at: made_at + time,
+        status: ProposalStatus::Pending,
+    };
+    store.org(org).create_proposal(StoredProposal { proposal, proposer: target }).await.unwrap();
+    id
+}
+
+fn why(result: Result<StoredProposal, StoreError>) -> ProposalError {
+    match result {
+        Err(StoreError::Proposal(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+on_every_backend!(
+    /// H08: pending, approved, applied as a new version that names what it
+    /// replaced; a rejection keeps its reason.
+    h08_a_proposal_becomes_a_version
+);
+async fn h08_a_proposal_becomes_a_version(store: &Store) {
+    let org = with_org(store, 1).await;
+    let gia = with_soul(store, org, "gia").await;
+    let id = propose(store, org, gia, DAYS).await;
+    let early = store.org(org).apply_proposal(id).await;
+    assert_eq!(why(early), ProposalError::Over(id));
+    store.org(org).approve_proposal(id, OWNER).await.unwrap();
+    let apply = |_| {
+        let store = store.clone();
+        tokio::spawn(async move { store.org(org).apply_proposal(id).await })
+    };
+    let mut applied = Vec::new();
+    for done in (0..20).map(apply).collect::<Vec<_>>() {
+        match done.await.unwrap() {
+            Ok(stored) => applied.push(stored.proposal.status),
+            other => assert_eq!(why(other), ProposalError::Over(id)),
+        }
+    }
+    assert_eq!(applied, [ProposalStatus::Applied { by: OWNER, before: 1, after: 2 }]);
+    let versions = store.org(org).soul_versions(gia).await.unwrap();
+    assert_eq!(versions.len(), 2);
+    assert_eq!(
+        (&versions[1].soul, versions[1].origin),
+        (&soul("warmer"), SoulOrigin::Proposal(id))
+    );
+
+    let stale = propose(store, org, gia, DAYS).await;
+    store.org(org).approve_proposal(stale, OWNER).await.unwrap();
+    let refused = why(store.org(org).apply_proposal(stale).await);
+    assert_eq!(refused, ProposalError::Stale { id: stale, base: 1, current: 2 });
+    let superseded = store.org(org).proposals(DecisionState::Superseded, None, 9).await.unwrap();
+    assert_eq!(superseded.len(), 1);
+    assert_eq!(store.org(org).soul_versions(gia).await.unwrap().len(), 2);
+
+    let no = propose(store, org, gia, DAYS).await;
+    store.org(org).reject_proposal(no, OWNER, "too warm").await.unwrap();
+    let reason = "too warm".to_owned();
+    let stored = store.org(org).proposal(no).await.unwrap();
+    assert_eq!(stored.proposal.status, ProposalStatus::Rejected { by: OWNER, reason });
+    assert_eq!(why(store.org(org).approve_proposal(no, OWNER).await), ProposalError::Over(no));
+}
+
+on_every_backend!(a_protected_soul_stays_as_it_is);
+async fn a_protected_soul_stays_as_it_is(store: &Store) {
+    let org = with_org(store, 1).await;
+    let gia = with_soul(store, org, "gia").await;
+    let id = propose(store, org, gia, DAYS).await;
+    store.org(org).approve_proposal(id, OWNER).await.unwrap();
+    let mut protected = store.org(org).agent(gia).await.unwrap();
+    protected.protection = Protection::Protected;
+    store.org(org).save_agent(protected).await.unwrap();
+    let refused = why(store.org(org).apply_proposal(id).await);
+    assert_eq!(refused, ProposalError::WrongTarget(id));
+    assert_eq!(store.org(org).soul_versions(gia).await.unwrap().len(), 1);
+}
+
+on_every_backend!(a_proposer_has_a_pace);
+async fn a_proposer_has_a_pace(store: &Store) {
+    let org = with_org(store, 1).await;
+    let (gia, leo) = (with_soul(store, org, "gia").await, with_soul(store, org, "leo").await);
+    let none = ProposalPace { made_today: 0, pending: 0, last_rejection_at: None };
+    assert_eq!(store.org(org).proposal_pace(gia).await.unwrap(), none);
+    propose(store, org, gia, DAYS).await;
+    let no = propose(store, org, gia, DAYS).await;
+    let before = store.org(org).proposal(no).await.unwrap().proposal.made_at;
+    store.org(org).reject_proposal(no, OWNER, "no").await.unwrap();
+    let pace = store.org(org).proposal_pace(gia).await.unwrap();
+    assert_eq!(pace.pending, 1);
+    // A day may have begun since, in which none was made.
+    assert!(matches!(pace.made_today, 0..=2));
+    assert!(pace.last_rejection_at.is_some_and(|at| at >= before));
+    assert_eq!(store.org(org).proposal_pace(leo).await.unwrap(), none);
+    assert_eq!(store.org(org).count_pending_proposals(Some(gia)).await.unwrap(), 1);
+    assert_eq!(store.org(org).count_pending_proposals(None).await.unwrap(), 1);
+}
+
+on_every_backend!(proposals_expire_and_stay_in_their_org);
+async fn proposals_expire_and_stay_in_their_org(store: &Store) {
+    let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
+    let gia = with_soul(store, here, "gia").await;
+    let id = propose(store, here, gia, Duration::ZERO).await;
+    let spy = store.org(there);
+    for refused in [
+        spy.proposal(id).await,
+        spy.approve_proposal(id, OWNER).await,
+        spy.reject_proposal(id, OWNER, "no").await,
+        spy.apply_proposal(id).await,
+    ] {
+        assert!(matches!(refused, Err(StoreError::NotFound("proposal"))), "{refused:?}");
+    }
+    assert!(store.expire_approvals(9).await.unwrap().is_empty(), "a proposal is no approval");
+    let expired = store.expire_proposals(9).await.unwrap();
+    assert_eq!(expired.len(), 1);
+    assert_eq!((expired[0].0, expired[0].1.proposal.id), (here, id));
+    assert_eq!(why(store.org(here).approve_proposal(id, OWNER).await), ProposalError::Over(id));
+    let late = propose(store, here, gia, Duration::ZERO).await;
+    let refused = why(store.org(here).approve_proposal(late, OWNER).await);
+    assert_eq!(refused, ProposalError::JustExpired(late));
+    assert!(store.expire_proposals(9).await.unwrap().is_empty(), "it is expired already");
+}
