@@ -9,28 +9,38 @@
 
 mod agents;
 mod backend;
+mod checkpoint;
+mod deadletters;
 mod error;
 mod events;
+mod health;
 mod history;
 mod inbox;
+mod journal;
 mod lease;
 mod migrate;
 mod orgs;
 mod outbox;
 mod records;
 mod reference;
+mod retention;
 mod turn;
 
 use ostler_domain::id::OrgId;
 
+pub use checkpoint::{Checkpoint, OpenCheckpoint};
+pub use deadletters::{DeadLetter, Fault, LetterId};
 pub use error::{Result, StoreError};
-pub use events::{BadCursor, EventCursor, StoredEvent};
+pub use events::{BadCursor, EventCursor, EventLimits, StoredEvent};
+pub use health::{Check, DatabaseKind, Guard, Health, Reached, Verdict, Work, judge};
 pub use history::StoredMessage;
 pub use inbox::{Accepted, Inbound};
+pub use journal::{Call, Intent, Outcome, Recorded, Repeat};
 pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
 pub use migrate::NEEDED as SCHEMA_VERSION;
 pub use outbox::{Delivery, Outbound, OutboxState, Silenced};
 pub use records::Record;
+pub use retention::{Kind, OrgPruned, Progress, PruneLimits, PruneMode};
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
     TurnCommit,
@@ -90,6 +100,13 @@ impl Store {
     #[doc(hidden)]
     pub async fn migrate_to(&self, version: i64) -> Result<i64> {
         self.write(migrate::Migrate { to: version }).await
+    }
+
+    /// Makes SQLite behave as if its disk were full, or no longer so; for tests
+    /// of what happens then.
+    #[doc(hidden)]
+    pub async fn pretend_full(&self, full: bool) -> Result<()> {
+        self.write(migrate::Room { full }).await
     }
 
     /// What belongs to one org.

@@ -16,7 +16,14 @@ macro_rules! steps {
 }
 
 /// Every step, oldest first; a step is never changed once it has landed.
-const STEPS: &[Sql] = &steps!["0001_core", "0002_records", "0003_reference_codes", "0004_refuse"];
+const STEPS: &[Sql] = &steps![
+    "0001_core",
+    "0002_records",
+    "0003_reference_codes",
+    "0004_refuse",
+    "0012_journal",
+    "0013_retention",
+];
 
 /// The version of the schema that this program needs.
 pub const NEEDED: i64 = STEPS.len() as i64;
@@ -83,6 +90,26 @@ impl Operation for Migrate {
         }
         tx.script(&GUARD).await?;
         Ok(found)
+    }
+}
+
+/// Lets the file grow no further than it is, or as far as it likes.
+pub(crate) struct Room {
+    pub(crate) full: bool,
+}
+
+const NO_ROOM: Sql = Sql { sqlite: "PRAGMA max_page_count = 1", postgres: "" };
+const ROOM: Sql = Sql { sqlite: "PRAGMA max_page_count = 1073741823", postgres: "" };
+
+impl Operation for Room {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        tx.script(if self.full { &NO_ROOM } else { &ROOM }).await
     }
 }
 

@@ -6,6 +6,7 @@ use crate::Store;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
+use crate::checkpoint;
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, SETTLE, fence};
 
@@ -252,6 +253,7 @@ impl Commit {
         all.extend(turn.events.iter().map(|event| {
             statement(&EVENT, [org(), session.clone(), text(&event.kind), text(&event.data)])
         }));
+        all.push(checkpoint::over(turn.lease));
         if turn.then == AfterTurn::Release {
             all.push(statement(&SETTLE, [org(), place()]));
         }

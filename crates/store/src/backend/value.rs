@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use ostler_domain::id::{
-    AgentId, ApprovalId, AuditId, BindingId, BlobId, ContactId, ConversationId, DocumentId,
+    AgentId, ApprovalId, AuditId, BindingId, BlobId, CallId, ContactId, ConversationId, DocumentId,
     InboxId, IntegrationId, KeyId, MessageId, NoticeId, OrgId, OutboxId, ProposalId, RecordId,
     ReservationId, RunId, SessionId, ThreadId, UserId,
 };
@@ -95,7 +95,7 @@ macro_rules! stored_ids {
 
 stored_ids!(OrgId, AgentId, BindingId, ConversationId, SessionId, ThreadId, MessageId);
 stored_ids!(RunId, InboxId, OutboxId, RecordId, ReservationId, ApprovalId, ProposalId, NoticeId);
-stored_ids!(UserId, KeyId, ContactId, IntegrationId, DocumentId, BlobId, AuditId);
+stored_ids!(CallId, UserId, KeyId, ContactId, IntegrationId, DocumentId, BlobId, AuditId);
 
 /// A row of an answer.
 #[derive(Debug)]

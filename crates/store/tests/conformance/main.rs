@@ -5,11 +5,17 @@
 
 mod conversations;
 mod crash;
+mod deadletters;
 mod delivery;
 mod events;
+mod faults;
 mod guard;
+mod health;
+mod journal;
+mod pruning;
 mod records;
 mod reference;
+mod retention;
 mod schema;
 mod tenants;
 mod world;

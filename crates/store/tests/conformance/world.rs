@@ -68,6 +68,38 @@ impl Backend {
         Self { url: format!("postgres://{name}:{name}@{place}/{name}"), _folder: None }
     }
 
+    /// The two whose rows a test can reach beside the store.
+    pub(crate) async fn both() -> [Self; 2] {
+        [Self::sqlite_file(), Self::postgres().await]
+    }
+
+    /// Changes rows behind the store's back, such as times that have passed.
+    pub(crate) async fn meddle(&self, sql: &str) {
+        if let Some(path) = self.url.strip_prefix("sqlite:") {
+            let file = rusqlite::Connection::open(path).expect("the file opens");
+            return file.execute_batch(sql).expect("the rows are changed");
+        }
+        let (client, connection) =
+            tokio_postgres::connect(&self.url, NoTls).await.expect("the server answers");
+        tokio::spawn(connection);
+        let sql = format!("SET ostler.scope = 'all'; {sql}");
+        client.batch_execute(&sql).await.expect("the rows are changed");
+    }
+
+    /// How many rows there are, seen from beside the store.
+    pub(crate) async fn count(&self, of: &str) -> i64 {
+        let sql = format!("SELECT count(*) FROM {of}");
+        if let Some(path) = self.url.strip_prefix("sqlite:") {
+            let file = rusqlite::Connection::open(path).expect("the file opens");
+            return file.query_row(&sql, [], |row| row.get(0)).expect("a number");
+        }
+        let (client, connection) =
+            tokio_postgres::connect(&self.url, NoTls).await.expect("the server answers");
+        tokio::spawn(connection);
+        client.batch_execute("SET ostler.scope = 'all'").await.expect("a scope");
+        client.query_one(&sql, &[]).await.expect("a number").get(0)
+    }
+
     pub(crate) async fn migrated(&self) -> Store {
         let store = Store::connect(&self.url).expect("the database opens");
         store.migrate().await.expect("the schema is made");
@@ -77,7 +109,7 @@ impl Backend {
 
 /// How tests claim conversations.
 pub(crate) const POLICY: ClaimPolicy =
-    ClaimPolicy { lease: Duration::from_secs(30), per_org: 8, max_attempts: 5 };
+    ClaimPolicy { lease: Duration::from_secs(30), per_org: 8, max_attempts: 5, understands: 1 };
 
 pub(crate) fn org(id: u128) -> Org {
     Org {
@@ -88,6 +120,7 @@ pub(crate) fn org(id: u128) -> Org {
         plan: Plan::Pro,
         sub_orgs_enabled: false,
         time_zone: "Europe/Rome".into(),
+        retention_days: None,
     }
 }
 
