@@ -1,5 +1,5 @@
 //! Facts about a database, for whoever looks after it. What they mean is judged
-//! in [`judge`], which looks at nothing else.
+//! in [`judge()`], which looks at nothing else.
 
 mod judge;
 
@@ -119,7 +119,11 @@ const DEAD: Sql = sql!(
        + (SELECT count(*) FROM (SELECT 1 FROM outbox
             WHERE state IN ('dead', 'unknown') AND state = 'dead' LIMIT ?1) AS went_out)"
 );
-const EVENTS: Sql = sql!("SELECT coalesce(max(id) - min(id) + 1, 0) FROM events");
+/// By both ends of the log, which is at least what is between them.
+const EVENTS: Sql = sql!(
+    "SELECT coalesce((SELECT e.id FROM events e ORDER BY e.id DESC LIMIT 1)
+       - (SELECT e.id FROM events e ORDER BY e.id LIMIT 1) + 1, 0)"
+);
 
 impl Health {
     /// Looks at a database, whatever state it is in. A file that is not there

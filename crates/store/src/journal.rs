@@ -90,16 +90,23 @@ const INTEND: Sql = Sql {
            AND journal.arguments = excluded.arguments RETURNING 1)
        SELECT refuse('other_call') WHERE NOT EXISTS (SELECT 1 FROM written)",
 };
-const LOSE: Sql = sql!(
-    "UPDATE journal SET state = 'unknown', settled_at = now_ms(),
-       reason = 'the worker stopped before the outcome was known'
-     WHERE org = ?1 AND run = ?2 AND state = 'intended' AND idempotent = 0"
-);
-const OF_RUN: Sql = sql!(
-    "SELECT id, tool, key, arguments, idempotent, conversation, run, intended_at, state,
-       outcome, reason
-     FROM journal WHERE org = ?1 AND run = ?2 ORDER BY id"
-);
+const LOSE: Sql = Sql {
+    sqlite: "UPDATE journal INDEXED BY journal_of
+       SET state = 'unknown', settled_at = now_ms(),
+         reason = 'the worker stopped before the outcome was known'
+       WHERE org = ?1 AND run = ?2 AND state = 'intended' AND idempotent = 0",
+    postgres: "UPDATE journal SET state = 'unknown', settled_at = now_ms(),
+         reason = 'the worker stopped before the outcome was known'
+       WHERE org = $1 AND run = $2 AND state = 'intended' AND idempotent = 0",
+};
+const OF_RUN: Sql = Sql {
+    sqlite: "SELECT id, tool, key, arguments, idempotent, conversation, run, intended_at, state,
+         outcome, reason
+       FROM journal INDEXED BY journal_of WHERE org = ?1 AND run = ?2 ORDER BY id",
+    postgres: "SELECT id, tool, key, arguments, idempotent, conversation, run, intended_at, state,
+         outcome, reason
+       FROM journal WHERE org = $1 AND run = $2 ORDER BY id",
+};
 const UNKNOWN: Sql = Sql {
     sqlite: "SELECT id, tool, key, arguments, idempotent, conversation, run, intended_at, state,
          outcome, reason

@@ -38,6 +38,8 @@ CREATE TRIGGER checkpoint_is_over AFTER DELETE ON checkpoints
 BEGIN
   UPDATE journal SET state = 'unknown', settled_at = CAST(unixepoch('subsec') * 1000 AS INTEGER),
     reason = 'the turn ended before the outcome was known'
-  WHERE org = OLD.org AND conversation = OLD.conversation
-    AND state IN ('intended', 'unknown') AND state = 'intended' AND run = OLD.run;
+  WHERE org = OLD.org AND id IN (
+    SELECT j.id FROM journal j INDEXED BY journal_open
+    WHERE j.org = OLD.org AND j.conversation = OLD.conversation
+      AND j.state IN ('intended', 'unknown') AND j.state = 'intended' AND j.run = OLD.run);
 END;

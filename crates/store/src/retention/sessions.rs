@@ -14,19 +14,30 @@ use crate::error::Result;
 
 /// Closed long enough ago, and nothing that was called in its conversation is
 /// open. In the last column: whether another session has the same thread.
-const OVER: Sql = sql!(
-    "SELECT s.id, s.closed_at, s.thread, (
-       SELECT count(*) FROM sessions o
-       WHERE o.org = s.org AND o.conversation = s.conversation AND o.thread = s.thread
-         AND o.id <> s.id)
-     FROM sessions s
-     WHERE s.org = ?1 AND s.closed_at > 0 AND s.closed_at < (SELECT now_ms()) - ?2
-       AND (s.closed_at, s.id) > (?3, ?4)
-       AND NOT EXISTS (SELECT 1 FROM journal j
-                       WHERE j.org = s.org AND j.conversation = s.conversation
-                         AND j.state IN ('intended', 'unknown'))
-     ORDER BY s.closed_at, s.id LIMIT ?5"
-);
+const OVER: Sql = Sql {
+    sqlite: "SELECT s.id, s.closed_at, s.thread, (
+         SELECT count(*) FROM sessions o INDEXED BY sessions_of
+         WHERE o.org = s.org AND o.conversation = s.conversation AND o.thread = s.thread
+           AND o.id <> s.id)
+       FROM sessions s INDEXED BY sessions_closed
+       WHERE s.org = ?1 AND s.closed_at > 0 AND s.closed_at < (SELECT now_ms()) - ?2
+         AND (s.closed_at, s.id) > (?3, ?4)
+         AND NOT EXISTS (SELECT 1 FROM journal j INDEXED BY journal_open
+                         WHERE j.org = s.org AND j.conversation = s.conversation
+                           AND j.state IN ('intended', 'unknown'))
+       ORDER BY s.closed_at, s.id LIMIT ?5",
+    postgres: "SELECT s.id, s.closed_at, s.thread, (
+         SELECT count(*) FROM sessions o
+         WHERE o.org = s.org AND o.conversation = s.conversation AND o.thread = s.thread
+           AND o.id <> s.id)
+       FROM sessions s
+       WHERE s.org = $1 AND s.closed_at > 0 AND s.closed_at < (SELECT now_ms()) - $2
+         AND (s.closed_at, s.id) > ($3, $4)
+         AND NOT EXISTS (SELECT 1 FROM journal j
+                         WHERE j.org = s.org AND j.conversation = s.conversation
+                           AND j.state IN ('intended', 'unknown'))
+       ORDER BY s.closed_at, s.id LIMIT $5",
+};
 const MESSAGES: Sql = sql!("SELECT count(*) FROM messages WHERE org = ?1 AND thread = ?2");
 const RUNS: Sql = sql!("SELECT count(*) FROM runs WHERE org = ?1 AND session = ?2");
 const DELETE_MESSAGES: Sql = sql!(
