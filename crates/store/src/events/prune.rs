@@ -76,7 +76,7 @@ pub(crate) async fn prune(
     let Some(last) = store.read(But(org, 1)).await? else {
         return Ok(());
     };
-    let surplus = store.read(But(org, limits.keep_most.max(1))).await?;
+    let surplus = store.read(But(org, limits.keep_most)).await?;
     let mut step = Step {
         org,
         after: EventCursor::default(),
