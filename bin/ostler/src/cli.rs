@@ -43,6 +43,18 @@ Examples:
   ostler migrate --database sqlite:ostler.db
   OSTLER_DATABASE_URL=postgres://ostler@localhost/ostler ostler migrate")]
     Migrate(Migrate),
+    /// Look at a database, say what is wrong with it and what to do
+    #[command(after_help = "\
+Examples:
+  ostler doctor --database sqlite:ostler.db
+  ostler doctor --database postgres://ostler@localhost/ostler --json")]
+    Doctor(Doctor),
+    /// Delete what is over and older than the retention days of its org
+    #[command(after_help = "\
+Examples:
+  ostler prune --database sqlite:ostler.db --dry-run
+  ostler prune --database postgres://ostler@localhost/ostler --json")]
+    Prune(Prune),
     /// Measure speed, beside the bare parts doing the same work
     #[command(after_help = "\
 Examples:
@@ -77,6 +89,25 @@ pub(crate) enum Suite {
 pub(crate) struct Migrate {
     #[command(flatten)]
     pub(crate) database: Database,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prune {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// Count what would be deleted, and delete nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 pub(crate) const HEADER: Style = Style::new().effects(Effects::BOLD);
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const WAITS: Style = AnsiColor::Yellow.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
 pub(crate) const QUIET: Style = Style::new().effects(Effects::DIMMED);
 
 /// A piece of a row.

@@ -146,6 +146,8 @@ ids! {
     InboxId = "inb";
     /// A message that waits to be sent.
     OutboxId = "out";
+    /// A call of a tool that reaches outside.
+    CallId = "cal";
     /// A business record.
     RecordId = "rec";
     /// An approval.

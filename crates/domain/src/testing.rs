@@ -22,6 +22,7 @@ fn org(id: u128, slug: &str, name: &str, place: Place, plan: Plan) -> Org {
         plan,
         sub_orgs_enabled: plan == Plan::Agency,
         time_zone: "Europe/Rome".into(),
+        retention_days: None,
     }
 }
 

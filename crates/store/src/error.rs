@@ -6,6 +6,7 @@ use ostler_domain::org::role::Role;
 use ostler_domain::soul::proposal::ProposalError;
 
 use crate::backend::Refusal;
+use crate::events::EventCursor;
 
 /// The result of every operation.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -25,6 +26,16 @@ pub enum StoreError {
     /// Another worker holds the conversation now; this one's work is void.
     #[error("the conversation is held by another worker now")]
     StaleLease,
+    /// A person answers in the conversation now, and what an agent wrote before
+    /// is not sent any more.
+    #[error("a person has taken the conversation over since; write the message yourself")]
+    TakenOver,
+    /// Events after this place in the log have been deleted.
+    #[error("events after this place were pruned; read a snapshot and go on from {go_on_from}")]
+    EventsPruned {
+        /// The place from which on all events are there.
+        go_on_from: EventCursor,
+    },
     /// The org has as many unanswered messages as it may have.
     #[error("the organization has {limit} unanswered messages, which is the most; try again later")]
     Backlog {

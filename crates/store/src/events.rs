@@ -6,6 +6,8 @@
 //! any database of the server: a transaction that is left open there holds the
 //! readers up, which is why ours have time-outs.
 
+mod prune;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,7 +18,10 @@ use crate::OrgStore;
 use crate::backend::sql::Sql;
 use crate::backend::value::Row;
 use crate::backend::{Operation, Scope, Tx};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
+
+pub use prune::EventLimits;
+pub(crate) use prune::prune;
 
 /// A place in the log; the next event is the first one after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -63,17 +68,27 @@ pub struct StoredEvent {
     pub at: Timestamp,
 }
 
+/// The events after a place, and in the last column whether a row is not an
+/// event but the end of what was pruned behind the reader's back.
 const AFTER: Sql = Sql {
-    sqlite: "SELECT xid, id, kind, data, at FROM events
-             WHERE org = ?1 AND id > ?3 AND ?2 >= 0 ORDER BY id LIMIT ?4",
-    postgres: "SELECT xid, id, kind, data, at FROM events
-               WHERE org = $1 AND (xid, id) > ($2, $3)
-                 AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-               ORDER BY xid, id LIMIT $4",
+    sqlite: "SELECT * FROM (SELECT xid, id, kind, data, at, 0 FROM events
+               WHERE org = ?1 AND id > ?3 AND ?2 >= 0 ORDER BY id LIMIT ?4)
+             UNION ALL SELECT xid, id, '', '', 0, 1 FROM event_floors
+               WHERE org = ?1 AND id > ?3
+             ORDER BY 2",
+    postgres: "SELECT * FROM (SELECT xid, id, kind, data, at, 0 FROM events
+                 WHERE org = $1 AND (xid, id) > ($2, $3)
+                   AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+                 ORDER BY xid, id LIMIT $4) AS following
+               UNION ALL SELECT xid, id, '', '', 0, 1 FROM event_floors
+                 WHERE org = $1 AND (xid, id) > ($2, $3)
+               ORDER BY 1, 2",
 };
 
 impl OrgStore<'_> {
-    /// The events after a place in the log, oldest first.
+    /// The events after a place in the log, oldest first. If some of them have
+    /// been pruned, a reader that goes on would miss them: it gets
+    /// [`EventsPruned`](crate::StoreError::EventsPruned) instead.
     pub async fn events_after(&self, cursor: EventCursor, most: u32) -> Result<Vec<StoredEvent>> {
         self.store.read(After(self.org, cursor, most)).await
     }
@@ -91,13 +106,23 @@ impl Operation for After {
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredEvent>> {
         let Self(org, cursor, most) = self;
         let params = [(*org).into(), cursor.transaction.into(), cursor.id.into(), (*most).into()];
-        tx.query(&AFTER, &params).await?.iter().map(event).collect()
+        let rows = tx.query(&AFTER, &params).await?;
+        for row in &rows {
+            if row.int(5)? == 1 {
+                return Err(StoreError::EventsPruned { go_on_from: cursor_of(row)? });
+            }
+        }
+        rows.iter().map(event).collect()
     }
+}
+
+fn cursor_of(row: &Row) -> Result<EventCursor> {
+    Ok(EventCursor { transaction: row.int(0)?, id: row.int(1)? })
 }
 
 fn event(row: &Row) -> Result<StoredEvent> {
     Ok(StoredEvent {
-        cursor: EventCursor { transaction: row.int(0)?, id: row.int(1)? },
+        cursor: cursor_of(row)?,
         kind: row.text(2)?.to_owned(),
         data: row.text(3)?.to_owned(),
         at: Timestamp::from_millis(row.int(4)?),

@@ -24,6 +24,9 @@ pub struct ClaimPolicy {
     pub per_org: u32,
     /// After so many tries a message is a dead letter.
     pub max_attempts: u32,
+    /// The newest version of a turn's stored state that this program
+    /// understands; what is newer is left to a newer program.
+    pub understands: u32,
 }
 
 /// The right to a conversation. Only [`Store::claim_conversation`] makes one.
@@ -98,25 +101,32 @@ const TAKE: Sql = Sql {
        WHERE org = ?1 AND id = (
          SELECT id FROM conversations WHERE org = ?1 AND pending_at <= (SELECT now_ms())
          ORDER BY pending_at, id LIMIT 1)
-       RETURNING id, lease_token, epoch, key",
+       RETURNING id, lease_token, epoch, key,
+         coalesce((SELECT k.version FROM checkpoints k
+                   WHERE k.org = conversations.org AND k.conversation = conversations.id), 0)",
     postgres: "UPDATE conversations
        SET lease_token = lease_token + 1, lease_until = now_ms() + $2,
            pending_at = now_ms() + $2
        WHERE org = $1 AND id = (
          SELECT id FROM conversations WHERE org = $1 AND pending_at <= (SELECT now_ms())
          ORDER BY pending_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
-       RETURNING id, lease_token, epoch, key",
+       RETURNING id, lease_token, epoch, key,
+         coalesce((SELECT k.version FROM checkpoints k
+                   WHERE k.org = conversations.org AND k.conversation = conversations.id), 0)",
 };
-/// A conversation that this program cannot read is left to a newer one.
+/// A conversation that this program cannot read is left to a newer one: put
+/// aside long enough that it is in nobody's way, and not so long that whoever
+/// waits in it would notice that programs of two versions are running.
 const PARK: Sql = sql!(
-    "UPDATE conversations SET lease_until = 0, pending_at = now_ms() + 60000
+    "UPDATE conversations SET lease_until = 0, pending_at = now_ms() + 5000
      WHERE org = ?1 AND id = ?2"
 );
 const GIVE_UP: Sql = Sql {
     sqlite: "UPDATE inbox INDEXED BY inbox_pending
-       SET state = 'dead', reason = 'too many attempts'
+       SET state = 'dead', reason = 'too many attempts', due_at = now_ms()
        WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts >= ?3",
-    postgres: "UPDATE inbox SET state = 'dead', reason = 'too many attempts'
+    postgres: "UPDATE inbox
+       SET state = 'dead', reason = 'too many attempts', due_at = now_ms()
        WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts >= $3",
 };
 const DUE: Sql = Sql {
@@ -152,17 +162,22 @@ const FENCE: Sql = Sql {
          WHERE org = $1 AND id = $2 AND lease_token = $3 AND lease_until > 0 RETURNING 1)
        SELECT refuse('stale_lease') WHERE NOT EXISTS (SELECT 1 FROM held)",
 };
+/// Of what was handed out, which was due: what waits for its next try is not.
 const UNDO_TRY: Sql = Sql {
     sqlite: "UPDATE inbox INDEXED BY inbox_pending SET attempts = attempts - 1
-       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts > 0",
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts > 0
+         AND due_at <= (SELECT now_ms())",
     postgres: "UPDATE inbox SET attempts = attempts - 1
-       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts > 0",
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts > 0
+         AND due_at <= (SELECT now_ms())",
 };
 const DELAY: Sql = Sql {
     sqlite: "UPDATE inbox INDEXED BY inbox_pending SET due_at = now_ms() + ?3
-       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts > 0",
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts > 0
+         AND due_at <= (SELECT now_ms())",
     postgres: "UPDATE inbox SET due_at = now_ms() + $3
-       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts > 0",
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts > 0
+         AND due_at <= (SELECT now_ms())",
 };
 
 /// The most messages that one turn answers together.
@@ -235,7 +250,9 @@ impl Claim {
     async fn messages<T: Tx>(&self, tx: &T, org: OrgId, row: &Row) -> Result<Option<Claimed>> {
         let conversation: ConversationId = row.id(0)?;
         let place = [Value::from(org), conversation.into()];
-        let Some(key) = ConversationKey::read(org, row.text(3)?) else {
+        let understood = row.int(4)? <= i64::from(self.0.understands);
+        let key = ConversationKey::read(org, row.text(3)?).filter(|_| understood);
+        let Some(key) = key else {
             tx.execute(&PARK, &place).await?;
             return Ok(None);
         };
@@ -356,7 +373,7 @@ pub(crate) fn fence(lease: Lease, sends: usize) -> Statement {
     Statement { sql: &FENCE, params, must: Some(Refusal::StaleLease) }
 }
 
-async fn check_fence<T: Tx>(tx: &T, lease: Lease) -> Result<()> {
+pub(crate) async fn check_fence<T: Tx>(tx: &T, lease: Lease) -> Result<()> {
     tx.batch(&[fence(lease, 0)]).await.map(|_| ())
 }
 

@@ -14,14 +14,18 @@ mod audit;
 mod backend;
 mod bindings;
 mod blobs;
+mod checkpoint;
 mod contacts;
+mod deadletters;
 mod decisions;
 mod error;
 mod events;
+mod health;
 mod history;
 mod identifiers;
 mod inbox;
 mod integrations;
+mod journal;
 mod keys;
 mod knowledge;
 mod lease;
@@ -36,6 +40,7 @@ mod proposals;
 mod rate;
 mod records;
 mod reference;
+mod retention;
 mod turn;
 mod users;
 
@@ -46,14 +51,18 @@ pub use approvals::{StoredApproval, Verdict};
 pub use audit::{AuditLine, NewAudit};
 pub use bindings::OrgBinding;
 pub use blobs::{NewBlob, StoredBlob};
+pub use checkpoint::{Checkpoint, OpenCheckpoint};
 pub use contacts::StoredContact;
+pub use deadletters::{DeadLetter, Fault, LetterId};
 pub use decisions::DecisionState;
 pub use error::{Result, StoreError};
-pub use events::{BadCursor, EventCursor, StoredEvent};
+pub use events::{BadCursor, EventCursor, EventLimits, StoredEvent};
+pub use health::{Check, DatabaseKind, Grade, Guard, Health, Reached, Work, judge};
 pub use history::StoredMessage;
 pub use identifiers::Resolved;
 pub use inbox::{Accepted, Inbound};
 pub use integrations::{Connection, OrgIntegration};
+pub use journal::{Call, Intent, Outcome, Recorded, Repeat};
 pub use keys::{Key, NewKey};
 pub use knowledge::{DocumentHit, DocumentSummary, StoredDocument};
 pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
@@ -66,6 +75,7 @@ pub use policies::PolicyVersion;
 pub use proposals::{ProposalPace, StoredProposal};
 pub use rate::{Counted, Used};
 pub use records::Record;
+pub use retention::{Kind, OrgPruned, Progress, PruneLimits, PruneMode};
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
     TurnCommit,
@@ -126,6 +136,13 @@ impl Store {
     #[doc(hidden)]
     pub async fn migrate_to(&self, version: i64) -> Result<i64> {
         self.write(migrate::Migrate { to: version }).await
+    }
+
+    /// Makes SQLite behave as if its disk were full, or no longer so; for tests
+    /// of what happens then.
+    #[doc(hidden)]
+    pub async fn pretend_full(&self, full: bool) -> Result<()> {
+        self.write(migrate::Room { full }).await
     }
 
     /// What belongs to one org.

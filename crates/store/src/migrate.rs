@@ -27,7 +27,9 @@ const STEPS: &[Sql] = &steps![
     "0008_knowledge",
     "0009_blobs",
     "0010_approvals",
-    "0011_notices"
+    "0011_notices",
+    "0012_journal",
+    "0013_retention"
 ];
 
 /// The version of the schema that this program needs.
@@ -95,6 +97,26 @@ impl Operation for Migrate {
         }
         tx.script(&GUARD).await?;
         Ok(found)
+    }
+}
+
+/// Lets the file grow no further than it is, or as far as it likes.
+pub(crate) struct Room {
+    pub(crate) full: bool,
+}
+
+const NO_ROOM: Sql = Sql { sqlite: "PRAGMA max_page_count = 1", postgres: "" };
+const ROOM: Sql = Sql { sqlite: "PRAGMA max_page_count = 1073741823", postgres: "" };
+
+impl Operation for Room {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        tx.script(if self.full { &NO_ROOM } else { &ROOM }).await
     }
 }
 

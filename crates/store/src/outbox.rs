@@ -57,11 +57,20 @@ pub enum OutboxState {
     Unknown,
     /// A person took over before it was sent.
     Withdrawn,
+    /// It could not be sent, and a person laid it aside.
+    Abandoned,
 }
 
 impl OutboxState {
-    const ALL: [Self; 6] =
-        [Self::Pending, Self::Sending, Self::Sent, Self::Dead, Self::Unknown, Self::Withdrawn];
+    const ALL: [Self; 7] = [
+        Self::Pending,
+        Self::Sending,
+        Self::Sent,
+        Self::Dead,
+        Self::Unknown,
+        Self::Withdrawn,
+        Self::Abandoned,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -71,6 +80,7 @@ impl OutboxState {
             Self::Dead => "dead",
             Self::Unknown => "unknown",
             Self::Withdrawn => "withdrawn",
+            Self::Abandoned => "abandoned",
         }
     }
 }
@@ -86,7 +96,7 @@ pub struct Silenced {
 
 /// Claims that ended without word from their sender.
 const FORGOTTEN: Sql = sql!(
-    "UPDATE outbox SET state = 'unknown', reason = 'the sender did not report'
+    "UPDATE outbox SET state = 'unknown', reason = 'the sender did not report', due_at = now_ms()
      WHERE state = 'sending' AND claimed_until <= (SELECT now_ms())"
 );
 /// The first open row of a conversation. An agent's row of an epoch that is
@@ -135,7 +145,7 @@ const RECORD: Sql = sql!(
 );
 const RAISE: Sql = sql!("UPDATE conversations SET epoch = epoch + 1 WHERE org = ?1 AND id = ?2");
 const WITHDRAW: Sql = sql!(
-    "UPDATE outbox SET state = 'withdrawn', reason = 'a person took over'
+    "UPDATE outbox SET state = 'withdrawn', reason = 'a person took over', due_at = now_ms()
      WHERE org = ?1 AND conversation = ?2 AND state IN ('pending', 'sending')
        AND state = 'pending' AND author = 'agent'"
 );

@@ -6,6 +6,7 @@ use crate::Store;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
+use crate::checkpoint;
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, SETTLE, fence};
 use crate::ledger::{Settle, charge};
@@ -260,6 +261,7 @@ impl Commit {
             statement(&EVENT, [org(), session.clone(), text(&event.kind), text(&event.data)])
         }));
         all.extend(turn.settle.as_ref().map(charge).transpose()?);
+        all.push(checkpoint::over(turn.lease));
         if turn.then == AfterTurn::Release {
             all.push(statement(&SETTLE, [org(), place()]));
         }

@@ -2,8 +2,10 @@
 
 mod bench;
 mod demo;
+mod doctor;
 mod layer;
 mod migrate;
+mod prune;
 mod tools;
 
 use crate::cli::{Cli, Command, Tools};
@@ -15,6 +17,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Demo => demo::run(),
         Command::Layer(layer) => layer::run(&World::read(&layer.world.path)?, layer.output.json),
         Command::Bench(bench) => block_on(bench::run(&bench)),
+        Command::Doctor(doctor) => block_on(doctor::run(&doctor)),
+        Command::Prune(prune) => block_on(prune::run(&prune)),
         Command::Migrate(migrate) => block_on(migrate::run(&migrate.database.url)),
         Command::Tools(Tools::Explain(explain)) => {
             tools::run(&World::read(&explain.world.path)?, &explain)

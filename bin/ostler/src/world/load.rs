@@ -81,6 +81,7 @@ impl Loader<'_> {
                 plan: entry.plan,
                 sub_orgs_enabled: entry.sub_orgs,
                 time_zone: entry.time_zone.clone(),
+                retention_days: None,
             });
         }
         OrgTree::new(orgs).map_err(|error| self.tree_error(entries, &error))

@@ -3,9 +3,11 @@
 #![allow(clippy::expect_used, reason = "a test may insist, and so may what only tests use")]
 
 mod bench;
+mod doctor;
 mod explain;
 mod layer;
 mod migrate;
+mod prune;
 mod wrong_input;
 
 use std::path::PathBuf;
@@ -64,8 +66,17 @@ fn what_the_demo_says_to_try_works() {
 
 #[test]
 fn every_help_has_examples() {
-    for command in [&["demo"][..], &["layer"], &["tools", "explain"], &["migrate"], &["bench"], &[]]
-    {
+    let commands = [
+        &["demo"][..],
+        &["layer"],
+        &["tools", "explain"],
+        &["migrate"],
+        &["doctor"],
+        &["prune"],
+        &["bench"],
+        &[],
+    ];
+    for command in commands {
         let help = stdout(&[command, &["--help"]].concat());
         assert!(help.contains("Examples:"), "{help}");
     }

@@ -1,3 +1,5 @@
+use ostler_store::SCHEMA_VERSION;
+
 use crate::{stderr, stdout};
 
 #[test]
@@ -5,9 +7,9 @@ fn migrating_says_what_it_did() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = format!("sqlite:{}", folder.path().join("ostler.db").display());
     let first = stdout(&["migrate", "--database", &url]);
-    assert_eq!(first, "migrated the database from schema version 0 to 3\n");
+    assert_eq!(first, format!("migrated the database from schema version 0 to {SCHEMA_VERSION}\n"));
     let again = stdout(&["migrate", "--database", &url]);
-    assert_eq!(again, "the database is at schema version 3 already\n");
+    assert_eq!(again, format!("the database is at schema version {SCHEMA_VERSION} already\n"));
 }
 
 #[test]

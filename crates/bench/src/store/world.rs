@@ -41,6 +41,7 @@ async fn create_org(store: &Store) -> Result<(), BenchError> {
         plan: Plan::Enterprise,
         sub_orgs_enabled: false,
         time_zone: "UTC".into(),
+        retention_days: None,
     };
     Ok(store.create_org(org).await?)
 }
@@ -48,8 +49,12 @@ async fn create_org(store: &Store) -> Result<(), BenchError> {
 /// So many conversations, each held by its own worker.
 pub(crate) async fn conversations(store: &Store, count: usize) -> Result<Vec<Lease>, BenchError> {
     create_org(store).await?;
-    let policy =
-        ClaimPolicy { lease: Duration::from_secs(3600), per_org: u32::MAX, max_attempts: u32::MAX };
+    let policy = ClaimPolicy {
+        lease: Duration::from_secs(3600),
+        per_org: u32::MAX,
+        max_attempts: u32::MAX,
+        understands: 0,
+    };
     let mut leases = Vec::with_capacity(count);
     for n in 0..count {
         let message = Inbound {

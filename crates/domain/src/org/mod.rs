@@ -9,6 +9,8 @@ pub mod plan;
 pub mod role;
 pub mod tree;
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::OrgId;
@@ -46,6 +48,10 @@ pub struct Org {
     pub sub_orgs_enabled: bool,
     /// The IANA name of its time zone.
     pub time_zone: String,
+    /// What is over is deleted after so many days; kept for ever if there is no
+    /// such number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention_days: Option<NonZeroU32>,
 }
 
 impl Org {

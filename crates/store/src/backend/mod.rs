@@ -85,17 +85,20 @@ pub(crate) enum Refusal {
     StaleLease,
     /// A message that is said to be answered does not wait.
     NotWaiting,
+    /// A call with the same id is another one.
+    OtherCall,
 }
 
 impl Refusal {
     /// The error that the function `refuse` of PostgreSQL raises.
     pub(crate) const SQL_STATE: &str = "OS001";
-    const ALL: [Self; 2] = [Self::StaleLease, Self::NotWaiting];
+    const ALL: [Self; 3] = [Self::StaleLease, Self::NotWaiting, Self::OtherCall];
 
     const fn name(self) -> &'static str {
         match self {
             Self::StaleLease => "stale_lease",
             Self::NotWaiting => "not_waiting",
+            Self::OtherCall => "other_call",
         }
     }
 
@@ -110,6 +113,7 @@ impl From<Refusal> for StoreError {
         match refusal {
             Refusal::StaleLease => Self::StaleLease,
             Refusal::NotWaiting => Self::NotFound("waiting message"),
+            Refusal::OtherCall => Self::Conflict("another call with this id".into()),
         }
     }
 }

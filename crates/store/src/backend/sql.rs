@@ -10,7 +10,7 @@ pub(crate) struct Sql {
 /// A text that both databases understand. Parameters are written `?1`, which
 /// PostgreSQL calls `$1`; no text of ours has a question mark otherwise.
 macro_rules! sql {
-    ($text:literal) => {
+    ($text:expr) => {
         $crate::backend::sql::Sql {
             sqlite: $text,
             postgres: {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ostler_domain::id::{
-    AgentId, ApprovalId, AuditId, BindingId, BlobId, ContactId, ConversationId, DocumentId,
+    AgentId, ApprovalId, AuditId, BindingId, BlobId, CallId, ContactId, ConversationId, DocumentId,
     InboxId, IntegrationId, KeyId, MessageId, NoticeId, OrgId, OutboxId, ProposalId, RecordId,
     ReservationId, RunId, SessionId, ThreadId, UserId,
 };
@@ -64,15 +64,18 @@ impl From<Timestamp> for Value {
     }
 }
 
+/// PostgreSQL cannot store the character zero, which nobody can see; both store
+/// the sign for an unknown character instead. JSON never has it.
 impl From<&str> for Value {
     fn from(value: &str) -> Self {
-        Self::Text(value.to_owned())
+        Self::from(value.to_owned())
     }
 }
 
 impl From<String> for Value {
     fn from(value: String) -> Self {
-        Self::Text(value)
+        let zero = value.as_bytes().contains(&0);
+        Self::Text(if zero { value.replace('\0', "\u{fffd}") } else { value })
     }
 }
 
@@ -105,7 +108,7 @@ macro_rules! stored_ids {
 
 stored_ids!(OrgId, AgentId, BindingId, ConversationId, SessionId, ThreadId, MessageId);
 stored_ids!(RunId, InboxId, OutboxId, RecordId, ReservationId, ApprovalId, ProposalId, NoticeId);
-stored_ids!(UserId, KeyId, ContactId, IntegrationId, DocumentId, BlobId, AuditId);
+stored_ids!(CallId, UserId, KeyId, ContactId, IntegrationId, DocumentId, BlobId, AuditId);
 
 /// A row of an answer.
 #[derive(Debug)]

@@ -40,6 +40,14 @@ async fn a_repeat_gets_the_first_id(store: &Store) {
     assert_eq!(claim(store).await.unwrap().messages.len(), 1);
 }
 
+on_every_backend!(a_zero_in_a_text_is_no_obstacle);
+async fn a_zero_in_a_text_is_no_obstacle(store: &Store) {
+    let org = with_org(store, 1).await;
+    let Accepted::New(first) = accept(store, org, "ro\0sa", "m\01").await else { panic!("new") };
+    assert_eq!(accept(store, org, "ro\0sa", "m\01").await, Accepted::Repeat(first));
+    assert_eq!(claim(store).await.unwrap().messages.len(), 1);
+}
+
 on_every_backend!(one_of_many_equal_messages_is_accepted);
 async fn one_of_many_equal_messages_is_accepted(store: &Store) {
     let org = with_org(store, 1).await;

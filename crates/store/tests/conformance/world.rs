@@ -98,6 +98,25 @@ impl Backend {
         OrgId::from_u128(id)
     }
 
+    /// The two whose rows a test can reach beside the store.
+    pub(crate) async fn both() -> [Self; 2] {
+        [Self::sqlite_file(), Self::postgres().await]
+    }
+
+    /// How many rows there are, seen from beside the store.
+    pub(crate) async fn count(&self, of: &str) -> i64 {
+        let sql = format!("SELECT count(*) FROM {of}");
+        if let Some(path) = self.url.strip_prefix("sqlite:") {
+            let file = rusqlite::Connection::open(path).expect("the file opens");
+            return file.query_row(&sql, [], |row| row.get(0)).expect("a number");
+        }
+        let (client, connection) =
+            tokio_postgres::connect(&self.url, NoTls).await.expect("the server answers");
+        tokio::spawn(connection);
+        client.batch_execute("SET ostler.scope = 'all'").await.expect("a scope");
+        client.query_one(&sql, &[]).await.expect("a number").get(0)
+    }
+
     pub(crate) async fn migrated(&self) -> Store {
         let store = Store::connect(&self.url).expect("the database opens");
         store.migrate().await.expect("the schema is made");
@@ -107,7 +126,7 @@ impl Backend {
 
 /// How tests claim conversations.
 pub(crate) const POLICY: ClaimPolicy =
-    ClaimPolicy { lease: Duration::from_secs(30), per_org: 8, max_attempts: 5 };
+    ClaimPolicy { lease: Duration::from_secs(30), per_org: 8, max_attempts: 5, understands: 1 };
 
 pub(crate) fn org(id: u128) -> Org {
     Org {
@@ -118,6 +137,7 @@ pub(crate) fn org(id: u128) -> Org {
         plan: Plan::Pro,
         sub_orgs_enabled: false,
         time_zone: "Europe/Rome".into(),
+        retention_days: None,
     }
 }
 

@@ -1,0 +1,162 @@
+//! A full disk, a locked file, a lost connection: each is said by its name,
+//! leaves nothing half-written, and passes without a restart.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ostler_domain::id::OrgId;
+use ostler_store::{
+    Accepted, ClaimPolicy, Claimed, Committed, Inbound, Store, StoreError, TurnCommit,
+};
+use tokio_postgres::NoTls;
+
+use crate::world::{Backend, POLICY, accept, claim, message, said, turn, with_org};
+
+fn large(org: OrgId, name: &str) -> Inbound {
+    Inbound { payload: format!("\"{}\"", "x".repeat(20_000)), ..message(org, "rosa", name) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_and_work_goes_on_when_there_is_room() {
+    for backend in [Backend::sqlite_file(), Backend::sqlite_memory()] {
+        let store = backend.migrated().await;
+        let org = with_org(&store, 1).await;
+        accept(&store, org, "otto", "before").await;
+        let claimed = claim(&store).await.unwrap();
+        store.pretend_full(true).await.unwrap();
+        let mut accepted = 0;
+        let refused = loop {
+            match store.org(org).accept_inbound(large(org, &format!("m{accepted}")), 1000).await {
+                Ok(_) => accepted += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(refused, StoreError::DiskFull), "{refused}");
+        let mut commit = turn(&claimed);
+        commit.messages[0].data = format!("\"{}\"", "x".repeat(200_000));
+        let refused = store.commit_turn(commit.clone()).await;
+        assert!(matches!(refused, Err(StoreError::DiskFull)), "{refused:?}");
+        assert!(said(&store, &claimed).await.is_empty(), "nothing of it was written");
+        // Others in the same group are refused for what they are, not for it.
+        let many = (0..8).map(|n| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                store.org(org).accept_inbound(large(org, &format!("n{n}")), 1000).await
+            })
+        });
+        for each in many.collect::<Vec<_>>() {
+            let refused = each.await.unwrap();
+            assert!(matches!(refused, Err(StoreError::DiskFull)), "{refused:?}");
+        }
+        store.pretend_full(false).await.unwrap();
+        let again = store.org(org).accept_inbound(large(org, &format!("m{accepted}")), 1000).await;
+        assert!(matches!(again, Ok(Accepted::New(_))), "{again:?}");
+        assert_eq!(store.commit_turn(commit).await.unwrap(), Committed::Whole);
+        assert_eq!(claim(&store).await.unwrap().messages.len(), accepted + 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_file_is_waited_for_and_then_said() {
+    let backend = Backend::sqlite_file();
+    let store = backend.migrated().await;
+    let org = with_org(&store, 1).await;
+    let path = backend.url.strip_prefix("sqlite:").unwrap().to_owned();
+    let other = rusqlite::Connection::open(path).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let started = Instant::now();
+    let waits = {
+        let store = store.clone();
+        tokio::spawn(
+            async move { store.org(org).accept_inbound(message(org, "rosa", "m1"), 9).await },
+        )
+    };
+    assert_eq!(store.orgs().await.unwrap().len(), 1, "reading goes on");
+    let refused = waits.await.unwrap();
+    assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
+    assert!(started.elapsed() >= Duration::from_secs(4), "it was waited for");
+    let waits = {
+        let store = store.clone();
+        tokio::spawn(async move { accept(&store, org, "rosa", "m1").await })
+    };
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    other.execute_batch("COMMIT").unwrap();
+    assert!(matches!(waits.await.unwrap(), Accepted::New(_)));
+    assert_eq!(claim(&store).await.unwrap().messages.len(), 1);
+}
+
+/// Ends all connections of the store, again and again.
+async fn cut(backend: &Backend, stop: Arc<AtomicBool>) -> u64 {
+    let (client, connection) = tokio_postgres::connect(&backend.url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let mut ended = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE application_name = 'ostler' AND datname = current_database()";
+        ended += client.query(sql, &[]).await.unwrap().len() as u64;
+        // Long enough that a new connection gets something done.
+        tokio::time::sleep(Duration::from_millis(40 + 13 * (ended % 5))).await;
+    }
+    ended
+}
+
+/// Repeats what a lost connection may have undone, as callers do.
+async fn insist<T>(mut attempt: impl AsyncFnMut() -> ostler_store::Result<T>) -> T {
+    for _ in 0..1000 {
+        match attempt().await {
+            Ok(done) => return done,
+            Err(StoreError::Unavailable(_)) => tokio::time::sleep(Duration::from_millis(1)).await,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    panic!("it never came through");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_connection_is_said_and_nothing_happens_twice() {
+    const MESSAGES: usize = 20;
+    let backend = Arc::new(Backend::postgres().await);
+    let store = backend.migrated().await;
+    let org = with_org(&store, 1).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let cutter = {
+        let (backend, stop) = (backend.clone(), stop.clone());
+        tokio::spawn(async move { cut(&backend, stop).await })
+    };
+    for n in 0..MESSAGES {
+        let one = message(org, &format!("p{n}"), &format!("m{n}"));
+        insist(async || store.org(org).accept_inbound(one.clone(), 1000).await).await;
+    }
+    // A claim whose answer was lost comes back when its lease is over.
+    let policy = ClaimPolicy { lease: Duration::from_millis(500), max_attempts: 1000, ..POLICY };
+    let mut answered = BTreeSet::new();
+    let mut all: Vec<Claimed> = Vec::new();
+    while answered.len() < MESSAGES {
+        let claimed = insist(async || store.claim_conversation(policy).await).await;
+        let Some(claimed) = claimed else {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        if commit(&store, turn(&claimed)).await {
+            assert!(answered.insert(claimed.messages[0].id), "answered twice");
+            all.push(claimed);
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    assert!(cutter.await.unwrap() > 3, "connections were cut");
+    for claimed in &all {
+        assert_eq!(said(&store, claimed).await.len(), 2, "once and whole");
+    }
+    assert!(claim(&store).await.is_none());
+}
+
+/// Commits a turn unless its lease ran out meanwhile.
+async fn commit(store: &Store, turn: TurnCommit) -> bool {
+    insist(async || match store.commit_turn(turn.clone()).await {
+        Err(StoreError::StaleLease) => Ok(false),
+        other => other.map(|_| true),
+    })
+    .await
+}

@@ -1,0 +1,93 @@
+//! The event log forgets its oldest events, and says so to whoever missed them.
+
+use std::time::Duration;
+
+use ostler_domain::id::OrgId;
+use ostler_store::{EventCursor, EventLimits, NewEvent, Store, StoreError, StoredEvent};
+
+use crate::on_every_backend;
+use crate::world::{Backend, accept, claim, turn, with_org};
+
+const ALWAYS: Duration = Duration::from_secs(86_400 * 365);
+const ALL: EventLimits = EventLimits { keep_for: ALWAYS, keep_most: u64::MAX };
+
+async fn happen(store: &Store, org: OrgId, count: u32) {
+    accept(store, org, "rosa", &format!("m{}", crate::world::next())).await;
+    let mut commit = turn(&claim(store).await.unwrap());
+    let event = |n| NewEvent { kind: format!("e{n}"), data: "{}".into() };
+    commit.events = (0..count).map(event).collect();
+    store.commit_turn(commit).await.unwrap();
+}
+
+/// The log, once all of it can be read: something older may be running in the
+/// database of another test.
+async fn log(store: &Store, org: OrgId, after: EventCursor, count: usize) -> Vec<StoredEvent> {
+    for _ in 0..3000 {
+        let events = store.org(org).events_after(after, 5000).await.unwrap();
+        if events.len() >= count {
+            return events;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the log is not complete");
+}
+
+on_every_backend!(
+    /// Z03: a reader that is behind what was pruned is told so, and where all
+    /// is there.
+    z03_a_reader_that_missed_something_is_told
+);
+async fn z03_a_reader_that_missed_something_is_told(store: &Store) {
+    let (org, other) = (with_org(store, 1).await, with_org(store, 2).await);
+    happen(store, org, 10).await;
+    happen(store, other, 10).await;
+    let before = log(store, org, EventCursor::default(), 10).await;
+    log(store, other, EventCursor::default(), 10).await;
+    assert_eq!(store.org(org).prune_events(ALL).await.unwrap(), 0, "nothing is too much");
+    let four = EventLimits { keep_most: 4, ..ALL };
+    assert_eq!(store.org(org).prune_events(four).await.unwrap(), 6);
+    assert_eq!(store.org(org).prune_events(four).await.unwrap(), 0);
+    for behind in [EventCursor::default(), before[0].cursor, before[4].cursor] {
+        match store.org(org).events_after(behind, 100).await {
+            Err(StoreError::EventsPruned { go_on_from }) => {
+                assert_eq!(log(store, org, go_on_from, 4).await, before[6..]);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(log(store, org, before[5].cursor, 4).await, before[6..], "it missed nothing");
+    assert_eq!(log(store, org, before[7].cursor, 2).await, before[8..]);
+    assert_eq!(log(store, other, EventCursor::default(), 10).await.len(), 10);
+    happen(store, org, 1).await;
+    log(store, org, before[9].cursor, 1).await;
+}
+
+on_every_backend!(the_newest_event_stays);
+async fn the_newest_event_stays(store: &Store) {
+    let org = with_org(store, 1).await;
+    let nothing = EventLimits { keep_for: Duration::ZERO, keep_most: 0 };
+    assert_eq!(store.org(org).prune_events(nothing).await.unwrap(), 0, "there is none");
+    happen(store, org, 2500).await;
+    let before = log(store, org, EventCursor::default(), 2500).await;
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert_eq!(store.org(org).prune_events(nothing).await.unwrap(), 2499, "in several batches");
+    assert_eq!(log(store, org, before[2498].cursor, 1).await, before[2499..]);
+    assert_eq!(store.org(org).prune_events(nothing).await.unwrap(), 0);
+}
+
+/// What is too old goes, up to the first that is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn old_events_go() {
+    for backend in Backend::both().await {
+        let store = backend.migrated().await;
+        let org = with_org(&store, 1).await;
+        happen(&store, org, 10).await;
+        let before = log(&store, org, EventCursor::default(), 10).await;
+        let old = "UPDATE events SET at = 1000 WHERE kind IN ('e0', 'e1', 'e2', 'e5')";
+        backend.execute(old).await;
+        assert_eq!(store.org(org).prune_events(ALL).await.unwrap(), 3);
+        let left = log(&store, org, before[2].cursor, 7).await;
+        let kinds: Vec<&str> = left.iter().map(|event| event.kind.as_str()).collect();
+        assert_eq!(kinds, ["e3", "e4", "e5", "e6", "e7", "e8", "e9"]);
+    }
+}
