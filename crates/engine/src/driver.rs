@@ -1,0 +1,1 @@
+//! Performs what a turn asks for.

@@ -1,0 +1,143 @@
+//! What was said in a turn, in the form that models are given it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ostler_domain::id::BlobId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::outcome::Outcome;
+
+/// One entry of a conversation. Every call of an assistant's entry has exactly
+/// one result in the entry that follows it; providers insist on that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Item {
+    /// Somebody wrote, or the runtime did on their behalf.
+    User {
+        /// What they wrote.
+        content: Vec<Content>,
+    },
+    /// The model answered.
+    Assistant {
+        /// What it said.
+        text: String,
+        /// What it called.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ToolCall>,
+        /// Whether it was stopped in the middle.
+        #[serde(default, skip_serializing_if = "is_false")]
+        partial: bool,
+    },
+    /// What the calls before it came to, in their order.
+    Results {
+        /// One for each call.
+        results: Vec<CallResult>,
+    },
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl Item {
+    /// What a person wrote.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { content: vec![Content::text(text)] }
+    }
+
+    /// What the model said, without calling anything.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::Assistant { text: text.into(), calls: Vec::new(), partial: false }
+    }
+}
+
+/// A piece of what somebody wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Content {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// A picture.
+    Image(Image),
+}
+
+impl Content {
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+/// A picture. Its bytes are not part of what is stored; whoever takes a turn up
+/// again loads them from the blob.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// Where its bytes are kept.
+    pub blob: Option<BlobId>,
+    /// What they are: `image/png`.
+    pub media_type: String,
+    /// The bytes in base 64, as the providers take them.
+    #[serde(skip)]
+    pub data: Option<Arc<str>>,
+}
+
+/// The name that a model gave to a call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(pub Arc<str>);
+
+impl CallId {
+    /// A call of this name.
+    pub fn new(id: &str) -> Self {
+        Self(id.into())
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A call that a model made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Its id.
+    pub id: CallId,
+    /// The tool, as the model named it.
+    pub name: String,
+    /// The arguments; an empty object if they could not be read.
+    pub arguments: Value,
+    /// What the model wrote instead of arguments, if that is no JSON object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
+}
+
+impl ToolCall {
+    /// A call with the text of its arguments as the model wrote it. No text at
+    /// all means no arguments.
+    pub fn new(id: CallId, name: String, text: &str) -> Self {
+        let nothing = || Value::Object(serde_json::Map::new());
+        if text.trim().is_empty() {
+            return Self { id, name, arguments: nothing(), unreadable: None };
+        }
+        match serde_json::from_str(text) {
+            Ok(arguments @ Value::Object(_)) => Self { id, name, arguments, unreadable: None },
+            _ => Self { id, name, arguments: nothing(), unreadable: Some(text.to_owned()) },
+        }
+    }
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallResult {
+    /// The call.
+    pub call: CallId,
+    /// What it came to.
+    pub outcome: Outcome,
+}

@@ -1,0 +1,15 @@
+//! The turn engine: everything that thinks is the same machine.
+//!
+//! [`turn`] is a state machine without I/O, [`driver`] performs what it asks for
+//! with a [`model::Model`] and [`tool::Tool`]s, and [`gate`] is the only way to a
+//! tool. The engine stores nothing and knows no database and no network; whoever
+//! runs a turn stores what it asks to be stored.
+
+pub mod driver;
+pub mod gate;
+pub mod history;
+pub mod model;
+pub mod outcome;
+pub mod tokens;
+pub mod tool;
+pub mod turn;

@@ -1,0 +1,122 @@
+//! What a tool call came to: what the model is told, and what is to be stored.
+
+use ostler_domain::tool::Trust;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It was done.
+    Ok,
+    /// The tool failed; the model may try something else.
+    Failed,
+    /// The arguments do not fit the tool.
+    Invalid,
+    /// There is no such tool.
+    UnknownTool,
+    /// Policy refused it.
+    Denied,
+    /// The tool has failed too often in this session.
+    Disabled,
+    /// It costs more than is left.
+    InsufficientCredits,
+    /// A person is to decide; the conversation goes on meanwhile.
+    PendingApproval,
+    /// A person said no.
+    Rejected,
+    /// The turn was stopped before it ended.
+    Aborted,
+    /// It took too long.
+    TimedOut,
+    /// It was begun outside and nobody knows whether it happened.
+    OutcomeUnknown,
+}
+
+impl Status {
+    /// Whether it counts against the tool: what the model or the tool got wrong,
+    /// not what policy or a person decided.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Invalid | Self::TimedOut)
+    }
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// What the model is told.
+    pub content: String,
+    /// Whether that is from outside.
+    pub trust: Trust,
+    /// What is to be stored with it, in the turn's commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Effect>,
+}
+
+impl Outcome {
+    /// It was done, and this is what the model is told.
+    pub fn ok(content: impl Into<String>) -> Self {
+        Self::of(Status::Ok, content)
+    }
+
+    /// It failed; the model is told why and may correct itself.
+    pub fn failed(why: impl Into<String>) -> Self {
+        Self::of(Status::Failed, why)
+    }
+
+    /// It ended like this.
+    pub fn of(status: Status, content: impl Into<String>) -> Self {
+        Self { status, content: content.into(), trust: Trust::Trusted, effects: Vec::new() }
+    }
+
+    /// The same, from outside.
+    #[must_use]
+    pub fn untrusted(self) -> Self {
+        Self { trust: Trust::Untrusted, ..self }
+    }
+
+    /// The same, with something to store.
+    #[must_use]
+    pub fn with(mut self, effect: Effect) -> Self {
+        self.effects.push(effect);
+        self
+    }
+
+    /// The same, with no more than so many bytes for the model, cut between two
+    /// characters.
+    #[must_use]
+    pub fn capped(mut self, most: usize) -> Self {
+        if self.content.len() > most {
+            let cut = self.content.floor_char_boundary(most);
+            let left_out = self.content.len() - cut;
+            self.content.truncate(cut);
+            self.content.push_str(&format!("\n[{left_out} more bytes were left out]"));
+        }
+        self
+    }
+}
+
+/// Something that a local tool wants stored. The engine does not know what it
+/// means; whoever commits the turn does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effect {
+    /// What kind of change it is.
+    pub kind: String,
+    /// The change.
+    pub data: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Outcome;
+
+    #[test]
+    fn a_long_outcome_is_cut_between_characters() {
+        let said = |text: &str, most| Outcome::ok(text).capped(most).content;
+        assert_eq!(said("short", 5), "short");
+        assert_eq!(said("aß", 2), "a\n[2 more bytes were left out]");
+    }
+}
