@@ -47,6 +47,11 @@ impl Item {
         Self::User { content: vec![Content::text(text)] }
     }
 
+    /// Whether it has a call of this id.
+    pub fn calls(&self, id: &str) -> bool {
+        matches!(self, Self::Assistant { calls, .. } if calls.iter().any(|call| *call.id.0 == *id))
+    }
+
     /// What the model said, without calling anything.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::Assistant { text: text.into(), calls: Vec::new(), partial: false }

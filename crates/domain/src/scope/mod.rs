@@ -87,6 +87,12 @@ pub struct ToolScope {
 }
 
 impl ToolScope {
+    /// A scope that nothing narrows: where no org's policy stands behind it, as
+    /// on a developer's own machine.
+    pub fn unrestricted(specs: impl IntoIterator<Item = ToolSpec>) -> Self {
+        Self { tools: specs.into_iter().map(|spec| ScopedTool { spec, removed: None }).collect() }
+    }
+
     /// Every tool with its state, in the order of the catalogue.
     pub fn tools(&self) -> &[ScopedTool] {
         &self.tools

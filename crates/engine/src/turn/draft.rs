@@ -69,15 +69,20 @@ impl Draft {
     }
 
     /// The calls of the complete answer, each with an id of its own: providers
-    /// that give none, or the same twice, are helped. `step` makes them differ
-    /// from those of other answers.
-    pub(super) fn calls(&mut self, step: u32, stop: StopReason) -> Vec<Called> {
+    /// that give none, or one that is `taken`, are helped. `step` makes such ids
+    /// differ from those of other answers.
+    pub(super) fn calls(
+        &mut self,
+        step: u32,
+        stop: StopReason,
+        taken: impl Fn(&str) -> bool,
+    ) -> Vec<Called> {
         let calls = std::mem::take(&mut self.calls);
         let last = calls.len().saturating_sub(1);
         let mut seen: Vec<String> = Vec::with_capacity(calls.len());
         let called = calls.into_iter().enumerate().map(|(at, draft)| {
-            let taken = draft.id.is_empty() || seen.contains(&draft.id);
-            let id = if taken { format!("call_{step}_{at}") } else { draft.id };
+            let unfit = draft.id.is_empty() || seen.contains(&draft.id) || taken(&draft.id);
+            let id = if unfit { format!("call_{step}_{at}") } else { draft.id };
             seen.push(id.clone());
             let call = ToolCall::new(CallId::new(&id), draft.name, &draft.json);
             let unfinished = draft.json.trim().is_empty() || call.unreadable.is_some();

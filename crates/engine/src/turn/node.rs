@@ -220,7 +220,9 @@ impl Node {
 
     /// The model has said all.
     fn answered(&mut self, mut draft: Draft, stop: StopReason, step: &mut Step<'_, '_>) {
-        let calls = draft.calls(step.account.steps, stop);
+        let history = &self.history;
+        let taken = |id: &str| history.iter().any(|item| item.calls(id));
+        let calls = draft.calls(step.account.steps, stop, taken);
         let Draft { text, usage, .. } = draft;
         if let Some(model) = step.rules.models.model(self.model.as_deref()) {
             let price = model.price();

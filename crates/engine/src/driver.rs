@@ -1,1 +1,0 @@
-//! Performs what a turn asks for.

@@ -1,0 +1,13 @@
+//! Whole turns, with models and tools that do as they are told.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+mod driving;
+mod money;
+mod people;
+mod property;
+mod stopping;
+mod storing;
+mod subagents;
+mod tools;
+mod world;

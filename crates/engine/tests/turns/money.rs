@@ -1,0 +1,108 @@
+//! What turns cost, and what they may.
+
+use ostler_domain::money::Credits;
+use ostler_domain::money::caps::{BudgetLimit, TurnBudget};
+use ostler_domain::money::ledger::{Charge, Expense};
+use ostler_domain::tool::ToolName;
+use ostler_engine::driver::Progress;
+use ostler_engine::model::Usage;
+use ostler_engine::turn::{End, NewTurn, Turn};
+
+use crate::world::{RICH, World, calls, new_turn, story, turn, words};
+
+fn poor(reserved: u64, top_up: u64) -> TurnBudget {
+    TurnBudget { reserved: Credits::new(reserved), top_up: Credits::new(top_up), ..RICH }
+}
+
+fn with(budget: TurnBudget) -> Turn {
+    Turn::new(NewTurn { budget, ..new_turn("hi") })
+}
+
+/// A17, C02, C22: what cannot be paid is not asked.
+#[tokio::test]
+async fn c02_without_credits_no_model_is_asked() {
+    let world = World::new([]);
+    let mut turn = with(poor(0, 0));
+    let end = world.drive(&mut turn).await;
+    let Progress::Ended(End::CreditsExhausted(short)) = end else { panic!("{end:?}") };
+    assert_eq!(short.limit, BudgetLimit::Org);
+    assert!(world.model.asked().is_empty());
+    assert_eq!(turn.account().charges(), []);
+}
+
+/// E01: the model calls of a turn are rounded up once, and tools have their
+/// prices.
+#[tokio::test]
+async fn e01_a_turn_is_charged_for_models_and_tools() {
+    let world = World::new([
+        calls(&[("a", "pay", "{}"), ("b", "note", "{}"), ("c", "look", "{}")]),
+        calls(&[("d", "note", r#"{"text": "x"}"#)]),
+        words("done"),
+    ]);
+    let mut turn = turn("hi");
+    world.drive(&mut turn).await;
+    let tool = |name, amount| Charge {
+        expense: Expense::Tool(ToolName::from_static(name)),
+        amount: Credits::new(amount),
+    };
+    let model = Charge { expense: Expense::Model, amount: Credits::new(1) };
+    assert_eq!(turn.account().charges(), [model, tool("note", 2), tool("pay", 2)]);
+    assert_eq!(turn.account().usage, Usage { input: 30, output: 15, cached: 0 });
+    assert_eq!(turn.account().budget.session, Credits::new(10_000 - 5));
+}
+
+/// C07: a tool that costs more than is left is not run, and the model is told
+/// without figures.
+#[tokio::test]
+async fn c07_a_tool_that_cannot_be_paid_is_not_run() {
+    let world = World::new([calls(&[("a", "pay", "{}")]), words("no")]);
+    let mut turn = with(poor(2, 0));
+    world.drive(&mut turn).await;
+    assert_eq!(
+        story(turn.said())[1],
+        "= insufficient_credits there is not enough credit left for this."
+    );
+    assert!(world.host.stored.lock().unwrap().is_empty());
+}
+
+/// The answer is clamped to what is affordable, and more is reserved first if
+/// more can be had.
+#[tokio::test]
+async fn more_is_reserved_before_it_is_needed() {
+    let world = World::new([]);
+    world.drive(&mut with(poor(2, 0))).await;
+    let clamped = world.model.asked()[0].max_tokens;
+    assert!(clamped < 4096, "{clamped}");
+    assert!(world.host.more.lock().unwrap().is_empty());
+    let world = World::new([]);
+    world.drive(&mut with(poor(2, 50))).await;
+    assert_eq!(world.model.asked()[0].max_tokens, 4096);
+    assert_eq!(world.host.more.lock().unwrap().len(), 1);
+}
+
+/// If no more can be had after all, the turn makes do with what it has.
+#[tokio::test]
+async fn a_refused_top_up_is_not_asked_for_again() {
+    let world = World::new([calls(&[("a", "pay", "{}")]), words("no")]);
+    *world.host.spare.lock().unwrap() = 0;
+    let mut turn = with(poor(2, 50));
+    let end = world.drive(&mut turn).await;
+    assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
+    assert_eq!(world.host.more.lock().unwrap().len(), 1);
+    assert!(world.model.asked()[0].max_tokens < 4096);
+}
+
+/// C20: several calls at once never spend the same credit twice.
+#[tokio::test]
+async fn c20_calls_at_once_share_one_budget() {
+    let five: Vec<(String, String)> =
+        (0..5).map(|n| (format!("c{n}"), format!(r#"{{"text": "{n}"}}"#))).collect();
+    let five: Vec<(&str, &str, &str)> =
+        five.iter().map(|(id, json)| (id.as_str(), "pay", json.as_str())).collect();
+    let world = World::new([calls(&five), words("done")]);
+    let budget = TurnBudget { session: Credits::new(6), ..RICH };
+    let mut turn = with(budget);
+    world.drive(&mut turn).await;
+    let paid = story(turn.said()).iter().filter(|line| line.starts_with("= ok")).count();
+    assert_eq!(paid, 2, "one credit went to the model");
+}

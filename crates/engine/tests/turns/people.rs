@@ -1,0 +1,143 @@
+//! Calls that wait for people.
+
+use ostler_domain::gate::approval::ArgumentsHash;
+use ostler_domain::gate::{AllowReason, AskReason, Verdict};
+use ostler_domain::tool::ToolName;
+use ostler_engine::driver::{Progress, commands};
+use ostler_engine::gate::fingerprint;
+use ostler_engine::history::CallId;
+use ostler_engine::turn::{
+    Answer, Decision, End, Input, Known, NotExpected, Out, Path, QuestionKind, Turn,
+};
+use serde_json::json;
+
+use crate::world::{World, calls, is_acceptable, story, turn, words};
+
+const APPROVE: Decision = Decision::Approve { arguments: None };
+
+/// Suspends, is stored, and is taken up by another process with a decision.
+async fn resumed(world: &World, turn: &Turn, decision: Decision) -> (Turn, Progress) {
+    let mut turn = Turn::load(&turn.store().unwrap()).unwrap();
+    let [(path, question)] = &turn.questions()[..] else { panic!("one question") };
+    let (path, call) = (path.clone(), question.call.id.clone());
+    let (handle, mut commands) = commands();
+    handle.decide(path, call, decision).unwrap();
+    let progress = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
+    (turn, progress)
+}
+
+/// Z01: a turn that waits for a person is a value. It goes on in another
+/// process, exactly once.
+#[tokio::test]
+async fn z01_a_suspended_turn_goes_on_elsewhere_exactly_once() {
+    let world = World::supervised([calls(&[("a", "pay", r#"{"text": "9"}"#)]), words("paid")]);
+    let mut waiting = turn("hi");
+    let Progress::Suspended(questions) = world.drive(&mut waiting).await else { panic!("it asks") };
+    let QuestionKind::Approval { arguments, .. } = &questions[0].1.kind else { panic!("approval") };
+    assert_eq!(*arguments, fingerprint("pay", &json!({"text": "9"})));
+    assert!(world.host.stored.lock().unwrap().is_empty());
+
+    let (turn, end) = resumed(&world, &waiting, APPROVE).await;
+    assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
+    assert_eq!(story(turn.said())[1..], ["= ok run/a", "paid"]);
+    assert_eq!(turn.account().decisions[1].verdict, Verdict::Allow(AllowReason::Approved));
+    assert_eq!(world.host.stored.lock().unwrap().len(), 1);
+    assert!(is_acceptable(turn.history(), true));
+}
+
+#[tokio::test]
+async fn a_decision_counts_once() {
+    let world = World::supervised([calls(&[("a", "pay", "{}")]), words("paid")]);
+    let mut turn = turn("hi");
+    world.drive(&mut turn).await;
+    let mut out = Out::default();
+    let call = || CallId::new("a");
+    let first = turn.step(&[], Input::Decision(call(), APPROVE), &world.rules(), &mut out);
+    assert_eq!((first, out.actions.len()), (Ok(()), 1));
+    let again = turn.step(&[], Input::Decision(call(), APPROVE), &world.rules(), &mut out);
+    assert_eq!((again, out.actions.len()), (Err(NotExpected), 1));
+    let other = Input::Decision(CallId::new("b"), APPROVE);
+    assert_eq!(turn.step(&[], other, &world.rules(), &mut out), Err(NotExpected));
+}
+
+/// D06: a rejection is told to the agent with its reason, and nothing runs.
+#[tokio::test]
+async fn d06_a_rejection_informs_the_agent() {
+    let world = World::supervised([calls(&[("a", "pay", "{}")]), words("I see")]);
+    let mut waiting = turn("hi");
+    world.drive(&mut waiting).await;
+    let reason = "too much".to_owned();
+    let (turn, _) = resumed(&world, &waiting, Decision::Reject { reason }).await;
+    assert_eq!(story(turn.said())[1], "= rejected A person said no to this: too much");
+    assert!(world.host.stored.lock().unwrap().is_empty());
+}
+
+/// What a person changed is what runs, and what the record says was called.
+#[tokio::test]
+async fn an_approval_may_change_the_arguments() {
+    let world = World::supervised([calls(&[("a", "pay", r#"{"text": "99"}"#)]), words("paid")]);
+    let mut waiting = turn("hi");
+    world.drive(&mut waiting).await;
+    let edited = Decision::Approve { arguments: Some(json!({"text": "9"})) };
+    let (turn, _) = resumed(&world, &waiting, edited).await;
+    assert_eq!(story(turn.said())[0], r#"pay{"text":"9"}"#);
+    assert_eq!(world.host.stored.lock().unwrap()[0].1[0].call.arguments, json!({"text": "9"}));
+    let bad = Decision::Approve { arguments: Some(json!({"text": 9})) };
+    let (turn, _) = resumed(&world, &waiting, bad).await;
+    assert!(story(turn.said())[1].starts_with("= invalid"));
+}
+
+/// D09: an approval does not override the rules of now.
+#[tokio::test]
+async fn d09_an_approved_call_runs_under_the_rules_of_now() {
+    let mut world = World::supervised([calls(&[("a", "pay", "{}")]), words("sorry")]);
+    let mut waiting = turn("hi");
+    world.drive(&mut waiting).await;
+    world.autonomy = ostler_domain::agent::autonomy::AutonomyLevel::DraftOnly;
+    let (turn, _) = resumed(&world, &waiting, APPROVE).await;
+    assert!(story(turn.said())[1].starts_with("= denied"), "{:?}", story(turn.said()));
+    assert!(world.host.stored.lock().unwrap().is_empty());
+}
+
+/// D02: a tool on the approval list asks at every level.
+#[tokio::test]
+async fn d02_a_listed_tool_asks_whatever_the_autonomy() {
+    let mut world = World::new([calls(&[("a", "look", "{}")])]);
+    world.ask_for.insert(ToolName::from_static("look"));
+    let Progress::Suspended(questions) = world.drive(&mut turn("hi")).await else { panic!("asks") };
+    let QuestionKind::Approval { why, .. } = questions[0].1.kind else { panic!("approval") };
+    assert_eq!(why, AskReason::ApprovalList);
+}
+
+/// M33, M34: questions and plans wait for their answers, which are what the
+/// calls come to.
+#[tokio::test]
+async fn m33_answers_are_what_the_calls_come_to() {
+    let both = [("a", "ask_user", r#"{"text": "which?"}"#), ("b", "submit_plan", "{}")];
+    let world = World::supervised([calls(&both), words("good")]);
+    let mut turn = turn("hi");
+    let Progress::Suspended(questions) = world.drive(&mut turn).await else { panic!("it asks") };
+    assert_eq!(questions.len(), 2);
+    let mut turn = Turn::load(&turn.store().unwrap()).unwrap();
+    let (handle, mut commands) = commands();
+    let feedback = Some("smaller".to_owned());
+    let plan = Answer::Plan { approved: false, feedback };
+    handle.answer(Path::new(), CallId::new("b"), plan).unwrap();
+    let text = "the red one".to_owned();
+    handle.answer(Path::new(), CallId::new("a"), Answer::Text { text }).unwrap();
+    let end = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
+    assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
+    let expected = ["= ok the red one", "= ok The plan was not approved: smaller", "good"];
+    assert_eq!(story(turn.said())[2..], expected);
+}
+
+/// A call that waits does not hold up the ones beside it.
+#[tokio::test]
+async fn other_calls_run_while_one_waits() {
+    let mut world = World::new([calls(&[("a", "pay", "{}"), ("b", "note", "{}")]), words("ok")]);
+    world.ask_for.insert(ToolName::from_static("pay"));
+    let mut turn = turn("hi");
+    assert!(matches!(world.drive(&mut turn).await, Progress::Suspended(_)));
+    assert_eq!(turn.account().effects.len(), 1);
+    assert_ne!(fingerprint("a", &json!({})), ArgumentsHash([0; 32]));
+}

@@ -1,0 +1,371 @@
+//! Models, tools and a host for tests.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{FutureExt, StreamExt};
+use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::gate::Authority;
+use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::money::caps::TurnBudget;
+use ostler_domain::money::price::ModelPrice;
+use ostler_domain::money::{Credits, Usd};
+use ostler_domain::scope::ToolScope;
+use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
+use ostler_domain::time::Timestamp;
+use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec, Trust};
+use ostler_engine::driver::{Commands, Driver, Host, Intent, Place, Progress};
+use ostler_engine::gate::Authorized;
+use ostler_engine::history::{CallId, Item};
+use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason, Usage};
+use ostler_engine::outcome::{Effect, Outcome};
+use ostler_engine::tool::{Ask, Definition, Reply, SubTurn, Tool, ToolContext, ToolSet};
+use ostler_engine::turn::{Event, Known, Limits, Models, NewTurn, OnAsk, Path, Rules, Turn};
+use serde_json::json;
+
+/// What a model says to one request.
+pub(crate) type Said = Vec<Result<Chunk, ModelError>>;
+
+/// Words, and nothing else.
+pub(crate) fn words(text: &str) -> Said {
+    vec![
+        Ok(Chunk::Text(text.to_owned())),
+        Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0 })),
+        Ok(Chunk::Done(StopReason::End)),
+    ]
+}
+
+/// Calls, each with an id, a tool and the text of its arguments.
+pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Said {
+    let mut said: Said = Vec::new();
+    for (index, (id, name, json)) in (0_u32..).zip(calls) {
+        let (id, name) = ((*id).to_owned(), (*name).to_owned());
+        said.push(Ok(Chunk::Call { index, id, name }));
+        said.push(Ok(Chunk::Arguments { index, json: (*json).to_owned() }));
+    }
+    said.push(Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0 })));
+    said.push(Ok(Chunk::Done(StopReason::ToolCalls)));
+    said
+}
+
+/// A model that says what it was told to say, in order, and then `fine`.
+#[derive(Clone)]
+pub(crate) struct Told {
+    said: Arc<Mutex<VecDeque<Said>>>,
+    pub(crate) asked: Arc<Mutex<Vec<Request>>>,
+    /// Whether it never ends after its last piece.
+    hangs: bool,
+}
+
+impl Told {
+    pub(crate) fn new(said: impl IntoIterator<Item = Said>) -> Self {
+        let said = Arc::new(Mutex::new(said.into_iter().collect()));
+        Self { said, asked: Arc::default(), hangs: false }
+    }
+
+    /// Never comes to an end.
+    pub(crate) fn hanging(said: impl IntoIterator<Item = Said>) -> Self {
+        Self { hangs: true, ..Self::new(said) }
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Request> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Model for Told {
+    fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
+        self.asked.lock().unwrap().push(request);
+        let said = self.said.lock().unwrap().pop_front().unwrap_or_else(|| words("fine"));
+        let said = stream::iter(said);
+        if self.hangs { said.chain(stream::pending()).boxed() } else { said.boxed() }
+    }
+
+    fn price(&self) -> ModelPrice {
+        ModelPrice { input: Usd::from_dollars(3), output: Usd::from_dollars(15) }
+    }
+}
+
+impl Models for Told {
+    fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>> {
+        (name != Some("missing")).then(|| Arc::new(self.clone()) as Arc<dyn Model>)
+    }
+}
+
+/// A tool that does one thing.
+struct Simple {
+    definition: Definition,
+    does: fn(&Authorized, &ToolContext) -> BoxFuture<'static, Reply>,
+}
+
+impl Tool for Simple {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, Reply> {
+        (self.does)(call, context)
+    }
+}
+
+fn now(reply: Reply) -> BoxFuture<'static, Reply> {
+    std::future::ready(reply).boxed()
+}
+
+fn said(call: &Authorized) -> String {
+    call.call().arguments["text"].as_str().unwrap_or("nothing").to_owned()
+}
+
+/// The tools of every test.
+pub(crate) fn tools() -> Arc<ToolSet> {
+    let schema = json!({
+        "type": "object",
+        "properties": {"text": {"type": "string", "maxLength": 100}},
+        "additionalProperties": false,
+    });
+    let tool = |spec: ToolSpec, does| {
+        let mut definition = Definition::new(spec, "A tool of tests.", schema.clone());
+        definition.timeout = Duration::from_secs(5);
+        definition.max_output = 1000;
+        Arc::new(Simple { definition, does }) as Arc<dyn Tool>
+    };
+    let name = ToolName::from_static;
+    let read = |n| ToolSpec::read(name(n), ToolGroup::Custom);
+    let write = |n| ToolSpec::write(name(n), ToolGroup::Custom);
+    let control = |n| ToolSpec::control(name(n), ToolGroup::Custom);
+    let all = [
+        tool(read("look"), |call, _| now(Reply::Done(Outcome::ok(said(call))))),
+        tool(read("web").untrusted(), |_, _| now(Reply::Done(Outcome::ok("a page")))),
+        tool(write("note"), |call, context| {
+            let effect = Effect { kind: "note".into(), data: said(call).into() };
+            let before = context.pending.len();
+            now(Reply::Done(Outcome::ok(format!("{before} before")).with(effect)))
+        }),
+        tool(write("pay").external().destructive().priced(2), |_, context| {
+            now(Reply::Done(Outcome::ok(context.idempotency_key.clone())))
+        }),
+        tool(read("broken"), |_, _| now(Reply::Done(Outcome::failed("out of order")))),
+        tool(read("panics"), |_, _| async { panic!("a tool broke down") }.boxed()),
+        tool(read("slow"), |_, _| std::future::pending().boxed()),
+        tool(write("slow_pay").external(), |_, _| std::future::pending().boxed()),
+        tool(read("long"), |_, _| now(Reply::Done(Outcome::ok("x".repeat(5000))))),
+        tool(control("ask_user"), |call, _| {
+            now(Reply::Ask(Ask::Question { question: said(call), options: vec![] }))
+        }),
+        tool(control("submit_plan"), |call, _| {
+            now(Reply::Ask(Ask::Plan { title: None, plan: said(call) }))
+        }),
+        tool(control("subagent"), |call, _| {
+            now(Reply::Delegate(SubTurn {
+                agent_type: "explore".into(),
+                model: None,
+                system: "You explore.".into(),
+                task: said(call),
+                tools: ["look", "pay", "subagent"].map(ToolName::from_static).into(),
+            }))
+        }),
+    ];
+    Arc::new(ToolSet::new(all).unwrap())
+}
+
+/// A host that remembers.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) events: Mutex<Vec<(Path, Event)>>,
+    /// The turn as it was stored before each call outside, and the calls.
+    pub(crate) stored: Mutex<Vec<(String, Vec<Intent>)>>,
+    pub(crate) outcomes: Mutex<Known>,
+    pub(crate) more: Mutex<Vec<Credits>>,
+    /// What can be reserved besides.
+    pub(crate) spare: Mutex<u64>,
+    /// Whether storing fails.
+    pub(crate) fails: bool,
+}
+
+impl Memory {
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.events.lock().unwrap().iter().map(|(_, event)| event.clone()).collect()
+    }
+}
+
+impl Host for Memory {
+    type Error = &'static str;
+
+    async fn checkpoint(&self, turn: &Turn, intents: &[Intent]) -> Result<(), Self::Error> {
+        if self.fails {
+            return Err("the disk is full");
+        }
+        self.stored.lock().unwrap().push((turn.store().unwrap(), intents.to_vec()));
+        Ok(())
+    }
+
+    async fn outcome(&self, _: &Path, call: &CallId, outcome: &Outcome) -> Result<(), Self::Error> {
+        self.outcomes.lock().unwrap().insert(call.clone(), outcome.clone());
+        Ok(())
+    }
+
+    async fn top_up(&self, more: Credits) -> Credits {
+        self.more.lock().unwrap().push(more);
+        let mut spare = self.spare.lock().unwrap();
+        if *spare < more.get() {
+            return Credits::ZERO;
+        }
+        *spare -= more.get();
+        more
+    }
+
+    fn event(&self, path: &Path, event: &Event) {
+        self.events.lock().unwrap().push((path.clone(), event.clone()));
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(1000)
+    }
+}
+
+/// All that a turn runs with.
+pub(crate) struct World {
+    pub(crate) model: Told,
+    pub(crate) tools: Arc<ToolSet>,
+    pub(crate) scope: ToolScope,
+    pub(crate) ask_for: BTreeSet<ToolName>,
+    pub(crate) autonomy: AutonomyLevel,
+    pub(crate) host: Memory,
+    pub(crate) place: Place,
+}
+
+impl World {
+    /// An agent that may do everything by itself.
+    pub(crate) fn new(said: impl IntoIterator<Item = Said>) -> Self {
+        Self::of(Told::new(said))
+    }
+
+    pub(crate) fn of(model: Told) -> Self {
+        let tools = tools();
+        let scope = ToolScope::unrestricted(tools.specs().cloned());
+        Self {
+            model,
+            tools,
+            scope,
+            ask_for: BTreeSet::new(),
+            autonomy: AutonomyLevel::Autonomous,
+            host: Memory { spare: Mutex::new(1000), ..Memory::default() },
+            place: Place {
+                org: OrgId::from_u128(1),
+                agent: AgentId::from_u128(2),
+                session: None,
+                contact: None,
+                key: "run".into(),
+                timeout: Duration::from_secs(600),
+            },
+        }
+    }
+
+    pub(crate) fn supervised(said: impl IntoIterator<Item = Said>) -> Self {
+        Self { autonomy: AutonomyLevel::Supervised, ..Self::new(said) }
+    }
+
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        Rules {
+            scope: &self.scope,
+            tools: &self.tools,
+            require_approval_for: &self.ask_for,
+            authority: Authority::Conversation(self.autonomy),
+            errors: ErrorPolicy::default(),
+            models: &self.model,
+            now: Timestamp::from_millis(0),
+        }
+    }
+
+    pub(crate) async fn drive(&self, turn: &mut Turn) -> Progress {
+        self.drive_with(turn, &Known::new(), &mut Commands::none()).await
+    }
+
+    pub(crate) async fn drive_with(
+        &self,
+        turn: &mut Turn,
+        known: &Known,
+        commands: &mut Commands,
+    ) -> Progress {
+        let driver = Driver { place: &self.place, rules: self.rules(), host: &self.host };
+        driver.drive(turn, known, commands).await.expect("the host stores")
+    }
+}
+
+/// Enough for any turn.
+pub(crate) const RICH: TurnBudget = TurnBudget {
+    reserved: Credits::new(1000),
+    top_up: Credits::new(1000),
+    session: Credits::new(10_000),
+    kept_for_reading: Credits::ZERO,
+    team: None,
+};
+
+pub(crate) fn new_turn(text: &str) -> NewTurn {
+    NewTurn {
+        system: "You help.".into(),
+        history: vec![Item::user(text)],
+        trust: Trust::Trusted,
+        budget: RICH,
+        errors: ErrorState::default(),
+        limits: Limits::default(),
+        now: Timestamp::from_millis(0),
+    }
+}
+
+pub(crate) fn turn(text: &str) -> Turn {
+    Turn::new(new_turn(text))
+}
+
+/// A turn of a customer's conversation, where nobody is kept waiting.
+pub(crate) fn conversation(text: &str) -> Turn {
+    let limits = Limits { on_ask: OnAsk::Defer, ..Limits::default() };
+    Turn::new(NewTurn { limits, ..new_turn(text) })
+}
+
+/// What the conversation says, in short: `user: …`, `look(…)`, `= …`.
+pub(crate) fn story(items: &[Item]) -> Vec<String> {
+    let mut story = Vec::new();
+    for item in items {
+        match item {
+            Item::User { content } => story.push(format!("user {}", content.len())),
+            Item::Assistant { text, calls, partial } => {
+                let mark = if *partial { "…" } else { "" };
+                if !text.is_empty() {
+                    story.push(format!("{text}{mark}"));
+                }
+                story.extend(calls.iter().map(|call| format!("{}{}", call.name, call.arguments)));
+            }
+            Item::Results { results } => story.extend(results.iter().map(|result| {
+                let status = serde_json::to_value(result.outcome.status).unwrap();
+                format!("= {} {}", status.as_str().unwrap(), result.outcome.content)
+            })),
+        }
+    }
+    story
+}
+
+/// Whether providers accept it: every call has one result, at once and in order.
+pub(crate) fn is_acceptable(items: &[Item], over: bool) -> bool {
+    let mut items = items.iter().peekable();
+    while let Some(item) = items.next() {
+        match item {
+            Item::Results { .. } => return false,
+            Item::Assistant { calls, .. } if !calls.is_empty() => match items.next() {
+                Some(Item::Results { results }) => {
+                    let asked = calls.iter().map(|call| &call.id);
+                    if !asked.eq(results.iter().map(|result| &result.call)) {
+                        return false;
+                    }
+                }
+                Some(_) => return false,
+                None => return !over,
+            },
+            Item::Assistant { .. } | Item::User { .. } => {}
+        }
+    }
+    true
+}
