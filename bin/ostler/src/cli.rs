@@ -60,6 +60,7 @@ Examples:
 Examples:
   ostler bench store
   ostler bench store --seconds 10 --json
+  ostler bench turn
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
     Bench(Bench),
 }
@@ -83,6 +84,8 @@ pub(crate) struct Bench {
 pub(crate) enum Suite {
     /// Commits of turns and reads of history
     Store,
+    /// Whole turns with a model that answers at once, nothing stored
+    Turn,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@
 
 mod report;
 mod store;
+mod turn;
 
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ pub struct Options {
 pub enum Suite {
     /// Commits of turns and reads of history.
     Store,
+    /// Whole turns, without a store.
+    Turn,
 }
 
 /// A measurement that could not be made.
@@ -42,6 +45,9 @@ pub enum BenchError {
     /// There is no room for a database.
     #[error("no temporary folder for a database: {0}")]
     Folder(#[from] std::io::Error),
+    /// A tool of the suite cannot be offered.
+    #[error(transparent)]
+    Tool(#[from] ostler_engine::tool::BadTool),
     /// A part of the suite fell over.
     #[error("a part of the suite stopped: {0}")]
     Stopped(#[from] tokio::task::JoinError),
@@ -53,7 +59,9 @@ pub async fn run(
     options: &Options,
     progress: impl FnMut(&str),
 ) -> Result<Report, BenchError> {
-    let Suite::Store = suite;
-    let results = store::run(options, progress).await?;
-    Ok(Report { suite: "store", machine: Machine::read(), results })
+    let (suite, results) = match suite {
+        Suite::Store => ("store", store::run(options, progress).await?),
+        Suite::Turn => ("turn", turn::run(options, progress).await?),
+    };
+    Ok(Report { suite, machine: Machine::read(), results })
 }

@@ -42,6 +42,9 @@ pub struct Measurement {
     pub name: String,
     /// How many a second.
     pub per_sec: f64,
+    /// How many a second of the processor's time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_cpu_sec: Option<f64>,
     /// How many a second the bare part does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_per_sec: Option<f64>,
@@ -66,12 +69,36 @@ impl Measurement {
         Self {
             name,
             per_sec,
+            per_cpu_sec: None,
             limit_per_sec: limit,
             ratio: limit.map(|limit| per_sec / limit),
             p50_us: percentile(50),
             p99_us: percentile(99),
         }
     }
+
+    /// The same, with the processor's time that all of them took.
+    pub(crate) fn with_cpu(self, all: Duration, cpu: Duration) -> Self {
+        let count = self.per_sec * all.as_secs_f64();
+        let per_cpu_sec = (!cpu.is_zero()).then(|| count / cpu.as_secs_f64());
+        Self { per_cpu_sec, ..self }
+    }
+}
+
+/// The processor's time that this process has used; nothing where the system
+/// does not say.
+pub(crate) fn cpu_time() -> Duration {
+    /// Linux counts in hundredths of a second.
+    const TICK: Duration = Duration::from_millis(10);
+    let ticks = || {
+        let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+        // The name before may have spaces, and ends with a bracket.
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let field = |at: usize| fields.get(at)?.parse::<u32>().ok();
+        field(11)?.checked_add(field(12)?)
+    };
+    TICK * ticks().unwrap_or(0)
 }
 
 #[cfg(test)]

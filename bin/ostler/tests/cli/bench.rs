@@ -2,18 +2,38 @@ use serde_json::Value;
 
 use crate::stdout;
 
+fn report(suite: &str) -> Value {
+    let json = stdout(&["bench", suite, "--seconds", "2", "--json"]);
+    serde_json::from_str(&json).expect("JSON")
+}
+
+fn names(report: &Value) -> Vec<&str> {
+    let results = report["results"].as_array().expect("a list of results");
+    results.iter().filter_map(|result| result["name"].as_str()).collect()
+}
+
+#[test]
+fn the_turn_suite_reports_its_names_and_processor_time() {
+    let report = report("turn");
+    let expected = [
+        "turn.plain",
+        "turn.tool",
+        "turn.subagent",
+        "turn.history.10",
+        "turn.history.100",
+        "turn.history.1000",
+    ];
+    assert_eq!(names(&report), expected);
+    for result in report["results"].as_array().expect("a list of results") {
+        assert!(result["per_cpu_sec"].as_f64().expect("processor time") > 0.0, "{result}");
+    }
+}
+
 #[test]
 fn the_store_suite_reports_its_names_and_limits() {
-    let json = stdout(&["bench", "store", "--seconds", "2", "--json"]);
-    let report: Value = serde_json::from_str(&json).expect("JSON");
-    let names: Vec<&str> = report["results"]
-        .as_array()
-        .expect("a list of results")
-        .iter()
-        .filter_map(|result| result["name"].as_str())
-        .collect();
+    let report = report("store");
     assert_eq!(
-        names,
+        names(&report),
         [
             "store.commit_turn.sqlite.1",
             "store.commit_turn.sqlite.16",

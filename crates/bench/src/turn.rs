@@ -1,0 +1,57 @@
+//! The turn suite: whole turns through machine, gate and driver, with a model
+//! that answers at once and nothing stored.
+
+mod world;
+
+use std::time::{Duration, Instant};
+
+use crate::report::{Measurement, cpu_time};
+use crate::{BenchError, Options};
+use world::{Task, World};
+
+/// Turns between two looks at the clock of the processor, which is coarse.
+const TOGETHER: usize = 64;
+/// How many turns a conversation has had.
+const HISTORIES: [usize; 3] = [10, 100, 1000];
+
+pub(crate) async fn run(
+    options: &Options,
+    mut progress: impl FnMut(&str),
+) -> Result<Vec<Measurement>, BenchError> {
+    let share = options.time / 6;
+    let mut results = Vec::new();
+    for (name, task) in [("plain", Task::Plain), ("tool", Task::Tool), ("subagent", Task::Subagent)]
+    {
+        let name = format!("turn.{name}");
+        progress(&name);
+        let world = World::new()?;
+        results.push(measure(name, share, || world.turn(task, &[])).await);
+    }
+    for turns in HISTORIES {
+        let name = format!("turn.history.{turns}");
+        progress(&name);
+        let world = World::new()?;
+        let conversation = world::conversation(turns);
+        results.push(measure(name, share, || world.turn(Task::Plain, &conversation)).await);
+    }
+    Ok(results)
+}
+
+/// Runs turns until the time is over.
+async fn measure<F: Future<Output = ()>>(
+    name: String,
+    time: Duration,
+    mut turn: impl FnMut() -> F,
+) -> Measurement {
+    let (start, cpu, mut each) = (Instant::now(), cpu_time(), Vec::new());
+    while start.elapsed() < time {
+        for _ in 0..TOGETHER {
+            let began = Instant::now();
+            turn().await;
+            each.push(began.elapsed());
+        }
+        tokio::task::yield_now().await;
+    }
+    let (all, cpu) = (start.elapsed(), cpu_time().saturating_sub(cpu));
+    Measurement::new(name, each, all, None).with_cpu(all, cpu)
+}

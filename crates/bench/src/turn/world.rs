@@ -1,0 +1,230 @@
+//! A model, tools and a host that cost as little as possible.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::gate::Authority;
+use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::money::caps::TurnBudget;
+use ostler_domain::money::price::ModelPrice;
+use ostler_domain::money::{Credits, Usd};
+use ostler_domain::prompt::history::WINDOW;
+use ostler_domain::scope::ToolScope;
+use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
+use ostler_domain::time::Timestamp;
+use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec, Trust};
+use ostler_engine::driver::{Commands, Driver, Host, Intent, Place};
+use ostler_engine::gate::Authorized;
+use ostler_engine::history::{CallId, Item};
+use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason, Usage};
+use ostler_engine::outcome::Outcome;
+use ostler_engine::tool::{Definition, Reply, SubTurn, Tool, ToolContext, ToolSet};
+use ostler_engine::turn::{Event, Known, Limits, Models, NewTurn, Path, Rules, Turn};
+use serde_json::json;
+
+use crate::BenchError;
+
+/// What a turn is to do.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Task {
+    /// Answer.
+    Plain,
+    /// Call one tool, then answer.
+    Tool,
+    /// Give the work to another agent, then answer.
+    Subagent,
+}
+
+impl Task {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "answer",
+            Self::Tool => "look",
+            Self::Subagent => "subagent",
+        }
+    }
+}
+
+/// So many turns of question and answer.
+pub(super) fn conversation(turns: usize) -> Vec<Item> {
+    let turn = |n| [Item::user(format!("question {n}")), Item::assistant(format!("answer {n}"))];
+    (0..turns).flat_map(turn).collect()
+}
+
+/// Answers at once: calls the tool that the last message names, and once there
+/// are results, says so.
+struct Instant;
+
+impl Model for Instant {
+    fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
+        let task = match request.history.last() {
+            Some(Item::User { content }) => match content.first() {
+                Some(ostler_engine::history::Content::Text { text }) => text.as_str(),
+                _ => "",
+            },
+            _ => "",
+        };
+        let usage = Ok(Chunk::Usage(Usage { input: 100, output: 10, cached: 0 }));
+        let said = if request.tools.get(task).is_some() {
+            vec![
+                Ok(Chunk::Call { index: 0, id: "call".into(), name: task.to_owned() }),
+                Ok(Chunk::Arguments { index: 0, json: r#"{"text":"answer"}"#.into() }),
+                usage,
+                Ok(Chunk::Done(StopReason::ToolCalls)),
+            ]
+        } else {
+            let text = Ok(Chunk::Text("This is the answer to your question.".into()));
+            vec![text, usage, Ok(Chunk::Done(StopReason::End))]
+        };
+        stream::iter(said).boxed()
+    }
+
+    fn price(&self) -> ModelPrice {
+        ModelPrice { input: Usd::from_dollars(3), output: Usd::from_dollars(15) }
+    }
+}
+
+struct OneModel(Arc<dyn Model>);
+
+impl Models for OneModel {
+    fn model(&self, _: Option<&str>) -> Option<Arc<dyn Model>> {
+        Some(self.0.clone())
+    }
+}
+
+/// Answers at once.
+struct Look(Definition);
+
+impl Tool for Look {
+    fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
+        Box::pin(std::future::ready(Reply::Done(Outcome::ok("There it is."))))
+    }
+}
+
+/// Gives the work to another agent.
+struct Subagent(Definition);
+
+impl Tool for Subagent {
+    fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
+        let work = SubTurn {
+            agent_type: "explore".into(),
+            model: None,
+            system: "You explore.".into(),
+            task: Task::Plain.name().into(),
+            tools: vec![ToolName::from_static("look")],
+        };
+        Box::pin(std::future::ready(Reply::Delegate(work)))
+    }
+}
+
+/// Stores nothing and tells nobody.
+struct Nobody;
+
+impl Host for Nobody {
+    type Error = BenchError;
+
+    async fn checkpoint(&self, _: &Turn, _: &[Intent]) -> Result<(), BenchError> {
+        Ok(())
+    }
+
+    async fn outcome(&self, _: &Path, _: &CallId, _: &Outcome) -> Result<(), BenchError> {
+        Ok(())
+    }
+
+    async fn top_up(&self, more: Credits) -> Credits {
+        more
+    }
+
+    fn event(&self, _: &Path, event: &Event) {
+        std::hint::black_box(event);
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(0)
+    }
+}
+
+/// All that turns run with.
+pub(super) struct World {
+    tools: Arc<ToolSet>,
+    scope: ToolScope,
+    models: OneModel,
+    ask_for: BTreeSet<ToolName>,
+    place: Place,
+    system: Arc<str>,
+}
+
+impl World {
+    pub(super) fn new() -> Result<Self, BenchError> {
+        let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
+        let define = |name| {
+            let spec = ToolSpec::read(ToolName::from_static(name), ToolGroup::Custom);
+            Definition::new(spec, "A tool of benchmarks.", schema.clone())
+        };
+        let tools: [Arc<dyn Tool>; 2] =
+            [Arc::new(Look(define("look"))), Arc::new(Subagent(define("subagent")))];
+        let tools = Arc::new(ToolSet::new(tools)?);
+        Ok(Self {
+            scope: ToolScope::unrestricted(tools.specs().cloned()),
+            tools,
+            models: OneModel(Arc::new(Instant)),
+            ask_for: BTreeSet::new(),
+            place: Place {
+                org: OrgId::from_u128(1),
+                agent: AgentId::from_u128(2),
+                session: None,
+                contact: None,
+                key: "bench".into(),
+                timeout: Duration::from_secs(60),
+            },
+            system: "You are a friendly agent who answers briefly. ".repeat(20).into(),
+        })
+    }
+
+    /// One turn of a conversation.
+    pub(super) async fn turn(&self, task: Task, conversation: &[Item]) {
+        let mut history = Vec::with_capacity(WINDOW + 1);
+        history.extend_from_slice(ostler_domain::prompt::history::window(conversation));
+        history.push(Item::user(task.name()));
+        let budget = TurnBudget {
+            reserved: Credits::new(1000),
+            top_up: Credits::new(1000),
+            session: Credits::new(1000),
+            kept_for_reading: Credits::ZERO,
+            team: None,
+        };
+        let mut turn = Turn::new(NewTurn {
+            system: self.system.clone(),
+            history,
+            trust: Trust::Trusted,
+            budget,
+            errors: ErrorState::default(),
+            limits: Limits::default(),
+            now: Timestamp::from_millis(0),
+        });
+        let rules = Rules {
+            scope: &self.scope,
+            tools: &self.tools,
+            require_approval_for: &self.ask_for,
+            authority: Authority::Conversation(AutonomyLevel::Autonomous),
+            errors: ErrorPolicy::default(),
+            models: &self.models,
+            now: Timestamp::from_millis(0),
+        };
+        let driver = Driver { place: &self.place, rules, host: &Nobody };
+        let progress = driver.drive(&mut turn, &Known::new(), &mut Commands::none()).await;
+        std::hint::black_box(progress.is_ok());
+    }
+}
