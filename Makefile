@@ -1,6 +1,6 @@
 # Every target is a script in scripts/; this file is their table of contents.
 
-.PHONY: help demo test services check
+.PHONY: help demo test soak services check
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\): ## /  make \1\t/p' Makefile | expand -t 18
@@ -10,6 +10,9 @@ demo: ## build the product and show it at work
 
 test: ## run every test, with a private PostgreSQL and RabbitMQ
 	@scripts/test
+
+soak: ## run the long campaigns: kills, races, random worlds
+	@scripts/soak
 
 services: ## keep a private PostgreSQL and RabbitMQ running for work by hand
 	@scripts/services
