@@ -5,6 +5,7 @@
 //! tool. The engine stores nothing and knows no database and no network; whoever
 //! runs a turn stores what it asks to be stored.
 
+pub mod context;
 pub mod driver;
 pub mod gate;
 pub mod history;

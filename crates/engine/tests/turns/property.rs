@@ -311,7 +311,7 @@ impl Play {
 
 /// How many worlds are tried here; a longer campaign sets the variable.
 fn cases() -> u32 {
-    std::env::var("OSTLER_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+    std::env::var("OSTLER_TURN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
 }
 
 proptest! {
