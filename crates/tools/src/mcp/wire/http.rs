@@ -1,0 +1,351 @@
+//! Streamable HTTP: the requests themselves. Answers have a bounded size, and a
+//! token goes to the configured origin only.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{RequestBuilder, Response, Url};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::common::http_header::{
+    EVENT_STREAM_MIME_TYPE, HEADER_LAST_EVENT_ID, HEADER_SESSION_ID, JSON_MIME_TYPE,
+};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
+};
+use sse_stream::{Sse, SseStream};
+
+use crate::mcp::config::{HttpServer, McpLimits};
+use crate::mcp::problem::Trouble;
+use crate::mcp::secret;
+
+/// How long it may take to connect.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How often a redirect is followed.
+const REDIRECTS: usize = 3;
+/// How often in a row a broken stream of events is opened again.
+const REOPENED: usize = 5;
+
+type Failure = StreamableHttpError<HttpFailure>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+/// Why a request came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum HttpFailure {
+    /// There was no connection.
+    #[error("it cannot be reached")]
+    Unreachable,
+    /// It sent us elsewhere.
+    #[error("it sends us to another address, which is not followed")]
+    Redirected,
+    /// The connection broke.
+    #[error("the connection broke")]
+    Broken,
+    /// It answered with an error.
+    #[error("it answered with HTTP status {0}")]
+    Status(u16),
+    /// It answered with something else.
+    #[error("its answer is no message of the protocol")]
+    NotAMessage,
+    /// It answered with too much.
+    #[error("its answer is larger than {0} bytes")]
+    TooLarge(usize),
+}
+
+impl HttpFailure {
+    /// Whether the server cannot have acted on the request.
+    pub(super) const fn was_not_sent(&self) -> bool {
+        matches!(self, Self::Unreachable | Self::Redirected)
+    }
+}
+
+impl From<reqwest::Error> for HttpFailure {
+    fn from(error: reqwest::Error) -> Self {
+        if error.is_connect() {
+            Self::Unreachable
+        } else if error.is_redirect() {
+            Self::Redirected
+        } else {
+            Self::Broken
+        }
+    }
+}
+
+/// What the library sends its messages through.
+pub(super) fn transport(
+    server: &HttpServer,
+    limits: &McpLimits,
+) -> Result<StreamableHttpClientTransport<Client>, Trouble> {
+    let url: Url = server.url.parse().map_err(|_| Trouble::Address("it is no URL".to_owned()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Trouble::Address("it is neither HTTP nor HTTPS".to_owned()));
+    }
+    let mut config = StreamableHttpClientTransportConfig::with_uri(server.url.as_str())
+        .max_sse_event_size(limits.message);
+    let mut retry = ExponentialBackoff::default();
+    retry.max_times = Some(REOPENED);
+    config.retry_config = Arc::new(retry);
+    if let Some(bearer) = &server.bearer {
+        config.auth_header = Some(secret::read(bearer)?.expose().to_owned());
+    }
+    Ok(StreamableHttpClientTransport::with_client(Client::new()?, config))
+}
+
+/// Sends requests.
+#[derive(Clone)]
+pub(super) struct Client(reqwest::Client);
+
+impl Client {
+    fn new() -> Result<Self, Trouble> {
+        // It is there already if the program has chosen it, and that is as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT)
+            .redirect(Policy::custom(follow))
+            // A connection whose answer was not read to its end stalls the next.
+            .pool_max_idle_per_host(0)
+            .build();
+        client.map(Self).map_err(|error| Trouble::Address(error.without_url().to_string()))
+    }
+
+    async fn send(
+        &self,
+        request: RequestBuilder,
+        bearer: Option<String>,
+        session: Option<&str>,
+        headers: Headers,
+    ) -> Result<Response, HttpFailure> {
+        let accept = format!("{EVENT_STREAM_MIME_TYPE}, {JSON_MIME_TYPE}");
+        let mut request = request.header(ACCEPT, accept).headers(HeaderMap::from_iter(headers));
+        if let Some(bearer) = bearer {
+            request = request.bearer_auth(bearer);
+        }
+        if let Some(session) = session {
+            request = request.header(HEADER_SESSION_ID, session);
+        }
+        Ok(request.send().await?)
+    }
+}
+
+/// A redirect is followed inside the same origin, where the request with its
+/// token may go anyway, and only if it stays the same request.
+fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let same_request = matches!(attempt.status().as_u16(), 307 | 308);
+    let origin = attempt.previous().first().map(Url::origin);
+    let same_origin = origin.is_some_and(|origin| origin == attempt.url().origin());
+    if same_request && same_origin && attempt.previous().len() <= REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.error("not followed")
+    }
+}
+
+impl StreamableHttpClient for Client {
+    type Error = HttpFailure;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        bearer: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let most = McpLimits::default().message;
+        self.post_message_with_max_sse_event_size(uri, message, session, bearer, headers, most)
+            .await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        bearer: Option<String>,
+        headers: Headers,
+        most: usize,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let body = serde_json::to_vec(&message)?;
+        let request = self.0.post(&*uri).header(CONTENT_TYPE, JSON_MIME_TYPE).body(body);
+        let response = self
+            .send(request, bearer, session.as_deref(), headers)
+            .await
+            .map_err(StreamableHttpError::Client)?;
+        if response.status() == StatusCode::NOT_FOUND && session.is_some() {
+            return Err(StreamableHttpError::SessionExpired);
+        }
+        let awaited = matches!(message, JsonRpcMessage::Request(_));
+        answer(response, awaited, most).await.map_err(StreamableHttpError::Client)
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        bearer: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Failure> {
+        // A server need not know this request, so its answer says nothing.
+        let sent = self.send(self.0.delete(&*uri), bearer, Some(&session), headers).await;
+        sent.map(|_| ()).map_err(StreamableHttpError::Client)
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        bearer: Option<String>,
+        headers: Headers,
+    ) -> Result<Events, Failure> {
+        let most = McpLimits::default().message;
+        self.get_stream_with_max_sse_event_size(uri, session, last_event, bearer, headers, most)
+            .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        bearer: Option<String>,
+        headers: Headers,
+        most: usize,
+    ) -> Result<Events, Failure> {
+        let mut request = self.0.get(&*uri);
+        if let Some(last_event) = last_event {
+            request = request.header(HEADER_LAST_EVENT_ID, last_event);
+        }
+        let response = self
+            .send(request, bearer, session.as_deref(), headers)
+            .await
+            .map_err(StreamableHttpError::Client)?;
+        match response.status() {
+            StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
+            status if status.is_success() && is(&response, EVENT_STREAM_MIME_TYPE) => {
+                Ok(events(response, most))
+            }
+            status if status.is_success() => {
+                Err(StreamableHttpError::Client(HttpFailure::NotAMessage))
+            }
+            status => Err(StreamableHttpError::Client(HttpFailure::Status(status.as_u16()))),
+        }
+    }
+}
+
+/// What a response to a message says.
+async fn answer(
+    response: Response,
+    awaited: bool,
+    most: usize,
+) -> Result<StreamableHttpPostResponse, HttpFailure> {
+    let status = response.status();
+    let session = response.headers().get(HEADER_SESSION_ID);
+    let session = session.and_then(|id| id.to_str().ok()).map(str::to_owned);
+    if status.is_success() && !awaited {
+        return Ok(StreamableHttpPostResponse::Accepted);
+    }
+    if status.is_success() && is(&response, EVENT_STREAM_MIME_TYPE) {
+        return Ok(StreamableHttpPostResponse::Sse(events(response, most), session));
+    }
+    if !is(&response, JSON_MIME_TYPE) {
+        let status_says = HttpFailure::Status(status.as_u16());
+        return Err(if status.is_success() { HttpFailure::NotAMessage } else { status_says });
+    }
+    let body = bounded_body(response, most).await?;
+    match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
+        Ok(message) if status.is_success() => {
+            Ok(StreamableHttpPostResponse::Json(message, session))
+        }
+        // An error of the protocol says more than the status.
+        Ok(message @ JsonRpcMessage::Error(_)) => {
+            Ok(StreamableHttpPostResponse::Json(message, session))
+        }
+        _ if status.is_success() => Err(HttpFailure::NotAMessage),
+        _ => Err(HttpFailure::Status(status.as_u16())),
+    }
+}
+
+fn is(response: &Response, kind: &str) -> bool {
+    let header = response.headers().get(CONTENT_TYPE);
+    header.is_some_and(|value| value.as_bytes().starts_with(kind.as_bytes()))
+}
+
+async fn bounded_body(response: Response, most: usize) -> Result<Vec<u8>, HttpFailure> {
+    let mut body = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(HttpFailure::from)?;
+        if body.len() + chunk.len() > most {
+            return Err(HttpFailure::TooLarge(most));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// Events of a bounded size each.
+fn events(response: Response, most: usize) -> Events {
+    let mut size = EventSize { most, size: 0, empty_line: true };
+    let chunks = response.bytes_stream().map(move |chunk| {
+        let chunk = chunk.map_err(HttpFailure::from)?;
+        size.count(&chunk)?;
+        Ok::<_, HttpFailure>(chunk)
+    });
+    SseStream::from_bytes_stream(chunks).boxed()
+}
+
+/// Counts the bytes of an event, which ends with an empty line.
+struct EventSize {
+    most: usize,
+    size: usize,
+    empty_line: bool,
+}
+
+impl EventSize {
+    fn count(&mut self, chunk: &[u8]) -> Result<(), HttpFailure> {
+        for byte in chunk {
+            match byte {
+                b'\r' => {}
+                b'\n' if self.empty_line => self.size = 0,
+                b'\n' => self.empty_line = true,
+                _ => {
+                    self.empty_line = false;
+                    self.size += 1;
+                }
+            }
+            if self.size > self.most {
+                return Err(HttpFailure::TooLarge(self.most));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EventSize, HttpFailure};
+
+    #[test]
+    fn events_have_a_limit_each() {
+        let check = |chunks: &[&str], expected: Result<(), HttpFailure>| {
+            let mut size = EventSize { most: 10, size: 0, empty_line: true };
+            let counted = chunks.iter().try_for_each(|chunk| size.count(chunk.as_bytes()));
+            assert_eq!(counted, expected, "{chunks:?}");
+        };
+        check(&["data: 1234\n\n", "data: 1234\n\n", ": ping\n\n"], Ok(()));
+        check(&["data: 1234\r\n", "\r\ndata: 12", "34\r\n\r\n"], Ok(()));
+        check(&["data: 12345\n\n"], Err(HttpFailure::TooLarge(10)));
+        check(&["data: 1\n", "data: 1\n"], Err(HttpFailure::TooLarge(10)));
+        check(&["xxxxxxxx", "xxxxxxxx"], Err(HttpFailure::TooLarge(10)));
+    }
+}
