@@ -47,11 +47,11 @@ mod tests {
         };
         check("github", "search-issues", "mcp__github__search-issues");
         check("a", "b__c", "mcp__a__b__c");
-        check("a", "files.read", "mcp__a__files_read_4b0cb7ac");
+        check("a", "files.read", "mcp__a__files_read_601e4eb6");
         check("a", "", "mcp__a___e3b0c442");
         let long = "x".repeat(56);
         check("a", &long, &format!("mcp__a__{long}"));
-        check("a", &"x".repeat(57), &format!("mcp__a__{}_8d2ccd84", "x".repeat(47)));
+        check("a", &"x".repeat(57), &format!("mcp__a__{}_ae14a256", "x".repeat(47)));
     }
 
     proptest! {
