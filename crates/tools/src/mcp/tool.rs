@@ -43,34 +43,39 @@ impl McpTool {
     fn failed(&self, failure: CallFailure) -> Outcome {
         let server = self.server.name();
         match failure {
-            CallFailure::NotSent(why) => {
-                Outcome::failed(format!("The MCP server {server} did not get the call: {why}."))
+            CallFailure::NotTaken(why) => {
+                Outcome::failed(format!("The MCP server {server} did not take the call: {why}."))
             }
             CallFailure::Refused(why) => {
                 Outcome::failed(format!("The MCP server {server} refused the call: {why}"))
             }
-            CallFailure::Lost(why) => {
-                self.unknown(format!("There is no answer from the MCP server {server}: {why}."))
-            }
-            CallFailure::TimedOut(time) => Outcome::of(
-                Status::TimedOut,
-                format!("The MCP server {server} did not answer within {time:?}."),
-            ),
-            CallFailure::TooLarge(most) => self.unknown(format!(
-                "The MCP server {server} answered with more than {most} bytes, which was thrown \
-                 away. Ask for less."
-            )),
             CallFailure::NotSupported(what) => {
                 Outcome::failed(format!("The MCP server {server} cannot be used for this: {what}."))
+            }
+            CallFailure::Lost(why) => {
+                let why = format!("There is no answer from the MCP server {server}: {why}.");
+                self.unanswered(Status::Failed, why)
+            }
+            CallFailure::TooLarge(most) => {
+                let why = format!(
+                    "The MCP server {server} answered with more than {most} bytes, which was \
+                     thrown away. Ask for less."
+                );
+                self.unanswered(Status::Failed, why)
+            }
+            CallFailure::TimedOut(time) => {
+                let why = format!("The MCP server {server} did not answer within {time:?}.");
+                self.unanswered(Status::TimedOut, why)
             }
         }
     }
 
-    /// A call that was begun and has no answer has simply failed if it only reads.
-    /// Otherwise it may have been done, and must not be repeated lightly.
-    fn unknown(&self, why: String) -> Outcome {
-        if self.offer.definition.spec.risk == Risk::Read {
-            return Outcome::failed(why);
+    /// A call that was begun and has no answer may have been done all the same.
+    /// That matters unless it only reads or may be repeated.
+    fn unanswered(&self, status: Status, why: String) -> Outcome {
+        let Definition { spec, idempotent, .. } = &self.offer.definition;
+        if spec.risk == Risk::Read || *idempotent {
+            return Outcome::of(status, why);
         }
         let why = format!("{why} Nobody knows whether it was done.");
         Outcome::of(Status::OutcomeUnknown, why)

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 const mode = process.argv[2] ?? "plain";
 const anything = { type: "object" };
 const tool = (name, more = {}) => ({ name, description: `It is ${name}.`, inputSchema: anything, ...more });
+const silent = [];
 const cancelled = [];
 let changed = false;
 
@@ -25,8 +26,11 @@ function list() {
     ];
   }
   const names = ["echo", "crash", "huge", "garbage", "silent", "cancelled", "fail", "refuse", "env", "child", "pid", "change"];
-  const drop = tool("drop", { annotations: { destructiveHint: true } });
-  return [...names.map((name) => tool(name)), drop, ...(changed ? [tool("added")] : [])];
+  const marked = [
+    tool("drop", { annotations: { destructiveHint: true } }),
+    tool("look", { annotations: { readOnlyHint: true } }),
+  ];
+  return [...names.map((name) => tool(name)), ...marked, ...(changed ? [tool("added")] : [])];
 }
 
 const calls = {
@@ -39,8 +43,9 @@ const calls = {
     process.stdout.write('hello from a print statement\n{"half": \n\u0000\u0001\n[1,2\n\n');
     text(id, "still here");
   },
-  silent: () => {},
-  cancelled: (id) => text(id, String(cancelled.length)),
+  silent: (id) => silent.push(id),
+  look: () => {},
+  cancelled: (id) => text(id, String(silent.filter((call) => cancelled.includes(call)).length)),
   fail: (id) => text(id, "It did not work.", { isError: true }),
   refuse: (id) => send({ id, error: { code: -32000, message: "I do not want to" } }),
   env: (id) => text(id, JSON.stringify(process.env)),

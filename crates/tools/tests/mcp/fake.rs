@@ -9,7 +9,7 @@ use ostler_engine::history::CallId;
 use ostler_engine::outcome::{Outcome, Status};
 use ostler_engine::tool::Reply;
 use ostler_engine::turn::{Input, Out};
-use ostler_tools::mcp::{Hints, McpServerConfig, McpServers, StdioServer};
+use ostler_tools::mcp::{Hints, McpServerConfig, McpServers, McpTransport, StdioServer};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -43,26 +43,39 @@ async fn errors_are_outcomes_in_words() {
 
 #[tokio::test]
 async fn a_server_that_crashes_in_a_call_is_started_again() {
-    let mut config = fake(&[]);
-    config.limits.backoff = Duration::from_millis(700);
-    let servers = start(config).await;
+    let servers = start(fake(&[])).await;
     let before = call(&servers, "mcp__fake__pid", json!({})).await.content;
-    let echo_tool = tool(&servers, "mcp__fake__echo");
+    let (echo, pid) = (tool(&servers, "mcp__fake__echo"), tool(&servers, "mcp__fake__pid"));
 
     let crashed = call(&servers, "mcp__fake__crash", json!({})).await;
     assert_eq!(crashed.status, Status::OutcomeUnknown, "{crashed:?}");
     assert_eq!(crashed.trust, Trust::Untrusted);
     assert!(!crashed.content.contains("pump"), "the model gets no error output: {crashed:?}");
 
+    // The tools that a turn already holds work again.
+    let back = async {
+        while call_tool(&echo, &json!({"words": "back"})).await.status != Status::Ok {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    within(back).await;
+    assert_ne!(call_tool(&pid, &json!({})).await.content, before);
+    assert_eq!(problems(&servers), [""; 0]);
+    servers.shutdown().await;
+}
+
+#[tokio::test]
+async fn calls_are_told_when_a_server_is_being_started_again() {
+    let mut config = fake(&[]);
+    config.limits.backoff = Duration::from_secs(3600);
+    config.limits.backoff_most = Duration::from_secs(3600);
+    let servers = start(config).await;
+    call(&servers, "mcp__fake__crash", json!({})).await;
     until(&servers, "down", |servers| !servers.problems().is_empty()).await;
-    let meanwhile = call_tool(&echo_tool, &json!({"words": "x"})).await;
+    let meanwhile = echo(&servers, "x").await;
     assert_eq!(meanwhile.status, Status::Failed);
     assert!(meanwhile.content.contains("is being started again"), "{meanwhile:?}");
-
-    until(&servers, "up again", |servers| servers.problems().is_empty()).await;
-    assert_eq!(call_tool(&echo_tool, &json!({"words": "back"})).await.content, "back");
-    assert_ne!(call(&servers, "mcp__fake__pid", json!({})).await.content, before);
-    servers.shutdown().await;
+    within(servers.shutdown()).await;
 }
 
 /// Operators read the last words of a server, without the secrets it was given.
@@ -84,7 +97,7 @@ async fn last_words_are_kept_and_secrets_are_not() {
 }
 
 fn set_secrets(config: &mut McpServerConfig, secrets: BTreeMap<String, SecretRef>) {
-    if let ostler_tools::mcp::McpTransport::Stdio(server) = &mut config.transport {
+    if let McpTransport::Stdio(server) = &mut config.transport {
         server.secrets = secrets;
     }
 }
@@ -148,15 +161,34 @@ async fn a_message_that_is_too_long_is_thrown_away_and_said() {
     servers.shutdown().await;
 }
 
+/// Waits until the server knows that its silent call was cancelled.
+async fn cancelled(servers: &McpServers) {
+    let known = async {
+        while call(servers, "mcp__fake__cancelled", json!({})).await.content != "1" {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    within(known).await;
+}
+
 #[tokio::test]
 async fn a_call_that_takes_too_long_ends_and_is_cancelled() {
     let mut config = fake(&[]);
     config.limits.call = Duration::from_millis(200);
     let servers = start(config).await;
     let slow = call(&servers, "mcp__fake__silent", json!({})).await;
-    assert_eq!(slow.status, Status::TimedOut);
-    assert_eq!(slow.content, "The MCP server fake did not answer within 200ms.");
-    assert_eq!(call(&servers, "mcp__fake__cancelled", json!({})).await.content, "1");
+    let why = "The MCP server fake did not answer within 200ms.";
+    let unknown = format!("{why} Nobody knows whether it was done.");
+    assert_eq!(slow, Outcome::of(Status::OutcomeUnknown, unknown).untrusted());
+    cancelled(&servers).await;
+    servers.shutdown().await;
+
+    // What only reads was not done; but that must be believed.
+    let mut config = McpServerConfig { hints: Hints::Believed, ..fake(&[]) };
+    config.limits.call = Duration::from_millis(200);
+    let servers = start(config).await;
+    let slow = call(&servers, "mcp__fake__look", json!({})).await;
+    assert_eq!(slow, Outcome::of(Status::TimedOut, why).untrusted());
     servers.shutdown().await;
 }
 
@@ -171,7 +203,7 @@ async fn a_dropped_call_is_cancelled_at_the_server() {
     let running = run(&silent, &authorized);
     let stopped = tokio::time::timeout(Duration::from_millis(200), running).await;
     assert!(stopped.is_err(), "{stopped:?}");
-    assert_eq!(call(&servers, "mcp__fake__cancelled", json!({})).await.content, "1");
+    cancelled(&servers).await;
     servers.shutdown().await;
 }
 
@@ -226,7 +258,7 @@ async fn two_servers_of_one_name_are_one() {
 #[tokio::test]
 async fn a_server_sees_only_what_it_is_given() {
     let mut config = fake(&[]);
-    if let ostler_tools::mcp::McpTransport::Stdio(server) = &mut config.transport {
+    if let McpTransport::Stdio(server) = &mut config.transport {
         server.inherit = vec!["CARGO_MANIFEST_DIR".to_owned()];
         server.set = BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]);
     }

@@ -92,7 +92,12 @@ fn proper(request: &Request) -> String {
         Some(_) => return status("202 Accepted", ""),
         None => return status("405 Method Not Allowed", ""),
     };
-    json_body(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+    let message = json!({"jsonrpc": "2.0", "id": id, "result": result});
+    if request.body["params"]["arguments"]["events"] == true {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
+        return format!("{head}\r\nevent: message\ndata: {message}\n\n");
+    }
+    json_body(&message)
 }
 
 fn net(url: String, bearer: Option<SecretRef>) -> McpServerConfig {
@@ -160,10 +165,14 @@ async fn an_answer_that_is_too_large_is_not_read() {
     let mut config = net(address, None);
     config.limits.message = 10_000;
     let servers = start(config).await;
-    let large = call(&servers, "mcp__net__long", json!({"bytes": 20_000})).await;
-    assert_eq!(large.status, Status::OutcomeUnknown);
-    assert!(large.content.contains("larger than 10000 bytes"), "{large:?}");
-    assert_eq!(call(&servers, "mcp__net__long", json!({"bytes": 1})).await.content, "x");
+    for events in [false, true] {
+        let long = json!({"bytes": 20_000, "events": events});
+        let large = call(&servers, "mcp__net__long", long).await;
+        assert_eq!(large.status, Status::OutcomeUnknown);
+        assert!(large.content.contains("There is no answer"), "{large:?}");
+        let short = call(&servers, "mcp__net__long", json!({"bytes": 1, "events": events})).await;
+        assert_eq!(short.content, "x");
+    }
     stop(servers).await;
 }
 

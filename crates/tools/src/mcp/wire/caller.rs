@@ -26,8 +26,8 @@ pub(in crate::mcp) struct Answer {
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::mcp) enum CallFailure {
-    /// The call did not reach it.
-    NotSent(String),
+    /// The call did not reach it, or not in a form that it takes.
+    NotTaken(String),
     /// It said no.
     Refused(String),
     /// The connection broke; whether it did anything, nobody knows.
@@ -76,7 +76,7 @@ impl Caller {
         arguments: JsonObject,
     ) -> Result<Answer, CallFailure> {
         if self.peer.is_transport_closed() {
-            return Err(CallFailure::NotSent("the connection is closed".to_owned()));
+            return Err(CallFailure::NotTaken("the connection is closed".to_owned()));
         }
         let _counted = Counted::new(&self.calls);
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
@@ -135,8 +135,8 @@ fn failure(error: &ServiceError) -> CallFailure {
         ServiceError::McpError(error) => CallFailure::Refused(shown(&error.message)),
         ServiceError::TransportSend(error) => {
             let text = transport_text(error);
-            if http(error).is_some_and(HttpFailure::was_not_sent) {
-                CallFailure::NotSent(text)
+            if http(error).is_some_and(HttpFailure::was_not_taken) {
+                CallFailure::NotTaken(text)
             } else {
                 CallFailure::Lost(text)
             }

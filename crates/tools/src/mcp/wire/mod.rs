@@ -4,6 +4,7 @@
 //! tools hold. Nothing here decides what a tool may do or when to start again.
 
 mod answer;
+mod body;
 mod caller;
 mod http;
 mod lines;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::mcp::config::StdioServer;
@@ -24,6 +25,8 @@ const REMEMBERED: usize = 4096;
 const SHOWN: usize = 500;
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long it may take until a killed program is gone.
+const REAP: Duration = Duration::from_secs(1);
 
 /// A running program.
 pub(super) struct Process {
@@ -32,6 +35,7 @@ pub(super) struct Process {
     /// before that, so that its number cannot have gone to another one.
     group: Option<Pid>,
     words: Words,
+    listener: JoinHandle<()>,
 }
 
 impl Process {
@@ -58,11 +62,11 @@ impl Process {
         let group = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let words = Words { said: Arc::default(), secrets: secrets.into() };
-        let process = Self { child, group, words };
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(trouble("it has no input and output".to_owned()));
         };
-        tokio::spawn(process.words.clone().listen(stderr));
+        let listener = tokio::spawn(words.clone().listen(stderr));
+        let process = Self { child, group, words, listener };
         Ok((process, stdout, stdin))
     }
 
@@ -80,7 +84,9 @@ impl Process {
         };
         let _ = timeout(grace, ended).await;
         self.kill();
-        let _ = timeout(grace.max(Duration::from_secs(1)), self.child.wait()).await;
+        let _ = timeout(REAP, self.child.wait()).await;
+        // Whoever holds the other end outside the group is not waited for long.
+        let _ = timeout(REAP, &mut self.listener).await;
     }
 
     /// Whether it has ended, without taking notice of it.
@@ -100,6 +106,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
+        self.listener.abort();
     }
 }
 
