@@ -1,0 +1,240 @@
+//! Starting servers, and getting calls past the gate.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use ostler_domain::gate::Authority;
+use ostler_domain::gate::permission::{PermissionFacts, PermissionRules, SessionGrants};
+use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::money::caps::TurnBudget;
+use ostler_domain::money::price::ModelPrice;
+use ostler_domain::money::{Credits, Usd};
+use ostler_domain::scope::ToolScope;
+use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
+use ostler_domain::time::Timestamp;
+use ostler_domain::tool::Trust;
+use ostler_engine::gate::Authorized;
+use ostler_engine::history::Item;
+use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
+use ostler_engine::outcome::Outcome;
+use ostler_engine::tool::{Reply, Tool, ToolContext, ToolSet};
+use ostler_engine::turn::{Action, Event, Input, Known, Limits, Models, NewTurn, Out, Rules, Turn};
+use ostler_tools::mcp::{McpServerConfig, McpServers, McpTransport, StdioServer};
+use serde_json::{Value, json};
+
+/// Longer than anything takes, so that a test which fails ends.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// The folder of npm packages, installed on first use.
+fn npm() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(root.join("scripts/install-npm")).output().expect("the script runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("a path").trim_end().into()
+}
+
+/// Node.js.
+pub(crate) fn node() -> String {
+    npm().join("node").to_str().expect("a path").to_owned()
+}
+
+/// The program of the reference server.
+pub(crate) fn everything() -> String {
+    let path = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+    npm().join(path).to_str().expect("a path").to_owned()
+}
+
+/// A program as a server.
+pub(crate) fn stdio(name: &str, server: StdioServer) -> McpServerConfig {
+    McpServerConfig::new(name.parse().expect("a name"), McpTransport::Stdio(server))
+}
+
+/// One server that has been started.
+pub(crate) async fn start(config: McpServerConfig) -> McpServers {
+    let servers = McpServers::start(vec![config]);
+    within(servers.ready()).await;
+    servers
+}
+
+/// What a future comes to, if it does not take forever.
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, future).await.expect("it took too long")
+}
+
+/// Waits until something is true of the servers.
+pub(crate) async fn until(servers: &McpServers, what: &str, true_of: impl Fn(&McpServers) -> bool) {
+    let mut changed = servers.changed();
+    let wait = async {
+        while !true_of(servers) {
+            changed.changed().await.expect("the servers are there");
+        }
+    };
+    let waited = tokio::time::timeout(LONG, wait).await;
+    assert!(waited.is_ok(), "not {what}: {:?}, {:?}", names(servers), problems(servers));
+}
+
+pub(crate) fn names(servers: &McpServers) -> Vec<String> {
+    servers.tools().iter().map(|tool| tool.definition().spec.name.to_string()).collect()
+}
+
+pub(crate) fn problems(servers: &McpServers) -> Vec<String> {
+    servers.problems().iter().map(ToString::to_string).collect()
+}
+
+pub(crate) fn tool(servers: &McpServers, name: &str) -> Arc<dyn Tool> {
+    let found =
+        servers.tools().into_iter().find(|tool| tool.definition().spec.name.as_str() == name);
+    found.unwrap_or_else(|| panic!("there is no {name} among {:?}", names(servers)))
+}
+
+/// Calls a tool as a turn does.
+pub(crate) async fn call(servers: &McpServers, name: &str, arguments: Value) -> Outcome {
+    call_tool(&tool(servers, name), &arguments).await
+}
+
+pub(crate) async fn call_tool(tool: &Arc<dyn Tool>, arguments: &Value) -> Outcome {
+    let world = World::new(vec![tool.clone()]);
+    let mut turn = world.turn();
+    let name = tool.definition().spec.name.to_string();
+    let authorized = world.model_calls(&mut turn, "c1", &name, arguments).authorized();
+    within(run(tool, &authorized)).await
+}
+
+/// Runs a call that has passed the gate.
+pub(crate) async fn run(tool: &Arc<dyn Tool>, call: &Authorized) -> Outcome {
+    match tool.call(call, &context()).await {
+        Reply::Done(outcome) => outcome,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn context() -> ToolContext {
+    ToolContext {
+        org: OrgId::from_u128(1),
+        agent: AgentId::from_u128(2),
+        session: None,
+        contact: None,
+        now: Timestamp::from_millis(0),
+        idempotency_key: "key".to_owned(),
+        pending: Arc::new([]),
+    }
+}
+
+/// A turn in which everything is allowed that is not asked about.
+pub(crate) struct World {
+    tools: Arc<ToolSet>,
+    scope: ToolScope,
+}
+
+/// What came of a model's call.
+pub(crate) struct Called(pub(crate) Out);
+
+impl Called {
+    /// The call that may run.
+    pub(crate) fn authorized(self) -> Authorized {
+        let run = self.0.actions.into_iter().find_map(|(_, action)| match action {
+            Action::Run { call, .. } => Some(call),
+            _ => None,
+        });
+        run.unwrap_or_else(|| panic!("nothing runs: {:?}", self.0.events))
+    }
+
+    /// Whether a person is asked first.
+    pub(crate) fn asks(&self) -> bool {
+        self.0.events.iter().any(|(_, event)| matches!(event, Event::Asked(_)))
+    }
+}
+
+impl World {
+    pub(crate) fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
+        let active =
+            |tool: &Arc<dyn Tool>| json!({"spec": tool.definition().spec, "removed": null});
+        let scope = json!({"tools": tools.iter().map(active).collect::<Vec<_>>()});
+        let tools = Arc::new(ToolSet::new(tools).expect("tools that can be offered"));
+        Self { tools, scope: serde_json::from_value(scope).expect("a scope") }
+    }
+
+    pub(crate) fn turn(&self) -> Turn {
+        let credits = Credits::new(1000);
+        let mut turn = Turn::new(NewTurn {
+            system: "".into(),
+            history: vec![Item::user("Do it.")],
+            trust: Trust::Trusted,
+            budget: TurnBudget {
+                reserved: credits,
+                top_up: credits,
+                session: credits,
+                kept_for_reading: Credits::ZERO,
+                team: None,
+            },
+            errors: ErrorState::default(),
+            limits: Limits::default(),
+            now: Timestamp::from_millis(0),
+        });
+        self.with_rules(|rules| turn.resume(&Known::new(), rules, &mut Out::default()));
+        turn
+    }
+
+    /// The model calls a tool.
+    pub(crate) fn model_calls(
+        &self,
+        turn: &mut Turn,
+        id: &str,
+        name: &str,
+        arguments: &Value,
+    ) -> Called {
+        let json = arguments.to_string();
+        let (id, name) = (id.to_owned(), name.to_owned());
+        let mut out = Out::default();
+        for chunk in [
+            Chunk::Call { index: 0, id, name },
+            Chunk::Arguments { index: 0, json },
+            Chunk::Done(StopReason::ToolCalls),
+        ] {
+            self.step(turn, Input::Chunk(chunk), &mut out);
+        }
+        Called(out)
+    }
+
+    pub(crate) fn step(&self, turn: &mut Turn, input: Input, out: &mut Out) {
+        self.with_rules(|rules| turn.step(&[], input, rules, out)).expect("the turn waits for it");
+    }
+
+    fn with_rules<T>(&self, act: impl FnOnce(&Rules<'_>) -> T) -> T {
+        let (rules, grants) = (PermissionRules::default(), SessionGrants::default());
+        let facts = PermissionFacts { yolo: true, rules: &rules, grants: &grants };
+        act(&Rules {
+            scope: &self.scope,
+            tools: &self.tools,
+            require_approval_for: &BTreeSet::new(),
+            authority: Authority::Interactive(facts),
+            errors: ErrorPolicy::default(),
+            models: &Silent,
+            now: Timestamp::from_millis(0),
+        })
+    }
+}
+
+/// A model that is never asked: the tests speak for it.
+struct Silent;
+
+impl Model for Silent {
+    fn answer(&self, _: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
+        stream::empty().boxed()
+    }
+
+    fn price(&self) -> ModelPrice {
+        ModelPrice { input: Usd::from_micros(0), output: Usd::from_micros(0) }
+    }
+}
+
+impl Models for Silent {
+    fn model(&self, _: Option<&str>) -> Option<Arc<dyn Model>> {
+        Some(Arc::new(Self))
+    }
+}
