@@ -72,6 +72,11 @@ pub enum Content {
 }
 
 impl Content {
+    /// Whether it is a picture.
+    pub const fn is_image(&self) -> bool {
+        matches!(self, Self::Image(_))
+    }
+
     /// Words.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
@@ -125,17 +130,49 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// A call with the text of its arguments as the model wrote it. No text at
-    /// all means no arguments.
-    pub fn new(id: CallId, name: String, text: &str) -> Self {
-        let nothing = || Value::Object(serde_json::Map::new());
+    /// all means no arguments. The name is made one that providers take back.
+    pub fn new(id: CallId, name: &str, text: &str) -> Self {
+        let (name, nothing) = (clean(name), || Value::Object(serde_json::Map::new()));
         if text.trim().is_empty() {
             return Self { id, name, arguments: nothing(), unreadable: None };
         }
         match serde_json::from_str(text) {
-            Ok(arguments @ Value::Object(_)) => Self { id, name, arguments, unreadable: None },
+            Ok(arguments @ Value::Object(_)) if depth(&arguments) <= MOST_DEEP => {
+                Self { id, name, arguments, unreadable: None }
+            }
             _ => Self { id, name, arguments: nothing(), unreadable: Some(text.to_owned()) },
         }
     }
+}
+
+/// How deep arguments may be nested: enough for any tool, and little enough that
+/// a turn that was stored can be read again.
+const MOST_DEEP: usize = 24;
+/// The longest name of a tool.
+const LONGEST: usize = 64;
+
+fn depth(value: &Value) -> usize {
+    let inside = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(members) => members.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + inside.unwrap_or(0)
+}
+
+/// Whether providers take this as a name or an id.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// A name with nothing in it that providers refuse.
+fn clean(name: &str) -> String {
+    if is_plain(name) && name.len() <= LONGEST {
+        return name.to_owned();
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let cleaned: String = name.chars().take(LONGEST).map(plain).collect();
+    if cleaned.is_empty() { "unnamed".into() } else { cleaned }
 }
 
 /// What a call came to.

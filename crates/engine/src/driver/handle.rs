@@ -1,9 +1,12 @@
 //! Talking to a turn that runs.
 
-use tokio::sync::mpsc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::history::{CallId, Content};
-use crate::turn::{Answer, Decision, Input, Path};
+use tokio::sync::{Notify, mpsc};
+
+use crate::history::CallId;
+use crate::turn::{Answer, Decision, FollowUp, Input, Path};
 
 /// The most commands that wait for a turn.
 const MOST: usize = 64;
@@ -13,22 +16,32 @@ const MOST: usize = 64;
 #[error("the turn takes no more commands")]
 pub struct Gone;
 
+/// Stopping has a way of its own, so that nothing can stand in it.
+#[derive(Debug, Default)]
+struct Stop {
+    wanted: AtomicBool,
+    rings: Notify,
+}
+
 /// A way to talk to a turn that runs. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Handle {
     sender: mpsc::Sender<(Path, Input)>,
+    stop: Arc<Stop>,
 }
 
 /// The other end, for the driver.
 #[derive(Debug)]
 pub struct Commands {
     receiver: mpsc::Receiver<(Path, Input)>,
+    stop: Arc<Stop>,
 }
 
 /// Both ends.
 pub fn commands() -> (Handle, Commands) {
     let (sender, receiver) = mpsc::channel(MOST);
-    (Handle { sender }, Commands { receiver })
+    let stop = Arc::<Stop>::default();
+    (Handle { sender, stop: stop.clone() }, Commands { receiver, stop })
 }
 
 impl Handle {
@@ -37,18 +50,20 @@ impl Handle {
     }
 
     /// Stops the turn.
-    pub fn abort(&self) -> Result<(), Gone> {
-        self.send(Path::new(), Input::Abort)
+    pub fn abort(&self) {
+        self.stop.wanted.store(true, Ordering::Release);
+        self.stop.rings.notify_one();
     }
 
     /// Has the turn drop what it does and answer this.
-    pub fn steer(&self, content: Vec<Content>) -> Result<(), Gone> {
-        self.send(Path::new(), Input::Steer(content))
+    pub fn steer(&self, to: FollowUp) -> Result<(), Gone> {
+        self.send(Path::new(), Input::Steer(to))
     }
 
-    /// Has the turn answer this once it has answered what it is at.
-    pub fn follow_up(&self, content: Vec<Content>) -> Result<(), Gone> {
-        self.send(Path::new(), Input::FollowUp(content))
+    /// Has the turn answer this once it has answered what it is at. What it does
+    /// not get to is found in [`Commands::left_over`] or with the turn.
+    pub fn follow_up(&self, what: FollowUp) -> Result<(), Gone> {
+        self.send(Path::new(), Input::FollowUp(what))
     }
 
     /// Decides on a call.
@@ -68,16 +83,40 @@ impl Commands {
         commands().1
     }
 
+    /// Takes no more commands, and gives back what was written and not taken.
+    pub fn left_over(mut self) -> Vec<FollowUp> {
+        self.receiver.close();
+        let mut left = Vec::new();
+        while let Ok((_, input)) = self.receiver.try_recv() {
+            if let Input::FollowUp(what) | Input::Steer(what) = input {
+                left.push(what);
+            }
+        }
+        left
+    }
+
     /// A command that has come already.
     pub(super) fn at_hand(&mut self) -> Option<(Path, Input)> {
+        if self.stop.wanted.swap(false, Ordering::Acquire) {
+            return Some((Path::new(), Input::Abort));
+        }
         self.receiver.try_recv().ok()
     }
 
     /// The next command; if nobody can give any more, it waits for ever.
     pub(super) async fn next(&mut self) -> (Path, Input) {
-        match self.receiver.recv().await {
-            Some(command) => command,
-            None => std::future::pending().await,
+        loop {
+            if let Some(command) = self.at_hand() {
+                return command;
+            }
+            tokio::select! {
+                biased;
+                () = self.stop.rings.notified() => {}
+                command = self.receiver.recv() => match command {
+                    Some(command) => return command,
+                    None => self.stop.rings.notified().await,
+                },
+            }
         }
     }
 }

@@ -19,14 +19,16 @@ pub use host::{Host, Intent};
 
 use crate::gate::Authorized;
 use crate::history::CallId;
-use crate::model::{ModelError, ModelErrorKind};
+use crate::model::{Chunk, ModelError, ModelErrorKind};
 use crate::outcome::{Outcome, Status};
 use crate::tool::{Reply, ToolContext};
 use crate::turn::{Action, End, Input, Known, Out, Path, Question, Rules, Turn};
-use work::{Done, Work, run_tool};
+use work::{Answer, Done, Work, run_tool};
 
 /// Pieces of an answer that are taken at once; then others have their turn.
 const AT_ONCE: usize = 64;
+/// Steps that are taken without a look at the clock.
+const UNWATCHED: u32 = 64;
 
 /// Where a turn happens.
 #[derive(Debug, Clone)]
@@ -80,7 +82,9 @@ impl<H: Host> Driver<'_, H> {
         turn.resume(known, &self.rules_now(), &mut out);
         let deadline = tokio::time::sleep(self.place.timeout);
         tokio::pin!(deadline);
+        let mut steps = 0_u32;
         loop {
+            steps = steps.wrapping_add(1);
             loop_.perform(turn, &mut out).await?;
             if let Some(end) = turn.end() {
                 return Ok(Progress::Ended(end.clone()));
@@ -92,10 +96,15 @@ impl<H: Host> Driver<'_, H> {
             if loop_.work.is_empty() && turn.waits_for_people() {
                 return Ok(Progress::Suspended(turn.questions()));
             }
-            // What is ready without waiting needs no look at the clock.
-            let done = match loop_.work.next().now_or_never() {
-                Some(Some(done)) => done,
-                _ => tokio::select! {
+            // What is ready without waiting needs no look at the clock, mostly.
+            let watched = steps.is_multiple_of(UNWATCHED);
+            let ready = if watched { None } else { loop_.work.next().now_or_never().flatten() };
+            if watched {
+                tokio::task::yield_now().await;
+            }
+            let done = match ready {
+                Some(done) => done,
+                None => tokio::select! {
                     biased;
                     (path, input) = commands.next() => {
                         loop_.command(turn, path, input, &mut out).await?;
@@ -214,34 +223,14 @@ impl<'d, H: Host> Loop<'d, '_, H> {
     async fn done(&mut self, turn: &mut Turn, done: Done, out: &mut Out) -> Result<(), H::Error> {
         let rules = self.driver.rules_now();
         match done {
-            Done::Model(path, item, stream) => {
-                let mut item = item;
-                let mut stream = stream;
-                for _ in 0..AT_ONCE {
-                    let input = match item {
-                        Some(Ok(chunk)) => Input::Chunk(chunk),
-                        Some(Err(error)) => Input::ModelFailed(error),
-                        None => Input::ModelFailed(cut()),
-                    };
-                    // What nothing waits for is late, and void.
-                    if turn.step(&path, input, &rules, out).is_err() || !out.actions.is_empty() {
-                        return Ok(());
-                    }
-                    let Some(more) = stream.as_mut().map(StreamExt::next) else { return Ok(()) };
-                    let Some(next) = more.now_or_never() else { break };
-                    item = next;
-                }
-                if let Some(stream) = stream {
-                    self.work.push(Work::Model(Some(path), stream.into_future()));
-                }
-            }
+            Done::Model(path, item, stream) => self.pieces(turn, path, item, stream, out),
             Done::Tool(path, call, reply) => {
                 let at = self.outside.iter().position(|(p, id)| *p == path && *id == call);
                 if let Some(at) = at {
                     self.outside.swap_remove(at);
-                    if let Reply::Done(outcome) = &reply {
-                        self.driver.host.outcome(&path, &call, outcome).await?;
-                    }
+                    let asks = Outcome::ok("It asks first.");
+                    let outcome = if let Reply::Done(outcome) = &reply { outcome } else { &asks };
+                    self.driver.host.outcome(&path, &call, outcome).await?;
                 }
                 let _ = turn.step(&path, Input::Reply(call, reply), &rules, out);
             }
@@ -250,6 +239,51 @@ impl<'d, H: Host> Loop<'d, '_, H> {
             }
         }
         Ok(())
+    }
+
+    /// Gives the turn what has come of an answer. Its stream is dropped before
+    /// its last piece is taken, so that the conversation has one owner again.
+    fn pieces(
+        &mut self,
+        turn: &mut Turn,
+        path: Path,
+        mut item: Option<Result<Chunk, ModelError>>,
+        mut stream: Option<Answer>,
+        out: &mut Out,
+    ) {
+        let (rules, mut taken) = (self.driver.rules_now(), 0);
+        loop {
+            let input = match item {
+                Some(Ok(chunk)) => {
+                    if matches!(chunk, Chunk::Done(_)) {
+                        stream = None;
+                    }
+                    Input::Chunk(chunk)
+                }
+                Some(Err(error)) => {
+                    stream = None;
+                    Input::ModelFailed(error)
+                }
+                None => {
+                    stream = None;
+                    Input::ModelFailed(cut())
+                }
+            };
+            // What nothing waits for is late, and void.
+            if turn.step(&path, input, &rules, out).is_err() {
+                return;
+            }
+            taken += 1;
+            let Some(rest) = stream.as_mut() else { return };
+            let next = if taken < AT_ONCE { rest.next().now_or_never() } else { None };
+            match next {
+                Some(next) => item = next,
+                None => break,
+            }
+        }
+        if let Some(stream) = stream {
+            self.work.push(Work::Model(Some(path), stream.into_future()));
+        }
     }
 
     /// Tells the turn what somebody wants. What stops it drops all work.

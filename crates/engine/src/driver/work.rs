@@ -19,7 +19,7 @@ use crate::tool::{Reply, Tool, ToolContext};
 use crate::turn::Path;
 
 type Item = Result<Chunk, ModelError>;
-type Answer = BoxStream<'static, Item>;
+pub(super) type Answer = BoxStream<'static, Item>;
 
 /// Something under way.
 pub(super) enum Work<'d> {
@@ -59,8 +59,8 @@ impl Future for Work<'_> {
 }
 
 /// Runs a tool within its time. A panic is the tool's failure and nobody else's.
-/// If it has an effect outside and its time is over, nobody knows whether it
-/// happened, unless it may be repeated.
+/// If it has an effect outside and did not come to its end, nobody knows whether
+/// that happened, unless it may be repeated.
 pub(super) fn run_tool(
     tool: Arc<dyn Tool>,
     path: Path,
@@ -70,15 +70,18 @@ pub(super) fn run_tool(
 ) -> BoxFuture<'static, Done> {
     async move {
         let (timeout, idempotent) = (tool.definition().timeout, tool.definition().idempotent);
-        let running = AssertUnwindSafe(tool.call(&call, &context)).catch_unwind();
+        // Inside the block, so that no panic is outside the net.
+        let running = AssertUnwindSafe(async { tool.call(&call, &context).await }).catch_unwind();
+        let unless_unknown =
+            |status| if outside && !idempotent { Status::OutcomeUnknown } else { status };
         let reply = match tokio::time::timeout(timeout, running).await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(_)) => Reply::Done(Outcome::failed("The tool broke down.")),
+            Ok(Err(_)) => {
+                Reply::Done(Outcome::of(unless_unknown(Status::Failed), "The tool broke down."))
+            }
             Err(_) => {
-                let status =
-                    if outside && !idempotent { Status::OutcomeUnknown } else { Status::TimedOut };
                 let why = format!("The tool did not answer within {} s.", timeout.as_secs());
-                Reply::Done(Outcome::of(status, why))
+                Reply::Done(Outcome::of(unless_unknown(Status::TimedOut), why))
             }
         };
         Done::Tool(path, call.call().id.clone(), reply)

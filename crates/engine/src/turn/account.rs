@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ostler_domain::gate::approval::ArgumentsHash;
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::money::ledger::{Charge, Expense};
 use ostler_domain::money::price::{ModelPrice, message_credits};
@@ -36,6 +37,10 @@ pub struct Account {
     pub decisions: Vec<Judgement>,
     /// What local tools want stored, in order.
     pub effects: Vec<Effect>,
+    /// What answers that are under way may cost.
+    under_way: Credits,
+    /// Calls that a person was asked about while the turn goes on.
+    pub(super) deferred: Vec<ArgumentsHash>,
     model_cost: Usd,
     model_credits: Credits,
     tools: BTreeMap<ToolName, Credits>,
@@ -61,6 +66,8 @@ impl Account {
             restarts: Vec::new(),
             decisions: Vec::new(),
             effects: Vec::new(),
+            under_way: Credits::ZERO,
+            deferred: Vec::new(),
             model_cost: Usd::from_micros(0),
             model_credits: Credits::ZERO,
             tools: BTreeMap::new(),
@@ -81,6 +88,21 @@ impl Account {
             .iter()
             .map(|(tool, amount)| Charge { expense: Expense::Tool(tool.clone()), amount: *amount });
         std::iter::once(model).chain(tools).filter(|charge| !charge.amount.is_zero()).collect()
+    }
+
+    /// What may still be spent while others are at work.
+    pub(super) fn free(&self) -> TurnBudget {
+        self.budget.without(self.under_way)
+    }
+
+    /// An answer begins that may cost this much.
+    pub(super) fn begin_answer(&mut self, held: Credits) {
+        self.under_way = self.under_way + held;
+    }
+
+    /// It is over, however.
+    pub(super) fn end_answer(&mut self, held: Credits) {
+        self.under_way = self.under_way.saturating_sub(held);
     }
 
     /// Counts what was reserved besides. If it is nothing there is no more, and
@@ -105,6 +127,16 @@ impl Account {
         let spent = self.of(agent);
         spent.usage = spent.usage.plus(usage);
         spent.credits = spent.credits + more;
+    }
+
+    /// Takes back that a call was counted.
+    pub(super) fn uncount_call(&mut self, agent: &str, tool: &ToolName, price: Credits) {
+        self.budget.refund(price);
+        if let Some(sum) = self.tools.get_mut(tool) {
+            *sum = sum.saturating_sub(price);
+        }
+        let spent = self.of(agent);
+        spent.credits = spent.credits.saturating_sub(price);
     }
 
     /// Counts a call of a tool.

@@ -17,6 +17,8 @@ use crate::tool::Ask;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Call {
     pub(super) call: ToolCall,
+    /// How often in a row it was made, this time included.
+    pub(super) times: u32,
     pub(super) state: CallState,
 }
 
@@ -24,12 +26,19 @@ pub(super) struct Call {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(super) enum CallState {
-    /// The gate has not seen it.
-    New,
+    /// The gate is to see it.
+    New {
+        /// Whether a person has approved it.
+        approved: bool,
+        /// Whether it had begun outside when the turn was interrupted.
+        begun: bool,
+    },
     /// It runs.
     Running {
         /// Whether a person had approved it.
         approved: bool,
+        /// Whether it has an effect outside.
+        external: bool,
     },
     /// A person is to decide whether it runs.
     Undecided {
@@ -58,8 +67,8 @@ pub(super) enum CallState {
 }
 
 impl Call {
-    pub(super) const fn new(call: ToolCall) -> Self {
-        Self { call, state: CallState::New }
+    pub(super) const fn new(call: ToolCall, times: u32) -> Self {
+        Self { call, times, state: CallState::New { approved: false, begun: false } }
     }
 
     pub(super) const fn is_done(&self) -> bool {
@@ -103,7 +112,8 @@ impl Node {
         }
         let known = self.may_use(&call.name) && step.rules.tools.get(&call.name).is_some();
         let (verdict, passed) = if known {
-            pass(call.clone(), approval, &step.rules.facts(step.account, self.trust))
+            let budget = step.account.free();
+            pass(call.clone(), approval, &step.rules.facts(step.account, &budget, self.trust))
         } else {
             (Verdict::Deny(DenyReason::UnknownTool), Err(call.clone()))
         };
@@ -156,7 +166,10 @@ impl Node {
                 Passed::Wait(CallState::Undecided { why, risk, arguments })
             }
             OnAsk::Defer => {
-                step.event(Event::Deferred(question));
+                if !step.account.deferred.contains(&arguments) {
+                    step.account.deferred.push(arguments);
+                    step.event(Event::Deferred(question));
+                }
                 let said = "A person has to approve this first. Say that you are checking, and \
                             go on; you will be told what they decided.";
                 Passed::Done(Outcome::of(Status::PendingApproval, said))
@@ -177,7 +190,7 @@ impl Node {
             step.account.count_call(self.agent_type(), &name, price);
         }
         step.act(Action::Run { call, checkpoint: external });
-        CallState::Running { approved }
+        CallState::Running { approved, external }
     }
 }
 

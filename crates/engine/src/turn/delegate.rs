@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Step;
 use super::call::CallState;
 use super::node::{Node, Phase};
 use super::protocol::{End, Event};
+use super::{Step, labelled};
 use crate::history::{CallId, Item, ToolCall};
 use crate::outcome::{Outcome, Status};
 use crate::tool::SubTurn;
@@ -51,7 +51,7 @@ impl Node {
     ) -> CallState {
         if step.path.len() >= step.limits.max_depth {
             let why = "Agents cannot call agents any deeper than this. Do it yourself.";
-            return self.done(call, Outcome::failed(why), step);
+            return self.done(call, Outcome::of(Status::Denied, why), step);
         }
         let SubTurn { agent_type, model, system, task, tools } = sub;
         let allowed = tools.into_iter().filter(|tool| self.may_use(tool.as_str())).collect();
@@ -85,15 +85,26 @@ impl Node {
             return;
         };
         let (Some(call), Some(agent)) = (self.call_at(at), self.take_agent(at)) else { return };
+        let outcome = self.result_of(&call, agent, step);
+        let outcome = labelled(&call, outcome, step);
+        let state = self.done(&call, outcome, step);
+        self.set_call(at, state, step);
+    }
+
+    /// What an agent that is done brings home.
+    pub(super) fn result_of(
+        &self,
+        call: &ToolCall,
+        agent: Self,
+        step: &mut Step<'_, '_>,
+    ) -> Outcome {
         let duration = step.rules.now.since(agent.began);
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        step.path.push(id.clone());
+        step.path.push(call.id.clone());
         let agent_type = agent.agent_type().to_owned();
         step.event(Event::SubagentEnded { agent_type, duration_ms });
         step.path.pop();
-        let outcome = agent.result(duration_ms);
-        let state = self.done(&call, outcome, step);
-        self.set_call(at, state, step);
+        agent.result(duration_ms)
     }
 
     const fn is_over(&self) -> bool {
@@ -103,7 +114,7 @@ impl Node {
     fn take_agent(&mut self, at: usize) -> Option<Self> {
         let Phase::Tools { calls, .. } = &mut self.phase else { return None };
         let call = calls.get_mut(at)?;
-        match std::mem::replace(&mut call.state, CallState::New) {
+        match std::mem::replace(&mut call.state, CallState::New { approved: false, begun: false }) {
             CallState::Delegated { agent } => Some(*agent),
             other => {
                 call.state = other;

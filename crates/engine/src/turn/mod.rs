@@ -28,18 +28,20 @@ use serde::{Deserialize, Serialize};
 pub use account::{Account, ITSELF, Spent};
 pub use delegate::{SubagentMeta, parse_subagent_meta};
 pub use protocol::{
-    Action, Answer, Decision, End, Event, Input, Judgement, NotExpected, Out, Path, Question,
+    Action, Answer, Decision, End, Event, Input, Judgement, NotTaken, Out, Path, Question,
     QuestionKind,
 };
 pub use resume::Known;
 pub use rules::{Models, Rules};
 
-use crate::gate::Approval;
-use crate::history::{CallId, Item, ToolCall};
+use crate::gate::fingerprint;
+use crate::history::{CallId, Content, Image, Item, ToolCall};
 use crate::outcome::{Outcome, Status};
 use crate::tool::Reply;
 use call::CallState;
 use node::{Node, Phase};
+
+pub use node::FollowUp;
 
 /// The form in which turns are stored; a newer program reads older forms.
 pub const STATE_VERSION: u32 = 1;
@@ -177,17 +179,17 @@ impl Turn {
         input: Input,
         rules: &Rules<'_>,
         out: &mut Out,
-    ) -> Result<(), NotExpected> {
+    ) -> Result<(), NotTaken> {
         if self.end().is_some() {
-            return Err(NotExpected);
+            return Err(NotTaken::NotExpected);
         }
         let limits = self.limits;
         let mut step = Step::new(rules, &mut self.account, &limits, out);
         match input {
             Input::Abort => self.root.stop(End::Aborted, &mut step),
             Input::TimedOut => self.root.stop(End::TimedOut, &mut step),
-            Input::Steer(content) => self.root.steer(content, &mut step),
-            Input::FollowUp(content) => self.root.follow_up(content, &mut step),
+            Input::Steer(to) => self.root.steer(to, &mut step),
+            Input::FollowUp(what) => return self.root.follow_up(what, &mut step),
             Input::Budget(budget) => step.account.budget = budget,
             input => return self.root.route(path, input, &mut step),
         }
@@ -227,6 +229,17 @@ impl Turn {
     /// What the turn has added to the conversation.
     pub fn said(&self) -> &[Item] {
         self.root.history.get(self.before..).unwrap_or_default()
+    }
+
+    /// What was written meanwhile and was not answered before the end.
+    pub fn take_follow_ups(&mut self) -> Vec<FollowUp> {
+        self.root.follow_ups.drain(..).collect()
+    }
+
+    /// Every picture of the turn. Their bytes are not stored with it, so whoever
+    /// takes a turn up again loads them.
+    pub fn images(&mut self, mut each: impl FnMut(&mut Image)) {
+        self.root.images(&mut each);
     }
 
     /// Whether it has read anything from outside.
@@ -282,14 +295,14 @@ impl Node {
         path: &[CallId],
         input: Input,
         step: &mut Step<'_, '_>,
-    ) -> Result<(), NotExpected> {
+    ) -> Result<(), NotTaken> {
         let Some((call, rest)) = path.split_first() else { return self.take(input, step) };
-        let Phase::Tools { calls, .. } = &mut self.phase else { return Err(NotExpected) };
+        let Phase::Tools { calls, .. } = &mut self.phase else { return Err(NotTaken::NotExpected) };
         let agent = calls.iter_mut().find_map(|each| match &mut each.state {
             CallState::Delegated { agent } if each.call.id == *call => Some(agent),
             _ => None,
         });
-        let agent = agent.ok_or(NotExpected)?;
+        let agent = agent.ok_or(NotTaken::NotExpected)?;
         step.path.push(call.clone());
         let taken = agent.route(rest, input, step);
         step.path.pop();
@@ -298,14 +311,11 @@ impl Node {
         Ok(())
     }
 
-    fn take(&mut self, input: Input, step: &mut Step<'_, '_>) -> Result<(), NotExpected> {
+    fn take(&mut self, input: Input, step: &mut Step<'_, '_>) -> Result<(), NotTaken> {
         match input {
             Input::Chunk(chunk) => self.chunk(chunk, step),
             Input::ModelFailed(error) => self.model_failed(error, step),
-            Input::ToppedUp(added) => {
-                step.account.topped_up(added);
-                self.topped_up(step)
-            }
+            Input::ToppedUp(added) => self.topped_up(added, step),
             Input::Reply(call, reply) => self.replied(&call, reply, step),
             Input::Decision(call, decision) => self.decided(&call, decision, step),
             Input::Answer(call, answer) => self.told(&call, answer, step),
@@ -314,7 +324,7 @@ impl Node {
             | Input::FollowUp(_)
             | Input::Steer(_)
             | Input::Abort
-            | Input::TimedOut => Err(NotExpected),
+            | Input::TimedOut => Err(NotTaken::NotExpected),
         }
     }
 
@@ -323,10 +333,10 @@ impl Node {
         &mut self,
         id: &CallId,
         expected: impl Fn(&CallState) -> bool,
-    ) -> Result<usize, NotExpected> {
-        let Phase::Tools { calls, .. } = &self.phase else { return Err(NotExpected) };
+    ) -> Result<usize, NotTaken> {
+        let Phase::Tools { calls, .. } = &self.phase else { return Err(NotTaken::NotExpected) };
         let found = calls.iter().position(|call| call.call.id == *id && expected(&call.state));
-        found.ok_or(NotExpected)
+        found.ok_or(NotTaken::NotExpected)
     }
 
     fn set_call(&mut self, at: usize, state: CallState, step: &mut Step<'_, '_>) {
@@ -351,17 +361,12 @@ impl Node {
         id: &CallId,
         reply: Reply,
         step: &mut Step<'_, '_>,
-    ) -> Result<(), NotExpected> {
+    ) -> Result<(), NotTaken> {
         let at = self.waiting(id, |state| matches!(state, CallState::Running { .. }))?;
-        let call = self.call_at(at).ok_or(NotExpected)?;
+        let call = self.call_at(at).ok_or(NotTaken::NotExpected)?;
         let state = match reply {
             Reply::Done(outcome) => {
-                let definition = step.rules.tools.definition(&call.name);
-                let capped = definition.map_or(usize::MAX, |tool| tool.max_output);
-                let mut outcome = outcome.capped(capped);
-                if let Some(definition) = definition {
-                    outcome.trust = outcome.trust.after_reading(definition.spec.output);
-                }
+                let outcome = labelled(&call, outcome, step);
                 self.done(&call, outcome, step)
             }
             Reply::Ask(ask) => {
@@ -376,30 +381,37 @@ impl Node {
         Ok(())
     }
 
-    /// A person has decided on a call. It runs under the rules of now, with the
-    /// arguments that were decided on.
+    /// A person has decided on a call. What they saw is what is asked, and it
+    /// runs under the rules of now.
     fn decided(
         &mut self,
         id: &CallId,
         decision: Decision,
         step: &mut Step<'_, '_>,
-    ) -> Result<(), NotExpected> {
+    ) -> Result<(), NotTaken> {
         let at = self.waiting(id, |state| matches!(state, CallState::Undecided { .. }))?;
-        let mut call = self.call_at(at).ok_or(NotExpected)?;
-        let state = match decision {
-            Decision::Approve { arguments } => {
+        let mut call = self.call_at(at).ok_or(NotTaken::NotExpected)?;
+        match decision {
+            Decision::Approve { seen, arguments } => {
+                if seen != fingerprint(&call.name, &call.arguments) {
+                    return Err(NotTaken::OtherArguments);
+                }
                 if let Some(arguments) = arguments {
+                    if let Some(why) = step.rules.tools.problem_with(&call.name, &arguments) {
+                        return Err(NotTaken::BadArguments { why });
+                    }
                     call.arguments = arguments;
                     self.rewrite(at, &call);
                 }
-                self.decide(&call, Approval::Given, step)
+                self.set_call(at, CallState::New { approved: true, begun: false }, step);
+                self.decide_calls(step);
             }
             Decision::Reject { reason } => {
                 let why = format!("A person said no to this: {reason}");
-                self.done(&call, Outcome::of(Status::Rejected, why), step)
+                let state = self.done(&call, Outcome::of(Status::Rejected, why), step);
+                self.set_call(at, state, step);
             }
-        };
-        self.set_call(at, state, step);
+        }
         Ok(())
     }
 
@@ -424,9 +436,9 @@ impl Node {
         id: &CallId,
         answer: Answer,
         step: &mut Step<'_, '_>,
-    ) -> Result<(), NotExpected> {
+    ) -> Result<(), NotTaken> {
         let at = self.waiting(id, |state| matches!(state, CallState::Asking { .. }))?;
-        let call = self.call_at(at).ok_or(NotExpected)?;
+        let call = self.call_at(at).ok_or(NotTaken::NotExpected)?;
         let state = self.done(&call, Outcome::ok(answer.text()), step);
         self.set_call(at, state, step);
         Ok(())
@@ -440,12 +452,31 @@ impl Node {
             Phase::Tools { calls, topping_up } => {
                 !topping_up
                     && calls.iter().all(|call| match &call.state {
-                        CallState::New | CallState::Running { .. } => false,
+                        CallState::New { .. } | CallState::Running { .. } => false,
                         CallState::Delegated { agent } => agent.is_idle(),
                         CallState::Undecided { .. }
                         | CallState::Asking { .. }
                         | CallState::Done { .. } => true,
                     })
+            }
+        }
+    }
+
+    fn images(&mut self, each: &mut impl FnMut(&mut Image)) {
+        let has_images = |item: &Item| matches!(item, Item::User { content } if content.iter().any(Content::is_image));
+        if self.history.iter().any(has_images) {
+            for item in Arc::make_mut(&mut self.history) {
+                if let Item::User { content } = item {
+                    images_in(content, each);
+                }
+            }
+        }
+        self.follow_ups.iter_mut().for_each(|waiting| images_in(&mut waiting.content, each));
+        if let Phase::Tools { calls, .. } = &mut self.phase {
+            for call in calls {
+                if let CallState::Delegated { agent } = &mut call.state {
+                    agent.images(each);
+                }
             }
         }
     }
@@ -460,6 +491,21 @@ impl Node {
                 agent.questions(path, all);
                 path.pop();
             }
+        }
+    }
+}
+
+/// What a call came to, within the tool's limits and as trustworthy as the tool.
+pub(crate) fn labelled(call: &ToolCall, outcome: Outcome, step: &Step<'_, '_>) -> Outcome {
+    let Some(definition) = step.rules.tools.definition(&call.name) else { return outcome };
+    let trust = outcome.trust.after_reading(definition.spec.output);
+    Outcome { trust, ..outcome.capped(definition.max_output) }
+}
+
+fn images_in(content: &mut [Content], each: &mut impl FnMut(&mut Image)) {
+    for content in content {
+        if let Content::Image(image) = content {
+            each(image);
         }
     }
 }

@@ -5,18 +5,20 @@ use std::sync::Arc;
 
 use ostler_domain::gate::approval::ArgumentsHash;
 use ostler_domain::money::Credits;
+use ostler_domain::money::caps::OverBudget;
+use ostler_domain::money::price::ModelPrice;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{ToolName, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::account::ITSELF;
-use super::call::{Call, CallState, Passed, is_external, spec};
+use super::call::{Call, CallState, Passed, spec};
 use super::draft::{Called, Draft};
-use super::protocol::{Action, Event, NotExpected};
+use super::protocol::{Action, Event, NotTaken};
 use super::{End, Rules, Step};
 use crate::gate::{Approval, fingerprint};
 use crate::history::{CallResult, Content, Item, ToolCall};
-use crate::model::{Chunk, ModelError, ModelErrorKind, Request, StopReason};
+use crate::model::{Chunk, ModelError, ModelErrorKind, Request, StopReason, Usage};
 use crate::outcome::{Outcome, Status};
 use crate::tokens;
 
@@ -34,7 +36,7 @@ pub(super) struct Node {
     pub(super) phase: Phase,
     /// Whether it has read anything from outside.
     pub(super) trust: Trust,
-    pub(super) follow_ups: VecDeque<Vec<Content>>,
+    pub(super) follow_ups: VecDeque<FollowUp>,
     /// Whether it was told once which tools there are.
     pub(super) corrected: bool,
     /// The calls of its last answer, and how often in a row it has made them.
@@ -42,6 +44,26 @@ pub(super) struct Node {
     /// How many calls it has made.
     pub(super) calls: u32,
     pub(super) began: Timestamp,
+}
+
+/// What somebody wrote while an agent was at work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowUp {
+    /// What they wrote.
+    pub content: Vec<Content>,
+    /// Whether it is from outside.
+    pub trust: Trust,
+}
+
+/// What a model was asked, for as long as it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Asked {
+    /// About how many tokens.
+    input: u64,
+    /// What the answer may cost.
+    held: Credits,
+    /// What the model costs that answers.
+    price: ModelPrice,
 }
 
 /// What an agent is doing.
@@ -56,6 +78,8 @@ pub(super) enum Phase {
     Model {
         /// What has come so far.
         draft: Draft,
+        /// What it was asked.
+        asked: Asked,
     },
     /// Calls are on their way.
     Tools {
@@ -105,26 +129,28 @@ impl Node {
             let error = ModelError { model: name, kind, message, retry_after: None };
             return self.end(End::ModelFailed(error), step);
         };
-        if let Err(short) = step.account.budget.check_model_call() {
+        let budget = step.account.free();
+        if let Err(short) = budget.check_model_call() {
             return self.end(End::CreditsExhausted(short), step);
         }
         let (offered, price) = (step.offered(self), model.price());
         let input = tokens::of_request(&self.system, &self.history, step.rules.tools, &offered);
-        let (left, _) = step.account.budget.tightest();
+        let (left, _) = budget.tightest();
         let Some(max_tokens) = price.clamp_output(step.limits.max_tokens, input, left) else {
             let wanted = price.estimate(input, step.limits.max_tokens);
-            let short = step.account.budget.check(wanted.max(left + Credits::new(1)));
-            return match short {
-                Err(short) => self.end(End::CreditsExhausted(short), step),
-                Ok(()) => self.end(End::StepLimit { most }, step),
-            };
+            let (remaining, limit) = budget.tightest();
+            let short = OverBudget { wanted, remaining, limit };
+            return self.end(End::CreditsExhausted(short), step);
         };
-        if self.top_up(price.estimate(input, max_tokens), step) {
+        let held = price.estimate(input, max_tokens);
+        if self.top_up(held, step) {
             self.phase = Phase::ToppingUp;
             return;
         }
         step.account.steps += 1;
-        self.phase = Phase::Model { draft: Draft::default() };
+        step.account.begin_answer(held);
+        let asked = Asked { input, held, price };
+        self.phase = Phase::Model { draft: Draft::default(), asked };
         let request = Request {
             system: self.system.clone(),
             history: self.history.clone(),
@@ -137,7 +163,7 @@ impl Node {
 
     /// Asks for more if what is reserved does not reach and more can be had.
     fn top_up(&self, wanted: Credits, step: &mut Step<'_, '_>) -> bool {
-        let budget = &step.account.budget;
+        let budget = step.account.free();
         let more = budget.missing(wanted).min(budget.top_up);
         if more.is_zero() {
             return false;
@@ -147,29 +173,33 @@ impl Node {
     }
 
     /// Goes on after more was reserved, or could not be.
-    pub(super) fn topped_up(&mut self, step: &mut Step<'_, '_>) -> Result<(), NotExpected> {
+    pub(super) fn topped_up(
+        &mut self,
+        added: Credits,
+        step: &mut Step<'_, '_>,
+    ) -> Result<(), NotTaken> {
         match &mut self.phase {
             Phase::ToppingUp => {
+                step.account.topped_up(added);
                 self.phase = Phase::Ready;
                 self.ask_model(step);
                 Ok(())
             }
             Phase::Tools { topping_up, .. } if *topping_up => {
                 *topping_up = false;
+                step.account.topped_up(added);
                 self.decide_calls(step);
                 Ok(())
             }
-            _ => Err(NotExpected),
+            _ => Err(NotTaken::NotExpected),
         }
     }
 
     /// Takes a piece of the model's answer.
-    pub(super) fn chunk(
-        &mut self,
-        chunk: Chunk,
-        step: &mut Step<'_, '_>,
-    ) -> Result<(), NotExpected> {
-        let Phase::Model { draft } = &mut self.phase else { return Err(NotExpected) };
+    pub(super) fn chunk(&mut self, chunk: Chunk, step: &mut Step<'_, '_>) -> Result<(), NotTaken> {
+        let Phase::Model { draft, asked } = &mut self.phase else {
+            return Err(NotTaken::NotExpected);
+        };
         let fits = match chunk {
             Chunk::Text(text) => {
                 let fits = draft.say(&text);
@@ -180,20 +210,26 @@ impl Node {
             Chunk::Arguments { index, json } => draft.argue(index, &json),
             Chunk::Usage(usage) => {
                 draft.usage = usage;
-                true
+                draft.grow(0)
             }
             Chunk::Restart(restart) => {
+                let (used, failed) = (draft.used(asked.input), asked.price);
                 if !draft.is_empty() {
                     step.event(Event::DraftDiscarded);
                 }
-                *draft = Draft::default();
+                draft.restart();
+                if let Some(model) = step.rules.models.model(Some(&restart.model)) {
+                    asked.price = model.price();
+                }
+                let fits = draft.grow(restart.why.len());
                 step.account.restarts.push(restart.clone());
                 step.event(Event::Restarted(restart));
-                true
+                self.count_unfinished(used, failed, step);
+                fits
             }
             Chunk::Done(stop) => {
-                let draft = std::mem::take(draft);
-                self.answered(draft, stop, step);
+                let (draft, asked) = (std::mem::take(draft), *asked);
+                self.answered(draft, asked, stop, step);
                 true
             }
         };
@@ -209,31 +245,59 @@ impl Node {
         &mut self,
         error: ModelError,
         step: &mut Step<'_, '_>,
-    ) -> Result<(), NotExpected> {
-        let Phase::Model { draft } = &self.phase else { return Err(NotExpected) };
-        if !draft.is_empty() {
+    ) -> Result<(), NotTaken> {
+        if !matches!(self.phase, Phase::Model { .. }) {
+            return Err(NotTaken::NotExpected);
+        }
+        if !self.give_up_answer(step).is_empty() {
             step.event(Event::DraftDiscarded);
         }
         self.end(End::ModelFailed(error), step);
         Ok(())
     }
 
+    /// Gives up an answer that is under way and counts what it has used: the
+    /// provider charges for it too.
+    pub(super) fn give_up_answer(&mut self, step: &mut Step<'_, '_>) -> Draft {
+        let Phase::Model { draft, asked } = &mut self.phase else { return Draft::default() };
+        let (draft, asked) = (std::mem::take(draft), *asked);
+        step.account.end_answer(asked.held);
+        self.phase = Phase::Ready;
+        self.count_unfinished(draft.used(asked.input), asked.price, step);
+        draft
+    }
+
+    fn count_unfinished(&self, used: Usage, price: ModelPrice, step: &mut Step<'_, '_>) {
+        if used != Usage::default() {
+            step.account.count_answer(self.agent_type(), used, price);
+        }
+    }
+
     /// The model has said all.
-    fn answered(&mut self, mut draft: Draft, stop: StopReason, step: &mut Step<'_, '_>) {
+    fn answered(
+        &mut self,
+        mut draft: Draft,
+        asked: Asked,
+        stop: StopReason,
+        step: &mut Step<'_, '_>,
+    ) {
+        step.account.end_answer(asked.held);
+        let usage = draft.used(asked.input);
+        step.account.count_answer(self.kind.as_deref().unwrap_or(ITSELF), usage, asked.price);
         let history = &self.history;
         let taken = |id: &str| history.iter().any(|item| item.calls(id));
         let calls = draft.calls(step.account.steps, stop, taken);
-        let Draft { text, usage, .. } = draft;
-        if let Some(model) = step.rules.models.model(self.model.as_deref()) {
-            let price = model.price();
-            step.account.count_answer(self.kind.as_deref().unwrap_or(ITSELF), usage, price);
-        }
+        let Draft { text, .. } = draft;
         step.event(Event::Answered { usage, stop });
         let said = calls.iter().map(|called| called.call.clone()).collect();
-        self.say(Item::Assistant { text: text.clone(), calls: said, partial: false });
+        // Providers refuse an entry with nothing in it.
+        if !calls.is_empty() || !text.trim().is_empty() {
+            self.say(Item::Assistant { text: text.clone(), calls: said, partial: false });
+        }
         if calls.is_empty() {
             return match self.follow_ups.pop_front() {
-                Some(content) => {
+                Some(FollowUp { content, trust }) => {
+                    self.trust = self.trust.after_reading(trust);
                     self.say(Item::User { content });
                     self.repeats.clear();
                     self.ask_model(step);
@@ -242,9 +306,12 @@ impl Node {
             };
         }
         self.calls = self.calls.saturating_add(u32::try_from(calls.len()).unwrap_or(u32::MAX));
-        let looping = self.count_repeats(&calls, step.limits.max_repeats);
-        let calls = calls.into_iter().map(|Called { call, cut }| {
-            let mut call = Call::new(call);
+        let times = self.count_repeats(&calls);
+        let far_too_often = step.limits.max_repeats.saturating_mul(2);
+        let looping = times.iter().position(|times| *times > far_too_often);
+        let looping = looping.and_then(|at| calls.get(at)).map(|called| called.call.name.clone());
+        let calls = calls.into_iter().zip(times).map(|(Called { call, cut }, times)| {
+            let mut call = Call::new(call, times);
             if cut {
                 let why = "The answer was cut off before this call was complete.";
                 call.state = CallState::Done { outcome: Outcome::of(Status::Invalid, why) };
@@ -259,21 +326,30 @@ impl Node {
         self.decide_calls(step);
     }
 
-    /// Counts calls that were made before in a row; names one that was made far
-    /// too often.
-    fn count_repeats(&mut self, calls: &[Called], most: u32) -> Option<String> {
-        let before = std::mem::take(&mut self.repeats);
-        let mut looping = None;
-        for Called { call, .. } in calls {
-            let print = fingerprint(&call.name, &call.arguments);
-            let times = before.iter().find(|(seen, _)| *seen == print).map_or(0, |(_, n)| *n);
-            let times = times.saturating_add(1);
-            self.repeats.push((print, times));
-            if times > most.saturating_mul(2) {
-                looping = Some(call.name.clone());
+    /// How often each call was made in a row: in the answers before and in this
+    /// one.
+    fn count_repeats(&mut self, calls: &[Called]) -> Vec<u32> {
+        let mut counts = std::mem::take(&mut self.repeats);
+        let prints: Vec<ArgumentsHash> = calls
+            .iter()
+            .map(|called| fingerprint(&called.call.name, &called.call.arguments))
+            .collect();
+        counts.retain(|(seen, _)| prints.contains(seen));
+        let times = prints.into_iter().map(|print| {
+            match counts.iter_mut().find(|(seen, _)| *seen == print) {
+                Some((_, times)) => {
+                    *times = times.saturating_add(1);
+                    *times
+                }
+                None => {
+                    counts.push((print, 1));
+                    1
+                }
             }
-        }
-        looping
+        });
+        let times = times.collect();
+        self.repeats = counts;
+        times
     }
 
     /// Takes the calls that the gate has not seen through it, as far as what is
@@ -282,46 +358,39 @@ impl Node {
         let Phase::Tools { calls, topping_up: false } = &mut self.phase else { return };
         let mut calls = std::mem::take(calls);
         let mut waits = false;
-        for each in calls.iter_mut().filter(|call| call.state == CallState::New) {
+        for each in &mut calls {
+            let CallState::New { approved, begun } = each.state else { continue };
             let price = spec(&each.call, step).map_or(Credits::ZERO, |spec| spec.price);
             if self.top_up(price, step) {
                 waits = true;
                 break;
             }
-            each.state = self.decide(&each.call, Approval::None, step);
+            let approval = if approved { Approval::Given } else { Approval::None };
+            each.state = self.decide(each, approval, begun, step);
         }
         self.phase = Phase::Tools { calls, topping_up: waits };
         self.calls_changed(step);
     }
 
-    /// The state of a call after the gate has seen it.
-    pub(super) fn decide(
+    /// The state of a call after the gate has seen it. One that had begun outside
+    /// and may not run again has an unknown outcome, whatever the gate says.
+    fn decide(
         &mut self,
-        call: &ToolCall,
+        Call { call, times, .. }: &Call,
         approval: Approval,
+        begun: bool,
         step: &mut Step<'_, '_>,
     ) -> CallState {
-        let print = fingerprint(&call.name, &call.arguments);
-        let times = self.repeats.iter().find(|(seen, _)| *seen == print).map_or(0, |(_, n)| *n);
-        if approval == Approval::None && times > step.limits.max_repeats {
+        if approval == Approval::None && !begun && *times > step.limits.max_repeats {
             let why = "You have made this call with these arguments before, again and again. \
                        Do something else, or answer.";
             return self.done(call, Outcome::of(Status::Denied, why), step);
         }
-        self.again(call, approval, step)
-    }
-
-    /// Takes a call through the gate, however often it was made.
-    pub(super) fn again(
-        &mut self,
-        call: &ToolCall,
-        approval: Approval,
-        step: &mut Step<'_, '_>,
-    ) -> CallState {
         match self.pass(call, approval, step) {
             Passed::Run(authorized, approved) => self.run(authorized, approved, step),
-            Passed::Wait(state) => state,
-            Passed::Done(outcome) => self.done(call, outcome, step),
+            Passed::Wait(state) if !begun => state,
+            Passed::Done(outcome) if !begun => self.done(call, outcome, step),
+            Passed::Wait(_) | Passed::Done(_) => self.done(call, unknown(), step),
         }
     }
 
@@ -357,21 +426,29 @@ impl Node {
 
     /// Writes what the calls came to. Those that are not done were stopped, and
     /// of one that had begun outside nobody knows what became of it.
-    pub(super) fn close_calls(&mut self, step: &Step<'_, '_>) {
+    pub(super) fn close_calls(&mut self, step: &mut Step<'_, '_>) {
         let Phase::Tools { calls, .. } = &mut self.phase else { return };
-        let results = std::mem::take(calls).into_iter().map(|Call { call, state }| {
+        let calls = std::mem::take(calls);
+        let mut results = Vec::with_capacity(calls.len());
+        for Call { call, state, .. } in calls {
             let outcome = match state {
                 CallState::Done { outcome } => outcome,
-                CallState::Running { .. } if is_external(&call, step) => {
-                    let why = "This was stopped, and nobody knows whether it was done.";
-                    Outcome::of(Status::OutcomeUnknown, why)
-                }
-                _ => Outcome::of(Status::Aborted, "This was stopped before it was done."),
+                other => self.stopped(&call, other, step),
             };
-            CallResult { call: call.id, outcome }
-        });
-        let results = results.collect();
+            results.push(CallResult { call: call.id, outcome });
+        }
         self.say(Item::Results { results });
+    }
+
+    fn stopped(&mut self, call: &ToolCall, state: CallState, step: &mut Step<'_, '_>) -> Outcome {
+        let outcome = match state {
+            CallState::Running { external: true, .. } => unknown(),
+            CallState::Delegated { agent } => return self.stop_agent(call, *agent, step),
+            _ => Outcome::of(Status::Aborted, "This was stopped before it was done."),
+        };
+        let (id, tool, status) = (call.id.clone(), call.name.clone(), outcome.status);
+        step.event(Event::CallEnded { call: id, tool, status });
+        outcome
     }
 
     pub(super) fn end(&mut self, end: End, step: &mut Step<'_, '_>) {
@@ -380,4 +457,10 @@ impl Node {
         }
         self.phase = Phase::Done { end };
     }
+}
+
+/// What is said of a call that had begun outside and was interrupted.
+pub(super) fn unknown() -> Outcome {
+    let why = "This had begun when the work was interrupted, and nobody knows whether it was done.";
+    Outcome::of(Status::OutcomeUnknown, why)
 }

@@ -8,8 +8,9 @@ use ostler_domain::tool::{Risk, ToolName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::node::FollowUp;
 use crate::gate::Authorized;
-use crate::history::{CallId, Content, ToolCall};
+use crate::history::{CallId, ToolCall};
 use crate::model::{Chunk, ModelError, Request, Restart, StopReason, Usage};
 use crate::outcome::Status;
 use crate::tool::{Ask, Reply};
@@ -36,9 +37,9 @@ pub enum Input {
     /// Others have spent, or granted: this is the budget now.
     Budget(TurnBudget),
     /// Somebody wrote while the turn is running; it waits until it has answered.
-    FollowUp(Vec<Content>),
+    FollowUp(FollowUp),
     /// Somebody wrote instead: the turn drops what it does and answers this.
-    Steer(Vec<Content>),
+    Steer(FollowUp),
     /// Somebody stopped the turn.
     Abort,
     /// The turn has taken too long.
@@ -51,6 +52,8 @@ pub enum Input {
 pub enum Decision {
     /// It may run, with these arguments if they were changed.
     Approve {
+        /// The fingerprint of what the person saw.
+        seen: ArgumentsHash,
         /// Other arguments.
         arguments: Option<Value>,
     },
@@ -233,10 +236,22 @@ pub enum End {
     ModelFailed(ModelError),
 }
 
-/// An input that nothing waited for. It changed nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the turn does not wait for this")]
-pub struct NotExpected;
+/// Why an input was not taken. It changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotTaken {
+    /// Nothing waits for it.
+    #[error("the turn does not wait for this")]
+    NotExpected,
+    /// It is an approval of something else than is asked.
+    #[error("this was approved for other arguments than it is asked for now")]
+    OtherArguments,
+    /// The arguments that were approved instead do not fit the tool.
+    #[error("these arguments do not fit the tool: {why}")]
+    BadArguments {
+        /// What is wrong with them.
+        why: String,
+    },
+}
 
 /// What a step of a turn results in.
 #[derive(Debug, Default)]

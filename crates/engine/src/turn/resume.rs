@@ -2,21 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::call::{CallState, is_external};
-use super::node::{Node, Phase};
-use super::protocol::{Event, Out};
-use super::{Rules, Step, Turn};
-use crate::gate::Approval;
-use crate::history::CallId;
-use crate::outcome::{Outcome, Status};
+use super::call::{CallState, spec};
+use super::node::{Node, Phase, unknown};
+use super::protocol::{Event, Out, Path};
+use super::{Rules, Step, Turn, labelled};
+use crate::history::{CallId, ToolCall};
+use crate::outcome::Outcome;
 
 /// What is known of calls that had begun outside when the turn was stored.
-pub type Known = BTreeMap<CallId, Outcome>;
+/// Calls are named with the path to the agent that made them.
+pub type Known = BTreeMap<(Path, CallId), Outcome>;
 
 impl Turn {
     /// Says what is to be done now. Calls that had begun are decided on anew and
     /// run again, unless they have an effect outside that cannot be repeated:
-    /// what became of those is `known`, or it is unknown.
+    /// what became of those is `known`, or it is unknown. A turn that has waited
+    /// for long is told its budget first ([`Input::Budget`](super::Input)) and
+    /// its pictures are loaded ([`Turn::images`]).
     pub fn resume(&mut self, known: &Known, rules: &Rules<'_>, out: &mut Out) {
         let limits = self.limits;
         let mut step = Step::new(rules, &mut self.account, &limits, out);
@@ -31,8 +33,8 @@ impl Node {
                 self.phase = Phase::Ready;
                 self.ask_model(step);
             }
-            Phase::Model { draft } => {
-                if !draft.is_empty() {
+            Phase::Model { .. } => {
+                if !self.give_up_answer(step).is_empty() {
                     step.event(Event::DraftDiscarded);
                 }
                 // The answer that was lost was not counted.
@@ -53,27 +55,18 @@ impl Node {
         let mut calls = std::mem::take(calls);
         let mut delegated = Vec::new();
         for each in &mut calls {
-            let call = each.call.clone();
             match &mut each.state {
-                CallState::Running { approved } => {
-                    let approval = if *approved { Approval::Given } else { Approval::None };
-                    each.state = match known.get(&call.id) {
-                        Some(outcome) => self.done(&call, outcome.clone(), step),
-                        None if may_repeat(&call, step) => self.again(&call, approval, step),
-                        None => {
-                            let why = "This had begun when the work was interrupted, and nobody \
-                                       knows whether it was done.";
-                            self.done(&call, Outcome::of(Status::OutcomeUnknown, why), step)
-                        }
-                    };
+                CallState::Running { approved, external } => {
+                    let (approved, external) = (*approved, *external);
+                    each.state = self.resume_call(&each.call, approved, external, known, step);
                 }
                 CallState::Delegated { agent } => {
-                    step.path.push(call.id.clone());
+                    step.path.push(each.call.id.clone());
                     agent.resume(known, step);
                     step.path.pop();
-                    delegated.push(call.id);
+                    delegated.push(each.call.id.clone());
                 }
-                CallState::New
+                CallState::New { .. }
                 | CallState::Undecided { .. }
                 | CallState::Asking { .. }
                 | CallState::Done { .. } => {}
@@ -85,10 +78,29 @@ impl Node {
         }
         self.decide_calls(step);
     }
-}
 
-/// Whether a call that had begun can simply be made again.
-fn may_repeat(call: &crate::history::ToolCall, step: &Step<'_, '_>) -> bool {
-    let idempotent = step.rules.tools.definition(&call.name).is_some_and(|tool| tool.idempotent);
-    idempotent || !is_external(call, step)
+    /// A call that was running: its outcome, or another try of it, which is
+    /// counted anew.
+    fn resume_call(
+        &mut self,
+        call: &ToolCall,
+        approved: bool,
+        external: bool,
+        known: &Known,
+        step: &mut Step<'_, '_>,
+    ) -> CallState {
+        if let Some(outcome) = known.get(&(step.path.clone(), call.id.clone())) {
+            let outcome = labelled(call, outcome.clone(), step);
+            return self.done(call, outcome, step);
+        }
+        let definition = step.rules.tools.definition(&call.name);
+        if external && !definition.is_some_and(|tool| tool.idempotent) {
+            return self.done(call, unknown(), step);
+        }
+        if let Some(spec) = spec(call, step) {
+            let (name, price) = (spec.name.clone(), spec.price);
+            step.account.uncount_call(self.agent_type(), &name, price);
+        }
+        CallState::New { approved, begun: external }
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ostler_domain::gate::{Authority, GateFacts};
+use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::ErrorPolicy;
 use ostler_domain::time::Timestamp;
@@ -41,11 +42,16 @@ pub struct Rules<'a> {
 
 impl Rules<'_> {
     /// What the gate looks at.
-    pub(super) fn facts<'f>(&'f self, account: &'f Account, trust: Trust) -> GateFacts<'f> {
+    pub(super) fn facts<'f>(
+        &'f self,
+        account: &'f Account,
+        budget: &'f TurnBudget,
+        trust: Trust,
+    ) -> GateFacts<'f> {
         GateFacts {
             scope: self.scope,
             errors: &account.errors,
-            budget: &account.budget,
+            budget,
             trust,
             require_approval_for: self.require_approval_for,
             authority: self.authority,

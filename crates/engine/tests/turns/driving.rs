@@ -4,7 +4,7 @@ use ostler_engine::driver::Progress;
 use ostler_engine::model::{Chunk, Restart, StopReason};
 use ostler_engine::turn::{End, Event};
 
-use crate::world::{World, calls, conversation, is_acceptable, story, turn, words};
+use crate::world::{World, calls, conversation, follow_up, is_acceptable, story, turn, words};
 
 fn answer(text: &str) -> Progress {
     Progress::Ended(End::Answer { text: text.into(), stop: StopReason::End })
@@ -113,13 +113,12 @@ async fn a_call_that_was_cut_off_is_not_run() {
 #[tokio::test]
 async fn m32_follow_ups_are_answered_in_order() {
     use ostler_engine::driver::commands;
-    use ostler_engine::history::Content;
     use ostler_engine::turn::Known;
     let world = World::new([words("first"), words("second"), words("third")]);
     let mut turn = turn("hi");
     let (handle, mut commands) = commands();
     for text in ["and?", "more?"] {
-        handle.follow_up(vec![Content::text(text)]).unwrap();
+        handle.follow_up(follow_up(text)).unwrap();
     }
     let end = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
     assert_eq!(end, answer("third"));

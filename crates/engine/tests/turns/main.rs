@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod driving;
+mod faults;
 mod money;
 mod people;
 mod property;

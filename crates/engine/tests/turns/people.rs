@@ -7,19 +7,21 @@ use ostler_engine::driver::{Progress, commands};
 use ostler_engine::gate::fingerprint;
 use ostler_engine::history::CallId;
 use ostler_engine::turn::{
-    Answer, Decision, End, Input, Known, NotExpected, Out, Path, QuestionKind, Turn,
+    Answer, Decision, End, Input, Known, NotTaken, Out, Path, Question, QuestionKind, Turn,
 };
 use serde_json::json;
 
-use crate::world::{World, calls, is_acceptable, story, turn, words};
-
-const APPROVE: Decision = Decision::Approve { arguments: None };
+use crate::world::{World, approve, calls, is_acceptable, story, turn, words};
 
 /// Suspends, is stored, and is taken up by another process with a decision.
-async fn resumed(world: &World, turn: &Turn, decision: Decision) -> (Turn, Progress) {
+async fn resumed(
+    world: &World,
+    turn: &Turn,
+    decision: impl FnOnce(&Question) -> Decision,
+) -> (Turn, Progress) {
     let mut turn = Turn::load(&turn.store().unwrap()).unwrap();
     let [(path, question)] = &turn.questions()[..] else { panic!("one question") };
-    let (path, call) = (path.clone(), question.call.id.clone());
+    let (path, call, decision) = (path.clone(), question.call.id.clone(), decision(question));
     let (handle, mut commands) = commands();
     handle.decide(path, call, decision).unwrap();
     let progress = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
@@ -37,7 +39,7 @@ async fn z01_a_suspended_turn_goes_on_elsewhere_exactly_once() {
     assert_eq!(*arguments, fingerprint("pay", &json!({"text": "9"})));
     assert!(world.host.stored.lock().unwrap().is_empty());
 
-    let (turn, end) = resumed(&world, &waiting, APPROVE).await;
+    let (turn, end) = resumed(&world, &waiting, approve).await;
     assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
     assert_eq!(story(turn.said())[1..], ["= ok run/a", "paid"]);
     assert_eq!(turn.account().decisions[1].verdict, Verdict::Allow(AllowReason::Approved));
@@ -51,13 +53,14 @@ async fn a_decision_counts_once() {
     let mut turn = turn("hi");
     world.drive(&mut turn).await;
     let mut out = Out::default();
-    let call = || CallId::new("a");
-    let first = turn.step(&[], Input::Decision(call(), APPROVE), &world.rules(), &mut out);
+    let yes = approve(&turn.questions()[0].1);
+    let decide = |call: &str| Input::Decision(CallId::new(call), yes.clone());
+    let first = turn.step(&[], decide("a"), &world.rules(), &mut out);
     assert_eq!((first, out.actions.len()), (Ok(()), 1));
-    let again = turn.step(&[], Input::Decision(call(), APPROVE), &world.rules(), &mut out);
-    assert_eq!((again, out.actions.len()), (Err(NotExpected), 1));
-    let other = Input::Decision(CallId::new("b"), APPROVE);
-    assert_eq!(turn.step(&[], other, &world.rules(), &mut out), Err(NotExpected));
+    for call in ["a", "b"] {
+        let again = turn.step(&[], decide(call), &world.rules(), &mut out);
+        assert_eq!((again, out.actions.len()), (Err(NotTaken::NotExpected), 1));
+    }
 }
 
 /// D06: a rejection is told to the agent with its reason, and nothing runs.
@@ -67,7 +70,7 @@ async fn d06_a_rejection_informs_the_agent() {
     let mut waiting = turn("hi");
     world.drive(&mut waiting).await;
     let reason = "too much".to_owned();
-    let (turn, _) = resumed(&world, &waiting, Decision::Reject { reason }).await;
+    let (turn, _) = resumed(&world, &waiting, |_| Decision::Reject { reason }).await;
     assert_eq!(story(turn.said())[1], "= rejected A person said no to this: too much");
     assert!(world.host.stored.lock().unwrap().is_empty());
 }
@@ -78,13 +81,32 @@ async fn an_approval_may_change_the_arguments() {
     let world = World::supervised([calls(&[("a", "pay", r#"{"text": "99"}"#)]), words("paid")]);
     let mut waiting = turn("hi");
     world.drive(&mut waiting).await;
-    let edited = Decision::Approve { arguments: Some(json!({"text": "9"})) };
-    let (turn, _) = resumed(&world, &waiting, edited).await;
+    let edit = |question: &Question, arguments| match approve(question) {
+        Decision::Approve { seen, .. } => Decision::Approve { seen, arguments: Some(arguments) },
+        other => other,
+    };
+    let (turn, _) =
+        resumed(&world, &waiting, |question| edit(question, json!({"text": "9"}))).await;
     assert_eq!(story(turn.said())[0], r#"pay{"text":"9"}"#);
     assert_eq!(world.host.stored.lock().unwrap()[0].1[0].call.arguments, json!({"text": "9"}));
-    let bad = Decision::Approve { arguments: Some(json!({"text": 9})) };
-    let (turn, _) = resumed(&world, &waiting, bad).await;
-    assert!(story(turn.said())[1].starts_with("= invalid"));
+    let (path, question) = &waiting.questions()[0];
+    let bad = Input::Decision(question.call.id.clone(), edit(question, json!({"text": 9})));
+    let refused = waiting.step(path, bad, &world.rules(), &mut Out::default());
+    assert!(matches!(refused, Err(NotTaken::BadArguments { .. })), "{refused:?}");
+    assert_eq!(waiting.questions().len(), 1, "it can be decided still");
+}
+
+/// D06: a yes to something else is no yes to this.
+#[tokio::test]
+async fn d06_an_approval_is_bound_to_what_the_person_saw() {
+    let world = World::supervised([calls(&[("a", "pay", r#"{"text": "99"}"#)])]);
+    let mut turn = turn("hi");
+    world.drive(&mut turn).await;
+    let seen = fingerprint("pay", &json!({"text": "9"}));
+    let late = Input::Decision(CallId::new("a"), Decision::Approve { seen, arguments: None });
+    let mut out = Out::default();
+    let refused = turn.step(&[], late, &world.rules(), &mut out);
+    assert_eq!((refused, out.actions.len()), (Err(NotTaken::OtherArguments), 0));
 }
 
 /// D09: an approval does not override the rules of now.
@@ -94,7 +116,7 @@ async fn d09_an_approved_call_runs_under_the_rules_of_now() {
     let mut waiting = turn("hi");
     world.drive(&mut waiting).await;
     world.autonomy = ostler_domain::agent::autonomy::AutonomyLevel::DraftOnly;
-    let (turn, _) = resumed(&world, &waiting, APPROVE).await;
+    let (turn, _) = resumed(&world, &waiting, approve).await;
     assert!(story(turn.said())[1].starts_with("= denied"), "{:?}", story(turn.said()));
     assert!(world.host.stored.lock().unwrap().is_empty());
 }

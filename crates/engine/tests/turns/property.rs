@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use ostler_domain::gate::Verdict;
 use ostler_domain::money::Credits;
 use ostler_domain::tool::ToolName;
-use ostler_engine::history::{CallId, Content};
+use ostler_engine::history::CallId;
 use ostler_engine::model::{Chunk, ModelError, ModelErrorKind, Restart, StopReason, Usage};
 use ostler_engine::outcome::Outcome;
 use ostler_engine::tool::{Ask, Reply, SubTurn};
@@ -16,7 +16,7 @@ use ostler_engine::turn::{
 };
 use proptest::prelude::*;
 
-use crate::world::{World, is_acceptable, new_turn};
+use crate::world::{World, approve, follow_up, is_acceptable, new_turn};
 
 /// What happens next. Numbers choose among what is under way.
 #[derive(Debug, Clone)]
@@ -245,7 +245,7 @@ impl Play {
                 let questions = self.turn.questions();
                 if let Some((path, question)) = questions.get(at % questions.len().max(1)) {
                     let decision = if *yes {
-                        Decision::Approve { arguments: None }
+                        approve(question)
                     } else {
                         Decision::Reject { reason: "no".into() }
                     };
@@ -260,10 +260,10 @@ impl Play {
                 }
             }
             Happens::FollowUp => {
-                self.step(&[], Input::FollowUp(vec![Content::text("and?")]));
+                self.step(&[], Input::FollowUp(follow_up("and?")));
             }
             Happens::Steer => {
-                self.step(&[], Input::Steer(vec![Content::text("no, this")]));
+                self.step(&[], Input::Steer(follow_up("no, this")));
             }
             Happens::Nonsense(kind) => self.nonsense(*kind),
             Happens::Reload => {
@@ -287,7 +287,7 @@ impl Play {
         let (path, input) = match kind % 4 {
             0 => (vec![nobody], Input::Chunk(Chunk::Text("x".into()))),
             1 => (vec![], Input::Reply(nobody, Reply::Done(Outcome::ok("x")))),
-            2 => (vec![], Input::Decision(nobody, Decision::Approve { arguments: None })),
+            2 => (vec![], Input::Decision(nobody, Decision::Reject { reason: "no".into() })),
             _ => (vec![], Input::Answer(nobody, Answer::Text { text: "x".into() })),
         };
         assert!(!self.step(&path, input));

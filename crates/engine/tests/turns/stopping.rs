@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use ostler_engine::driver::{Progress, commands};
-use ostler_engine::history::Content;
 use ostler_engine::model::{Chunk, StopReason};
 use ostler_engine::outcome::Status;
 use ostler_engine::turn::{End, Known};
 
-use crate::world::{Told, World, calls, is_acceptable, story, turn, words};
+use crate::world::{Told, World, calls, follow_up, is_acceptable, story, turn, words};
 
 /// How long stopping may take.
 const AT_ONCE: Duration = Duration::from_millis(100);
@@ -19,7 +18,7 @@ async fn stopped(world: &World) -> (ostler_engine::turn::Turn, Progress) {
     let (handle, mut commands) = commands();
     let later = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        handle.abort().unwrap();
+        handle.abort();
         tokio::time::Instant::now()
     };
     let known = Known::new();
@@ -68,8 +67,8 @@ async fn m31_steering_turns_to_something_else() {
     let (handle, mut commands) = commands();
     let later = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        handle.follow_up(vec![Content::text("and birds")]).unwrap();
-        handle.steer(vec![Content::text("dogs!")]).unwrap();
+        handle.follow_up(follow_up("and birds")).unwrap();
+        handle.steer(follow_up("dogs!")).unwrap();
     };
     let known = Known::new();
     let (end, ()) = tokio::join!(world.drive_with(&mut turn, &known, &mut commands), later);

@@ -34,7 +34,7 @@ async fn an_effect_outside_is_never_repeated() {
 async fn a_known_outcome_is_used() {
     let mut turn = interrupted(&[("a", "pay", "{}")]).await;
     let world = World::new([words("paid")]);
-    let known = Known::from([(CallId::new("a"), Outcome::ok("receipt 7"))]);
+    let known = Known::from([((vec![], CallId::new("a")), Outcome::ok("receipt 7"))]);
     world.drive_with(&mut turn, &known, &mut ostler_engine::driver::Commands::none()).await;
     assert_eq!(story(turn.said())[1..], ["= ok receipt 7", "paid"]);
     assert!(is_acceptable(turn.history(), true));

@@ -2,9 +2,9 @@
 
 use ostler_domain::gate::Verdict;
 use ostler_engine::driver::{Progress, commands};
-use ostler_engine::turn::{Decision, End, Event, ITSELF, Known, Turn, parse_subagent_meta};
+use ostler_engine::turn::{End, Event, ITSELF, Known, Turn, parse_subagent_meta};
 
-use crate::world::{World, calls, is_acceptable, story, turn, words};
+use crate::world::{World, approve, calls, is_acceptable, story, turn, words};
 
 /// M05, M08: a subagent sees its task alone, has no more tools than it was given
 /// and none of what it says but its result is the parent's.
@@ -72,8 +72,7 @@ async fn z01_a_question_deep_down_bubbles_up() {
     assert_eq!(path.iter().map(|id| &*id.0).collect::<Vec<_>>(), ["a", "b", "c"]);
     let mut turn = Turn::load(&waiting.store().unwrap()).unwrap();
     let (handle, mut commands) = commands();
-    let yes = Decision::Approve { arguments: None };
-    handle.decide(path.clone(), question.call.id.clone(), yes).unwrap();
+    handle.decide(path.clone(), question.call.id.clone(), approve(question)).unwrap();
     let end = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
     assert!(
         matches!(end, Progress::Ended(End::Answer { ref text, .. }) if text == "first"),

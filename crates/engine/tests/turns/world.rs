@@ -18,12 +18,14 @@ use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec, Trust};
 use ostler_engine::driver::{Commands, Driver, Host, Intent, Place, Progress};
-use ostler_engine::gate::Authorized;
-use ostler_engine::history::{CallId, Item};
+use ostler_engine::gate::{Authorized, fingerprint};
+use ostler_engine::history::{CallId, Content, Item};
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason, Usage};
 use ostler_engine::outcome::{Effect, Outcome};
 use ostler_engine::tool::{Ask, Definition, Reply, SubTurn, Tool, ToolContext, ToolSet};
-use ostler_engine::turn::{Event, Known, Limits, Models, NewTurn, OnAsk, Path, Rules, Turn};
+use ostler_engine::turn::{
+    Decision, Event, FollowUp, Known, Limits, Models, NewTurn, OnAsk, Path, Question, Rules, Turn,
+};
 use serde_json::json;
 
 /// What a model says to one request.
@@ -202,8 +204,13 @@ impl Host for Memory {
         Ok(())
     }
 
-    async fn outcome(&self, _: &Path, call: &CallId, outcome: &Outcome) -> Result<(), Self::Error> {
-        self.outcomes.lock().unwrap().insert(call.clone(), outcome.clone());
+    async fn outcome(
+        &self,
+        path: &Path,
+        call: &CallId,
+        outcome: &Outcome,
+    ) -> Result<(), Self::Error> {
+        self.outcomes.lock().unwrap().insert((path.clone(), call.clone()), outcome.clone());
         Ok(())
     }
 
@@ -320,6 +327,17 @@ pub(crate) fn turn(text: &str) -> Turn {
     Turn::new(new_turn(text))
 }
 
+/// A person who says yes to what they see.
+pub(crate) fn approve(question: &Question) -> Decision {
+    let seen = fingerprint(&question.call.name, &question.call.arguments);
+    Decision::Approve { seen, arguments: None }
+}
+
+/// Something written meanwhile.
+pub(crate) fn follow_up(text: &str) -> FollowUp {
+    FollowUp { content: vec![Content::text(text)], trust: Trust::Trusted }
+}
+
 /// A turn of a customer's conversation, where nobody is kept waiting.
 pub(crate) fn conversation(text: &str) -> Turn {
     let limits = Limits { on_ask: OnAsk::Defer, ..Limits::default() };
@@ -350,20 +368,23 @@ pub(crate) fn story(items: &[Item]) -> Vec<String> {
 
 /// Whether providers accept it: every call has one result, at once and in order.
 pub(crate) fn is_acceptable(items: &[Item], over: bool) -> bool {
-    let mut items = items.iter().peekable();
+    let mut ids = BTreeSet::new();
+    let mut items = items.iter();
     while let Some(item) = items.next() {
         match item {
             Item::Results { .. } => return false,
             Item::Assistant { calls, .. } if !calls.is_empty() => match items.next() {
                 Some(Item::Results { results }) => {
                     let asked = calls.iter().map(|call| &call.id);
-                    if !asked.eq(results.iter().map(|result| &result.call)) {
+                    let new = asked.clone().all(|id| ids.insert(id.clone()));
+                    if !new || !asked.eq(results.iter().map(|result| &result.call)) {
                         return false;
                     }
                 }
                 Some(_) => return false,
                 None => return !over,
             },
+            Item::Assistant { text, .. } if text.trim().is_empty() => return false,
             Item::Assistant { .. } | Item::User { .. } => {}
         }
     }

@@ -102,6 +102,20 @@ impl TurnBudget {
         Ok(())
     }
 
+    /// Gives back what was counted for something that is counted anew.
+    pub fn refund(&mut self, amount: Credits) {
+        self.reserved = self.reserved + amount;
+        self.session = self.session + amount;
+        self.team = self.team.map(|left| left + amount);
+    }
+
+    /// The budget without what is under way and not counted yet.
+    #[must_use]
+    pub fn without(mut self, under_way: Credits) -> Self {
+        self.record(under_way);
+        self
+    }
+
     /// Counts what was really spent. An answer that cost more than was left
     /// brings the budget to zero, so that the next call is refused.
     pub fn record(&mut self, amount: Credits) {
