@@ -134,13 +134,9 @@ pub(super) enum Content {
 #[serde(tag = "type")]
 pub(super) enum Delta {
     #[serde(rename = "text_delta")]
-    Text {
-        text: String,
-    },
+    Text { text: String },
     #[serde(rename = "input_json_delta")]
-    Input {
-        partial_json: String,
-    },
+    Input { partial_json: String },
     #[serde(other)]
     Other,
 }
