@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use ostler_engine::model::{ModelError, ModelErrorKind};
 
+use crate::key::Key;
+
 /// The most characters of what a provider says about a failure.
 const MOST: usize = 300;
 
@@ -27,6 +29,8 @@ impl Fault {
 
     /// What came cannot be read.
     pub(crate) fn malformed(what: impl std::fmt::Display) -> Self {
+        // The words may quote what came, and that may be long.
+        let what = presentable(&what.to_string());
         Self::new(ModelErrorKind::Malformed, format!("what came is not an answer: {what}"))
     }
 
@@ -40,6 +44,14 @@ impl Fault {
             _ => format!("the provider answered with HTTP {status}: {words}"),
         };
         Self::new(ModelErrorKind::Status(status), message)
+    }
+
+    /// The same without the key that was sent.
+    pub(crate) fn without(mut self, key: Option<&Key>) -> Self {
+        if let Some(key) = key {
+            self.message = key.hide_in(&self.message);
+        }
+        self
     }
 
     pub(crate) fn of(self, model: &str) -> ModelError {

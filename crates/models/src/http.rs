@@ -70,6 +70,8 @@ pub(crate) struct Post {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
+    /// The key among the headers, so that what comes back can be rid of it.
+    pub(crate) key: Option<Key>,
 }
 
 impl Http {
@@ -112,7 +114,7 @@ impl Http {
             Err(_) => return Err(late("no answer came in time")),
         };
         if response.status() != StatusCode::OK {
-            return Err(self.refusal(response, first).await);
+            return Err(self.refusal(response, first, post.key.as_ref()).await);
         }
         if let Some(kind) = not_a_stream(response.headers()) {
             let message =
@@ -124,7 +126,7 @@ impl Http {
     }
 
     /// What an answer that is none says.
-    async fn refusal(&self, mut response: Response, deadline: Instant) -> Fault {
+    async fn refusal(&self, mut response: Response, deadline: Instant, key: Option<&Key>) -> Fault {
         let status = response.status();
         let retry_after = retry_after(response.headers(), SystemTime::now());
         if status.is_redirection() {
@@ -139,6 +141,8 @@ impl Http {
         }
         body.truncate(self.limits.error_bytes);
         let words = complaint(&String::from_utf8_lossy(&body));
+        // Before it is cut, since a cut may leave half a key.
+        let words = key.map_or_else(|| words.clone(), |key| key.hide_in(&words));
         Fault { retry_after, ..Fault::said(status.as_u16(), &words) }
     }
 }
@@ -223,7 +227,7 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// A header with a key, marked so that nobody prints it.
+/// The header with a key, marked so that nobody prints it.
 pub(crate) fn key_header(
     name: &'static str,
     start: &str,

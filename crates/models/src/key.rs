@@ -19,6 +19,11 @@ impl Key {
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
+
+    /// A text of the provider that may quote the key, without it.
+    pub(crate) fn hide_in(&self, text: &str) -> String {
+        text.replace(&self.0, "[hidden]")
+    }
 }
 
 impl fmt::Debug for Key {

@@ -10,6 +10,7 @@ use ostler_engine::model::{Chunk, ModelError, ModelErrorKind};
 
 use crate::fault::Fault;
 use crate::http::{Body, Http, Post};
+use crate::key::Key;
 use crate::sse::{Event, Parser};
 
 /// The pieces of an answer.
@@ -53,9 +54,11 @@ async fn open<D: Decoder>(
     post: impl FnOnce() -> Result<Post, Fault>,
     decoder: D,
 ) -> Result<Pieces<D>, Fault> {
-    let body = http.post(post()?).await?;
+    let post = post()?;
+    let key = post.key.clone();
+    let body = http.post(post).await?;
     let parser = Parser::new(http.limits().event_bytes);
-    Ok(Pieces { body, parser, decoder, ready: VecDeque::new(), over: false })
+    Ok(Pieces { body, parser, decoder, ready: VecDeque::new(), over: false, key })
 }
 
 struct Pieces<D> {
@@ -64,6 +67,7 @@ struct Pieces<D> {
     decoder: D,
     ready: VecDeque<Chunk>,
     over: bool,
+    key: Option<Key>,
 }
 
 impl<D: Decoder> Pieces<D> {
@@ -87,7 +91,7 @@ impl<D: Decoder> Pieces<D> {
                 self.over = true;
                 // What came before the failure in the same bytes is void anyway.
                 self.ready.clear();
-                return Some(Err(fault));
+                return Some(Err(fault.without(self.key.as_ref())));
             }
         }
     }

@@ -66,16 +66,16 @@ impl Model for Anthropic {
 fn post(options: &Options, request: &Request) -> Result<Post, Fault> {
     let mut headers = HeaderMap::new();
     headers.insert(HeaderName::from_static("anthropic-version"), VERSION);
-    if let Some(place) = &options.key {
-        let key = key::read(place)
-            .map_err(|error| Fault::new(ModelErrorKind::NoKey, error.to_string()))?;
-        let (name, value) = key_header("x-api-key", "", &key)?;
+    let key = options.key.as_ref().map(key::read).transpose();
+    let key = key.map_err(|error| Fault::new(ModelErrorKind::NoKey, error.to_string()))?;
+    if let Some(key) = &key {
+        let (name, value) = key_header("x-api-key", "", key)?;
         headers.insert(name, value);
     }
     let body = request::body(options, request);
     let body = serde_json::to_vec(&body).map_err(Fault::malformed)?;
     let url = format!("{}/messages", options.base_url.trim_end_matches('/'));
-    Ok(Post { url, headers, body })
+    Ok(Post { url, headers, body, key })
 }
 
 impl Decoder for decode::Answer {

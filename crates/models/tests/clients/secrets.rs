@@ -8,7 +8,7 @@ use ostler_models::openai::{LimitField, OpenAi};
 use crate::ask::{PRICE, ask, http, request};
 use crate::server::{Reply, Server};
 
-const KEY: &str = "sk-very-secret";
+const KEY: &str = "very-secret";
 
 fn both(url: &str, key: &SecretRef) -> [(Box<dyn Model>, String); 2] {
     let (name, model, base_url) = ("test/m".to_owned(), "m".to_owned(), url.to_owned());
@@ -47,9 +47,16 @@ fn key_file() -> (tempfile::TempDir, SecretRef) {
 #[tokio::test]
 async fn a_key_is_a_header_and_in_no_error() {
     let (_folder, place) = key_file();
-    let echo = format!("{{\"error\":{{\"message\":\"what is {KEY}? or {KEY}\"}}}}");
-    for status in ["401 No", "400 Bad", "500 Oh"] {
-        let server = Server::start([Reply::status(status, "", &echo)]).await;
+    let echo = format!(
+        "{{\"error\":{{\"message\":\"what is {KEY}? or key={KEY} {}\"}}}}",
+        "and so on ".repeat(40)
+    );
+    let replies = ["401 No", "400 Bad", "500 Oh"].map(|status| Reply::status(status, "", &echo));
+    let in_the_stream = Reply::events(&format!("event: error\ndata: {echo}\n\n"));
+    let typed = echo.replacen('{', "{\"type\":\"error\",", 1);
+    let in_a_message = Reply::events(&format!("event: error\ndata: {typed}\n\n"));
+    for reply in replies.into_iter().chain([in_the_stream, in_a_message]) {
+        let server = Server::start([reply]).await;
         for (at, (model, header)) in both(&server.url, &place).into_iter().enumerate() {
             let (_, error) = ask(&*model, request()).await;
             let error = error.unwrap();
