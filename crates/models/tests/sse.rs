@@ -38,6 +38,8 @@ fn events_are_read_as_browsers_read_them() {
     check("data:a\n\ndata:  b\n\n", &[("", "a"), ("", " b")]);
     check("data: a\r\n\r\ndata: b\r\rdata: c\n\n", &[("", "a"), ("", "b"), ("", "c")]);
     check("event: x\ndata: a\n\ndata: b\n\n", &[("x", "a"), ("", "b")]);
+    check("event: x\r\ndata: a\r\ndata: b\r\n\r\n", &[("x", "a\nb")]);
+    check("event: x\rdata: a\rdata: b\r\r", &[("x", "a\nb")]);
     check("data: a\ndata: b\ndata\ndata: c\n\n", &[("", "a\nb\n\nc")]);
     check(": hello\n\n:\n\ndata: a\n: in between\n\n", &[("", "a")]);
     check("event: x\n\ndata: a\n\n", &[("", "a")]);
