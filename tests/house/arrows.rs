@@ -55,7 +55,7 @@ const EVERYTHING: &[&str] = &[
 
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
 /// bare drivers beside ours.
-const ROOMS: [(&str, &[&str]); 10] = [
+const ROOMS: [(&str, &[&str]); 11] = [
     ("rusqlite", &["ostler-store", "ostler-bench"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench"]),
     ("sqlx", &["ostler-store"]),
@@ -65,6 +65,7 @@ const ROOMS: [(&str, &[&str]); 10] = [
     ("crossterm", &["ostler-tui"]),
     ("lettre", &["ostler-channels"]),
     ("frankenstein", &["ostler-channels"]),
+    ("reqwest", &["ostler-models", "ostler-tools", "ostler-channels", "ostler-api"]),
     ("rmcp", &["ostler-tools", "ostler-server"]),
 ];
 
@@ -125,6 +126,8 @@ fn a_forbidden_dependency_is_found() {
         ("ostler-engine", "ostler-domain", false, false),
         ("ostler-tui", "ostler-runtime", false, true),
         ("ostler-runtime", "axum", false, true),
+        ("ostler-runtime", "reqwest", false, true),
+        ("ostler-models", "reqwest", false, false),
         ("ostler-server", "axum", false, false),
         ("ostler", "ostler-domain", false, false),
         ("ostler-common", "serde", false, true),

@@ -1,0 +1,119 @@
+//! A request in the words of Messages. The rules of the house there: turns
+//! alternate and the first is the user's, results come first in the message
+//! after their calls, and no text is empty.
+
+use ostler_engine::history::{CallResult, Content, Item};
+use ostler_engine::model::Request;
+use ostler_engine::outcome::Status;
+
+use super::Options;
+use super::wire::{Block, Body, CacheControl, Kind, Message, Role, Source, Tool};
+use crate::safe;
+
+/// What stands for a picture whose bytes are not there.
+const NO_PICTURE: &str = "[a picture that is no longer available]";
+/// What stands before a conversation that we began.
+const NOTHING_YET: &str = "[the conversation begins with your words]";
+
+pub(super) fn body<'a>(options: &'a Options, request: &'a Request) -> Body<'a> {
+    let mut messages: Vec<Message<'a>> = Vec::with_capacity(request.history.len());
+    for item in request.history.iter() {
+        let (role, content) = said(item);
+        add(role, content, &mut messages);
+    }
+    if messages.first().is_none_or(|first| first.role == Role::Assistant) {
+        messages.insert(0, Message { role: Role::User, content: vec![text(NOTHING_YET)] });
+    }
+    // Marked here and after the system prompt, all that stays the same is read
+    // from the cache the next time, tools included.
+    let last = messages.last_mut().and_then(|message| message.content.last_mut());
+    if let Some(last) = last {
+        last.cache_control = Some(CacheControl::Ephemeral);
+    }
+    Body {
+        model: &options.model,
+        max_tokens: request.max_tokens,
+        stream: true,
+        system: system(&request.system),
+        tools: tools(request),
+        messages,
+    }
+}
+
+fn system(prompt: &str) -> Vec<Block<'_>> {
+    if prompt.trim().is_empty() {
+        return Vec::new();
+    }
+    vec![Block { cache_control: Some(CacheControl::Ephemeral), ..text(prompt) }]
+}
+
+fn tools(request: &Request) -> Vec<Tool<'_>> {
+    let definitions = request.offered.iter().filter_map(|name| request.tools.definition(name));
+    let tools = definitions.map(|tool| Tool {
+        name: tool.spec.name.as_str(),
+        description: &tool.description,
+        input_schema: &tool.schema,
+    });
+    tools.collect()
+}
+
+/// Adds what somebody said to what they said just before.
+fn add<'a>(role: Role, content: Vec<Block<'a>>, messages: &mut Vec<Message<'a>>) {
+    if content.is_empty() {
+        return;
+    }
+    match messages.last_mut().filter(|last| last.role == role) {
+        Some(last) => last.content.extend(content),
+        None => messages.push(Message { role, content }),
+    }
+}
+
+fn said(item: &Item) -> (Role, Vec<Block<'_>>) {
+    match item {
+        Item::User { content } => {
+            (Role::User, content.iter().filter_map(user).map(block).collect())
+        }
+        Item::Assistant { text, calls, .. } => {
+            // An answer that was stopped may end in a space, which is refused.
+            let text = Some(text.trim_end()).filter(|text| !text.is_empty());
+            let words = text.map(|text| Kind::Text { text });
+            let calls = calls.iter().map(|call| Kind::ToolUse {
+                id: safe::call_id(&call.id.0),
+                name: safe::tool_name(&call.name),
+                input: &call.arguments,
+            });
+            (Role::Assistant, words.into_iter().chain(calls).map(block).collect())
+        }
+        Item::Results { results } => (Role::User, results.iter().map(result).map(block).collect()),
+    }
+}
+
+fn user(content: &Content) -> Option<Kind<'_>> {
+    match content {
+        Content::Text { text } if text.trim().is_empty() => None,
+        Content::Text { text } => Some(Kind::Text { text }),
+        Content::Image(image) => Some(match &image.data {
+            Some(data) => {
+                Kind::Image { source: Source::Base64 { media_type: &image.media_type, data } }
+            }
+            None => Kind::Text { text: NO_PICTURE },
+        }),
+    }
+}
+
+fn result(result: &CallResult) -> Kind<'_> {
+    let fine = matches!(result.outcome.status, Status::Ok | Status::PendingApproval);
+    Kind::ToolResult {
+        tool_use_id: safe::call_id(&result.call.0),
+        content: &result.outcome.content,
+        is_error: !fine,
+    }
+}
+
+const fn text(text: &str) -> Block<'_> {
+    block(Kind::Text { text })
+}
+
+const fn block(kind: Kind<'_>) -> Block<'_> {
+    Block { kind, cache_control: None }
+}

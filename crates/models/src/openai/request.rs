@@ -1,0 +1,105 @@
+//! A request in the words of chat completions.
+
+use std::borrow::Cow;
+
+use ostler_engine::history::{self, Item};
+use ostler_engine::model::Request;
+
+use super::wire::{
+    Body, Called, Content, Function, ImageUrl, Message, Part, StreamOptions, Tool, ToolCall,
+};
+use super::{LimitField, Options};
+use crate::safe;
+
+/// What stands for a picture whose bytes are not there.
+const NO_PICTURE: &str = "[a picture that is no longer available]";
+
+pub(super) fn body<'a>(options: &'a Options, request: &'a Request) -> Body<'a> {
+    let mut messages = Vec::with_capacity(request.history.len() + 1);
+    if !request.system.is_empty() {
+        messages.push(Message::System { content: &request.system });
+    }
+    request.history.iter().for_each(|item| add(item, &mut messages));
+    let limit = |field| (options.limit == field).then_some(request.max_tokens);
+    Body {
+        model: &options.model,
+        messages,
+        tools: tools(request),
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        max_tokens: limit(LimitField::MaxTokens),
+        max_completion_tokens: limit(LimitField::MaxCompletionTokens),
+    }
+}
+
+fn tools(request: &Request) -> Vec<Tool<'_>> {
+    let definitions = request.offered.iter().filter_map(|name| request.tools.definition(name));
+    let tools = definitions.map(|tool| Tool {
+        kind: "function",
+        function: Function {
+            name: tool.spec.name.as_str(),
+            description: &tool.description,
+            parameters: &tool.schema,
+        },
+    });
+    tools.collect()
+}
+
+fn add<'a>(item: &'a Item, messages: &mut Vec<Message<'a>>) {
+    match item {
+        Item::User { content } if content.is_empty() => {}
+        Item::User { content } => messages.push(Message::User { content: user(content) }),
+        // Nothing was said: the answer was stopped at its start.
+        Item::Assistant { text, calls, .. } if text.is_empty() && calls.is_empty() => {}
+        Item::Assistant { text, calls, .. } => {
+            let content = (!text.is_empty()).then_some(text.as_str());
+            let tool_calls = calls.iter().map(call).collect();
+            messages.push(Message::Assistant { content, tool_calls });
+        }
+        Item::Results { results } => messages.extend(results.iter().map(|result| Message::Tool {
+            tool_call_id: safe::call_id(&result.call.0),
+            content: &result.outcome.content,
+        })),
+    }
+}
+
+/// Words alone are one text, since not every server takes parts.
+fn user(content: &[history::Content]) -> Content<'_> {
+    let texts = content.iter().map(|piece| match piece {
+        history::Content::Text { text } => Some(text.as_str()),
+        history::Content::Image(_) => None,
+    });
+    if let Some(texts) = texts.collect::<Option<Vec<&str>>>() {
+        return Content::Text(match texts.as_slice() {
+            [text] => Cow::Borrowed(text),
+            texts => Cow::Owned(texts.join("\n")),
+        });
+    }
+    Content::Parts(content.iter().map(part).collect())
+}
+
+fn part(content: &history::Content) -> Part<'_> {
+    match content {
+        history::Content::Text { text } => Part::Text { text },
+        history::Content::Image(image) => match &image.data {
+            Some(data) => {
+                let url = format!("data:{};base64,{data}", image.media_type);
+                Part::ImageUrl { image_url: ImageUrl { url } }
+            }
+            None => Part::Text { text: NO_PICTURE },
+        },
+    }
+}
+
+/// What a model wrote instead of arguments is not sent back: servers that read
+/// them would fail. The result says what was wrong.
+fn call(call: &history::ToolCall) -> ToolCall<'_> {
+    ToolCall {
+        id: safe::call_id(&call.id.0),
+        kind: "function",
+        function: Called {
+            name: safe::tool_name(&call.name),
+            arguments: call.arguments.to_string(),
+        },
+    }
+}

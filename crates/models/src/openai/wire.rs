@@ -1,0 +1,144 @@
+//! The JSON of chat completions, as far as it is used.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Body<'a> {
+    pub(super) model: &'a str,
+    pub(super) messages: Vec<Message<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tools: Vec<Tool<'a>>,
+    pub(super) stream: bool,
+    pub(super) stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_completion_tokens: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct StreamOptions {
+    pub(super) include_usage: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub(super) enum Message<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: Content<'a>,
+    },
+    Assistant {
+        content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<ToolCall<'a>>,
+    },
+    Tool {
+        tool_call_id: Cow<'a, str>,
+        content: &'a str,
+    },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ImageUrl {
+    pub(super) url: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ToolCall<'a> {
+    pub(super) id: Cow<'a, str>,
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) function: Called<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Called<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) arguments: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Tool<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) function: Function<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Function<'a> {
+    pub(super) name: &'a str,
+    pub(super) description: &'a str,
+    pub(super) parameters: &'a Value,
+}
+
+/// One event of the stream. Everything in it may be missing or null somewhere.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Piece {
+    pub(super) choices: Option<Vec<Choice>>,
+    pub(super) usage: Option<Usage>,
+    pub(super) error: Option<Value>,
+    /// vLLM writes an error without a frame.
+    pub(super) object: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Choice {
+    pub(super) index: Option<u32>,
+    pub(super) delta: Option<Delta>,
+    pub(super) finish_reason: Option<String>,
+    /// OpenRouter reports here that the provider behind it failed.
+    pub(super) error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Delta {
+    pub(super) content: Option<String>,
+    pub(super) refusal: Option<String>,
+    pub(super) tool_calls: Option<Vec<CallDelta>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CallDelta {
+    pub(super) index: Option<u32>,
+    pub(super) id: Option<String>,
+    pub(super) function: Option<FunctionDelta>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionDelta {
+    pub(super) name: Option<String>,
+    /// Text, or an object where a server is not careful.
+    pub(super) arguments: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Usage {
+    pub(super) prompt_tokens: Option<u64>,
+    pub(super) completion_tokens: Option<u64>,
+    pub(super) prompt_tokens_details: Option<InputDetails>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct InputDetails {
+    pub(super) cached_tokens: Option<u64>,
+}

@@ -1,0 +1,14 @@
+//! The clients against a server that writes what it is told to.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+mod anthropic;
+mod ask;
+mod catalogue;
+mod fake;
+mod fallback;
+mod faults;
+mod openai;
+mod retry;
+mod secrets;
+mod server;

@@ -1,0 +1,151 @@
+//! The parser of events: tables, every split of the bytes, and nonsense.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+use ostler_models::sse::{Parser, TooLong};
+use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+
+type Events = (Vec<(String, String)>, Option<TooLong>);
+
+/// What comes out when the bytes come in such pieces.
+fn parse<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Events {
+    let (mut parser, mut events) = (Parser::new(limit), Vec::new());
+    for piece in pieces {
+        parser.feed(piece);
+        loop {
+            match parser.next_event() {
+                Ok(Some(event)) => events.push((event.name.into(), event.data.into())),
+                Ok(None) => break,
+                Err(error) => return (events, Some(error)),
+            }
+        }
+    }
+    match parser.last_event() {
+        Ok(event) => events.extend(event.map(|event| (event.name.into(), event.data.into()))),
+        Err(error) => return (events, Some(error)),
+    }
+    (events, None)
+}
+
+fn check(text: &str, expected: &[(&str, &str)]) {
+    let expected = expected.iter().map(|(name, data)| ((*name).into(), (*data).into())).collect();
+    assert_eq!(parse([text.as_bytes()], 1000), (expected, None), "{text:?}");
+}
+
+#[test]
+fn events_are_read_as_browsers_read_them() {
+    check("data: a\n\n", &[("", "a")]);
+    check("data:a\n\ndata:  b\n\n", &[("", "a"), ("", " b")]);
+    check("data: a\r\n\r\ndata: b\r\rdata: c\n\n", &[("", "a"), ("", "b"), ("", "c")]);
+    check("event: x\ndata: a\n\ndata: b\n\n", &[("x", "a"), ("", "b")]);
+    check("event: x\r\ndata: a\r\ndata: b\r\n\r\n", &[("x", "a\nb")]);
+    check("event: x\rdata: a\rdata: b\r\r", &[("x", "a\nb")]);
+    check("data: a\ndata: b\ndata\ndata: c\n\n", &[("", "a\nb\n\nc")]);
+    check(": hello\n\n:\n\ndata: a\n: in between\n\n", &[("", "a")]);
+    check("event: x\n\ndata: a\n\n", &[("", "a")]);
+    check("id: 7\nretry: 10\nother: x\ndatax: y\ndata: a\n\n", &[("", "a")]);
+    check("data\n\ndata:\n\n", &[("", ""), ("", "")]);
+    check("\u{feff}data: a\n\n", &[("", "a")]);
+    check("\n\r\n\r\n\n", &[]);
+    check("", &[]);
+}
+
+#[test]
+fn the_last_event_may_lack_its_end() {
+    check("data: a\n\ndata: b", &[("", "a"), ("", "b")]);
+    check("data: b\n", &[("", "b")]);
+    check("data: b\r", &[("", "b")]);
+    check("event: x\ndata: a\ndata: b", &[("x", "a\nb")]);
+    check("event: x\n", &[]);
+    check(": only a comment", &[]);
+}
+
+#[test]
+fn an_event_has_a_limit_and_a_stream_has_none() {
+    let long = format!("data: a\n\ndata: {}\n\n", "x".repeat(100));
+    let (events, error) = parse([long.as_bytes()], 50);
+    assert_eq!((events.len(), error), (1, Some(TooLong { limit: 50 })));
+    let many = "data: 0123456789\n".repeat(10);
+    assert_eq!(parse([many.as_bytes()], 50).1, Some(TooLong { limit: 50 }));
+    let calm = ": keep-alive\n".repeat(100) + "data: a\n\n" + &":\n\n".repeat(100);
+    assert_eq!(parse([calm.as_bytes()], 50), (vec![(String::new(), "a".into())], None));
+}
+
+#[test]
+fn what_is_no_text_is_replaced() {
+    let (events, _) = parse([&b"data: a\xFFb\n\n"[..]], 50);
+    assert_eq!(events, [(String::new(), "a\u{fffd}b".to_owned())]);
+}
+
+/// Bytes that are nearly a stream: its own pieces in any order.
+fn nearly() -> impl Strategy<Value = Vec<u8>> {
+    let pieces = prop_oneof![
+        Just(&b"data: "[..]),
+        Just(&b"data:"[..]),
+        Just(&b"event: "[..]),
+        Just(&b"\n"[..]),
+        Just(&b"\r"[..]),
+        Just(&b"\r\n"[..]),
+        Just(&b"\n\n"[..]),
+        Just(&b": "[..]),
+        Just("Grüße 🐎".as_bytes()),
+        Just(&b"\xEF\xBB\xBF"[..]),
+        Just(&b"{\"a\": 1}"[..]),
+        Just(&b"[DONE]"[..]),
+        Just(&b"\xF0\x9F"[..]),
+        Just(&b"\0"[..]),
+    ];
+    proptest::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+/// The bytes cut at these places.
+fn cut<'a>(bytes: &'a [u8], places: &[usize]) -> Vec<&'a [u8]> {
+    let mut places: Vec<usize> = places.iter().map(|place| place % (bytes.len() + 1)).collect();
+    places.extend([0, bytes.len()]);
+    places.sort_unstable();
+    places.windows(2).map(|two| &bytes[two[0]..two[1]]).collect()
+}
+
+proptest! {
+    /// However the bytes are split, the events are the same.
+    #[test]
+    fn no_split_changes_the_events(
+        bytes in nearly(),
+        places in proptest::collection::vec(any::<usize>(), 0..10),
+        limit in 1_usize..80,
+    ) {
+        let whole = parse([&bytes[..]], limit);
+        assert_eq!(parse(bytes.chunks(1), limit), whole);
+        assert_eq!(parse(cut(&bytes, &places), limit), whole);
+    }
+
+    /// Nonsense is survived, and split nonsense is the same nonsense.
+    #[test]
+    fn random_bytes_are_survived(
+        bytes in proptest::collection::vec(any::<u8>(), 0..2000),
+        size in 1_usize..100,
+    ) {
+        assert_eq!(parse(bytes.chunks(size), 500), parse([&bytes[..]], 500));
+    }
+}
+
+/// Prints how fast a usual stream is read: `cargo test --release -p ostler-models
+/// --test sse -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn how_fast_a_stream_is_read() {
+    let event = "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\
+                 \"model\":\"gpt\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\
+                 \"finish_reason\":null}]}\n\n";
+    let stream = event.repeat(400_000);
+    let began = std::time::Instant::now();
+    let (mut parser, mut bytes) = (Parser::new(1 << 20), 0);
+    for chunk in stream.as_bytes().chunks(8 * 1024) {
+        parser.feed(chunk);
+        while let Ok(Some(event)) = parser.next_event() {
+            bytes += event.data.len();
+        }
+    }
+    let rate = stream.len() as f64 / began.elapsed().as_secs_f64() / 1e6;
+    println!("{rate:.0} MB/s, {bytes} bytes of data");
+}
