@@ -55,7 +55,7 @@ const EVERYTHING: &[&str] = &[
 
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
 /// bare drivers beside ours.
-const ROOMS: [(&str, &[&str]); 10] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("rusqlite", &["ostler-store", "ostler-bench"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench"]),
     ("sqlx", &["ostler-store"]),
@@ -65,6 +65,8 @@ const ROOMS: [(&str, &[&str]); 10] = [
     ("crossterm", &["ostler-tui"]),
     ("lettre", &["ostler-channels"]),
     ("frankenstein", &["ostler-channels"]),
+    ("hyper", &["ostler-models"]),
+    ("serde-saphyr", &["ostler-models"]),
     ("rmcp", &["ostler-tools", "ostler-server"]),
 ];
 

@@ -1,7 +1,6 @@
 //! The guide and the examples tell the truth.
 
 use crate::transcript::hold;
-use ostler_models::scripted::Script;
 
 const GUIDE: &str = include_str!("../../../../docs/SCRIPTED_MODEL.md");
 const SUPPORT: &str = include_str!("../../../../examples/scripts/support.yaml");
@@ -93,65 +92,4 @@ fails malformed
 ",
     )
     .await;
-}
-
-#[test]
-fn every_word_of_the_language_is_in_the_guide() {
-    let words = [
-        "model",
-        "price",
-        "strict",
-        "delay",
-        "pause",
-        "chunk",
-        "usage",
-        "rules",
-        "default",
-        "name",
-        "when",
-        "times",
-        "answer",
-        "user",
-        "result",
-        "turn",
-        "step",
-        "agent",
-        "offered",
-        "not_offered",
-        "tool",
-        "status",
-        "content",
-        "contains",
-        "regex",
-        "is",
-        "text",
-        "call",
-        "with",
-        "calls",
-        "raw",
-        "id",
-        "stop",
-        "fail",
-        "how",
-        "after",
-        "message",
-        "retry_after",
-        "wire",
-        "split",
-        "keep_alive",
-        "no_done",
-    ];
-    for word in words {
-        let written = [
-            format!("`{word}"),
-            format!(" {word}:"),
-            format!(" {word},"),
-            format!("{word} }}"),
-            format!("**{word}"),
-        ];
-        assert!(written.iter().any(|written| GUIDE.contains(written)), "{word}");
-    }
-    for script in [SUPPORT, FAULTS] {
-        Script::parse("example", script).expect("a script");
-    }
 }

@@ -40,10 +40,23 @@ pub(super) fn answers(node: &Node, groups: &Groups, defaults: &Defaults) -> Resu
             Err(node.wrong("this list of answers is empty; write at least one"))
         }
         Value::List(steps) => {
-            let read = |step| answer(step, groups, defaults);
-            Ok(Answers::Steps(steps.iter().map(read).collect::<Result<_, _>>()?))
+            let steps = steps.iter().map(|node| step(node, groups, defaults));
+            Ok(Answers::Steps(steps.collect::<Result<_, _>>()?))
         }
         _ => Ok(Answers::One(answer(node, groups, defaults)?)),
+    }
+}
+
+/// A step that fails leaves nothing behind, so the next request would be that
+/// same step again, and no later one would ever come.
+fn step(node: &Node, groups: &Groups, defaults: &Defaults) -> Result<Answer, Wrong> {
+    let answer = answer(node, groups, defaults)?;
+    match answer.fault {
+        None => Ok(answer),
+        Some(_) => Err(node.wrong(
+            "a step cannot `fail`: it would be asked for again and again; write a rule of its \
+             own for it, with `step:` and `times:`",
+        )),
     }
 }
 

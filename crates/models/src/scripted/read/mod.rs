@@ -10,7 +10,7 @@ use ostler_domain::money::price::ModelPrice;
 
 use self::answer::Defaults;
 use super::error::Wrong;
-use super::script::{Answers, Rule, Script};
+use super::script::{Rule, Script};
 use super::template::Groups;
 use super::yaml::{Node, Value, parse};
 
@@ -62,21 +62,8 @@ fn rule(node: &Node, defaults: &Defaults) -> Result<Rule, Wrong> {
              write one answer, or leave them out",
         ));
     }
-    check_faults(answer, &answers)?;
     let times = fields.read("times", |node| node.count(1))?;
     Ok(Rule { when, times, answers })
-}
-
-/// A step that fails leaves nothing behind, so the next request would be that
-/// same step again, and no later one would ever come.
-fn check_faults(node: &Node, answers: &Answers) -> Result<(), Wrong> {
-    match answers {
-        Answers::Steps(steps) if steps.iter().any(|step| step.fault.is_some()) => Err(node.wrong(
-            "a step cannot `fail`: it would be asked for again and again; write a rule of \
-                 its own for it, with `step:` and `times:`",
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Dollars per million tokens.
