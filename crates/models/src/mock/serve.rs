@@ -1,6 +1,7 @@
 //! Takes connections, a bounded number of them, until it is stopped.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -11,6 +12,9 @@ use tokio::task::JoinSet;
 
 use super::route::{Host, route};
 
+/// The wait after a connection that could not be taken.
+const AFTER_ERROR: Duration = Duration::from_millis(50);
+
 pub(super) async fn run(listener: TcpListener, host: Arc<Host>, stopped: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(host.limits.connections));
     let mut connections = JoinSet::new();
@@ -19,8 +23,11 @@ pub(super) async fn run(listener: TcpListener, host: Arc<Host>, stopped: watch::
         loop {
             let Ok(place) = places.clone().acquire_owned().await else { return };
             while connections.try_join_next().is_some() {}
-            // A connection that could not be taken is the caller's to repeat.
-            let Ok((stream, _)) = listener.accept().await else { continue };
+            let Ok((stream, _)) = listener.accept().await else {
+                // There may be no more files to open; asking on and on would not help.
+                tokio::time::sleep(AFTER_ERROR).await;
+                continue;
+            };
             let (host, stopped) = (host.clone(), stopped.clone());
             connections.spawn(async move {
                 connection(stream, host, stopped).await;
