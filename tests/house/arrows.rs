@@ -55,7 +55,7 @@ const EVERYTHING: &[&str] = &[
 
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
 /// bare drivers beside ours.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 13] = [
     ("rusqlite", &["ostler-store", "ostler-bench"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench"]),
     ("sqlx", &["ostler-store"]),
@@ -66,6 +66,8 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("lettre", &["ostler-channels"]),
     ("frankenstein", &["ostler-channels"]),
     ("reqwest", &["ostler-models", "ostler-tools", "ostler-channels", "ostler-api"]),
+    ("hyper", &["ostler-models"]),
+    ("serde-saphyr", &["ostler-models"]),
     ("rmcp", &["ostler-tools", "ostler-server"]),
 ];
 

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -63,6 +64,28 @@ Examples:
   ostler bench turn
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
     Bench(Bench),
+    /// Play a model provider: answer from a script, over HTTP
+    #[command(after_help = "\
+Examples:
+  ostler mock-model --port 8080 --script examples/scripts/support.yaml
+  ostler mock-model --port 0 --script examples/scripts/faults.yaml
+
+It answers POST /v1/chat/completions (OpenAI), POST /v1/messages (Anthropic) and
+GET /v1/models until Ctrl-C. docs/SCRIPTED_MODEL.md describes scripts.")]
+    MockModel(MockModel),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MockModel {
+    /// The port to listen on; 0 is any free one, which is printed
+    #[arg(long, value_name = "N")]
+    pub(crate) port: u16,
+    /// A YAML file with rules; examples/scripts/support.yaml is one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: PathBuf,
+    /// The address to listen on; anything but a loopback address lets others ask
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: IpAddr,
 }
 
 #[derive(Debug, Args)]

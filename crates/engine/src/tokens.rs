@@ -44,7 +44,7 @@ pub fn of_request(system: &str, history: &[Item], tools: &ToolSet, offered: &[St
 }
 
 /// About how many tokens a value has, without writing it.
-pub(crate) fn of_json(value: &serde_json::Value) -> u64 {
+pub fn of_json(value: &serde_json::Value) -> u64 {
     use serde_json::Value;
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 1,

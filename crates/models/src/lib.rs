@@ -1,5 +1,6 @@
 //! Models: thin clients for two wire formats, what surrounds them (retry,
-//! fallback, prices, the catalogue), and nothing that decides on a turn.
+//! fallback, prices, the catalogue), the scripted model and a server that plays a
+//! provider from a script; and nothing that decides on a turn.
 //!
 //! Every client waits for bounded times and reads bounded amounts. Keys come
 //! from the environment or a file, go out as a header, and are in no message.
@@ -12,9 +13,11 @@ pub mod fallback;
 mod fault;
 pub mod http;
 pub mod key;
+pub mod mock;
 pub mod openai;
 pub mod price;
 pub mod retry;
 mod safe;
+pub mod scripted;
 pub mod sse;
 mod stream;

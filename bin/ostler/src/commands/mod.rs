@@ -5,6 +5,7 @@ mod demo;
 mod doctor;
 mod layer;
 mod migrate;
+mod mock_model;
 mod prune;
 mod tools;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Bench(bench) => block_on(bench::run(&bench)),
         Command::Doctor(doctor) => block_on(doctor::run(&doctor)),
         Command::Prune(prune) => block_on(prune::run(&prune)),
+        Command::MockModel(mock) => block_on(mock_model::run(&mock)),
         Command::Migrate(migrate) => block_on(migrate::run(&migrate.database.url)),
         Command::Tools(Tools::Explain(explain)) => {
             tools::run(&World::read(&explain.world.path)?, &explain)

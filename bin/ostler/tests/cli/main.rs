@@ -7,6 +7,7 @@ mod doctor;
 mod explain;
 mod layer;
 mod migrate;
+mod mock_model;
 mod prune;
 mod wrong_input;
 
@@ -74,6 +75,7 @@ fn every_help_has_examples() {
         &["doctor"],
         &["prune"],
         &["bench"],
+        &["mock-model"],
         &[],
     ];
     for command in commands {

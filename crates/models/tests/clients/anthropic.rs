@@ -158,7 +158,7 @@ fn conversation() -> Vec<Item> {
     let picture = |data: Option<Arc<str>>| {
         Content::Image(Image { blob: None, media_type: "image/png".into(), data })
     };
-    let call = |id: &str, name: &str, text| ToolCall::new(CallId::new(id), name.into(), text);
+    let call = |id: &str, name: &str, text| ToolCall::new(CallId::new(id), name, text);
     let result = |id: &str, outcome| CallResult { call: CallId::new(id), outcome };
     vec![
         Item::assistant("Welcome. "),

@@ -1,0 +1,135 @@
+//! What a model was asked, as rules see it: the same for a request of the
+//! engine and for one that came over the wire.
+
+use std::borrow::Cow;
+
+use ostler_engine::history::{CallResult, Content, Item, ToolCall};
+use ostler_engine::tokens;
+use ostler_engine::tool::ToolSet;
+
+/// What a model was asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// The model that was asked for.
+    pub(crate) model: &'a str,
+    pub(crate) system: &'a str,
+    pub(crate) history: &'a [Item],
+    /// The names of the tools that are offered.
+    pub(crate) offered: &'a [String],
+    pub(crate) size: Size<'a>,
+}
+
+/// How the tokens of the offered tools are known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Size<'a> {
+    /// From the tools themselves.
+    Tools(&'a ToolSet),
+    /// From their descriptions, as they came.
+    Tokens(u64),
+}
+
+impl<'a> Asked<'a> {
+    /// The same conversation when it had only its first entries.
+    pub(super) fn before(&self, entries: usize) -> Self {
+        Self { history: self.history.get(..entries).unwrap_or(self.history), ..*self }
+    }
+
+    /// About how many tokens it has.
+    pub(super) fn tokens(&self) -> u64 {
+        let Self { system, history, offered, .. } = *self;
+        match self.size {
+            Size::Tools(tools) => tokens::of_request(system, history, tools, offered),
+            Size::Tokens(more) => {
+                more + tokens::of_request(system, history, &ToolSet::default(), &[])
+            }
+        }
+    }
+
+    /// How many times people have written, several messages in a row being one.
+    pub(super) fn turn(&self) -> u64 {
+        let mut turns = 0;
+        let mut was_user = false;
+        for item in self.history {
+            let is_user = matches!(item, Item::User { .. });
+            turns += u64::from(is_user && !was_user);
+            was_user = is_user;
+        }
+        turns
+    }
+
+    /// The part of the conversation that the answer is about.
+    pub(super) fn situation(&self) -> Situation<'a> {
+        let history = self.history;
+        let is_user = |item: &Item| matches!(item, Item::User { .. });
+        let last = history.iter().rposition(is_user);
+        let begin = last.map(|last| {
+            history.get(..last).unwrap_or_default().iter().rposition(|item| !is_user(item))
+        });
+        let begin = begin.flatten().map_or(0, |before| before + 1);
+        let after = last.map_or(0, |last| last + 1);
+        let said = history.get(begin..after).unwrap_or_default();
+        let since = history.get(after..).unwrap_or_default();
+        let answers = since.iter().filter(|item| matches!(item, Item::Assistant { .. })).count();
+        Situation {
+            user: joined(said),
+            step: answers as u64 + 1,
+            results: results(since),
+            is_new: since.is_empty(),
+        }
+    }
+}
+
+/// The last message, and what has happened since.
+#[derive(Debug)]
+pub(super) struct Situation<'a> {
+    /// What was written last; several messages in a row are lines of one.
+    pub(super) user: Cow<'a, str>,
+    /// How often the model is asked about it, this time included.
+    pub(super) step: u64,
+    /// The results that have just come, with their calls.
+    pub(super) results: Results<'a>,
+    /// Whether nothing has happened since.
+    pub(super) is_new: bool,
+}
+
+/// Results, and the calls they are of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Results<'a> {
+    calls: &'a [ToolCall],
+    results: &'a [CallResult],
+}
+
+impl<'a> Results<'a> {
+    pub(super) fn iter(self) -> impl Iterator<Item = (Option<&'a str>, &'a CallResult)> {
+        self.results.iter().map(move |result| {
+            let call = self.calls.iter().find(|call| call.id == result.call);
+            (call.map(|call| call.name.as_str()), result)
+        })
+    }
+}
+
+fn results(since: &[Item]) -> Results<'_> {
+    match since {
+        [.., Item::Assistant { calls, .. }, Item::Results { results }] => {
+            Results { calls, results }
+        }
+        [.., Item::Results { results }] => Results { calls: &[], results },
+        _ => Results { calls: &[], results: &[] },
+    }
+}
+
+fn joined(said: &[Item]) -> Cow<'_, str> {
+    let mut texts = said
+        .iter()
+        .filter_map(|item| match item {
+            Item::User { content } => Some(content),
+            _ => None,
+        })
+        .flatten()
+        .filter_map(|content| match content {
+            Content::Text { text } => Some(text.as_str()),
+            Content::Image(_) => None,
+        });
+    let first = texts.next().unwrap_or_default();
+    texts.fold(Cow::Borrowed(first), |all, text| Cow::Owned(format!("{all}\n{text}")))
+}
