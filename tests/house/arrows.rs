@@ -55,7 +55,7 @@ const EVERYTHING: &[&str] = &[
 
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
 /// bare drivers beside ours.
-const ROOMS: [(&str, &[&str]); 10] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("rusqlite", &["ostler-store", "ostler-bench"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench"]),
     ("sqlx", &["ostler-store"]),
@@ -66,6 +66,8 @@ const ROOMS: [(&str, &[&str]); 10] = [
     ("lettre", &["ostler-channels"]),
     ("frankenstein", &["ostler-channels"]),
     ("rmcp", &["ostler-tools", "ostler-server"]),
+    ("html5ever", &["ostler-tools"]),
+    ("reqwest", &["ostler-models", "ostler-tools", "ostler-channels", "ostler-api"]),
 ];
 
 /// All that a pure crate may be built from.

@@ -1,6 +1,7 @@
 //! New ids. They sort by the time they were made, and a call that is made again
 //! makes the same ones.
 
+use ostler_domain::id::SessionId;
 use ostler_engine::tool::ToolContext;
 use sha2::{Digest, Sha256};
 
@@ -10,7 +11,7 @@ pub(crate) fn fresh(context: &ToolContext, number: usize) -> u128 {
     let mut hash = Sha256::new();
     hash.update(context.org.as_u128().to_be_bytes());
     hash.update(context.agent.as_u128().to_be_bytes());
-    hash.update(context.session.map_or(0, |session| session.as_u128()).to_be_bytes());
+    hash.update(context.session.map_or(0, SessionId::as_u128).to_be_bytes());
     hash.update((context.pending.len() as u64).to_be_bytes());
     hash.update((number as u64).to_be_bytes());
     hash.update(context.idempotency_key.as_bytes());

@@ -92,7 +92,7 @@ impl Fetcher {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .and_then(|builder| builder.with_platform_verifier())
+            .and_then(BuilderVerifierExt::with_platform_verifier)
             .map_err(|error| setup(&error))?
             .with_no_client_auth();
         let checked = Checked { policy: policy.clone(), lookup };

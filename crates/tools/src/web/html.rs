@@ -62,9 +62,9 @@ impl TokenSink for Sink<'_> {
                     return raw(name, opens);
                 }
                 if opens {
-                    writing.open(&tag, self.base)
+                    writing.open(&tag, self.base);
                 } else {
-                    writing.close(name)
+                    writing.close(name);
                 }
                 return raw(name, opens);
             }

@@ -53,6 +53,12 @@ impl Policy {
         self
     }
 
+    /// Says why an address of a page would not be fetched, as far as that can be
+    /// seen without looking its name up.
+    pub fn check(&self, text: &str) -> Result<(), Refused> {
+        self.target(text).map(|_| ())
+    }
+
     /// Whether one may connect to an address.
     pub(super) fn check_address(&self, address: IpAddr) -> Result<(), Refused> {
         if self.addresses.contains(&address) { Ok(()) } else { check(address) }
