@@ -26,7 +26,7 @@ const DESCRIPTION: &str = "Reads a public web page or text file as plain text. G
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The address, such as https://example.com/page.
+    /// The address, such as `https://example.com/page`.
     #[schemars(length(min = 8, max = 4096))]
     url: String,
     /// From which character of the text on; 0 if left out.
