@@ -55,7 +55,7 @@ const EVERYTHING: &[&str] = &[
 
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
 /// bare drivers beside ours.
-const ROOMS: [(&str, &[&str]); 13] = [
+const ROOMS: [(&str, &[&str]); 14] = [
     ("rusqlite", &["ostler-store", "ostler-bench"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench"]),
     ("sqlx", &["ostler-store"]),
@@ -69,6 +69,7 @@ const ROOMS: [(&str, &[&str]); 13] = [
     ("hyper", &["ostler-models"]),
     ("serde-saphyr", &["ostler-models"]),
     ("rmcp", &["ostler-tools", "ostler-server"]),
+    ("html5ever", &["ostler-tools"]),
 ];
 
 /// All that a pure crate may be built from.

@@ -35,6 +35,8 @@ const UPDATE: Sql = sql!(
      WHERE org = ?1 AND id = ?2 AND version = ?6
      RETURNING data, version, created_at, updated_at"
 );
+const DELETE: Sql = sql!("DELETE FROM contacts WHERE org = ?1 AND id = ?2 AND version = ?3");
+const FORGET: Sql = sql!("DELETE FROM contact_identifiers WHERE org = ?1 AND contact = ?2");
 const GET: Sql =
     sql!("SELECT data, version, created_at, updated_at FROM contacts WHERE org = ?1 AND id = ?2");
 const LIST: Sql = sql!(
@@ -139,15 +141,35 @@ impl Operation for Update {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<StoredContact> {
-        let Self(org, version, contact) = self;
-        let mut params = columns(*org, contact)?.to_vec();
-        params.push((*version).into());
-        if let Some(row) = tx.first(&UPDATE, &params).await? {
-            return stored(&row);
-        }
-        get(tx, *org, contact.id).await?;
-        Err(StoreError::Conflict(format!("a newer version of contact {}", contact.id)))
+        update(tx, self.0, self.1, &self.2).await
     }
+}
+
+/// Changes a contact that is still the version that was read.
+pub(crate) async fn update<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    version: i64,
+    contact: &Contact,
+) -> Result<StoredContact> {
+    let mut params = columns(org, contact)?.to_vec();
+    params.push(version.into());
+    if let Some(row) = tx.first(&UPDATE, &params).await? {
+        return stored(&row);
+    }
+    get(tx, org, contact.id).await?;
+    Err(StoreError::Conflict(format!("a newer version of contact {}", contact.id)))
+}
+
+/// Deletes a contact that is still the version that was read, and what channels
+/// call them.
+pub(crate) async fn delete<T: Tx>(tx: &T, org: OrgId, id: ContactId, version: i64) -> Result<()> {
+    if tx.execute(&DELETE, &[org.into(), id.into(), version.into()]).await? == 0 {
+        get(tx, org, id).await?;
+        return Err(StoreError::Conflict(format!("a newer version of contact {id}")));
+    }
+    tx.execute(&FORGET, &[org.into(), id.into()]).await?;
+    Ok(())
 }
 
 struct Get(OrgId, ContactId);

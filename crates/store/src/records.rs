@@ -82,14 +82,24 @@ impl Operation for Create {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        let Self(org, kind, id, data) = self;
-        let params = [(*org).into(), kind.as_str().into(), (*id).into(), data.as_str().into()];
-        tx.execute(&CREATE, &params).await.map_err(|error| match error {
-            StoreError::Conflict(_) => StoreError::Conflict(format!("{kind} {id}")),
-            other => other,
-        })?;
-        Ok(())
+        create(tx, self.0, &self.1, self.2, &self.3).await
     }
+}
+
+/// Creates a record.
+pub(crate) async fn create<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    kind: &str,
+    id: RecordId,
+    data: &str,
+) -> Result<()> {
+    let params = [org.into(), kind.into(), id.into(), data.into()];
+    tx.execute(&CREATE, &params).await.map_err(|error| match error {
+        StoreError::Conflict(_) => StoreError::Conflict(format!("{kind} {id}")),
+        other => other,
+    })?;
+    Ok(())
 }
 
 struct Update(OrgId, String, RecordId, i64, String);
@@ -102,17 +112,28 @@ impl Operation for Update {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        let Self(org, kind, id, version, data) = self;
-        let place = [Value::from(*org), kind.as_str().into(), (*id).into()];
-        let [org, kind_value, id_value] = place.clone();
-        let params = [org, kind_value, id_value, data.as_str().into(), (*version).into()];
-        if tx.execute(&UPDATE, &params).await? == 1 {
-            return Ok(());
-        }
-        match tx.first(&GET, &place).await? {
-            Some(_) => Err(StoreError::Conflict(format!("a newer version of {kind} {id}"))),
-            None => Err(StoreError::NotFound("record")),
-        }
+        update(tx, self.0, &self.1, self.2, self.3, &self.4).await
+    }
+}
+
+/// Changes a record that is still the version that was read.
+pub(crate) async fn update<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    kind: &str,
+    id: RecordId,
+    version: i64,
+    data: &str,
+) -> Result<()> {
+    let place = [Value::from(org), kind.into(), id.into()];
+    let [org, kind_value, id_value] = place.clone();
+    let params = [org, kind_value, id_value, data.into(), version.into()];
+    if tx.execute(&UPDATE, &params).await? == 1 {
+        return Ok(());
+    }
+    match tx.first(&GET, &place).await? {
+        Some(_) => Err(StoreError::Conflict(format!("a newer version of {kind} {id}"))),
+        None => Err(StoreError::NotFound("record")),
     }
 }
 

@@ -233,3 +233,20 @@ async fn a05_a_foreign_contact_is_not_found(store: &Store) {
         store.org(there).recognize_or_create(&Channel::Telegram, "1001", theirs).await.unwrap();
     assert!(matches!(created, Resolved::Created(_)));
 }
+
+on_every_backend!(a_contact_is_forgotten_with_all_that_channels_call_them);
+async fn a_contact_is_forgotten_with_all_that_channels_call_them(store: &Store) {
+    let (org, other) = (with_org(store, 1).await, with_org(store, 2).await);
+    let rosa = store.org(org).create_contact(rosa()).await.unwrap().contact;
+    store.org(org).link_identifier(rosa.id, &Channel::Telegram, "rosa77").await.unwrap();
+    for (org, version) in [(org, 2), (other, 1)] {
+        let refused = store.org(org).delete_contact(rosa.id, version).await;
+        assert!(matches!(refused, Err(StoreError::Conflict(_) | StoreError::NotFound(_))));
+    }
+    store.org(org).delete_contact(rosa.id, 1).await.unwrap();
+    assert!(matches!(store.org(org).contact(rosa.id).await, Err(StoreError::NotFound(_))));
+    let telegram = store.org(org).recognize(&Channel::Telegram, "rosa77").await.unwrap();
+    assert_eq!(telegram, None);
+    let again = store.org(org).delete_contact(rosa.id, 1).await;
+    assert!(matches!(again, Err(StoreError::NotFound(_))));
+}

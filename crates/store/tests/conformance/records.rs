@@ -7,7 +7,7 @@ use ostler_domain::hierarchy::issue::Issue;
 use ostler_domain::hierarchy::route::Party;
 use ostler_domain::id::{AgentId, OrgId, RecordId};
 use ostler_domain::org::layer::BusinessLayer;
-use ostler_store::{Store, StoreError};
+use ostler_store::{Change, Store, StoreError};
 
 use crate::on_every_backend;
 use crate::world::{next, with_org};
@@ -84,4 +84,24 @@ async fn records_are_read_page_by_page(store: &Store) {
     }
     let expected: Vec<String> = (0..25).map(|n| n.to_string()).collect();
     assert_eq!(seen, expected);
+}
+
+on_every_backend!(several_changes_happen_together_or_not_at_all);
+async fn several_changes_happen_together_or_not_at_all(store: &Store) {
+    let org = with_org(store, 1).await;
+    let (kind, id) = ("booking".to_owned(), RecordId::from_u128(next()));
+    let create = Change::CreateRecord { kind: kind.clone(), id, data: "1".into() };
+    let update =
+        |version| Change::UpdateRecord { kind: kind.clone(), id, version, data: "2".into() };
+    // A change counts for those after it in the same list.
+    let refused = store.org(org).change(vec![create.clone(), update(1), update(1)]).await;
+    assert!(matches!(refused, Err(StoreError::Conflict(_))));
+    let nothing = store.org(org).record(&kind, id).await;
+    assert!(matches!(nothing, Err(StoreError::NotFound(_))));
+    store.org(org).change(vec![create.clone(), update(1)]).await.unwrap();
+    let now = store.org(org).record(&kind, id).await.unwrap();
+    assert_eq!((now.version, now.data.as_str()), (2, "2"));
+    let twice = store.org(org).change(vec![update(2), create]).await;
+    assert!(matches!(twice, Err(StoreError::Conflict(_))));
+    assert_eq!(store.org(org).record(&kind, id).await.unwrap().version, 2);
 }

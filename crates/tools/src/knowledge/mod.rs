@@ -1,0 +1,5 @@
+//! The documents of an org.
+
+mod search_knowledge;
+
+pub(crate) use search_knowledge::SearchKnowledge;

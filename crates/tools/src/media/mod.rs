@@ -1,0 +1,5 @@
+//! Pictures and files of an org.
+
+mod search_media;
+
+pub(crate) use search_media::SearchMedia;

@@ -1,0 +1,5 @@
+//! Orders.
+
+mod get_order;
+
+pub(crate) use get_order::GetOrder;
