@@ -1,6 +1,7 @@
 //! What can go wrong, as callers need to tell it apart.
 
 use ostler_domain::gate::approval::ApprovalError;
+use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::ReserveError;
 use ostler_domain::org::role::Role;
 use ostler_domain::soul::proposal::ProposalError;
@@ -45,6 +46,12 @@ pub enum StoreError {
     /// There are not enough credits, or no such reservation.
     #[error(transparent)]
     Credits(#[from] ReserveError),
+    /// More credits than anybody has: something was calculated wrongly.
+    #[error("these are too many credits; the most is {most}")]
+    TooManyCredits {
+        /// The most.
+        most: Credits,
+    },
     /// There is more of it than may be stored.
     #[error("this {what} is too large; the most is {limit} bytes")]
     TooLarge {

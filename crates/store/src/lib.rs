@@ -68,7 +68,7 @@ pub use journal::{Call, Intent, Outcome, Recorded, Repeat};
 pub use keys::{Key, NewKey};
 pub use knowledge::{DocumentHit, DocumentSummary, StoredDocument};
 pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
-pub use ledger::{Imbalance, LedgerCheck, LedgerLine, LineKind, NewReservation, Settle};
+pub use ledger::{Imbalance, LedgerCheck, LedgerLine, LineKind, NewGrant, NewReservation, Settle};
 pub use members::Member;
 pub use migrate::NEEDED as SCHEMA_VERSION;
 pub use notices::{NewNotice, Notified, StoredNotice};

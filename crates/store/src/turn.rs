@@ -116,7 +116,15 @@ pub struct NewEvent {
     pub data: String,
 }
 
-/// A turn that a takeover overtook does not change the session back.
+/// Whether no takeover has come since the conversation was claimed. PostgreSQL
+/// counts the rows of an answer like those that were touched; the fence holds
+/// this one.
+const NOT_OVERTAKEN: Sql = Sql {
+    sqlite: "UPDATE conversations SET epoch = epoch WHERE org = ?1 AND id = ?2 AND epoch = ?3",
+    postgres: "SELECT 1 FROM conversations WHERE org = $1 AND id = $2 AND epoch = $3",
+};
+/// A turn that a takeover overtook does not change the session back. A new
+/// session is stored all the same: the turn's messages belong to it.
 const SESSION: Sql = sql!(
     "INSERT INTO sessions (org, id, conversation, thread, status, data)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -173,7 +181,7 @@ pub enum Committed {
     /// As it was.
     Whole,
     /// A person has taken over meanwhile: the turn is on record, the session
-    /// stayed as it is, and what the agent wrote was withdrawn.
+    /// stayed as it is unless it is new, and what the agent wrote was withdrawn.
     Overtaken,
     /// It had been committed before; its worker had not heard of it.
     Before,
@@ -196,7 +204,7 @@ impl Operation for Commit {
         // The fence comes first and holds the conversation's row, so that
         // whatever is accepted from now on comes after this turn.
         let touched = tx.finish(&self.statements()?).await?;
-        Ok(if touched[SESSION_AT] == 0 { Committed::Overtaken } else { Committed::Whole })
+        Ok(if touched[NOT_OVERTAKEN_AT] == 0 { Committed::Overtaken } else { Committed::Whole })
     }
 }
 
@@ -214,8 +222,8 @@ impl Operation for RunExists {
     }
 }
 
-/// Where the session stands among the statements of a turn.
-const SESSION_AT: usize = 2;
+/// Where the statements of a turn say whether it was overtaken.
+const NOT_OVERTAKEN_AT: usize = 2;
 
 impl Commit {
     fn statements(&self) -> Result<Vec<Statement>> {
@@ -229,6 +237,7 @@ impl Commit {
 
         let run = [org(), turn.run.id.into(), session.clone(), text(&turn.run.data)];
         let mut all = vec![fence(turn.lease, turn.outbox.len()), statement(&RUN, run)];
+        all.push(statement(&NOT_OVERTAKEN, [org(), place(), epoch.into()]));
         all.push(statement(
             &SESSION,
             [

@@ -25,6 +25,12 @@ pub struct Credits(u64);
 impl Credits {
     /// No credits.
     pub const ZERO: Self = Self(0);
+    /// The most that is granted, held or charged at once; what is more was
+    /// calculated wrongly.
+    pub const MOST_AT_ONCE: Self = Self(1_000_000_000_000_000);
+    /// The most that is ever granted to a pool, so that sums over all pools of
+    /// an account fit any number of 63 bits.
+    pub const MOST_EVER: Self = Self(1_000_000_000_000_000_000);
 
     /// This many credits.
     pub const fn new(amount: u64) -> Self {

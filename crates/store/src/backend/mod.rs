@@ -25,6 +25,14 @@ pub(crate) trait Tx {
     /// Runs a query and returns all its rows.
     fn query(&self, sql: &'static Sql, params: &[Value]) -> impl Future<Output = Result<Vec<Row>>>;
 
+    /// Runs queries in order, on PostgreSQL without waiting in between, and
+    /// returns all rows of each. A later one sees what was committed while an
+    /// earlier one waited.
+    fn query_in_order(
+        &self,
+        queries: &[(&'static Sql, &[Value])],
+    ) -> impl Future<Output = Result<Vec<Vec<Row>>>>;
+
     /// Runs statements in order, on PostgreSQL without waiting in between, and
     /// says how many rows each touched.
     fn batch(&self, batch: &[Statement]) -> impl Future<Output = Result<Vec<u64>>>;

@@ -9,7 +9,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, NoTls};
 
 use super::sql::Sql;
-use super::value::{Row, Value};
+use super::value::{self, Row, Value};
 use super::{Operation, Scope, Statement, TOGETHER, Tx};
 use crate::error::{Result, StoreError};
 
@@ -19,6 +19,10 @@ const CONNECTIONS: usize = 16;
 const WAIT: Duration = Duration::from_secs(10);
 /// How often a write that lost against another is tried.
 const ATTEMPTS: u32 = 5;
+
+/// Nothing of ours runs or waits this long; what does has gone wrong.
+const OPTIONS: &str = "-c statement_timeout=30s -c lock_timeout=10s \
+     -c idle_in_transaction_session_timeout=30s";
 
 /// A PostgreSQL database.
 #[derive(Debug, Clone)]
@@ -31,10 +35,9 @@ impl Postgres {
     pub(crate) fn open(url: &str) -> Result<Self> {
         let mut config: Config = url.parse().map_err(|_| StoreError::BadUrl)?;
         config.application_name("ostler").connect_timeout(WAIT);
-        // Nothing of ours runs or waits this long; what does has gone wrong.
-        config.options(
-            "-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s",
-        );
+        // What the address says comes last and counts.
+        let options = format!("{OPTIONS} {}", config.get_options().unwrap_or_default());
+        config.options(options.trim_end());
         let recycling_method = RecyclingMethod::Fast;
         let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method });
         let pool = Pool::builder(manager)
@@ -49,8 +52,9 @@ impl Postgres {
     /// Runs an operation in a transaction; again if another one got in its way.
     ///
     /// A connection that is lost during the commit leaves open whether it
-    /// happened; the caller learns that the database could not be reached, and
-    /// repeats what it did, which every operation here can bear.
+    /// happened. The caller learns that the database could not be reached, and
+    /// may repeat what it did: what must not happen twice carries an id or a
+    /// reference by which a repeat is told from something new, and says so.
     pub(crate) async fn write<O: Operation>(&self, operation: O) -> Result<O::Output> {
         let mut attempt = 1;
         loop {
@@ -160,6 +164,20 @@ impl Tx for PgTx {
         rows.iter().map(owned).collect()
     }
 
+    async fn query_in_order(&self, queries: &[(&'static Sql, &[Value])]) -> Result<Vec<Vec<Row>>> {
+        let client = self.client()?;
+        // All are prepared before one is sent; otherwise one that is known
+        // could overtake one that is not.
+        let mut prepared = Vec::with_capacity(queries.len());
+        for (sql, _) in queries {
+            prepared.push(client.prepare_cached(sql.postgres).await?);
+        }
+        let params: Vec<_> = queries.iter().map(|(_, params)| as_params(params)).collect();
+        let running = prepared.iter().zip(&params).map(|(sql, params)| client.query(sql, params));
+        let answers = self.with_begin(in_order(running)).await?;
+        answers.iter().map(|rows| rows.iter().map(owned).collect()).collect()
+    }
+
     async fn batch(&self, batch: &[Statement]) -> Result<Vec<u64>> {
         let prepared = self.prepare(batch).await?;
         let params: Vec<_> = batch.iter().map(|statement| as_params(&statement.params)).collect();
@@ -205,20 +223,27 @@ impl Tx for PgTx {
 }
 
 impl PgTx {
+    /// Prepares statements and makes sure that each can be sent. One that
+    /// failed on this side only would be missing from what is committed, since
+    /// the commit travels with the others.
     async fn prepare(&self, batch: &[Statement]) -> Result<Vec<tokio_postgres::Statement>> {
         let client = self.client()?;
         let mut prepared = Vec::with_capacity(batch.len());
         for statement in batch {
-            prepared.push(client.prepare_cached(statement.sql.postgres).await?);
+            let known = client.prepare_cached(statement.sql.postgres).await?;
+            if !value::fit(&statement.params, known.params()) {
+                return Err(StoreError::Backend("a statement has other parameters".into()));
+            }
+            prepared.push(known);
         }
         Ok(prepared)
     }
 }
 
 /// Sends all, and answers with all results or the first failure.
-async fn in_order<F: Future<Output = std::result::Result<u64, tokio_postgres::Error>>>(
+async fn in_order<T, F: Future<Output = std::result::Result<T, tokio_postgres::Error>>>(
     running: impl Iterator<Item = F>,
-) -> std::result::Result<Vec<u64>, tokio_postgres::Error> {
+) -> std::result::Result<Vec<T>, tokio_postgres::Error> {
     futures_util::future::join_all(running).await.into_iter().collect()
 }
 

@@ -274,6 +274,14 @@ impl Tx for SqliteTx<'_> {
         Ok(all)
     }
 
+    async fn query_in_order(&self, queries: &[(&'static Sql, &[Value])]) -> Result<Vec<Vec<Row>>> {
+        let mut answers = Vec::with_capacity(queries.len());
+        for (sql, params) in queries {
+            answers.push(self.query(sql, params).await?);
+        }
+        Ok(answers)
+    }
+
     async fn batch(&self, batch: &[Statement]) -> Result<Vec<u64>> {
         let mut touched = Vec::with_capacity(batch.len());
         for statement in batch {

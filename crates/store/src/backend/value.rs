@@ -38,6 +38,38 @@ impl Value {
     }
 }
 
+/// The most bytes of a statement's values together, as PostgreSQL counts them
+/// for one value.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Whether values can be sent as parameters of these types.
+pub(crate) fn fit(values: &[Value], types: &[Type]) -> bool {
+    let bytes: usize = values.iter().map(Value::bytes).sum();
+    values.len() == types.len()
+        && bytes < MOST_BYTES
+        && values.iter().zip(types).all(|(value, ty)| value.fits(ty))
+}
+
+impl Value {
+    const fn bytes(&self) -> usize {
+        match self {
+            Self::Null | Self::Int(_) => 8,
+            Self::Text(value) => value.len(),
+            Self::Bytes(value) => value.len(),
+        }
+    }
+
+    fn fits(&self, ty: &Type) -> bool {
+        match self {
+            Self::Null => <Self as ToSql>::accepts(ty),
+            Self::Int(value) if *ty == Type::INT4 => i32::try_from(*value).is_ok(),
+            Self::Int(_) => *ty == Type::INT8,
+            Self::Text(_) => *ty == Type::TEXT,
+            Self::Bytes(_) => *ty == Type::BYTEA,
+        }
+    }
+}
+
 impl From<i64> for Value {
     fn from(value: i64) -> Self {
         Self::Int(value)
@@ -237,4 +269,33 @@ impl ToSql for Value {
     }
 
     to_sql_checked!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Value, fit};
+    use tokio_postgres::types::Type;
+
+    #[test]
+    fn what_cannot_be_sent_is_found_before() {
+        let all = [Value::Null, Value::Int(1), Value::from("a"), Value::Bytes(vec![1])];
+        let types = [Type::TEXT, Type::INT8, Type::TEXT, Type::BYTEA];
+        assert!(fit(&all, &types));
+        assert!(!fit(&all, &types[..3]), "one too many");
+        assert!(!fit(&all[..3], &types), "one too few");
+        for (value, ty) in [
+            (Value::Null, Type::BOOL),
+            (Value::Int(1), Type::TEXT),
+            (Value::Int(i64::MAX), Type::INT4),
+            (Value::from("a"), Type::INT8),
+            (Value::from("a"), Type::BYTEA),
+            (Value::Bytes(vec![]), Type::TEXT),
+        ] {
+            assert!(
+                !fit(std::slice::from_ref(&value), std::slice::from_ref(&ty)),
+                "{value:?} as {ty}"
+            );
+        }
+        assert!(fit(&[Value::Int(7)], &[Type::INT4]));
+    }
 }

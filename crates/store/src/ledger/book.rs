@@ -1,5 +1,7 @@
 //! The accounts that an operation holds, as the rule sees them.
 
+use std::collections::BTreeSet;
+
 use ostler_domain::id::{OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Ledger, Reservation};
@@ -10,6 +12,7 @@ use ostler_domain::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::accounts::NewGrant;
 use super::lines;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
@@ -18,16 +21,15 @@ use crate::error::{Result, StoreError};
 
 /// Holds the account's row until the transaction ends.
 const HOLD: Sql = Sql {
-    sqlite: "SELECT a.account, a.shared, a.sharing, o.data, now_ms()
-       FROM credit_accounts a JOIN orgs o ON o.id = a.org WHERE a.org = ?1",
-    postgres: "SELECT a.account, a.shared, a.sharing, o.data, now_ms()
-       FROM credit_accounts a JOIN orgs o ON o.id = a.org WHERE a.org = $1 FOR UPDATE OF a",
+    sqlite: "SELECT account, shared, sharing FROM credit_accounts WHERE org = ?1",
+    postgres: "SELECT account, shared, sharing FROM credit_accounts WHERE org = $1 FOR UPDATE",
 };
-/// Lets the transaction touch the rows of the parent, too.
-const WITH_PARENT: Sql = Sql {
-    sqlite: "SELECT ?1",
-    postgres: "SELECT set_config('ostler.also', encode($1, 'hex'), true)",
-};
+/// Read after the account is held, by a statement of its own: whoever changes
+/// the org's plan or parent holds the account, and may have been waited for.
+const ORG: Sql = sql!("SELECT data, now_ms() FROM orgs WHERE id = ?1");
+/// Lets the transaction touch the rows of those who pay, too.
+const ALSO: Sql =
+    Sql { sqlite: "SELECT ?1", postgres: "SELECT set_config('ostler.also', $1, true)" };
 const SAVE: Sql =
     sql!("UPDATE credit_accounts SET account = ?2, shared = ?3, sharing = ?4 WHERE org = ?1");
 
@@ -40,7 +42,7 @@ struct Page {
     new_sharing: Option<SharingPolicy>,
 }
 
-/// The accounts of an org and, once it is needed, of its parent.
+/// The accounts of an org and, once they are needed, of those who pay for it.
 pub(super) struct Book {
     /// The rule, with what was read.
     pub(super) ledger: Ledger,
@@ -48,47 +50,68 @@ pub(super) struct Book {
     pub(super) now: Timestamp,
     org: Org,
     pages: Vec<Page>,
+    grant: Option<NewGrant>,
 }
 
 impl Book {
     /// Holds an org's account and starts the periods that are due.
     pub(super) async fn open<T: Tx>(tx: &T, org: OrgId) -> Result<Self> {
-        let row = hold(tx, org).await?;
-        let now = Timestamp::from_millis(row.int(4)?);
-        let org: Org = row.json(3, "organization")?;
-        let mut book = Self { ledger: Ledger::default(), now, org, pages: Vec::new() };
-        let org = book.org.clone();
-        book.add(&org, &row, None)?;
+        let held = hold(tx, org).await?;
+        let (ledger, org) = (Ledger::default(), held.org.clone());
+        let mut book = Self { ledger, now: held.now, org, pages: Vec::new(), grant: None };
+        book.add(&held)?;
         Ok(book)
     }
 
-    /// Holds the account of the parent as well, unless there is none or it is
-    /// held. Always after the child's, so that no two wait for each other.
+    /// Holds the account of the present parent as well, and says whether that
+    /// made a difference: there may be none, or it may be held.
     pub(super) async fn with_parent<T: Tx>(&mut self, tx: &T) -> Result<bool> {
-        let Some(parent) = self.org.parent().filter(|_| self.pages.len() == 1) else {
+        let Some(parent) = self.org.parent().filter(|&parent| !self.holds(parent)) else {
             return Ok(false);
         };
-        tx.query(&WITH_PARENT, &[parent.into()]).await?;
-        let row = hold(tx, parent).await?;
-        self.add(&row.json(3, "organization")?, &row, Some(self.org.id))?;
+        self.hold_others(tx, [parent].into()).await?;
         Ok(true)
     }
 
-    fn add(&mut self, org: &Org, row: &Row, child: Option<OrgId>) -> Result<()> {
+    fn holds(&self, org: OrgId) -> bool {
+        self.pages.iter().any(|page| page.org == org)
+    }
+
+    /// Holds the accounts of others, always after the org's own and in the
+    /// order of their ids, so that hardly ever two wait for each other.
+    async fn hold_others<T: Tx>(&mut self, tx: &T, mut others: BTreeSet<OrgId>) -> Result<()> {
+        others.retain(|&org| !self.holds(org));
+        if others.is_empty() {
+            return Ok(());
+        }
+        let before = self.pages.iter().skip(1).map(|page| page.org);
+        let also: Vec<String> = before
+            .chain(others.iter().copied())
+            .map(|org| format!("{:032x}", org.as_u128()))
+            .collect();
+        tx.query(&ALSO, &[also.join(",").into()]).await?;
+        for other in others {
+            let held = hold(tx, other).await?;
+            self.add(&held)?;
+        }
+        if let Some(parent) = self.org.parent().filter(|&parent| self.holds(parent)) {
+            // The org's account is open and stays as it is.
+            self.ledger.open(self.org.id, Some(parent), Account::default());
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, held: &Held) -> Result<()> {
+        let (id, row) = (held.org.id, &held.account);
         let account: Account = or_default(row, 0, "account")?;
         let shared: SharedDays = or_default(row, 1, "account")?;
         let sharing: SharingPolicy = or_default(row, 2, "account")?;
         let mut rolled = account.clone();
-        rolled.roll(org.plan, self.now);
-        self.ledger.open(org.id, None, rolled);
-        self.ledger.set_shared(org.id, shared.clone());
-        self.ledger.set_sharing(org.id, sharing.clone());
-        if let Some(child) = child {
-            // The child's account is open and stays as it is.
-            self.ledger.open(child, Some(org.id), Account::default());
-        }
-        let page = Page { org: org.id, account, shared, sharing, new_sharing: None };
-        self.pages.push(page);
+        rolled.roll(held.org.plan, self.now);
+        self.ledger.open(id, None, rolled);
+        self.ledger.set_shared(id, shared.clone());
+        self.ledger.set_sharing(id, sharing.clone());
+        self.pages.push(Page { org: id, account, shared, sharing, new_sharing: None });
         Ok(())
     }
 
@@ -109,17 +132,31 @@ impl Book {
         }
     }
 
-    /// Takes up a reservation, and holds the parent's account if it pays.
+    /// Adds credits to a pool; they have a line of their own.
+    pub(super) fn grant(&mut self, new: NewGrant) -> Result<()> {
+        self.account_mut()?.grant(new.pool, new.amount);
+        self.grant = Some(new);
+        Ok(())
+    }
+
+    /// Takes up reservations, and holds the accounts that they draw on: those
+    /// of the parents of then, which need not be the parent of now. That one is
+    /// held with them, since more may be drawn from it.
     pub(super) async fn take_up<T: Tx>(
         &mut self,
         tx: &T,
-        id: ReservationId,
-        reservation: Reservation,
+        reservations: Vec<(ReservationId, Reservation)>,
     ) -> Result<()> {
-        if reservation.draws_on_parent() {
-            self.with_parent(tx).await?;
+        let draws = reservations.iter().flat_map(|(_, reservation)| reservation.held());
+        let mut payers: BTreeSet<OrgId> = draws.map(|(payer, _)| payer).collect();
+        payers.remove(&self.org.id);
+        if !payers.is_empty() {
+            payers.extend(self.org.parent());
         }
-        self.ledger.take_up(id, reservation);
+        self.hold_others(tx, payers).await?;
+        for (id, reservation) in reservations {
+            self.ledger.take_up(id, reservation);
+        }
         Ok(())
     }
 
@@ -129,20 +166,37 @@ impl Book {
         for page in &self.pages {
             let account = self.ledger.account(page.org).cloned().unwrap_or_default();
             let shared = self.ledger.shared(page.org);
-            if account == page.account && shared == page.shared && page.new_sharing.is_none() {
+            let grants = self.grants(page, &account)?;
+            let same = account == page.account && shared == page.shared;
+            if same && grants.is_empty() && page.new_sharing.is_none() {
                 continue;
             }
-            for kind in PoolKind::ORDER {
-                let granted = account.pool(kind).granted;
-                let new = granted.saturating_sub(page.account.pool(kind).granted);
-                if !new.is_zero() {
-                    all.push(lines::grant(page.org, kind, new)?);
-                }
+            if PoolKind::ALL.iter().any(|&kind| account.pool(kind).granted > Credits::MOST_EVER) {
+                return Err(StoreError::TooManyCredits { most: Credits::MOST_EVER });
             }
+            all.extend(grants);
             let sharing = page.new_sharing.as_ref().unwrap_or(&page.sharing);
             let [account, shared] = [Value::json(&account)?, Value::json(&shared)?];
             let params = vec![page.org.into(), account, shared, Value::json(sharing)?];
             all.push(Statement { sql: &SAVE, params, must: None });
+        }
+        Ok(all)
+    }
+
+    /// A line for what a period or a plan brought, and one for a grant.
+    fn grants(&self, page: &Page, account: &Account) -> Result<Vec<Statement>> {
+        let given = self.grant.as_ref().filter(|_| page.org == self.org.id);
+        let mut all = Vec::new();
+        for kind in PoolKind::ORDER {
+            let apart = given.filter(|given| given.pool == kind).map(|given| given.amount);
+            let known = page.account.pool(kind).granted + apart.unwrap_or_default();
+            let new = account.pool(kind).granted.saturating_sub(known);
+            if !new.is_zero() {
+                all.push(lines::grant(page.org, kind, new, None)?);
+            }
+        }
+        if let Some(NewGrant { reference, pool, amount }) = given {
+            all.push(lines::grant(page.org, *pool, *amount, Some(reference))?);
         }
         Ok(all)
     }
@@ -153,8 +207,22 @@ impl Book {
     }
 }
 
-async fn hold<T: Tx>(tx: &T, org: OrgId) -> Result<Row> {
-    tx.first(&HOLD, &[org.into()]).await?.ok_or(StoreError::NotFound("organization"))
+/// An account that is held, and its org.
+struct Held {
+    account: Row,
+    org: Org,
+    now: Timestamp,
+}
+
+async fn hold<T: Tx>(tx: &T, org: OrgId) -> Result<Held> {
+    let id = [Value::from(org)];
+    let answers = tx.query_in_order(&[(&HOLD, &id), (&ORG, &id)]).await?;
+    let mut answers = answers.into_iter().map(|rows| rows.into_iter().next());
+    let (Some(Some(account)), Some(Some(row))) = (answers.next(), answers.next()) else {
+        return Err(StoreError::NotFound("organization"));
+    };
+    let now = Timestamp::from_millis(row.int(1)?);
+    Ok(Held { account, org: row.json(0, "organization")?, now })
 }
 
 /// What is stored, or the beginning of an account where nothing is.

@@ -23,6 +23,8 @@ pub struct LedgerLine {
     pub amount: Credits,
     /// What happened to them.
     pub kind: LineKind,
+    /// What they were granted for, if somebody granted them.
+    pub reference: Option<String>,
 }
 
 /// What a line tells.
@@ -35,13 +37,15 @@ pub enum LineKind {
 }
 
 const ADD: Sql = sql!(
-    "INSERT INTO ledger_lines (org, agent, at, kind, amount, moved, data)
-     VALUES (?1, ?2, now_ms(), ?3, ?4, ?5, ?6)"
+    "INSERT INTO ledger_lines (org, agent, at, kind, amount, moved, data, reference)
+     VALUES (?1, ?2, now_ms(), ?3, ?4, ?5, ?6, ?7)"
 );
 const LIST: Sql = sql!(
-    "SELECT id, at, amount, kind, data FROM ledger_lines
+    "SELECT id, at, amount, kind, data, reference FROM ledger_lines
      WHERE org = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
 );
+const GRANTED: Sql =
+    sql!("SELECT data, amount FROM ledger_lines WHERE org = ?1 AND reference = ?2");
 const SPENT_SINCE: Sql = Sql {
     sqlite: "SELECT coalesce(sum(amount), 0) FROM ledger_lines
        WHERE org = ?1 AND agent = ?2 AND at >= ?3 AND kind <> 'for_child'",
@@ -64,12 +68,33 @@ fn number(credits: Credits) -> Value {
     Value::Int(i64::try_from(credits.get()).unwrap_or(i64::MAX))
 }
 
-/// The line of a grant.
-pub(super) fn grant(org: OrgId, pool: PoolKind, amount: Credits) -> Result<Statement> {
-    let none = Value::Int(0);
-    let params =
-        vec![org.into(), Value::Null, GRANT.into(), number(amount), none, Value::json(&pool)?];
+/// The line of a grant; what a plan grants has no reference.
+pub(super) fn grant(
+    org: OrgId,
+    pool: PoolKind,
+    amount: Credits,
+    reference: Option<&str>,
+) -> Result<Statement> {
+    let params = vec![
+        org.into(),
+        Value::Null,
+        GRANT.into(),
+        number(amount),
+        Value::Int(0),
+        Value::json(&pool)?,
+        reference.into(),
+    ];
     Ok(Statement { sql: &ADD, params, must: None })
+}
+
+/// What was granted with a reference, if anything was.
+pub(super) async fn granted<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    reference: &str,
+) -> Result<Option<(PoolKind, Credits)>> {
+    let row = tx.first(&GRANTED, &[org.into(), reference.into()]).await?;
+    row.map(|row| Ok((row.json(0, "ledger line")?, credits(row.int(1)?)))).transpose()
 }
 
 /// The line of an expense.
@@ -82,6 +107,7 @@ pub(super) fn expense(entry: &LedgerEntry) -> Result<Statement> {
         number(entry.amount),
         number(moved),
         Value::json(entry)?,
+        Value::Null,
     ];
     Ok(Statement { sql: &ADD, params, must: None })
 }
@@ -126,6 +152,7 @@ fn line(row: &Row) -> Result<LedgerLine> {
         at: Timestamp::from_millis(row.int(1)?),
         amount: credits(row.int(2)?),
         kind,
+        reference: row.opt_written(5, "reference")?,
     })
 }
 

@@ -14,6 +14,7 @@ mod lines;
 mod reserve;
 mod settle;
 
+pub use accounts::NewGrant;
 pub use check::{Imbalance, LedgerCheck};
 pub use lines::{LedgerLine, LineKind};
 pub use reserve::NewReservation;

@@ -7,13 +7,13 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Reservation, ReserveError};
 use ostler_domain::time::Timestamp;
 
+use super::accounts::at_once;
 use super::book::Book;
-use super::settle;
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Statement, Tx};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 
 /// Credits to hold for a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,31 +37,65 @@ const OPEN: Sql = Sql {
     postgres: "SELECT data, expires_at FROM reservations
        WHERE org = $1 AND id = $2 AND charges IS NULL FOR UPDATE",
 };
+const FOUND: Sql = sql!("SELECT data, settled_at FROM reservations WHERE org = ?1 AND id = ?2");
 const CHANGE: Sql =
     sql!("UPDATE reservations SET data = ?3, expires_at = ?4 WHERE org = ?1 AND id = ?2");
 pub(super) const REMOVE: Sql = sql!("DELETE FROM reservations WHERE org = ?1 AND id = ?2");
 
 impl OrgStore<'_> {
     /// Holds credits for a turn: the org's own first, then its parent's within
-    /// the caps. All of it or nothing.
+    /// the caps. All of it or nothing. A repeat, which has the same id, agent
+    /// and amount as one that is open, changes nothing; another one with the
+    /// same id is a conflict.
     pub async fn reserve(&self, new: NewReservation) -> Result<()> {
-        self.store.write(Reserve(self.org, new)).await
+        at_once(new.amount)?;
+        match self.draw(Reserve(self.org, new)).await {
+            Err(refused @ (StoreError::Conflict(_) | StoreError::Credits(_))) => {
+                match self.store.read(Found(self.org, new)).await? {
+                    Some(Repeat::Same) => Ok(()),
+                    Some(Repeat::Other) => {
+                        Err(StoreError::Conflict(format!("another reservation {}", new.id)))
+                    }
+                    None => Err(refused),
+                }
+            }
+            result => result,
+        }
     }
 
-    /// Holds more for a turn that needs it, and all of it for another `lasts`.
-    /// Refused, the reservation stays as it was.
-    pub async fn top_up(&self, id: ReservationId, more: Credits, lasts: Duration) -> Result<()> {
-        self.store.write(TopUp(self.org, id, more, lasts)).await
+    /// Holds up to `total` for a turn that needs more, and all of it for
+    /// another `lasts`. Where that much is held already, only its time
+    /// changes, so that a repeat takes nothing. Refused, the reservation stays
+    /// as it was.
+    pub async fn top_up(&self, id: ReservationId, total: Credits, lasts: Duration) -> Result<()> {
+        at_once(total)?;
+        self.draw(TopUp(self.org, id, total, lasts)).await
     }
 
     /// Gives back what a turn that failed had held, and says how much it was.
     pub async fn release(&self, id: ReservationId) -> Result<Credits> {
         self.store.write(Release(self.org, id)).await
     }
+
+    /// Draws credits. Before anybody is refused, what turns that are over hold
+    /// is given back, and that stands whatever comes of this.
+    async fn draw<O: Operation<Output = ()> + Copy>(&self, operation: O) -> Result<()> {
+        match self.store.write(operation).await {
+            Err(StoreError::Credits(ReserveError::Exhausted { .. } | ReserveError::Cap(_))) => {
+                self.settle_up().await?;
+                self.store.write(operation).await
+            }
+            result => result,
+        }
+    }
 }
 
-/// What comes after it, the turn's commit, is flushed to the disk and this
-/// with it; until then a crash that takes the reservation takes the turn too.
+/// It does not wait for the disk. Where the whole machine crashes, the turn
+/// that it was made for is lost with it, or was committed later in the same
+/// log. Where only the database does, the worker goes on: what its turn costs
+/// finds nothing held and is an overrun that the platform bears. The balances
+/// are right either way.
+#[derive(Clone, Copy)]
 struct Reserve(OrgId, NewReservation);
 
 impl Operation for Reserve {
@@ -75,45 +109,60 @@ impl Operation for Reserve {
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, new) = *self;
         let mut book = Book::open(tx, org).await?;
-        let expires_at = book.now + new.lasts;
-        let now = book.now;
-        let mut all = drawn(tx, org, &mut book, |book| {
+        let (now, expires_at) = (book.now, book.now + new.lasts);
+        drawn(tx, &mut book, |book| {
             book.ledger.reserve(new.id, org, new.budget_owner, new.amount, now, expires_at)
         })
         .await?;
-        let reservation = open(&book, new.id)?;
-        let params = vec![
-            org.into(),
-            new.id.into(),
-            expires_at.as_millis().into(),
-            Value::json(reservation)?,
-        ];
-        all.push(Statement { sql: &ADD, params, must: None });
+        let reservation = Value::json(open(&book, new.id)?)?;
+        let params = vec![org.into(), new.id.into(), expires_at.as_millis().into(), reservation];
+        let mut all = vec![Statement { sql: &ADD, params, must: None }];
         all.extend(book.write_back()?);
         tx.finish(&all).await.map(|_| ())
     }
 }
 
-/// Draws on the org's own credits. If they are not enough, what other turns
-/// left over is given back first, and then the parent is asked.
+/// Draws on the org's own credits, and on its parent's if they are not enough.
 async fn drawn<T: Tx>(
     tx: &T,
-    org: OrgId,
     book: &mut Book,
     mut draw: impl FnMut(&mut Book) -> std::result::Result<(), ReserveError>,
-) -> Result<Vec<Statement>> {
-    let first = draw(book);
-    if !matches!(first, Err(ReserveError::Exhausted { .. })) {
-        return Ok(first.map(|()| Vec::new())?);
-    }
-    let (applied, all) = settle::apply(tx, org, book).await?;
-    let second = if applied == 0 { first } else { draw(book) };
-    let last = match second {
+) -> Result<()> {
+    let drawn = match draw(book) {
         Err(ReserveError::Exhausted { .. }) if book.with_parent(tx).await? => draw(book),
-        other => other,
+        result => result,
     };
-    last?;
-    Ok(all)
+    Ok(drawn?)
+}
+
+/// What a reservation with an id that exists is.
+enum Repeat {
+    /// The same one, and open.
+    Same,
+    /// Another one, or one that is over.
+    Other,
+}
+
+struct Found(OrgId, NewReservation);
+
+impl Operation for Found {
+    type Output = Option<Repeat>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Repeat>> {
+        let Self(org, new) = *self;
+        let Some(row) = tx.first(&FOUND, &[org.into(), new.id.into()]).await? else {
+            return Ok(None);
+        };
+        let found: Reservation = row.json(0, "reservation")?;
+        let same = row.opt_int(1)?.is_none()
+            && found.budget_owner == new.budget_owner
+            && found.amount() == new.amount;
+        Ok(Some(if same { Repeat::Same } else { Repeat::Other }))
+    }
 }
 
 fn open(book: &Book, id: ReservationId) -> Result<&Reservation> {
@@ -133,6 +182,7 @@ pub(super) fn from_row(row: &Row, data: usize, expires_at: usize) -> Result<Rese
     Ok(reservation)
 }
 
+#[derive(Clone, Copy)]
 struct TopUp(OrgId, ReservationId, Credits, Duration);
 
 impl Operation for TopUp {
@@ -144,16 +194,17 @@ impl Operation for TopUp {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        let Self(org, id, more, lasts) = *self;
+        let Self(org, id, total, lasts) = *self;
         let mut book = Book::open(tx, org).await?;
         let reservation = load(tx, org, id).await?;
-        book.take_up(tx, id, reservation).await?;
+        let more = total.saturating_sub(reservation.amount());
+        book.take_up(tx, vec![(id, reservation)]).await?;
         let now = book.now;
-        let mut all = drawn(tx, org, &mut book, |book| book.ledger.top_up(id, more, now)).await?;
+        drawn(tx, &mut book, |book| book.ledger.top_up(id, more, now)).await?;
         let reservation = Value::json(open(&book, id)?)?;
         let expires_at = (now + lasts).as_millis().into();
         let params = vec![org.into(), id.into(), reservation, expires_at];
-        all.push(Statement { sql: &CHANGE, params, must: None });
+        let mut all = vec![Statement { sql: &CHANGE, params, must: None }];
         all.extend(book.write_back()?);
         tx.finish(&all).await.map(|_| ())
     }
@@ -194,7 +245,7 @@ pub(super) async fn give_back<T: Tx>(
     if when == When::Expired && reservation.expires_at > book.now {
         return Err(ReserveError::NotOpen(id).into());
     }
-    book.take_up(tx, id, reservation).await?;
+    book.take_up(tx, vec![(id, reservation)]).await?;
     let released = book.ledger.release(id)?;
     let mut all = vec![Statement { sql: &REMOVE, params: vec![org.into(), id.into()], must: None }];
     all.extend(book.write_back()?);

@@ -4,6 +4,7 @@ use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::ledger::{Charge, Reservation, ReserveError};
 use ostler_domain::time::Timestamp;
 
+use super::accounts::at_once;
 use super::book::Book;
 use super::lines;
 use super::reserve::{REMOVE, When, from_row, give_back};
@@ -62,6 +63,9 @@ const SWEPT: u32 = 500;
 
 /// The charges of a turn, as part of its commit.
 pub(crate) fn charge(settle: &Settle) -> Result<Statement> {
+    for charge in &settle.charges {
+        at_once(charge.amount)?;
+    }
     let late = Timestamp::from_millis(0);
     let nothing = Reservation::of_nothing(settle.payer, settle.budget_owner, late);
     let params = vec![
@@ -75,27 +79,58 @@ pub(crate) fn charge(settle: &Settle) -> Result<Statement> {
 
 impl Store {
     /// Applies what turns of all orgs have cost, and says how many there were.
-    /// Whoever looks at an account sees it applied; this keeps it short.
+    /// Whoever looks at an account sees it applied; this keeps it short. An org
+    /// where it fails does not keep it from the others; the first failure is
+    /// what is answered in the end.
     pub async fn apply_settlements(&self) -> Result<u64> {
-        let mut applied = 0;
+        let mut all = Each::default();
         for org in self.read(Orgs).await? {
-            applied += self.org(org).apply_settlements().await?;
+            all.add(self.org(org).apply_settlements().await)?;
         }
-        Ok(applied)
+        Ok(all.done()?.into_iter().sum())
     }
 
-    /// Gives back what turns that never ended still hold, and says which.
+    /// Gives back what turns that never ended still hold, and says which. One
+    /// that fails does not keep it from the others; the first failure is what
+    /// is answered in the end.
     pub async fn sweep_reservations(&self) -> Result<Vec<(OrgId, ReservationId)>> {
-        let mut swept = Vec::new();
+        let mut all = Each::default();
         for (org, id) in self.read(Expired).await? {
             match self.write(Sweep(org, id)).await {
-                Ok(()) => swept.push((org, id)),
                 // Its turn was faster.
                 Err(StoreError::Credits(ReserveError::NotOpen(_))) => {}
-                Err(error) => return Err(error),
+                result => all.add(result.map(|()| (org, id)))?,
             }
         }
-        Ok(swept)
+        all.done()
+    }
+}
+
+/// What came of one thing after the other, none of which concerns the rest.
+struct Each<T>(Vec<T>, Option<StoreError>);
+
+impl<T> Default for Each<T> {
+    fn default() -> Self {
+        Self(Vec::new(), None)
+    }
+}
+
+impl<T> Each<T> {
+    /// Notes a result. What stands in the way of all ends it at once.
+    fn add(&mut self, result: Result<T>) -> Result<()> {
+        match result {
+            Ok(done) => self.0.push(done),
+            Err(error @ (StoreError::Unavailable(_) | StoreError::DiskFull)) => return Err(error),
+            Err(error) => {
+                self.1.get_or_insert(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// All that was done, or the first failure.
+    fn done(self) -> Result<Vec<T>> {
+        self.1.map_or(Ok(self.0), Err)
     }
 }
 
@@ -110,6 +145,16 @@ impl OrgStore<'_> {
                 return Ok(applied);
             }
         }
+    }
+
+    /// Applies what turns of this org and of its parent have cost. What those
+    /// of the parent's other children have is left to the sweeper.
+    pub(super) async fn settle_up(&self) -> Result<()> {
+        self.apply_settlements().await?;
+        if let Some(parent) = self.org().await?.parent() {
+            self.store.org(parent).apply_settlements().await?;
+        }
+        Ok(())
     }
 }
 
@@ -137,35 +182,26 @@ impl Operation for Apply {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
-        let mut book = Book::open(tx, self.0).await?;
-        let (applied, mut all) = apply(tx, self.0, &mut book).await?;
-        if applied > 0 {
+        let org = self.0;
+        let mut book = Book::open(tx, org).await?;
+        let rows = tx.query(&SETTLED, &[org.into(), TOGETHER.into()]).await?;
+        let settled = rows.iter().map(|row| Ok((row.id(0)?, from_row(row, 1, 2)?)));
+        book.take_up(tx, settled.collect::<Result<_>>()?).await?;
+        let mut all = Vec::new();
+        for row in &rows {
+            let id: ReservationId = row.id(0)?;
+            let charges: Vec<Charge> = row.json(3, "charge")?;
+            for entry in book.ledger.settle(id, &charges)?.entries {
+                all.push(lines::expense(&entry)?);
+            }
+            all.push(Statement { sql: &REMOVE, params: vec![org.into(), id.into()], must: None });
+        }
+        if !rows.is_empty() {
             all.extend(book.write_back()?);
             tx.finish(&all).await?;
         }
-        Ok(applied)
+        Ok(rows.len() as u64)
     }
-}
-
-/// Applies settled turns to an account that is held: how many they are, and
-/// what is to be written besides the account.
-pub(super) async fn apply<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    book: &mut Book,
-) -> Result<(u64, Vec<Statement>)> {
-    let rows = tx.query(&SETTLED, &[org.into(), TOGETHER.into()]).await?;
-    let mut all = Vec::new();
-    for row in &rows {
-        let id: ReservationId = row.id(0)?;
-        let charges: Vec<Charge> = row.json(3, "charge")?;
-        book.take_up(tx, id, from_row(row, 1, 2)?).await?;
-        for entry in book.ledger.settle(id, &charges)?.entries {
-            all.push(lines::expense(&entry)?);
-        }
-        all.push(Statement { sql: &REMOVE, params: vec![org.into(), id.into()], must: None });
-    }
-    Ok((rows.len() as u64, all))
 }
 
 struct Expired;

@@ -1,7 +1,7 @@
 -- Row-level security, made anew after every migration: a transaction sees the
 -- rows of the org that it names in `ostler.scope`, those of all if it says
--- `all`, and none if it says nothing; `ostler.also` names a second org, where
--- one pays for another. Superusers are not held to it.
+-- `all`, and none if it says nothing; `ostler.also` names further orgs, with
+-- commas between them, where one pays for another. Superusers are not held to it.
 
 CREATE OR REPLACE FUNCTION scope_is_all() RETURNS BOOLEAN LANGUAGE sql STABLE
   AS $$ SELECT coalesce(current_setting('ostler.scope', true), '') = 'all' $$;
@@ -10,8 +10,9 @@ CREATE OR REPLACE FUNCTION scope_org() RETURNS BYTEA LANGUAGE sql STABLE
   AS $$ SELECT CASE WHEN scope_is_all() THEN NULL
         ELSE decode(nullif(current_setting('ostler.scope', true), ''), 'hex') END $$;
 
-CREATE OR REPLACE FUNCTION scope_also() RETURNS BYTEA LANGUAGE sql STABLE
-  AS $$ SELECT decode(nullif(current_setting('ostler.also', true), ''), 'hex') $$;
+CREATE OR REPLACE FUNCTION scope_others() RETURNS BYTEA[] LANGUAGE sql STABLE
+  AS $$ SELECT coalesce(array_agg(decode(org, 'hex')), '{}')
+        FROM unnest(string_to_array(nullif(current_setting('ostler.also', true), ''), ',')) org $$;
 
 DO $$
 DECLARE
@@ -22,13 +23,18 @@ BEGIN
     WHERE table_schema = current_schema()
       AND (column_name = 'org' OR (table_name = 'orgs' AND column_name = 'id'))
       AND NOT EXISTS (SELECT 1 FROM pg_policies
-                      WHERE schemaname = current_schema() AND tablename = table_name)
+                      WHERE schemaname = current_schema() AND tablename = table_name
+                        AND qual LIKE '%scope_others%')
   LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', guarded.name);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', guarded.name);
+    EXECUTE format('DROP POLICY IF EXISTS tenant ON %I', guarded.name);
     EXECUTE format(
       'CREATE POLICY tenant ON %1$I USING ((SELECT scope_is_all())
-         OR %2$I = (SELECT scope_org()) OR %2$I = (SELECT scope_also()))',
+         OR %2$I = (SELECT scope_org())
+         OR %2$I = ANY ((SELECT scope_others())::bytea[]))',
       guarded.name, guarded.owner);
   END LOOP;
 END $$;
+
+DROP FUNCTION IF EXISTS scope_also();

@@ -8,9 +8,9 @@ use std::time::Duration;
 use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Charge, Expense};
-use ostler_domain::money::pools::PoolKind;
 use ostler_store::{ClaimPolicy, NewReservation, Settle, Store};
 
+use crate::ledger::bought;
 use crate::world::{Backend, POLICY, accept, next, turn, with_org};
 
 /// Names the database to the child; without it the child test does nothing.
@@ -62,8 +62,7 @@ async fn reserve(store: &Store, payer: OrgId) -> Settle {
 async fn campaign(backend: &Backend) {
     let store = backend.migrated().await;
     let org = with_org(&store, 1).await;
-    let bought = Credits::new(10_000_000);
-    store.org(org).grant(PoolKind::Purchased, bought).await.unwrap();
+    store.org(org).grant(bought(10_000_000)).await.unwrap();
     let all = store.org(org).account().await.unwrap().available().unwrap();
     let kills = std::env::var("OSTLER_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(KILLS);
     let (mut accepted, mut answered) = (BTreeSet::new(), BTreeSet::new());

@@ -8,7 +8,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{POLICY, accept, claim, next, turn, with_org};
+use crate::world::{POLICY, accept, claim, next, said, turn, with_org};
 
 const SENDING: Duration = Duration::from_secs(30);
 
@@ -125,5 +125,24 @@ async fn z08_a_turn_that_is_overtaken_sends_nothing(store: &Store) {
     let id = late.outbox[0].id;
     assert_eq!(store.commit_turn(late).await.unwrap(), Committed::Overtaken);
     assert_eq!(store.org(org).outbox_state(id).await.unwrap(), OutboxState::Withdrawn);
+    assert!(take(store).await.is_none());
+}
+
+on_every_backend!(
+    /// Z08: a takeover before the first turn of a conversation is committed
+    /// overtakes it, though its session is new.
+    z08_a_first_turn_is_overtaken_as_well
+);
+async fn z08_a_first_turn_is_overtaken_as_well(store: &Store) {
+    let org = with_org(store, 1).await;
+    accept(store, org, "rosa", "m1").await;
+    let claimed = claim(store).await.unwrap();
+    store.org(org).silence_agents(claimed.lease.conversation()).await.unwrap();
+    let late = turn(&claimed);
+    let id = late.outbox[0].id;
+    assert_eq!(store.commit_turn(late.clone()).await.unwrap(), Committed::Overtaken);
+    assert_eq!(store.commit_turn(late).await.unwrap(), Committed::Before);
+    assert_eq!(store.org(org).outbox_state(id).await.unwrap(), OutboxState::Withdrawn);
+    assert_eq!(said(store, &claimed).await.len(), 2, "the turn is on record");
     assert!(take(store).await.is_none());
 }

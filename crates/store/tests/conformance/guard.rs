@@ -47,6 +47,33 @@ async fn a05_a_statement_without_an_org_sees_nothing() {
     assert_eq!(count(&client, "agents").await, 2);
 }
 
+/// A05: those who pay are seen where they are named, all of them and nobody
+/// else; a database with an older guard gets this one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a05_orgs_that_pay_are_named() {
+    let backend = Backend::postgres().await;
+    let store = backend.migrated().await;
+    let orgs = [1, 2, 3, 4];
+    for org in orgs {
+        with_org(&store, org).await;
+    }
+    let client = connect(&backend).await;
+    let older = "CREATE FUNCTION scope_also() RETURNS BYTEA LANGUAGE sql STABLE
+                   AS $$ SELECT decode(nullif(current_setting('ostler.also', true), ''), 'hex') $$;
+                 DROP POLICY tenant ON orgs;
+                 CREATE POLICY tenant ON orgs USING (id = (SELECT scope_also()))";
+    client.batch_execute(older).await.unwrap();
+    store.migrate().await.unwrap();
+    let [scope, also, more, _] = orgs.map(|org| format!("{org:032x}"));
+    let set = format!("SET ostler.scope = '{scope}'; SET ostler.also = '{also},{more}'");
+    client.batch_execute(&set).await.unwrap();
+    for table in ["orgs", "credit_accounts"] {
+        assert_eq!(count(&client, table).await, 3, "{table}");
+    }
+    client.batch_execute("SET ostler.also = ''").await.unwrap();
+    assert_eq!(count(&client, "orgs").await, 1);
+}
+
 /// Every table that belongs to tenants is guarded, the ones of later migrations
 /// included; the others are known by name.
 #[tokio::test(flavor = "multi_thread")]

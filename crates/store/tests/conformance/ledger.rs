@@ -11,37 +11,43 @@ use ostler_domain::org::plan::Plan;
 use ostler_domain::org::{Org, Place};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::ToolName;
-use ostler_store::{LedgerCheck, LineKind, NewReservation, Settle, Store, StoreError};
+use ostler_store::{LedgerCheck, LineKind, NewGrant, NewReservation, Settle, Store, StoreError};
 
 use crate::on_every_backend;
 use crate::world::{Backend, accept, claim, next, org, turn, with_org};
 
-const GIA: AgentId = AgentId::from_u128(4);
-const MINUTE: Duration = Duration::from_secs(60);
+pub(crate) const GIA: AgentId = AgentId::from_u128(4);
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
-fn credits(n: u64) -> Credits {
+pub(crate) fn credits(n: u64) -> Credits {
     Credits::new(n)
 }
 
 /// An org without credits of its own plan, but for those that it bought.
-async fn with_credits(store: &Store, id: u128, place: Place, amount: u64) -> OrgId {
+pub(crate) async fn with_credits(store: &Store, id: u128, place: Place, amount: u64) -> OrgId {
     store.create_org(Org { plan: Plan::Free, place, ..org(id) }).await.unwrap();
     let id = OrgId::from_u128(id);
     let daily = store.org(id).account().await.unwrap().available().unwrap();
     let spare = reservation(daily.get());
     store.org(id).reserve(spare).await.unwrap();
     settle(store, id, spare.id, daily.get()).await;
-    store.org(id).grant(PoolKind::Purchased, credits(amount)).await.unwrap();
+    store.org(id).grant(bought(amount)).await.unwrap();
     assert_eq!(available(store, id).await, amount);
     id
 }
 
-fn reservation(amount: u64) -> NewReservation {
+/// Credits that were bought, each time anew.
+pub(crate) fn bought(amount: u64) -> NewGrant {
+    let reference = format!("payment {}", next());
+    NewGrant { reference, pool: PoolKind::Purchased, amount: credits(amount) }
+}
+
+pub(crate) fn reservation(amount: u64) -> NewReservation {
     let id = ReservationId::from_u128(next());
     NewReservation { id, budget_owner: GIA, amount: credits(amount), lasts: MINUTE }
 }
 
-fn model(amount: u64) -> Charge {
+pub(crate) fn model(amount: u64) -> Charge {
     Charge { expense: Expense::Model, amount: credits(amount) }
 }
 
@@ -61,12 +67,12 @@ pub(crate) async fn settle(store: &Store, payer: OrgId, reservation: Reservation
     store.commit_turn(commit).await.unwrap();
 }
 
-async fn available(store: &Store, org: OrgId) -> u64 {
+pub(crate) async fn available(store: &Store, org: OrgId) -> u64 {
     store.org(org).account().await.unwrap().available().unwrap().get()
 }
 
 /// Every account adds up, and there are so many.
-async fn adds_up(store: &Store, accounts: u64) {
+pub(crate) async fn adds_up(store: &Store, accounts: u64) {
     let check = store.check_ledger().await.unwrap();
     assert_eq!(check, LedgerCheck { accounts, wrong: vec![] });
 }
@@ -217,7 +223,8 @@ async fn z05_a_thousand_spenders_overdraw_nothing(store: &Store) {
                         0
                     }
                     1 => {
-                        let more = store.org(org).top_up(held.id, credits(2), MINUTE).await;
+                        let total = held.amount + credits(2);
+                        let more = store.org(org).top_up(held.id, total, MINUTE).await;
                         settle(&store, org, held.id, 1 + n % 5).await;
                         drop(more);
                         1 + n % 5

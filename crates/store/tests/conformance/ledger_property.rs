@@ -7,7 +7,6 @@ use std::time::Duration;
 use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::ReserveError;
-use ostler_domain::money::pools::PoolKind;
 use ostler_domain::org::plan::Plan;
 use ostler_domain::org::{Org, Place};
 use ostler_store::{NewReservation, Store, StoreError};
@@ -16,7 +15,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use crate::ledger::settle;
+use crate::ledger::{bought, settle};
 use crate::world::{Backend, next, org};
 
 /// How many worlds are tried here; a longer campaign sets the variable.
@@ -31,6 +30,7 @@ enum Step {
     Settle(u64),
     Release,
     Grant(u64),
+    Move,
     Sweep,
     Apply,
 }
@@ -38,10 +38,11 @@ enum Step {
 fn step() -> impl Strategy<Value = (usize, Step)> {
     let step = prop_oneof![
         4 => (0..40_u64, any::<bool>()).prop_map(|(amount, orphan)| Step::Reserve { amount, orphan }),
-        1 => (0..20_u64).prop_map(Step::TopUp),
+        1 => (0..60_u64).prop_map(Step::TopUp),
         3 => (0..50_u64).prop_map(Step::Settle),
         1 => Just(Step::Release),
         1 => (0..30_u64).prop_map(Step::Grant),
+        1 => Just(Step::Move),
         1 => Just(Step::Sweep),
         1 => Just(Step::Apply),
     ];
@@ -62,10 +63,10 @@ async fn work(store: Store, steps: Vec<(usize, Step)>) {
                     open.push((org, id));
                 }
             }
-            Step::TopUp(more) => {
+            Step::TopUp(total) => {
                 if let Some((org, id)) = open.last().copied() {
                     let lasts = Duration::from_secs(60);
-                    expected(store.org(org).top_up(id, Credits::new(more), lasts).await);
+                    expected(store.org(org).top_up(id, Credits::new(total), lasts).await);
                 }
             }
             Step::Settle(amount) => {
@@ -79,8 +80,16 @@ async fn work(store: Store, steps: Vec<(usize, Step)>) {
                 }
             }
             Step::Grant(amount) => {
-                let amount = Credits::new(amount);
-                store.org(org).grant(PoolKind::Purchased, amount).await.unwrap();
+                store.org(org).grant(bought(amount)).await.unwrap();
+            }
+            Step::Move => {
+                let mut moved = store.org(org).org().await.unwrap();
+                moved.place = match moved.place {
+                    Place::SubOrg { .. } => Place::TopLevel,
+                    _ if moved.id == OrgId::from_u128(ORGS[0]) => Place::TopLevel,
+                    _ => Place::SubOrg { parent: OrgId::from_u128(ORGS[0]) },
+                };
+                store.org(org).update_org(moved).await.unwrap();
             }
             Step::Sweep => drop(store.sweep_reservations().await.unwrap()),
             Step::Apply => drop(store.apply_settlements().await.unwrap()),

@@ -22,6 +22,7 @@ mod journal;
 mod keys;
 mod knowledge;
 mod ledger;
+mod ledger_changes;
 mod ledger_property;
 mod members;
 mod notices;

@@ -81,6 +81,19 @@ fn a_wrong_address_is_refused_with_the_right_ones() {
     }
 }
 
+/// What the address of a database asks for is kept: here, another schema.
+#[tokio::test(flavor = "multi_thread")]
+async fn options_in_the_address_count() {
+    let backend = Backend::postgres().await;
+    backend.execute("CREATE SCHEMA apart").await;
+    let url = format!("{}?options=-c%20search_path%3Dapart", backend.url);
+    let store = Store::connect(&url).unwrap();
+    store.migrate().await.unwrap();
+    store.create_org(org(1)).await.unwrap();
+    let there = "pg_tables WHERE schemaname = 'apart' AND tablename = 'orgs'";
+    assert_eq!(backend.count(there).await, 1);
+}
+
 /// Both schemas have the same tables and columns.
 #[tokio::test(flavor = "multi_thread")]
 async fn both_schemas_offer_the_same() {
