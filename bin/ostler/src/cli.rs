@@ -64,6 +64,18 @@ Examples:
   ostler bench turn
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
     Bench(Bench),
+    /// Answer one prompt with a model and tools, every call inside the gate
+    #[command(after_help = "\
+Examples:
+  ostler run \"Where is order 7?\" --script examples/scripts/support.yaml
+  ostler run \"What is new in Rust?\" --model anthropic/claude-sonnet-4-5
+  ostler run \"Add 2 and 3\" --model llama3 --url http://localhost:11434/v1 \\
+      --mcp \"npx -y @modelcontextprotocol/server-everything\"
+
+Tools that only look something up run; others are asked about. Ctrl-C stops
+cleanly, twice ends at once. Exit codes: 0 an answer, 1 no model answered, 3 it
+did not come to an end, 4 the credits did not reach, 130 it was stopped.")]
+    Run(Run),
     /// Play a model provider: answer from a script, over HTTP
     #[command(after_help = "\
 Examples:
@@ -73,6 +85,42 @@ Examples:
 It answers POST /v1/chat/completions (OpenAI), POST /v1/messages (Anthropic) and
 GET /v1/models until Ctrl-C. docs/SCRIPTED_MODEL.md describes scripts.")]
     MockModel(MockModel),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// What to answer
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: String,
+    /// The model, as provider/model; keys come from the environment
+    #[arg(long, value_name = "NAME", env = "OSTLER_MODEL")]
+    pub(crate) model: Option<String>,
+    /// An OpenAI-compatible server to ask for the model
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Answer from a script instead of a model; docs/SCRIPTED_MODEL.md describes it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url"])]
+    pub(crate) script: Option<PathBuf>,
+    /// An MCP server whose tools may be used: a command, or an address
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) mcp: Vec<String>,
+    /// Leave out the tool that reads web pages
+    #[arg(long)]
+    pub(crate) no_web: bool,
+    /// What the model is told first
+    #[arg(long, value_name = "TEXT", default_value = "You are a helpful agent. Answer briefly.")]
+    pub(crate) system: String,
+    /// The most credits it may cost; a hundred are a dollar
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) credits: u64,
+    /// How long it may take, in seconds
+    #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86400))]
+    pub(crate) timeout: u64,
+    /// Ask about nothing
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

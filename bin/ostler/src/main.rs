@@ -16,7 +16,7 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 
 fn main() -> ExitCode {
     match commands::run(cli::Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             anstream::eprintln!("{RED}error{RED:#}: {error}");
             for cause in error.chain().skip(1) {

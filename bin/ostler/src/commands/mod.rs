@@ -7,14 +7,18 @@ mod layer;
 mod migrate;
 mod mock_model;
 mod prune;
+mod run;
 mod tools;
+
+use std::process::ExitCode;
 
 use crate::cli::{Cli, Command, Tools};
 use crate::world::World;
 
 /// Runs what was typed.
-pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
+pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
+        Command::Run(run) => return block_on(run::run(&run)),
         Command::Demo => demo::run(),
         Command::Layer(layer) => layer::run(&World::read(&layer.world.path)?, layer.output.json),
         Command::Bench(bench) => block_on(bench::run(&bench)),
@@ -25,12 +29,17 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Tools(Tools::Explain(explain)) => {
             tools::run(&World::read(&explain.world.path)?, &explain)
         }
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Runs a command that waits for something.
-fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
+fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(command);
+    // A question that nobody answers must not keep the program.
+    runtime.shutdown_background();
+    result
 }
 
 /// Prints a value as JSON that people can read too.
