@@ -43,8 +43,8 @@ async fn a_repeat_gets_the_first_id(store: &Store) {
 on_every_backend!(a_zero_in_a_text_is_no_obstacle);
 async fn a_zero_in_a_text_is_no_obstacle(store: &Store) {
     let org = with_org(store, 1).await;
-    let Accepted::New(first) = accept(store, org, "ro\0sa", "m\01").await else { panic!("new") };
-    assert_eq!(accept(store, org, "ro\0sa", "m\01").await, Accepted::Repeat(first));
+    let Accepted::New(first) = accept(store, org, "ro\0sa", "m\u{0}1").await else { panic!("new") };
+    assert_eq!(accept(store, org, "ro\0sa", "m\u{0}1").await, Accepted::Repeat(first));
     assert_eq!(claim(store).await.unwrap().messages.len(), 1);
 }
 

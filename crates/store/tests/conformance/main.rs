@@ -9,6 +9,7 @@ mod audit;
 mod bindings;
 mod blobs;
 mod contacts;
+mod contention;
 mod conversations;
 mod crash;
 mod deadletters;
