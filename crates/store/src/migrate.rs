@@ -29,7 +29,8 @@ const STEPS: &[Sql] = &steps![
     "0010_approvals",
     "0011_notices",
     "0012_journal",
-    "0013_retention"
+    "0013_retention",
+    "0014_personal"
 ];
 
 /// The version of the schema that this program needs.

@@ -26,6 +26,7 @@ mod ledger;
 mod ledger_property;
 mod members;
 mod notices;
+mod personal;
 mod policies;
 mod proposals;
 mod pruning;
