@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use ostler_domain::id::ContactId;
 
 /// Runs AI agents inside harnesses: scope, budget, escalation, isolation and
 /// coordination, enforced by the runtime and not by the prompt.
@@ -56,6 +57,15 @@ Examples:
   ostler prune --database sqlite:ostler.db --dry-run
   ostler prune --database postgres://ostler@localhost/ostler --json")]
     Prune(Prune),
+    /// Hand over or delete all that an org keeps of one person
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  ostler contact export con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --out rosa.json
+  ostler contact delete con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --yes"
+    )]
+    Contact(Contact),
     /// Measure speed, beside the bare parts doing the same work
     #[command(after_help = "\
 Examples:
@@ -182,6 +192,57 @@ pub(crate) struct Prune {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Contact {
+    /// Write all that an org keeps of a contact as one JSON document
+    #[command(after_help = "\
+Examples:
+  ostler contact export con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
+  ostler contact export con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --out rosa.json --files rosa")]
+    Export(ContactExport),
+    /// Delete all that an org keeps of a contact; without --yes, say what it is
+    #[command(after_help = "\
+Examples:
+  ostler contact delete con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
+  ostler contact delete con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --yes")]
+    Delete(ContactDelete),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ContactExport {
+    #[command(flatten)]
+    pub(crate) of: ContactOf,
+    /// Write to this file, which only you can read, and not to the screen
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the files beside the messages into this folder as well
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) files: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ContactDelete {
+    #[command(flatten)]
+    pub(crate) of: ContactOf,
+    /// Do delete it; this cannot be undone
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ContactOf {
+    /// The contact, by its id
+    #[arg(value_name = "CONTACT")]
+    pub(crate) contact: ContactId,
+    /// The org, by its slug or its id
+    #[arg(long, value_name = "ORG")]
+    pub(crate) org: String,
+    #[command(flatten)]
+    pub(crate) database: Database,
 }
 
 #[derive(Debug, Args)]

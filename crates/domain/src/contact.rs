@@ -79,13 +79,22 @@ pub fn normal_identifier(channel: &Channel, identifier: &str) -> Option<String> 
     }
 }
 
+/// What every spelling of an identifier has in common, on whatever channel:
+/// names that are compared as equal have the same form, though not all names
+/// of the same form are equal. It has no white space.
+pub fn search_form(identifier: &str) -> String {
+    let shown = identifier.chars().filter(|c| !c.is_whitespace());
+    // Both ways, because several small letters share a capital one.
+    shown.flat_map(char::to_lowercase).flat_map(char::to_uppercase).collect()
+}
+
 fn some(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ContactDetails, is_known_as, normal_identifier};
+    use super::{ContactDetails, is_known_as, normal_identifier, search_form};
     use crate::channel::Channel;
 
     /// A12: phone on phone channels, e-mail on all.
@@ -127,6 +136,23 @@ mod tests {
         for (channel, identifier, expected) in table {
             let normal = normal_identifier(&Channel::from(channel), identifier);
             assert_eq!(normal.as_deref(), expected, "{channel} {identifier}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_one_identifier_have_the_same_search_form() {
+        let table = [
+            ("sms", " +39 06 1234", "+39061234"),
+            ("sms", "+39\u{a0}06\t1234", "+39061234"),
+            ("email", " Rosa@Example.com ", "ROSA@EXAMPLE.COM"),
+            ("email", "ΟΔΥΣΣΕΥΣ@example.com", "ΟΔΥΣΣΕΥΣ@EXAMPLE.COM"),
+            ("email", "STRAẞE@example.com", "STRASSE@EXAMPLE.COM"),
+            ("telegram", " Rosa B ", "ROSAB"),
+        ];
+        for (channel, identifier, expected) in table {
+            assert_eq!(search_form(identifier), expected, "{channel} {identifier}");
+            let normal = normal_identifier(&Channel::from(channel), identifier).unwrap();
+            assert_eq!(search_form(&normal), expected, "{channel} {normal}");
         }
     }
 }

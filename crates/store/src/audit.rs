@@ -1,4 +1,5 @@
-//! The audit log: who did what to what. Lines are added and never changed.
+//! The audit log: who did what to what. Lines are added and never changed, but
+//! that those about a person who was deleted lose their details.
 
 use ostler_domain::audit::Actor;
 use ostler_domain::id::{AuditId, OrgId};

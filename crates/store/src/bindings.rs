@@ -104,9 +104,23 @@ impl Operation for Get {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<OrgBinding> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
-        binding(&row.ok_or(StoreError::NotFound("binding"))?)
+        get(tx, self.0, self.1).await?.ok_or(StoreError::NotFound("binding"))
     }
+}
+
+/// A binding of an org, if it is there.
+pub(crate) async fn get<T: Tx>(tx: &T, org: OrgId, id: BindingId) -> Result<Option<OrgBinding>> {
+    tx.first(&GET, &[org.into(), id.into()]).await?.as_ref().map(binding).transpose()
+}
+
+/// The bindings of an org after one of them.
+pub(crate) async fn list<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    after: BindingId,
+    most: u32,
+) -> Result<Vec<OrgBinding>> {
+    tx.query(&LIST, &[org.into(), after.into(), most.into()]).await?.iter().map(binding).collect()
 }
 
 struct List(OrgId, BindingId, u32);
@@ -119,8 +133,7 @@ impl Operation for List {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<OrgBinding>> {
-        let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params).await?.iter().map(binding).collect()
+        list(tx, self.0, self.1, self.2).await
     }
 }
 

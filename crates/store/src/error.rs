@@ -27,6 +27,9 @@ pub enum StoreError {
     /// Another worker holds the conversation now; this one's work is void.
     #[error("the conversation is held by another worker now")]
     StaleLease,
+    /// A worker is answering in a conversation that is to be deleted.
+    #[error("somebody is answering in one of these conversations right now; try again in a minute")]
+    InConversation,
     /// A person answers in the conversation now, and what an agent wrote before
     /// is not sent any more.
     #[error("a person has taken the conversation over since; write the message yourself")]

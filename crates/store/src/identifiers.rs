@@ -84,6 +84,28 @@ impl OrgStore<'_> {
     }
 }
 
+/// What channels call a contact, as it is compared.
+pub(crate) async fn of<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    contact: ContactId,
+    most: u32,
+) -> Result<Vec<(Channel, String)>> {
+    let rows = tx.query(&LIST, &[org.into(), contact.into(), most.into()]).await?;
+    let name = |row: &Row| Ok((Channel::from(row.text(0)?), row.text(1)?.to_owned()));
+    rows.iter().map(name).collect()
+}
+
+/// The contact whom a channel calls this.
+pub(crate) async fn find<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    channel: Channel,
+    identifier: String,
+) -> Result<Option<StoredContact>> {
+    Name { channel, identifier }.find(tx, org).await
+}
+
 /// What a channel calls somebody.
 #[derive(Clone)]
 struct Name {
@@ -215,8 +237,6 @@ impl Operation for List {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<(Channel, String)>> {
         contacts::get(tx, self.0, self.1).await?;
-        let rows = tx.query(&LIST, &[self.0.into(), self.1.into(), self.2.into()]).await?;
-        let name = |row: &Row| Ok((Channel::from(row.text(0)?), row.text(1)?.to_owned()));
-        rows.iter().map(name).collect()
+        of(tx, self.0, self.1, self.2).await
     }
 }

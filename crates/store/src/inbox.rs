@@ -8,6 +8,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
+use crate::{blob_uses, personal};
 
 /// A message as a channel delivered it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +100,10 @@ impl Operation for Accept {
         let ring = [org.clone(), (*new_conversation).into(), key_text];
         let row = tx.first(&RING, &ring).await?.ok_or(StoreError::NotFound("organization"))?;
         let conversation: ConversationId = row.id(0)?;
+        let number = row.int(1)?;
+        if number == 1 {
+            tx.batch(&[personal::with(key, conversation)]).await?;
+        }
         let added = tx
             .execute(
                 &ADD,
@@ -106,7 +111,7 @@ impl Operation for Accept {
                     org,
                     (*id).into(),
                     conversation.into(),
-                    row.int(1)?.into(),
+                    number.into(),
                     key.binding.into(),
                     provider_id.as_str().into(),
                     payload.as_str().into(),
@@ -117,6 +122,7 @@ impl Operation for Accept {
             let row = tx.first(&EARLIER, &same).await?;
             return Ok(Accepted::Repeat(row.ok_or(StoreError::NotFound("message"))?.id(0)?));
         }
+        tx.batch(&blob_uses::of(self.org, conversation, payload)).await?;
         Ok(Accepted::New(*id))
     }
 }

@@ -30,7 +30,8 @@ const STEPS: &[Sql] = &steps![
     "0011_notices",
     "0012_journal",
     "0013_retention",
-    "0014_grants"
+    "0014_grants",
+    "0015_personal"
 ];
 
 /// The version of the schema that this program needs.

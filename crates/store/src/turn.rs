@@ -6,10 +6,10 @@ use crate::Store;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
-use crate::checkpoint;
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, SETTLE, fence};
 use crate::ledger::{Settle, charge};
+use crate::{blob_uses, checkpoint};
 
 /// All that a turn changes. Structured values are JSON texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -266,6 +266,9 @@ impl Commit {
                 [org(), sent.id.into(), place(), author, epoch.into(), payload, behind.into()],
             )
         }));
+        let texts = turn.messages.iter().map(|message| &message.data);
+        let texts = texts.chain(turn.outbox.iter().map(|sent| &sent.payload));
+        all.extend(texts.flat_map(|text| blob_uses::of(turn.lease.org, conversation, text)));
         all.extend(turn.events.iter().map(|event| {
             statement(&EVENT, [org(), session.clone(), text(&event.kind), text(&event.data)])
         }));

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod bench;
+mod contact;
 mod demo;
 mod doctor;
 mod layer;
@@ -22,6 +23,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Demo => demo::run(),
         Command::Layer(layer) => layer::run(&World::read(&layer.world.path)?, layer.output.json),
         Command::Bench(bench) => block_on(bench::run(&bench)),
+        Command::Contact(contact) => block_on(contact::run(&contact)),
         Command::Doctor(doctor) => block_on(doctor::run(&doctor)),
         Command::Prune(prune) => block_on(prune::run(&prune)),
         Command::MockModel(mock) => block_on(mock_model::run(&mock)),

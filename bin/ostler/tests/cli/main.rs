@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a test may insist, and so may what only tests use")]
 
 mod bench;
+mod contact;
 mod doctor;
 mod explain;
 mod layer;
@@ -76,6 +77,10 @@ fn every_help_has_examples() {
         &["prune"],
         &["bench"],
         &["mock-model"],
+        &["run"],
+        &["contact"],
+        &["contact", "export"],
+        &["contact", "delete"],
         &[],
     ];
     for command in commands {

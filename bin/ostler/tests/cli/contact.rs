@@ -1,0 +1,211 @@
+use std::path::Path;
+
+use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::agent::limits::AgentLimits;
+use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolChoice};
+use ostler_domain::channel::Channel;
+use ostler_domain::channel::binding::Binding;
+use ostler_domain::contact::{Contact, ContactDetails};
+use ostler_domain::id::{AgentId, BindingId, BlobId, ContactId, ConversationId, InboxId, OrgId};
+use ostler_domain::message::Part;
+use ostler_domain::org::plan::Plan;
+use ostler_domain::org::{Org, Place};
+use ostler_domain::scope::policy::ToolPolicy;
+use ostler_domain::session::key::{ConversationKey, Entry, Peer};
+use ostler_domain::time::Timestamp;
+use ostler_domain::tool::profile::Profile;
+use ostler_store::{ClaimPolicy, Inbound, NewBlob, OrgBinding, Store};
+use serde_json::Value;
+
+use crate::{stderr, stdout};
+
+const ORG: OrgId = OrgId::from_u128(1);
+const ROSA: ContactId = ContactId::from_u128(2);
+const PICTURE: BlobId = BlobId::from_u128(3);
+const BINDING: BindingId = BindingId::from_u128(4);
+const GIA: AgentId = AgentId::from_u128(5);
+
+/// Does something with the store behind the command's back.
+fn with_store<T>(url: &str, act: impl AsyncFnOnce(&Store) -> T) -> T {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async { act(&Store::open(url).await.expect("a store")).await })
+}
+
+fn gia() -> Agent {
+    Agent {
+        id: GIA,
+        org: ORG,
+        slug: "gia".into(),
+        display_name: "Gia".into(),
+        subtype: Subtype::CustomerService,
+        protection: Protection::Open,
+        status: AgentStatus::Active,
+        kind: AgentKind::Conversational,
+        template: None,
+        tools: ToolChoice { profile: Profile::Support, policy: ToolPolicy::default() },
+        models: vec![],
+        brand: None,
+        autonomy: AutonomyLevel::Supervised,
+        require_approval_for: [].into(),
+        blocked_topics: vec![],
+        limits: AgentLimits::default(),
+        knowledge_tags: [].into(),
+        created_at: Timestamp::from_millis(0),
+    }
+}
+
+/// An org with an agent that answers text messages.
+async fn bella(store: &Store) {
+    let org = Org {
+        id: ORG,
+        slug: "bella".into(),
+        name: "Bella Pizza".into(),
+        place: Place::TopLevel,
+        plan: Plan::Pro,
+        sub_orgs_enabled: false,
+        time_zone: "Europe/Rome".into(),
+        retention_days: None,
+    };
+    store.create_org(org).await.expect("an org");
+    store.org(ORG).save_agent(gia()).await.expect("an agent");
+    let binding = Binding { id: BINDING, channel: Channel::Sms, enabled: true, priority: 1 };
+    let bound = OrgBinding { binding, agent: GIA, settings: "{}".into(), secret: None };
+    store.org(ORG).save_binding(bound).await.expect("a binding");
+}
+
+/// Rosa, who has sent a picture.
+async fn rosa(store: &Store) {
+    let org = store.org(ORG);
+    let contact = Contact {
+        id: ROSA,
+        name: "Rosa".into(),
+        details: ContactDetails { phone: Some("+39 06 1234".into()), email: None },
+        locale: None,
+        tags: [].into(),
+        notes: vec![],
+        crm: None,
+    };
+    org.create_contact(contact).await.expect("a contact");
+    let media_type = "image/png".parse().expect("a media type");
+    let bytes = b"bytes".to_vec();
+    let picture = NewBlob { id: PICTURE, media_type, name: Some("cat.png".into()), bytes };
+    let picture = Part::attached(org.put_blob(picture).await.expect("a blob"));
+    let message = Inbound {
+        id: InboxId::from_u128(6),
+        key: ConversationKey {
+            org: ORG,
+            binding: BINDING,
+            peer: Peer::Person("+39061234".into()),
+            entry: Entry::Customer,
+        },
+        new_conversation: ConversationId::from_u128(7),
+        provider_id: "m1".into(),
+        payload: serde_json::to_string(&[Part::text("a cat"), picture]).expect("JSON"),
+    };
+    org.accept_inbound(message, 10).await.expect("accepted");
+}
+
+fn database(folder: &Path) -> String {
+    let url = format!("sqlite:{}", folder.join("ostler.db").display());
+    stdout(&["migrate", "--database", &url]);
+    with_store(&url, async |store| {
+        bella(store).await;
+        rosa(store).await;
+    });
+    url
+}
+
+/// The words of a command about Rosa.
+fn about_rosa<'a>(verb: &'a str, contact: &'a str, org: &'a str, url: &'a str) -> [&'a str; 7] {
+    ["contact", verb, contact, "--org", org, "--database", url]
+}
+
+#[test]
+fn a_person_is_handed_over_as_one_document() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let url = database(folder.path());
+    let (rosa, bella) = (ROSA.to_string(), ORG.to_string());
+    let shown = stdout(&about_rosa("export", &rosa, "bella", &url));
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["contact"], rosa);
+    let entries = shown["entries"].as_array().expect("a list");
+    let kinds: Vec<_> = entries.iter().filter_map(|entry| entry["kind"].as_str()).collect();
+    assert_eq!(kinds, ["contact", "conversation", "inbound", "file"]);
+    assert_eq!(entries[2]["value"]["payload"][0]["text"], "a cat");
+    assert_eq!(entries[3]["value"]["name"], "cat.png");
+
+    let (out, files) = (folder.path().join("rosa.json"), folder.path().join("rosa"));
+    let places = ["--out", out.to_str().expect("text"), "--files", files.to_str().expect("text")];
+    let said = stdout(&[&about_rosa("export", &rosa, &bella, &url)[..], &places].concat());
+    assert_eq!(said, "");
+    let written = std::fs::read_to_string(&out).expect("a file");
+    assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), shown);
+    assert_eq!(std::fs::read(files.join(PICTURE.to_string())).expect("a file"), b"bytes");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(&out).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "nobody else can read it");
+    }
+}
+
+#[test]
+fn a_person_is_deleted_only_if_it_is_meant() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let url = database(folder.path());
+    let rosa = ROSA.to_string();
+    let command = about_rosa("delete", &rosa, "bella", &url);
+    let table = "kept                how many\n\
+                 contact             1\n\
+                 conversations       1\n\
+                 messages from them  1\n\
+                 files               1\n";
+    let warned =
+        format!("{table}\nnothing was deleted; with --yes it is, and cannot be brought back\n");
+    assert_eq!(stdout(&command), warned);
+    assert_eq!(stdout(&command), warned, "nothing was");
+    let yes = [&command[..], &["--yes"]].concat();
+    assert_eq!(stdout(&yes), table);
+    assert_eq!(stdout(&yes), "all of it had been deleted before\n");
+    let json = stdout(&[&yes[..], &["--json"]].concat());
+    assert_eq!(json, "{}\n");
+    let gone = stderr(&about_rosa("export", &rosa, "bella", &url));
+    assert_eq!(gone, "error: no such contact here\n");
+    let log = with_store(&url, async |store| {
+        store.org(ORG).audit(Some(&ROSA.to_string()), None, 10).await.expect("the log")
+    });
+    assert_eq!(log.len(), 1);
+    assert_eq!(log[0].line.action, "contact_deleted");
+}
+
+#[test]
+fn nobody_is_deleted_while_they_are_being_answered() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let url = database(folder.path());
+    with_store(&url, async |store| {
+        let lease = std::time::Duration::from_secs(60);
+        let policy = ClaimPolicy { lease, per_org: 1, max_attempts: 1, understands: 1 };
+        store.claim_conversation(policy).await.expect("claiming works").expect("something waits");
+    });
+    let rosa = ROSA.to_string();
+    let said = stderr(&[&about_rosa("delete", &rosa, "bella", &url)[..], &["--yes"]].concat());
+    assert!(said.contains("right now; try again in a minute"), "{said}");
+}
+
+#[test]
+fn who_is_not_there_is_not_handed_over() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let url = database(folder.path());
+    let out = folder.path().join("nobody.json");
+    let nobody = ContactId::from_u128(9).to_string();
+    let export = about_rosa("export", &nobody, "bella", &url);
+    let path = out.to_str().expect("text");
+    assert_eq!(stderr(&[&export[..], &["--out", path]].concat()), "error: no such contact here\n");
+    assert!(!out.exists(), "and no file is made");
+    let rosa = ROSA.to_string();
+    let nowhere = stderr(&about_rosa("delete", &rosa, "bela", &url));
+    assert_eq!(nowhere, "error: no org `bela`; there are: bella\n");
+    let no_id = stderr(&about_rosa("delete", "rosa", "bella", &url));
+    assert!(no_id.contains("it should start with `con_`"), "{no_id}");
+}
