@@ -39,10 +39,9 @@ pub enum Accepted {
 /// for it: no message is ever passed by.
 const RING: Sql = sql!(
     "INSERT INTO conversations (org, id, key, in_seq, pending_at) VALUES (?1, ?2, ?3, 1, now_ms())
-     ON CONFLICT (org, key) DO UPDATE SET in_seq = conversations.in_seq + 1, pending_at = CASE
-       WHEN conversations.lease_until > now_ms() THEN conversations.lease_until
-       WHEN conversations.pending_at < now_ms() THEN conversations.pending_at
-       ELSE now_ms() END
+     ON CONFLICT (org, key) DO UPDATE SET in_seq = conversations.in_seq + 1,
+       pending_at = CASE WHEN conversations.lease_until > now_ms() THEN conversations.lease_until
+         ELSE coalesce(conversations.pending_at, now_ms()) END
      RETURNING id, in_seq"
 );
 const ADD: Sql = sql!(

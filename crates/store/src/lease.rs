@@ -129,23 +129,29 @@ const GIVE_UP: Sql = Sql {
        SET state = 'dead', reason = 'too many attempts', due_at = now_ms()
        WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts >= $3",
 };
-const DUE: Sql = Sql {
-    sqlite: "SELECT id, payload, attempts, received_at FROM inbox INDEXED BY inbox_pending
-       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND due_at <= (SELECT now_ms())
-       ORDER BY seq LIMIT ?3",
-    postgres: "SELECT id, payload, attempts, received_at FROM inbox
-       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND due_at <= (SELECT now_ms())
-       ORDER BY seq LIMIT $3",
+/// What waits, in order, and whether it is due: what comes after a message that
+/// waits for its next try waits with it.
+const WAITING: Sql = Sql {
+    sqlite: "SELECT id, payload, attempts, received_at,
+         CASE WHEN due_at <= (SELECT now_ms()) THEN 1 ELSE 0 END
+       FROM inbox INDEXED BY inbox_pending
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' ORDER BY seq LIMIT ?3",
+    postgres: "SELECT id, payload, attempts, received_at,
+         CASE WHEN due_at <= (SELECT now_ms()) THEN 1 ELSE 0 END
+       FROM inbox
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' ORDER BY seq LIMIT $3",
 };
 const TRY: Sql = sql!("UPDATE inbox SET attempts = attempts + 1 WHERE org = ?1 AND id = ?2");
 pub(crate) const SETTLE: Sql = Sql {
     sqlite: "UPDATE conversations SET lease_until = 0, pending_at = (
-         SELECT min(i.due_at) FROM inbox i INDEXED BY inbox_pending
-         WHERE i.org = ?1 AND i.conversation = ?2 AND i.state = 'pending')
+         SELECT i.due_at FROM inbox i INDEXED BY inbox_pending
+         WHERE i.org = ?1 AND i.conversation = ?2 AND i.state = 'pending'
+         ORDER BY i.seq LIMIT 1)
        WHERE org = ?1 AND id = ?2",
     postgres: "UPDATE conversations SET lease_until = 0, pending_at = (
-         SELECT min(i.due_at) FROM inbox i
-         WHERE i.org = $1 AND i.conversation = $2 AND i.state = 'pending')
+         SELECT i.due_at FROM inbox i
+         WHERE i.org = $1 AND i.conversation = $2 AND i.state = 'pending'
+         ORDER BY i.seq LIMIT 1)
        WHERE org = $1 AND id = $2",
 };
 const RENEW: Sql = sql!(
@@ -277,8 +283,9 @@ async fn try_messages<T: Tx>(
 ) -> Result<Vec<Waiting>> {
     let [org, conversation] = [Value::from(org), conversation.into()];
     tx.execute(&GIVE_UP, &[org.clone(), conversation.clone(), max_attempts.into()]).await?;
-    let rows = tx.query(&DUE, &[org.clone(), conversation, TOGETHER.into()]).await?;
-    let mut due = rows.iter().map(waiting).collect::<Result<Vec<Waiting>>>()?;
+    let rows = tx.query(&WAITING, &[org.clone(), conversation, TOGETHER.into()]).await?;
+    let rows = rows.iter().take_while(|row| row.int(4).is_ok_and(|due| due == 1));
+    let mut due = rows.map(waiting).collect::<Result<Vec<Waiting>>>()?;
     let fresh = due.iter().take_while(|message| message.attempts == 0).count();
     due.truncate(fresh.max(1));
     for message in &mut due {

@@ -70,6 +70,30 @@ async fn one_of_many_equal_messages_is_accepted(store: &Store) {
     assert_eq!((new, ids.len()), (1, 1));
 }
 
+on_every_backend!(
+    /// F09: what comes after a message that failed waits with it.
+    f09_a_message_that_failed_is_not_overtaken
+);
+async fn f09_a_message_that_failed_is_not_overtaken(store: &Store) {
+    let org = with_org(store, 1).await;
+    accept(store, org, "rosa", "m1").await;
+    let first = claim(store).await.unwrap();
+    let retry_after = Duration::from_millis(300);
+    store.release_lease(first.lease, GiveBack::Failed { retry_after }).await.unwrap();
+    accept(store, org, "rosa", "m2").await;
+    assert!(claim(store).await.is_none(), "the second waits for the first");
+    accept(store, org, "ivy", "m3").await;
+    assert_eq!(claim(store).await.unwrap().messages[0].payload, r#"{"text":"m3"}"#);
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    let again = claim(store).await.unwrap();
+    assert_eq!((again.messages.len(), again.messages[0].attempts), (1, 2));
+    store.commit_turn(turn(&again)).await.unwrap();
+    let second = claim(store).await.unwrap();
+    store.commit_turn(turn(&second)).await.unwrap();
+    let said = said(store, &second).await;
+    assert_eq!((said[0].as_str(), said[2].as_str()), (r#"{"text":"m1"}"#, r#"{"text":"m2"}"#));
+}
+
 on_every_backend!(a_stale_worker_commits_nothing);
 async fn a_stale_worker_commits_nothing(store: &Store) {
     let org = with_org(store, 1).await;
