@@ -10,6 +10,7 @@ mod layer;
 mod migrate;
 mod mock_model;
 mod prune;
+mod run;
 mod wrong_input;
 
 use std::path::PathBuf;
