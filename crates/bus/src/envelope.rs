@@ -18,7 +18,7 @@ use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::id::{next_id, now};
+use crate::id::{next_id_at, now};
 use crate::queue::QueueName;
 
 /// The version of the form that this program writes, and the newest it reads.
@@ -204,9 +204,10 @@ impl Envelope {
         payload: impl Into<Payload>,
         reference: ReferenceCode,
     ) -> Self {
+        let now = now();
         let message = Message {
-            id: next_id(),
-            sent_at: now(),
+            id: next_id_at(now),
+            sent_at: now,
             correlation_id: None,
             kind: kind.into(),
             payload: payload.into(),

@@ -17,10 +17,15 @@ pub fn now() -> Timestamp {
 /// A new id: a UUID v7 whose random part is a counter from a random start, so
 /// that making one costs no call of the system's randomness.
 pub fn next_id() -> EnvelopeId {
+    next_id_at(now())
+}
+
+/// A new id of this moment.
+pub(crate) fn next_id_at(now: Timestamp) -> EnvelopeId {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     const LOW_BITS: u64 = (1 << 62) - 1;
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let millis = u128::from(now().as_millis().unsigned_abs()) & ((1 << 48) - 1);
+    let millis = u128::from(now.as_millis().unsigned_abs()) & ((1 << 48) - 1);
     let low = u128::from(process_number().wrapping_add(count) & LOW_BITS);
     EnvelopeId::from_u128(millis << 80 | 7 << 76 | u128::from(count & 0xfff) << 64 | 2 << 62 | low)
 }

@@ -151,11 +151,14 @@ impl Consuming {
                 }
             };
         let mut stopping = self.stopping.clone();
+        let bus = Arc::clone(&self.bus);
+        let mut replaced = std::pin::pin!(bus.links.newer(link.generation));
         loop {
             self.begin();
             tokio::select! {
                 biased;
                 () = raised(&mut stopping) => break,
+                _ = &mut replaced => return Ended::Lost,
                 Some(done) = self.in_work.join_next() => self.finished(done.ok()).await,
                 next = arriving.next() => match next {
                     Some(Some(delivery)) => {

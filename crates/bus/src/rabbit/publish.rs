@@ -85,11 +85,18 @@ impl Inner {
     async fn deliver(&self, out: &Outgoing<'_>, queue: &QueueName) -> Result<()> {
         self.check_open()?;
         let deadline = self.deadline();
+        let mut was_full = false;
         loop {
-            match self.send(out, deadline).await? {
-                Sent::Confirmed => return Ok(()),
-                Sent::Nowhere => return Err(BusError::NobodyWaits(queue.clone())),
-                Sent::Full => {
+            match self.send(out, deadline).await {
+                Ok(Sent::Confirmed) => return Ok(()),
+                Ok(Sent::Nowhere) => return Err(BusError::NobodyWaits(queue.clone())),
+                // The patience ended while a full queue was asked once more.
+                Err(BusError::Unavailable { .. }) if was_full => {
+                    return Err(BusError::Full(queue.clone()));
+                }
+                Err(error) => return Err(error),
+                Ok(Sent::Full) => {
+                    was_full = true;
                     let waits = self.options.limits.on_full == OnFull::Wait;
                     if !waits || Instant::now() + FULL_WAIT >= deadline {
                         return Err(BusError::Full(queue.clone()));

@@ -36,9 +36,14 @@ async fn take(bus: &Inner, link: &Link) {
     if !matches!(bus.ensure(link, &need).await, Asked::Answered(())) {
         return;
     }
-    if let Err(error) = consume(bus, link).await {
-        tracing::debug!(%error, "replies are taken up again");
-        bus.forget(link, &need);
+    tokio::select! {
+        consumed = consume(bus, link) => {
+            if let Err(error) = consumed {
+                tracing::debug!(%error, "replies are taken up again");
+                bus.forget(link, &need);
+            }
+        }
+        _ = bus.links.newer(link.generation) => {}
     }
 }
 

@@ -11,7 +11,7 @@ use ostler_domain::dispatch::failure::{FailureClass, Recovery, RecoveryPolicy, R
 use ostler_domain::dispatch::life::{Team, TeamStatus};
 use ostler_domain::dispatch::name::AgentName;
 use ostler_domain::dispatch::sla::{SlaAction, SlaPolicy, SlaWatch};
-use ostler_domain::id::DelegationId;
+use ostler_domain::id::{AgentId, DelegationId};
 use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::{Timestamp, UtcDay};
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ use proptest::sample::select;
 use crate::check;
 
 fn name(number: u8) -> AgentName {
-    format!("a{number}").parse().expect("a name")
+    AgentId::from_u128(number.into()).into()
 }
 
 /// X48: whatever happens, nothing is dispatched while the breaker is open, and
