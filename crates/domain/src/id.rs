@@ -156,7 +156,7 @@ ids! {
     EscalationId = "esc";
     /// An issue sent up the org tree.
     IssueId = "iss";
-    /// Work given down the org tree.
+    /// Work given down the org tree, or to an agent on the bus.
     DelegationId = "del";
     /// A learning sent up the org tree.
     InsightId = "ins";
@@ -176,6 +176,8 @@ ids! {
     NoticeId = "ntc";
     /// A line of the audit log.
     AuditId = "aud";
+    /// A message on the bus.
+    EnvelopeId = "env";
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@
 //! | [`hierarchy`] | what travels between business layers |
 //! | [`knowledge`] | what does an org know, and what of it fits a question |
 //! | [`prompt`] | what is the model told |
+//! | [`dispatch`] | which agent on the bus may do what, when, and what if it fails |
 //! | [`channel`] | through what is something sent, and what if it fails |
 //!
 //! Beside them stand the words that all of them use: [`id`], [`time`],
@@ -43,6 +44,7 @@ pub mod agent;
 pub mod audit;
 pub mod channel;
 pub mod contact;
+pub mod dispatch;
 pub mod gate;
 pub mod hierarchy;
 pub mod human;

@@ -9,6 +9,7 @@
 mod agents;
 mod approvals;
 mod caps;
+mod dispatch;
 mod errors;
 mod escalation;
 mod gate;
