@@ -111,7 +111,8 @@ pub(crate) struct Run {
     /// Answer from a script instead of a model; docs/SCRIPTED_MODEL.md describes it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url"])]
     pub(crate) script: Option<PathBuf>,
-    /// An MCP server whose tools may be used: a command, or an address
+    /// An MCP server whose tools may be used: a command or an address, with
+    /// `NAME=` before it to name it
     #[arg(long, value_name = "COMMAND")]
     pub(crate) mcp: Vec<String>,
     /// Leave out the tool that reads web pages

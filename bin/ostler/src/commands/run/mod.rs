@@ -119,7 +119,11 @@ async fn drive(
         for (path, question) in questions {
             match interrupt.or(ask::person(&question, path, &scope, &mut grants)).await {
                 Some(answer) => answers.push(answer?),
-                None => stopped = true,
+                None => {
+                    // Ctrl-C leaves the cursor behind the question.
+                    anstream::eprintln!();
+                    stopped = true;
+                }
             }
         }
     }

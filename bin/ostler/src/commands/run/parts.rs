@@ -86,19 +86,35 @@ pub(super) async fn servers(command: &Run) -> anyhow::Result<Option<McpServers>>
     Ok(Some(servers))
 }
 
-/// A server from what was typed: an address, or a program and its arguments.
+/// A server from what was typed: an address, or a program and its arguments,
+/// with a name before it if one was given.
 fn server(text: &str) -> anyhow::Result<McpServerConfig> {
+    let (given, text) = named(text);
     let mut words = text.split_whitespace().map(str::to_owned);
     let first = words.next().context("--mcp wants a command or an address")?;
     let is_address = first.starts_with("http://") || first.starts_with("https://");
     // The last word that is a name: `npx -y server-everything` is that server.
-    let named = text.split_whitespace().rfind(|word| !word.starts_with('-')).unwrap_or(&first);
+    let last = text.split_whitespace().rfind(|word| !word.starts_with('-')).unwrap_or(&first);
+    let name = given.map_or_else(|| short_name(last), str::to_owned);
     let transport = if is_address {
         McpTransport::Http(HttpServer { url: first.clone(), bearer: None })
     } else {
         McpTransport::Stdio(StdioServer::new(first.clone(), words))
     };
-    Ok(McpServerConfig::new(short_name(named).parse::<ServerName>()?, transport))
+    Ok(McpServerConfig::new(name.parse::<ServerName>()?, transport))
+}
+
+/// The name that was given, `NAME=COMMAND`, and the rest. A variable or an address
+/// with `=` in it is no name.
+fn named(text: &str) -> (Option<&str>, &str) {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    match text.split_once('=') {
+        Some((name, rest)) if is_name(name) => (Some(name), rest),
+        _ => (None, text),
+    }
 }
 
 /// The end of a path or an address, as the name of a server can be.
@@ -124,7 +140,14 @@ pub(super) fn tools(
 
 #[cfg(test)]
 mod tests {
-    use super::short_name;
+    use super::{named, short_name};
+
+    #[test]
+    fn a_server_can_be_given_a_name() {
+        assert_eq!(named("files=npx server"), (Some("files"), "npx server"));
+        assert_eq!(named("npx server --a=b"), (None, "npx server --a=b"));
+        assert_eq!(named("https://x.example/?a=b"), (None, "https://x.example/?a=b"));
+    }
 
     #[test]
     fn a_server_is_named_for_its_program() {
