@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Step;
 use super::call::CallState;
 use super::node::{Node, Phase};
 use super::protocol::{End, Event};
-use super::{Step, labelled};
+use super::take::labelled;
 use crate::history::{CallId, Item, ToolCall};
 use crate::outcome::{Outcome, Status};
 use crate::tool::SubTurn;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::call::{CallState, spec};
 use super::node::{Node, Phase, unknown};
 use super::protocol::{Event, Out, Path};
-use super::{Rules, Step, Turn, labelled};
+use super::take::labelled;
+use super::{Rules, Step, Turn};
 use crate::history::{CallId, ToolCall};
 use crate::outcome::Outcome;
 

@@ -1,0 +1,68 @@
+//! What can be seen of an agent and of those that work for it.
+
+use std::sync::Arc;
+
+use super::call::CallState;
+use super::node::{Node, Phase};
+use super::protocol::{Path, Question};
+use crate::history::{Content, Image, Item};
+
+impl Node {
+    /// Whether it has nothing to do until a person answers.
+    pub(super) fn is_idle(&self) -> bool {
+        match &self.phase {
+            Phase::Ready | Phase::ToppingUp | Phase::Model { .. } => false,
+            Phase::Done { .. } => true,
+            Phase::Tools { calls, topping_up } => {
+                !topping_up
+                    && calls.iter().all(|call| match &call.state {
+                        CallState::New { .. } | CallState::Running { .. } => false,
+                        CallState::Delegated { agent } => agent.is_idle(),
+                        CallState::Undecided { .. }
+                        | CallState::Asking { .. }
+                        | CallState::Done { .. } => true,
+                    })
+            }
+        }
+    }
+
+    pub(super) fn images(&mut self, each: &mut impl FnMut(&mut Image)) {
+        let has_images = |item: &Item| matches!(item, Item::User { content } if content.iter().any(Content::is_image));
+        if self.history.iter().any(has_images) {
+            for item in Arc::make_mut(&mut self.history) {
+                if let Item::User { content } = item {
+                    images_in(content, each);
+                }
+            }
+        }
+        self.follow_ups.iter_mut().for_each(|waiting| images_in(&mut waiting.content, each));
+        if let Phase::Tools { calls, .. } = &mut self.phase {
+            for call in calls {
+                if let CallState::Delegated { agent } = &mut call.state {
+                    agent.images(each);
+                }
+            }
+        }
+    }
+
+    pub(super) fn questions(&self, path: &mut Path, all: &mut Vec<(Path, Question)>) {
+        let Phase::Tools { calls, .. } = &self.phase else { return };
+        for call in calls {
+            if let Some(question) = call.question() {
+                all.push((path.clone(), question));
+            } else if let CallState::Delegated { agent } = &call.state {
+                path.push(call.call.id.clone());
+                agent.questions(path, all);
+                path.pop();
+            }
+        }
+    }
+}
+
+fn images_in(content: &mut [Content], each: &mut impl FnMut(&mut Image)) {
+    for content in content {
+        if let Content::Image(image) = content {
+            each(image);
+        }
+    }
+}
