@@ -1,0 +1,5 @@
+//! Agents at work: on queues, and in customers' conversations.
+//!
+//! Owns what happens between a message and its answer. The rules are
+//! `domain`'s, the turn is `engine`'s, what is kept is `store`'s, and what
+//! carries messages is `bus`'s and `channels`'.
