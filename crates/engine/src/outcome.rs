@@ -54,6 +54,9 @@ pub struct Outcome {
     /// What is to be stored with it, in the turn's commit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
+    /// Whether the turn ends with it: the agent has given the conversation away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub last: bool,
 }
 
 impl Outcome {
@@ -69,7 +72,8 @@ impl Outcome {
 
     /// It ended like this.
     pub fn of(status: Status, content: impl Into<String>) -> Self {
-        Self { status, content: content.into(), trust: Trust::Trusted, effects: Vec::new() }
+        let (content, trust) = (content.into(), Trust::Trusted);
+        Self { status, content, trust, effects: Vec::new(), last: false }
     }
 
     /// The same, from outside.
@@ -83,6 +87,12 @@ impl Outcome {
     pub fn with(mut self, effect: Effect) -> Self {
         self.effects.push(effect);
         self
+    }
+
+    /// The same, as the last thing of the turn: the model is not asked again.
+    #[must_use]
+    pub fn last(self) -> Self {
+        Self { last: true, ..self }
     }
 
     /// The same, with no more than so many bytes for the model, cut between two

@@ -208,6 +208,7 @@ impl World {
         let mut turn = Turn::new(NewTurn {
             system: self.system.clone(),
             history,
+            approved: None,
             trust: Trust::Trusted,
             budget,
             errors: ErrorState::default(),

@@ -11,7 +11,7 @@ use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::ToolName;
 use serde::{Deserialize, Serialize};
 
-use super::protocol::Judgement;
+use super::protocol::{Judgement, Question};
 use crate::model::{Restart, Usage};
 use crate::outcome::Effect;
 
@@ -37,6 +37,9 @@ pub struct Account {
     pub decisions: Vec<Judgement>,
     /// What local tools want stored, in order.
     pub effects: Vec<Effect>,
+    /// Calls that people are to decide on while the turn goes on, in order.
+    #[serde(default)]
+    pub put_off: Vec<Question>,
     /// What answers that are under way may cost.
     under_way: Credits,
     /// Calls that a person was asked about while the turn goes on.
@@ -66,6 +69,7 @@ impl Account {
             restarts: Vec::new(),
             decisions: Vec::new(),
             effects: Vec::new(),
+            put_off: Vec::new(),
             under_way: Credits::ZERO,
             deferred: Vec::new(),
             model_cost: Usd::from_micros(0),

@@ -75,6 +75,16 @@ impl Call {
         matches!(self.state, CallState::Done { .. })
     }
 
+    /// Whether the turn ends with what it came to.
+    pub(super) const fn is_last(&self) -> bool {
+        matches!(&self.state, CallState::Done { outcome } if outcome.last)
+    }
+
+    /// A call that a person has approved already.
+    pub(super) const fn approved(call: ToolCall) -> Self {
+        Self { call, times: 1, state: CallState::New { approved: true, begun: false } }
+    }
+
     /// The question that it waits with.
     pub(super) fn question(&self) -> Option<Question> {
         let kind = match &self.state {
@@ -168,6 +178,7 @@ impl Node {
             OnAsk::Defer => {
                 if !step.account.deferred.contains(&arguments) {
                     step.account.deferred.push(arguments);
+                    step.account.put_off.push(question.clone());
                     step.event(Event::Deferred(question));
                 }
                 let said = "A person has to approve this first. Say that you are checking, and \

@@ -37,7 +37,8 @@ pub use protocol::{
 pub use resume::Known;
 pub use rules::{Models, Rules};
 
-use crate::history::{CallId, Image, Item};
+use crate::history::{CallId, Image, Item, ToolCall};
+use call::Call;
 use node::{Node, Phase};
 
 pub use node::FollowUp;
@@ -90,6 +91,9 @@ pub struct NewTurn {
     pub system: Arc<str>,
     /// What was said before, and last what is to be answered.
     pub history: Vec<Item>,
+    /// A call that a person approved since it was asked for: it is made before
+    /// the model is asked, under the rules of now.
+    pub approved: Option<ToolCall>,
     /// Whether any of that is from outside.
     pub trust: Trust,
     /// What it may spend.
@@ -133,13 +137,19 @@ impl Turn {
     /// A turn that has not begun; [`Turn::resume`] begins it.
     pub fn new(new: NewTurn) -> Self {
         let before = new.history.len();
+        let mut history = new.history;
+        let phase = new.approved.map_or(Phase::Ready, |call| {
+            let calls = vec![call.clone()];
+            history.push(Item::Assistant { text: String::new(), calls, partial: false });
+            Phase::Tools { calls: vec![Call::approved(call)], topping_up: false }
+        });
         let root = Node {
             kind: None,
             model: None,
             system: new.system,
             allowed: None,
-            history: Arc::new(new.history),
-            phase: Phase::Ready,
+            history: Arc::new(history),
+            phase,
             trust: new.trust,
             follow_ups: VecDeque::new(),
             corrected: false,

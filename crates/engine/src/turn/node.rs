@@ -17,6 +17,7 @@ use super::protocol::Event;
 use super::{End, Rules, Step};
 use crate::gate::{Approval, fingerprint};
 use crate::history::{CallResult, Content, Item, ToolCall};
+use crate::model::StopReason;
 use crate::outcome::{Outcome, Status};
 
 /// One agent of a turn.
@@ -194,10 +195,21 @@ impl Node {
     pub(super) fn calls_changed(&mut self, step: &mut Step<'_, '_>) {
         let Phase::Tools { calls, .. } = &self.phase else { return };
         if calls.iter().all(Call::is_done) {
+            let last = calls.iter().any(Call::is_last);
             self.close_calls(step);
             self.phase = Phase::Ready;
-            self.ask_model(step);
+            if last { self.end_with_call(step) } else { self.ask_model(step) }
         }
+    }
+
+    /// Ends with what was said beside the calls.
+    fn end_with_call(&mut self, step: &mut Step<'_, '_>) {
+        let said = self.history.iter().rev().find_map(|item| match item {
+            Item::Assistant { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        let text = said.unwrap_or_default();
+        self.end(End::Answer { text, stop: StopReason::ToolCalls }, step);
     }
 
     /// Writes what the calls came to. Those that are not done were stopped, and

@@ -125,6 +125,7 @@ async fn z10_a_subagent_that_read_from_outside_taints_its_parent() {
     world.drive(&mut clean).await;
     assert_eq!(clean.trust(), Trust::Trusted);
     let new = ostler_engine::turn::NewTurn {
+        approved: None,
         trust: Trust::Untrusted,
         ..crate::world::new_turn("from a web page")
     };

@@ -315,6 +315,7 @@ pub(crate) fn new_turn(text: &str) -> NewTurn {
     NewTurn {
         system: "You help.".into(),
         history: vec![Item::user(text)],
+        approved: None,
         trust: Trust::Trusted,
         budget: RICH,
         errors: ErrorState::default(),

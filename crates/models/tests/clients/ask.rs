@@ -84,6 +84,7 @@ pub(crate) fn request_after(history: Vec<Item>) -> Request {
     let mut turn = Turn::new(NewTurn {
         system: "You are kind.".into(),
         history,
+        approved: None,
         trust: Trust::Trusted,
         budget,
         errors: ErrorState::default(),

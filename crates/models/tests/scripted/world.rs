@@ -116,6 +116,7 @@ pub(crate) fn request(
     let mut turn = Turn::new(NewTurn {
         system: system.into(),
         history: history.to_vec(),
+        approved: None,
         trust: Trust::Trusted,
         budget: TurnBudget {
             reserved: many,

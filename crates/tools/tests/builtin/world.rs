@@ -178,6 +178,7 @@ fn new_turn() -> NewTurn {
     NewTurn {
         system: "".into(),
         history: vec![Item::user("go")],
+        approved: None,
         trust: Trust::Trusted,
         budget: TurnBudget {
             reserved: much,

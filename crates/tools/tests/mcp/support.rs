@@ -164,6 +164,7 @@ impl World {
         let mut turn = Turn::new(NewTurn {
             system: "".into(),
             history: vec![Item::user("Do it.")],
+            approved: None,
             trust: Trust::Trusted,
             budget: TurnBudget {
                 reserved: credits,

@@ -50,6 +50,7 @@ fn new_turn(command: &Run, screen: &Screen) -> NewTurn {
     NewTurn {
         system: command.system.as_str().into(),
         history: vec![Item::user(command.prompt.as_str())],
+        approved: None,
         trust: Trust::Trusted,
         budget: TurnBudget {
             reserved: credits,
