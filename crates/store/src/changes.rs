@@ -1,5 +1,6 @@
 //! Several changes of an org's records and contacts at once: all of them happen,
-//! or none. This is how what the tools of a turn want stored gets here.
+//! or none. This is how what the tools of a turn want stored gets here, as a part
+//! of the turn's commit or alone.
 
 use ostler_domain::contact::Contact;
 use ostler_domain::id::{ContactId, OrgId, RecordId};
@@ -75,11 +76,17 @@ impl Operation for Apply {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        for change in &self.1 {
-            change.make(tx, self.0).await?;
-        }
-        Ok(())
+        make(tx, self.0, &self.1).await
     }
+}
+
+/// Makes these changes of an org in this order, as a part of a transaction that
+/// is given up if one of them cannot be made.
+pub(crate) async fn make<T: Tx>(tx: &T, org: OrgId, changes: &[Change]) -> Result<()> {
+    for change in changes {
+        change.make(tx, org).await?;
+    }
+    Ok(())
 }
 
 impl Change {

@@ -27,6 +27,10 @@ pub enum StoreError {
     /// Another worker holds the conversation now; this one's work is void.
     #[error("the conversation is held by another worker now")]
     StaleLease,
+    /// What a turn was to change is not as it was read any more. Nothing of the
+    /// turn is stored, and its worker still has the conversation.
+    #[error("somebody else was faster ({0}); work the changes out anew and commit the turn again")]
+    Outdated(#[source] Box<Self>),
     /// A worker is answering in a conversation that is to be deleted.
     #[error("somebody is answering in one of these conversations right now; try again in a minute")]
     InConversation,

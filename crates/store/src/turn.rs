@@ -2,14 +2,13 @@
 
 use ostler_domain::id::{InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId};
 
-use crate::Store;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, SETTLE, fence};
 use crate::ledger::{Settle, charge};
-use crate::{blob_uses, checkpoint};
+use crate::{Change, Store, blob_uses, changes, checkpoint};
 
 /// All that a turn changes. Structured values are JSON texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +27,8 @@ pub struct TurnCommit {
     pub outbox: Vec<NewOutbound>,
     /// What happened, in order.
     pub events: Vec<NewEvent>,
+    /// What its tools change among the org's records and contacts, in order.
+    pub changes: Vec<Change>,
     /// The accepted messages that are answered by this.
     pub answered: Vec<InboxId>,
     /// What becomes of the conversation.
@@ -161,7 +162,10 @@ const ANSWERED: Sql = Sql {
 impl Store {
     /// Commits a turn. Refused as
     /// [`StaleLease`](crate::StoreError::StaleLease) if another worker has the
-    /// conversation. A repeat of a commit that happened changes nothing.
+    /// conversation, and as [`Outdated`](crate::StoreError::Outdated) if
+    /// somebody else was faster with one of its changes: then the lease stands
+    /// and the turn can be committed with changes that were worked out anew. A
+    /// repeat of a commit that happened changes nothing.
     pub async fn commit_turn(&self, turn: TurnCommit) -> Result<Committed> {
         let (org, run) = (turn.lease.org, turn.run.id);
         match self.write(Commit(turn)).await {
@@ -180,8 +184,9 @@ impl Store {
 pub enum Committed {
     /// As it was.
     Whole,
-    /// A person has taken over meanwhile: the turn is on record, the session
-    /// stayed as it is unless it is new, and what the agent wrote was withdrawn.
+    /// A person has taken over meanwhile: the turn is on record with what its
+    /// tools changed, the session stayed as it is unless it is new, and what the
+    /// agent wrote was withdrawn.
     Overtaken,
     /// It had been committed before; its worker had not heard of it.
     Before,
@@ -202,9 +207,28 @@ impl Operation for Commit {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Committed> {
         // The fence comes first and holds the conversation's row, so that
-        // whatever is accepted from now on comes after this turn.
-        let touched = tx.finish(&self.statements()?).await?;
+        // whatever is accepted from now on comes after this turn. The run comes
+        // before the changes, so that a repeat is known before it makes them.
+        let mut begin = self.begin();
+        let rest = self.rest()?;
+        let touched = if self.0.changes.is_empty() {
+            begin.extend(rest);
+            tx.finish(&begin).await?
+        } else {
+            let touched = tx.batch(&begin).await?;
+            changes::make(tx, self.0.lease.org, &self.0.changes).await.map_err(outdated)?;
+            tx.finish(&rest).await?;
+            touched
+        };
         Ok(if touched[NOT_OVERTAKEN_AT] == 0 { Committed::Overtaken } else { Committed::Whole })
+    }
+}
+
+/// What was there when the changes were worked out is not there any more.
+fn outdated(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Conflict(_) | StoreError::NotFound(_) => StoreError::Outdated(error.into()),
+        other => other,
     }
 }
 
@@ -222,11 +246,24 @@ impl Operation for RunExists {
     }
 }
 
-/// Where the statements of a turn say whether it was overtaken.
+/// Where the first statements of a turn say whether it was overtaken.
 const NOT_OVERTAKEN_AT: usize = 2;
 
 impl Commit {
-    fn statements(&self) -> Result<Vec<Statement>> {
+    /// What decides whether the turn is committed, and how.
+    fn begin(&self) -> Vec<Statement> {
+        let TurnCommit { lease, session, run, outbox, .. } = &self.0;
+        let Lease { org, conversation, epoch, .. } = *lease;
+        let run = [org.into(), run.id.into(), session.id.into(), run.data.as_str().into()];
+        vec![
+            fence(*lease, outbox.len()),
+            statement(&RUN, run),
+            statement(&NOT_OVERTAKEN, [org.into(), conversation.into(), epoch.into()]),
+        ]
+    }
+
+    /// All that follows from it.
+    fn rest(&self) -> Result<Vec<Statement>> {
         let turn = &self.0;
         let Lease { org, conversation, epoch, .. } = turn.lease;
         let org = || Value::from(org);
@@ -235,10 +272,7 @@ impl Commit {
         let session = Value::from(turn.session.id);
         let thread = Value::from(turn.session.thread);
 
-        let run = [org(), turn.run.id.into(), session.clone(), text(&turn.run.data)];
-        let mut all = vec![fence(turn.lease, turn.outbox.len()), statement(&RUN, run)];
-        all.push(statement(&NOT_OVERTAKEN, [org(), place(), epoch.into()]));
-        all.push(statement(
+        let mut all = vec![statement(
             &SESSION,
             [
                 org(),
@@ -249,7 +283,7 @@ impl Commit {
                 text(&turn.session.data),
                 epoch.into(),
             ],
-        ));
+        )];
         all.extend(turn.answered.iter().map(|id| Statement {
             must: Some(Refusal::NotWaiting),
             ..statement(&ANSWERED, [org(), Value::from(*id), place()])

@@ -102,6 +102,7 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
             payload: payload(),
         }],
         events: vec![event(), event(), event()],
+        changes: vec![],
         answered: vec![],
         then: AfterTurn::Keep,
     }

@@ -37,6 +37,7 @@ mod reference;
 mod retention;
 mod schema;
 mod tenants;
+mod turn_changes;
 mod users;
 mod world;
 

@@ -226,6 +226,7 @@ pub(crate) fn turn(claimed: &Claimed) -> TurnCommit {
             payload: reply,
         }],
         events: vec![NewEvent { kind: "turn_done".into(), data: "{}".into() }],
+        changes: vec![],
         answered: claimed.messages.iter().map(|message| message.id).collect(),
         then: AfterTurn::Release,
     }
