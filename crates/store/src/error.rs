@@ -38,6 +38,9 @@ pub enum StoreError {
     /// is not sent any more.
     #[error("a person has taken the conversation over since; write the message yourself")]
     TakenOver,
+    /// Somebody else has stepped into the conversation meanwhile.
+    #[error("somebody else has changed this conversation meanwhile; look at it again")]
+    Moved,
     /// Events after this place in the log have been deleted.
     #[error("events after this place were pruned; read a snapshot and go on from {go_on_from}")]
     EventsPruned {

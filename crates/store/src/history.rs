@@ -4,6 +4,7 @@ use ostler_domain::id::{MessageId, OrgId, ThreadId};
 
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Row;
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
@@ -41,15 +42,10 @@ impl Operation for Last {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredMessage>> {
         let rows = tx.query(&LAST, &[self.0.into(), self.1.into(), self.2.into()]).await?;
-        rows.iter()
-            .rev()
-            .map(|row| {
-                Ok(StoredMessage {
-                    seq: row.int(0)?,
-                    id: row.id(1)?,
-                    data: row.text(2)?.to_owned(),
-                })
-            })
-            .collect()
+        rows.iter().rev().map(message).collect()
     }
+}
+
+pub(crate) fn message(row: &Row) -> Result<StoredMessage> {
+    Ok(StoredMessage { seq: row.int(0)?, id: row.id(1)?, data: row.text(2)?.to_owned() })
 }

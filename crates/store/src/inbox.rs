@@ -72,10 +72,10 @@ impl OrgStore<'_> {
     }
 }
 
-struct Accept {
-    org: OrgId,
-    message: Inbound,
-    backlog: u32,
+pub(crate) struct Accept {
+    pub(crate) org: OrgId,
+    pub(crate) message: Inbound,
+    pub(crate) backlog: u32,
 }
 
 impl Operation for Accept {

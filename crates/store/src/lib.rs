@@ -10,6 +10,7 @@
 mod agent_versions;
 mod agents;
 mod approvals;
+mod aside;
 mod audit;
 mod backend;
 mod bindings;
@@ -27,6 +28,7 @@ mod history;
 mod identifiers;
 mod inbox;
 mod integrations;
+mod intervene;
 mod journal;
 mod keys;
 mod knowledge;
@@ -44,6 +46,7 @@ mod rate;
 mod records;
 mod reference;
 mod retention;
+mod sessions;
 mod turn;
 mod users;
 
@@ -51,6 +54,7 @@ use ostler_domain::id::OrgId;
 
 pub use agent_versions::AgentVersion;
 pub use approvals::{StoredApproval, Verdict};
+pub use aside::{Aside, Count, Due};
 pub use audit::{AuditLine, NewAudit};
 pub use bindings::OrgBinding;
 pub use blobs::{NewBlob, StoredBlob};
@@ -66,6 +70,7 @@ pub use history::StoredMessage;
 pub use identifiers::Resolved;
 pub use inbox::{Accepted, Inbound};
 pub use integrations::{Connection, OrgIntegration};
+pub use intervene::Intervention;
 pub use journal::{Call, Intent, Outcome, Recorded, Repeat};
 pub use keys::{Key, NewKey};
 pub use knowledge::{DocumentHit, DocumentSummary, StoredDocument};
@@ -81,6 +86,7 @@ pub use proposals::{ProposalPace, StoredProposal};
 pub use rate::{Counted, Used};
 pub use records::Record;
 pub use retention::{Kind, OrgPruned, Progress, PruneLimits, PruneMode};
+pub use sessions::{Beginning, DueSession, StoredRun, StoredSession, Which};
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
     TurnCommit,

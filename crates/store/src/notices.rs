@@ -106,7 +106,7 @@ impl Store {
     }
 }
 
-struct Notify(OrgId, NewNotice);
+pub(crate) struct Notify(pub(crate) OrgId, pub(crate) NewNotice);
 
 impl Operation for Notify {
     type Output = Notified;

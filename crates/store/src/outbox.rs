@@ -261,7 +261,7 @@ impl Operation for Record {
     }
 }
 
-struct Silence(OrgId, ConversationId);
+pub(crate) struct Silence(pub(crate) OrgId, pub(crate) ConversationId);
 
 impl Operation for Silence {
     type Output = Silenced;

@@ -37,6 +37,13 @@ const COUNT: Sql = sql!(
      WHERE rate_counters.used <= ?5 - excluded.used
      RETURNING used, ends_at"
 );
+/// Adds, whatever the count is.
+pub(crate) const ADD: Sql = sql!(
+    "INSERT INTO rate_counters (org, what, span, ends_at, used)
+     SELECT ?1, ?2, CAST(?3 AS BIGINT), w.at - w.at % ?3 + ?3, CAST(?4 AS BIGINT)
+     FROM (SELECT now_ms() AS at) w WHERE true
+     ON CONFLICT (org, what, span, ends_at) DO UPDATE SET used = rate_counters.used + excluded.used"
+);
 const CURRENT: Sql = sql!(
     "SELECT coalesce(c.used, 0), w.ends_at
      FROM (SELECT n.at - n.at % ?3 + ?3 AS ends_at FROM (SELECT now_ms() AS at) n) w
@@ -79,6 +86,13 @@ impl Store {
     pub async fn sweep_counters(&self, most: u32) -> Result<u64> {
         self.write(Sweep(most)).await
     }
+}
+
+/// The parameters of [`ADD`].
+pub(crate) fn add(org: OrgId, what: &str, window: Window, amount: u64) -> Vec<Value> {
+    let mut params = key(org, what, window);
+    params.push(Value::Int(i64::try_from(amount).unwrap_or(i64::MAX)));
+    params
 }
 
 struct Count {

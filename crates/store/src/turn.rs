@@ -1,6 +1,8 @@
 //! One commit per turn: all that a turn changes, or nothing of it.
 
-use ostler_domain::id::{InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId};
+use ostler_domain::id::{
+    ConversationId, InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId,
+};
 
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
@@ -8,7 +10,7 @@ use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, SETTLE, fence};
 use crate::ledger::{Settle, charge};
-use crate::{Change, Store, blob_uses, changes, checkpoint};
+use crate::{Aside, Change, Store, blob_uses, changes, checkpoint};
 
 /// All that a turn changes. Structured values are JSON texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,14 +23,17 @@ pub struct TurnCommit {
     pub run: NewRun,
     /// New messages of the session's thread, in order.
     pub messages: Vec<NewMessage>,
-    /// What it cost, if anything was reserved for it.
-    pub settle: Option<Settle>,
+    /// What it cost, for each reservation that was made for it. All of them are
+    /// the org's own, or all are the one's that pays for it.
+    pub settle: Vec<Settle>,
     /// What is to be sent, in order.
     pub outbox: Vec<NewOutbound>,
     /// What happened, in order.
     pub events: Vec<NewEvent>,
     /// What its tools change among the org's records and contacts, in order.
     pub changes: Vec<Change>,
+    /// What it changes beside the conversation.
+    pub aside: Aside,
     /// The accepted messages that are answered by this.
     pub answered: Vec<InboxId>,
     /// What becomes of the conversation.
@@ -199,10 +204,8 @@ impl Operation for Commit {
 
     fn scope(&self) -> Scope {
         let org = self.0.lease.org;
-        match &self.0.settle {
-            Some(settle) if settle.payer != org => Scope::And(org, settle.payer),
-            _ => Scope::Org(org),
-        }
+        let other = self.0.settle.iter().map(|settle| settle.payer).find(|payer| *payer != org);
+        other.map_or(Scope::Org(org), |payer| Scope::And(org, payer))
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Committed> {
@@ -211,12 +214,13 @@ impl Operation for Commit {
         // before the changes, so that a repeat is known before it makes them.
         let mut begin = self.begin();
         let rest = self.rest()?;
-        let touched = if self.0.changes.is_empty() {
+        let touched = if self.0.changes.is_empty() && !self.0.aside.asks() {
             begin.extend(rest);
             tx.finish(&begin).await?
         } else {
             let touched = tx.batch(&begin).await?;
             changes::make(tx, self.0.lease.org, &self.0.changes).await.map_err(outdated)?;
+            self.0.aside.make(tx, self.0.lease.org).await?;
             tx.finish(&rest).await?;
             touched
         };
@@ -288,25 +292,14 @@ impl Commit {
             must: Some(Refusal::NotWaiting),
             ..statement(&ANSWERED, [org(), Value::from(*id), place()])
         }));
-        all.extend(turn.messages.iter().map(|message| {
-            statement(&MESSAGE, [org(), thread.clone(), message.id.into(), text(&message.data)])
-        }));
-        let behind = (0..turn.outbox.len() as i64).rev();
-        all.extend(turn.outbox.iter().zip(behind).map(|(sent, behind)| {
-            let author = sent.author.name().into();
-            let payload = text(&sent.payload);
-            statement(
-                &OUTBOX,
-                [org(), sent.id.into(), place(), author, epoch.into(), payload, behind.into()],
-            )
-        }));
-        let texts = turn.messages.iter().map(|message| &message.data);
-        let texts = texts.chain(turn.outbox.iter().map(|sent| &sent.payload));
-        all.extend(texts.flat_map(|text| blob_uses::of(turn.lease.org, conversation, text)));
-        all.extend(turn.events.iter().map(|event| {
-            statement(&EVENT, [org(), session.clone(), text(&event.kind), text(&event.data)])
-        }));
-        all.extend(turn.settle.as_ref().map(charge).transpose()?);
+        let talk = Talk { org: turn.lease.org, conversation, epoch, thread: turn.session.thread };
+        all.extend(talk.messages(&turn.messages));
+        all.extend(talk.outbox(&turn.outbox));
+        all.extend(talk.events(turn.session.id, &turn.events));
+        all.extend(turn.aside.statements(&talk, turn.session.id));
+        for settle in &turn.settle {
+            all.push(charge(settle)?);
+        }
         all.push(checkpoint::over(turn.lease));
         if turn.then == AfterTurn::Release {
             all.push(statement(&SETTLE, [org(), place()]));
@@ -315,6 +308,53 @@ impl Commit {
     }
 }
 
-fn statement<const N: usize>(sql: &'static Sql, params: [Value; N]) -> Statement {
+/// Where messages are written.
+pub(crate) struct Talk {
+    pub(crate) org: OrgId,
+    pub(crate) conversation: ConversationId,
+    /// The epoch in which an agent wrote them.
+    pub(crate) epoch: i64,
+    pub(crate) thread: ThreadId,
+}
+
+impl Talk {
+    /// New messages of the thread.
+    pub(crate) fn messages(&self, messages: &[NewMessage]) -> Vec<Statement> {
+        let add = messages.iter().map(|new| {
+            let data = new.data.as_str().into();
+            statement(&MESSAGE, [self.org.into(), self.thread.into(), new.id.into(), data])
+        });
+        let uses = messages.iter().flat_map(|new| self.uses(&new.data));
+        add.chain(uses).collect()
+    }
+
+    /// What is to be sent; the fence has made room for it.
+    pub(crate) fn outbox(&self, outbox: &[NewOutbound]) -> Vec<Statement> {
+        let behind = (0..outbox.len() as i64).rev();
+        let add = outbox.iter().zip(behind).map(|(sent, behind)| {
+            let (author, payload) = (sent.author.name().into(), sent.payload.as_str().into());
+            let [org, place] = [Value::from(self.org), self.conversation.into()];
+            let epoch = self.epoch.into();
+            statement(&OUTBOX, [org, sent.id.into(), place, author, epoch, payload, behind.into()])
+        });
+        let uses = outbox.iter().flat_map(|sent| self.uses(&sent.payload));
+        add.chain(uses).collect()
+    }
+
+    fn uses(&self, text: &str) -> Vec<Statement> {
+        blob_uses::of(self.org, self.conversation, text)
+    }
+
+    /// What happened in a session.
+    pub(crate) fn events(&self, session: SessionId, events: &[NewEvent]) -> Vec<Statement> {
+        let add = |event: &NewEvent| {
+            let (kind, data) = (event.kind.as_str().into(), event.data.as_str().into());
+            statement(&EVENT, [self.org.into(), session.into(), kind, data])
+        };
+        events.iter().map(add).collect()
+    }
+}
+
+pub(crate) fn statement<const N: usize>(sql: &'static Sql, params: [Value; N]) -> Statement {
     Statement { sql, params: params.into(), must: None }
 }

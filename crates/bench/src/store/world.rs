@@ -13,8 +13,8 @@ use ostler_domain::org::plan::Plan;
 use ostler_domain::org::{Org, Place};
 use ostler_domain::session::key::{ConversationKey, Entry, Peer};
 use ostler_store::{
-    AfterTurn, Author, ClaimPolicy, Inbound, Lease, NewEvent, NewMessage, NewOutbound, NewRun,
-    SessionState, Settle, Store, TurnCommit,
+    AfterTurn, Aside, Author, ClaimPolicy, Inbound, Lease, NewEvent, NewMessage, NewOutbound,
+    NewRun, SessionState, Settle, Store, TurnCommit,
 };
 use tokio_postgres::NoTls;
 
@@ -90,12 +90,12 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
         },
         run: NewRun { id: RunId::from_u128(next()), data: payload() },
         messages: vec![message(), message()],
-        settle: Some(Settle {
+        settle: vec![Settle {
             payer: ORG,
             reservation: ReservationId::from_u128(next()),
             budget_owner: AgentId::from_u128(1),
             charges: vec![Charge { expense: Expense::Model, amount: Credits::new(1) }],
-        }),
+        }],
         outbox: vec![NewOutbound {
             id: OutboxId::from_u128(next()),
             author: Author::Agent,
@@ -103,6 +103,7 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
         }],
         events: vec![event(), event(), event()],
         changes: vec![],
+        aside: Aside::default(),
         answered: vec![],
         then: AfterTurn::Keep,
     }

@@ -37,7 +37,7 @@ async fn child_that_is_killed() {
         if let Some(claimed) = store.claim_conversation(SHORT).await.expect("claiming works") {
             let name = claimed.messages[0].payload.clone();
             let mut commit = turn(&claimed);
-            commit.settle = Some(reserve(&store, org).await);
+            commit.settle = vec![reserve(&store, org).await];
             store.commit_turn(commit).await.expect("the turn commits");
             println!("answered {name} .");
         }

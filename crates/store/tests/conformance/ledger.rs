@@ -63,7 +63,7 @@ pub(crate) async fn settle(store: &Store, payer: OrgId, reservation: Reservation
     };
     let mut commit = turn(&claimed);
     let charges = vec![model(amount)];
-    commit.settle = Some(Settle { payer, reservation, budget_owner: GIA, charges });
+    commit.settle = vec![Settle { payer, reservation, budget_owner: GIA, charges }];
     store.commit_turn(commit).await.unwrap();
 }
 
@@ -90,7 +90,7 @@ async fn e01_model_and_tool_cost_are_lines_of_the_org(store: &Store) {
     let mut commit = turn(&claim(store).await.unwrap());
     let tool = Expense::Tool(ToolName::from_static("create_booking"));
     let charges = vec![model(3), Charge { expense: tool.clone(), amount: credits(2) }];
-    commit.settle = Some(Settle { payer: org, reservation: held.id, budget_owner: GIA, charges });
+    commit.settle = vec![Settle { payer: org, reservation: held.id, budget_owner: GIA, charges }];
     store.commit_turn(commit).await.unwrap();
     let lines = store.org(org).ledger_lines(None, 2).await.unwrap();
     let said: Vec<_> = lines
@@ -285,12 +285,12 @@ async fn e12_another_org_can_pay_for_a_turn(store: &Store) {
     store.org(platform).reserve(held).await.unwrap();
     accept(store, org, "rosa", "m1").await;
     let mut commit = turn(&claim(store).await.unwrap());
-    commit.settle = Some(Settle {
+    commit.settle = vec![Settle {
         payer: platform,
         reservation: held.id,
         budget_owner: GIA,
         charges: vec![model(5)],
-    });
+    }];
     store.commit_turn(commit).await.unwrap();
     assert_eq!((available(store, platform).await, available(store, org).await), (5, 10));
     adds_up(store, 2).await;

@@ -242,7 +242,7 @@ async fn late_charge(
     let claimed = claim(store).await.unwrap();
     let mut commit = turn(&claimed);
     let charges = vec![model(amount)];
-    commit.settle = Some(Settle { payer, reservation: held.id, budget_owner: GIA, charges });
+    commit.settle = vec![Settle { payer, reservation: held.id, budget_owner: GIA, charges }];
     let refused = store.commit_turn(commit).await.map(|_| ());
     store.commit_turn(turn(&claimed)).await.expect("it can be committed without");
     refused

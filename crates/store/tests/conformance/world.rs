@@ -16,8 +16,8 @@ use ostler_domain::session::key::{ConversationKey, Entry, Peer};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::profile::Profile;
 use ostler_store::{
-    Accepted, AfterTurn, Author, ClaimPolicy, Claimed, Inbound, NewEvent, NewMessage, NewOutbound,
-    NewRun, SessionState, Store, TurnCommit,
+    Accepted, AfterTurn, Aside, Author, ClaimPolicy, Claimed, Inbound, NewEvent, NewMessage,
+    NewOutbound, NewRun, SessionState, Store, TurnCommit,
 };
 use tokio_postgres::NoTls;
 
@@ -219,7 +219,7 @@ pub(crate) fn turn(claimed: &Claimed) -> TurnCommit {
             .chain([reply.clone()])
             .map(|data| NewMessage { id: ostler_domain::id::MessageId::from_u128(next()), data })
             .collect(),
-        settle: None,
+        settle: vec![],
         outbox: vec![NewOutbound {
             id: ostler_domain::id::OutboxId::from_u128(next()),
             author: Author::Agent,
@@ -227,6 +227,7 @@ pub(crate) fn turn(claimed: &Claimed) -> TurnCommit {
         }],
         events: vec![NewEvent { kind: "turn_done".into(), data: "{}".into() }],
         changes: vec![],
+        aside: Aside::default(),
         answered: claimed.messages.iter().map(|message| message.id).collect(),
         then: AfterTurn::Release,
     }

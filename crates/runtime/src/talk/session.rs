@@ -1,0 +1,211 @@
+//! A session, as it is stored.
+
+use ostler_domain::channel::Channel;
+use ostler_domain::human::escalation::Escalation;
+use ostler_domain::human::triggers::Trigger;
+use ostler_domain::id::{
+    AgentId, BindingId, ContactId, ConversationId, EscalationId, OrgId, SessionId, ThreadId,
+};
+use ostler_domain::money::caps::SessionBudget;
+use ostler_domain::session::errors::ErrorState;
+use ostler_domain::session::guided::{InterviewState, InterviewTemplate};
+use ostler_domain::session::key::{ConversationKey, Entry, Peer};
+use ostler_domain::session::lifetime::{CurrentSession, SessionClock, Waiting};
+use ostler_domain::session::status::SessionStatus;
+use ostler_domain::team::{TeamSession, effective_agent};
+use ostler_domain::time::{Timestamp, UtcDay};
+use serde::{Deserialize, Serialize};
+
+/// The form that this program writes.
+const VERSION: u32 = 1;
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// The version of this form.
+    pub v: u32,
+    /// Its id.
+    pub id: SessionId,
+    /// The tenant.
+    pub org: OrgId,
+    /// The conversation that it is the current life of.
+    pub conversation: ConversationId,
+    /// Its messages.
+    pub thread: ThreadId,
+    /// The channel.
+    pub channel: Channel,
+    /// The binding.
+    pub binding: BindingId,
+    /// Whom the org talks to.
+    pub peer: Peer,
+    /// How they came in.
+    pub entry: Entry,
+    /// The agent that it began with.
+    pub agent: AgentId,
+    /// Their name, as far as it is known.
+    pub name: Option<String>,
+    /// The contact they are recognized as.
+    pub contact: Option<ContactId>,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// Its clocks.
+    pub clock: SessionClock,
+    /// Whether an agent answers.
+    pub status: SessionStatus,
+    /// What went wrong.
+    pub errors: ErrorState,
+    /// What it may spend and has spent.
+    pub budget: SessionBudget,
+    /// The team, if several agents take part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<TeamSession>,
+    /// The last time that a person was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation: Option<OpenEscalation>,
+    /// When the last escalation ended: what led to it does not count again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calm_since: Option<Timestamp>,
+    /// Uncertain replies since then.
+    #[serde(default)]
+    pub uncertain: u32,
+    /// What a person resolved, for the next prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<String>,
+    /// The session before this one, if this one goes on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Previous>,
+    /// What it was about, once it is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The day on which the customer was last told of a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_limit_on: Option<UtcDay>,
+    /// The interview, in a guided session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interview: Option<Interview>,
+    /// How many messages it has.
+    #[serde(default)]
+    pub messages: u32,
+    /// Calls that people are to decide on.
+    #[serde(default)]
+    pub pending_approvals: u32,
+    /// Calls of which nobody knows what became.
+    #[serde(default)]
+    pub unknown_outcomes: u32,
+}
+
+/// An escalation of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenEscalation {
+    /// Its id.
+    pub id: EscalationId,
+    /// What led to it, if it began by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<Trigger>,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: Escalation,
+}
+
+/// The session before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Previous {
+    /// Which one.
+    pub session: SessionId,
+    /// What it was about.
+    pub summary: Option<String>,
+}
+
+/// A guided session's interview.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interview {
+    /// The questions.
+    pub template: InterviewTemplate,
+    /// How far it is.
+    pub state: InterviewState,
+}
+
+/// What a new session begins with.
+#[derive(Debug, Clone)]
+pub(crate) struct Opening<'a> {
+    pub(crate) id: SessionId,
+    pub(crate) thread: ThreadId,
+    pub(crate) conversation: ConversationId,
+    pub(crate) key: &'a ConversationKey,
+    pub(crate) channel: Channel,
+    pub(crate) agent: AgentId,
+    pub(crate) budget: SessionBudget,
+    pub(crate) now: Timestamp,
+}
+
+impl Session {
+    /// A session that opens now.
+    pub(crate) fn open(opening: Opening<'_>) -> Self {
+        let Opening { id, thread, conversation, key, channel, agent, budget, now } = opening;
+        Self {
+            v: VERSION,
+            id,
+            org: key.org,
+            conversation,
+            thread,
+            channel,
+            binding: key.binding,
+            peer: key.peer.clone(),
+            entry: key.entry,
+            agent,
+            name: None,
+            contact: None,
+            opened_at: now,
+            clock: SessionClock::open(now),
+            status: SessionStatus::Active,
+            errors: ErrorState::default(),
+            budget,
+            team: None,
+            escalation: None,
+            calm_since: None,
+            uncertain: 0,
+            resolution: None,
+            previous: None,
+            summary: None,
+            told_limit_on: None,
+            interview: None,
+            messages: 0,
+            pending_approvals: 0,
+            unknown_outcomes: 0,
+        }
+    }
+
+    /// Who answers.
+    pub fn active_agent(&self) -> AgentId {
+        effective_agent(self.agent, self.team.as_ref())
+    }
+
+    /// The escalation that is open, if one is.
+    pub fn open_escalation(&self) -> Option<&OpenEscalation> {
+        self.escalation.as_ref().filter(|one| one.state.status.is_open())
+    }
+
+    /// The session, as far as its end is concerned.
+    pub(crate) const fn current(&self) -> CurrentSession {
+        CurrentSession { id: self.id, clock: self.clock, status: self.status }
+    }
+
+    /// Stops or starts the clocks by what the session waits for.
+    pub(crate) fn sync_clock(&mut self, now: Timestamp) {
+        let waiting = Waiting {
+            handed_off: self.status == SessionStatus::HandedOff,
+            pending_approvals: self.pending_approvals as usize,
+            unknown_outcomes: self.unknown_outcomes as usize,
+        };
+        self.clock.sync(waiting, now);
+    }
+
+    /// The word that a session is found by.
+    pub(crate) const fn status_word(&self) -> &'static str {
+        match self.status {
+            SessionStatus::Active => "active",
+            SessionStatus::HandedOff => "handed_off",
+            SessionStatus::Closed(_) => "closed",
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A person steps into a conversation: without waiting for the worker that has
+//! it, and so that what agents wrote before is not sent any more.
+
+use ostler_domain::id::{ConversationId, OrgId};
+
+use crate::OrgStore;
+use crate::aside::Due;
+use crate::audit::{self, NewAudit};
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Scope, Tx};
+use crate::error::{Result, StoreError};
+use crate::inbox::{Accept, Inbound};
+use crate::outbox::{Silence, Silenced};
+use crate::turn::{NewEvent, NewMessage, NewOutbound, SessionState, Talk};
+
+/// What a person changes in a conversation, all at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intervention {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Its epoch when the session was read.
+    pub epoch: i64,
+    /// The session, as it is from now on.
+    pub session: SessionState,
+    /// When it is to be looked at again.
+    pub due: Due,
+    /// New messages of its thread, in order.
+    pub messages: Vec<NewMessage>,
+    /// What is to be sent, in order.
+    pub outbox: Vec<NewOutbound>,
+    /// What happened, in order.
+    pub events: Vec<NewEvent>,
+    /// What the conversation goes on with.
+    pub inbox: Option<Inbound>,
+    /// Who did it.
+    pub audit: NewAudit,
+}
+
+/// Makes room for what is sent; the epoch was raised just before.
+const ROOM: Sql =
+    sql!("UPDATE conversations SET out_seq = out_seq + ?3 WHERE org = ?1 AND id = ?2");
+const EPOCH: Sql = Sql {
+    sqlite: "SELECT epoch FROM conversations WHERE org = ?1 AND id = ?2",
+    postgres: "SELECT epoch FROM conversations WHERE org = $1 AND id = $2 FOR UPDATE",
+};
+const SESSION: Sql =
+    sql!("UPDATE sessions SET status = ?3, data = ?4, due_at = ?5 WHERE org = ?1 AND id = ?2");
+
+impl OrgStore<'_> {
+    /// Steps in: raises the conversation's epoch, withdraws what agents wrote and
+    /// nobody has sent, and changes the session. Refused as
+    /// [`StoreError::Moved`] if somebody else has stepped in since the session
+    /// was read.
+    pub async fn intervene(&self, what: Intervention) -> Result<Silenced> {
+        self.store.write(Intervene(self.org, what)).await
+    }
+}
+
+struct Intervene(OrgId, Intervention);
+
+impl Operation for Intervene {
+    type Output = Silenced;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Silenced> {
+        let Self(org, what) = self;
+        let place = [Value::from(*org), what.conversation.into()];
+        let found = tx.first(&EPOCH, &place).await?.ok_or(StoreError::NotFound("conversation"))?;
+        if found.int(0)? != what.epoch {
+            return Err(StoreError::Moved);
+        }
+        let silenced = Silence(*org, what.conversation).run(tx).await?;
+        let due = match what.due {
+            Due::At(at) => at.as_millis().into(),
+            Due::Never => Value::Null,
+        };
+        let SessionState { id, thread, status, data } = &what.session;
+        let changed =
+            [(*org).into(), (*id).into(), status.as_str().into(), data.as_str().into(), due];
+        if tx.execute(&SESSION, &changed).await? == 0 {
+            return Err(StoreError::NotFound("session"));
+        }
+        let room = i64::try_from(what.outbox.len()).unwrap_or(i64::MAX);
+        tx.execute(&ROOM, &[place[0].clone(), place[1].clone(), room.into()]).await?;
+        let talk = Talk {
+            org: *org,
+            conversation: what.conversation,
+            epoch: what.epoch + 1,
+            thread: *thread,
+        };
+        let mut all = talk.messages(&what.messages);
+        all.extend(talk.outbox(&what.outbox));
+        all.extend(talk.events(*id, &what.events));
+        all.push(audit::append(*org, &what.audit)?);
+        tx.batch(&all).await?;
+        if let Some(message) = &what.inbox {
+            Accept { org: *org, message: message.clone(), backlog: u32::MAX }.run(tx).await?;
+        }
+        Ok(silenced)
+    }
+}
