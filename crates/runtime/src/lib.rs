@@ -3,3 +3,11 @@
 //! Owns what happens between a message and its answer. The rules are
 //! `domain`'s, the turn is `engine`'s, what is kept is `store`'s, and what
 //! carries messages is `bus`'s and `channels`'.
+
+pub mod deltas;
+mod ids;
+pub mod inbound;
+pub mod org_view;
+pub mod parts;
+pub mod talk;
+pub mod team;

@@ -75,7 +75,9 @@ pub use journal::{Call, Intent, Outcome, Recorded, Repeat};
 pub use keys::{Key, NewKey};
 pub use knowledge::{DocumentHit, DocumentSummary, StoredDocument};
 pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
-pub use ledger::{Imbalance, LedgerCheck, LedgerLine, LineKind, NewGrant, NewReservation, Settle};
+pub use ledger::{
+    Imbalance, LedgerCheck, LedgerLine, LineKind, NewGrant, NewReservation, Reserved, Settle,
+};
 pub use members::Member;
 pub use migrate::NEEDED as SCHEMA_VERSION;
 pub use notices::{NewNotice, Notified, StoredNotice};

@@ -7,6 +7,7 @@ pub mod guardrail;
 pub mod layer;
 pub mod plan;
 pub mod role;
+pub mod settings;
 pub mod tree;
 
 use std::num::NonZeroU32;

@@ -17,7 +17,7 @@ mod settle;
 pub use accounts::NewGrant;
 pub use check::{Imbalance, LedgerCheck};
 pub use lines::{LedgerLine, LineKind};
-pub use reserve::NewReservation;
+pub use reserve::{NewReservation, Reserved};
 pub use settle::Settle;
 
 pub(crate) use accounts::{change_plan, open_account};

@@ -28,6 +28,14 @@ pub struct NewReservation {
     pub lasts: Duration,
 }
 
+/// What is left after credits were held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reserved {
+    /// What the org could still spend of its own, and of its parent's if that
+    /// one pays already; nothing means without a limit.
+    pub left: Option<Credits>,
+}
+
 const ADD: Sql =
     sql!("INSERT INTO reservations (org, id, expires_at, data) VALUES (?1, ?2, ?3, ?4)");
 /// Holds the reservation's row, so that no turn settles it meanwhile.
@@ -47,12 +55,12 @@ impl OrgStore<'_> {
     /// the caps. All of it or nothing. A repeat, which has the same id, agent
     /// and amount as one that is open, changes nothing; another one with the
     /// same id is a conflict.
-    pub async fn reserve(&self, new: NewReservation) -> Result<()> {
+    pub async fn reserve(&self, new: NewReservation) -> Result<Reserved> {
         at_once(new.amount)?;
         match self.draw(Reserve(self.org, new)).await {
             Err(refused @ (StoreError::Conflict(_) | StoreError::Credits(_))) => {
                 match self.store.read(Found(self.org, new)).await? {
-                    Some(Repeat::Same) => Ok(()),
+                    Some(Repeat::Same) => Ok(Reserved { left: self.affordable().await? }),
                     Some(Repeat::Other) => {
                         Err(StoreError::Conflict(format!("another reservation {}", new.id)))
                     }
@@ -79,7 +87,7 @@ impl OrgStore<'_> {
 
     /// Draws credits. Before anybody is refused, what turns that are over hold
     /// is given back, and that stands whatever comes of this.
-    async fn draw<O: Operation<Output = ()> + Copy>(&self, operation: O) -> Result<()> {
+    async fn draw<O: Operation + Copy>(&self, operation: O) -> Result<O::Output> {
         match self.store.write(operation).await {
             Err(StoreError::Credits(ReserveError::Exhausted { .. } | ReserveError::Cap(_))) => {
                 self.settle_up().await?;
@@ -99,14 +107,14 @@ impl OrgStore<'_> {
 struct Reserve(OrgId, NewReservation);
 
 impl Operation for Reserve {
-    type Output = ();
+    type Output = Reserved;
     const FLUSHED: bool = false;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Reserved> {
         let Self(org, new) = *self;
         let mut book = Book::open(tx, org).await?;
         let (now, expires_at) = (book.now, book.now + new.lasts);
@@ -117,8 +125,10 @@ impl Operation for Reserve {
         let reservation = Value::json(open(&book, new.id)?)?;
         let params = vec![org.into(), new.id.into(), expires_at.as_millis().into(), reservation];
         let mut all = vec![Statement { sql: &ADD, params, must: None }];
+        let left = book.ledger.affordable(org, now);
         all.extend(book.write_back()?);
-        tx.finish(&all).await.map(|_| ())
+        tx.finish(&all).await?;
+        Ok(Reserved { left })
     }
 }
 
