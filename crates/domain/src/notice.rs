@@ -25,6 +25,20 @@ pub enum NoticeKind {
     ToolDisabled,
     /// The monthly pool is down to this share.
     LowCredits(LowCredits),
+    /// A session has spent all that it may.
+    SessionCap,
+    /// A person is asked for in a conversation.
+    Escalation,
+    /// Nobody has come yet.
+    EscalationReminder,
+    /// An agent handed a conversation to another.
+    Handoff,
+    /// A call waits for a person.
+    ApprovalWanted,
+    /// A call was not decided in time.
+    ApprovalExpired,
+    /// A reply has no way out: nothing is connected to its channel any more.
+    NoBinding,
 }
 
 /// The shares of the monthly pool at which the owner is told.
@@ -45,8 +59,16 @@ impl NoticeKind {
         const MINUTE: u64 = 60;
         Duration::from_secs(match self {
             Self::ModelsFailed => 30 * MINUTE,
-            Self::CreditsExhausted | Self::ChildCap | Self::DeadLetterAbandoned => 60 * MINUTE,
-            Self::ToolDisabled | Self::LowCredits(_) => 24 * 60 * MINUTE,
+            Self::CreditsExhausted
+            | Self::ChildCap
+            | Self::DeadLetterAbandoned
+            | Self::NoBinding => 60 * MINUTE,
+            Self::ToolDisabled | Self::LowCredits(_) | Self::SessionCap => 24 * 60 * MINUTE,
+            Self::Escalation
+            | Self::EscalationReminder
+            | Self::Handoff
+            | Self::ApprovalWanted
+            | Self::ApprovalExpired => 0,
         })
     }
 

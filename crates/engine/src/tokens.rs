@@ -5,7 +5,7 @@ use crate::history::{Content, Item};
 use crate::tool::ToolSet;
 
 /// Bytes of a token, about; more of them for scripts whose letters take several.
-pub(crate) const BYTES: u64 = 4;
+pub const BYTES: u64 = 4;
 /// What an entry costs besides its words.
 const ENTRY: u64 = 4;
 /// What a picture costs, about.

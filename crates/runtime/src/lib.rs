@@ -5,6 +5,8 @@
 //! carries messages is `bus`'s and `channels`'.
 
 pub mod deltas;
+mod base64_text;
+mod faults;
 mod ids;
 pub mod inbound;
 pub mod org_view;

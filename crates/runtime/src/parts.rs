@@ -5,42 +5,22 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
 use ostler_domain::agent::limits::AgentLimits;
+use ostler_domain::id::OrgId;
 use ostler_domain::time::Timestamp;
 use ostler_engine::outcome::Effect;
 use ostler_engine::tool::ToolSet;
-use ostler_engine::turn::{Limits, Models, OnAsk, STATE_VERSION};
-use ostler_store::{Change, ClaimPolicy, OrgStore, Store, StoreError};
+use ostler_engine::turn::{Limits, ModelChains, OnAsk, STATE_VERSION};
+use ostler_store::{Change, ClaimPolicy, Store, StoreError};
 
 use crate::deltas::Deltas;
 
-/// Chains of models by the names that an agent has.
-pub trait ModelSource: Send + Sync {
-    /// The first of these models, and the others when it fails. What they are
-    /// called inside the turn is theirs.
-    fn chain(&self, names: &[String]) -> Arc<dyn Models>;
-}
-
-/// Works out what local tools want stored.
-pub trait EffectPlanner: Send + Sync {
-    /// The changes that these effects come to, as things stand now. Effects of
-    /// kinds that it does not know are not its own and are left out.
-    fn plan<'a>(
-        &'a self,
-        org: OrgStore<'a>,
-        effects: &'a [Effect],
-    ) -> BoxFuture<'a, Result<Vec<Change>, PlanError>>;
-}
-
-/// Why effects cannot be stored.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanError {
-    /// Somebody else was faster: this is what the agent is told.
-    #[error("{0}")]
-    Outdated(String),
-    /// The store did not answer.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+/// Works out what local tools want stored: the changes that effects of an org
+/// come to, as things stand now. Effects of kinds that it does not know are not
+/// its own and are left out. What cannot be had any more is
+/// [`StoreError::Outdated`].
+pub type Planner = Arc<
+    dyn Fn(OrgId, Vec<Effect>) -> BoxFuture<'static, Result<Vec<Change>, StoreError>> + Send + Sync,
+>;
 
 /// Where the time comes from.
 #[derive(Clone)]
@@ -121,9 +101,9 @@ pub struct Parts {
     /// Every tool there is.
     pub tools: Arc<ToolSet>,
     /// The models.
-    pub models: Arc<dyn ModelSource>,
+    pub models: Arc<dyn ModelChains>,
     /// What local tools want stored.
-    pub effects: Arc<dyn EffectPlanner>,
+    pub effects: Planner,
     /// What is being written right now.
     pub deltas: Deltas,
     /// The time.

@@ -18,8 +18,11 @@ mod media;
 mod offers;
 mod orders;
 mod page;
+mod planner;
 pub mod records;
 mod schema;
 mod view;
 pub mod web;
 mod when;
+
+pub use planner::planner;

@@ -246,6 +246,33 @@ impl Escalation {
         }
     }
 
+    /// When time does something to it next, if it ever does.
+    pub fn next_tick(&self, config: &TeamConfig) -> Option<Timestamp> {
+        match self.status {
+            Pending => {
+                let email = self.request.urgency == Urgency::High && !self.email_sent;
+                let email = email.then_some(self.requested_at + config.email_after);
+                let unanswered = match config.unanswered {
+                    Unanswered::ResumeAfterSecs(limit) => Some(self.requested_at + limit),
+                    Unanswered::RemindAfterSecs(limit) => {
+                        (!self.reminded).then_some(self.requested_at + limit)
+                    }
+                };
+                email.into_iter().chain(unanswered).min()
+            }
+            TakenOver => match config.auto_resume_after_human {
+                AutoResume::Never => None,
+                AutoResume::AfterSecs(limit) => Some(self.last_word() + limit),
+            },
+            Resolved | Dismissed | TimedOut => None,
+        }
+    }
+
+    /// When the human last did something.
+    fn last_word(&self) -> Timestamp {
+        self.last_human_message_at.or(self.taken_over_at).unwrap_or(self.requested_at)
+    }
+
     fn take_over(&mut self, user: UserId, now: Timestamp) -> Result<Vec<Effect>, EscalationError> {
         match self.human {
             Some(other) if other != user => Err(EscalationError::SomebodyElse(other)),
@@ -329,7 +356,7 @@ impl Escalation {
     /// With automatic resuming the agent goes on once the human has been
     /// silent for long enough; without it, never.
     fn tick_taken_over(&mut self, config: &TeamConfig, now: Timestamp) -> Vec<Effect> {
-        let last = self.last_human_message_at.or(self.taken_over_at).unwrap_or(self.requested_at);
+        let last = self.last_word();
         match config.auto_resume_after_human {
             AutoResume::AfterSecs(limit) if now.since(last) >= limit => {
                 self.status = Resolved;

@@ -101,6 +101,15 @@ impl SessionClock {
     }
 }
 
+impl SessionClock {
+    /// When the session ends by itself if nobody writes; never while its clocks
+    /// stand still.
+    pub fn ends_at(&self, lifetime: Lifetime) -> Option<Timestamp> {
+        let ends = (self.age_from + lifetime.longest).min(self.idle_from + lifetime.idle);
+        self.paused_since.is_none().then_some(ends)
+    }
+}
+
 /// What a session may be waiting for. It waits as long as any of them is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waiting {

@@ -35,7 +35,7 @@ pub use protocol::{
     QuestionKind,
 };
 pub use resume::Known;
-pub use rules::{Models, Rules};
+pub use rules::{ModelChains, Models, Rules};
 
 use crate::history::{CallId, Image, Item, ToolCall};
 use call::Call;

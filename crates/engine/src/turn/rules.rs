@@ -21,6 +21,13 @@ pub trait Models: Send + Sync {
     fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>>;
 }
 
+/// The models of many agents.
+pub trait ModelChains: Send + Sync {
+    /// The first of these models for a turn, and the others when it fails. With
+    /// no names at all it is whatever is used where none is named.
+    fn chain(&self, names: &[String]) -> Arc<dyn Models>;
+}
+
 /// What the world allows a turn.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {

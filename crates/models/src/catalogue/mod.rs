@@ -1,6 +1,7 @@
 //! Models by name, `provider/model`: which there are, whether their key is
 //! there, how often they were used, and how each is made.
 
+mod chains;
 mod provider;
 mod uses;
 
@@ -11,6 +12,7 @@ use ostler_domain::money::price::ModelPrice;
 use ostler_engine::model::Model;
 use ostler_engine::turn::Models;
 
+pub use chains::SharedCatalogue;
 pub use provider::{Provider, Wire};
 pub use uses::Uses;
 

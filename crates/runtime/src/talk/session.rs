@@ -40,8 +40,8 @@ pub struct Session {
     pub peer: Peer,
     /// How they came in.
     pub entry: Entry,
-    /// The agent that it began with.
-    pub agent: AgentId,
+    /// The agent that it began with; none if nobody could answer.
+    pub agent: Option<AgentId>,
     /// Their name, as far as it is known.
     pub name: Option<String>,
     /// The contact they are recognized as.
@@ -133,7 +133,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) conversation: ConversationId,
     pub(crate) key: &'a ConversationKey,
     pub(crate) channel: Channel,
-    pub(crate) agent: AgentId,
+    pub(crate) agent: Option<AgentId>,
     pub(crate) budget: SessionBudget,
     pub(crate) now: Timestamp,
 }
@@ -176,8 +176,8 @@ impl Session {
     }
 
     /// Who answers.
-    pub fn active_agent(&self) -> AgentId {
-        effective_agent(self.agent, self.team.as_ref())
+    pub fn active_agent(&self) -> Option<AgentId> {
+        self.agent.map(|agent| effective_agent(agent, self.team.as_ref()))
     }
 
     /// The escalation that is open, if one is.

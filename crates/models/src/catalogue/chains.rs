@@ -1,0 +1,41 @@
+//! The catalogue for many agents, each with models of its own.
+
+use std::sync::Arc;
+
+use ostler_engine::model::Model;
+use ostler_engine::turn::{ModelChains, Models};
+
+use super::Catalogue;
+
+/// A catalogue that many agents share.
+#[derive(Clone)]
+pub struct SharedCatalogue(pub Arc<Catalogue>);
+
+/// The models of one agent.
+struct OfAgent {
+    catalogue: Arc<Catalogue>,
+    own: Option<Arc<dyn Model>>,
+}
+
+impl Models for OfAgent {
+    fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>> {
+        match name {
+            None => self.own.clone(),
+            Some(name) => self.catalogue.model(Some(name)),
+        }
+    }
+}
+
+impl ModelChains for SharedCatalogue {
+    fn chain(&self, names: &[String]) -> Arc<dyn Models> {
+        let catalogue = self.0.clone();
+        let own = if names.is_empty() {
+            catalogue.model(None)
+        } else {
+            let others = catalogue.options.fallbacks.iter().map(String::as_str);
+            let others = others.filter(|other| !names.iter().any(|name| name == other));
+            catalogue.chain(names.iter().map(String::as_str).chain(others))
+        };
+        Arc::new(OfAgent { catalogue, own })
+    }
+}

@@ -1,0 +1,411 @@
+//! A run: the steps in order.
+
+use std::sync::Arc;
+
+use ostler_domain::human::escalation::EscalationRequest;
+use ostler_domain::human::triggers::Trigger;
+use ostler_domain::id::{InboxId, SessionId, ThreadId};
+use ostler_domain::message::Part;
+use ostler_domain::session::key::Entry;
+use ostler_domain::tool::Trust;
+use ostler_engine::history::{Content, Item, ToolCall};
+use ostler_engine::tokens;
+use ostler_engine::turn::{Known, Models, NewTurn, Turn};
+use ostler_store::{AfterTurn, StoreError};
+
+use super::case::{Arrived, Case};
+use super::draft::{Draft, Saying};
+use super::saved::{Open, Saved};
+use super::step_01_agent as agent_step;
+use super::step_02_rate as rate_step;
+use super::step_03_session::{self as session_step, Found};
+use super::step_04_context as context_step;
+use super::step_05_prompt as prompt_step;
+use super::step_06_history as history_step;
+use super::step_07_tools as tools_step;
+use super::step_07b_credits::{self as credits_step, Empty};
+use super::step_08_turn::{self as turn_step, Finished, Setting};
+use super::step_10_messages::{self as messages_step, Next};
+use super::step_12_record as record_step;
+use super::step_13_reply::Way;
+use super::trace::Trace;
+use super::worker::RunError;
+use super::{texts, triggers};
+use crate::ids::fresh;
+use crate::org_view::AgentView;
+use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
+use crate::talk::run::RunOutcome;
+use crate::talk::session::{Interview, Opening, Session};
+use crate::talk::snapshot::Snapshot;
+use crate::team;
+
+/// The most turns of one run: agents may hand over, but not for ever.
+const MOST_TURNS: usize = 4;
+
+/// What a run answers.
+pub(super) struct Input<'a> {
+    /// The rows that are answered by it.
+    pub(super) rows: Vec<InboxId>,
+    /// What somebody wrote.
+    pub(super) arrived: &'a [Arrived],
+    /// What the agent is told instead.
+    pub(super) note: Option<String>,
+    /// A call that a person has approved.
+    pub(super) approved: Option<ToolCall>,
+    /// Triggers that have been dealt with.
+    pub(super) settled: &'a [Trigger],
+    /// What becomes of the conversation afterwards.
+    pub(super) then: AfterTurn,
+}
+
+impl<'a> Input<'a> {
+    /// What somebody wrote.
+    pub(super) fn wrote(arrived: &'a [Arrived], then: AfterTurn) -> Self {
+        let rows = arrived.iter().map(|one| one.id).collect();
+        Self { rows, arrived, note: None, approved: None, settled: &[], then }
+    }
+}
+
+/// A run as it comes together.
+pub(super) struct Run {
+    pub(super) trace: Trace,
+    pub(super) draft: Draft,
+    pub(super) session: Session,
+    /// What was said before, oldest first.
+    pub(super) earlier: Vec<ThreadMessage>,
+    /// The turns that are over.
+    pub(super) done: Vec<Finished>,
+    /// How replies go out.
+    pub(super) way: Way,
+}
+
+impl Run {
+    /// Says something in the conversation, and sends it.
+    pub(super) fn say(&mut self, case: &Case<'_>, saying: Saying) {
+        let author = match saying.author {
+            MessageAuthor::Agent { .. } => ostler_store::Author::Agent,
+            MessageAuthor::Human { .. } => ostler_store::Author::Human,
+            MessageAuthor::Customer { .. } | MessageAuthor::System => ostler_store::Author::System,
+        };
+        let parts = saying.parts.clone();
+        let message = self.draft.keep(&mut self.session, saying, Some(case.run), case.now);
+        self.way.send(&mut self.draft, author, parts, Some(message));
+    }
+
+    /// Says something on the runtime's own account.
+    pub(super) fn tell(&mut self, case: &Case<'_>, text: &str, purpose: Purpose) {
+        self.say(case, Saying::system(text, purpose));
+    }
+}
+
+/// Answers, and commits.
+pub(super) async fn answer(
+    case: &Case<'_>,
+    input: Input<'_>,
+    saved: Option<(Saved, Known)>,
+) -> Result<(), RunError> {
+    let mut trace = Trace::new();
+    let began = Trace::begin("3", "session");
+    let Found { current, closes, previous } = session_step::find(case)?;
+    let earlier = match &current {
+        Some(_) => history_step::messages(&case.beginning.messages)?,
+        None => Vec::new(),
+    };
+    let mut session = current.unwrap_or_else(|| open(case, &input));
+    session.previous = session.previous.or(previous);
+    let mut draft = Draft::default();
+    draft.aside.closes = closes.as_ref().map(session_step::state);
+    session.clock.touch(case.now);
+    trace.end(began);
+
+    let answers = input.arrived.last().and_then(|one| one.wrote.provider_id.clone());
+    let way = Way::of(case, &session, answers);
+    let mut run = Run { trace, draft, session, earlier, done: Vec::new(), way };
+    messages_step::receive(case, &mut run, input.arrived);
+    let outcome = if run.session.status.agent_answers() {
+        let mut saved = saved;
+        turns(case, &mut run, &input, &mut saved).await?
+    } else {
+        messages_step::with_human(case, &mut run)
+    };
+    record_step::commit(case, run, outcome, input.rows, input.then).await
+}
+
+/// A session that opens with this message.
+fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
+    let named = input.arrived.first().and_then(|one| one.wrote.named_agent);
+    let binding = case.view.bindings.iter().find(|one| one.binding.id == case.key.binding);
+    let channel = binding.map_or("webchat".into(), |one| one.binding.channel.clone());
+    let agent = agent_step::first(case, case.key.entry, named).map(|one| one.agent.id);
+    let settings = &case.view.settings;
+    let interview = settings.interviews.get(&channel).cloned();
+    let mut session = Session::open(Opening {
+        id: fresh(SessionId::from_u128),
+        thread: fresh(ThreadId::from_u128),
+        conversation: case.lease.conversation(),
+        key: case.key,
+        channel,
+        agent,
+        budget: settings.session_budget,
+        now: case.now,
+    });
+    if case.key.entry == Entry::Customer {
+        session.interview =
+            interview.map(|template| Interview { template, state: Default::default() });
+    }
+    session
+}
+
+/// Steps 1 to 9, once for each agent that has the conversation.
+async fn turns(
+    case: &Case<'_>,
+    run: &mut Run,
+    input: &Input<'_>,
+    saved: &mut Option<(Saved, Known)>,
+) -> Result<RunOutcome, RunError> {
+    if let Some((saved, known)) = saved.take() {
+        run.session = saved.session;
+        run.done = saved.before;
+        let agent = case.view.agent(saved.open.agent).cloned().ok_or(StoreError::NotFound("agent"))?;
+        let finished = go_on(case, run, &agent, saved.open, saved.turn, &known).await?;
+        if let Next::Done(outcome) = messages_step::after_turn(case, run, &agent, finished) {
+            return Ok(outcome);
+        }
+    }
+    while run.done.len() < MOST_TURNS {
+        let began = Trace::begin("1", "agent");
+        let agent = agent_step::answering(case, &run.session).cloned();
+        run.trace.end(began);
+        let Some(agent) = agent else {
+            run.tell(case, texts::NOBODY, Purpose::Notice);
+            return Ok(RunOutcome::NoAgent);
+        };
+        if run.session.agent.is_none() {
+            run.session.agent = Some(agent.agent.id);
+        }
+        match before_model(case, run, input, &agent) {
+            Before::GoOn => {}
+            Before::Another => continue,
+            Before::Escalated(reason) => return Ok(RunOutcome::Escalated { reason }),
+        }
+        let finished = match assemble(case, run, input, &agent).await? {
+            Assembled::Ready(open, turn) => {
+                go_on(case, run, &agent, *open, *turn, &Known::new()).await?
+            }
+            Assembled::Stopped(outcome) => return Ok(outcome),
+        };
+        if let Next::Done(outcome) = messages_step::after_turn(case, run, &agent, finished) {
+            return Ok(outcome);
+        }
+    }
+    run.tell(case, texts::APOLOGY, Purpose::Notice);
+    Ok(RunOutcome::Failed { why: "agents kept handing over to each other".into() })
+}
+
+/// What becomes of a message before any model is asked.
+enum Before {
+    GoOn,
+    /// Another agent has it now.
+    Another,
+    Escalated(String),
+}
+
+/// Whether the message goes to a person, or to a specialist.
+fn before_model(case: &Case<'_>, run: &mut Run, input: &Input<'_>, agent: &AgentView) -> Before {
+    if !run.done.is_empty() || (input.arrived.is_empty() && input.settled.is_empty()) {
+        return Before::GoOn;
+    }
+    let (session, settled) = (&run.session, input.settled);
+    let text = words(input, &run.earlier);
+    let Some(sent) = triggers::look(case, agent, session, &run.earlier, &text, settled) else {
+        return Before::GoOn;
+    };
+    let reason = sent.fired.to_string();
+    if let Some(to) = sent.to {
+        let from = agent.agent.id;
+        let view = &case.view;
+        let handed = team::to_specialist(
+            view, &mut run.session, &mut run.draft, from, to, &reason, case.now,
+        );
+        if handed.is_ok() {
+            return Before::Another;
+        }
+    }
+    let request = EscalationRequest {
+        reason: reason.clone(),
+        urgency: sent.fired.urgency(),
+        context_summary: text,
+    };
+    let triggers = sent.fired.triggers().to_vec();
+    let view = &case.view;
+    if team::begin(view, &mut run.session, &mut run.draft, request, triggers, case.now) {
+        run.tell(case, texts::HOLD, Purpose::Hold);
+    }
+    Before::Escalated(reason)
+}
+
+/// The words that are to be answered.
+fn words(input: &Input<'_>, earlier: &[ThreadMessage]) -> String {
+    if input.arrived.is_empty() {
+        let last = earlier.iter().rev();
+        let mut last = last.filter(|one| matches!(one.author, MessageAuthor::Customer { .. }));
+        return last.next().map(ThreadMessage::text).unwrap_or_default();
+    }
+    let texts: Vec<String> = input.arrived.iter().map(|one| one.wrote.text()).collect();
+    texts.join("\n")
+}
+
+/// What the steps before the model come to.
+enum Assembled {
+    /// A turn that can begin.
+    Ready(Box<Open>, Box<Turn>),
+    /// It does not begin, and the customer was told why.
+    Stopped(RunOutcome),
+}
+
+/// Steps 2 to 7.5: the harness of a turn.
+async fn assemble(
+    case: &Case<'_>,
+    run: &mut Run,
+    input: &Input<'_>,
+    agent: &AgentView,
+) -> Result<Assembled, RunError> {
+    let began = Trace::begin("2", "rate limit");
+    let rate = rate_step::look(case, agent, &run.session).await?;
+    run.trace.end(began);
+    if let Some(outcome) = messages_step::rate_limited(case, run, &rate) {
+        return Ok(Assembled::Stopped(outcome));
+    }
+
+    let began = Trace::begin("4", "contact and knowledge");
+    let text = words(input, &run.earlier);
+    run.session.contact = context_step::contact(case, &run.session).await?;
+    let documents = context_step::documents(case, agent, &text).await;
+    run.trace.end(began);
+
+    let began = Trace::begin("7", "tools");
+    let tools = &case.desk.parts.tools;
+    let scope = tools_step::scope(&case.view, agent, &run.session, tools);
+    run.trace.end(began);
+
+    let began = Trace::begin("5", "prompt");
+    let system: Arc<str> = prompt_step::build(case, agent, &run.session, &documents).into();
+    run.trace.end(began);
+
+    let began = Trace::begin("6", "history");
+    let mut history = history_step::items(&run.earlier);
+    let read = history.len();
+    history.extend(asked(input, &run.done));
+    run.trace.end(began);
+
+    let began = Trace::begin("7.5", "credits");
+    let models = case.desk.parts.models.chain(&agent.agent.models);
+    let offered: Vec<String> = scope.active().map(|spec| spec.name.as_str().to_owned()).collect();
+    let size = tokens::of_request(&system, &history, tools, &offered);
+    let purse = match models.model(None) {
+        Some(model) => {
+            credits_step::hold(case, agent, &run.session, model.price(), size).await?
+        }
+        None => {
+            run.trace.end(began);
+            return Ok(Assembled::Stopped(messages_step::no_model(case, run, agent)));
+        }
+    };
+    run.trace.end(began);
+    let purse = match purse {
+        Ok(purse) => purse,
+        Err(empty) => return Ok(Assembled::Stopped(exhausted(case, run, empty))),
+    };
+    let snapshot = record_step::snapshot(case, &run.session, agent, &scope, &purse, &rate);
+    let harness = Snapshot {
+        session_context: record_step::context(&run.session, read, &documents),
+        ..snapshot
+    };
+    let turn = Turn::new(NewTurn {
+        system,
+        history,
+        approved: input.approved.clone().filter(|_| run.done.is_empty()),
+        trust: Trust::Trusted,
+        budget: purse.budget,
+        errors: run.session.errors.clone(),
+        limits: case.desk.parts.settings.turn,
+        now: case.now,
+    });
+    let open = Open {
+        agent: agent.agent.id,
+        harness,
+        payer: purse.payer,
+        reservation: purse.reservation,
+        held: purse.held,
+        calls: Vec::new(),
+    };
+    Ok(Assembled::Ready(Box::new(open), Box::new(turn)))
+}
+
+fn exhausted(case: &Case<'_>, run: &mut Run, empty: Empty) -> RunOutcome {
+    messages_step::exhausted(case, run, &empty)
+}
+
+/// What the agent is to answer: what was written, or what it is told; and how
+/// the colleague who tagged it in took leave.
+fn asked(input: &Input<'_>, done: &[Finished]) -> Vec<Item> {
+    let mut content: Vec<Content> =
+        input.arrived.iter().flat_map(|one| history_step::content(&one.wrote.parts)).collect();
+    content.extend(input.note.iter().map(|note| Content::text(format!("[{note}]"))));
+    for before in done {
+        let said = before.said.iter().find_map(|item| match item {
+            Item::Assistant { text, .. } if !text.trim().is_empty() => Some(text.trim()),
+            _ => None,
+        });
+        if let Some(said) = said {
+            content.push(Content::text(format!("[your colleague said: {said}]")));
+        }
+    }
+    if content.is_empty() { Vec::new() } else { vec![Item::User { content }] }
+}
+
+/// Steps 8 and 9.
+async fn go_on(
+    case: &Case<'_>,
+    run: &mut Run,
+    agent: &AgentView,
+    open: Open,
+    turn: Turn,
+    known: &Known,
+) -> Result<Finished, RunError> {
+    let began = Trace::begin("8", "model and tools");
+    let scope = tools_step::scope(&case.view, agent, &run.session, &case.desk.parts.tools);
+    let models: Arc<dyn Models> = case.desk.parts.models.chain(&agent.agent.models);
+    let setting = Setting { agent, session: &run.session, scope, models, before: &run.done };
+    let turn = with_pictures(case, turn).await;
+    let finished = turn_step::run(case, setting, open, turn, known).await?;
+    run.trace.end(began);
+    Ok(finished)
+}
+
+/// Loads the pictures that the turn refers to.
+async fn with_pictures(case: &Case<'_>, mut turn: Turn) -> Turn {
+    let mut wanted = Vec::new();
+    turn.images(|image| wanted.extend(image.blob));
+    if wanted.is_empty() {
+        return turn;
+    }
+    let mut loaded = std::collections::BTreeMap::new();
+    for blob in wanted {
+        match case.store().blob(blob).await {
+            Ok(found) => {
+                loaded.insert(blob, Arc::<str>::from(crate::base64_text::encode(&found.bytes)));
+            }
+            Err(error) => tracing::warn!(%error, %blob, "a picture cannot be read"),
+        }
+    }
+    turn.images(|image| {
+        image.data = image.blob.and_then(|blob| loaded.get(&blob).cloned());
+    });
+    turn
+}
+
+/// Words as parts.
+pub(super) fn parts(text: &str) -> Vec<Part> {
+    vec![Part::text(text)]
+}

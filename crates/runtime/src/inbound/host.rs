@@ -1,0 +1,183 @@
+//! Who stores, shows and reserves for a turn in a conversation.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ostler_domain::id::CallId;
+use ostler_domain::money::Credits;
+use ostler_domain::time::Timestamp;
+use ostler_engine::driver::{Host, Intent};
+use ostler_engine::history;
+use ostler_engine::outcome::{Outcome, Status};
+use ostler_engine::turn::{Event, Path, STATE_VERSION, Turn};
+use ostler_store::{Checkpoint, Repeat, StoreError};
+
+use super::case::Case;
+use super::saved::{Open, Outside, Saving};
+use super::step_08_turn::Finished;
+use crate::deltas::{Delta, Piece};
+use crate::ids::derived;
+use crate::talk::session::Session;
+use crate::talk::write;
+
+/// Who stores, shows and reserves for one turn.
+pub(super) struct TurnHost<'a, 'd> {
+    case: &'a Case<'d>,
+    session: &'a Session,
+    before: &'a [Finished],
+    state: Mutex<State>,
+}
+
+struct State {
+    open: Open,
+    /// Drafts that were given up.
+    attempt: u32,
+    /// Bytes of the draft that were shown.
+    offset: usize,
+}
+
+impl<'a, 'd> TurnHost<'a, 'd> {
+    pub(super) fn new(
+        case: &'a Case<'d>,
+        session: &'a Session,
+        before: &'a [Finished],
+        open: Open,
+    ) -> Self {
+        let attempt = case.attempt.saturating_sub(1);
+        Self { case, session, before, state: Mutex::new(State { open, attempt, offset: 0 }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is held for the turn in the end.
+    pub(super) fn into_open(self) -> Open {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).open
+    }
+
+    /// Under which id a call is written down: the same for every try.
+    fn id_of(&self, key: &str) -> CallId {
+        derived(CallId::from_u128, self.case.run.as_u128(), key)
+    }
+
+    fn show(&self, agent: ostler_domain::id::AgentId, attempt: u32, piece: Piece) {
+        self.case.desk.parts.deltas.send(Delta {
+            org: self.case.org(),
+            session: self.session.id,
+            run: self.case.run,
+            agent,
+            attempt,
+            piece,
+        });
+    }
+}
+
+impl Host for TurnHost<'_, '_> {
+    type Error = StoreError;
+
+    async fn checkpoint(&self, turn: &Turn, intents: &[Intent]) -> Result<(), StoreError> {
+        let timeout = intents.iter().map(|intent| intent.timeout).max().unwrap_or_default();
+        let stored: Vec<ostler_store::Intent> = intents
+            .iter()
+            .map(|intent| ostler_store::Intent {
+                call: self.id_of(&intent.key),
+                tool: intent.call.name.clone(),
+                key: intent.key.clone(),
+                arguments: intent.call.arguments.to_string(),
+                repeat: if intent.idempotent { Repeat::Idempotent } else { Repeat::Never },
+            })
+            .collect();
+        let state = {
+            let mut state = self.state();
+            for (intent, stored) in intents.iter().zip(&stored) {
+                let (path, call) = (intent.path.clone(), intent.call.id.clone());
+                state.open.calls.push(Outside { path, call, id: stored.call });
+            }
+            let (session, before) = (self.session, self.before);
+            write(&Saving { session, before, open: &state.open, turn })
+        };
+        let checkpoint = Checkpoint { run: self.case.run, version: STATE_VERSION, state };
+        let store = &self.case.desk.parts.store;
+        let timeout = timeout + Duration::from_secs(1);
+        crate::faults::point("before_checkpoint");
+        store.checkpoint_turn(self.case.lease, checkpoint, stored, timeout).await?;
+        crate::faults::point("after_checkpoint");
+        Ok(())
+    }
+
+    async fn outcome(
+        &self,
+        path: &Path,
+        call: &history::CallId,
+        outcome: &Outcome,
+    ) -> Result<(), StoreError> {
+        crate::faults::point("after_tool");
+        let id = {
+            let state = self.state();
+            let known = state.open.calls.iter().rev();
+            let mut known = known.filter(|one| one.path == *path && one.call == *call);
+            known.next().map(|one| one.id)
+        };
+        let Some(id) = id else { return Ok(()) };
+        let what = match outcome.status {
+            Status::OutcomeUnknown => ostler_store::Outcome::Unknown(outcome.content.clone()),
+            _ => ostler_store::Outcome::Known(write(outcome)),
+        };
+        let store = &self.case.desk.parts.store;
+        match store.record_outcome(self.case.lease, id, what).await? {
+            ostler_store::Recorded::Held => Ok(()),
+            ostler_store::Recorded::Late => Err(StoreError::StaleLease),
+        }
+    }
+
+    async fn top_up(&self, more: Credits) -> Credits {
+        let (payer, reservation, total) = {
+            let state = self.state();
+            (state.open.payer, state.open.reservation, state.open.held + more)
+        };
+        let parts = &self.case.desk.parts;
+        let lasts = parts.settings.reservation;
+        match parts.store.org(payer).top_up(reservation, total, lasts).await {
+            Ok(()) => {
+                self.state().open.held = total;
+                more
+            }
+            Err(StoreError::Credits(_)) => Credits::ZERO,
+            Err(error) => {
+                tracing::warn!(%error, run = %self.case.run, "credits could not be held");
+                Credits::ZERO
+            }
+        }
+    }
+
+    fn event(&self, path: &Path, event: &Event) {
+        // What an agent inside the turn says is not for the customer.
+        if !path.is_empty() || !self.case.desk.parts.deltas.is_followed() {
+            return;
+        }
+        let (agent, attempt, piece) = {
+            let mut state = self.state();
+            let piece = match event {
+                Event::Text { text } => {
+                    let offset = state.offset;
+                    state.offset += text.len();
+                    Piece::Text { offset, text: text.clone() }
+                }
+                Event::DraftDiscarded => {
+                    state.attempt += 1;
+                    state.offset = 0;
+                    Piece::DraftDiscarded
+                }
+                Event::Decided(judgement) => Piece::Calling { tool: judgement.tool.clone() },
+                _ => return,
+            };
+            (state.open.agent, state.attempt, piece)
+        };
+        self.show(agent, attempt, piece);
+    }
+
+    fn now(&self) -> Timestamp {
+        self.case.desk.parts.clock.now()
+    }
+}

@@ -1,0 +1,49 @@
+//! Step 2: whether the agent may answer one more message today.
+
+use ostler_domain::agent::limits::{AgentLimits, DayCounters, RateVerdict, check, limits_of};
+use ostler_domain::id::AgentId;
+use ostler_domain::money::Usd;
+use ostler_domain::time::Window;
+use ostler_store::StoreError;
+
+use super::case::Case;
+use crate::org_view::AgentView;
+use crate::talk::session::Session;
+
+/// The limits of an agent, and what it has done today.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rate {
+    pub(super) limits: AgentLimits,
+    pub(super) today: DayCounters,
+    pub(super) verdict: RateVerdict,
+}
+
+/// Under which name an agent's messages are counted.
+pub(super) fn messages_of(agent: AgentId) -> String {
+    format!("messages:{agent}")
+}
+
+/// Under which name an agent's cost is counted, in millionths of a dollar.
+pub(super) fn cost_of(agent: AgentId) -> String {
+    format!("cost:{agent}")
+}
+
+/// Looks at what the agent has done today.
+pub(super) async fn look(
+    case: &Case<'_>,
+    agent: &AgentView,
+    session: &Session,
+) -> Result<Rate, StoreError> {
+    let id = agent.agent.id;
+    let store = case.store();
+    let messages = store.counted(&messages_of(id), Window::Day).await?;
+    let cost = store.counted(&cost_of(id), Window::Day).await?;
+    let today = DayCounters {
+        day: case.now.utc_day(),
+        messages: u32::try_from(messages.used).unwrap_or(u32::MAX),
+        cost: Usd::from_micros(cost.used),
+    };
+    let limits = limits_of(&agent.agent, case.desk.parts.settings.platform_limits);
+    let verdict = check(limits, today, session.told_limit_on, case.now);
+    Ok(Rate { limits, today, verdict })
+}

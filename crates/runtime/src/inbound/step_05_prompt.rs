@@ -1,0 +1,63 @@
+//! Step 5: what the model is told.
+
+use ostler_domain::prompt::{PromptDocument, PromptFacts, system};
+use ostler_domain::session::guided::NextStep;
+use ostler_domain::session::key::Entry;
+use ostler_domain::tool::ToolName;
+
+use super::case::Case;
+use super::step_04_context::Read;
+use crate::org_view::AgentView;
+use crate::talk::session::Session;
+
+/// The system prompt of an agent in a session.
+pub(super) fn build(
+    case: &Case<'_>,
+    agent: &AgentView,
+    session: &Session,
+    documents: &[Read],
+) -> String {
+    let documents: Vec<PromptDocument<'_>> = documents
+        .iter()
+        .map(|one| PromptDocument { title: &one.title, text: &one.text })
+        .collect();
+    let colleagues = case.view.colleagues(agent.agent.id);
+    let policy = case.view.settings.errors;
+    let degraded = session.errors.degraded(session.budget.spending(), policy).is_some();
+    let off: Vec<ToolName> = session.errors.disabled().keys().cloned().collect();
+    let facts = PromptFacts {
+        agent: &agent.agent,
+        standing: &agent.standing,
+        org: &case.view.org,
+        parent: case.view.parent.as_ref(),
+        colleagues: &colleagues,
+        soul: &agent.soul,
+        documents: &documents,
+        team: session.team.as_ref(),
+        instructions: &[],
+        unavailable: if degraded { &off } else { &[] },
+        resolution: session.resolution.as_deref(),
+        previous_summary: session.previous.as_ref().and_then(|one| one.summary.as_deref()),
+        testing: session.entry == Entry::Testing,
+    };
+    let mut text = system(&facts);
+    if let Some(interview) = &session.interview {
+        text.push_str(&guide(interview));
+    }
+    text
+}
+
+/// What an agent is told of the interview that guides its conversation.
+fn guide(interview: &crate::talk::session::Interview) -> String {
+    let mut text = String::from("\n## The interview you are leading\n\n");
+    for (field, value) in interview.state.fields() {
+        text.push_str(&format!("- {field}: {value}\n"));
+    }
+    match interview.state.next(&interview.template) {
+        NextStep::Ask(question) | NextStep::FollowUp(question) => {
+            text.push_str(&format!("Ask next, in your own words: {}\n", question.ask));
+        }
+        NextStep::Complete => text.push_str("All is answered. Thank them and sum it up.\n"),
+    }
+    text
+}

@@ -1,0 +1,68 @@
+//! Step 6: the conversation so far, as a model reads it.
+
+use ostler_domain::message::Part;
+use ostler_engine::history::{Content, Image, Item};
+use ostler_store::StoredMessage;
+
+use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
+use crate::talk::{Unreadable, read};
+
+/// How many messages of the conversation are read.
+pub(super) const MESSAGES: u32 = 20;
+
+/// The messages, oldest first.
+pub(super) fn messages(stored: &[StoredMessage]) -> Result<Vec<ThreadMessage>, Unreadable> {
+    stored.iter().map(|one| read("message", &one.data)).collect()
+}
+
+/// The messages as a model reads them.
+pub(super) fn items(messages: &[ThreadMessage]) -> Vec<Item> {
+    let mut items = Vec::with_capacity(messages.len());
+    for message in messages {
+        match &message.author {
+            MessageAuthor::Customer { .. } => {
+                items.push(Item::User { content: content(&message.parts) });
+            }
+            MessageAuthor::Agent { .. } => {
+                items.extend(message.work.iter().cloned());
+                say(&mut items, message.text());
+            }
+            MessageAuthor::Human { .. } => {
+                say(&mut items, format!("[a colleague, in person] {}", message.text()));
+            }
+            MessageAuthor::System if message.purpose == Purpose::Notice => {}
+            MessageAuthor::System => say(&mut items, message.text()),
+        }
+    }
+    items
+}
+
+fn say(items: &mut Vec<Item>, text: String) {
+    if !text.trim().is_empty() {
+        items.push(Item::assistant(text));
+    }
+}
+
+/// What somebody wrote, as a model takes it: words, pictures by reference, and
+/// a word about everything else.
+pub(super) fn content(parts: &[Part]) -> Vec<Content> {
+    let each = parts.iter().map(|part| match part {
+        Part::Text { text } => Content::text(text.clone()),
+        Part::Image(picture) => Content::Image(Image {
+            blob: Some(picture.blob),
+            media_type: picture.media_type.as_str().to_owned(),
+            data: None,
+        }),
+        Part::Audio(sound) => Content::text(format!(
+            "[a recording, {}, which you cannot hear]",
+            sound.name.as_deref().unwrap_or(sound.media_type.as_str())
+        )),
+        Part::File(file) => Content::text(format!(
+            "[a file, {}, which you cannot open]",
+            file.name.as_deref().unwrap_or(file.media_type.as_str())
+        )),
+        Part::Unknown => Content::text("[something that cannot be shown]"),
+    });
+    let content: Vec<Content> = each.collect();
+    if content.is_empty() { vec![Content::text("[an empty message]")] } else { content }
+}

@@ -1,0 +1,90 @@
+//! Step 13: through which binding a reply goes out, and to whom.
+
+use ostler_domain::channel::binding::{Binding, choose};
+use ostler_domain::id::{BindingId, MessageId};
+use ostler_domain::message::Part;
+use ostler_domain::notice::{NoticeKind, Recipient};
+use ostler_domain::session::key::Peer;
+use ostler_store::Author;
+use serde_json::json;
+
+use super::answer::Run;
+use super::case::Case;
+use super::draft::Draft;
+use crate::talk::outgoing::Outgoing;
+use crate::talk::session::Session;
+
+/// The way that replies of a session take.
+pub(super) struct Way {
+    /// The binding; nothing if none is left.
+    binding: Option<BindingId>,
+    to: Peer,
+    answers: Option<String>,
+    session: String,
+    channel: String,
+}
+
+impl Way {
+    /// The conversation's own binding while it is enabled, else the first of the
+    /// same channel that is.
+    pub(super) fn of(case: &Case<'_>, session: &Session, answers: Option<String>) -> Self {
+        let bindings = || case.view.bindings.iter().map(|one| &one.binding);
+        let own = bindings().find(|one| one.id == session.binding && one.enabled);
+        let chosen: Option<&Binding> = own.or_else(|| choose(bindings(), &session.channel).ok());
+        Self {
+            binding: chosen.map(|one| one.id),
+            to: session.peer.clone(),
+            answers,
+            session: session.id.to_string(),
+            channel: session.channel.to_string(),
+        }
+    }
+
+    /// Has a message sent. Without a binding it is kept in the thread, and the
+    /// owner hears of it.
+    pub(super) fn send(
+        &self,
+        draft: &mut Draft,
+        author: Author,
+        parts: Vec<Part>,
+        message: Option<MessageId>,
+    ) {
+        let Some(binding) = self.binding else {
+            let data = json!({"session": self.session, "channel": self.channel});
+            draft.notify(NoticeKind::NoBinding, Recipient::Owner, self.channel.clone(), data);
+            return;
+        };
+        let (to, answers) = (self.to.clone(), self.answers.clone());
+        let buttons = Vec::new();
+        let plain = false;
+        let outgoing = Outgoing { binding, to, parts, buttons, message, answers, plain };
+        draft.send(author, &outgoing);
+    }
+}
+
+/// Hands what the customer wrote to the person who answers: to the team's group,
+/// if the org has one.
+pub(super) fn forward(case: &Case<'_>, run: &mut Run) {
+    let Some(group) = &case.view.settings.people.team_group else { return };
+    let who = run.session.name.clone().unwrap_or_else(|| "The customer".to_owned());
+    let words: Vec<String> = run
+        .draft
+        .messages
+        .iter()
+        .filter_map(|one| crate::talk::read("message", &one.data).ok())
+        .map(|one: crate::talk::message::ThreadMessage| one.text())
+        .collect();
+    let text = format!("{who}: {}", words.join("\n"));
+    run.draft.send(
+        Author::System,
+        &Outgoing {
+            binding: group.binding,
+            to: Peer::Group(group.identifier.clone()),
+            parts: vec![Part::text(text)],
+            buttons: Vec::new(),
+            message: None,
+            answers: None,
+            plain: false,
+        },
+    );
+}

@@ -1,0 +1,275 @@
+//! Workers: they take conversations in which something waits, one at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostler_domain::id::RunId;
+use ostler_engine::outcome::Outcome;
+use ostler_engine::turn::Known;
+use ostler_store::{AfterTurn, Claimed, GiveBack, Lease, StoreError, Waiting};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+
+use super::accept::Doorbell;
+use super::answer::{Input, answer};
+use super::case::{Arrived, Case, Desk};
+use super::live::Live;
+use super::saved::Saved;
+use super::step_06_history::MESSAGES;
+use super::{decision, housekeeping};
+use crate::ids::derived;
+use crate::org_view::Views;
+use crate::parts::Parts;
+use crate::talk::entry::Entry;
+use crate::talk::{Unreadable, read};
+
+/// A turn that was begun and is gone on with.
+pub(super) type Recovered = (Saved, Known);
+
+/// How long a worker that found nothing waits for the bell at most.
+const PATIENCE: Duration = Duration::from_millis(1000);
+/// How long it waits after the store failed.
+const AFTER_FAILURE: Duration = Duration::from_millis(500);
+
+/// Why a run came to nothing. What waits is tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The store did not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Something stored cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// What tools wanted stored cannot be any more.
+    #[error("what the agent did cannot be stored any more: {0}")]
+    Outdated(String),
+}
+
+/// Answers conversations. Cheap to clone.
+#[derive(Clone)]
+pub struct Worker {
+    desk: Arc<Desk>,
+    bell: Doorbell,
+}
+
+impl Worker {
+    /// A worker with these parts. `live` is what the tools of the runtime were
+    /// made with.
+    pub fn new(parts: Parts, live: Live) -> Self {
+        let desk = Desk { parts, views: Views::default(), live };
+        Self { desk: Arc::new(desk), bell: Doorbell::default() }
+    }
+
+    /// The bell that wakes it.
+    pub const fn bell(&self) -> &Doorbell {
+        &self.bell
+    }
+
+    /// The turns that are running.
+    pub fn live(&self) -> &Live {
+        &self.desk.live
+    }
+
+    /// What it was made with.
+    pub fn parts(&self) -> &Parts {
+        &self.desk.parts
+    }
+
+    /// Works in so many places at once until it is stopped; then finishes what
+    /// it has begun.
+    pub async fn run(&self, at_once: usize, stop: watch::Receiver<bool>) {
+        let mut places = JoinSet::new();
+        for _ in 0..at_once.max(1) {
+            let (worker, stop) = (self.clone(), stop.clone());
+            places.spawn(async move { worker.work(stop).await });
+        }
+        while places.join_next().await.is_some() {}
+    }
+
+    async fn work(&self, mut stop: watch::Receiver<bool>) {
+        while !*stop.borrow() {
+            let rings = self.bell.rings();
+            let wait = match self.answer_next().await {
+                Ok(true) => continue,
+                Ok(false) => PATIENCE,
+                Err(error) => {
+                    tracing::warn!(%error, "no conversation could be claimed");
+                    AFTER_FAILURE
+                }
+            };
+            tokio::select! {
+                () = rings.notified() => {}
+                () = tokio::time::sleep(wait) => {}
+                changed = stop.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+
+    /// Answers one conversation in which something waits; says whether there was
+    /// one.
+    pub async fn answer_next(&self) -> Result<bool, StoreError> {
+        let policy = self.desk.parts.settings.claims;
+        let Some(claimed) = self.desk.parts.store.claim_conversation(policy).await? else {
+            return Ok(false);
+        };
+        crate::faults::point("after_claim");
+        let lease = claimed.lease;
+        if let Err(error) = self.answer_claimed(&claimed).await {
+            self.give_back(lease, &error).await;
+        }
+        Ok(true)
+    }
+
+    async fn give_back(&self, lease: Lease, error: &RunError) {
+        tracing::warn!(%error, conversation = %lease.conversation(), "a message was not answered");
+        if matches!(error, RunError::Store(StoreError::StaleLease)) {
+            return;
+        }
+        let retry_after = self.desk.parts.settings.retry_after;
+        let back = GiveBack::Failed { retry_after };
+        if let Err(error) = self.desk.parts.store.release_lease(lease, back).await {
+            tracing::warn!(%error, "a conversation could not be given back; its lease will end");
+        }
+    }
+
+    /// Answers what waits in a conversation, in order: what was written together
+    /// is answered together, everything else by itself.
+    async fn answer_claimed(&self, claimed: &Claimed) -> Result<(), RunError> {
+        let mut rest = read_all(&claimed.messages)?;
+        while !rest.is_empty() {
+            let together = rest.iter().take_while(|(_, entry)| is_wrote(entry)).count().max(1);
+            let left = rest.split_off(together);
+            let group = std::mem::replace(&mut rest, left);
+            let then = if rest.is_empty() { AfterTurn::Release } else { AfterTurn::Keep };
+            self.answer_group(claimed, group, then).await?;
+        }
+        Ok(())
+    }
+
+    async fn answer_group(
+        &self,
+        claimed: &Claimed,
+        group: Vec<(&Waiting, Entry)>,
+        then: AfterTurn,
+    ) -> Result<(), RunError> {
+        let Some((first, _)) = group.first() else { return Ok(()) };
+        let (store, lease) = (&self.desk.parts.store, claimed.lease);
+        let beginning = store.begin_turn(lease, MESSAGES).await?;
+        let view = self.desk.views.get(store, lease.org(), beginning.config).await?;
+        let (row, attempt) = (first.id, first.attempts);
+        let case = Case {
+            desk: &self.desk,
+            lease,
+            key: &claimed.key,
+            beginning,
+            view,
+            run: derived(RunId::from_u128, row.as_u128(), "run"),
+            attempt,
+            now: self.desk.parts.clock.now(),
+        };
+        let recovered = if attempt > 1 { self.recover(&case).await? } else { None };
+        match group.into_iter().next() {
+            Some((_, Entry::Decided { approval })) => {
+                decision::go_on(&case, row, approval, recovered, then).await
+            }
+            Some((_, Entry::GoOn { settled })) => {
+                let note = "A colleague looked at this and leaves the answer to you.".to_owned();
+                let (note, settled) = (Some(note), &settled);
+                let input =
+                    Input { rows: vec![row], arrived: &[], note, approved: None, settled, then };
+                answer(&case, input, recovered).await
+            }
+            Some((_, Entry::Resolved { call, outcome })) => {
+                let note = format!("It is known now what became of {call}: {outcome}");
+                let input = Input {
+                    rows: vec![row],
+                    arrived: &[],
+                    note: Some(note),
+                    approved: None,
+                    settled: &[],
+                    then,
+                };
+                answer(&case, input, recovered).await
+            }
+            Some((_, Entry::Assigned { agents, by })) => {
+                housekeeping::assign(&case, row, &agents, by, then).await
+            }
+            Some((_, Entry::Tick)) => housekeeping::tick(&case, row, then).await,
+            Some((_, Entry::Wrote(_))) | None => {
+                let arrived = arrived(&claimed.messages, row)?;
+                answer(&case, Input::wrote(&arrived, then), recovered).await
+            }
+        }
+    }
+
+    /// What a try before this one had begun outside.
+    async fn recover(&self, case: &Case<'_>) -> Result<Option<Recovered>, RunError> {
+        let store = &self.desk.parts.store;
+        let Some(open) = store.open_checkpoint(case.lease).await? else { return Ok(None) };
+        if open.checkpoint.run != case.run {
+            store.discard_checkpoint(case.lease).await?;
+            return Ok(None);
+        }
+        let saved: Saved = read("turn", &open.checkpoint.state)?;
+        let mut known = Known::new();
+        for call in &open.calls {
+            let outcome = match &call.outcome {
+                Some(ostler_store::Outcome::Known(text)) => read("outcome", text)?,
+                Some(ostler_store::Outcome::Unknown(why)) => {
+                    Outcome::of(ostler_engine::outcome::Status::OutcomeUnknown, why.clone())
+                }
+                None => continue,
+            };
+            let ours = saved.open.calls.iter().find(|one| one.id == call.intent.call);
+            if let Some(ours) = ours {
+                known.insert((ours.path.clone(), ours.call.clone()), outcome);
+            }
+        }
+        Ok(Some((saved, known)))
+    }
+}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Worker")
+    }
+}
+
+const fn is_wrote(entry: &Entry) -> bool {
+    matches!(entry, Entry::Wrote(_))
+}
+
+fn read_all(messages: &[Waiting]) -> Result<Vec<(&Waiting, Entry)>, Unreadable> {
+    messages.iter().map(|one| Ok((one, read("message", &one.payload)?))).collect()
+}
+
+/// What was written, from a row on, as far as it was written together.
+fn arrived(
+    messages: &[Waiting],
+    from: ostler_domain::id::InboxId,
+) -> Result<Vec<Arrived>, Unreadable> {
+    let mut together = Vec::new();
+    for one in messages.iter().skip_while(|one| one.id != from) {
+        match read("message", &one.payload)? {
+            Entry::Wrote(wrote) => {
+                together.push(Arrived { id: one.id, at: one.received_at, wrote });
+            }
+            _ => break,
+        }
+    }
+    Ok(together)
+}
+
+/// What wakes workers of this process.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rings(Arc<Notify>);
+
+impl Rings {
+    pub(super) async fn notified(&self) {
+        self.0.notified().await;
+    }
+
+    pub(super) fn ring(&self) {
+        self.0.notify_one();
+    }
+}

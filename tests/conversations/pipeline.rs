@@ -1,0 +1,70 @@
+//! From a message to its reply.
+
+use ostler_runtime::talk::run::RunOutcome;
+
+use crate::world::{ENZO, GIA, World};
+
+const HELLO: &str = "
+rules:
+  - when: { user: hello }
+    answer: Hello! What can I do for you?
+default: I see.
+";
+
+/// A10, C12: a second message of the same person joins the same session, and
+/// both messages of a turn are stored once, in order.
+#[tokio::test]
+async fn a10_c12_a_message_is_answered_and_the_session_goes_on() {
+    let world = World::new(HELLO).await;
+    assert_eq!(world.say("rosa", "hello").await, ["Hello! What can I do for you?"]);
+    let first = world.session("rosa").await;
+    assert_eq!(world.say("rosa", "and now").await, ["I see."]);
+    assert_eq!(world.session("rosa").await.id, first.id);
+    let said: Vec<String> = world.thread("rosa").await.iter().map(|one| one.text()).collect();
+    assert_eq!(said, ["hello", "Hello! What can I do for you?", "and now", "I see."]);
+    assert_eq!(world.say("otto", "hello").await.len(), 1);
+    assert_ne!(world.session("otto").await.id, first.id);
+}
+
+/// A03: each step has its place in the record, the session first and all before
+/// the model.
+#[tokio::test]
+async fn a03_every_step_is_on_the_record() {
+    let world = World::new(HELLO).await;
+    world.say("rosa", "hello").await;
+    let runs = world.runs("rosa").await;
+    let steps: Vec<&str> = runs[0].steps.iter().map(|one| one.step.as_str()).collect();
+    assert_eq!(steps, ["3", "1", "2", "4", "7", "5", "6", "7.5", "8"]);
+    assert_eq!(runs[0].outcome, RunOutcome::Answered);
+}
+
+const BILLING: &str = "
+rules:
+  - when: { user: invoice, agent: 'You are Gia' }
+    answer:
+      text: Let me connect you with our billing specialist.
+      call: tag_in_agent
+      with: { targetAgentId: enzo, reason: invoice discrepancy,
+              contextSummary: 'Rosa paid 50 for order 1234 and expected 40' }
+  - when: { agent: 'You are Enzo' }
+    answer: You were charged twice.
+default: I see.
+";
+
+/// G01, G20, G26: an agent tags a colleague in, who answers the same message in
+/// the same run, after what the first one said.
+#[tokio::test]
+async fn handoff_happy_path() {
+    let world = World::new(BILLING).await;
+    let heard = world.say("rosa", "My invoice is wrong").await;
+    let expected = ["Let me connect you with our billing specialist.", "You were charged twice."];
+    assert_eq!(heard, expected);
+    let session = world.session("rosa").await;
+    let team = session.team.as_ref().unwrap();
+    assert_eq!((team.participants(), team.active()), (&[GIA, ENZO][..], ENZO));
+    let runs = world.runs("rosa").await;
+    assert_eq!(runs.len(), 1);
+    let agents: Vec<_> = runs[0].turns.iter().map(|turn| turn.agent).collect();
+    assert_eq!(agents, [GIA, ENZO]);
+    assert_eq!(world.say("rosa", "thank you").await, ["You were charged twice."]);
+}
