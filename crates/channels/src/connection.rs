@@ -1,6 +1,7 @@
 //! A binding that is open: any channel, through the same few calls.
 
 use http::HeaderMap;
+use ostler_domain::channel::delivery::WhenUnknown;
 use ostler_domain::time::Timestamp;
 
 use crate::email::Email;
@@ -75,6 +76,16 @@ impl Connection {
             Self::Webchat(_) => {
                 Outcome::Delivered { provider_id: Some(format!("{}.{}", how.key, piece.number)) }
             }
+        }
+    }
+
+    /// What the binding wants when nobody knows whether a message was sent.
+    pub fn when_unknown(&self) -> WhenUnknown {
+        match self {
+            Self::Telegram(bot) => bot.when_unknown,
+            Self::Email(mailbox) => mailbox.when_unknown,
+            Self::Webhook(gateway) => gateway.when_unknown,
+            Self::Webchat(_) => WhenUnknown::default(),
         }
     }
 

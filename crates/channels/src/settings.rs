@@ -16,7 +16,7 @@ pub(crate) fn base_url(text: &str) -> Result<String, String> {
 
 /// An address of the web.
 pub(crate) fn web_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).ok().filter(|url| url.has_host());
+    let url = Url::parse(text).ok().filter(Url::has_host);
     let url = url.filter(|url| ["http", "https"].contains(&url.scheme()));
     let url = url.filter(|url| url.username().is_empty() && url.password().is_none());
     url.ok_or_else(|| {

@@ -7,6 +7,7 @@ mod receive;
 mod smtp;
 
 use lettre::message::Mailbox;
+use ostler_domain::channel::delivery::WhenUnknown;
 use ostler_domain::secret::SecretRef;
 use serde::Deserialize;
 
@@ -34,6 +35,9 @@ struct Settings {
     /// Where the keys are kept by which mail that comes in is signed.
     #[serde(default)]
     inbound_secret: Option<SecretRef>,
+    /// What to do when nobody knows whether a message was sent.
+    #[serde(default)]
+    when_unknown: WhenUnknown,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -80,6 +84,7 @@ pub struct Email {
     server: Server,
     password: Option<Secret>,
     inbound: Option<Keys>,
+    pub(crate) when_unknown: WhenUnknown,
 }
 
 impl Email {
@@ -114,7 +119,8 @@ impl Email {
         };
         let inbound = settings.inbound_secret.as_ref().map(keys).transpose()?;
         let subject = settings.subject.unwrap_or_else(|| format!("A message from {name}"));
-        Ok(Self { limits, from, subject, server, password, inbound })
+        let when_unknown = settings.when_unknown;
+        Ok(Self { limits, from, subject, server, password, inbound, when_unknown })
     }
 
     /// The pieces that a message is sent in: always one.

@@ -89,10 +89,7 @@ mod tests {
         check("Yes please", "Yes please");
         check("Yes\n\nOn Mon, 1 Jan 2026 at 10:00, Bella wrote:\n> Pizza?\n> Ciao", "Yes");
         check("Sì\n\nIl giorno lun 1 gen 2026 Bella ha scritto:\n\n> Pizza?", "Sì");
-        check(
-            "Ja\nAm 01.01.2026 um 10:00 schrieb Bella <b@x>:\n> Pizza?",
-            "Ja",
-        );
+        check("Ja\nAm 01.01.2026 um 10:00 schrieb Bella <b@x>:\n> Pizza?", "Ja");
         check("Oui\n\nLe lun. 1 janv. 2026 à 10:00, Bella a écrit :\n> Pizza ?", "Oui");
         check(
             "Yes\r\n\r\nOn Mon, 1 Jan 2026 at 10:00 Bella <ciao@bella.example>\r\nwrote:\r\n\r\n> Pizza?",

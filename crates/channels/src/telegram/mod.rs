@@ -13,6 +13,7 @@ mod types;
 mod update;
 mod webhook;
 
+use ostler_domain::channel::delivery::WhenUnknown;
 use ostler_domain::id::BindingId;
 use serde::Deserialize;
 
@@ -48,6 +49,9 @@ struct Settings {
     /// The bot's name without `@`, so that commands for others are left alone.
     #[serde(default)]
     username: Option<String>,
+    /// What to do when nobody knows whether a message was sent.
+    #[serde(default)]
+    when_unknown: WhenUnknown,
 }
 
 /// A bot.
@@ -58,6 +62,7 @@ pub struct Telegram {
     base: String,
     username: Option<String>,
     token: Secret,
+    pub(crate) when_unknown: WhenUnknown,
 }
 
 impl Telegram {
@@ -76,8 +81,9 @@ impl Telegram {
             let what = "a bot's token, such as the one that @BotFather gives out";
             return Err(OpenError::BadSecret { channel: "telegram".into(), what });
         }
+        let when_unknown = settings.when_unknown;
         let username = settings.username.map(|name| name.trim_start_matches('@').to_lowercase());
-        Ok(Self { http, binding, base, username, token })
+        Ok(Self { http, binding, base, username, token, when_unknown })
     }
 
     /// The pieces that a message is sent in.

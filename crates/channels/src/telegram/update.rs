@@ -205,7 +205,8 @@ mod tests {
     fn message(fields: Value) -> Value {
         let mut message = json!({"message_id": 3, "date": 1, "from": from(),
             "chat": {"id": 7, "type": "private", "first_name": "Rosa"}});
-        message.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let Value::Object(fields) = fields else { panic!("{fields}") };
+        message.as_object_mut().unwrap().extend(fields);
         json!({"update_id": 11, "message": message})
     }
 

@@ -93,11 +93,7 @@ impl Reader {
                 self.style.code = Some(Code::Block(language.unwrap_or_default()));
             }
             Tag::List(first) => {
-                if self.lists.is_empty() {
-                    self.block()
-                } else {
-                    self.line()
-                }
+                self.around_list();
                 self.lists.push(first);
             }
             Tag::Item => self.item(),
@@ -139,7 +135,7 @@ impl Reader {
             }
             TagEnd::List(_) => {
                 self.lists.pop();
-                if self.lists.is_empty() { self.block() } else { self.line() }
+                self.around_list();
             }
             TagEnd::Item => {
                 self.bullet = false;
@@ -183,6 +179,11 @@ impl Reader {
         };
         self.words(&format!("{}{mark}", "  ".repeat(depth)));
         self.bullet = true;
+    }
+
+    /// A list within another is on lines of its own, any other is a paragraph.
+    fn around_list(&mut self) {
+        self.apart(if self.lists.is_empty() { 2 } else { 1 });
     }
 
     /// The next words are a paragraph of their own.

@@ -5,6 +5,7 @@ mod receive;
 mod send;
 
 use ostler_domain::channel::Channel;
+use ostler_domain::channel::delivery::WhenUnknown;
 use serde::Deserialize;
 use url::Url;
 
@@ -38,6 +39,9 @@ struct Settings {
     /// Other places, as origins, that files may be fetched from.
     #[serde(default)]
     file_origins: Vec<String>,
+    /// What to do when nobody knows whether a message was sent.
+    #[serde(default)]
+    when_unknown: WhenUnknown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -59,6 +63,7 @@ pub struct Webhook {
     shape: Shape,
     origins: Vec<url::Origin>,
     keys: Keys,
+    pub(crate) when_unknown: WhenUnknown,
 }
 
 impl Webhook {
@@ -91,7 +96,8 @@ impl Webhook {
             Wanted::Markdown => (Format::Markdown, None),
         };
         let shape = Shape { format, length, files: FilesGo::Apart, buttons: true };
-        Ok(Self { http, channel, url, shape, origins, keys })
+        let when_unknown = settings.when_unknown;
+        Ok(Self { http, channel, url, shape, origins, keys, when_unknown })
     }
 
     /// The pieces that a message is sent in.
