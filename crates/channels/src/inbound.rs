@@ -207,7 +207,8 @@ pub fn too_large(name: Option<&str>) -> String {
     }
 }
 
-/// The text of parts, without what is white space only.
+/// Words as a part, with line breaks of one kind; none if there are none.
 pub(crate) fn text_part(text: &str) -> Option<InboundPart> {
-    (!text.trim().is_empty()).then(|| InboundPart::Text(text.trim().to_owned()))
+    let text = text.trim();
+    (!text.is_empty()).then(|| InboundPart::Text(text.replace("\r\n", "\n")))
 }
