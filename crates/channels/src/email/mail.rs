@@ -1,0 +1,131 @@
+//! A mail that came in, however it was brought: as fields of JSON, or whole.
+
+use bytes::Bytes;
+use mail_parser::{HeaderValue, MessageParser, MimeHeaders as _, PartType};
+use ostler_domain::message::MediaType;
+use serde::Deserialize;
+
+use crate::inbound::{InboundPart, RemoteFile, Source};
+
+/// What counts of a mail.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Mail {
+    pub(super) from: String,
+    pub(super) name: Option<String>,
+    pub(super) subject: String,
+    pub(super) text: String,
+    pub(super) message_id: Option<String>,
+    pub(super) in_reply_to: Option<String>,
+    pub(super) references: Vec<String>,
+    pub(super) automatic: bool,
+    pub(super) files: Vec<InboundPart>,
+}
+
+/// A mail as fields.
+#[derive(Debug, Deserialize)]
+pub(super) struct Fields {
+    from: Address,
+    #[serde(default)]
+    subject: String,
+    text: Option<String>,
+    html: Option<String>,
+    message_id: Option<String>,
+    in_reply_to: Option<String>,
+    #[serde(default)]
+    references: Vec<String>,
+    #[serde(default)]
+    automatic: bool,
+    #[serde(default)]
+    attachments: Vec<File>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Address {
+    email: String,
+    name: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    media_type: MediaType,
+    name: Option<String>,
+    #[serde(with = "crate::encoding::bytes")]
+    content: Bytes,
+}
+
+impl From<Fields> for Mail {
+    fn from(fields: Fields) -> Self {
+        let html = || fields.html.as_deref().map(mail_parser::decoders::html::html_to_text);
+        let text = fields.text.filter(|text| !text.trim().is_empty());
+        let file = |file: File| part(file.media_type, file.name, file.content);
+        Self {
+            from: fields.from.email,
+            name: fields.from.name,
+            subject: fields.subject,
+            text: text.or_else(html).unwrap_or_default(),
+            message_id: fields.message_id,
+            in_reply_to: fields.in_reply_to,
+            references: fields.references,
+            automatic: fields.automatic,
+            files: fields.attachments.into_iter().map(file).collect(),
+        }
+    }
+}
+
+impl Mail {
+    /// Reads a whole mail, as RFC 5322 has it; none if it is not one.
+    pub(super) fn parse(raw: &[u8]) -> Option<Self> {
+        let mail = MessageParser::default().parse(raw)?;
+        let from = mail.from().and_then(|from| from.first())?;
+        let bodies = (0..mail.text_body_count()).filter_map(|at| mail.body_text(at));
+        let ids = |value: &HeaderValue<'_>| match value {
+            HeaderValue::Text(id) => vec![id.to_string()],
+            HeaderValue::TextList(ids) => ids.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        let files = mail.attachments().filter_map(|attached| {
+            let kind = attached.content_type().map(|kind| {
+                format!("{}/{}", kind.ctype(), kind.subtype().unwrap_or("octet-stream"))
+            });
+            let kind = kind.unwrap_or_else(|| "application/octet-stream".to_owned());
+            let bytes = match &attached.body {
+                PartType::Message(inner) => inner.raw_message().to_vec(),
+                _ => attached.contents().to_vec(),
+            };
+            let name = attached.attachment_name().map(str::to_owned);
+            Some(part(kind.parse().ok()?, name, bytes.into()))
+        });
+        Some(Self {
+            from: from.address()?.to_owned(),
+            name: from.name().map(str::to_owned),
+            subject: mail.subject().unwrap_or_default().to_owned(),
+            text: bodies.collect::<Vec<_>>().join("\n\n"),
+            message_id: mail.message_id().map(str::to_owned),
+            in_reply_to: ids(mail.in_reply_to()).into_iter().next_back(),
+            references: ids(mail.references()),
+            automatic: is_automatic(&mail),
+            files: files.collect(),
+        })
+    }
+}
+
+/// Whether a mailbox or a list sent it, which must not be answered: the answer
+/// would be answered.
+fn is_automatic(mail: &mail_parser::Message<'_>) -> bool {
+    let header = |name: &'static str| {
+        mail.header_raw(name).map(|value| value.trim().to_lowercase()).unwrap_or_default()
+    };
+    let submitted = header("Auto-Submitted");
+    let precedence = header("Precedence");
+    let bounced = header("Return-Path") == "<>";
+    (!submitted.is_empty() && !submitted.starts_with("no"))
+        || ["bulk", "junk", "list", "auto_reply"].contains(&precedence.as_str())
+        || !header("X-Autoreply").is_empty()
+        || !header("X-Autorespond").is_empty()
+        || bounced
+}
+
+fn part(media_type: MediaType, name: Option<String>, content: Bytes) -> InboundPart {
+    let size = Some(content.len() as u64);
+    InboundPart::file(RemoteFile { source: Source::Inline(content), media_type, name, size })
+}

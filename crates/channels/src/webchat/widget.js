@@ -1,0 +1,196 @@
+/*
+ * The chat on a page. Embed it with
+ *   <script src="https://HOST/widget.js" data-binding="bnd_…" defer></script>
+ *
+ * data-binding   the binding of the chat
+ * data-title     the words on the button and above the chat
+ * data-open      "true" to open it at once
+ * data-email, data-proof
+ *                who the visitor is, if the page's own server vouches for it
+ */
+(() => {
+  "use strict";
+  const script = document.currentScript;
+  const { binding, title = "Chat", open, email, proof } = script.dataset;
+  const base = `${new URL(script.src).origin}/chat/${encodeURIComponent(binding)}`;
+  const kept = `ostler:${binding}:${email || ""}`;
+  const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  /* Builds an element. Text is never read as HTML. */
+  const make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value !== undefined) element.setAttribute(name, value);
+    }
+    element.append(...children);
+    return element;
+  };
+
+  const style = `
+    :host { all: initial; font: 15px/1.45 system-ui, sans-serif; color-scheme: light dark; }
+    * { box-sizing: border-box; font: inherit; }
+    .launch, .chat { position: fixed; right: 1rem; bottom: 1rem; z-index: 2147483000; }
+    button { cursor: pointer; border: 0; border-radius: .6rem; padding: .55rem .9rem;
+      background: #1f5eff; color: #fff; }
+    button:focus-visible, textarea:focus-visible, a:focus-visible {
+      outline: 3px solid #ffb300; outline-offset: 2px; }
+    .chat { display: flex; flex-direction: column; width: min(24rem, calc(100vw - 2rem));
+      height: min(34rem, calc(100vh - 2rem)); border-radius: .9rem; overflow: hidden;
+      background: Canvas; color: CanvasText; border: 1px solid #8886;
+      box-shadow: 0 .5rem 2rem #0004; }
+    [hidden] { display: none !important; }
+    header { display: flex; justify-content: space-between; align-items: center;
+      padding: .6rem .9rem; background: #1f5eff; color: #fff; }
+    h2 { margin: 0; font-weight: 600; }
+    .log { flex: 1; overflow-y: auto; padding: .9rem; display: flex; flex-direction: column;
+      gap: .6rem; }
+    .message { max-width: 85%; padding: .5rem .75rem; border-radius: .8rem; align-self: flex-start;
+      background: #8882; white-space: pre-wrap; overflow-wrap: anywhere; }
+    .visitor { align-self: flex-end; background: #1f5eff; color: #fff; }
+    .notice { align-self: center; background: none; opacity: .8; }
+    .name { display: block; font-size: .8em; opacity: .8; }
+    .row { display: flex; flex-wrap: wrap; gap: .4rem; margin-top: .4rem; }
+    .state { min-height: 1.5em; padding: 0 .9rem; font-size: .85em; opacity: .8; }
+    form { display: flex; gap: .5rem; padding: .6rem; border-top: 1px solid #8884; }
+    textarea { flex: 1; resize: none; border: 1px solid #8888; border-radius: .6rem;
+      padding: .5rem; background: Field; color: FieldText; }
+    code { font-family: ui-monospace, monospace; }
+    img { max-width: 100%; border-radius: .4rem; }`;
+
+  const log = make("div", { class: "log", role: "log", "aria-live": "polite", tabindex: "0" });
+  const state = make("div", { class: "state", role: "status" });
+  const words = make("textarea", { rows: "1", "aria-label": "Message", maxlength: "16000" });
+  const form = make("form", {}, words, make("button", { type: "submit" }, "Send"));
+  const close = make("button", { type: "button", "aria-label": "Close" }, "✕");
+  const chat = make("section", { class: "chat", role: "dialog", "aria-label": title, hidden: "" },
+    make("header", {}, make("h2", {}, title), close), log, state, form);
+  const launch = make("button", { class: "launch", type: "button", "aria-expanded": "false" }, title);
+  const host = make("div");
+  host.attachShadow({ mode: "open" }).append(make("style", {}, style), chat, launch);
+
+  /* The little of Markdown that a chat needs, as elements. */
+  const inline = /(\*\*|__)(.+?)\1|(\*|_)(\S(?:.*?\S)?)\3|`([^`]+)`|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>)]+)/;
+  const markdown = (text) => {
+    const found = inline.exec(text);
+    if (!found) return [text];
+    const [all, , bold, , italic, code, label, url, bare] = found;
+    const link = (words, href) => make("a", { href, target: "_blank", rel: "noopener noreferrer" }, words);
+    const element = bold ? make("strong", {}, ...markdown(bold))
+      : italic ? make("em", {}, ...markdown(italic))
+        : code ? make("code", {}, code)
+          : label ? link(label, url) : link(bare, bare);
+    return [text.slice(0, found.index), element, ...markdown(text.slice(found.index + all.length))];
+  };
+
+  const shown = new Map();
+  const show = (message) => {
+    if (shown.has(message.id)) return;
+    const body = message.markdown ? markdown(message.text) : [message.text];
+    const files = (message.files || []).map((file) => {
+      const name = file.name || file.media_type;
+      const inside = file.media_type.startsWith("image/") && !file.media_type.includes("svg")
+        ? make("img", { src: file.url, alt: name }) : name;
+      return make("a", { href: file.url, target: "_blank", rel: "noopener noreferrer" }, inside);
+    });
+    const buttons = (message.buttons || []).map((row) => make("div", { class: "row" },
+      ...row.map((button) => button.link
+        ? make("a", { href: button.link, target: "_blank", rel: "noopener noreferrer" }, button.label)
+        : make("button", { type: "button", onclick: () => post({ press: button.press }) }, button.label))));
+    const name = message.name && message.from !== "visitor"
+      ? [make("span", { class: "name" }, message.name)] : [];
+    const element = make("div", { class: `message ${message.from}` }, ...name, ...body, ...files, ...buttons);
+    shown.set(message.id, element);
+    log.append(element);
+    log.scrollTo({ top: log.scrollHeight, behavior: reduced ? "auto" : "smooth" });
+  };
+
+  const call = async (path, options) => {
+    const answer = await fetch(`${base}/${path}`, options);
+    if (!answer.ok) throw Object.assign(new Error(answer.statusText), { status: answer.status });
+    return answer.status === 204 ? null : answer.json();
+  };
+
+  const json = { "content-type": "application/json" };
+  let token = localStorage.getItem(kept);
+  const admit = async () => {
+    const body = JSON.stringify(email ? { email, proof } : {});
+    ({ token } = await call("visitors", { method: "POST", headers: json, body }));
+    localStorage.setItem(kept, token);
+  };
+
+  /* An id stays the same while a post is tried again, so it arrives once. */
+  const post = async (content) => {
+    const id = crypto.randomUUID();
+    const body = JSON.stringify({ id, locale: navigator.language, ...content });
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        if (!token) { await admit(); listen(); }
+        const headers = { ...json, authorization: `Bearer ${token}` };
+        await call("messages", { method: "POST", headers, body });
+        state.textContent = "";
+        return true;
+      } catch (error) {
+        if (error.status === 401 && attempt < 1) { token = null; continue; }
+        if ((error.status && error.status < 500 && error.status !== 429) || attempt >= 3) {
+          state.textContent = "It was not sent. Please try again.";
+          return false;
+        }
+        state.textContent = "Trying again …";
+        await new Promise((wake) => { setTimeout(wake, 1000 * 2 ** attempt); });
+      }
+    }
+  };
+
+  let events = null;
+  const listen = () => {
+    if (events) events.close();
+    /* An EventSource sends no headers. It comes again by itself, behind the last
+       event that it has seen. */
+    events = new EventSource(`${base}/events?token=${encodeURIComponent(token)}`);
+    events.onmessage = ({ data }) => {
+      const event = JSON.parse(data);
+      if (event.type === "message") { state.textContent = ""; show(event); }
+      if (event.type === "typing") state.textContent = event.on ? "… is writing" : "";
+      if (event.type === "ended") state.textContent = "This conversation has ended.";
+    };
+    events.onerror = () => {
+      if (events.readyState !== EventSource.CLOSED) return;
+      token = null;
+      localStorage.removeItem(kept);
+      events = null;
+    };
+  };
+
+  const toggle = (visible) => {
+    chat.hidden = !visible;
+    launch.hidden = visible;
+    launch.setAttribute("aria-expanded", String(visible));
+    if (visible && token && !events) listen();
+    (visible ? words : launch).focus();
+  };
+
+  launch.addEventListener("click", () => toggle(true));
+  close.addEventListener("click", () => toggle(false));
+  chat.addEventListener("keydown", (event) => { if (event.key === "Escape") toggle(false); });
+  words.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      form.requestSubmit();
+    }
+  });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const text = words.value.trim();
+    if (!text) return;
+    words.value = "";
+    if (!await post({ text })) words.value = text;
+  });
+
+  const start = () => {
+    document.body.append(host);
+    if (open === "true") toggle(true);
+  };
+  if (document.body) start();
+  else document.addEventListener("DOMContentLoaded", start);
+})();

@@ -1,0 +1,98 @@
+//! Opening bindings, and messages to send.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use ostler_channels::connection::Connection;
+use ostler_channels::outbound::{Files, Outbound, Piece, Sending, Writing};
+use ostler_channels::outcome::Outcome;
+use ostler_channels::secret::Secret;
+use ostler_channels::{BindingConfig, Channels, Limits};
+use ostler_domain::channel::Channel;
+use ostler_domain::channel::binding::Binding;
+use ostler_domain::id::{BindingId, OrgId};
+use ostler_domain::message::Part;
+use ostler_domain::secret::SecretRef;
+use ostler_domain::time::Timestamp;
+use serde_json::Value;
+
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+pub(crate) const HOW: Sending<'static> = Sending { key: "out_1", plain: false, again: false };
+
+/// Longer than anything takes, so that a test which fails ends.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A binding whose secret is the given text, with short limits for tests that
+/// wait for them.
+pub(crate) fn config(channel: &str, settings: &Value) -> BindingConfig {
+    let (id, channel) = (BindingId::from_u128(1), Channel::from(channel));
+    BindingConfig {
+        org: OrgId::from_u128(1),
+        binding: Binding { id, channel, enabled: true, priority: 1 },
+        settings: settings.to_string(),
+        secret: Some(SecretRef::Env("SECRET".into())),
+    }
+}
+
+pub(crate) fn channels(secret: &str, limits: Limits) -> Channels {
+    let secret = secret.to_owned();
+    Channels::new(limits, move |_, _| Ok(Secret::new(&secret))).unwrap()
+}
+
+pub(crate) fn open(channel: &str, settings: &Value, secret: &str) -> Connection {
+    channels(secret, Limits::default()).open(&config(channel, settings)).unwrap()
+}
+
+/// The same, with a patience of this long.
+pub(crate) fn open_hasty(
+    channel: &str,
+    settings: &Value,
+    secret: &str,
+    wait: Duration,
+) -> Connection {
+    let limits = Limits { connect: wait, send: wait, file: wait, ..Limits::default() };
+    channels(secret, limits).open(&config(channel, settings)).unwrap()
+}
+
+pub(crate) fn message(to: &str, text: &str) -> Outbound {
+    Outbound {
+        to: to.into(),
+        parts: vec![Part::text(text)],
+        writing: Writing::Markdown,
+        buttons: vec![],
+        reply_to: None,
+        thread: None,
+    }
+}
+
+/// The one piece of a message.
+pub(crate) fn piece(connection: &Connection, message: &Outbound) -> Piece {
+    let mut pieces = connection.pieces(message);
+    assert_eq!(pieces.len(), 1);
+    pieces.remove(0)
+}
+
+pub(crate) async fn send(connection: &Connection, message: &Outbound) -> Outcome {
+    let piece = piece(connection, message);
+    within(connection.send(&piece, HOW, &Files::new(), NOW)).await
+}
+
+/// What a future comes to, if it does not take forever.
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, future).await.expect("it took too long")
+}
+
+/// A port of this machine that nobody listens at.
+pub(crate) fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// The folder that an installing script prints, installed on first use.
+pub(crate) fn installed(script: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(root.join("scripts").join(script)).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("a path").trim_end().into()
+}
