@@ -38,6 +38,7 @@ fn on_store(spec: ToolSpec, store: &Store) -> Option<Arc<dyn Tool>> {
         "create_booking" => local::tool::<bookings::CreateBooking>,
         "cancel_booking" => local::tool::<bookings::CancelBooking>,
         "get_order" => local::tool::<orders::GetOrder>,
+        "refund_payment" => local::tool::<orders::RefundPayment>,
         "search_media" => local::tool::<media::SearchMedia>,
         "search_knowledge" => local::tool::<knowledge::SearchKnowledge>,
         _ => return None,

@@ -12,7 +12,7 @@ use ostler_tools::web::Fetcher;
 use serde_json::Value;
 
 /// They need services outside.
-const ELSEWHERE: [&str; 2] = ["refund_payment", "search_unsplash_images"];
+const ELSEWHERE: [&str; 1] = ["search_unsplash_images"];
 
 #[test]
 fn every_tool_of_these_groups_is_here_as_policy_knows_it() {

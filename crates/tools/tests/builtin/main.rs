@@ -6,6 +6,7 @@ mod bookings;
 mod catalogue;
 mod contacts;
 mod records;
+mod refunds;
 mod ssrf;
 mod web;
 mod world;
