@@ -7,6 +7,8 @@ mod catalogue;
 mod contacts;
 mod records;
 mod refunds;
+mod server;
 mod ssrf;
+mod unsplash;
 mod web;
 mod world;

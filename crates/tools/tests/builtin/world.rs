@@ -257,7 +257,7 @@ impl Model for Silent {
     }
 
     fn price(&self) -> ModelPrice {
-        ModelPrice { input: Usd::default(), output: Usd::default() }
+        ModelPrice::new(Usd::default(), Usd::default())
     }
 }
 
