@@ -179,7 +179,7 @@ async fn deep_arguments_are_refused() {
 #[tokio::test]
 async fn e01_what_was_stopped_is_paid() {
     let world = World::new([]);
-    for told in [None, Some(Usage { input: 100_000, output: 4000, cached: 0 })] {
+    for told in [None, Some(Usage { input: 100_000, output: 4000, cached: 0, written: 0 })] {
         let (mut turn, mut out) = (turn("hi"), Out::default());
         turn.resume(&Known::new(), &world.rules(), &mut out);
         for chunk in told.map(Chunk::Usage).into_iter().chain([Chunk::Text("long".into())]) {

@@ -35,7 +35,7 @@ pub(crate) type Said = Vec<Result<Chunk, ModelError>>;
 pub(crate) fn words(text: &str) -> Said {
     vec![
         Ok(Chunk::Text(text.to_owned())),
-        Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0 })),
+        Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0, written: 0 })),
         Ok(Chunk::Done(StopReason::End)),
     ]
 }
@@ -48,7 +48,7 @@ pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Said {
         said.push(Ok(Chunk::Call { index, id, name }));
         said.push(Ok(Chunk::Arguments { index, json: (*json).to_owned() }));
     }
-    said.push(Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0 })));
+    said.push(Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0, written: 0 })));
     said.push(Ok(Chunk::Done(StopReason::ToolCalls)));
     said
 }
@@ -87,7 +87,7 @@ impl Model for Told {
     }
 
     fn price(&self) -> ModelPrice {
-        ModelPrice { input: Usd::from_dollars(3), output: Usd::from_dollars(15) }
+        ModelPrice::new(Usd::from_dollars(3), Usd::from_dollars(15))
     }
 }
 
