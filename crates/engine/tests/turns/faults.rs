@@ -305,7 +305,7 @@ async fn follow_ups_that_were_not_answered_are_given_back() {
     assert!(matches!(end, Progress::Ended(End::ModelFailed(_))), "{end:?}");
     handle.follow_up(follow_up("second")).unwrap();
     assert_eq!(turn.take_follow_ups(), [follow_up("first")]);
-    assert_eq!(commands.left_over(), [follow_up("second")]);
+    assert_eq!(commands.left_over().written, [follow_up("second")]);
     assert!(handle.follow_up(follow_up("third")).is_err());
 }
 

@@ -121,6 +121,10 @@ fn said(call: &Authorized) -> String {
     call.call().arguments["text"].as_str().unwrap_or("nothing").to_owned()
 }
 
+/// The tools that subagents are given.
+pub(crate) const FOR_SUBAGENTS: [&str; 6] =
+    ["ask_user", "look", "pay", "subagent", "submit_plan", "web"];
+
 /// The tools of every test.
 pub(crate) fn tools() -> Arc<ToolSet> {
     let schema = json!({
@@ -146,6 +150,15 @@ pub(crate) fn tools() -> Arc<ToolSet> {
             let before = context.pending.len();
             now(Reply::Done(Outcome::ok(format!("{before} before")).with(effect)))
         }),
+        tool(write("slow_note"), |call, context| {
+            let effect = Effect { kind: "note".into(), data: said(call).into() };
+            let before = context.pending.len();
+            async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Reply::Done(Outcome::ok(format!("{before} before")).with(effect))
+            }
+            .boxed()
+        }),
         tool(write("pay").external().destructive().priced(2), |_, context| {
             now(Reply::Done(Outcome::ok(context.idempotency_key.clone())))
         }),
@@ -166,7 +179,7 @@ pub(crate) fn tools() -> Arc<ToolSet> {
                 model: None,
                 system: "You explore.".into(),
                 task: said(call),
-                tools: ["look", "pay", "subagent"].map(ToolName::from_static).into(),
+                tools: FOR_SUBAGENTS.map(ToolName::from_static).into(),
             }))
         }),
     ];
