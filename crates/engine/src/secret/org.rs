@@ -115,7 +115,7 @@ mod tests {
             format!("env:OSTLER_SECRET_{own}"),
             format!("env:OSTLER_SECRET_{own}_"),
             format!("env:OSTLER_SECRET_{theirs}_UNSPLASH"),
-            format!("env:OSTLER_SECRET_{}_UNSPLASH", ORG),
+            format!("env:OSTLER_SECRET_{ORG}_UNSPLASH"),
             format!("env:X_OSTLER_SECRET_{own}_UNSPLASH"),
             "file:/etc/passwd".to_owned(),
         ] {

@@ -52,6 +52,19 @@ fn custom(name: &'static str) -> ToolSpec {
     ToolSpec::write(ToolName::from_static(name), ToolGroup::Custom)
 }
 
+/// What a call outside says is bounded before it is stored.
+#[tokio::test]
+async fn a_long_outcome_is_stored_cut() {
+    let long = || std::future::ready(Reply::Done(Outcome::ok("x".repeat(1_000_000)))).boxed();
+    let world = only(custom("send").external(), vec![calls(&[("a", "send", "{}")])], long);
+    let mut turn = turn("hi");
+    world.drive(&mut turn).await;
+    let outcomes = world.host.outcomes.lock().unwrap();
+    let stored = &outcomes.values().next().unwrap().content;
+    assert!(stored.len() < 33 * 1024, "{}", stored.len());
+    assert_eq!(story(turn.said())[1], format!("= ok {stored}"));
+}
+
 /// A call that is made again after an interruption is charged once.
 #[tokio::test]
 async fn an_interruption_charges_nothing_twice() {

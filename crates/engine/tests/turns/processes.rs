@@ -42,7 +42,7 @@ fn z01_a_turn_outlives_its_process_and_goes_on_exactly_once() {
 }
 
 /// How a process ends.
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Ends {
     ByItself,
     Killed,
