@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use booking::{Booking, BookingStatus, Cancellation};
-pub(crate) use calendar::{CalendarDay, Slot, busiest, day_id, days};
+pub(crate) use calendar::{CalendarDay, Slot, WHOLE, busiest, day_id, days};
 pub use money::{BadMoney, Currency, Money};
 pub use offers::{Bookable, Event, Form, FormField, FormResponse, Price, Product, Resource};
 pub use orders::{Media, Order, OrderLine};
