@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, reason = "a test may insist, and so may what only tests use")]
 
 mod arrows;
+mod callers;
 mod dependencies;
 mod features;
 mod metadata;

@@ -1,6 +1,7 @@
 //! The turn suite: whole turns through machine, gate and driver, with a model
-//! that answers at once and nothing stored.
+//! that answers at once and nothing stored; and the reading of a model's stream.
 
+mod sse;
 mod world;
 
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ pub(crate) async fn run(
     options: &Options,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Measurement>, BenchError> {
-    let share = options.time / 6;
+    let share = options.time / 7;
     let mut results = Vec::new();
     for (name, task) in [("plain", Task::Plain), ("tool", Task::Tool), ("subagent", Task::Subagent)]
     {
@@ -34,6 +35,8 @@ pub(crate) async fn run(
         let conversation = world::conversation(turns);
         results.push(measure(name, share, || world.turn(Task::Plain, &conversation)).await);
     }
+    progress(sse::NAME);
+    results.push(sse::run(share));
     Ok(results)
 }
 

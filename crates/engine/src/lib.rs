@@ -3,7 +3,8 @@
 //! [`turn`] is a state machine without I/O, [`driver`] performs what it asks for
 //! with a [`model::Model`] and [`tool::Tool`]s, and [`gate`] is the only way to a
 //! tool. The engine stores nothing and knows no database and no network; whoever
-//! runs a turn stores what it asks to be stored.
+//! runs a turn stores what it asks to be stored. [`secret`] reads the keys that
+//! models and tools need, since both are built on this crate.
 
 pub mod context;
 pub mod driver;
@@ -11,6 +12,7 @@ pub mod gate;
 pub mod history;
 pub mod model;
 pub mod outcome;
+pub mod secret;
 pub mod tokens;
 pub mod tool;
 pub mod turn;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use ostler_domain::money::Usd;
-use ostler_domain::money::price::ModelPrice;
+use ostler_domain::money::price::{InputTokens, ModelPrice};
 use ostler_domain::retry::ModelFailure;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,9 @@ pub struct Usage {
     pub output: u64,
     /// How many of those it read came from a cache.
     pub cached: u64,
+    /// How many of those it read were written to a cache.
+    #[serde(default)]
+    pub written: u64,
 }
 
 impl Usage {
@@ -123,12 +126,14 @@ impl Usage {
             input: self.input.saturating_add(other.input),
             output: self.output.saturating_add(other.output),
             cached: self.cached.saturating_add(other.cached),
+            written: self.written.saturating_add(other.written),
         }
     }
 
     /// What they cost.
     pub fn cost(&self, price: ModelPrice) -> Usd {
-        price.cost(self.input, self.output)
+        let Self { input, output, cached, written } = *self;
+        price.cost(InputTokens { all: input, cached, written }, output)
     }
 }
 

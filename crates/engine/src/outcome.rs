@@ -96,17 +96,29 @@ impl Outcome {
     }
 
     /// The same, with no more than so many bytes for the model, cut between two
-    /// characters.
+    /// characters, and a note of how many were left out. What was cut already
+    /// stays as it is.
     #[must_use]
     pub fn capped(mut self, most: usize) -> Self {
-        if self.content.len() > most {
+        if self.content.len() > most && !is_cut(&self.content, most) {
             let cut = self.content.floor_char_boundary(most);
             let left_out = self.content.len() - cut;
             self.content.truncate(cut);
-            self.content.push_str(&format!("\n[{left_out} more bytes were left out]"));
+            self.content.push_str(&format!("{CUT}{left_out}{LEFT_OUT}"));
         }
         self
     }
+}
+
+const CUT: &str = "\n[";
+const LEFT_OUT: &str = " more bytes were left out]";
+
+/// Whether a text is so long only because of the note that it was cut.
+fn is_cut(content: &str, most: usize) -> bool {
+    let noted = content.strip_suffix(LEFT_OUT).and_then(|rest| rest.rsplit_once(CUT));
+    noted.is_some_and(|(kept, count)| {
+        kept.len() <= most && count.len() <= 20 && count.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Something that a local tool wants stored. The engine does not know what it
@@ -128,5 +140,12 @@ mod tests {
         let said = |text: &str, most| Outcome::ok(text).capped(most).content;
         assert_eq!(said("short", 5), "short");
         assert_eq!(said("aß", 2), "a\n[2 more bytes were left out]");
+        let twice = Outcome::ok("x".repeat(100)).capped(50).capped(50).content;
+        assert_eq!(twice, said(&"x".repeat(100), 50));
+        assert!(twice.ends_with("x\n[50 more bytes were left out]"), "{twice}");
+        let narrower = Outcome::ok("x".repeat(100)).capped(50).capped(20).content;
+        assert!(narrower.starts_with(&format!("{}\n[", "x".repeat(20))), "{narrower}");
+        let pretended = format!("\n[{} more bytes were left out]", "9".repeat(1000));
+        assert!(said(&pretended, 50).len() < 100);
     }
 }

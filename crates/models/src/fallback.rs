@@ -65,7 +65,7 @@ impl Model for Fallback {
     }
 
     fn price(&self) -> ModelPrice {
-        let free = ModelPrice { input: Usd::from_micros(0), output: Usd::from_micros(0) };
+        let free = ModelPrice::new(Usd::from_micros(0), Usd::from_micros(0));
         self.links.first().map_or(free, |link| link.model.price())
     }
 }

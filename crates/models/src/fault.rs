@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use ostler_engine::model::{ModelError, ModelErrorKind};
-
-use crate::key::Key;
+use ostler_engine::secret::Secret;
 
 /// The most characters of what a provider says about a failure.
 const MOST: usize = 300;
@@ -47,7 +46,7 @@ impl Fault {
     }
 
     /// The same without the key that was sent.
-    pub(crate) fn without(mut self, key: Option<&Key>) -> Self {
+    pub(crate) fn without(mut self, key: Option<&Secret>) -> Self {
         if let Some(key) = key {
             self.message = key.hide_in(&self.message);
         }

@@ -6,13 +6,13 @@
 use std::time::{Duration, SystemTime};
 
 use ostler_engine::model::ModelErrorKind;
+use ostler_engine::secret::Secret;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, StatusCode};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::time::{Instant, timeout_at};
 
 use crate::fault::Fault;
-use crate::key::Key;
 
 /// How long to wait, and how much to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(crate) struct Post {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
     /// The key among the headers, so that what comes back can be rid of it.
-    pub(crate) key: Option<Key>,
+    pub(crate) key: Option<Secret>,
 }
 
 impl Http {
@@ -126,7 +126,12 @@ impl Http {
     }
 
     /// What an answer that is none says.
-    async fn refusal(&self, mut response: Response, deadline: Instant, key: Option<&Key>) -> Fault {
+    async fn refusal(
+        &self,
+        mut response: Response,
+        deadline: Instant,
+        key: Option<&Secret>,
+    ) -> Fault {
         let status = response.status();
         let retry_after = retry_after(response.headers(), SystemTime::now());
         if status.is_redirection() {
@@ -231,7 +236,7 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 pub(crate) fn key_header(
     name: &'static str,
     start: &str,
-    key: &Key,
+    key: &Secret,
 ) -> Result<(HeaderName, HeaderValue), Fault> {
     let value = HeaderValue::from_str(&format!("{start}{}", key.expose()));
     let mut value =

@@ -12,7 +12,6 @@ pub mod cooldown;
 pub mod fallback;
 mod fault;
 pub mod http;
-pub mod key;
 pub mod mock;
 pub mod openai;
 pub mod price;

@@ -12,17 +12,8 @@ const BUILT_IN: &str = include_str!("prices.toml");
 /// Prices by the beginnings of names: `provider/model`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceList {
-    prices: BTreeMap<String, Price>,
-    default: Price,
-}
-
-/// What a model costs per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Price {
-    /// What goes in and comes out.
-    pub model: ModelPrice,
-    /// What goes in from a cache, where that is cheaper.
-    pub cached_input: Option<Usd>,
+    prices: BTreeMap<String, ModelPrice>,
+    default: ModelPrice,
 }
 
 /// What a price is known from.
@@ -60,14 +51,14 @@ struct Entry {
     input: f64,
     output: f64,
     cached_input: Option<f64>,
+    cache_write: Option<f64>,
 }
 
 impl PriceList {
     /// The prices that come with the program.
     pub fn built_in() -> Result<Self, BadPrices> {
         let nothing = Usd::from_micros(0);
-        let free = ModelPrice { input: nothing, output: nothing };
-        let default = Price { model: free, cached_input: None };
+        let default = ModelPrice::new(nothing, nothing);
         Self { prices: BTreeMap::new(), default }.with(BUILT_IN)
     }
 
@@ -86,7 +77,7 @@ impl PriceList {
     /// What a model costs: the longest beginning of its name that is listed
     /// counts. A model behind a reseller costs what its maker takes, unless the
     /// reseller is listed.
-    pub fn find(&self, name: &str) -> (Price, Known) {
+    pub fn find(&self, name: &str) -> (ModelPrice, Known) {
         let maker = name.split_once('/').map(|(_, model)| model).filter(|rest| rest.contains('/'));
         let listed = self.longest(name).or_else(|| self.longest(maker?));
         listed.map_or((self.default, Known::Assumed), |price| (price, Known::Listed))
@@ -94,12 +85,12 @@ impl PriceList {
 
     /// What people should be told about the price of a model.
     pub fn warning(&self, name: &str) -> Option<String> {
-        let (Price { model, .. }, known) = self.find(name);
+        let (price, known) = self.find(name);
         (known == Known::Assumed).then(|| {
             format!(
                 "The price of {name} is not known; {} for a million tokens in and {} out are \
                  assumed. Set its price in the configuration.",
-                model.input, model.output
+                price.input, price.output
             )
         })
     }
@@ -110,21 +101,25 @@ impl PriceList {
         self.prices.keys().map(String::as_str).filter(|name| !name.ends_with('/'))
     }
 
-    fn longest(&self, name: &str) -> Option<Price> {
+    fn longest(&self, name: &str) -> Option<ModelPrice> {
         let listed = self.prices.iter().filter(|(start, _)| name.starts_with(start.as_str()));
         listed.max_by_key(|(start, _)| start.len()).map(|(_, price)| *price)
     }
 }
 
-fn price(name: &str, entry: &Entry) -> Result<Price, BadPrices> {
+fn price(name: &str, entry: &Entry) -> Result<ModelPrice, BadPrices> {
     const MOST: f64 = 1_000_000.0;
     let usd = |dollars: f64| {
         let sound = (0.0..=MOST).contains(&dollars);
         let micros = sound.then(|| (dollars * 1_000_000.0).round() as u64);
         micros.map(Usd::from_micros).ok_or_else(|| BadPrices::Amount(name.to_owned()))
     };
-    let model = ModelPrice { input: usd(entry.input)?, output: usd(entry.output)? };
-    Ok(Price { model, cached_input: entry.cached_input.map(usd).transpose()? })
+    Ok(ModelPrice {
+        input: usd(entry.input)?,
+        output: usd(entry.output)?,
+        cached_input: entry.cached_input.map(usd).transpose()?,
+        cache_write: entry.cache_write.map(usd).transpose()?,
+    })
 }
 
 #[cfg(test)]
@@ -153,7 +148,7 @@ mod tests {
         let list = PriceList::built_in().unwrap().with(OWN).unwrap();
         let check = |name: &str, micros: u64, known: Known| {
             let (price, found) = list.find(name);
-            assert_eq!((price.model.input, found), (Usd::from_micros(micros), known), "{name}");
+            assert_eq!((price.input, found), (Usd::from_micros(micros), known), "{name}");
         };
         check("acme/large", 3_000_000, Known::Listed);
         check("acme/large-2026-01-01", 3_000_000, Known::Listed);
@@ -179,9 +174,13 @@ mod tests {
     #[test]
     fn what_comes_with_the_program_is_sound() {
         let list = PriceList::built_in().unwrap();
-        assert!(list.default.model.output > Usd::from_micros(0));
+        assert!(list.default.output > Usd::from_micros(0));
         assert!(list.models().count() > 20);
-        assert_eq!(list.find("ollama/llama3").0.model.output, Usd::from_micros(0));
+        assert_eq!(list.find("ollama/llama3").0.output, Usd::from_micros(0));
+        let claude = list.find("anthropic/claude-sonnet-4-5").0;
+        assert!(
+            claude.cached_input < Some(claude.input) && claude.cache_write > Some(claude.input)
+        );
         let through = list.find("openrouter/anthropic/claude-sonnet-4");
         assert_eq!(through, list.find("anthropic/claude-sonnet-4"));
         assert_eq!(through.1, Known::Listed);

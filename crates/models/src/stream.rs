@@ -7,10 +7,10 @@ use std::future::Future;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use ostler_engine::model::{Chunk, ModelError, ModelErrorKind};
+use ostler_engine::secret::Secret;
 
 use crate::fault::Fault;
 use crate::http::{Body, Http, Post};
-use crate::key::Key;
 use crate::sse::{Event, Parser};
 
 /// The pieces of an answer.
@@ -67,7 +67,7 @@ struct Pieces<D> {
     decoder: D,
     ready: VecDeque<Chunk>,
     over: bool,
-    key: Option<Key>,
+    key: Option<Secret>,
 }
 
 impl<D: Decoder> Pieces<D> {

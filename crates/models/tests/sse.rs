@@ -128,24 +128,3 @@ proptest! {
         assert_eq!(parse(bytes.chunks(size), 500), parse([&bytes[..]], 500));
     }
 }
-
-/// Prints how fast a usual stream is read: `cargo test --release -p ostler-models
-/// --test sse -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn how_fast_a_stream_is_read() {
-    let event = "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\
-                 \"model\":\"gpt\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\
-                 \"finish_reason\":null}]}\n\n";
-    let stream = event.repeat(400_000);
-    let began = std::time::Instant::now();
-    let (mut parser, mut bytes) = (Parser::new(1 << 20), 0);
-    for chunk in stream.as_bytes().chunks(8 * 1024) {
-        parser.feed(chunk);
-        while let Ok(Some(event)) = parser.next_event() {
-            bytes += event.data.len();
-        }
-    }
-    let rate = stream.len() as f64 / began.elapsed().as_secs_f64() / 1e6;
-    println!("{rate:.0} MB/s, {bytes} bytes of data");
-}

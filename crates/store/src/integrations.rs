@@ -47,6 +47,9 @@ const SET_STATUS: Sql = sql!("UPDATE integrations SET status = ?3 WHERE org = ?1
 const GET: Sql = sql!(
     "SELECT id, service, status, settings, secret FROM integrations WHERE org = ?1 AND id = ?2"
 );
+const GET_SERVICE: Sql = sql!(
+    "SELECT id, service, status, settings, secret FROM integrations WHERE org = ?1 AND service = ?2"
+);
 const LIST: Sql = sql!(
     "SELECT id, service, status, settings, secret FROM integrations
      WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
@@ -68,6 +71,11 @@ impl OrgStore<'_> {
     /// A connection.
     pub async fn integration(&self, id: IntegrationId) -> Result<OrgIntegration> {
         self.store.read(Get(self.org, id)).await
+    }
+
+    /// The connection to a service, if there is one; it may be disconnected.
+    pub async fn integration_with(&self, service: &Integration) -> Result<Option<OrgIntegration>> {
+        self.store.read(GetService(self.org, service.clone())).await
     }
 
     /// The connections after one of them, in the order of their ids.
@@ -157,6 +165,21 @@ impl Operation for Get {
     async fn run<T: Tx>(&self, tx: &T) -> Result<OrgIntegration> {
         let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
         integration(&row.ok_or(StoreError::NotFound("integration"))?)
+    }
+}
+
+struct GetService(OrgId, Integration);
+
+impl Operation for GetService {
+    type Output = Option<OrgIntegration>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<OrgIntegration>> {
+        let params = [self.0.into(), self.1.to_string().into()];
+        tx.first(&GET_SERVICE, &params).await?.as_ref().map(integration).transpose()
     }
 }
 

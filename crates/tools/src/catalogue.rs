@@ -7,6 +7,7 @@ use ostler_domain::tool::catalogue::built_in;
 use ostler_engine::tool::Tool;
 use ostler_store::Store;
 
+use crate::media::{SearchUnsplashImages, Unsplash};
 use crate::web::{Fetcher, WebFetch};
 use crate::{bookings, crm, knowledge, local, media, offers, orders};
 
@@ -20,6 +21,14 @@ pub fn business(store: Store) -> Vec<Arc<dyn Tool>> {
 pub fn web(fetcher: &Fetcher) -> Vec<Arc<dyn Tool>> {
     let specs = built_in().into_iter();
     specs.filter_map(|spec| on_web(spec, fetcher)).collect()
+}
+
+/// The tools on Unsplash.
+pub fn unsplash(unsplash: &Unsplash) -> Vec<Arc<dyn Tool>> {
+    let ours = |spec: &ToolSpec| spec.name.as_str() == "search_unsplash_images";
+    let tool =
+        |spec| -> Arc<dyn Tool> { Arc::new(SearchUnsplashImages::new(spec, unsplash.clone())) };
+    built_in().into_iter().filter(ours).map(tool).collect()
 }
 
 fn on_store(spec: ToolSpec, store: &Store) -> Option<Arc<dyn Tool>> {
@@ -38,6 +47,7 @@ fn on_store(spec: ToolSpec, store: &Store) -> Option<Arc<dyn Tool>> {
         "create_booking" => local::tool::<bookings::CreateBooking>,
         "cancel_booking" => local::tool::<bookings::CancelBooking>,
         "get_order" => local::tool::<orders::GetOrder>,
+        "refund_payment" => local::tool::<orders::RefundPayment>,
         "search_media" => local::tool::<media::SearchMedia>,
         "search_knowledge" => local::tool::<knowledge::SearchKnowledge>,
         _ => return None,

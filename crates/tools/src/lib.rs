@@ -14,7 +14,7 @@ mod ids;
 mod knowledge;
 mod local;
 pub mod mcp;
-mod media;
+pub mod media;
 mod offers;
 mod orders;
 mod page;

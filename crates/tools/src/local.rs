@@ -152,12 +152,16 @@ fn told(problem: &Problem, tool: &str) -> Outcome {
         Problem::Effect(full @ EffectError::Full { .. }) => {
             Outcome::ok(format!("Not booked: {full}. Offer another time."))
         }
+        Problem::Effect(EffectError::NotRefundable(why)) => {
+            Outcome::ok(format!("Not refunded: {why}."))
+        }
         Problem::Effect(error @ EffectError::NotBookable(_)) => {
             Outcome::of(Status::Invalid, format!("Not booked: {error}."))
         }
         Problem::Effect(
             error @ (EffectError::NoContact(_)
             | EffectError::NoBooking(_)
+            | EffectError::NoOrder(_)
             | EffectError::NoOffer(_)),
         ) => Outcome::of(Status::Invalid, format!("{}.", sentence(&error.to_string()))),
         Problem::Effect(error) => {

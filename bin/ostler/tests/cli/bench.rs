@@ -22,11 +22,14 @@ fn the_turn_suite_reports_its_names_and_processor_time() {
         "turn.history.10",
         "turn.history.100",
         "turn.history.1000",
+        "turn.sse",
     ];
     assert_eq!(names(&report), expected);
     for result in report["results"].as_array().expect("a list of results") {
         assert!(result["per_cpu_sec"].as_f64().expect("processor time") > 0.0, "{result}");
     }
+    let sse = &report["results"][6];
+    assert!(sse["ratio"].as_f64().expect("a ratio to scanning and copying") > 0.0, "{sse}");
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn one_tool_is_shown_stage_by_stage() {
         explain(&["--agent", "enzo", "--tool", "refund_payment"]),
         @r"
     Enzo of Bella Pizza · business layer 3 (Client) · a fresh session
-    refund_payment · high risk · external · 1 credit
+    refund_payment · high risk · local · 1 credit
 
     platform        passes
     org             passes

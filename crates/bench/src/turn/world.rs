@@ -68,7 +68,7 @@ impl Model for Instant {
             },
             _ => "",
         };
-        let usage = Ok(Chunk::Usage(Usage { input: 100, output: 10, cached: 0 }));
+        let usage = Ok(Chunk::Usage(Usage { input: 100, output: 10, cached: 0, written: 0 }));
         let said = if request.tools.get(task).is_some() {
             vec![
                 Ok(Chunk::Call { index: 0, id: "call".into(), name: task.to_owned() }),
@@ -84,7 +84,7 @@ impl Model for Instant {
     }
 
     fn price(&self) -> ModelPrice {
-        ModelPrice { input: Usd::from_dollars(3), output: Usd::from_dollars(15) }
+        ModelPrice::new(Usd::from_dollars(3), Usd::from_dollars(15))
     }
 }
 

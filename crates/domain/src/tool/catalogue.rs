@@ -40,7 +40,7 @@ pub fn built_in() -> Vec<ToolSpec> {
         write("create_booking", Bookings),
         write("cancel_booking", Bookings).destructive(),
         read("get_order", Orders),
-        write("refund_payment", Orders).destructive().external().needs("payments"),
+        write("refund_payment", Orders).destructive().needs("payments"),
         read("search_media", Media),
         read("search_unsplash_images", Media).external().untrusted().needs("unsplash"),
         read("search_knowledge", Knowledge),

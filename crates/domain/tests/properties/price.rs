@@ -1,6 +1,6 @@
 //! Prices: an answer is clamped to what its budget can pay, for any price.
 
-use ostler_domain::money::price::{MINIMUM_CHARGE, ModelPrice, message_credits};
+use ostler_domain::money::price::{InputTokens, MINIMUM_CHARGE, ModelPrice, message_credits};
 use ostler_domain::money::{Credits, Usd};
 use proptest::prelude::*;
 
@@ -12,7 +12,10 @@ fn prices() -> impl Strategy<Value = ModelPrice> {
         prop_oneof![1 => Just(0), 6 => 0..200_000_000u64, 3 => any::<u64>()]
             .prop_map(Usd::from_micros)
     };
-    (usd(), usd()).prop_map(|(input, output)| ModelPrice { input, output })
+    let maybe = || prop_oneof![1 => Just(None), 2 => usd().prop_map(Some)];
+    (usd(), usd(), maybe(), maybe()).prop_map(|(input, output, cached_input, cache_write)| {
+        ModelPrice { input, output, cached_input, cache_write }
+    })
 }
 
 fn tokens() -> impl Strategy<Value = u64> {
@@ -29,7 +32,7 @@ fn budgets() -> impl Strategy<Value = Credits> {
 fn c22_a_clamped_answer_costs_at_most_its_budget() {
     let cases = (prices(), tokens(), tokens(), budgets());
     check(2000, &cases, |(price, wanted, input, budget)| {
-        let cost = |output| message_credits(price.cost(input, output));
+        let cost = |output| message_credits(price.most(input, output));
         match price.clamp_output(wanted, input, budget) {
             Some(output) => {
                 prop_assert!(output >= 1 && output <= wanted);
@@ -50,8 +53,30 @@ fn e01_an_estimate_covers_every_answer_within_its_limit() {
     check(2000, &cases, |(price, input, one, other)| {
         let (output, limit) = (one.min(other), one.max(other));
         let estimate = price.estimate(input, limit);
-        prop_assert!(estimate >= message_credits(price.cost(input, output)));
+        prop_assert!(estimate >= message_credits(price.most(input, output)));
         prop_assert!(estimate >= MINIMUM_CHARGE);
+        Ok(())
+    });
+}
+
+/// E01: more tokens never cost less; whatever a cache holds, an answer costs at
+/// least what it would if all came at the cheapest price of input, and at most
+/// what was reserved for it.
+#[test]
+fn e01_a_cache_moves_the_cost_only_between_its_bounds() {
+    let cases = (prices(), tokens(), tokens(), tokens(), tokens(), tokens());
+    check(4000, &cases, |(price, all, cached, written, output, more)| {
+        let input = InputTokens { all, cached, written };
+        let cost = price.cost(input, output);
+        prop_assert!(price.cost(input, output.saturating_add(more)) >= cost);
+        let (cached, written) = (cached.min(all), written.min(all - cached.min(all)));
+        let larger = InputTokens { all: all.saturating_add(more), cached, written };
+        prop_assert!(price.cost(larger, output) >= cost);
+        let prices = [price.cached_input, price.cache_write].into_iter().flatten();
+        let cheapest = prices.fold(price.input, Usd::min);
+        let least = ModelPrice::new(cheapest, price.output).most(all, output);
+        prop_assert!((least..=price.most(all, output)).contains(&cost));
+        prop_assert!(message_credits(cost) <= price.estimate(all, output));
         Ok(())
     });
 }

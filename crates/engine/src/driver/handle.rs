@@ -37,6 +37,17 @@ pub struct Commands {
     stop: Arc<Stop>,
 }
 
+/// Commands that a turn did not take.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LeftOver {
+    /// What was written to it.
+    pub written: Vec<FollowUp>,
+    /// Decisions on its calls.
+    pub decided: Vec<(Path, CallId, Decision)>,
+    /// Answers to its questions.
+    pub answered: Vec<(Path, CallId, Answer)>,
+}
+
 /// Both ends.
 pub fn commands() -> (Handle, Commands) {
     let (sender, receiver) = mpsc::channel(MOST);
@@ -83,13 +94,19 @@ impl Commands {
         commands().1
     }
 
-    /// Takes no more commands, and gives back what was written and not taken.
-    pub fn left_over(mut self) -> Vec<FollowUp> {
+    /// Takes no more commands, and gives back those that were not taken. The last
+    /// of them came while the turn ended or was suspended: a decision among them is
+    /// for whoever takes the turn up again.
+    pub fn left_over(mut self) -> LeftOver {
         self.receiver.close();
-        let mut left = Vec::new();
-        while let Ok((_, input)) = self.receiver.try_recv() {
-            if let Input::FollowUp(what) | Input::Steer(what) = input {
-                left.push(what);
+        let mut left = LeftOver::default();
+        while let Ok((path, input)) = self.receiver.try_recv() {
+            match input {
+                Input::FollowUp(what) | Input::Steer(what) => left.written.push(what),
+                Input::Decision(call, decision) => left.decided.push((path, call, decision)),
+                Input::Answer(call, answer) => left.answered.push((path, call, answer)),
+                // A handle sends nothing else.
+                _ => {}
             }
         }
         left

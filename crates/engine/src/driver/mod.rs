@@ -6,6 +6,7 @@
 
 mod handle;
 mod host;
+mod queue;
 mod work;
 
 use std::time::Duration;
@@ -13,16 +14,18 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use ostler_domain::id::{AgentId, ContactId, OrgId, SessionId};
+use ostler_domain::tool::{Reach, Risk, ToolRole};
 
-pub use handle::{Commands, Gone, Handle, commands};
+pub use handle::{Commands, Gone, Handle, LeftOver, commands};
 pub use host::{Host, Intent};
 
 use crate::gate::Authorized;
 use crate::history::CallId;
 use crate::model::{Chunk, ModelError, ModelErrorKind};
 use crate::outcome::{Outcome, Status};
-use crate::tool::{Reply, ToolContext};
+use crate::tool::{Definition, Reply, ToolContext};
 use crate::turn::{Action, End, Input, Known, Out, Path, Question, Rules, Turn};
+use queue::Queue;
 use work::{Answer, Done, Work, run_tool};
 
 /// Pieces of an answer that are taken at once; then others have their turn.
@@ -77,7 +80,12 @@ impl<H: Host> Driver<'_, H> {
         known: &Known,
         commands: &mut Commands,
     ) -> Result<Progress, H::Error> {
-        let mut loop_ = Loop { driver: self, work: FuturesUnordered::new(), outside: Vec::new() };
+        let mut loop_ = Loop {
+            driver: self,
+            work: FuturesUnordered::new(),
+            outside: Vec::new(),
+            queue: Queue::default(),
+        };
         let mut out = Out::default();
         turn.resume(known, &self.rules_now(), &mut out);
         let deadline = tokio::time::sleep(self.place.timeout);
@@ -131,6 +139,8 @@ struct Loop<'d, 'a, H> {
     work: FuturesUnordered<Work<'d>>,
     /// Calls with an effect outside that are running.
     outside: Vec<(Path, CallId)>,
+    /// Calls that want something stored.
+    queue: Queue,
 }
 
 impl<'d, H: Host> Loop<'d, '_, H> {
@@ -153,10 +163,25 @@ impl<'d, H: Host> Loop<'d, '_, H> {
             self.outside.extend(intents.into_iter().map(|intent| (intent.path, intent.call.id)));
         }
         for (path, action) in out.actions.drain(..) {
+            let action = match action {
+                Action::Run { call, checkpoint: false } if self.is_local_write(&call) => {
+                    let Some(call) = self.queue.enter(&path, call) else { continue };
+                    Action::Run { call, checkpoint: false }
+                }
+                other => other,
+            };
             let work = self.start(turn, path, action);
             self.work.push(work);
         }
         Ok(())
+    }
+
+    /// Whether a call may want something stored with the turn.
+    fn is_local_write(&self, call: &Authorized) -> bool {
+        let tool = self.driver.rules.tools.definition(&call.call().name);
+        tool.is_some_and(|Definition { spec, .. }| {
+            spec.reach == Reach::Local && spec.risk != Risk::Read && spec.role != ToolRole::Control
+        })
     }
 
     fn intent(&self, path: &Path, call: &Authorized) -> Intent {
@@ -232,7 +257,11 @@ impl<'d, H: Host> Loop<'d, '_, H> {
                     let outcome = if let Reply::Done(outcome) = &reply { outcome } else { &asks };
                     self.driver.host.outcome(&path, &call, outcome).await?;
                 }
-                let _ = turn.step(&path, Input::Reply(call, reply), &rules, out);
+                let _ = turn.step(&path, Input::Reply(call.clone(), reply), &rules, out);
+                if let Some((path, call)) = self.queue.leave(&path, &call) {
+                    let next = self.start(turn, path, Action::Run { call, checkpoint: false });
+                    self.work.push(next);
+                }
             }
             Done::ToppedUp(path, added) => {
                 let _ = turn.step(&path, Input::ToppedUp(added), &rules, out);
@@ -298,6 +327,7 @@ impl<'d, H: Host> Loop<'d, '_, H> {
         let rules = self.driver.rules_now();
         if turn.step(&path, input, &rules, out).is_ok() && stops {
             self.work.clear();
+            self.queue = Queue::default();
             for (path, call) in std::mem::take(&mut self.outside) {
                 let why = "It was stopped while it was running.";
                 let unknown = Outcome::of(Status::OutcomeUnknown, why);

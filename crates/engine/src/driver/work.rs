@@ -15,7 +15,7 @@ use crate::gate::Authorized;
 use crate::history::CallId;
 use crate::model::{Chunk, ModelError};
 use crate::outcome::{Outcome, Status};
-use crate::tool::{Reply, Tool, ToolContext};
+use crate::tool::{Definition, Reply, Tool, ToolContext};
 use crate::turn::Path;
 
 type Item = Result<Chunk, ModelError>;
@@ -69,12 +69,14 @@ pub(super) fn run_tool(
     outside: bool,
 ) -> BoxFuture<'static, Done> {
     async move {
-        let (timeout, idempotent) = (tool.definition().timeout, tool.definition().idempotent);
+        let &Definition { timeout, idempotent, max_output, .. } = tool.definition();
         // Inside the block, so that no panic is outside the net.
         let running = AssertUnwindSafe(async { tool.call(&call, &context).await }).catch_unwind();
         let unless_unknown =
             |status| if outside && !idempotent { Status::OutcomeUnknown } else { status };
         let reply = match tokio::time::timeout(timeout, running).await {
+            // Before anybody stores it.
+            Ok(Ok(Reply::Done(outcome))) => Reply::Done(outcome.capped(max_output)),
             Ok(Ok(reply)) => reply,
             Ok(Err(_)) => {
                 Reply::Done(Outcome::of(unless_unknown(Status::Failed), "The tool broke down."))

@@ -89,7 +89,7 @@ impl Draft {
             return self.usage;
         }
         let calls = self.calls.iter().map(|call| tokens::of_text(&call.json) + 1).sum::<u64>();
-        Usage { input, output: tokens::of_text(&self.text) + calls, cached: 0 }
+        Usage { input, output: tokens::of_text(&self.text) + calls, cached: 0, written: 0 }
     }
 
     /// The calls of the complete answer, each with an id of its own: providers

@@ -31,8 +31,8 @@ use serde::{Deserialize, Serialize};
 pub use account::{Account, ITSELF, Spent};
 pub use delegate::{SubagentMeta, parse_subagent_meta};
 pub use protocol::{
-    Action, Answer, Decision, End, Event, Input, Judgement, NotTaken, Out, Path, Question,
-    QuestionKind,
+    Action, Answer, Decision, End, EndReason, Event, Input, Judgement, NotTaken, Out, Path,
+    Question, QuestionKind,
 };
 pub use resume::Known;
 pub use rules::{ModelChains, Models, Rules};

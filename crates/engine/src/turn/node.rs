@@ -231,7 +231,7 @@ impl Node {
     fn stopped(&mut self, call: &ToolCall, state: CallState, step: &mut Step<'_, '_>) -> Outcome {
         let outcome = match state {
             CallState::Running { external: true, .. } => unknown(),
-            CallState::Delegated { agent } => return self.stop_agent(call, *agent, step),
+            CallState::Delegated { agent } => self.stop_agent(call, *agent, step),
             _ => Outcome::of(Status::Aborted, "This was stopped before it was done."),
         };
         let (id, tool, status) = (call.id.clone(), call.name.clone(), outcome.status);

@@ -236,6 +236,33 @@ pub enum End {
     ModelFailed(ModelError),
 }
 
+/// How a turn ended, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// With an answer.
+    Complete,
+    /// Somebody stopped it.
+    Aborted,
+    /// It did not come to an answer.
+    Error,
+}
+
+impl End {
+    /// How it ended, in one word.
+    pub const fn reason(&self) -> EndReason {
+        match self {
+            Self::Answer { .. } => EndReason::Complete,
+            Self::Aborted => EndReason::Aborted,
+            Self::TimedOut
+            | Self::StepLimit { .. }
+            | Self::Loop { .. }
+            | Self::CreditsExhausted(_)
+            | Self::ModelFailed(_) => EndReason::Error,
+        }
+    }
+}
+
 /// Why an input was not taken. It changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {

@@ -81,6 +81,12 @@ async fn c03_what_came_before_a_restart_is_void() {
     assert_eq!(world.drive(&mut turn).await, answer("whole"));
     assert_eq!(turn.account().restarts, [restart]);
     assert!(world.host.events().contains(&Event::DraftDiscarded));
+    // C04: the trace names both models.
+    let traced = world.host.events().into_iter().find_map(|event| match event {
+        Event::Restarted(Restart { failed, model, why }) => Some((failed, model, why)),
+        _ => None,
+    });
+    assert_eq!(traced, Some(("a".into(), "b".into(), "cut".into())));
     assert!(turn.account().decisions.is_empty());
 }
 

@@ -52,6 +52,19 @@ fn custom(name: &'static str) -> ToolSpec {
     ToolSpec::write(ToolName::from_static(name), ToolGroup::Custom)
 }
 
+/// What a call outside says is bounded before it is stored.
+#[tokio::test]
+async fn a_long_outcome_is_stored_cut() {
+    let long = || std::future::ready(Reply::Done(Outcome::ok("x".repeat(1_000_000)))).boxed();
+    let world = only(custom("send").external(), vec![calls(&[("a", "send", "{}")])], long);
+    let mut turn = turn("hi");
+    world.drive(&mut turn).await;
+    let outcomes = world.host.outcomes.lock().unwrap();
+    let stored = &outcomes.values().next().unwrap().content;
+    assert!(stored.len() < 33 * 1024, "{}", stored.len());
+    assert_eq!(story(turn.said())[1], format!("= ok {stored}"));
+}
+
 /// A call that is made again after an interruption is charged once.
 #[tokio::test]
 async fn an_interruption_charges_nothing_twice() {
@@ -179,7 +192,7 @@ async fn deep_arguments_are_refused() {
 #[tokio::test]
 async fn e01_what_was_stopped_is_paid() {
     let world = World::new([]);
-    for told in [None, Some(Usage { input: 100_000, output: 4000, cached: 0 })] {
+    for told in [None, Some(Usage { input: 100_000, output: 4000, cached: 0, written: 0 })] {
         let (mut turn, mut out) = (turn("hi"), Out::default());
         turn.resume(&Known::new(), &world.rules(), &mut out);
         for chunk in told.map(Chunk::Usage).into_iter().chain([Chunk::Text("long".into())]) {
@@ -305,7 +318,7 @@ async fn follow_ups_that_were_not_answered_are_given_back() {
     assert!(matches!(end, Progress::Ended(End::ModelFailed(_))), "{end:?}");
     handle.follow_up(follow_up("second")).unwrap();
     assert_eq!(turn.take_follow_ups(), [follow_up("first")]);
-    assert_eq!(commands.left_over(), [follow_up("second")]);
+    assert_eq!(commands.left_over().written, [follow_up("second")]);
     assert!(handle.follow_up(follow_up("third")).is_err());
 }
 

@@ -7,6 +7,7 @@ mod driving;
 mod faults;
 mod money;
 mod people;
+mod processes;
 mod property;
 mod stopping;
 mod storing;

@@ -47,7 +47,7 @@ async fn e01_a_turn_is_charged_for_models_and_tools() {
     };
     let model = Charge { expense: Expense::Model, amount: Credits::new(1) };
     assert_eq!(turn.account().charges(), [model, tool("note", 2), tool("pay", 2)]);
-    assert_eq!(turn.account().usage, Usage { input: 30, output: 15, cached: 0 });
+    assert_eq!(turn.account().usage, Usage { input: 30, output: 15, cached: 0, written: 0 });
     assert_eq!(turn.account().budget.session, Credits::new(10_000 - 5));
 }
 

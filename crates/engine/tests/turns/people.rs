@@ -47,6 +47,24 @@ async fn z01_a_suspended_turn_goes_on_elsewhere_exactly_once() {
     assert!(is_acceptable(turn.history(), true));
 }
 
+/// A decision that comes in the moment a turn is suspended is not lost: it is given
+/// back, and whoever takes the turn up again has it.
+#[tokio::test]
+async fn a_decision_that_nobody_took_is_given_back() {
+    let world = World::supervised([calls(&[("a", "pay", "{}")]), words("paid")]);
+    let mut waiting = turn("hi");
+    let (handle, mut commands) = commands();
+    let progress = world.drive_with(&mut waiting, &Known::new(), &mut commands).await;
+    let Progress::Suspended(questions) = progress else { panic!("{progress:?}") };
+    let (path, question) = &questions[0];
+    let call = question.call.id.clone();
+    handle.decide(path.clone(), call.clone(), approve(question)).unwrap();
+    let left = commands.left_over();
+    assert_eq!(left.decided, [(path.clone(), call.clone(), approve(question))]);
+    let late = handle.decide(path.clone(), call, approve(question));
+    assert!(late.is_err(), "nobody listens any more");
+}
+
 #[tokio::test]
 async fn a_decision_counts_once() {
     let world = World::supervised([calls(&[("a", "pay", "{}")]), words("paid")]);

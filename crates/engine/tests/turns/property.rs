@@ -187,9 +187,12 @@ impl Play {
                 index: u32::from(*index),
                 json: (*json).to_owned(),
             }),
-            Piece::Usage(tokens) => {
-                Input::Chunk(Chunk::Usage(Usage { input: *tokens, output: *tokens, cached: 0 }))
-            }
+            Piece::Usage(tokens) => Input::Chunk(Chunk::Usage(Usage {
+                input: *tokens,
+                output: *tokens,
+                cached: 0,
+                written: 0,
+            })),
             Piece::Restart => Input::Chunk(Chunk::Restart(Restart {
                 failed: "a".into(),
                 model: "b".into(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ostler_engine::driver::{Progress, commands};
 use ostler_engine::model::{Chunk, StopReason};
 use ostler_engine::outcome::Status;
-use ostler_engine::turn::{End, Known};
+use ostler_engine::turn::{End, EndReason, Event, Known};
 
 use crate::world::{Told, World, calls, follow_up, is_acceptable, story, turn, words};
 
@@ -39,6 +39,9 @@ async fn m30_partial_text_is_kept_and_marked() {
     let (turn, end) = stopped(&world).await;
     assert_eq!(end, Progress::Ended(End::Aborted));
     assert_eq!(story(turn.said()), ["half an ans…"]);
+    let Some(Event::Ended(last)) = world.host.events().pop() else { panic!("the end is last") };
+    assert_eq!(last.reason(), EndReason::Aborted);
+    assert_eq!(serde_json::to_value(last.reason()).unwrap(), "aborted");
 }
 
 /// M30: stopped while tools run, they are dropped, and of one that had begun
@@ -92,4 +95,11 @@ async fn m09_an_abort_ends_subagents() {
     let (turn, end) = stopped(&world).await;
     assert_eq!(end, Progress::Ended(End::Aborted));
     assert!(story(turn.said())[1].starts_with("= aborted"));
+    let ends = world.host.events().into_iter().filter_map(|event| match event {
+        Event::SubagentEnded { agent_type, .. } => Some(agent_type),
+        Event::CallEnded { tool, status: Status::Aborted, .. } => Some(tool),
+        Event::Ended(end) => Some(format!("{:?}", end.reason())),
+        _ => None,
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), ["explore", "subagent", "Aborted"]);
 }

@@ -1,10 +1,14 @@
 //! Agents that work for another agent of the turn.
 
-use ostler_domain::gate::Verdict;
+use ostler_domain::gate::{AskReason, Verdict};
+use ostler_domain::tool::Trust;
 use ostler_engine::driver::{Progress, commands};
+use ostler_engine::model::{Chunk, Usage};
 use ostler_engine::turn::{End, Event, ITSELF, Known, Turn, parse_subagent_meta};
 
-use crate::world::{World, approve, calls, is_acceptable, story, turn, words};
+use crate::world::{
+    FOR_SUBAGENTS, Said, Told, World, approve, calls, is_acceptable, story, turn, words,
+};
 
 /// M05, M08: a subagent sees its task alone, has no more tools than it was given
 /// and none of what it says but its result is the parent's.
@@ -26,7 +30,7 @@ async fn m05_a_subagent_is_apart() {
     let asked = world.model.asked();
     assert_eq!(&*asked[1].system, "You explore.");
     assert_eq!(asked[1].history.len(), 1);
-    assert_eq!(*asked[1].offered, ["look", "pay", "subagent"]);
+    assert_eq!(*asked[1].offered, FOR_SUBAGENTS);
     assert!(is_acceptable(&asked[2].history, true));
     let denied = turn.account().decisions.iter().filter(|d| matches!(d.verdict, Verdict::Deny(_)));
     assert_eq!(denied.map(|d| d.tool.as_str()).collect::<Vec<_>>(), ["note"]);
@@ -37,6 +41,7 @@ async fn m05_a_subagent_is_apart() {
 async fn m09_a_subagent_is_heard_of() {
     let world = World::new([
         calls(&[("a", "subagent", r#"{"text": "find it"}"#)]),
+        calls(&[("x", "look", "{}")]),
         words("found"),
         words("done"),
     ]);
@@ -47,6 +52,12 @@ async fn m09_a_subagent_is_heard_of() {
     let started = Event::SubagentStarted { agent_type: "explore".into(), task: "find it".into() };
     let ended = Event::SubagentEnded { agent_type: "explore".into(), duration_ms: 0 };
     assert_eq!((inside.first(), inside.last()), (Some(&&started), Some(&&ended)));
+    let looked = inside.iter().filter_map(|event| match event {
+        Event::Decided(judgement) => Some(judgement.tool.as_str()),
+        Event::CallEnded { tool, .. } => Some(tool.as_str()),
+        _ => None,
+    });
+    assert_eq!(looked.collect::<Vec<_>>(), ["look", "look"], "it is decided, and it ends");
 }
 
 /// Z01: three levels deep, a question bubbles up; answered in another process,
@@ -116,14 +127,57 @@ async fn z12_spend_of_subagents_is_counted() {
     assert_eq!(charged, spent);
 }
 
-/// Z10: what a subagent brings home is as trustworthy as what it has read.
+/// Z12: what a subagent has used when it is stopped is paid, and attributed to it.
+#[tokio::test(start_paused = true)]
+async fn z12_a_stopped_subagent_is_paid() {
+    let half = vec![
+        Ok(Chunk::Text("half".into())),
+        Ok(Chunk::Usage(Usage { input: 70_000, output: 100, ..Usage::default() })),
+    ];
+    let first = calls(&[("a", "subagent", "{}")]);
+    let world = World::of(Told::hanging([first, half]));
+    let mut turn = turn("hi");
+    let (handle, mut commands) = commands();
+    let later = async {
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        handle.abort();
+    };
+    let known = Known::new();
+    let (end, ()) = tokio::join!(world.drive_with(&mut turn, &known, &mut commands), later);
+    assert_eq!(end, Progress::Ended(End::Aborted));
+    let spent = &turn.account().spent["explore"];
+    assert_eq!((spent.usage.input, spent.usage.output), (70_000, 100));
+    assert!(spent.credits.get() >= 21, "{spent:?}");
+    let charged: u64 = turn.account().charges().iter().map(|charge| charge.amount.get()).sum();
+    let spent: u64 = turn.account().spent.values().map(|spent| spent.credits.get()).sum();
+    assert_eq!(charged, spent);
+}
+
+/// Z10: a subagent reads from outside, and from then on its parent asks before it
+/// does anything destructive, whatever the autonomy says; the record says why.
 #[tokio::test]
 async fn z10_a_subagent_that_read_from_outside_taints_its_parent() {
-    use ostler_domain::tool::Trust;
-    let world = World::new([calls(&[("a", "subagent", "{}")]), words("found"), words("done")]);
+    let after = |inside: Said| {
+        let pay = calls(&[("p", "pay", "{}")]);
+        World::new([calls(&[("a", "subagent", "{}")]), inside, words("found"), pay, words("paid")])
+    };
+    let world = after(calls(&[("x", "look", "{}")]));
     let mut clean = turn("hi");
-    world.drive(&mut clean).await;
+    assert!(matches!(world.drive(&mut clean).await, Progress::Ended(End::Answer { .. })));
     assert_eq!(clean.trust(), Trust::Trusted);
+    let world = after(calls(&[("x", "web", "{}")]));
+    let mut tainted = turn("hi");
+    let asked = world.drive(&mut tainted).await;
+    let Progress::Suspended(questions) = asked else { panic!("{asked:?}") };
+    assert_eq!((questions[0].0.len(), tainted.trust()), (0, Trust::Untrusted));
+    let verdict = tainted.account().decisions.last().map(|decision| decision.verdict.clone());
+    assert_eq!(verdict, Some(Verdict::Ask(AskReason::Untrusted)));
+    assert!(world.host.stored.lock().unwrap().is_empty());
+}
+
+/// Z10: a subagent begins as trustworthy as its caller is at that moment.
+#[tokio::test]
+async fn z10_a_subagent_inherits_what_its_parent_has_read() {
     let new = ostler_engine::turn::NewTurn {
         approved: None,
         trust: Trust::Untrusted,

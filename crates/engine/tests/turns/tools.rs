@@ -105,6 +105,45 @@ async fn effects_are_kept_for_the_commit() {
     assert_eq!(story(turn.said())[3], "= ok 1 before");
 }
 
+/// Calls of one answer that want something stored run one after the other, in
+/// order and each knowing of those before it, whichever agent makes them; reading
+/// does not wait for them.
+#[tokio::test(start_paused = true)]
+async fn calls_that_store_know_of_each_other() {
+    let note = |id, text| (id, "slow_note", text);
+    let (one, two) = (r#"{"text": "one"}"#, r#"{"text": "two"}"#);
+    let world = World::new([
+        calls(&[note("a", one), ("l", "look", "{}"), note("b", two), ("c", "note", "{}")]),
+        words("noted"),
+    ]);
+    let mut turn = turn("hi");
+    world.drive(&mut turn).await;
+    let said = story(turn.said());
+    assert_eq!(
+        said[4..],
+        ["= ok 0 before", "= ok nothing", "= ok 1 before", "= ok 2 before", "noted"]
+    );
+    let ended = world.host.events().into_iter().filter_map(|event| match event {
+        Event::CallEnded { call, .. } => Some(call.0.to_string()),
+        _ => None,
+    });
+    assert_eq!(ended.collect::<Vec<_>>(), ["l", "a", "b", "c"]);
+    let data: Vec<_> = turn.account().effects.iter().map(|effect| effect.data.clone()).collect();
+    assert_eq!(data, ["one", "two", "nothing"]);
+}
+
+/// A stopped turn starts none of the calls that waited for others.
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_for_others_are_stopped_with_them() {
+    let slow = |id| (id, "slow_note", r#"{"text": "x"}"#);
+    let mut world = World::new([calls(&[slow("a"), slow("b")]), words("never")]);
+    world.place.timeout = std::time::Duration::from_millis(1500);
+    let mut turn = turn("hi");
+    assert_eq!(world.drive(&mut turn).await, Progress::Ended(End::TimedOut));
+    assert_eq!(turn.account().effects.len(), 1);
+    assert!(story(turn.said())[3].starts_with("= aborted"), "{:?}", story(turn.said()));
+}
+
 /// Z10: once the turn has read from outside, a destructive tool asks, whatever
 /// the autonomy says.
 #[tokio::test]

@@ -35,7 +35,7 @@ pub(crate) type Said = Vec<Result<Chunk, ModelError>>;
 pub(crate) fn words(text: &str) -> Said {
     vec![
         Ok(Chunk::Text(text.to_owned())),
-        Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0 })),
+        Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0, written: 0 })),
         Ok(Chunk::Done(StopReason::End)),
     ]
 }
@@ -48,7 +48,7 @@ pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Said {
         said.push(Ok(Chunk::Call { index, id, name }));
         said.push(Ok(Chunk::Arguments { index, json: (*json).to_owned() }));
     }
-    said.push(Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0 })));
+    said.push(Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0, written: 0 })));
     said.push(Ok(Chunk::Done(StopReason::ToolCalls)));
     said
 }
@@ -87,7 +87,7 @@ impl Model for Told {
     }
 
     fn price(&self) -> ModelPrice {
-        ModelPrice { input: Usd::from_dollars(3), output: Usd::from_dollars(15) }
+        ModelPrice::new(Usd::from_dollars(3), Usd::from_dollars(15))
     }
 }
 
@@ -121,6 +121,10 @@ fn said(call: &Authorized) -> String {
     call.call().arguments["text"].as_str().unwrap_or("nothing").to_owned()
 }
 
+/// The tools that subagents are given.
+pub(crate) const FOR_SUBAGENTS: [&str; 6] =
+    ["ask_user", "look", "pay", "subagent", "submit_plan", "web"];
+
 /// The tools of every test.
 pub(crate) fn tools() -> Arc<ToolSet> {
     let schema = json!({
@@ -146,6 +150,15 @@ pub(crate) fn tools() -> Arc<ToolSet> {
             let before = context.pending.len();
             now(Reply::Done(Outcome::ok(format!("{before} before")).with(effect)))
         }),
+        tool(write("slow_note"), |call, context| {
+            let effect = Effect { kind: "note".into(), data: said(call).into() };
+            let before = context.pending.len();
+            async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Reply::Done(Outcome::ok(format!("{before} before")).with(effect))
+            }
+            .boxed()
+        }),
         tool(write("pay").external().destructive().priced(2), |_, context| {
             now(Reply::Done(Outcome::ok(context.idempotency_key.clone())))
         }),
@@ -166,7 +179,7 @@ pub(crate) fn tools() -> Arc<ToolSet> {
                 model: None,
                 system: "You explore.".into(),
                 task: said(call),
-                tools: ["look", "pay", "subagent"].map(ToolName::from_static).into(),
+                tools: FOR_SUBAGENTS.map(ToolName::from_static).into(),
             }))
         }),
     ];

@@ -55,7 +55,8 @@ impl Answer {
         self.written_to_cache = written.unwrap_or(self.written_to_cache);
         self.output = usage.output_tokens.unwrap_or(self.output);
         let input = self.fresh.saturating_add(self.cached).saturating_add(self.written_to_cache);
-        out.push_back(Chunk::Usage(Usage { input, output: self.output, cached: self.cached }));
+        let Self { output, cached, written_to_cache: written, .. } = *self;
+        out.push_back(Chunk::Usage(Usage { input, output, cached, written }));
     }
 }
 

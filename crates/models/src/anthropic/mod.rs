@@ -10,11 +10,11 @@ use futures_util::stream::BoxStream;
 use ostler_domain::money::price::ModelPrice;
 use ostler_domain::secret::SecretRef;
 use ostler_engine::model::{Chunk, Model, ModelError, ModelErrorKind, Request};
+use ostler_engine::secret;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::fault::Fault;
 use crate::http::{Http, Post, key_header};
-use crate::key;
 use crate::sse::Event;
 use crate::stream::{self, Decoder};
 
@@ -66,7 +66,7 @@ impl Model for Anthropic {
 fn post(options: &Options, request: &Request) -> Result<Post, Fault> {
     let mut headers = HeaderMap::new();
     headers.insert(HeaderName::from_static("anthropic-version"), VERSION);
-    let key = options.key.as_ref().map(key::read).transpose();
+    let key = options.key.as_ref().map(secret::read_key).transpose();
     let key = key.map_err(|error| Fault::new(ModelErrorKind::NoKey, error.to_string()))?;
     if let Some(key) = &key {
         let (name, value) = key_header("x-api-key", "", key)?;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use ostler_domain::money::price::ModelPrice;
 use ostler_engine::model::Model;
+use ostler_engine::secret;
 use ostler_engine::turn::Models;
 
 pub use chains::SharedCatalogue;
@@ -20,7 +21,6 @@ use crate::chance::Chance;
 use crate::cooldown::Cooldowns;
 use crate::fallback::{Fallback, Link};
 use crate::http::Http;
-use crate::key;
 use crate::price::{Known, PriceList};
 use crate::retry::Retrying;
 use uses::Counted;
@@ -143,10 +143,7 @@ impl Catalogue {
         let auth = self.auth(name)?;
         let (price, price_known) = match self.ready.get(name) {
             Some(model) => (model.price(), Known::Listed),
-            None => {
-                let (price, known) = self.options.prices.find(name);
-                (price.model, known)
-            }
+            None => self.options.prices.find(name),
         };
         let provider = name.split('/').next().unwrap_or_default().to_owned();
         let uses = self.options.uses.of(name);
@@ -191,7 +188,7 @@ impl Catalogue {
             return Some(Auth::NotNeeded);
         }
         let (provider, _) = self.provider(name)?;
-        Some(match provider.key.as_ref().map(key::read) {
+        Some(match provider.key.as_ref().map(secret::read_key) {
             None => Auth::NotNeeded,
             Some(Ok(_)) => Auth::KeyPresent,
             Some(Err(error)) => Auth::Missing { how: error.to_string() },
@@ -210,7 +207,7 @@ impl Catalogue {
             Some(model) => (model.clone(), name.to_owned()),
             None => {
                 let (provider, model) = self.provider(name)?;
-                let price = self.options.prices.find(name).0.model;
+                let price = self.options.prices.find(name).0;
                 let client = provider.client(self.options.http.clone(), name, model, price);
                 (client, provider.cooldown_key())
             }

@@ -203,11 +203,11 @@ const fn stop_name(stop: StopReason) -> &'static str {
     }
 }
 
-/// Here what came from a cache is counted apart.
+/// Here what came from a cache, or went to it, is counted apart.
 fn used_json(usage: Usage) -> Value {
     json!({
-        "input_tokens": usage.input.saturating_sub(usage.cached),
-        "cache_creation_input_tokens": 0,
+        "input_tokens": usage.input.saturating_sub(usage.cached).saturating_sub(usage.written),
+        "cache_creation_input_tokens": usage.written,
         "cache_read_input_tokens": usage.cached,
         "output_tokens": usage.output,
     })

@@ -54,6 +54,7 @@ impl Answer {
                 input: usage.prompt_tokens.unwrap_or(0),
                 output: usage.completion_tokens.unwrap_or(0),
                 cached: cached.unwrap_or(0),
+                written: 0,
             }));
         }
         Ok(false)

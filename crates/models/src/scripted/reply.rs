@@ -53,8 +53,12 @@ impl Reply {
             pieces(json, answer.pace.chunk, argue);
         }
         let usual = if answer.calls.is_empty() { StopReason::End } else { StopReason::ToolCalls };
-        let usage =
-            answer.usage.unwrap_or_else(|| Usage { input: asked.tokens(), output, cached: 0 });
+        let usage = answer.usage.unwrap_or_else(|| Usage {
+            input: asked.tokens(),
+            output,
+            cached: 0,
+            written: 0,
+        });
         let (pace, fault, wire) = (answer.pace, answer.fault.clone(), answer.wire);
         Self::of(chunks, usage, answer.stop.unwrap_or(usual), pace, fault, wire)
     }
@@ -83,7 +87,8 @@ impl Reply {
             "No rule of the script fits: turn {turn}, step {step}, and the last message is \
              \"{quoted}\". Add a rule for it, or a `default`."
         );
-        let usage = Usage { input: asked.tokens(), output: tokens::of_text(&text), cached: 0 };
+        let usage =
+            Usage { input: asked.tokens(), output: tokens::of_text(&text), cached: 0, written: 0 };
         let fault = strict.then(|| Fault {
             kind: ModelErrorKind::Status(400),
             after: 0,

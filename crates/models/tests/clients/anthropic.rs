@@ -59,7 +59,7 @@ fn stop() -> Value {
 }
 
 fn usage(output: u64) -> Chunk {
-    Chunk::Usage(Usage { input: 115, output, cached: 100 })
+    Chunk::Usage(Usage { input: 115, output, cached: 100, written: 5 })
 }
 
 async fn check(what: &str, body: &str, expected: &[Chunk]) {

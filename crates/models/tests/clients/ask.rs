@@ -25,8 +25,7 @@ use serde_json::json;
 
 use crate::fake::Fake;
 
-pub(crate) const PRICE: ModelPrice =
-    ModelPrice { input: Usd::from_dollars(1), output: Usd::from_dollars(2) };
+pub(crate) const PRICE: ModelPrice = ModelPrice::new(Usd::from_dollars(1), Usd::from_dollars(2));
 
 /// A tool that is offered, and never called here.
 struct Weather(Definition);

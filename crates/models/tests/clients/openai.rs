@@ -65,7 +65,7 @@ async fn words_come_as_they_are_written() {
         DONE.into(),
     ]
     .concat();
-    let usage = Chunk::Usage(Usage { input: 20, output: 5, cached: 16 });
+    let usage = Chunk::Usage(Usage { input: 20, output: 5, cached: 16, written: 0 });
     check("a usual answer", &body, &[text("Grüß"), text(" dich 🐎"), usage, END]).await;
 }
 

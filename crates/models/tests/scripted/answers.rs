@@ -26,7 +26,7 @@ fn called(id: &str, tool: &str, content: &str) -> [Item; 2] {
 #[tokio::test]
 async fn an_answer_is_a_text_its_usage_and_an_end() {
     let model = model("default: Hello!");
-    let usage = Usage { input: 3 + 1 + 4, output: 2, cached: 0 };
+    let usage = Usage { input: 3 + 1 + 4, output: 2, cached: 0, written: 0 };
     assert_eq!(
         chunks(ask(&model, &[Item::user("hi")]).await),
         [Chunk::Text("Hello!".into()), Chunk::Usage(usage), Chunk::Done(StopReason::End)]
@@ -52,7 +52,7 @@ async fn an_answer_comes_in_pieces() {
             argue("b\""),
             argue(":1"),
             argue("}"),
-            Chunk::Usage(Usage { input: 5, output: 6, cached: 4 }),
+            Chunk::Usage(Usage { input: 5, output: 6, cached: 4, written: 0 }),
             Chunk::Done(StopReason::MaxTokens),
         ]
     );
@@ -185,6 +185,6 @@ async fn a_message_in_several_pieces_is_one() {
 #[tokio::test]
 async fn a_price_is_in_dollars_for_a_million_tokens() {
     let price = model("price: { input: 0.15, output: 15 }\ndefault: x").price();
-    let expected = ModelPrice { input: Usd::from_micros(150_000), output: Usd::from_dollars(15) };
+    let expected = ModelPrice::new(Usd::from_micros(150_000), Usd::from_dollars(15));
     assert_eq!(price, expected);
 }

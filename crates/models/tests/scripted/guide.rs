@@ -44,8 +44,8 @@ ok: it is in the oven
 > Refund me for order 42!
 < Let me see.
 calls get_order {\"order\":\"42\"}
-ok: two pizzas, total 24
-calls refund_payment {\"amount\":24,\"reason\":\"Refund me for order 42!\"}
+ok: {\"orders\":[{\"number\":\"42\",\"total\":{\"amount\":\"24.00\",\"currency\":\"EUR\"}}]}
+calls refund_payment {\"amount\":\"24.00\",\"order\":\"42\",\"reason\":\"Refund me for order 42!\"}
 pending_approval: A person has to approve this first.
 < A colleague is looking at your refund; I will tell you what they say.
 > hello
@@ -53,8 +53,8 @@ pending_approval: A person has to approve this first.
 > Refund me for order 43
 < Let me see.
 calls get_order {\"order\":\"43\"}
-ok: one pizza, total 12
-calls refund_payment {\"amount\":12,\"reason\":\"Refund me for order 43\"}
+ok: {\"orders\":[{\"number\":\"43\",\"total\":{\"amount\":\"12.00\",\"currency\":\"EUR\"}}]}
+calls refund_payment {\"amount\":\"12.00\",\"order\":\"43\",\"reason\":\"Refund me for order 43\"}
 denied: Not this one.
 < I cannot do that here: Not this one.
 > Thank you

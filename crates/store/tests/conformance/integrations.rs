@@ -43,6 +43,9 @@ async fn a_service_is_connected_and_disconnected(store: &Store) {
     let kept = store.org(org).integration(stripe.id).await.unwrap();
     let connection = Connection::Disconnected;
     assert_eq!(kept, OrgIntegration { connection, ..stripe.clone() });
+    let with = async |service| store.org(org).integration_with(&Integration::new(service)).await;
+    assert_eq!(with("Stripe").await.unwrap(), Some(kept));
+    assert_eq!(with("sms").await.unwrap(), None);
     let changed = OrgIntegration { settings: "{}".into(), secret: None, ..stripe };
     store.org(org).save_integration(changed.clone()).await.unwrap();
     assert_eq!(store.org(org).integration(changed.id).await.unwrap(), changed);

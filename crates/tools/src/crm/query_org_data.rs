@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::filter::{Condition, lookup};
 use crate::local::{Desk, LocalTool, Problem};
 use crate::page::{Wanted, list};
-use crate::records::{Booking, Entity, Event, Form, Media, Order, Product, Resource};
+use crate::records::{Booking, Entity, Event, Form, Media, Order, Product, Refunds, Resource};
 use crate::view::{Row, Table};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -41,6 +41,7 @@ enum Kind {
     Form,
     Booking,
     Order,
+    Refunds,
     Media,
 }
 
@@ -55,6 +56,7 @@ impl Kind {
                 Self::Form => Form::KIND,
                 Self::Booking => Booking::KIND,
                 Self::Order => Order::KIND,
+                Self::Refunds => Refunds::KIND,
                 Self::Media => Media::KIND,
             }
             .to_owned(),

@@ -5,8 +5,8 @@ use ostler_domain::id::RecordId;
 
 use super::EffectError;
 use crate::records::{
-    Booking, BookingStatus, CalendarDay, Cancellation, Event, Product, Resource, Slot, busiest,
-    day_id, days,
+    Booking, BookingStatus, CalendarDay, Cancellation, Event, Product, Resource, Slot, WHOLE,
+    busiest, day_id, days,
 };
 use crate::view::View;
 
@@ -74,8 +74,12 @@ pub(super) async fn create(
     }
     let calendar = calendar_of(view, booking.item).await?;
     let (from, to) = (booking.starts_at, booking.ends_at);
+    let days = match calendar.time {
+        Time::Any { .. } => days(from, to),
+        Time::Fixed(..) => WHOLE..=WHOLE,
+    };
     let mut touched = Vec::new();
-    for day in days(from, to) {
+    for day in days {
         let day = day_id(calendar.of, day);
         let (version, taken) = read_day(view, day).await?;
         touched.push((day, version, taken));
@@ -83,7 +87,11 @@ pub(super) async fn create(
     let mut slots: Vec<Slot> = touched.iter().flat_map(|(_, _, day)| day.slots.clone()).collect();
     slots.sort_unstable_by_key(|slot| slot.booking);
     slots.dedup_by_key(|slot| slot.booking);
-    let taken = u32::try_from(busiest(&slots, from, to)).unwrap_or(u32::MAX);
+    let taken = match calendar.time {
+        Time::Any { .. } => busiest(&slots, from, to),
+        Time::Fixed(..) => slots.iter().map(|slot| u64::from(slot.quantity)).sum(),
+    };
+    let taken = u32::try_from(taken).unwrap_or(u32::MAX);
     let free = calendar.capacity.saturating_sub(taken);
     if booking.quantity > free {
         let Calendar { name, capacity, .. } = calendar;
@@ -109,7 +117,7 @@ pub(super) async fn cancel(
         return Ok(());
     }
     let calendar = booking.calendar.unwrap_or(booking.item);
-    for day in days(booking.starts_at, booking.ends_at) {
+    for day in days(booking.starts_at, booking.ends_at).chain([WHOLE]) {
         let day = day_id(calendar, day);
         let (version, mut taken) = read_day(view, day).await?;
         let before = taken.slots.len();

@@ -7,6 +7,7 @@
 
 mod booking;
 mod contact;
+mod refund;
 
 use jiff::Timestamp;
 use ostler_domain::contact::Contact;
@@ -15,11 +16,13 @@ use ostler_engine::outcome::Effect;
 use ostler_store::{Change, OrgStore, StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::records::Booking;
+use crate::records::{Booking, Refund};
 use crate::view::View;
 
 pub(crate) use booking::{Time, calendar_of};
 pub use contact::ContactPatch;
+pub use refund::NotRefundable;
+pub(crate) use refund::left_of;
 
 /// What kind of [`Effect`] these are.
 pub const KIND: &str = "store";
@@ -63,6 +66,13 @@ pub enum StoreEffect {
         /// Why.
         reason: String,
     },
+    /// Something of an order is given back.
+    RefundPayment {
+        /// The order.
+        order: RecordId,
+        /// The refund.
+        refund: Refund,
+    },
 }
 
 /// Why an effect cannot be stored. Nothing was written.
@@ -80,6 +90,12 @@ pub enum EffectError {
     /// The booking is not there.
     #[error("there is no booking {0} here")]
     NoBooking(RecordId),
+    /// The order is not there.
+    #[error("there is no order {0} here")]
+    NoOrder(RecordId),
+    /// The order is not refunded.
+    #[error(transparent)]
+    NotRefundable(#[from] NotRefundable),
     /// There is no such product or event.
     #[error("there is no product or event {0} here")]
     NoOffer(RecordId),
@@ -108,6 +124,8 @@ impl EffectError {
         match self {
             Self::NoContact(_)
             | Self::NoBooking(_)
+            | Self::NoOrder(_)
+            | Self::NotRefundable(_)
             | Self::NoOffer(_)
             | Self::NotBookable(_)
             | Self::Full { .. }
@@ -169,6 +187,9 @@ impl View<'_> {
             StoreEffect::CreateBooking { id, booking } => booking::create(self, *id, booking).await,
             StoreEffect::CancelBooking { id, at, reason } => {
                 booking::cancel(self, *id, *at, reason).await
+            }
+            StoreEffect::RefundPayment { order, refund } => {
+                refund::create(self, *order, refund).await
             }
         }
     }

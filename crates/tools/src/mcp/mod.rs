@@ -11,7 +11,6 @@ mod name;
 mod offer;
 mod problem;
 mod schema;
-mod secret;
 mod server;
 mod servers;
 mod tool;

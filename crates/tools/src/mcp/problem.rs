@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use ostler_domain::secret::SecretRef;
+use ostler_engine::secret::NoSecret;
 
 use super::config::ServerName;
 
@@ -36,13 +36,8 @@ pub enum Trouble {
     #[error("another server has the same name, so this one was not started")]
     SameName,
     /// A secret cannot be read.
-    #[error("the secret at {at} cannot be read: {why}")]
-    Secret {
-        /// Where it should be.
-        at: SecretRef,
-        /// Why.
-        why: String,
-    },
+    #[error("its secret cannot be read: {0}")]
+    Secret(#[from] NoSecret),
     /// The program cannot be started.
     #[error("`{command}` cannot be started: {why}")]
     Spawn {

@@ -12,6 +12,10 @@ use crate::ids::leading_bits;
 
 const DAY_SECS: i64 = 86_400;
 
+/// The day of what has places for the whole of it, whenever it is. An event may be
+/// put off, and its end may not be known; its places are taken all the same.
+pub(crate) const WHOLE: i64 = i64::MIN;
+
 /// What is taken on a day.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct CalendarDay {

@@ -3,17 +3,21 @@
 
 mod booking;
 mod calendar;
+mod money;
 mod offers;
 mod orders;
+mod refunds;
 
 use ostler_domain::id::RecordId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use booking::{Booking, BookingStatus, Cancellation};
-pub(crate) use calendar::{CalendarDay, Slot, busiest, day_id, days};
+pub(crate) use calendar::{CalendarDay, Slot, WHOLE, busiest, day_id, days};
+pub use money::{BadMoney, Currency, Money};
 pub use offers::{Bookable, Event, Form, FormField, FormResponse, Price, Product, Resource};
 pub use orders::{Media, Order, OrderLine};
+pub use refunds::{Refund, Refunds};
 
 /// A kind of record.
 pub trait Entity: Serialize + DeserializeOwned {

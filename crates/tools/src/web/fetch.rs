@@ -8,13 +8,12 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::redirect;
 use reqwest::{Client, Response};
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
 use url::Url;
 
 use super::address::Refused;
 use super::resolve::{Checked, Lookup, SystemLookup};
 use super::target::Policy;
+use super::tls;
 
 /// The most redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
@@ -89,12 +88,7 @@ impl Fetcher {
     /// Fetches what a policy allows, by the names that a look-up knows.
     pub fn new(policy: Policy, lookup: Arc<dyn Lookup>) -> Result<Self, FetchError> {
         let setup = |error: &dyn fmt::Display| FetchError::Setup(error.to_string());
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .and_then(BuilderVerifierExt::with_platform_verifier)
-            .map_err(|error| setup(&error))?
-            .with_no_client_auth();
+        let tls = tls::client().map_err(|error| setup(&error))?;
         let checked = Checked { policy: policy.clone(), lookup };
         let client = Client::builder()
             .tls_backend_preconfigured(tls)

@@ -10,6 +10,7 @@ mod fetch;
 mod html;
 mod resolve;
 mod target;
+pub(crate) mod tls;
 mod web_fetch;
 
 pub use address::Refused;

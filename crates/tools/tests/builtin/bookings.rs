@@ -121,6 +121,30 @@ async fn a_booking_over_midnight_takes_both_days() {
     }
 }
 
+/// The places of an event are taken whenever it is: also if nobody knows when it
+/// ends, and if it is put off after people have booked.
+#[tokio::test]
+async fn an_event_has_so_many_places_whenever_it_is() {
+    let mut world = World::new().await;
+    let endless = Event { ends_at: concert(None).starts_at, ..concert(Some(2)) };
+    let event = world.put(ORG, 1, &endless).await;
+    let places = |quantity: u32| json!({ "item_id": event, "quantity": quantity });
+    let booked = world.ok("create_booking", places(2)).await;
+    world.commit().await.unwrap();
+    let full = "0 of 2 places left";
+    assert!(world.said("create_booking", places(1)).await.1.contains(full));
+    let read = world.store.org(ORG).record(Event::KIND, event).await.unwrap();
+    let later = "2026-12-20T19:00:00Z".parse().unwrap();
+    let put_off = Event { starts_at: later, ends_at: later, ..endless }.to_data().unwrap();
+    world.store.org(ORG).update_record(Event::KIND, &read, put_off).await.unwrap();
+    assert!(world.said("create_booking", places(1)).await.1.contains(full));
+    let cancel = json!({ "booking_id": booked["booked"]["id"], "reason": "ill" });
+    world.ok("cancel_booking", cancel).await;
+    world.ok("create_booking", places(2)).await;
+    world.commit().await.unwrap();
+    assert!(world.said("create_booking", places(1)).await.1.contains(full));
+}
+
 #[tokio::test]
 async fn an_event_has_its_own_time() {
     let mut world = World::new().await;

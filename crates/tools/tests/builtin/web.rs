@@ -1,10 +1,9 @@
 //! `web_fetch` against a server of its own.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use ostler_domain::tool::Trust;
@@ -12,79 +11,20 @@ use ostler_engine::outcome::{Outcome, Status};
 use ostler_tools::catalogue;
 use ostler_tools::web::{FetchError, Fetcher, Lookup, Policy, Refused};
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 
+use crate::server::{Server, page};
 use crate::world::{call, nowhere, only};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Reaches the same server, and is not allowed.
 const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
-/// A server that answers each path with what it was told, and counts.
-struct Server {
-    port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
-}
-
 impl Server {
-    async fn start(pages: &[(&str, Vec<u8>)]) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let filled = |page: &[u8]| match std::str::from_utf8(page) {
-            Ok(text) => text.replace("PORT", &port.to_string()).into_bytes(),
-            Err(_) => page.to_vec(),
-        };
-        let pages: BTreeMap<String, Vec<u8>> =
-            pages.iter().map(|(path, page)| ((*path).to_owned(), filled(page))).collect();
-        let (pages, log) = (Arc::new(pages), asked.clone());
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let (pages, log) = (pages.clone(), log.clone());
-                tokio::spawn(async move {
-                    let mut request = Vec::new();
-                    while !request.ends_with(b"\r\n\r\n") {
-                        match stream.read_u8().await {
-                            Ok(byte) => request.push(byte),
-                            Err(_) => return,
-                        }
-                    }
-                    let request = String::from_utf8_lossy(&request).into_owned();
-                    let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
-                    log.lock().unwrap().push(request);
-                    let missing = page("404 Not Found", "text/plain", b"no");
-                    let answer = pages.get(&path).cloned().unwrap_or(missing);
-                    let _ = stream.write_all(&answer).await;
-                    let _ = stream.shutdown().await;
-                });
-            }
-        });
-        Self { port, asked }
-    }
-
-    fn asked(&self) -> usize {
-        self.asked.lock().unwrap().len()
-    }
-
-    fn url(&self, host: &str, path: &str) -> String {
-        format!("http://{host}:{}{path}", self.port)
-    }
-
     /// A fetcher that may go here by these names.
     fn fetcher(&self, lookup: Arc<dyn Lookup>) -> Fetcher {
         let policy = Policy::public().and(HERE, self.port, &["shop.test"]);
         Fetcher::new(policy, lookup).unwrap()
     }
-}
-
-fn page(status: &str, content_type: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n",
-        body.len()
-    );
-    [head.as_bytes(), body].concat()
 }
 
 fn moved(location: &str) -> Vec<u8> {

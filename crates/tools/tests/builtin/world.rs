@@ -20,14 +20,16 @@ use ostler_domain::scope::session::SessionTools;
 use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve};
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::Trust;
 use ostler_domain::tool::catalogue::built_in;
 use ostler_domain::tool::profile::Profile;
+use ostler_domain::tool::{Integration, Trust};
 use ostler_engine::history::{CallId, Item};
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
 use ostler_engine::outcome::{Effect, Outcome, Status};
 use ostler_engine::tool::{Reply, Tool, ToolContext, ToolSet};
-use ostler_engine::turn::{Action, Input, Limits, Models, NewTurn, Out, Rules, Turn};
+use ostler_engine::turn::{
+    Action, Decision, Input, Limits, Models, NewTurn, Out, Question, QuestionKind, Rules, Turn,
+};
 use ostler_store::Store;
 use ostler_tools::effects::{self, EffectError, StoreEffect};
 use ostler_tools::records::Entity;
@@ -73,6 +75,16 @@ impl World {
 
     /// Calls a tool in the same turn as the calls before.
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Outcome {
+        self.call_as(AutonomyLevel::Autonomous, tool, arguments).await.1
+    }
+
+    /// The same at a level of autonomy, and what was asked.
+    pub(crate) async fn call_as(
+        &mut self,
+        level: AutonomyLevel,
+        tool: &str,
+        arguments: Value,
+    ) -> (Vec<Question>, Outcome) {
         self.calls += 1;
         let context = ToolContext {
             org: ORG,
@@ -83,9 +95,9 @@ impl World {
             idempotency_key: format!("call {}", self.calls),
             pending: self.pending.clone().into(),
         };
-        let outcome = call(&self.tools, &context, tool, &arguments).await;
+        let (asked, outcome) = call_as(level, &self.tools, &context, tool, &arguments).await;
         self.pending.extend(outcome.effects.iter().cloned());
-        outcome
+        (asked, outcome)
     }
 
     /// Calls a tool that is to succeed, and reads its answer.
@@ -132,13 +144,25 @@ pub(crate) async fn call(
     tool: &str,
     arguments: &Value,
 ) -> Outcome {
-    let scope = scope();
+    call_as(AutonomyLevel::Autonomous, tools, context, tool, arguments).await.1
+}
+
+/// The same at a level of autonomy: whatever a person is asked, they say yes to.
+/// The questions come first.
+pub(crate) async fn call_as(
+    level: AutonomyLevel,
+    tools: &Arc<ToolSet>,
+    context: &ToolContext,
+    tool: &str,
+    arguments: &Value,
+) -> (Vec<Question>, Outcome) {
+    let scope = scope(level);
     let nothing = BTreeSet::new();
     let rules = Rules {
         scope: &scope,
         tools,
         require_approval_for: &nothing,
-        authority: Authority::Conversation(AutonomyLevel::Autonomous),
+        authority: Authority::Conversation(level),
         errors: ErrorPolicy::default(),
         models: &Silent,
         now: NOW,
@@ -153,6 +177,16 @@ pub(crate) async fn call(
     let mut out = Out::default();
     for chunk in chunks {
         turn.step(&[], Input::Chunk(chunk), &rules, &mut out).unwrap();
+    }
+    let asked: Vec<Question> = turn.questions().into_iter().map(|(_, asked)| asked).collect();
+    for question in &asked {
+        let QuestionKind::Approval { arguments, .. } = question.kind else { continue };
+        assert!(out.actions.is_empty(), "nothing runs before it is approved");
+        let yes = Input::Decision(
+            question.call.id.clone(),
+            Decision::Approve { seen: arguments, arguments: None },
+        );
+        turn.step(&[], yes, &rules, &mut out).unwrap();
     }
     let mut effects = Vec::new();
     for (_, action) in out.actions {
@@ -170,7 +204,7 @@ pub(crate) async fn call(
         _ => None,
     });
     // The turn keeps them apart from what the model is told.
-    Outcome { effects, ..results.expect("the call has a result").outcome.clone() }
+    (asked, Outcome { effects, ..results.expect("the call has a result").outcome.clone() })
 }
 
 fn new_turn() -> NewTurn {
@@ -193,14 +227,14 @@ fn new_turn() -> NewTurn {
     }
 }
 
-fn scope() -> ToolScope {
+fn scope(autonomy: AutonomyLevel) -> ToolScope {
     let standing = Standing::of(&org(ORG, "rome"), &Subtype::Pm);
     let policy = ToolPolicy::default();
     let facts = ScopeFacts {
         platform: &policy,
         org: OrgTools {
             policy: &policy,
-            integrations: &BTreeSet::new(),
+            integrations: &["payments", "unsplash"].map(Integration::new).into(),
             sub_orgs_enabled: false,
             team_coordination: false,
         },
@@ -208,7 +242,7 @@ fn scope() -> ToolScope {
             standing: &standing,
             profile: Profile::Everything,
             policy: &policy,
-            autonomy: AutonomyLevel::Autonomous,
+            autonomy,
         },
         session: &SessionTools::new(Channel::Webchat),
     };
@@ -224,7 +258,7 @@ impl Model for Silent {
     }
 
     fn price(&self) -> ModelPrice {
-        ModelPrice { input: Usd::default(), output: Usd::default() }
+        ModelPrice::new(Usd::default(), Usd::default())
     }
 }
 

@@ -92,7 +92,7 @@ async fn last_words_are_kept_and_secrets_are_not() {
     call(&servers, "mcp__fake__crash", json!({})).await;
     until(&servers, "given up", |servers| servers.tools().is_empty()).await;
     let said = problems(&servers).join("\n");
-    assert!(said.contains("the pump broke, and my key is …"), "{said}");
+    assert!(said.contains("the pump broke, and my key is [hidden]"), "{said}");
     assert!(!said.contains("hunter2"), "{said}");
 }
 

@@ -230,7 +230,7 @@ impl Model for Silent {
     }
 
     fn price(&self) -> ModelPrice {
-        ModelPrice { input: Usd::from_micros(0), output: Usd::from_micros(0) }
+        ModelPrice::new(Usd::from_micros(0), Usd::from_micros(0))
     }
 }
 

@@ -174,15 +174,19 @@ fn stop(node: &Node) -> Result<StopReason, Wrong> {
 }
 
 fn usage(node: &Node) -> Result<Usage, Wrong> {
-    let fields = node.fields("`usage`", &["input", "output", "cached"])?;
+    let fields = node.fields("`usage`", &["input", "output", "cached", "written"])?;
     let count = |name: &str| fields.read(name, |node| node.count(0));
     let usage = Usage {
         input: count("input")?.unwrap_or_default(),
         output: count("output")?.unwrap_or_default(),
         cached: count("cached")?.unwrap_or_default(),
+        written: count("written")?.unwrap_or_default(),
     };
     if usage.cached > usage.input {
         return Err(node.wrong("`cached` is a part of `input` and cannot be more"));
+    }
+    if usage.written > usage.input - usage.cached {
+        return Err(node.wrong("`written` is a part of `input` besides `cached`"));
     }
     Ok(usage)
 }

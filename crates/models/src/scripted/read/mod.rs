@@ -45,7 +45,8 @@ pub(super) fn script(text: &str) -> Result<Script, Wrong> {
     Ok(Script { model, price, strict, rules, default })
 }
 
-const FREE: ModelPrice = ModelPrice { input: Usd::from_micros(0), output: Usd::from_micros(0) };
+const PRICE: &[&str] = &["input", "output", "cached_input", "cache_write"];
+const FREE: ModelPrice = ModelPrice::new(Usd::from_micros(0), Usd::from_micros(0));
 
 fn rule(node: &Node, defaults: &Defaults) -> Result<Rule, Wrong> {
     let fields = node.fields("a rule", RULE)?;
@@ -68,7 +69,7 @@ fn rule(node: &Node, defaults: &Defaults) -> Result<Rule, Wrong> {
 
 /// Dollars per million tokens.
 fn price(node: &Node) -> Result<ModelPrice, Wrong> {
-    let fields = node.fields("`price`", &["input", "output"])?;
+    let fields = node.fields("`price`", PRICE)?;
     let dollars = |node: &Node| match &node.value {
         Value::Number(number) => number
             .as_f64()
@@ -80,5 +81,7 @@ fn price(node: &Node) -> Result<ModelPrice, Wrong> {
     Ok(ModelPrice {
         input: fields.read("input", dollars)?.unwrap_or(FREE.input),
         output: fields.read("output", dollars)?.unwrap_or(FREE.output),
+        cached_input: fields.read("cached_input", dollars)?,
+        cache_write: fields.read("cache_write", dollars)?,
     })
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use ostler_engine::secret;
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{RequestBuilder, Response, Url};
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
@@ -23,7 +24,6 @@ use rmcp::transport::streamable_http_client::{
 use super::body::{Events, answer, events, is};
 use crate::mcp::config::{HttpServer, McpLimits};
 use crate::mcp::problem::Trouble;
-use crate::mcp::secret;
 
 /// How long it may take to connect.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -93,7 +93,7 @@ pub(super) fn transport(
     retry.max_times = Some(REOPENED);
     config.retry_config = Arc::new(retry);
     if let Some(bearer) = &server.bearer {
-        config.auth_header = Some(secret::read(bearer)?.expose().to_owned());
+        config.auth_header = Some(secret::read_key(bearer)?.expose().to_owned());
     }
     Ok(StreamableHttpClientTransport::with_client(Client::new()?, config))
 }

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ostler_engine::secret::{self, Secret};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -14,7 +15,6 @@ use tokio::time::{sleep, timeout};
 
 use crate::mcp::config::StdioServer;
 use crate::mcp::problem::Trouble;
-use crate::mcp::secret::{self, Secret};
 
 /// Variables that nearly every program needs.
 const USUAL: [&str; 9] =
@@ -136,7 +136,7 @@ impl Words {
         };
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         for secret in self.secrets.iter() {
-            text = text.replace(secret.expose(), "…");
+            text = secret.hide_in(&text);
         }
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let line = lines.collect::<Vec<_>>().join(" / ");

@@ -1,0 +1,170 @@
+//! The secrets that orgs may name. An org writes its own settings, so it could
+//! name the operator's secrets, or another org's; what it names is therefore read
+//! only if it is in that org's own place, or shared with every org.
+//!
+//! An org's own place has its whole id in it. Ids are all of one length, so that
+//! no org's place can begin with another's.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+use ostler_domain::id::OrgId;
+use ostler_domain::secret::SecretRef;
+
+use super::{NoSecret, Secret, as_key, read};
+
+/// What of the operator's machine orgs may read as secrets: nothing, unless it is
+/// added.
+#[derive(Debug, Clone, Default)]
+pub struct OrgSecrets {
+    prefix: Option<String>,
+    folder: Option<PathBuf>,
+    shared: HashSet<SecretRef>,
+}
+
+impl OrgSecrets {
+    /// Besides, each org its own variables: this prefix, the id of the org in
+    /// capital letters, `_`, and a name. With `OSTLER_SECRET_` that is
+    /// `env:OSTLER_SECRET_ORG_01JD…_UNSPLASH`.
+    #[must_use]
+    pub fn with_variables(self, prefix: &str) -> Self {
+        Self { prefix: Some(prefix.to_owned()), ..self }
+    }
+
+    /// Besides, each org its own files: those in the folder below this one that
+    /// is named like the org's id.
+    #[must_use]
+    pub fn with_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { folder: Some(folder.into()), ..self }
+    }
+
+    /// Besides, this one for every org.
+    #[must_use]
+    pub fn with_shared(mut self, at: SecretRef) -> Self {
+        self.shared.insert(at);
+        self
+    }
+
+    /// Reads a secret that an org has named.
+    pub fn read(&self, org: OrgId, at: &SecretRef) -> Result<Secret, NoSecret> {
+        let theirs = self.shared.contains(at)
+            || match at {
+                SecretRef::Env(name) => self.is_their_variable(org, name),
+                SecretRef::File(path) => self.is_their_file(org, Path::new(path)),
+            };
+        if theirs { read(at) } else { Err(NoSecret::NotTheirs(at.clone())) }
+    }
+
+    /// Reads a key that an org has named.
+    pub fn read_key(&self, org: OrgId, at: &SecretRef) -> Result<Secret, NoSecret> {
+        as_key(at, self.read(org, at)?)
+    }
+
+    fn is_their_variable(&self, org: OrgId, name: &str) -> bool {
+        let Some(prefix) = &self.prefix else { return false };
+        let own = format!("{prefix}{}_", org.to_string().to_uppercase());
+        name.strip_prefix(&own).is_some_and(|rest| !rest.is_empty())
+    }
+
+    /// The path as it is written must lead down from the org's folder, and so
+    /// must what it comes to through links.
+    fn is_their_file(&self, org: OrgId, path: &Path) -> bool {
+        let Some(folder) = &self.folder else { return false };
+        let own = folder.join(org.to_string());
+        let Ok(rest) = path.strip_prefix(&own) else { return false };
+        let down = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if rest.as_os_str().is_empty() || !rest.components().all(down) {
+            return false;
+        }
+        match (own.canonicalize(), path.canonicalize()) {
+            (Ok(own), Ok(path)) => path.starts_with(own) && path.is_file(),
+            // What is not there yet is theirs, and reading it says how to put it
+            // there.
+            (_, Err(error)) => error.kind() == std::io::ErrorKind::NotFound,
+            (Err(_), Ok(_)) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OrgSecrets;
+    use crate::secret::NoSecret;
+    use ostler_domain::id::OrgId;
+    use ostler_domain::secret::SecretRef;
+    use std::path::Path;
+
+    const ORG: OrgId = OrgId::from_u128(1);
+    const OTHER: OrgId = OrgId::from_u128(2);
+
+    fn refused(secrets: &OrgSecrets, at: &str) -> bool {
+        let at: SecretRef = at.parse().unwrap();
+        secrets.read(ORG, &at) == Err(NoSecret::NotTheirs(at))
+    }
+
+    /// Every process has `PATH`, so it would be read if it were allowed.
+    #[test]
+    fn an_org_names_no_variable_of_the_operator_or_of_another_org() {
+        let (own, theirs) = (ORG.to_string().to_uppercase(), OTHER.to_string().to_uppercase());
+        let secrets = OrgSecrets::default().with_variables("OSTLER_SECRET_");
+        let yes = format!("env:OSTLER_SECRET_{own}_UNSPLASH");
+        assert!(!refused(&secrets, &yes));
+        for no in [
+            "env:PATH".to_owned(),
+            "env:OSTLER_SECRET_".to_owned(),
+            format!("env:OSTLER_SECRET_{own}"),
+            format!("env:OSTLER_SECRET_{own}_"),
+            format!("env:OSTLER_SECRET_{theirs}_UNSPLASH"),
+            format!("env:OSTLER_SECRET_{ORG}_UNSPLASH"),
+            format!("env:X_OSTLER_SECRET_{own}_UNSPLASH"),
+            "file:/etc/passwd".to_owned(),
+        ] {
+            assert!(refused(&secrets, &no), "{no}");
+            assert!(refused(&OrgSecrets::default(), &no), "{no}");
+        }
+        assert!(refused(&OrgSecrets::default(), &yes));
+    }
+
+    #[test]
+    fn what_is_shared_is_read_by_everybody() {
+        let path: SecretRef = "env:PATH".parse().unwrap();
+        let secrets = OrgSecrets::default().with_shared(path.clone());
+        for org in [ORG, OTHER] {
+            assert_eq!(secrets.read(org, &path).unwrap().expose(), std::env::var("PATH").unwrap());
+        }
+        assert!(refused(&secrets, "env:HOME"));
+    }
+
+    #[test]
+    fn an_org_reads_no_file_outside_its_folder() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let folder = root.path().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            folder
+        };
+        let put = |folder: &Path, name: &str| {
+            let path = folder.join(name);
+            std::fs::write(&path, "hunter2").unwrap();
+            format!("file:{}", path.display())
+        };
+        let (own, theirs) = (folder(&ORG.to_string()), folder(&OTHER.to_string()));
+        let (mine, other, outside) = (put(&own, "key"), put(&theirs, "key"), put(root.path(), "x"));
+        std::os::unix::fs::symlink(theirs.join("key"), own.join("link")).unwrap();
+        std::os::unix::fs::symlink(own.join("key"), own.join("alias")).unwrap();
+        std::os::unix::fs::symlink(theirs.join("none"), own.join("dangling")).unwrap();
+        let secrets = OrgSecrets::default().with_folder(root.path());
+        let read = |at: &str| secrets.read(ORG, &at.parse().unwrap());
+        let at = |rest: &str| format!("file:{}/{rest}", own.display());
+        assert_eq!(read(&mine).unwrap().expose(), "hunter2");
+        assert_eq!(read(&at("alias")).unwrap().expose(), "hunter2");
+        for missing in [at("none"), at("dangling")] {
+            assert!(matches!(read(&missing), Err(NoSecret::NoFile { .. })), "{missing}");
+        }
+        let up = at(&format!("../{OTHER}/key"));
+        let relative = format!("file:{ORG}/key");
+        for no in [other, outside, at("link"), at(""), at("."), up, relative] {
+            assert!(refused(&secrets, &no), "{no}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Turns that wait for people, and outlive the process they began in.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path as File;
+use std::process::{Command, Stdio};
+
+use ostler_engine::driver::{Commands, Progress, commands};
+use ostler_engine::turn::{Answer, End, Known, Question, QuestionKind, Turn};
+use serde_json::{Value, json};
+
+use crate::world::{World, approve, calls, story, turn, words};
+
+/// What a process of this test is to do, and with which file.
+const PART: &str = "OSTLER_TEST_TURN_PART";
+const FILE: &str = "OSTLER_TEST_TURN_FILE";
+const NAME: &str = "processes::z01_a_turn_outlives_its_process_and_goes_on_exactly_once";
+
+/// Z01: a turn waits for an approval, a question and a plan at once: its own agent,
+/// and agents three levels below it. The process is killed; another one has the
+/// answers, and each call comes to what was answered, once; a third one finds
+/// nothing left to do.
+#[test]
+fn z01_a_turn_outlives_its_process_and_goes_on_exactly_once() {
+    if let (Ok(part), Ok(file)) = (std::env::var(PART), std::env::var(FILE)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        return runtime.block_on(play(&part, File::new(&file)));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("turn.json");
+    let told = process("wait", &file, Ends::Killed);
+    assert_eq!(told["paths"], json!(["a/b/c", "a/b/c", "a/b/c", "", "", ""]));
+    assert_eq!(told["payments"], json!([]));
+    let told = process("answer", &file, Ends::ByItself);
+    assert_eq!(told["payments"], json!(["run/a/b/c/d", "run/p"]));
+    let said: Vec<String> = serde_json::from_value(told["said"].clone()).unwrap();
+    assert!(said.contains(&"= ok run/p".to_owned()), "{said:?}");
+    assert!(said.contains(&"= ok blue".to_owned()), "{said:?}");
+    assert!(said.contains(&"= ok The plan was approved.".to_owned()), "{said:?}");
+    assert_eq!(said.last().map(String::as_str), Some("all is done"));
+    let told = process("answer", &file, Ends::ByItself);
+    assert_eq!((&told["payments"], &told["asked"]), (&json!([]), &json!(0)));
+}
+
+/// How a process ends.
+#[derive(Clone, Copy, PartialEq)]
+enum Ends {
+    ByItself,
+    Killed,
+}
+
+/// Has another process play a part, and reads what it tells.
+fn process(part: &str, file: &File, end: Ends) -> Value {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", NAME, "--nocapture"])
+        .env(PART, part)
+        .env(FILE, file)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let told = lines.find_map(|line| {
+        let (_, json) = line.split_once("TOLD ")?;
+        serde_json::from_str(json).ok()
+    });
+    if end == Ends::Killed {
+        child.kill().unwrap();
+    }
+    lines.for_each(drop);
+    assert_eq!(child.wait().unwrap().success(), end == Ends::ByItself);
+    told.expect("the process tells what it did")
+}
+
+/// What the model says. It is the same whichever process asks; it goes on from
+/// what was said before.
+fn world(part: &str) -> World {
+    let deeper = |id| (id, "subagent", r#"{"text": "go on"}"#);
+    let asks = |ids: [&'static str; 3]| {
+        [(ids[0], "pay", "{}"), (ids[1], "ask_user", "{}"), (ids[2], "submit_plan", "{}")]
+    };
+    let own = asks(["p", "q", "r"]);
+    let before = [
+        calls(&[&[deeper("a")], &own[..]].concat()),
+        calls(&[deeper("b")]),
+        calls(&[deeper("c")]),
+        calls(&asks(["d", "e", "f"])),
+    ];
+    let after = ["third", "second", "first", "all is done"].map(words);
+    let mut world = World::new(if part == "wait" { before } else { after });
+    world.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
+    world
+}
+
+async fn play(part: &str, file: &File) {
+    let world = world(part);
+    let (mut turn, mut commands) = match part {
+        "wait" => (turn("hi"), Commands::none()),
+        _ => {
+            let turn = Turn::load(&std::fs::read_to_string(file).unwrap()).unwrap();
+            let (handle, commands) = commands();
+            for (path, question) in turn.questions() {
+                let call = question.call.id.clone();
+                match reply(&question) {
+                    None => handle.decide(path, call, approve(&question)).unwrap(),
+                    Some(answer) => handle.answer(path, call, answer).unwrap(),
+                }
+            }
+            (turn, commands)
+        }
+    };
+    let progress = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
+    std::fs::write(file, turn.store().unwrap()).unwrap();
+    let paths = match &progress {
+        Progress::Suspended(questions) => questions.iter().map(|(path, _)| written(path)).collect(),
+        Progress::Ended(End::Answer { .. }) => Vec::new(),
+        Progress::Ended(other) => panic!("{other:?}"),
+    };
+    let payments: Vec<String> = {
+        let stored = world.host.stored.lock().unwrap();
+        stored.iter().flat_map(|(_, intents)| intents.iter().map(|made| made.key.clone())).collect()
+    };
+    let told = json!({
+        "paths": paths, "payments": payments, "asked": world.model.asked().len(),
+        "said": story(turn.said()),
+    });
+    println!("\nTOLD {told}");
+    if part == "wait" {
+        // Until it is killed.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The answer to a question; none for an approval.
+fn reply(question: &Question) -> Option<Answer> {
+    match (&question.kind, question.call.name.as_str()) {
+        (QuestionKind::Approval { .. }, _) => None,
+        (_, "submit_plan") => Some(Answer::Plan { approved: true, feedback: None }),
+        _ => Some(Answer::Text { text: "blue".into() }),
+    }
+}
+
+fn written(path: &[ostler_engine::history::CallId]) -> String {
+    path.iter().map(|id| &*id.0).collect::<Vec<_>>().join("/")
+}
