@@ -46,6 +46,8 @@ rules:
       call: tag_in_agent
       with: { targetAgentId: enzo, reason: invoice discrepancy,
               contextSummary: 'Rosa paid 50 for order 1234 and expected 40' }
+  - when: { agent: 'You are Enzo', user: thank }
+    answer: With pleasure.
   - when: { agent: 'You are Enzo' }
     answer: You were charged twice.
 default: I see.
@@ -66,5 +68,5 @@ async fn handoff_happy_path() {
     assert_eq!(runs.len(), 1);
     let agents: Vec<_> = runs[0].turns.iter().map(|turn| turn.agent).collect();
     assert_eq!(agents, [GIA, ENZO]);
-    assert_eq!(world.say("rosa", "thank you").await, ["You were charged twice."]);
+    assert_eq!(world.say("rosa", "thank you").await, ["With pleasure."]);
 }
