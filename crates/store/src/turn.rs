@@ -8,7 +8,7 @@ use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, SETTLE, fence};
 use crate::ledger::{Settle, charge};
-use crate::{Change, Store, blob_uses, changes, checkpoint};
+use crate::{Change, Store, blob_uses, changes, checkpoint, events};
 
 /// All that a turn changes. Structured values are JSON texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,13 +117,10 @@ pub struct NewEvent {
     pub data: String,
 }
 
-/// Whether no takeover has come since the conversation was claimed. PostgreSQL
-/// counts the rows of an answer like those that were touched; the fence holds
-/// this one.
-const NOT_OVERTAKEN: Sql = Sql {
-    sqlite: "UPDATE conversations SET epoch = epoch WHERE org = ?1 AND id = ?2 AND epoch = ?3",
-    postgres: "SELECT 1 FROM conversations WHERE org = $1 AND id = $2 AND epoch = $3",
-};
+/// Whether no takeover has come since the conversation was claimed; the fence
+/// holds the row.
+const NOT_OVERTAKEN: Sql =
+    sql!("SELECT 1 FROM conversations WHERE org = ?1 AND id = ?2 AND epoch = ?3");
 /// A turn that a takeover overtook does not change the session back. A new
 /// session is stored all the same: the turn's messages belong to it.
 const SESSION: Sql = sql!(
@@ -148,8 +145,6 @@ const OUTBOX: Sql = sql!(
        CASE WHEN ?4 = 'agent' AND c.epoch <> ?5 THEN 'withdrawn' ELSE 'pending' END
      FROM conversations c WHERE c.org = ?1 AND c.id = ?3"
 );
-const EVENT: Sql =
-    sql!("INSERT INTO events (org, session, kind, data, at) VALUES (?1, ?2, ?3, ?4, now_ms())");
 const ANSWERED: Sql = Sql {
     sqlite: "UPDATE inbox SET state = 'done'
        WHERE org = ?1 AND id = ?2 AND conversation = ?3 AND state = 'pending'",
@@ -168,7 +163,7 @@ impl Store {
     /// repeat of a commit that happened changes nothing.
     pub async fn commit_turn(&self, turn: TurnCommit) -> Result<Committed> {
         let (org, run) = (turn.lease.org, turn.run.id);
-        match self.write(Commit(turn)).await {
+        match self.write(Commit::new(turn)?).await {
             Err(StoreError::StaleLease | StoreError::Conflict(_) | StoreError::NotFound(_))
                 if self.read(RunExists(org, run)).await? =>
             {
@@ -192,32 +187,39 @@ pub enum Committed {
     Before,
 }
 
-struct Commit(TurnCommit);
+/// A turn as its statements. The caller makes them, and on SQLite the one thread
+/// that writes only runs them.
+struct Commit {
+    scope: Scope,
+    org: OrgId,
+    /// The first ones decide whether the turn is committed, and how.
+    statements: Vec<Statement>,
+    changes: Vec<Change>,
+}
+
+/// So many statements decide.
+const DECIDE: usize = 3;
+/// Which of them says whether the turn was overtaken.
+const NOT_OVERTAKEN_AT: usize = 2;
 
 impl Operation for Commit {
     type Output = Committed;
 
     fn scope(&self) -> Scope {
-        let org = self.0.lease.org;
-        match &self.0.settle {
-            Some(settle) if settle.payer != org => Scope::And(org, settle.payer),
-            _ => Scope::Org(org),
-        }
+        self.scope
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Committed> {
         // The fence comes first and holds the conversation's row, so that
         // whatever is accepted from now on comes after this turn. The run comes
         // before the changes, so that a repeat is known before it makes them.
-        let mut begin = self.begin();
-        let rest = self.rest()?;
-        let touched = if self.0.changes.is_empty() {
-            begin.extend(rest);
-            tx.finish(&begin).await?
+        let touched = if self.changes.is_empty() {
+            tx.finish(&self.statements).await?
         } else {
-            let touched = tx.batch(&begin).await?;
-            changes::make(tx, self.0.lease.org, &self.0.changes).await.map_err(outdated)?;
-            tx.finish(&rest).await?;
+            let (decide, follow) = self.statements.split_at(DECIDE);
+            let touched = tx.batch(decide).await?;
+            changes::make(tx, self.org, &self.changes).await.map_err(outdated)?;
+            tx.finish(follow).await?;
             touched
         };
         Ok(if touched[NOT_OVERTAKEN_AT] == 0 { Committed::Overtaken } else { Committed::Whole })
@@ -246,73 +248,78 @@ impl Operation for RunExists {
     }
 }
 
-/// Where the first statements of a turn say whether it was overtaken.
-const NOT_OVERTAKEN_AT: usize = 2;
-
 impl Commit {
-    /// What decides whether the turn is committed, and how.
-    fn begin(&self) -> Vec<Statement> {
-        let TurnCommit { lease, session, run, outbox, .. } = &self.0;
-        let Lease { org, conversation, epoch, .. } = *lease;
-        let run = [org.into(), run.id.into(), session.id.into(), run.data.as_str().into()];
-        vec![
-            fence(*lease, outbox.len()),
-            statement(&RUN, run),
-            statement(&NOT_OVERTAKEN, [org.into(), conversation.into(), epoch.into()]),
-        ]
-    }
-
-    /// All that follows from it.
-    fn rest(&self) -> Result<Vec<Statement>> {
-        let turn = &self.0;
-        let Lease { org, conversation, epoch, .. } = turn.lease;
-        let org = || Value::from(org);
-        let place = || Value::from(conversation);
-        let text = |text: &String| Value::from(text.as_str());
-        let session = Value::from(turn.session.id);
-        let thread = Value::from(turn.session.thread);
-
-        let mut all = vec![statement(
-            &SESSION,
-            [
-                org(),
-                session.clone(),
-                place(),
-                thread.clone(),
-                text(&turn.session.status),
-                text(&turn.session.data),
-                epoch.into(),
-            ],
-        )];
-        all.extend(turn.answered.iter().map(|id| Statement {
-            must: Some(Refusal::NotWaiting),
-            ..statement(&ANSWERED, [org(), Value::from(*id), place()])
-        }));
-        all.extend(turn.messages.iter().map(|message| {
-            statement(&MESSAGE, [org(), thread.clone(), message.id.into(), text(&message.data)])
-        }));
-        let behind = (0..turn.outbox.len() as i64).rev();
-        all.extend(turn.outbox.iter().zip(behind).map(|(sent, behind)| {
-            let author = sent.author.name().into();
-            let payload = text(&sent.payload);
-            statement(
-                &OUTBOX,
-                [org(), sent.id.into(), place(), author, epoch.into(), payload, behind.into()],
-            )
-        }));
-        let texts = turn.messages.iter().map(|message| &message.data);
-        let texts = texts.chain(turn.outbox.iter().map(|sent| &sent.payload));
-        all.extend(texts.flat_map(|text| blob_uses::of(turn.lease.org, conversation, text)));
-        all.extend(turn.events.iter().map(|event| {
-            statement(&EVENT, [org(), session.clone(), text(&event.kind), text(&event.data)])
-        }));
-        all.extend(turn.settle.as_ref().map(charge).transpose()?);
-        all.push(checkpoint::over(turn.lease));
+    fn new(turn: TurnCommit) -> Result<Self> {
+        let org = turn.lease.org;
+        let scope = match &turn.settle {
+            Some(settle) if settle.payer != org => Scope::And(org, settle.payer),
+            _ => Scope::Org(org),
+        };
+        let TurnCommit { lease, session, run, messages, settle, outbox, events, .. } = turn;
+        let run_id = run.id;
+        let mut all = Vec::with_capacity(16);
+        all.extend(decide(lease, session.id, run, outbox.len()));
+        all.push(session_row(lease, &session));
+        all.extend(turn.answered.into_iter().map(|id| answered(lease, id)));
+        let texts = messages.iter().map(|message| &message.data);
+        let texts = texts.chain(outbox.iter().map(|sent| &sent.payload));
+        all.extend(texts.flat_map(|text| blob_uses::of(org, lease.conversation, text)));
+        all.extend(messages.into_iter().map(|new| message(org, session.thread, new)));
+        let behind = (0..outbox.len() as i64).rev();
+        all.extend(outbox.into_iter().zip(behind).map(|(new, behind)| send(lease, new, behind)));
+        all.extend(events::append(org, run_id, &events)?);
+        all.extend(settle.as_ref().map(charge).transpose()?);
+        all.push(checkpoint::over(lease));
         if turn.then == AfterTurn::Release {
-            all.push(statement(&SETTLE, [org(), place()]));
+            all.push(statement(&SETTLE, [org.into(), lease.conversation.into()]));
         }
-        Ok(all)
+        Ok(Self { scope, org, statements: all, changes: turn.changes })
     }
+}
+
+fn decide(lease: Lease, session: SessionId, run: NewRun, sends: usize) -> [Statement; DECIDE] {
+    let Lease { org, conversation, epoch, .. } = lease;
+    [
+        fence(lease, sends),
+        statement(&RUN, [org.into(), run.id.into(), session.into(), run.data.into()]),
+        statement(&NOT_OVERTAKEN, [org.into(), conversation.into(), epoch.into()]),
+    ]
+}
+
+fn session_row(lease: Lease, session: &SessionState) -> Statement {
+    let params = [
+        lease.org.into(),
+        session.id.into(),
+        lease.conversation.into(),
+        session.thread.into(),
+        session.status.as_str().into(),
+        session.data.as_str().into(),
+        lease.epoch.into(),
+    ];
+    statement(&SESSION, params)
+}
+
+fn answered(lease: Lease, id: InboxId) -> Statement {
+    let params = [lease.org.into(), id.into(), lease.conversation.into()];
+    Statement { must: Some(Refusal::NotWaiting), ..statement(&ANSWERED, params) }
+}
+
+fn message(org: OrgId, thread: ThreadId, new: NewMessage) -> Statement {
+    statement(&MESSAGE, [org.into(), thread.into(), new.id.into(), new.data.into()])
+}
+
+/// `behind` is how many of the turn's messages are sent after this one.
+fn send(lease: Lease, new: NewOutbound, behind: i64) -> Statement {
+    let params = [
+        lease.org.into(),
+        new.id.into(),
+        lease.conversation.into(),
+        new.author.name().into(),
+        lease.epoch.into(),
+        new.payload.into(),
+        behind.into(),
+    ];
+    statement(&OUTBOX, params)
 }
 
 fn statement<const N: usize>(sql: &'static Sql, params: [Value; N]) -> Statement {
