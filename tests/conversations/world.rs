@@ -37,7 +37,7 @@ use ostler_runtime::inbound::accept::Intake;
 use ostler_runtime::inbound::live::Live;
 use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_runtime::parts::{Clock, Parts, Settings};
-use ostler_runtime::talk::entry::{Entry, Wrote, Writer};
+use ostler_runtime::talk::entry::{Entry, Writer, Wrote};
 use ostler_runtime::talk::message::ThreadMessage;
 use ostler_runtime::talk::outgoing::Outgoing;
 use ostler_runtime::talk::run::RunRecord;

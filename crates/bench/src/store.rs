@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ostler_store::Store;
 
-use crate::report::Measurement;
+use crate::report::{Measurement, cpu_time};
 use crate::{BenchError, Options};
 
 /// Sessions that commit at the same time.
@@ -62,7 +62,7 @@ async fn commits(
     let store = Store::connect(url)?;
     store.migrate().await?;
     let leases = world::conversations(&store, sessions).await?;
-    let start = Instant::now();
+    let (start, cpu) = (Instant::now(), cpu_time());
     let workers: Vec<_> = leases
         .into_iter()
         .map(|lease| {
@@ -83,7 +83,8 @@ async fn commits(
     for worker in workers {
         each.extend(worker.await??);
     }
-    Ok(Measurement::new(name, each, start.elapsed(), Some(limit)))
+    let (all, cpu) = (start.elapsed(), cpu_time().saturating_sub(cpu));
+    Ok(Measurement::new(name, each, all, Some(limit)).with_cpu(all, cpu))
 }
 
 /// Reads the last messages of a thread until the time is over.

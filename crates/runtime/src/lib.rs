@@ -4,8 +4,8 @@
 //! `domain`'s, the turn is `engine`'s, what is kept is `store`'s, and what
 //! carries messages is `bus`'s and `channels`'.
 
-pub mod deltas;
 mod base64_text;
+pub mod deltas;
 mod faults;
 mod ids;
 pub mod inbound;

@@ -156,7 +156,8 @@ impl Views {
         org: OrgId,
         stamp: i64,
     ) -> Result<Arc<OrgView>, StoreError> {
-        let known = self.lock().get(&org).filter(|(at, _)| *at == stamp).map(|(_, view)| view.clone());
+        let known =
+            self.lock().get(&org).filter(|(at, _)| *at == stamp).map(|(_, view)| view.clone());
         if let Some(view) = known {
             return Ok(view);
         }

@@ -3,7 +3,6 @@
 
 use ostler_domain::id::{ConversationId, OrgId};
 
-use crate::OrgStore;
 use crate::aside::Due;
 use crate::audit::{self, NewAudit};
 use crate::backend::sql::{Sql, sql};
@@ -12,7 +11,8 @@ use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::inbox::{Accept, Inbound};
 use crate::outbox::{Silence, Silenced};
-use crate::turn::{NewEvent, NewMessage, NewOutbound, SessionState, Talk};
+use crate::turn::{NewEvent, NewMessage, NewOutbound, NewRun, SessionState, Talk, run_row};
+use crate::{OrgStore, events};
 
 /// What a person changes in a conversation, all at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Intervention {
     pub session: SessionState,
     /// When it is to be looked at again.
     pub due: Due,
+    /// The record of it.
+    pub run: NewRun,
     /// New messages of its thread, in order.
     pub messages: Vec<NewMessage>,
     /// What is to be sent, in order.
@@ -92,9 +94,9 @@ impl Operation for Intervene {
             epoch: what.epoch + 1,
             thread: *thread,
         };
-        let mut all = talk.messages(&what.messages);
-        all.extend(talk.outbox(&what.outbox));
-        all.extend(talk.events(*id, &what.events));
+        let mut all = vec![run_row(*org, *id, what.run.clone())];
+        all.extend(talk.write(what.messages.clone(), what.outbox.clone()));
+        all.extend(events::append(*org, what.run.id, &what.events)?);
         all.push(audit::append(*org, &what.audit)?);
         tx.batch(&all).await?;
         if let Some(message) = &what.inbox {

@@ -32,6 +32,7 @@ const STEPS: &[Sql] = &steps![
     "0013_retention",
     "0014_grants",
     "0015_personal",
+    "0016_packed_events",
     "0018_sessions"
 ];
 

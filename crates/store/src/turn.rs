@@ -10,7 +10,7 @@ use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, SETTLE, fence};
 use crate::ledger::{Settle, charge};
-use crate::{Aside, Change, Store, blob_uses, changes, checkpoint};
+use crate::{Aside, Change, Store, blob_uses, changes, checkpoint, events};
 
 /// All that a turn changes. Structured values are JSON texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,13 +122,10 @@ pub struct NewEvent {
     pub data: String,
 }
 
-/// Whether no takeover has come since the conversation was claimed. PostgreSQL
-/// counts the rows of an answer like those that were touched; the fence holds
-/// this one.
-const NOT_OVERTAKEN: Sql = Sql {
-    sqlite: "UPDATE conversations SET epoch = epoch WHERE org = ?1 AND id = ?2 AND epoch = ?3",
-    postgres: "SELECT 1 FROM conversations WHERE org = $1 AND id = $2 AND epoch = $3",
-};
+/// Whether no takeover has come since the conversation was claimed; the fence
+/// holds the row.
+const NOT_OVERTAKEN: Sql =
+    sql!("SELECT 1 FROM conversations WHERE org = ?1 AND id = ?2 AND epoch = ?3");
 /// A turn that a takeover overtook does not change the session back. A new
 /// session is stored all the same: the turn's messages belong to it.
 const SESSION: Sql = sql!(
@@ -153,8 +150,6 @@ const OUTBOX: Sql = sql!(
        CASE WHEN ?4 = 'agent' AND c.epoch <> ?5 THEN 'withdrawn' ELSE 'pending' END
      FROM conversations c WHERE c.org = ?1 AND c.id = ?3"
 );
-const EVENT: Sql =
-    sql!("INSERT INTO events (org, session, kind, data, at) VALUES (?1, ?2, ?3, ?4, now_ms())");
 const ANSWERED: Sql = Sql {
     sqlite: "UPDATE inbox SET state = 'done'
        WHERE org = ?1 AND id = ?2 AND conversation = ?3 AND state = 'pending'",
@@ -173,7 +168,7 @@ impl Store {
     /// repeat of a commit that happened changes nothing.
     pub async fn commit_turn(&self, turn: TurnCommit) -> Result<Committed> {
         let (org, run) = (turn.lease.org, turn.run.id);
-        match self.write(Commit(turn)).await {
+        match self.write(Commit::new(turn)?).await {
             Err(StoreError::StaleLease | StoreError::Conflict(_) | StoreError::NotFound(_))
                 if self.read(RunExists(org, run)).await? =>
             {
@@ -197,31 +192,41 @@ pub enum Committed {
     Before,
 }
 
-struct Commit(TurnCommit);
+/// A turn as its statements. The caller makes them, and on SQLite the one thread
+/// that writes only runs them.
+struct Commit {
+    scope: Scope,
+    org: OrgId,
+    /// The first ones decide whether the turn is committed, and how.
+    statements: Vec<Statement>,
+    changes: Vec<Change>,
+    aside: Aside,
+}
+
+/// So many statements decide.
+const DECIDE: usize = 3;
+/// Which of them says whether the turn was overtaken.
+const NOT_OVERTAKEN_AT: usize = 2;
 
 impl Operation for Commit {
     type Output = Committed;
 
     fn scope(&self) -> Scope {
-        let org = self.0.lease.org;
-        let other = self.0.settle.iter().map(|settle| settle.payer).find(|payer| *payer != org);
-        other.map_or(Scope::Org(org), |payer| Scope::And(org, payer))
+        self.scope
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Committed> {
         // The fence comes first and holds the conversation's row, so that
         // whatever is accepted from now on comes after this turn. The run comes
         // before the changes, so that a repeat is known before it makes them.
-        let mut begin = self.begin();
-        let rest = self.rest()?;
-        let touched = if self.0.changes.is_empty() && !self.0.aside.asks() {
-            begin.extend(rest);
-            tx.finish(&begin).await?
+        let touched = if self.changes.is_empty() && !self.aside.asks() {
+            tx.finish(&self.statements).await?
         } else {
-            let touched = tx.batch(&begin).await?;
-            changes::make(tx, self.0.lease.org, &self.0.changes).await.map_err(outdated)?;
-            self.0.aside.make(tx, self.0.lease.org).await?;
-            tx.finish(&rest).await?;
+            let (decide, follow) = self.statements.split_at(DECIDE);
+            let touched = tx.batch(decide).await?;
+            changes::make(tx, self.org, &self.changes).await.map_err(outdated)?;
+            self.aside.make(tx, self.org).await?;
+            tx.finish(follow).await?;
             touched
         };
         Ok(if touched[NOT_OVERTAKEN_AT] == 0 { Committed::Overtaken } else { Committed::Whole })
@@ -250,62 +255,67 @@ impl Operation for RunExists {
     }
 }
 
-/// Where the first statements of a turn say whether it was overtaken.
-const NOT_OVERTAKEN_AT: usize = 2;
-
 impl Commit {
-    /// What decides whether the turn is committed, and how.
-    fn begin(&self) -> Vec<Statement> {
-        let TurnCommit { lease, session, run, outbox, .. } = &self.0;
-        let Lease { org, conversation, epoch, .. } = *lease;
-        let run = [org.into(), run.id.into(), session.id.into(), run.data.as_str().into()];
-        vec![
-            fence(*lease, outbox.len()),
-            statement(&RUN, run),
-            statement(&NOT_OVERTAKEN, [org.into(), conversation.into(), epoch.into()]),
-        ]
-    }
-
-    /// All that follows from it.
-    fn rest(&self) -> Result<Vec<Statement>> {
-        let turn = &self.0;
-        let Lease { org, conversation, epoch, .. } = turn.lease;
-        let org = || Value::from(org);
-        let place = || Value::from(conversation);
-        let text = |text: &String| Value::from(text.as_str());
-        let session = Value::from(turn.session.id);
-        let thread = Value::from(turn.session.thread);
-
-        let mut all = vec![statement(
-            &SESSION,
-            [
-                org(),
-                session.clone(),
-                place(),
-                thread.clone(),
-                text(&turn.session.status),
-                text(&turn.session.data),
-                epoch.into(),
-            ],
-        )];
-        all.extend(turn.answered.iter().map(|id| Statement {
-            must: Some(Refusal::NotWaiting),
-            ..statement(&ANSWERED, [org(), Value::from(*id), place()])
-        }));
-        let talk = Talk { org: turn.lease.org, conversation, epoch, thread: turn.session.thread };
-        all.extend(talk.messages(&turn.messages));
-        all.extend(talk.outbox(&turn.outbox));
-        all.extend(talk.events(turn.session.id, &turn.events));
-        all.extend(turn.aside.statements(&talk, turn.session.id));
-        for settle in &turn.settle {
+    fn new(turn: TurnCommit) -> Result<Self> {
+        let org = turn.lease.org;
+        let other = turn.settle.iter().map(|settle| settle.payer).find(|payer| *payer != org);
+        let scope = other.map_or(Scope::Org(org), |payer| Scope::And(org, payer));
+        let TurnCommit { lease, session, run, messages, settle, outbox, events, aside, .. } = turn;
+        let talk = Talk {
+            org,
+            conversation: lease.conversation,
+            epoch: lease.epoch,
+            thread: session.thread,
+        };
+        let run_id = run.id;
+        let mut all = Vec::with_capacity(16);
+        all.extend(decide(lease, session.id, run, outbox.len()));
+        all.push(session_row(lease, &session));
+        all.extend(turn.answered.into_iter().map(|id| answered(lease, id)));
+        all.extend(talk.write(messages, outbox));
+        all.extend(aside.statements(&talk, session.id));
+        all.extend(events::append(org, run_id, &events)?);
+        for settle in &settle {
             all.push(charge(settle)?);
         }
-        all.push(checkpoint::over(turn.lease));
+        all.push(checkpoint::over(lease));
         if turn.then == AfterTurn::Release {
-            all.push(statement(&SETTLE, [org(), place()]));
+            all.push(statement(&SETTLE, [org.into(), lease.conversation.into()]));
         }
-        Ok(all)
+        Ok(Self { scope, org, statements: all, changes: turn.changes, aside })
     }
+}
+
+fn decide(lease: Lease, session: SessionId, run: NewRun, sends: usize) -> [Statement; DECIDE] {
+    let Lease { org, conversation, epoch, .. } = lease;
+    [
+        fence(lease, sends),
+        run_row(org, session, run),
+        statement(&NOT_OVERTAKEN, [org.into(), conversation.into(), epoch.into()]),
+    ]
+}
+
+fn session_row(lease: Lease, session: &SessionState) -> Statement {
+    let params = [
+        lease.org.into(),
+        session.id.into(),
+        lease.conversation.into(),
+        session.thread.into(),
+        session.status.as_str().into(),
+        session.data.as_str().into(),
+        lease.epoch.into(),
+    ];
+    statement(&SESSION, params)
+}
+
+fn answered(lease: Lease, id: InboxId) -> Statement {
+    let params = [lease.org.into(), id.into(), lease.conversation.into()];
+    Statement { must: Some(Refusal::NotWaiting), ..statement(&ANSWERED, params) }
+}
+
+/// The record of what happened, under the session that it happened in.
+pub(crate) fn run_row(org: OrgId, session: SessionId, run: NewRun) -> Statement {
+    statement(&RUN, [org.into(), run.id.into(), session.into(), run.data.into()])
 }
 
 /// Where messages are written.
@@ -318,40 +328,40 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    /// New messages of the thread.
-    pub(crate) fn messages(&self, messages: &[NewMessage]) -> Vec<Statement> {
-        let add = messages.iter().map(|new| {
-            let data = new.data.as_str().into();
-            statement(&MESSAGE, [self.org.into(), self.thread.into(), new.id.into(), data])
-        });
-        let uses = messages.iter().flat_map(|new| self.uses(&new.data));
-        add.chain(uses).collect()
-    }
-
-    /// What is to be sent; the fence has made room for it.
-    pub(crate) fn outbox(&self, outbox: &[NewOutbound]) -> Vec<Statement> {
+    /// New messages of the thread, and what is to be sent; the fence has made
+    /// room for that.
+    pub(crate) fn write(
+        &self,
+        messages: Vec<NewMessage>,
+        outbox: Vec<NewOutbound>,
+    ) -> Vec<Statement> {
+        let texts = messages.iter().map(|message| &message.data);
+        let texts = texts.chain(outbox.iter().map(|sent| &sent.payload));
+        let mut all: Vec<Statement> =
+            texts.flat_map(|text| blob_uses::of(self.org, self.conversation, text)).collect();
+        all.extend(messages.into_iter().map(|new| self.message(new)));
         let behind = (0..outbox.len() as i64).rev();
-        let add = outbox.iter().zip(behind).map(|(sent, behind)| {
-            let (author, payload) = (sent.author.name().into(), sent.payload.as_str().into());
-            let [org, place] = [Value::from(self.org), self.conversation.into()];
-            let epoch = self.epoch.into();
-            statement(&OUTBOX, [org, sent.id.into(), place, author, epoch, payload, behind.into()])
-        });
-        let uses = outbox.iter().flat_map(|sent| self.uses(&sent.payload));
-        add.chain(uses).collect()
+        all.extend(outbox.into_iter().zip(behind).map(|(new, behind)| self.send(new, behind)));
+        all
     }
 
-    fn uses(&self, text: &str) -> Vec<Statement> {
-        blob_uses::of(self.org, self.conversation, text)
+    fn message(&self, new: NewMessage) -> Statement {
+        let params = [self.org.into(), self.thread.into(), new.id.into(), new.data.into()];
+        statement(&MESSAGE, params)
     }
 
-    /// What happened in a session.
-    pub(crate) fn events(&self, session: SessionId, events: &[NewEvent]) -> Vec<Statement> {
-        let add = |event: &NewEvent| {
-            let (kind, data) = (event.kind.as_str().into(), event.data.as_str().into());
-            statement(&EVENT, [self.org.into(), session.into(), kind, data])
-        };
-        events.iter().map(add).collect()
+    /// `behind` is how many messages are sent after this one.
+    fn send(&self, new: NewOutbound, behind: i64) -> Statement {
+        let params = [
+            self.org.into(),
+            new.id.into(),
+            self.conversation.into(),
+            new.author.name().into(),
+            self.epoch.into(),
+            new.payload.into(),
+            behind.into(),
+        ];
+        statement(&OUTBOX, params)
     }
 }
 

@@ -34,7 +34,7 @@ const CHANGES: [&str; 2] = [
     "UPDATE sessions SET data = ?3 WHERE org = ?1 AND id = ?2",
 ];
 /// What a turn adds: all take the org, the session, an id, a text and a number.
-const ADDS: [&str; 8] = [
+const ADDS: [&str; 6] = [
     "INSERT INTO runs (org, session, id, data) SELECT ?1, ?2, ?3, ?4 WHERE CAST(?5 AS BIGINT) >= 0",
     "INSERT INTO outbox (org, conversation, id, payload, seq, author, epoch, due_at)
      VALUES (?1, ?2, ?3, ?4, ?5, 'agent', 0, 0)",
@@ -42,14 +42,14 @@ const ADDS: [&str; 8] = [
      SELECT ?1, ?3, ?4, '[]', 0, ?5 WHERE CAST(?2 AS BYTEA) IS NOT NULL",
     MESSAGE,
     MESSAGE,
-    EVENT,
-    EVENT,
-    EVENT,
+    EVENTS,
 ];
 const MESSAGE: &str =
     "INSERT INTO messages (org, thread, id, data, seq) VALUES (?1, ?2, ?3, ?4, ?5)";
-const EVENT: &str = "INSERT INTO events (org, session, kind, data, at)
-     SELECT ?1, ?2, 'message_end', ?4, ?5 WHERE CAST(?3 AS BYTEA) IS NOT NULL";
+/// Three events in one row, which have the text of one each.
+const EVENTS: &str = "INSERT INTO events (org, run, count, data, at)
+     SELECT ?1, ?3, 3, '[' || CAST(?4 AS TEXT) || ',' || ?4 || ',' || ?4 || ']', ?5
+     WHERE CAST(?2 AS BYTEA) IS NOT NULL";
 
 /// Turns a second that bare SQLite writes, `sessions` of them in a transaction.
 pub(crate) async fn sqlite(

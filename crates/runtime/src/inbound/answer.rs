@@ -166,7 +166,8 @@ async fn turns(
     if let Some((saved, known)) = saved.take() {
         run.session = saved.session;
         run.done = saved.before;
-        let agent = case.view.agent(saved.open.agent).cloned().ok_or(StoreError::NotFound("agent"))?;
+        let agent =
+            case.view.agent(saved.open.agent).cloned().ok_or(StoreError::NotFound("agent"))?;
         let finished = go_on(case, run, &agent, saved.open, saved.turn, &known).await?;
         if let Next::Done(outcome) = messages_step::after_turn(case, run, &agent, finished) {
             return Ok(outcome);
@@ -225,7 +226,13 @@ fn before_model(case: &Case<'_>, run: &mut Run, input: &Input<'_>, agent: &Agent
         let from = agent.agent.id;
         let view = &case.view;
         let handed = team::to_specialist(
-            view, &mut run.session, &mut run.draft, from, to, &reason, case.now,
+            view,
+            &mut run.session,
+            &mut run.draft,
+            from,
+            to,
+            &reason,
+            case.now,
         );
         if handed.is_ok() {
             return Before::Another;
@@ -303,9 +310,7 @@ async fn assemble(
     let offered: Vec<String> = scope.active().map(|spec| spec.name.as_str().to_owned()).collect();
     let size = tokens::of_request(&system, &history, tools, &offered);
     let purse = match models.model(None) {
-        Some(model) => {
-            credits_step::hold(case, agent, &run.session, model.price(), size).await?
-        }
+        Some(model) => credits_step::hold(case, agent, &run.session, model.price(), size).await?,
         None => {
             run.trace.end(began);
             return Ok(Assembled::Stopped(messages_step::no_model(case, run, agent)));

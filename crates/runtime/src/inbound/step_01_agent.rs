@@ -28,10 +28,11 @@ pub(super) fn first<'v>(
             one.agent == agent && one.binding.enabled && Some(&one.binding.channel) == channel
         })
     };
-    let candidates = case.view.agents.iter().map(|one| Candidate {
-        agent: &one.agent,
-        bound: bound(one.agent.id),
-    });
+    let candidates = case
+        .view
+        .agents
+        .iter()
+        .map(|one| Candidate { agent: &one.agent, bound: bound(one.agent.id) });
     let chosen = choose(entry, named, candidates).ok()?;
     case.view.agent(chosen.id)
 }

@@ -65,7 +65,8 @@ async fn chosen(
     } else {
         store.search_documents(message, tags, FITTING).await?
     };
-    let relevance = |id: DocumentId| hits.iter().find(|hit| hit.id == id).map_or(0, |hit| hit.relevance);
+    let relevance =
+        |id: DocumentId| hits.iter().find(|hit| hit.id == id).map_or(0, |hit| hit.relevance);
     let mut facts: Vec<DocumentFacts> = newest
         .iter()
         .map(|one| DocumentFacts {

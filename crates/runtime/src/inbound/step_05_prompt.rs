@@ -17,10 +17,8 @@ pub(super) fn build(
     session: &Session,
     documents: &[Read],
 ) -> String {
-    let documents: Vec<PromptDocument<'_>> = documents
-        .iter()
-        .map(|one| PromptDocument { title: &one.title, text: &one.text })
-        .collect();
+    let documents: Vec<PromptDocument<'_>> =
+        documents.iter().map(|one| PromptDocument { title: &one.title, text: &one.text }).collect();
     let colleagues = case.view.colleagues(agent.agent.id);
     let policy = case.view.settings.errors;
     let degraded = session.errors.degraded(session.budget.spending(), policy).is_some();

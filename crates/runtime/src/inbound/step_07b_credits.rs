@@ -79,7 +79,9 @@ pub(super) async fn hold(
             {
                 amount = available;
             }
-            Err(StoreError::Credits(ReserveError::Exhausted { .. } | ReserveError::NoAccount(_))) => {
+            Err(StoreError::Credits(
+                ReserveError::Exhausted { .. } | ReserveError::NoAccount(_),
+            )) => {
                 return Ok(Err(Empty::Org));
             }
             Err(StoreError::Credits(ReserveError::Cap(_))) => return Ok(Err(Empty::ParentCap)),

@@ -93,12 +93,8 @@ pub(super) async fn run(
     };
     let (handle, mut commands) = commands();
     let available = open.harness.credit_budget.turn.tightest().0;
-    let live = LiveTurn {
-        session: Arc::new(session.clone()),
-        view: case.view.clone(),
-        available,
-        handle,
-    };
+    let live =
+        LiveTurn { session: Arc::new(session.clone()), view: case.view.clone(), available, handle };
     let running = case.desk.live.enter(session.id, live);
     let host = TurnHost::new(case, session, before, open);
     let driver = Driver { place: &place, rules, host: &host };
@@ -147,7 +143,8 @@ async fn stop(
 fn finished(agent: &AgentView, open: Open, turn: &Turn, end: End) -> Finished {
     let account = turn.account();
     let mut harness = open.harness;
-    harness.error_state.llm_retries_used = u32::try_from(account.restarts.len()).unwrap_or(u32::MAX);
+    harness.error_state.llm_retries_used =
+        u32::try_from(account.restarts.len()).unwrap_or(u32::MAX);
     Finished {
         agent: agent.agent.id,
         said: turn.said().to_vec(),

@@ -218,9 +218,8 @@ fn handed_over(
 ) -> Option<Next> {
     let available = finished.record.harness.credit_budget.turn.tightest().0;
     let (view, from) = (&case.view, agent.agent.id);
-    let handed = team::hand_over(
-        view, &mut run.session, &mut run.draft, from, effect, available, case.now,
-    );
+    let handed =
+        team::hand_over(view, &mut run.session, &mut run.draft, from, effect, available, case.now);
     if let Err(refused) = handed {
         tracing::warn!(%refused, run = %case.run, "a handoff that was allowed is refused");
         return None;

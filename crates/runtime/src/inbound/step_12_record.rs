@@ -177,11 +177,7 @@ pub(super) fn snapshot(
             platform_policy: case.view.platform_policy.version,
             org_policy: case.view.policy.version,
         },
-        credit_budget: BudgetGroup {
-            left: purse.view,
-            turn: purse.budget,
-            budget_owner: agent.id,
-        },
+        credit_budget: BudgetGroup { left: purse.view, turn: purse.budget, budget_owner: agent.id },
         autonomy: Autonomy {
             autonomy_level: agent.autonomy,
             require_approval_for: agent.require_approval_for.clone(),

@@ -12,8 +12,7 @@ pub(super) const RATE_LIMITED: &str =
 pub(super) const NO_CREDITS: &str =
     "I cannot answer right now. My team has been told and will get back to you.";
 /// Every model failed.
-pub(super) const APOLOGY: &str =
-    "I am having trouble right now; a colleague will look at this.";
+pub(super) const APOLOGY: &str = "I am having trouble right now; a colleague will look at this.";
 /// Nobody can answer.
 pub(super) const NOBODY: &str =
     "Nobody is available to answer here at the moment. Please try again later.";

@@ -25,7 +25,8 @@ impl Trace {
 
     /// It is over.
     pub(super) fn end(&mut self, Began(number, name, began): Began) {
-        let micros = |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+        let micros =
+            |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         self.steps.push(StepRecord {
             step: number.to_owned(),
             name: name.to_owned(),

@@ -80,12 +80,7 @@ pub(crate) fn notify_people(
     }
 }
 
-fn tell_owner(
-    session: &Session,
-    escalation: &OpenEscalation,
-    draft: &mut Draft,
-    kind: NoticeKind,
-) {
+fn tell_owner(session: &Session, escalation: &OpenEscalation, draft: &mut Draft, kind: NoticeKind) {
     let request = &escalation.state.request;
     let data = json!({"session": session.id, "escalation": escalation.id,
         "reason": request.reason, "urgency": request.urgency});

@@ -54,7 +54,8 @@ impl EscalateToHuman {
     fn escalate(&self, call: &Authorized, context: &ToolContext) -> Result<Outcome, Outcome> {
         let Arguments { reason, urgency, context_summary } = call.arguments()?;
         let not_here = || Outcome::failed("There is no conversation to hand over here.");
-        let turn = context.session.and_then(|session| self.live.get(session)).ok_or_else(not_here)?;
+        let turn =
+            context.session.and_then(|session| self.live.get(session)).ok_or_else(not_here)?;
         if reason.trim().is_empty() {
             return Err(Outcome::failed("Say why a person is needed: `reason` must not be empty."));
         }

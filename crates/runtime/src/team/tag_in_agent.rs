@@ -53,7 +53,8 @@ impl TagInAgent {
     fn tag_in(&self, call: &Authorized, context: &ToolContext) -> Result<Outcome, Outcome> {
         let wanted: Arguments = call.arguments()?;
         let not_here = || Outcome::failed("There is no conversation to hand over here.");
-        let turn = context.session.and_then(|session| self.live.get(session)).ok_or_else(not_here)?;
+        let turn =
+            context.session.and_then(|session| self.live.get(session)).ok_or_else(not_here)?;
         let config = turn.view.settings.team.clone().unwrap_or_default();
         let target = turn.view.find_agent(&wanted.target_agent_id);
         let request = HandoffRequest {

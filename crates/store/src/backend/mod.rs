@@ -19,7 +19,8 @@ use value::{Row, Value};
 
 /// An open transaction, or a connection that reads.
 pub(crate) trait Tx {
-    /// Runs a statement and says how many rows it touched.
+    /// Runs a statement and says how many rows it touched, or found if it only
+    /// reads.
     fn execute(&self, sql: &'static Sql, params: &[Value]) -> impl Future<Output = Result<u64>>;
 
     /// Runs a query and returns all its rows.

@@ -1,8 +1,12 @@
 //! SQLite: one thread that writes, connections beside it that read.
 //!
 //! Writes that wait at the same time share a transaction and so one flush to
-//! the disk. Each has a savepoint of its own, so that one that fails takes
-//! nothing else down, and is answered only after the commit.
+//! the disk, and each is answered only after the commit. One that fails takes
+//! nothing else down: the others are written again, now with a savepoint for
+//! each. Savepoints cost a copy of every page that is changed, so they are there
+//! only where something has failed a moment ago.
+
+mod prepared;
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,8 +19,10 @@ use std::time::{Duration, SystemTime};
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Statement as Prepared, params_from_iter};
 use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use prepared::Writer;
 
 use super::sql::Sql;
 use super::value::{Row, Value};
@@ -36,8 +42,10 @@ const CACHE_KIB: i64 = -64 * 1024;
 /// Pages in the log before they are moved into the file: rarely, so that a page
 /// which is written often is moved once.
 const WAL_PAGES: i64 = 8192;
-/// Prepared statements that a connection keeps.
+/// Prepared statements that a reading connection keeps.
 const STATEMENTS: usize = 256;
+/// Groups that have savepoints after something failed.
+const CAREFUL_GROUPS: u32 = 16;
 
 /// A SQLite database.
 #[derive(Debug, Clone)]
@@ -65,7 +73,7 @@ impl Sqlite {
         let (jobs, waiting) = mpsc::channel(MAX_WAITING);
         std::thread::Builder::new()
             .name("ostler-sqlite".into())
-            .spawn(move || write_all(&writer, waiting))
+            .spawn(move || write_all(&Writer::new(&writer), waiting))
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let readers = path.map(|path| Arc::new(Readers::new(path.to_owned())));
         Ok(Self { jobs, readers })
@@ -77,7 +85,10 @@ impl Sqlite {
         let job = WriteJob { operation, result: None, answer };
         let gone = || StoreError::Unavailable("the writer has stopped".into());
         self.jobs.send(Box::new(job)).await.map_err(|_| gone())?;
-        answered.await.map_err(|_| gone())?
+        // The operation comes back with the answer, so that it is not the
+        // writer who spends time on freeing it.
+        let (result, _operation) = answered.await.map_err(|_| gone())?;
+        result
     }
 
     /// Runs an operation that reads.
@@ -118,8 +129,8 @@ fn connect(path: Option<&Path>) -> Result<Connection> {
 
 /// A write that waits for its turn and for the commit.
 trait Job: Send {
-    /// Does it; says whether its savepoint is to be kept.
-    fn run(&mut self, connection: &Connection) -> bool;
+    /// Does it; says whether what it did is to be kept.
+    fn run(&mut self, writer: &Writer<'_>) -> bool;
     /// Answers, after the commit or its failure.
     fn finish(self: Box<Self>, committed: std::result::Result<(), &rusqlite::Error>);
 }
@@ -127,12 +138,12 @@ trait Job: Send {
 struct WriteJob<O: Operation> {
     operation: O,
     result: Option<Result<O::Output>>,
-    answer: oneshot::Sender<Result<O::Output>>,
+    answer: oneshot::Sender<(Result<O::Output>, O)>,
 }
 
 impl<O: Operation> Job for WriteJob<O> {
-    fn run(&mut self, connection: &Connection) -> bool {
-        let tx = SqliteTx(connection);
+    fn run(&mut self, writer: &Writer<'_>) -> bool {
+        let tx = SqliteTx::Write(writer);
         let result = catch_unwind(AssertUnwindSafe(|| finish_now(self.operation.run(&tx))))
             .unwrap_or_else(|_| Err(StoreError::Backend("an operation panicked".into())));
         let keep = result.is_ok();
@@ -147,12 +158,13 @@ impl<O: Operation> Job for WriteJob<O> {
             (Ok(()), None) => Err(StoreError::Backend("an operation did not run".into())),
         };
         // Nobody may be waiting any more; the write stands all the same.
-        let _ = self.answer.send(result);
+        let _ = self.answer.send((result, self.operation));
     }
 }
 
 /// The writer's life: take what waits, do it, commit, answer.
-fn write_all(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+fn write_all(writer: &Writer<'_>, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+    let mut careful = 0;
     while let Some(first) = waiting.blocking_recv() {
         let mut group = vec![first];
         while group.len() < MAX_GROUP
@@ -161,21 +173,43 @@ fn write_all(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>)
             group.push(next);
         }
         while !group.is_empty() {
-            group = write_group(connection, group);
+            group = write_group(writer, group, &mut careful);
         }
     }
 }
 
-/// Writes a group and answers it. A job during which SQLite gave the whole
-/// transaction up is answered alone; the others are returned to be tried again.
-fn write_group(connection: &Connection, mut group: Vec<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
-    let written = try_group(connection, &mut group);
-    if written.is_err() && !connection.is_autocommit() {
-        let _ = connection.execute_batch("ROLLBACK");
+/// How a transaction of a group ended.
+enum Ended {
+    /// It is committed. In groups with savepoints: whether a job failed.
+    Committed { failed: bool },
+    /// This job failed and nothing is written.
+    Failed(usize),
+    /// SQLite gave the whole transaction up during this job.
+    GaveUp(usize),
+}
+
+/// Writes a group and answers it, or returns those jobs that must be tried
+/// again. `careful` is how many groups still get savepoints.
+fn write_group(
+    writer: &Writer<'_>,
+    mut group: Vec<Box<dyn Job>>,
+    careful: &mut u32,
+) -> Vec<Box<dyn Job>> {
+    let written =
+        if *careful > 0 { try_each(writer, &mut group) } else { try_together(writer, &mut group) };
+    if !writer.connection.is_autocommit() {
+        let _ = writer.connection.execute_batch("ROLLBACK");
     }
     let committed = match written {
-        Ok(None) => Ok(()),
-        Ok(Some(culprit)) => {
+        Ok(Ended::Committed { failed }) => {
+            *careful = if failed { CAREFUL_GROUPS } else { careful.saturating_sub(1) };
+            Ok(())
+        }
+        Ok(Ended::Failed(_)) if group.len() > 1 => {
+            *careful = CAREFUL_GROUPS;
+            return group;
+        }
+        Ok(Ended::Failed(culprit) | Ended::GaveUp(culprit)) => {
             group.remove(culprit).finish(Ok(()));
             return group;
         }
@@ -187,26 +221,40 @@ fn write_group(connection: &Connection, mut group: Vec<Box<dyn Job>>) -> Vec<Box
     Vec::new()
 }
 
-/// Runs every job and commits; or says during which job SQLite gave up.
-fn try_group(
-    connection: &Connection,
-    group: &mut [Box<dyn Job>],
-) -> rusqlite::Result<Option<usize>> {
-    let run = |text| connection.prepare_cached(text)?.execute([]);
-    run("BEGIN IMMEDIATE")?;
+/// Runs every job and commits, unless one fails.
+fn try_together(writer: &Writer<'_>, group: &mut [Box<dyn Job>]) -> rusqlite::Result<Ended> {
+    writer.execute("BEGIN IMMEDIATE")?;
     for (at, job) in group.iter_mut().enumerate() {
-        run("SAVEPOINT job")?;
-        let keep = job.run(connection);
-        if connection.is_autocommit() {
-            return Ok(Some(at));
+        let keep = job.run(writer);
+        if writer.connection.is_autocommit() {
+            return Ok(Ended::GaveUp(at));
         }
         if !keep {
-            run("ROLLBACK TO job")?;
+            return Ok(Ended::Failed(at));
         }
-        run("RELEASE job")?;
     }
-    run("COMMIT")?;
-    Ok(None)
+    writer.execute("COMMIT")?;
+    Ok(Ended::Committed { failed: false })
+}
+
+/// Runs every job and commits what did not fail.
+fn try_each(writer: &Writer<'_>, group: &mut [Box<dyn Job>]) -> rusqlite::Result<Ended> {
+    let mut failed = false;
+    writer.execute("BEGIN IMMEDIATE")?;
+    for (at, job) in group.iter_mut().enumerate() {
+        writer.execute("SAVEPOINT job")?;
+        let keep = job.run(writer);
+        if writer.connection.is_autocommit() {
+            return Ok(Ended::GaveUp(at));
+        }
+        if !keep {
+            failed = true;
+            writer.execute("ROLLBACK TO job")?;
+        }
+        writer.execute("RELEASE job")?;
+    }
+    writer.execute("COMMIT")?;
+    Ok(Ended::Committed { failed })
 }
 
 /// Runs a future that never waits: everything on SQLite is done when called.
@@ -239,7 +287,7 @@ impl Readers {
         };
         // One snapshot for all of an operation's queries.
         connection.prepare_cached("BEGIN")?.execute([])?;
-        let result = finish_now(operation.run(&SqliteTx(&connection)));
+        let result = finish_now(operation.run(&SqliteTx::Read(&connection)));
         // A connection that cannot end its transaction is not used again.
         if connection.execute_batch("COMMIT").is_ok() {
             idle().push(connection);
@@ -254,24 +302,50 @@ impl Readers {
     }
 }
 
-struct SqliteTx<'c>(&'c Connection);
+/// The writer's transaction, or that of a connection which reads.
+enum SqliteTx<'t, 'c> {
+    Write(&'t Writer<'c>),
+    Read(&'t Connection),
+}
 
-impl Tx for SqliteTx<'_> {
+impl SqliteTx<'_, '_> {
+    fn prepared<T>(
+        &self,
+        text: &'static str,
+        run: impl FnOnce(&mut Prepared<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        Ok(match self {
+            Self::Write(writer) => writer.prepared(text, run)?,
+            Self::Read(connection) => run(&mut *connection.prepare_cached(text)?)?,
+        })
+    }
+}
+
+impl Tx for SqliteTx<'_, '_> {
     async fn execute(&self, sql: &'static Sql, params: &[Value]) -> Result<u64> {
-        let touched = self.0.prepare_cached(sql.sqlite)?.execute(params_from_iter(params))?;
-        Ok(touched as u64)
+        self.prepared(sql.sqlite, |statement| {
+            if !statement.readonly() {
+                return Ok(statement.execute(params_from_iter(params))? as u64);
+            }
+            let (mut rows, mut found) = (statement.query(params_from_iter(params))?, 0);
+            while rows.next()?.is_some() {
+                found += 1;
+            }
+            Ok(found)
+        })
     }
 
     async fn query(&self, sql: &'static Sql, params: &[Value]) -> Result<Vec<Row>> {
-        let mut statement = self.0.prepare_cached(sql.sqlite)?;
-        let columns = statement.column_count();
-        let mut rows = statement.query(params_from_iter(params))?;
-        let mut all = Vec::new();
-        while let Some(row) = rows.next()? {
-            let value = |column| Ok(owned(row.get_ref(column)?));
-            all.push(Row((0..columns).map(value).collect::<rusqlite::Result<_>>()?));
-        }
-        Ok(all)
+        self.prepared(sql.sqlite, |statement| {
+            let columns = statement.column_count();
+            let mut rows = statement.query(params_from_iter(params))?;
+            let mut all = Vec::new();
+            while let Some(row) = rows.next()? {
+                let value = |column| Ok(owned(row.get_ref(column)?));
+                all.push(Row((0..columns).map(value).collect::<rusqlite::Result<_>>()?));
+            }
+            Ok(all)
+        })
     }
 
     async fn query_in_order(&self, queries: &[(&'static Sql, &[Value])]) -> Result<Vec<Vec<Row>>> {
@@ -301,7 +375,11 @@ impl Tx for SqliteTx<'_> {
     }
 
     async fn script(&self, sql: &'static Sql) -> Result<()> {
-        Ok(self.0.execute_batch(sql.sqlite)?)
+        let connection = match self {
+            Self::Write(writer) => writer.connection,
+            Self::Read(connection) => connection,
+        };
+        Ok(connection.execute_batch(sql.sqlite)?)
     }
 }
 

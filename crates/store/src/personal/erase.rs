@@ -299,7 +299,10 @@ impl<T: Tx> Clearing<'_, T> {
         rows.truncate(few);
         let Some(last) = rows.last() else { return Ok(false) };
         let params = [self.org.into(), owner.clone(), last.value(0)?];
-        add(counts, table.kind, self.tx.execute(&table.delete, &params).await?);
+        self.tx.execute(&table.delete, &params).await?;
+        for row in &rows {
+            add(counts, table.kind, table.things(row)?);
+        }
         if let Some(name) = table.name {
             let names = rows.iter().map(name).collect::<Result<Vec<_>>>()?;
             add(counts, Personal::Notice, forget_about(self.tx, self.org, names).await?);

@@ -237,8 +237,11 @@ impl Operation for Page {
         let Self(org, Place { table, owner, after }) = self;
         let params = [(*org).into(), owner.clone(), after.clone(), PAGE.into()];
         let rows = tx.query(&table.page, &params).await?;
-        let shown = |row| Ok(Exported { kind: table.kind, value: (table.show)(row)? });
-        let mut page = rows.iter().map(shown).collect::<Result<Vec<_>>>()?;
+        let mut page = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let things = table.show(row)?.into_iter();
+            page.extend(things.map(|value| Exported { kind: table.kind, value }));
+        }
         if let Some(name) = table.name {
             let names = rows.iter().map(name).collect::<Result<Vec<_>>>()?;
             page.extend(about(tx, *org, &names).await?);

@@ -13,6 +13,7 @@ use crate::backend::sql::Sql;
 use crate::backend::value::{Row, StoredId, Value};
 use crate::blob_uses::blobs_in;
 use crate::error::Result;
+use crate::events::unpack;
 
 /// Rows of one owner: a conversation, a session or a thread. The first column is
 /// what they are ordered by.
@@ -25,9 +26,18 @@ pub(super) struct Table {
     /// What comes before every key.
     pub(super) start: fn() -> Value,
     /// The row for a reader.
-    pub(super) show: fn(&Row) -> Result<Json>,
+    show: Show,
     /// The written id, if notices and audit lines may be about it.
     pub(super) name: Option<fn(&Row) -> Result<String>>,
+}
+
+/// What a row has.
+#[derive(Clone, Copy)]
+enum Show {
+    /// One thing.
+    One(fn(&Row) -> Result<Json>),
+    /// Several.
+    Many(fn(&Row) -> Result<Vec<Json>>),
 }
 
 impl fmt::Debug for Table {
@@ -64,6 +74,22 @@ macro_rules! statements {
 }
 
 impl Table {
+    /// What a row has, for a reader.
+    pub(super) fn show(&self, row: &Row) -> Result<Vec<Json>> {
+        match self.show {
+            Show::One(show) => Ok(vec![show(row)?]),
+            Show::Many(show) => show(row),
+        }
+    }
+
+    /// How many things a row has.
+    pub(super) fn things(&self, row: &Row) -> Result<u64> {
+        match self.show {
+            Show::One(_) => Ok(1),
+            Show::Many(show) => Ok(show(row)?.len() as u64),
+        }
+    }
+
     /// A table whose rows have ids.
     const fn new(
         kind: Personal,
@@ -71,15 +97,12 @@ impl Table {
         show: fn(&Row) -> Result<Json>,
         name: fn(&Row) -> Result<String>,
     ) -> Self {
-        Self { kind, page, delete, start: || Value::Bytes(Vec::new()), show, name: Some(name) }
+        let start = || Value::Bytes(Vec::new());
+        Self { kind, page, delete, start, show: Show::One(show), name: Some(name) }
     }
 
     /// A table whose rows have numbers.
-    const fn numbered(
-        kind: Personal,
-        (page, delete): (Sql, Sql),
-        show: fn(&Row) -> Result<Json>,
-    ) -> Self {
+    const fn numbered(kind: Personal, (page, delete): (Sql, Sql), show: Show) -> Self {
         Self { kind, page, delete, start: || Value::Int(0), show, name: None }
     }
 }
@@ -144,7 +167,7 @@ pub(super) static OF_CONVERSATION: [Table; 4] = [
     ),
     Table::new(
         Personal::Outbound,
-        statements!("outbox" by "outbox_of", "conversation", "id", "author, payload, state, reason"),
+        (OUTBOX, DELETE_OUTBOX),
         |row| {
             Ok(json!({
                 "id": id::<OutboxId>(row)?,
@@ -173,8 +196,10 @@ pub(super) static SESSIONS: Table = Table::new(
     id::<SessionId>,
 );
 
-/// What a session has, its messages aside.
+/// What a session has, its messages aside. Events go before the runs by which
+/// they are found.
 pub(super) static OF_SESSION: [Table; 3] = [
+    Table::numbered(Personal::Event, (EVENTS, DELETE_EVENTS), Show::Many(events)),
     Table::new(
         Personal::Run,
         statements!("runs" by "runs_of", "session", "id", "data"),
@@ -199,25 +224,80 @@ pub(super) static OF_SESSION: [Table; 3] = [
         },
         id::<ApprovalId>,
     ),
-    Table::numbered(
-        Personal::Event,
-        statements!("events" by "events_in", "session", "id", "kind, data, at"),
-        |row| {
-            let (name, at) = (row.text(1)?, row.time(3)?);
-            Ok(json!({"id": row.int(0)?, "name": name, "data": text(row, 2), "at": at}))
-        },
-    ),
 ];
 
 /// The messages of a thread.
 pub(super) static MESSAGES: Table = Table::numbered(
     Personal::Message,
     statements!("messages", "thread", "seq", "id, data"),
-    |row| {
+    Show::One(|row| {
         let id = row.id::<MessageId>(1)?;
         Ok(json!({"id": id, "number": row.int(0)?, "data": text(row, 2)}))
-    },
+    }),
 );
+
+/// What is to be sent and what was sent have an index each.
+const OUTBOX: Sql = Sql {
+    sqlite: "SELECT id, author, payload, state, reason FROM (
+         SELECT id, author, payload, state, reason FROM outbox INDEXED BY outbox_open
+         WHERE org = ?1 AND conversation = ?2 AND state IN ('pending', 'sending') AND id > ?3
+         UNION ALL
+         SELECT id, author, payload, state, reason FROM outbox INDEXED BY outbox_of
+         WHERE org = ?1 AND conversation = ?2 AND state NOT IN ('pending', 'sending')
+           AND id > ?3)
+       ORDER BY id LIMIT ?4",
+    postgres: "SELECT id, author, payload, state, reason FROM (
+         SELECT id, author, payload, state, reason FROM outbox
+         WHERE org = $1 AND conversation = $2 AND state IN ('pending', 'sending') AND id > $3
+         UNION ALL
+         SELECT id, author, payload, state, reason FROM outbox
+         WHERE org = $1 AND conversation = $2 AND state NOT IN ('pending', 'sending')
+           AND id > $3) AS sent
+       ORDER BY id LIMIT $4",
+};
+const DELETE_OUTBOX: Sql = Sql {
+    sqlite: "DELETE FROM outbox WHERE org = ?1 AND id IN (
+         SELECT id FROM outbox INDEXED BY outbox_open
+         WHERE org = ?1 AND conversation = ?2 AND state IN ('pending', 'sending') AND id <= ?3
+         UNION ALL
+         SELECT id FROM outbox INDEXED BY outbox_of
+         WHERE org = ?1 AND conversation = ?2 AND state NOT IN ('pending', 'sending')
+           AND id <= ?3)",
+    postgres: "DELETE FROM outbox WHERE org = $1 AND id IN (
+         SELECT id FROM outbox
+         WHERE org = $1 AND conversation = $2 AND state IN ('pending', 'sending') AND id <= $3
+         UNION ALL
+         SELECT id FROM outbox
+         WHERE org = $1 AND conversation = $2 AND state NOT IN ('pending', 'sending')
+           AND id <= $3)",
+};
+
+const EVENTS: Sql = Sql {
+    sqlite: "SELECT e.id, e.data, e.at
+       FROM runs r INDEXED BY runs_of CROSS JOIN events e INDEXED BY events_in
+       WHERE r.org = ?1 AND r.session = ?2 AND e.org = ?1 AND e.run = r.id AND e.id > ?3
+       ORDER BY e.id LIMIT ?4",
+    postgres: "SELECT e.id, e.data, e.at FROM runs r JOIN events e ON e.run = r.id
+       WHERE r.org = $1 AND r.session = $2 AND e.org = $1 AND e.id > $3
+       ORDER BY e.id LIMIT $4",
+};
+const DELETE_EVENTS: Sql = Sql {
+    sqlite: "DELETE FROM events INDEXED BY events_in WHERE org = ?1 AND id <= ?3 AND run IN (
+         SELECT r.id FROM runs r INDEXED BY runs_of WHERE r.org = ?1 AND r.session = ?2)",
+    postgres: "DELETE FROM events WHERE org = $1 AND id <= $3 AND run IN (
+         SELECT r.id FROM runs r WHERE r.org = $1 AND r.session = $2)",
+};
+
+/// The events of a row for a reader, each with its number.
+fn events(row: &Row) -> Result<Vec<Json>> {
+    let (last, at) = (row.int(0)?, row.time(2)?);
+    let events = unpack(row.text(1)?)?;
+    let numbers = (1..=last).rev().take(events.len()).collect::<Vec<_>>();
+    let shown = events.into_iter().zip(numbers.into_iter().rev()).map(|(event, id)| {
+        json!({"id": id, "name": event.kind, "data": json_or_words(&event.data), "at": at})
+    });
+    Ok(shown.collect())
+}
 
 /// Notices about something: its id is how their subject begins. There are few,
 /// because the same is not said again for a while.
@@ -264,9 +344,11 @@ fn id<I: StoredId + Display>(row: &Row) -> Result<String> {
 /// A text of a row: as the JSON that it is, or as the words that it is.
 fn text(row: &Row, column: usize) -> Json {
     match row.0.get(column) {
-        Some(Value::Text(text)) => {
-            serde_json::from_str(text).unwrap_or_else(|_| Json::String(text.clone()))
-        }
+        Some(Value::Text(text)) => json_or_words(text),
         _ => Json::Null,
     }
+}
+
+fn json_or_words(text: &str) -> Json {
+    serde_json::from_str(text).unwrap_or_else(|_| Json::String(text.to_owned()))
 }
