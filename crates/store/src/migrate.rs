@@ -31,7 +31,8 @@ const STEPS: &[Sql] = &steps![
     "0012_journal",
     "0013_retention",
     "0014_grants",
-    "0015_personal"
+    "0015_personal",
+    "0017_dispatch"
 ];
 
 /// The version of the schema that this program needs.
