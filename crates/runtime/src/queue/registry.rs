@@ -99,6 +99,17 @@ pub struct Presence {
     pub load: u64,
 }
 
+/// How many agents have a capability.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// What they can do.
+    pub capability: Capability,
+    /// How many take work.
+    pub there: u64,
+    /// How many do not.
+    pub away: u64,
+}
+
 /// The records of agents. All operations may be called from anywhere at the
 /// same time, from several processes too, and each is done whole or not at all.
 pub trait Registry: Send + Sync + 'static {
@@ -128,6 +139,9 @@ pub trait Registry: Send + Sync + 'static {
         now: Timestamp,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<AgentRecord>>>;
+
+    /// For each capability, by its name, who is there and who is not.
+    fn coverage(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Coverage>>>;
 
     /// Records by name.
     fn list(&self, page: Page<AgentName>) -> BoxFuture<'_, Result<Vec<AgentRecord>>>;

@@ -1,6 +1,6 @@
 //! The registry of one process.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -9,7 +9,7 @@ use ostler_domain::dispatch::choice::{Availability, Capability};
 use ostler_domain::dispatch::name::AgentName;
 use ostler_domain::time::Timestamp;
 
-use super::{AgentRecord, Placement, Presence, Registry};
+use super::{AgentRecord, Coverage, Placement, Presence, Registry};
 use crate::queue::error::{QueueError, Result};
 use crate::queue::page::Page;
 
@@ -20,7 +20,7 @@ pub struct MemoryRegistry(RwLock<State>);
 #[derive(Debug, Default)]
 struct State {
     records: BTreeMap<AgentName, AgentRecord>,
-    able: HashMap<Capability, BTreeSet<AgentName>>,
+    able: BTreeMap<Capability, BTreeSet<AgentName>>,
 }
 
 impl State {
@@ -67,6 +67,15 @@ impl State {
         // The names come sorted, and sorting keeps that among equals.
         able.sort_by_key(place);
         able.into_iter().take(limit).cloned().collect()
+    }
+
+    fn coverage(&self, now: Timestamp, limit: usize) -> Vec<Coverage> {
+        let count = |(capability, names): (&Capability, &BTreeSet<AgentName>)| {
+            let records = names.iter().filter_map(|name| self.records.get(name));
+            let there = records.filter(|record| record.is_available(now)).count() as u64;
+            Coverage { capability: capability.clone(), there, away: names.len() as u64 - there }
+        };
+        self.able.iter().take(limit).map(count).collect()
     }
 }
 
@@ -115,6 +124,10 @@ impl Registry for MemoryRegistry {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<AgentRecord>>> {
         Box::pin(async move { Ok(self.read().able(capability, now, limit)) })
+    }
+
+    fn coverage(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Coverage>>> {
+        Box::pin(async move { Ok(self.read().coverage(now, limit)) })
     }
 
     fn list(&self, page: Page<AgentName>) -> BoxFuture<'_, Result<Vec<AgentRecord>>> {
