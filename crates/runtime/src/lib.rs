@@ -3,3 +3,5 @@
 //! Owns what happens between a message and its answer. The rules are
 //! `domain`'s, the turn is `engine`'s, what is kept is `store`'s, and what
 //! carries messages is `bus`'s and `channels`'.
+
+pub mod queue;
