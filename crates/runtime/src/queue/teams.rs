@@ -4,44 +4,14 @@
 mod memory;
 
 use ostler_bus::BoxFuture;
-use ostler_domain::dispatch::life::{Team, TeamEffect, TeamRefused};
+use ostler_domain::dispatch::life::{Team, TeamEffect};
 use ostler_domain::dispatch::name::{AgentName, TeamName};
 
 use super::error::Result;
 use super::page::Page;
 
 pub use memory::MemoryTeams;
-
-/// What happens to a team.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TeamChange {
-    /// A member was started.
-    Started(AgentName),
-    /// An agent joins.
-    Join(AgentName),
-    /// A member leaves.
-    Leave(AgentName),
-    /// Another member leads.
-    Lead(AgentName),
-    /// The team is dissolved.
-    Dissolve,
-    /// A member of a team that is dissolving has stopped.
-    Stopped(AgentName),
-}
-
-impl TeamChange {
-    /// Lets it happen to a team; a refusal changes nothing.
-    pub fn apply(&self, team: &mut Team) -> Result<Option<TeamEffect>, TeamRefused> {
-        match self {
-            Self::Started(agent) => team.started(agent),
-            Self::Join(agent) => team.join(agent.clone()),
-            Self::Leave(agent) => team.leave(agent).map(Some),
-            Self::Lead(agent) => team.lead(agent).map(|()| None),
-            Self::Dissolve => team.dissolve().map(Some),
-            Self::Stopped(agent) => team.stopped(agent),
-        }
-    }
-}
+pub use ostler_domain::dispatch::life::TeamChange;
 
 /// The teams. All operations may be called from anywhere at the same time, from
 /// several processes too, and each is done whole or not at all.

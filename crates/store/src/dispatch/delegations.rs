@@ -7,12 +7,14 @@
 //! work stays finished, so that nobody needs the rows of what they wait for.
 
 mod list;
+mod tick;
 
 use ostler_domain::dispatch::delegation::{Board, Delegation, DelegationRefused, DelegationStatus};
+use ostler_domain::dispatch::sla::SlaWatch;
 use ostler_domain::id::{DelegationId, OrgId};
 use ostler_domain::time::Timestamp;
 
-use super::{check_count, check_size, name_of};
+use super::{MOST_BYTES, check_count, check_size, name_of};
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Statement, Tx};
@@ -22,11 +24,12 @@ use crate::{OrgStore, orgs};
 pub use list::WhichDelegations;
 
 const INSERT: Sql = sql!(
-    "INSERT INTO queue_delegations (org, id, assignee, status, due_at, data, updated_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, now_ms())"
+    "INSERT INTO queue_delegations (org, id, assignee, status, due_at, data, watch, updated_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, now_ms())"
 );
 const UPDATE: Sql = sql!(
-    "UPDATE queue_delegations SET status = ?3, data = ?4, updated_at = now_ms()
+    "UPDATE queue_delegations SET status = ?3, data = ?4, updated_at = now_ms(),
+       watch = CASE WHEN ?3 = 'complete' THEN NULL ELSE watch END
      WHERE org = ?1 AND id = ?2"
 );
 const GET: Sql = sql!("SELECT data FROM queue_delegations WHERE org = ?1 AND id = ?2");
@@ -72,7 +75,7 @@ impl OrgStore<'_> {
     }
 
     /// A piece of work.
-    pub async fn delegation(&self, id: DelegationId) -> Result<Delegation> {
+    pub async fn delegation(&self, id: DelegationId) -> Result<Option<Delegation>> {
         self.store.read(Get(self.org, id)).await
     }
 
@@ -83,7 +86,7 @@ impl OrgStore<'_> {
         id: DelegationId,
         to: DelegationStatus,
         now: Timestamp,
-    ) -> Result<Vec<DelegationId>> {
+    ) -> Result<Vec<Delegation>> {
         self.store.write(Update { org: self.org, id, to, now }).await
     }
 
@@ -104,16 +107,19 @@ impl Operation for Delegate {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, work) = self;
-        check_size("description of a delegation", &work.description)?;
+        check_size("description of a delegation", &work.description, MOST_BYTES)?;
         check_count("blockers of a delegation", work.blocked_by.len())?;
         let mut board = Board::default();
         if !work.blocked_by.is_empty() {
             orgs::hold(tx, *org).await?;
-            let keys = work.blocked_by.iter().map(|id| vec![(*org).into(), (*id).into()]);
+            let known = work.blocked_by.iter().chain([&work.id]);
+            let keys = known.map(|id| vec![(*org).into(), (*id).into()]);
             let found = tx.query_each(&GET, &keys.collect::<Vec<_>>()).await?;
             board = board_of(found.iter().flatten())?;
         }
         board.delegate(work.clone())?;
+        let open = work.status != DelegationStatus::Complete;
+        let watch = work.due.filter(|_| open).map(SlaWatch::new);
         let params = vec![
             (*org).into(),
             work.id.into(),
@@ -121,6 +127,7 @@ impl Operation for Delegate {
             name_of(&work.status)?,
             work.due.into(),
             Value::json(work)?,
+            watch.map_or(Ok(Value::Null), |watch| Value::json(&watch))?,
         ];
         let mut batch = vec![Statement { sql: &INSERT, params, must: None }];
         for blocker in &work.blocked_by {
@@ -136,15 +143,15 @@ impl Operation for Delegate {
 struct Get(OrgId, DelegationId);
 
 impl Operation for Get {
-    type Output = Delegation;
+    type Output = Option<Delegation>;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Delegation> {
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Delegation>> {
         let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
-        delegation(&row.ok_or(DelegationRefused::Unknown(self.1))?)
+        row.as_ref().map(delegation).transpose()
     }
 }
 
@@ -156,13 +163,13 @@ struct Update {
 }
 
 impl Operation for Update {
-    type Output = Vec<DelegationId>;
+    type Output = Vec<Delegation>;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<DelegationId>> {
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Delegation>> {
         let Self { org, id, to, now } = *self;
         let finishes = to == DelegationStatus::Complete;
         if finishes {
@@ -178,7 +185,7 @@ impl Operation for Update {
             batch.push(Statement { sql: &FINISH_BLOCKER, params: key.into(), must: None });
         }
         tx.finish(&batch).await?;
-        Ok(ready)
+        ready.into_iter().map(|id| Ok(board.get(id)?.clone())).collect()
     }
 }
 

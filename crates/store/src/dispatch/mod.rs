@@ -1,9 +1,10 @@
-//! Agents on queues: who there is, the work that was given to them, and their
-//! teams. The rules are `ostler_domain::dispatch`'s; what is here makes one
+//! Agents on queues: who there is, the work that was given to them, their teams,
+//! and messages that wait for somebody's decision. The rules are `ostler_domain::dispatch`'s; what is here makes one
 //! short transaction of each change.
 
 pub(crate) mod agents;
 pub(crate) mod delegations;
+pub(crate) mod held;
 pub(crate) mod teams;
 
 use serde::Serialize;
@@ -17,9 +18,9 @@ const MOST_BYTES: usize = 256 * 1024;
 /// a piece of work waits for, who is in a team.
 const MOST_ENTRIES: usize = 1000;
 
-fn check_size(what: &'static str, text: &str) -> Result<()> {
-    if text.len() > MOST_BYTES {
-        return Err(StoreError::TooLarge { what, limit: MOST_BYTES });
+const fn check_size(what: &'static str, text: &str, limit: usize) -> Result<()> {
+    if text.len() > limit {
+        return Err(StoreError::TooLarge { what, limit });
     }
     Ok(())
 }

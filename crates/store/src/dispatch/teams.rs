@@ -2,7 +2,7 @@
 //!
 //! A change holds the team's row and lets the domain's `Team` decide.
 
-use ostler_domain::dispatch::life::{Team, TeamEffect, TeamRefused, TeamStatus};
+use ostler_domain::dispatch::life::{Team, TeamChange, TeamEffect};
 use ostler_domain::dispatch::name::{AgentName, TeamName};
 use ostler_domain::id::OrgId;
 
@@ -12,45 +12,6 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
-
-/// What happens to a team.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TeamChange {
-    /// A member was started.
-    Started(AgentName),
-    /// A member of a team that is dissolving has stopped.
-    Stopped(AgentName),
-    /// An agent joins.
-    Join(AgentName),
-    /// A member leaves.
-    Leave(AgentName),
-    /// A member leads from now on.
-    Lead(AgentName),
-    /// It is dissolved.
-    Dissolve,
-}
-
-impl TeamChange {
-    fn make(&self, team: &mut Team) -> std::result::Result<Option<TeamEffect>, TeamRefused> {
-        match self {
-            Self::Started(agent) => team.started(agent),
-            Self::Stopped(agent) => team.stopped(agent),
-            Self::Join(agent) => team.join(agent.clone()),
-            Self::Leave(agent) => team.leave(agent).map(Some),
-            Self::Lead(agent) => team.lead(agent).map(|()| None),
-            Self::Dissolve => team.dissolve().map(Some),
-        }
-    }
-}
-
-/// A team after a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TeamChanged {
-    /// The team as it is now.
-    pub team: Team,
-    /// What is to be done because of it.
-    pub effect: Option<TeamEffect>,
-}
 
 /// A name is free again when the team that had it is complete.
 const CREATE: Sql = sql!(
@@ -92,13 +53,18 @@ impl OrgStore<'_> {
         self.store.write(Create(self.org, team)).await
     }
 
-    /// Changes a team, if the rules allow it.
-    pub async fn change_team(&self, name: &TeamName, change: TeamChange) -> Result<TeamChanged> {
+    /// Lets something happen to a team, if the rules allow it, and returns what
+    /// follows from it.
+    pub async fn change_team(
+        &self,
+        name: &TeamName,
+        change: TeamChange,
+    ) -> Result<Option<TeamEffect>> {
         self.store.write(Apply(self.org, name.clone(), change)).await
     }
 
     /// A team by its name.
-    pub async fn team(&self, name: &TeamName) -> Result<Team> {
+    pub async fn team(&self, name: &TeamName) -> Result<Option<Team>> {
         self.store.read(Get(self.org, name.clone())).await
     }
 
@@ -140,17 +106,17 @@ impl Operation for Create {
 struct Apply(OrgId, TeamName, TeamChange);
 
 impl Operation for Apply {
-    type Output = TeamChanged;
+    type Output = Option<TeamEffect>;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<TeamChanged> {
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<TeamEffect>> {
         let Self(org, name, change) = self;
         let row = tx.first(&HOLD, &[(*org).into(), name.as_str().into()]).await?;
         let mut team = read(&row.ok_or(StoreError::NotFound("team"))?)?;
-        let effect = change.make(&mut team)?;
+        let effect = change.apply(&mut team)?;
         check_count("members of a team", team.members().len())?;
         let params = written(*org, &team)?.into();
         let mut batch = vec![Statement { sql: &UPDATE, params, must: None }];
@@ -163,22 +129,22 @@ impl Operation for Apply {
             | TeamChange::Dissolve => {}
         }
         tx.finish(&batch).await?;
-        Ok(TeamChanged { team, effect })
+        Ok(effect)
     }
 }
 
 struct Get(OrgId, TeamName);
 
 impl Operation for Get {
-    type Output = Team;
+    type Output = Option<Team>;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Team> {
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Team>> {
         let row = tx.first(&GET, &[self.0.into(), self.1.as_str().into()]).await?;
-        read(&row.ok_or(StoreError::NotFound("team"))?)
+        row.as_ref().map(read).transpose()
     }
 }
 
@@ -207,8 +173,7 @@ impl Operation for List {
 }
 
 fn written(org: OrgId, team: &Team) -> Result<[Value; 4]> {
-    let status: TeamStatus = team.status();
-    Ok([org.into(), team.name.as_str().into(), name_of(&status)?, Value::json(team)?])
+    Ok([org.into(), team.name.as_str().into(), name_of(&team.status())?, Value::json(team)?])
 }
 
 fn membership(sql: &'static Sql, org: OrgId, team: &Team, agent: &AgentName) -> Statement {

@@ -1,21 +1,20 @@
 -- Agents on queues: who there is, the work that was given to them, their teams.
 
--- `load` and `availability` are what the node said last that runs the agent.
+-- `availability`, until when that holds, and `load` are what was last heard.
 CREATE TABLE queue_agents (
   org BLOB NOT NULL REFERENCES orgs (id),
   name TEXT NOT NULL,
   agent_type TEXT NOT NULL,
-  hosting TEXT NOT NULL,
+  placement TEXT NOT NULL,
   capabilities TEXT NOT NULL,
   availability TEXT NOT NULL,
+  available_until BIGINT,
   at_once BIGINT NOT NULL,
   load BIGINT NOT NULL,
-  node TEXT,
   config TEXT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (org, name)
 ) WITHOUT ROWID;
-CREATE INDEX queue_agents_on ON queue_agents (org, node, name) WHERE node IS NOT NULL;
 
 -- Finds agents by what they can do.
 CREATE TABLE queue_capabilities (
@@ -26,7 +25,9 @@ CREATE TABLE queue_capabilities (
 ) WITHOUT ROWID;
 CREATE INDEX queue_capabilities_of ON queue_capabilities (org, agent, capability);
 
--- `data` is all of it; the columns beside it are searched.
+-- `data` is all of it; the columns beside it are searched. `watch` is how far the
+-- watch over its deadline has come, while one is kept, and `tried_at` the last
+-- that came of it.
 CREATE TABLE queue_delegations (
   org BLOB NOT NULL REFERENCES orgs (id),
   id BLOB NOT NULL,
@@ -34,6 +35,8 @@ CREATE TABLE queue_delegations (
   status TEXT NOT NULL,
   due_at BIGINT,
   data TEXT NOT NULL,
+  watch TEXT,
+  tried_at BIGINT,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (org, id)
 ) WITHOUT ROWID;
@@ -41,6 +44,10 @@ CREATE INDEX queue_delegations_of ON queue_delegations (org, assignee, id);
 CREATE INDEX queue_delegations_open ON queue_delegations (org, id) WHERE status <> 'complete';
 CREATE INDEX queue_delegations_due ON queue_delegations (org, due_at, id)
   WHERE status <> 'complete' AND due_at IS NOT NULL;
+CREATE INDEX queue_delegations_late ON queue_delegations (org, due_at, id)
+  WHERE watch IS NOT NULL AND tried_at IS NULL;
+CREATE INDEX queue_delegations_tried ON queue_delegations (org, tried_at, id)
+  WHERE watch IS NOT NULL;
 
 -- What waits for what; `open` is 1 until the blocker is finished.
 CREATE TABLE queue_blockers (
@@ -69,3 +76,16 @@ CREATE TABLE queue_team_members (
   PRIMARY KEY (org, agent, team)
 ) WITHOUT ROWID;
 CREATE INDEX queue_team_members_of ON queue_team_members (org, team, agent);
+
+-- Messages that an agent has been given and that wait: for the approval of a
+-- plan, for a person. `version` counts the changes of a row.
+CREATE TABLE queue_held (
+  org BLOB NOT NULL REFERENCES orgs (id),
+  kind TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  message BLOB NOT NULL,
+  version BIGINT NOT NULL,
+  data TEXT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (org, kind, agent, message)
+) WITHOUT ROWID;

@@ -23,6 +23,8 @@ pub enum WhichDelegations {
     Blocked,
     /// What can be worked on: not finished, and waiting for nothing.
     Ready,
+    /// What should have been finished before this moment and is not.
+    OverdueAt(Timestamp),
     /// What waits for this one, or waited for it.
     After(DelegationId),
 }
@@ -53,9 +55,8 @@ const AFTER: Sql = sql!(
 );
 const OVERDUE: Sql = sql!(
     "SELECT data FROM queue_delegations
-     WHERE org = ?1 AND status <> 'complete' AND due_at IS NOT NULL AND due_at < ?2
-       AND (due_at, id) > (?3, ?4)
-     ORDER BY due_at, id LIMIT ?5"
+     WHERE org = ?1 AND status <> 'complete' AND due_at IS NOT NULL AND due_at < ?4 AND id > ?2
+     ORDER BY id LIMIT ?3"
 );
 
 impl OrgStore<'_> {
@@ -68,20 +69,6 @@ impl OrgStore<'_> {
     ) -> Result<Vec<Delegation>> {
         let after = after.unwrap_or(DelegationId::from_u128(0));
         self.store.read(List { org: self.org, which, after, most }).await
-    }
-
-    /// What should have been finished before now and is not, the longest overdue
-    /// first; a page goes on after the last of the one before.
-    pub async fn overdue_delegations(
-        &self,
-        now: Timestamp,
-        after: Option<&Delegation>,
-        most: u32,
-    ) -> Result<Vec<Delegation>> {
-        let after = after.and_then(|work| Some((work.due?, work.id)));
-        let first = (Timestamp::from_millis(i64::MIN), DelegationId::from_u128(0));
-        let after = after.unwrap_or(first);
-        self.store.read(Overdue { org: self.org, now, after, most }).await
     }
 }
 
@@ -105,31 +92,11 @@ impl Operation for List {
             WhichDelegations::Of(agent) => (&OF, Some(Value::from(agent.as_str()))),
             WhichDelegations::Blocked => (&BLOCKED, None),
             WhichDelegations::Ready => (&READY, None),
+            WhichDelegations::OverdueAt(now) => (&OVERDUE, Some((*now).into())),
             WhichDelegations::After(id) => (&AFTER, Some((*id).into())),
         };
         let mut params = vec![self.org.into(), self.after.into(), self.most.into()];
         params.extend(of);
         tx.query(sql, &params).await?.iter().map(delegation).collect()
-    }
-}
-
-struct Overdue {
-    org: OrgId,
-    now: Timestamp,
-    after: (Timestamp, DelegationId),
-    most: u32,
-}
-
-impl Operation for Overdue {
-    type Output = Vec<Delegation>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Delegation>> {
-        let (due, id) = self.after;
-        let params = [self.org.into(), self.now.into(), due.into(), id.into(), self.most.into()];
-        tx.query(&OVERDUE, &params).await?.iter().map(delegation).collect()
     }
 }
