@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The longest name. AMQP allows 255 bytes, and a prefix and the class of the
 /// queue are added on the broker.
-const LONGEST: usize = 180;
+pub(crate) const LONGEST: usize = 180;
 /// What the names of queues for replies begin with.
 const REPLY: &str = "reply.";
 
