@@ -35,6 +35,12 @@ impl QueueName {
         Self(format!("team.{team}.work").into())
     }
 
+    /// One of the queues that agents share who have none of their own. Its name
+    /// says how many there are, so that two divisions of the agents never mix.
+    pub fn hosted(number: u16, of: u16) -> Self {
+        Self(format!("hosted.{of}.{number}").into())
+    }
+
     /// The queue for the replies to one bus.
     pub(crate) fn replies(bus: u64) -> Self {
         Self(format!("{REPLY}{bus:016x}").into())

@@ -37,6 +37,9 @@ pub enum QueueError {
     /// No agent is registered under the name.
     #[error("no agent `{0}` is registered")]
     UnknownAgent(AgentName),
+    /// The agent takes no work.
+    #[error("`{0}` was stopped; resume it, and replay what was sent to it meanwhile")]
+    Away(AgentName),
     /// An agent of this name runs here.
     #[error("an agent `{0}` is running here already; stop it first, or choose another name")]
     AlreadyRunning(AgentName),
@@ -60,6 +63,17 @@ pub enum QueueError {
         /// What is wrong with the record.
         reason: String,
     },
+    /// Too few of a council answered.
+    #[error("{answered} of the council answered in time, and {quorum} are needed")]
+    NoQuorum {
+        /// How many did.
+        answered: usize,
+        /// How many are needed.
+        quorum: usize,
+    },
+    /// The message does not wait for this person.
+    #[error("this message is not on the work list of `{0}`; it was answered or never sent")]
+    NotOnTheList(AgentName),
     /// The runtime is stopping or was stopped.
     #[error("the agents' runtime is stopped")]
     Stopped,
