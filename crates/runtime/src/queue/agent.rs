@@ -81,6 +81,7 @@ impl From<BusError> for AgentError {
             BusError::Unavailable { .. }
             | BusError::Topology { .. }
             | BusError::Address
+            | BusError::Prefix { .. }
             | BusError::Closed => FailureClass::Infrastructure,
         };
         Self::new(class, error.to_string())

@@ -4,7 +4,8 @@
 //! Owns the way of a message from an agent's queue into the agent and back, the
 //! life of agents and teams, and what is kept of them. It decides nothing that
 //! `domain::dispatch` decides, and carries nothing that `bus` carries. What is
-//! kept is in memory unless something else is given to the [`Builder`].
+//! kept is in memory unless something else, such as [`Stored`], is given to the
+//! [`Builder`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -43,6 +44,7 @@ mod plans;
 mod registry;
 mod runtime;
 mod spec;
+mod stored;
 mod teams;
 mod worklist;
 
@@ -62,5 +64,6 @@ pub use runtime::{
     TeamSpec,
 };
 pub use spec::{Spec, Stay, TeamWork};
+pub use stored::Stored;
 pub use teams::{MemoryTeams, TeamChange, Teams};
 pub use worklist::{MemoryWorkList, WorkList};

@@ -1,5 +1,6 @@
 //! Messages that wait for the approval of a plan, kept.
 
+mod kept;
 mod memory;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Result;
 
+pub(super) use kept::Kept;
 pub use memory::MemoryPlans;
 
 /// Which plan: that of an agent for a message.

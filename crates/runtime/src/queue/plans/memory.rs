@@ -5,34 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ostler_bus::{BoxFuture, Envelope};
 use ostler_domain::dispatch::plan::{Plan, PlanEffect, PlanStatus};
-use ostler_domain::id::EnvelopeId;
 
+use super::kept::Kept;
 use super::{Answered, PlanKey, Plans};
 use crate::queue::error::{QueueError, Result};
 
 /// Plans in memory.
 #[derive(Debug, Default)]
 pub struct MemoryPlans(Mutex<HashMap<PlanKey, Kept>>);
-
-#[derive(Debug)]
-struct Kept {
-    plan: Plan,
-    held: Arc<Envelope>,
-    /// The message that decided, and what follows.
-    decided: Option<(EnvelopeId, PlanEffect)>,
-}
-
-impl Kept {
-    fn answer(&mut self, answered: Answered) -> Result<(PlanEffect, Arc<Envelope>)> {
-        let repeated = self.decided.as_ref().filter(|(by, _)| *by == answered.message);
-        if let Some((_, effect)) = repeated {
-            return Ok((effect.clone(), Arc::clone(&self.held)));
-        }
-        let effect = self.plan.answer(&answered.by, answered.reference, answered.answer)?;
-        self.decided = Some((answered.message, effect.clone()));
-        Ok((effect, Arc::clone(&self.held)))
-    }
-}
 
 impl MemoryPlans {
     fn plans(&self) -> MutexGuard<'_, HashMap<PlanKey, Kept>> {
@@ -49,8 +29,8 @@ impl Plans for MemoryPlans {
     ) -> BoxFuture<'a, Result<PlanStatus>> {
         Box::pin(async move {
             let mut plans = self.plans();
-            let kept = plans.entry(key.clone()).or_insert(Kept { plan, held, decided: None });
-            Ok(kept.plan.status().clone())
+            let kept = plans.entry(key.clone()).or_insert_with(|| Kept::new(plan, held));
+            Ok(kept.status())
         })
     }
 

@@ -63,6 +63,13 @@ pub(super) struct Boot {
     pub(super) team: Option<TeamName>,
 }
 
+/// What there was of an agent before it was started.
+pub(super) struct Before {
+    record: Option<AgentRecord>,
+    /// The teams that it comes back to.
+    teams: Vec<TeamName>,
+}
+
 impl AgentRuntime {
     /// Starts an agent: it is registered, and its queue is consumed. If this is
     /// cancelled, it is neither.
@@ -108,8 +115,8 @@ impl AgentRuntime {
         .await
     }
 
-    /// Starts an agent; returns what its record was before.
-    pub(super) async fn boot(&self, boot: Boot) -> Result<(Arc<Harness>, Option<AgentRecord>)> {
+    /// Starts an agent; returns what there was of it before.
+    pub(super) async fn boot(&self, boot: Boot) -> Result<(Arc<Harness>, Before)> {
         let name = boot.spec.name.clone();
         self.reserve(&name)?;
         let started = self.boot_reserved(boot).await;
@@ -141,11 +148,15 @@ impl AgentRuntime {
         Ok(())
     }
 
-    async fn boot_reserved(&self, boot: Boot) -> Result<(Arc<Harness>, Option<AgentRecord>)> {
+    async fn boot_reserved(&self, boot: Boot) -> Result<(Arc<Harness>, Before)> {
         let Boot { spec, agent, team } = boot;
-        let shares = team.is_some() && spec.team_work == TeamWork::Shared;
+        let before = Before {
+            record: self.0.registry.get(&spec.name).await?,
+            teams: self.open_teams_of(&spec.name).await?,
+        };
+        let in_team = team.is_some() || !before.teams.is_empty();
+        let shares = in_team && spec.team_work == TeamWork::Shared;
         let sources = if shares { Sources::Several } else { Sources::One };
-        let before = self.0.registry.get(&spec.name).await?;
         let record = AgentRecord {
             availability: Availability::Available,
             available_until: Some(now() + self.0.options.presence),
@@ -154,7 +165,7 @@ impl AgentRuntime {
         self.0.registry.register(record).await?;
         self.0.routes.forget(&spec.name);
         let harness = Harness::new(spec, agent, Arc::downgrade(&self.0), sources);
-        match self.open(&harness, team.as_ref()).await {
+        match self.open(&harness, &before.teams, team.as_ref()).await {
             Ok(()) => Ok((harness, before)),
             Err(error) => {
                 self.take_back(&harness, before).await;
@@ -163,23 +174,36 @@ impl AgentRuntime {
         }
     }
 
-    async fn open(&self, harness: &Arc<Harness>, team: Option<&TeamName>) -> Result<()> {
+    async fn open(
+        &self,
+        harness: &Arc<Harness>,
+        known: &[TeamName],
+        team: Option<&TeamName>,
+    ) -> Result<()> {
+        let name = &harness.spec.name;
+        for team in known {
+            harness.enter_team(team.clone());
+            self.0.bus.join(team, name).await?;
+        }
         if let Some(team) = team {
             self.enrol(team, harness).await?;
         }
         harness.consume(&self.0).await?;
-        match team {
-            Some(team) => self.report_started(team, &harness.spec.name).await,
-            None => Ok(()),
+        for team in harness.teams() {
+            self.report_started(&team, name).await?;
         }
+        Ok(())
     }
 
-    /// Undoes a start: nothing of the agent stays.
-    async fn take_back(&self, harness: &Arc<Harness>, before: Option<AgentRecord>) {
+    /// Undoes a start: nothing of the agent stays but what was there before.
+    async fn take_back(&self, harness: &Arc<Harness>, before: Before) {
+        for team in &before.teams {
+            harness.leave_team(team);
+        }
         self.leave_teams(harness).await;
         harness.close().await;
         let name = &harness.spec.name;
-        let undone = match before {
+        let undone = match before.record {
             Some(record) => self.0.registry.register(record).await,
             None => self.0.registry.remove(name).await.map(drop),
         };
@@ -188,7 +212,7 @@ impl AgentRuntime {
         }
     }
 
-    fn undo_start(self, harness: Arc<Harness>, before: Option<AgentRecord>) {
+    fn undo_start(self, harness: Arc<Harness>, before: Before) {
         // Without a reactor everything is gone anyway.
         let Ok(reactor) = Handle::try_current() else { return };
         reactor.spawn(async move {

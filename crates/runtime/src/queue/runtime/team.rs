@@ -16,6 +16,7 @@ use crate::queue::agent::{Agent, AnyAgent};
 use crate::queue::coordination::{Coordination, ShutdownRequest};
 use crate::queue::error::{QueueError, Result};
 use crate::queue::harness::Harness;
+use crate::queue::page::Page;
 use crate::queue::registry::Placement;
 use crate::queue::spec::Spec;
 use crate::queue::teams::TeamChange;
@@ -178,6 +179,19 @@ impl AgentRuntime {
         }
         harness.enter_team(name.clone());
         Ok(self.0.bus.join(name, agent).await?)
+    }
+
+    /// The teams that an agent is in and that are neither over nor about to be.
+    pub(super) async fn open_teams_of(&self, agent: &AgentName) -> Result<Vec<TeamName>> {
+        let (mut open, mut page) = (Vec::new(), Page::default());
+        loop {
+            let teams = self.0.teams.of_member(agent, page.clone()).await?;
+            let Some(last) = teams.last() else { return Ok(open) };
+            page.after = Some(last.name.clone());
+            let lives =
+                |team: &&Team| matches!(team.status(), TeamStatus::Assembling | TeamStatus::Active);
+            open.extend(teams.iter().filter(lives).map(|team| team.name.clone()));
+        }
     }
 
     async fn join_record(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
