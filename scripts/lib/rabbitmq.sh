@@ -4,8 +4,7 @@
 
 # Starts both in the background and sets rabbitmq_pid and amqp_url.
 start_rabbitmq() {
-  local amqp_port=$1 node_port=$2 epmd_port=$3 home=$data/rabbitmq server
-  server=$(newest_rabbitmq)
+  local epmd_port=$3 home=$data/rabbitmq
   mkdir "$home"
   (umask 077 && random_word >"$home/.erlang.cookie")
   echo '[].' >"$home/enabled_plugins"
@@ -14,7 +13,13 @@ start_rabbitmq() {
   launch KILL env -i --chdir="$home" PATH=/usr/bin:/bin HOME="$home" \
     epmd -port "$epmd_port" -address 127.0.0.1 >"$data/epmd.log" 2>&1 </dev/null &
   await epmd $! "$data/epmd.log" port_answers "$epmd_port"
+  launch_rabbitmq "$@"
+}
 
+# Starts the node alone, for the first time or on the data that it left.
+launch_rabbitmq() {
+  local amqp_port=$1 node_port=$2 epmd_port=$3 home=$data/rabbitmq server
+  server=$(newest_rabbitmq)
   # KILL, because a node that is still booting may hang on TERM.
   launch KILL env -i --chdir="$home" PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME="$home" LC_ALL=C.UTF-8 \
     ERL_EPMD_PORT="$epmd_port" \
@@ -33,9 +38,16 @@ start_rabbitmq() {
     RABBITMQ_NODE_PORT="$amqp_port" \
     RABBITMQ_DIST_PORT="$node_port" \
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1}' \
-    "$server" >"$data/rabbitmq.log" 2>&1 </dev/null &
+    "$server" >>"$data/rabbitmq.log" 2>&1 </dev/null &
   rabbitmq_pid=$!
   amqp_url="amqp://guest:guest@127.0.0.1:$amqp_port/%2f"
+}
+
+# Ends the node as a crash does; its data and epmd stay.
+kill_rabbitmq() {
+  kill -s KILL -- "-$rabbitmq_pid"
+  wait "$rabbitmq_pid" 2>/dev/null || true
+  while port_answers "$1"; do sleep 0.05; done
 }
 
 await_rabbitmq() {

@@ -1,6 +1,26 @@
 # shellcheck shell=bash
 # Starts programs so that the reaper can stop them, and waits until they answer.
-# The caller holds file descriptor 3 open to the reaper.
+# The caller has set $here to the folder of scripts and $data to a folder that is
+# deleted in the end.
+
+# The reaper lives in a session of its own, where no Ctrl-C reaches it, and acts
+# as soon as file descriptor 3 closes.
+start_reaper() {
+  exec 3> >(exec setsid "$here/lib/reaper" "$data" >/dev/null)
+  reaper=$!
+  trap stop_servers EXIT
+  trap 'exit 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+}
+
+stop_servers() {
+  trap '' HUP INT TERM
+  exec 3>&-
+  wait "$reaper" || true
+}
+
+random_word() { od -A n -N 16 -t x1 /dev/urandom | tr -d ' \n'; }
 
 # Runs a program in a session of its own, in which all its descendants stay. The
 # session announces itself, with the signal that stops it, before it lets go of

@@ -70,6 +70,12 @@ pub struct ConsumeOptions {
     pub concurrency: u16,
     /// How many messages of each class the broker hands out beyond those that
     /// are being handled. Among these the most pressing is handled next.
+    ///
+    /// On RabbitMQ this is how far deadlines are looked at: a queue there gives
+    /// out in the order of arrival, so a message with a near deadline is seen
+    /// when all but so many of its class before it are. Where deadlines matter,
+    /// it is as long as what usually waits. In memory all that waits is seen,
+    /// and the order of classes never depends on it.
     pub prefetch: u16,
     /// The types that are handled; all, if none are named. A message of
     /// another type is a dead letter.

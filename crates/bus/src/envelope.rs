@@ -168,6 +168,12 @@ pub struct Context {
     /// Who sent it; the harness fills this in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_agent: Option<AgentName>,
+    /// Whom it is for, where a queue is shared by many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_agent: Option<AgentName>,
+    /// Who could not do it and passed it on to another of the same capability.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed_on_by: Option<AgentName>,
     /// The code of the request that a delegated piece of work comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_reference: Option<ReferenceCode>,
@@ -234,6 +240,8 @@ impl Envelope {
             parent_message: Some(self.message.id),
             reply_to: None,
             from_agent: None,
+            to_agent: None,
+            passed_on_by: None,
             ..self.context.clone()
         };
         reply

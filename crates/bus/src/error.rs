@@ -58,6 +58,14 @@ pub enum BusError {
     /// The address of the broker is not one.
     #[error("the address of the broker is not of the form amqp://user:password@host/vhost")]
     Address,
+    /// What the names of queues begin with leaves no room for the names.
+    #[error("the prefix of queues has {size} bytes, and {limit} are allowed; choose a shorter one")]
+    Prefix {
+        /// How long it is.
+        size: usize,
+        /// How long it may be.
+        limit: usize,
+    },
     /// The bus was closed.
     #[error("the bus is closed")]
     Closed,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The longest name. AMQP allows 255 bytes, and a prefix and the class of the
 /// queue are added on the broker.
-const LONGEST: usize = 180;
+pub(crate) const LONGEST: usize = 180;
 /// What the names of queues for replies begin with.
 const REPLY: &str = "reply.";
 
@@ -33,6 +33,12 @@ impl QueueName {
     /// The queue whose work any member of a team takes.
     pub fn team_work(team: &TeamName) -> Self {
         Self(format!("team.{team}.work").into())
+    }
+
+    /// One of the queues that agents share who have none of their own. Its name
+    /// says how many there are, so that two divisions of the agents never mix.
+    pub fn hosted(number: u16, of: u16) -> Self {
+        Self(format!("hosted.{of}.{number}").into())
     }
 
     /// The queue for the replies to one bus.

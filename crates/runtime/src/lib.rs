@@ -11,5 +11,6 @@ mod ids;
 pub mod inbound;
 pub mod org_view;
 pub mod parts;
+pub mod queue;
 pub mod talk;
 pub mod team;

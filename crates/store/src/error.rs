@@ -1,5 +1,7 @@
 //! What can go wrong, as callers need to tell it apart.
 
+use ostler_domain::dispatch::delegation::DelegationRefused;
+use ostler_domain::dispatch::life::TeamRefused;
 use ostler_domain::gate::approval::ApprovalError;
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::ReserveError;
@@ -76,6 +78,20 @@ pub enum StoreError {
     /// The soul proposal cannot be decided or applied any more.
     #[error(transparent)]
     Proposal(#[from] ProposalError),
+    /// There are more of it than may be stored.
+    #[error("these are too many {what}; the most is {limit}")]
+    TooMany {
+        /// What they are.
+        what: &'static str,
+        /// The most.
+        limit: usize,
+    },
+    /// The rules of delegations refuse it.
+    #[error(transparent)]
+    Delegation(#[from] DelegationRefused),
+    /// The rules of teams refuse it.
+    #[error(transparent)]
+    Team(#[from] TeamRefused),
     /// Somebody else holds the database for too long.
     #[error("the database is locked by another process; try again")]
     Busy,

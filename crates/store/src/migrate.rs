@@ -33,6 +33,7 @@ const STEPS: &[Sql] = &steps![
     "0014_grants",
     "0015_personal",
     "0016_packed_events",
+    "0017_dispatch",
     "0018_sessions"
 ];
 

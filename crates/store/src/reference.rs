@@ -2,7 +2,7 @@
 //! same code and none asks for each.
 
 use ostler_domain::reference::CodeBlock;
-use ostler_domain::time::Timestamp;
+use ostler_domain::time::{Timestamp, UtcDay};
 
 use crate::Store;
 use crate::backend::sql::{Sql, sql};
@@ -21,6 +21,11 @@ impl Store {
     pub async fn draw_codes(&self, count: u32) -> Result<CodeBlock> {
         self.write(Draw(count)).await
     }
+
+    /// So many numbers of a day, for this node alone; the first of them.
+    pub async fn draw_codes_of(&self, day: UtcDay, count: u32) -> Result<u64> {
+        self.write(DrawOf(day, count)).await
+    }
 }
 
 struct Draw(u32);
@@ -33,12 +38,32 @@ impl Operation for Draw {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<CodeBlock> {
-        let missing = || StoreError::Backend("the database gave no number".into());
         let now = tx.first(&NOW, &[]).await?.ok_or_else(missing)?.int(0)?;
         let day = Timestamp::from_millis(now).utc_day();
-        let row = tx.first(&DRAW, &[day.number().into(), self.0.into()]).await?;
-        let used = u64::try_from(row.ok_or_else(missing)?.int(0)?).unwrap_or_default();
-        let count = u64::from(self.0);
-        Ok(CodeBlock::new(day, used - count + 1, count))
+        Ok(CodeBlock::new(day, draw(tx, day, self.0).await?, u64::from(self.0)))
     }
+}
+
+struct DrawOf(UtcDay, u32);
+
+impl Operation for DrawOf {
+    type Output = u64;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
+        draw(tx, self.0, self.1).await
+    }
+}
+
+async fn draw<T: Tx>(tx: &T, day: UtcDay, count: u32) -> Result<u64> {
+    let row = tx.first(&DRAW, &[day.number().into(), count.into()]).await?;
+    let used = u64::try_from(row.ok_or_else(missing)?.int(0)?).unwrap_or_default();
+    Ok(used - u64::from(count) + 1)
+}
+
+fn missing() -> StoreError {
+    StoreError::Backend("the database gave no number".into())
 }

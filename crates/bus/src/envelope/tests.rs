@@ -32,6 +32,8 @@ fn full() -> Envelope {
         channel: Some("webchat".into()),
         reply_to: Some("agent.boss".parse().unwrap()),
         from_agent: Some("boss".parse().unwrap()),
+        to_agent: Some("worker".parse().unwrap()),
+        passed_on_by: Some("tired".parse().unwrap()),
         root_reference: Some(ReferenceCode::new(UtcDay::default(), 1)),
     };
     envelope.priority = Priority::Critical;

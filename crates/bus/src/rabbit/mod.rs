@@ -42,7 +42,8 @@ use topology::{Need, Topology};
 /// How the broker is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RabbitOptions {
-    /// What the names of all queues and exchanges begin with on the broker.
+    /// What the names of all queues and exchanges begin with on the broker; at
+    /// most 66 bytes.
     pub prefix: String,
     /// What the bus is limited to.
     pub limits: Limits,
@@ -97,8 +98,8 @@ struct Inner {
 impl RabbitBus {
     /// Connects to `amqp://user:password@host:port/vhost`, or `amqps`.
     pub async fn connect(address: &str, options: RabbitOptions) -> Result<Self> {
+        let topology = Topology::new(&options)?;
         let links = Links::open(address, &options)?;
-        let topology = Topology::new(&options);
         let bus = Self(Arc::new(Inner {
             topology,
             links,

@@ -15,7 +15,7 @@ use super::link::Link;
 use super::{Inner, RabbitOptions};
 use crate::bus::{Depth, Limits};
 use crate::error::{BusError, Result};
-use crate::queue::QueueName;
+use crate::queue::{LONGEST, QueueName};
 
 /// Something that must be there before it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,12 +39,21 @@ pub(super) struct Topology {
 
 /// How long a queue for replies stays when nobody takes from it.
 const REPLIES_EXPIRE_MILLIS: i32 = 600_000;
+/// The longest prefix: the broker's names have at most 255 bytes, and the
+/// longest of ours ends with a class.
+const LONGEST_PREFIX: usize = 255 - LONGEST - ":critical".len();
 /// Looking at a dead letter counts as delivering it.
 const LOOKS: i32 = 1_000_000_000;
 
 impl Topology {
-    pub(super) fn new(options: &RabbitOptions) -> Self {
-        Self { prefix: options.prefix.clone(), limits: options.limits }
+    pub(super) fn new(options: &RabbitOptions) -> Result<Self> {
+        let (prefix, limits) = (options.prefix.clone(), options.limits);
+        let (size, limit) = (prefix.len(), LONGEST_PREFIX);
+        if size > limit {
+            Err(BusError::Prefix { size, limit })
+        } else {
+            Ok(Self { prefix, limits })
+        }
     }
 
     fn of_class(&self, name: &str, class: Priority) -> String {

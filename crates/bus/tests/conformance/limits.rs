@@ -1,13 +1,13 @@
-//! A full queue is a named choice.
+//! A full queue is a named choice, and names have room.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_bus::{BusError, Limits, OnFull};
+use ostler_bus::{BusError, Limits, MessageBus, OnFull, RabbitBus, RabbitOptions};
 use ostler_domain::dispatch::priority::Priority;
 
 use crate::on_every_bus;
-use crate::world::{Backend, Bus, Seen, envelope, queue};
+use crate::world::{Backend, Bus, Seen, broker, envelope, prefix, queue};
 
 /// Publishes until the queue refuses; a broker may take a few more than it
 /// should.
@@ -62,4 +62,20 @@ async fn a_full_queue_is_waited_for_within_a_bound(backend: &Backend) {
     let _consumer = seen.consume(&bus, &queue("agent.full")).await;
     waits.await.unwrap();
     seen.until(taken as usize + 1).await;
+}
+
+/// The longest prefix leaves room for the longest queue of any class; a longer
+/// one is refused before anything is declared.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prefix_leaves_room_for_every_name() {
+    let connect = async |size| {
+        let prefix = format!("{:_<size$}", prefix());
+        RabbitBus::connect(&broker(), RabbitOptions { prefix, ..RabbitOptions::default() }).await
+    };
+    let refused = connect(67).await.err();
+    assert_eq!(refused, Some(BusError::Prefix { size: 67, limit: 66 }));
+    let bus = connect(66).await.unwrap();
+    let mut urgent = envelope(1);
+    urgent.priority = Priority::Critical;
+    bus.publish(&queue(&"q".repeat(180)), Arc::new(urgent)).await.unwrap();
 }

@@ -52,6 +52,9 @@ pub struct Delegation {
     pub id: DelegationId,
     /// Its own reference code.
     pub reference: ReferenceCode,
+    /// The code of the request that it comes from, if it comes from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<ReferenceCode>,
     /// Who gave it.
     pub delegated_by: AgentName,
     /// Who does it.

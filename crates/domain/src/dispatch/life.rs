@@ -32,6 +32,37 @@ pub struct Team {
     status: TeamStatus,
 }
 
+/// What happens to a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TeamChange {
+    /// A member was started.
+    Started(AgentName),
+    /// An agent joins.
+    Join(AgentName),
+    /// A member leaves.
+    Leave(AgentName),
+    /// Another member leads.
+    Lead(AgentName),
+    /// The team is dissolved.
+    Dissolve,
+    /// A member of a team that is dissolving has stopped.
+    Stopped(AgentName),
+}
+
+impl TeamChange {
+    /// Lets it happen to a team; a refusal changes nothing.
+    pub fn apply(&self, team: &mut Team) -> Result<Option<TeamEffect>, TeamRefused> {
+        match self {
+            Self::Started(agent) => team.started(agent),
+            Self::Join(agent) => team.join(agent.clone()),
+            Self::Leave(agent) => team.leave(agent).map(Some),
+            Self::Lead(agent) => team.lead(agent).map(|()| None),
+            Self::Dissolve => team.dissolve().map(Some),
+            Self::Stopped(agent) => team.stopped(agent),
+        }
+    }
+}
+
 /// What the runtime does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TeamEffect {

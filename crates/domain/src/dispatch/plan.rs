@@ -49,7 +49,8 @@ pub enum PlanAnswer {
 }
 
 /// What an answer leads to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PlanEffect {
     /// The held message is dispatched.
     Dispatch,

@@ -97,6 +97,7 @@ fn work(number: u8, blocked_by: BTreeSet<u8>) -> Delegation {
     Delegation {
         id: DelegationId::from_u128(number.into()),
         reference: ReferenceCode::new(UtcDay::default(), number.into()),
+        root: None,
         delegated_by: name(0),
         assignee: name(number % 3),
         description: String::new(),

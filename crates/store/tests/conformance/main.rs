@@ -14,6 +14,7 @@ mod conversations;
 mod crash;
 mod deadletters;
 mod delivery;
+mod dispatch;
 mod events;
 mod faults;
 mod guard;

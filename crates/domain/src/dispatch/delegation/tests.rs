@@ -15,6 +15,7 @@ fn work(number: u128, assignee: &str, due: Option<i64>, blocked_by: &[u128]) -> 
     Delegation {
         id: id(number),
         reference: ReferenceCode::new(UtcDay::default(), 1),
+        root: None,
         delegated_by: "boss".parse().unwrap(),
         assignee: assignee.parse().unwrap(),
         description: "review the change".into(),

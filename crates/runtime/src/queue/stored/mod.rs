@@ -1,0 +1,78 @@
+//! What is kept of agents, in the store: it outlives the process, and several
+//! processes share it.
+//!
+//! The store makes one transaction of each operation; here is only the way
+//! there and back.
+
+mod codes;
+mod delegations;
+mod plans;
+mod registry;
+mod teams;
+mod worklist;
+
+use std::sync::Arc;
+
+use ostler_domain::id::OrgId;
+use ostler_store::{OrgStore, Store, StoreError};
+
+use super::error::QueueError;
+use super::page::Page;
+use super::runtime::Builder;
+
+/// The records of one org's agents, in a store.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    store: Store,
+    org: OrgId,
+}
+
+impl Stored {
+    /// The records of this org.
+    pub const fn new(store: Store, org: OrgId) -> Self {
+        Self { store, org }
+    }
+
+    const fn there(&self) -> OrgStore<'_> {
+        self.store.org(self.org)
+    }
+}
+
+impl Builder {
+    /// Keeps everything there: agents, delegations, teams, plans, work lists,
+    /// and the numbers of reference codes.
+    pub fn stored(self, stored: &Stored) -> Self {
+        let keeper = Arc::new(stored.clone());
+        self.registry(keeper.clone())
+            .delegations(keeper.clone())
+            .teams(keeper.clone())
+            .plans(keeper.clone())
+            .worklist(keeper)
+            .codes(stored.clone())
+    }
+}
+
+impl From<StoreError> for QueueError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Delegation(refused) => Self::Delegation(refused),
+            StoreError::Team(refused) => Self::Team(refused),
+            other => Self::Records(Box::new(other)),
+        }
+    }
+}
+
+/// A limit of ours as one of the store's.
+fn most(limit: usize) -> u32 {
+    u32::try_from(limit).unwrap_or(u32::MAX)
+}
+
+/// How many a page has.
+fn length<K>(page: &Page<K>) -> u32 {
+    most(page.limit())
+}
+
+/// What was stored is not what it should be.
+fn unreadable(error: serde_json::Error) -> QueueError {
+    QueueError::Records(Box::new(error))
+}

@@ -1,0 +1,63 @@
+//! A RabbitMQ of a test's own, run by `scripts/broker`.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use tokio::task::block_in_place;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/broker");
+
+/// A broker. It goes, with its data, when this is dropped or the test dies.
+pub(crate) struct Broker {
+    /// Its address, which stays the same.
+    pub(crate) url: String,
+    script: Child,
+    commands: Option<ChildStdin>,
+    answers: Lines<BufReader<ChildStdout>>,
+}
+
+impl Broker {
+    pub(crate) fn start() -> Self {
+        block_in_place(|| {
+            let mut script = Command::new(SCRIPT)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("scripts/broker starts");
+            let commands = script.stdin.take();
+            let answers = BufReader::new(script.stdout.take().unwrap()).lines();
+            let mut broker = Self { url: String::new(), script, commands, answers };
+            broker.url = broker.answer().strip_prefix("ready ").expect("an address").to_owned();
+            broker
+        })
+    }
+
+    /// Ends it as a crash does.
+    pub(crate) fn crash(&mut self) {
+        assert_eq!(self.ask("kill"), "gone");
+    }
+
+    /// Starts it again, on the data that it left.
+    pub(crate) fn come_back(&mut self) {
+        let answer = self.ask("start");
+        assert_eq!(answer, format!("ready {}", self.url));
+    }
+
+    fn ask(&mut self, command: &str) -> String {
+        block_in_place(|| {
+            writeln!(self.commands.as_ref().unwrap(), "{command}").expect("the script listens");
+            self.answer()
+        })
+    }
+
+    fn answer(&mut self) -> String {
+        self.answers.next().expect("scripts/broker says why it ended").expect("a line")
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        drop(self.commands.take());
+        let _ended = block_in_place(|| self.script.wait());
+    }
+}
