@@ -4,6 +4,8 @@
 
 mod cli;
 mod commands;
+mod home;
+mod kit;
 mod screen;
 mod world;
 

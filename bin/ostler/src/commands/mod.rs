@@ -4,14 +4,21 @@ mod bench;
 mod contact;
 mod demo;
 mod doctor;
+mod harness;
 mod layer;
 mod migrate;
 mod mock_model;
 mod prune;
 mod run;
+mod send;
+mod session;
 mod tools;
 
 use std::process::ExitCode;
+
+use anyhow::anyhow;
+use ostler_domain::org::Org;
+use ostler_store::Store;
 
 use crate::cli::{Cli, Command, Tools};
 use crate::world::World;
@@ -20,7 +27,10 @@ use crate::world::World;
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Run(run) => return block_on(run::run(&run)),
-        Command::Demo => demo::run(),
+        Command::Demo(demo) => block_on(demo::run(&demo)),
+        Command::Send(send) => block_on(send::run(&send)),
+        Command::Session(session) => block_on(session::run(&session)),
+        Command::Harness(harness) => block_on(harness::run(&harness)),
         Command::Layer(layer) => layer::run(&World::read(&layer.world.path)?, layer.output.json),
         Command::Bench(bench) => block_on(bench::run(&bench)),
         Command::Contact(contact) => block_on(contact::run(&contact)),
@@ -48,4 +58,14 @@ fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resu
 fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     anstream::println!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
+}
+
+/// The org that was named, by its slug or its id.
+async fn find_org(store: &Store, name: &str) -> anyhow::Result<Org> {
+    let orgs = store.orgs().await?;
+    let named = orgs.iter().find(|org| org.slug == name || org.id.to_string() == name);
+    named.cloned().ok_or_else(|| {
+        let slugs: Vec<&str> = orgs.iter().map(|org| org.slug.as_str()).collect();
+        anyhow!("no org `{name}`; there are: {}", slugs.join(", "))
+    })
 }

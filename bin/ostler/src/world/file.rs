@@ -1,10 +1,11 @@
 //! The shape of a world file, as it is typed. What is named elsewhere in the
 //! file, or in the catalogue, keeps its place, so that an error can point at it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::org::plan::Plan;
+use ostler_domain::soul::Soul;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -22,6 +23,41 @@ pub(super) struct File {
     pub(super) agent: Vec<AgentEntry>,
     #[serde(default)]
     pub(super) session: Vec<SessionEntry>,
+    #[serde(default)]
+    pub(super) binding: Vec<BindingEntry>,
+    #[serde(default)]
+    pub(super) record: Vec<RecordEntry>,
+    #[serde(default)]
+    pub(super) document: Vec<DocumentEntry>,
+}
+
+/// A connection to a channel.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BindingEntry {
+    pub(super) org: Name,
+    pub(super) channel: String,
+    pub(super) agent: Name,
+}
+
+/// A business record, as the tools keep it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecordEntry {
+    pub(super) org: Name,
+    pub(super) kind: String,
+    pub(super) data: toml::Table,
+}
+
+/// Something that an org knows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentEntry {
+    pub(super) org: Name,
+    pub(super) title: String,
+    #[serde(default)]
+    pub(super) tags: BTreeSet<String>,
+    pub(super) text: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -50,6 +86,9 @@ pub(super) struct OrgEntry {
     pub(super) time_zone: String,
     #[serde(default)]
     pub(super) tools: Policy,
+    /// Credits that it has bought.
+    #[serde(default)]
+    pub(super) credits: u64,
 }
 
 fn utc() -> String {
@@ -72,6 +111,7 @@ pub(super) struct AgentEntry {
     pub(super) require_approval_for: Vec<Name>,
     #[serde(default)]
     pub(super) blocked_topics: Vec<String>,
+    pub(super) soul: Option<Soul>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -21,6 +21,7 @@ use ostler_domain::tool::profile::Profile;
 use ostler_domain::tool::{Integration, ToolName, Trust, catalogue};
 
 use super::file::{AgentEntry, File, Name, OrgEntry, Policy, SessionEntry};
+use super::plant::Furniture;
 use super::problem::{Source, WorldError, unknown};
 use super::{OrgSettings, World, WorldAgent, WorldSession};
 
@@ -36,10 +37,12 @@ pub(super) fn load(source: &Source<'_>) -> Loaded<World> {
     })?;
     let loader = Loader { source, tools: tool_names() };
     let orgs = loader.orgs(&file.org)?;
+    let agents = loader.agents(&file.agent, &orgs)?;
     Ok(World {
         platform: loader.policy(&file.platform)?,
         org_tools: loader.org_settings(&file.org, &orgs)?,
-        agents: loader.agents(&file.agent, &orgs)?,
+        furniture: loader.furniture(&file, &orgs, &agents)?,
+        agents,
         sessions: loader.sessions(&file.session, &orgs)?,
         orgs,
     })
@@ -205,6 +208,40 @@ impl Loader<'_> {
             budget,
             trust: if entry.untrusted { Trust::Untrusted } else { Trust::Trusted },
         })
+    }
+
+    fn furniture(&self, file: &File, orgs: &OrgTree, agents: &[WorldAgent]) -> Loaded<Furniture> {
+        let mut all = Furniture::default();
+        for entry in file.org.iter().filter(|entry| entry.credits > 0) {
+            all.credits.push((self.org(orgs, &entry.slug)?.id, entry.credits));
+        }
+        for (entry, made) in file.agent.iter().zip(agents) {
+            if let Some(soul) = &entry.soul {
+                all.souls.push((made.agent.id, made.agent.org, soul.clone()));
+            }
+        }
+        for entry in &file.binding {
+            let org = self.org(orgs, &entry.org)?.id;
+            let named = |one: &&WorldAgent| one.agent.slug == *entry.agent.get_ref();
+            let agent = agents.iter().find(named).ok_or_else(|| {
+                let known = agents.iter().map(|one| one.agent.slug.as_str());
+                let what = unknown("agent", entry.agent.get_ref(), known);
+                self.source.wrong(entry.agent.span(), what)
+            })?;
+            all.bindings.push((org, Channel::from(entry.channel.as_str()), agent.agent.id));
+        }
+        for entry in &file.record {
+            let org = self.org(orgs, &entry.org)?.id;
+            let data = serde_json::to_value(&entry.data)
+                .map_err(|error| self.source.wrong(entry.org.span(), error.to_string()))?;
+            all.records.push((org, entry.kind.clone(), data));
+        }
+        for entry in &file.document {
+            let org = self.org(orgs, &entry.org)?.id;
+            let (title, text) = (entry.title.clone(), entry.text.clone());
+            all.documents.push((org, title, entry.tags.clone(), text));
+        }
+        Ok(all)
     }
 
     fn policy(&self, policy: &Policy) -> Loaded<ToolPolicy> {

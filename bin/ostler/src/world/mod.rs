@@ -3,6 +3,7 @@
 
 mod file;
 mod load;
+mod plant;
 mod problem;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,7 @@ pub(crate) struct World {
     pub(crate) org_tools: BTreeMap<OrgId, OrgSettings>,
     pub(crate) agents: Vec<WorldAgent>,
     pub(crate) sessions: Vec<WorldSession>,
+    pub(crate) furniture: plant::Furniture,
 }
 
 /// What an org says about tools.

@@ -1,5 +1,7 @@
 //! What can be typed.
 
+pub(crate) mod talk;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -25,11 +27,25 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show the sample world: its orgs, its agents, and what they may do
+    /// Plant a small world, play a short story in it, and stay up for more
     #[command(after_help = "\
 Examples:
-  ostler demo")]
-    Demo,
+  ostler demo
+  ostler demo --reset
+  ostler demo --once --home /tmp/demo")]
+    Demo(talk::Demo),
+    /// Write as a customer, and print what is answered
+    #[command(after_help = "\
+Examples:
+  ostler send --org bella --contact rosa \"Are you open on Monday?\"
+  ostler send --org bella --contact otto --json \"I paid twice. Order 1234.\"")]
+    Send(talk::Send),
+    /// Look at conversations
+    #[command(subcommand)]
+    Session(talk::Session),
+    /// Look at the harness that an agent worked in
+    #[command(subcommand)]
+    Harness(talk::Harness),
     /// Show the org tree with business layers, and the guardrail matrix
     #[command(after_help = "\
 Examples:

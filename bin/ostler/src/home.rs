@@ -1,0 +1,93 @@
+//! The folder of an installation: its `ostler.toml`, and what that says.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::talk::At;
+
+/// The name of the file.
+const FILE: &str = "ostler.toml";
+/// Where the demonstration keeps its world.
+const DEMO: &str = "target/demo";
+
+/// What `ostler.toml` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// The database: `sqlite:PATH` or `postgres://…`. A path is from the folder
+    /// of this file.
+    pub(crate) database: String,
+    /// A script that answers as the model `scripted`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) script: Option<PathBuf>,
+    /// The model of agents that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+}
+
+/// An installation.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    pub(crate) folder: PathBuf,
+    pub(crate) config: Config,
+}
+
+impl Home {
+    /// The installation that was named, or the one that is here.
+    pub(crate) fn find(at: &At) -> anyhow::Result<Self> {
+        let here = [PathBuf::from("."), PathBuf::from(DEMO)];
+        let named = at.home.clone();
+        let found = named.or_else(|| here.into_iter().find(|folder| folder.join(FILE).exists()));
+        let mut home = match (found, &at.database) {
+            (Some(folder), _) => Self::read(&folder)?,
+            (None, Some(_)) => {
+                let config = Config { database: String::new(), script: None, model: None };
+                Self { folder: PathBuf::from("."), config }
+            }
+            (None, None) => anyhow::bail!(
+                "there is no installation here; start one with `ostler demo`, or name its folder \
+                 with --home or its database with --database"
+            ),
+        };
+        if let Some(database) = &at.database {
+            home.config.database.clone_from(database);
+        }
+        Ok(home)
+    }
+
+    /// Reads the file of a folder.
+    pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
+        let file = folder.join(FILE);
+        let name = file.display();
+        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {name}"))?;
+        let config = toml::from_str(&text).with_context(|| format!("{name} is not right"))?;
+        Ok(Self { folder: folder.to_owned(), config })
+    }
+
+    /// Writes the file of a folder, which is made if there is none.
+    pub(crate) fn write(folder: &Path, config: Config) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let file = folder.join(FILE);
+        std::fs::write(&file, toml::to_string(&config)?)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(Self { folder: folder.to_owned(), config })
+    }
+
+    /// Where the database is.
+    pub(crate) fn database(&self) -> String {
+        match self.config.database.strip_prefix("sqlite:") {
+            Some(path) if !path.starts_with('/') && !path.starts_with(':') => {
+                format!("sqlite:{}", self.folder.join(path).display())
+            }
+            _ => self.config.database.clone(),
+        }
+    }
+
+    /// Where the script is.
+    pub(crate) fn script(&self) -> Option<PathBuf> {
+        self.config.script.as_ref().map(|path| self.folder.join(path))
+    }
+}
