@@ -105,3 +105,29 @@ async fn several_changes_happen_together_or_not_at_all(store: &Store) {
     assert!(matches!(twice, Err(StoreError::Conflict(_))));
     assert_eq!(store.org(org).record(&kind, id).await.unwrap().version, 2);
 }
+
+on_every_backend!(a_write_that_fails_takes_no_other_down);
+async fn a_write_that_fails_takes_no_other_down(store: &Store) {
+    let org = with_org(store, 1).await;
+    let ids: Vec<RecordId> = (0..100).map(|_| RecordId::from_u128(next())).collect();
+    // They wait together, and so share transactions where the backend does that.
+    let writes = ids.iter().flat_map(|id| [(*id, "first"), (*id, "second")]).map(|(id, data)| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            (id, data, store.org(org).create_record("booking", id, data.into()).await)
+        })
+    });
+    let (mut written, mut refused) = (Vec::new(), 0);
+    for write in writes.collect::<Vec<_>>() {
+        match write.await.unwrap() {
+            (id, data, Ok(())) => written.push((id, data.to_owned())),
+            (_, _, Err(StoreError::Conflict(_))) => refused += 1,
+            (_, _, Err(error)) => panic!("{error}"),
+        }
+    }
+    written.sort();
+    let found = store.org(org).records("booking", None, 1000).await.unwrap();
+    let found: Vec<_> = found.into_iter().map(|record| (record.id, record.data)).collect();
+    assert_eq!((found.len(), refused), (100, 100));
+    assert_eq!(found, written, "what was answered is what is there");
+}
