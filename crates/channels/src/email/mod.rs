@@ -1,16 +1,17 @@
 //! E-mail: out by SMTP, in through a webhook of whoever takes mail for the org.
 
+mod address;
 mod compose;
 mod mail;
 mod quote;
 mod receive;
 mod smtp;
 
-use lettre::message::Mailbox;
 use ostler_domain::channel::delivery::WhenUnknown;
 use ostler_domain::secret::SecretRef;
 use serde::Deserialize;
 
+use self::address::Mailbox;
 use crate::error::OpenError;
 use crate::http::Limits;
 use crate::outbound::{FilesGo, Format, Outbound, Piece, Shape, pieces};
@@ -97,8 +98,8 @@ impl Email {
         let channel = || "email".to_owned();
         let wrong = |why: &str| OpenError::Settings { channel: channel(), why: why.to_owned() };
         let settings: Settings = crate::settings::read(settings).map_err(|why| wrong(&why))?;
-        let from: Mailbox = settings.from.parse().map_err(|_| wrong("`from` is no address"))?;
-        let name = from.name.clone().unwrap_or_else(|| from.email.to_string());
+        let from = Mailbox::read(&settings.from).ok_or_else(|| wrong("`from` is no address"))?;
+        let name = from.name.clone().unwrap_or_else(|| from.address.to_string());
         let server = settings.smtp;
         let here = ["localhost", "127.0.0.1", "::1"].contains(&server.host.as_str());
         let password = match (&server.username, secret) {

@@ -47,7 +47,7 @@ impl Email {
         let from = normal_identifier(&Channel::Email, &mail.from);
         let from = from.filter(|from| from.contains('@'));
         let from = from.ok_or_else(|| ReceiveError::BadBody("its sender has no address".into()))?;
-        if Some(&from) == normal_identifier(&Channel::Email, self.from.email.as_ref()).as_ref() {
+        if Some(&from) == normal_identifier(&Channel::Email, self.from.address.as_ref()).as_ref() {
             return ignored(Ignored::Own);
         }
         if mail.automatic || from.starts_with("mailer-daemon@") {
