@@ -15,6 +15,7 @@ use self::address::Mailbox;
 use crate::error::OpenError;
 use crate::http::Limits;
 use crate::outbound::{FilesGo, Format, Outbound, Piece, Shape, pieces};
+use crate::reach::Reach;
 use crate::secret::Secret;
 use crate::signature::Keys;
 use crate::text::Html;
@@ -80,6 +81,7 @@ impl Security {
 #[derive(Debug, Clone)]
 pub struct Email {
     limits: Limits,
+    reach: Reach,
     from: Mailbox,
     subject: String,
     server: Server,
@@ -91,6 +93,7 @@ pub struct Email {
 impl Email {
     pub(crate) fn open(
         limits: Limits,
+        reach: Reach,
         settings: &str,
         secret: Option<Secret>,
         read: impl Fn(&SecretRef) -> Result<Secret, OpenError>,
@@ -121,7 +124,7 @@ impl Email {
         let inbound = settings.inbound_secret.as_ref().map(keys).transpose()?;
         let subject = settings.subject.unwrap_or_else(|| format!("A message from {name}"));
         let when_unknown = settings.when_unknown;
-        Ok(Self { limits, from, subject, server, password, inbound, when_unknown })
+        Ok(Self { limits, reach, from, subject, server, password, inbound, when_unknown })
     }
 
     /// The pieces that a message is sent in: always one.

@@ -97,12 +97,15 @@ mod tests {
     use crate::error::ReceiveError;
     use crate::http::Limits;
     use crate::inbound::{Content, Ignored, Inbound, InboundPart, Received, Source};
+    use crate::reach::Reach;
     use ostler_domain::session::key::Peer;
     use serde_json::{Value, json};
 
     fn receive(form: Value) -> Result<Received, ReceiveError> {
         let settings = r#"{"from": "Bella <ciao@bella.example>", "smtp": {"host": "x"}}"#;
-        let email = Email::open(Limits::default(), settings, None, |_| unreachable!()).unwrap();
+        let email =
+            Email::open(Limits::default(), Reach::Public, settings, None, |_| unreachable!())
+                .unwrap();
         let form: Form = serde_json::from_value(form).unwrap();
         email.read("delivery".into(), mail(form)?)
     }

@@ -8,7 +8,7 @@ use ostler_channels::connection::Connection;
 use ostler_channels::outbound::{Files, Outbound, Piece, Sending, Writing};
 use ostler_channels::outcome::Outcome;
 use ostler_channels::secret::Secret;
-use ostler_channels::{BindingConfig, Channels, Limits};
+use ostler_channels::{BindingConfig, Channels, Limits, Reach};
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{BindingId, OrgId};
@@ -37,7 +37,7 @@ pub(crate) fn config(channel: &str, settings: &Value) -> BindingConfig {
 
 pub(crate) fn channels(secret: &str, limits: Limits) -> Channels {
     let secret = secret.to_owned();
-    Channels::new(limits, move |_, _| Ok(Secret::new(&secret))).unwrap()
+    Channels::new(limits, Reach::Anywhere, move |_, _| Ok(Secret::new(&secret))).unwrap()
 }
 
 pub(crate) fn open(channel: &str, settings: &Value, secret: &str) -> Connection {
