@@ -99,6 +99,7 @@ mod tests {
     use crate::inbound::{Content, Ignored, Inbound, InboundPart, Received, Source};
     use crate::reach::Reach;
     use ostler_domain::session::key::Peer;
+    use proptest::prelude::{Just, prop, prop_oneof, proptest};
     use serde_json::{Value, json};
 
     fn receive(form: Value) -> Result<Received, ReceiveError> {
@@ -189,5 +190,28 @@ mod tests {
         check(raw("hello"), "`raw` is not a mail");
         check(json!({"text": "x"}), "from");
         check(json!({"from": {"email": "nobody"}}), "its sender has no address");
+    }
+
+    proptest! {
+        /// Whatever a mail is made of, it is read, ignored or refused.
+        #[test]
+        fn no_mail_is_a_surprise(
+            lines in prop::collection::vec(prop_oneof![
+                "(From|To|Subject|Message-ID|References|Content-Type|Content-Disposition): \\PC{0,30}",
+                Just("From: Rosa <rosa@example.com>".to_owned()),
+                Just("Content-Type: multipart/mixed; boundary=b".to_owned()),
+                Just("Content-Type: message/rfc822".to_owned()),
+                Just("Content-Transfer-Encoding: base64".to_owned()),
+                Just("--b".to_owned()),
+                Just("--b--".to_owned()),
+                Just(String::new()),
+                "\\PC{0,20}",
+            ], 0..30),
+        ) {
+            if let Ok(Received::Inbound(read)) = receive(raw(&lines.join("\n"))) {
+                assert!(read.from.identifier.contains('@'));
+                assert!(!matches!(read.content, Content::Message(parts) if parts.is_empty()));
+            }
+        }
     }
 }

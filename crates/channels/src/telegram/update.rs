@@ -189,6 +189,7 @@ mod tests {
         Writer,
     };
     use ostler_domain::session::key::Peer;
+    use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
     use serde_json::{Value, json};
 
     fn rosa() -> Writer {
@@ -348,5 +349,57 @@ mod tests {
             matches!(content(&broken), Err(Ignored::Kind(kind)) if kind.starts_with("message"))
         );
         assert!(matches!(content(&json!([])), Err(Ignored::Kind(_))));
+    }
+
+    /// Anything that JSON can be, in the words of Telegram.
+    fn anything() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "\\PC{0,8}".prop_map(Value::from),
+            Just(json!("private")),
+            Just(json!("bot_command")),
+            Just(json!("/start")),
+        ];
+        let names = prop::sample::select(vec![
+            "update_id",
+            "message",
+            "callback_query",
+            "my_chat_member",
+            "from",
+            "chat",
+            "id",
+            "type",
+            "text",
+            "entities",
+            "offset",
+            "length",
+            "photo",
+            "file_id",
+            "data",
+            "new_chat_member",
+            "status",
+            "message_id",
+            "document",
+            "file_size",
+        ]);
+        leaf.prop_recursive(5, 64, 8, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::hash_map(names.clone(), inner, 0..8)
+                    .prop_map(|map| map.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        /// Whatever comes is read or ignored.
+        #[test]
+        fn no_update_is_a_surprise(update in anything()) {
+            if let Received::Inbound(read) = read(&update, Some("pizzabot")) {
+                assert_eq!(Some(read.id), update["update_id"].as_i64().map(|id| id.to_string()));
+            }
+        }
     }
 }
