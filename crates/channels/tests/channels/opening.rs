@@ -9,9 +9,7 @@ use ostler_domain::channel::delivery::WhenUnknown;
 use serde_json::{Value, json};
 
 use crate::server::{Reply, Server};
-use crate::support::{channels, config, message, open, send};
-
-const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+use crate::support::{KEY, channels, config, message, open, send};
 
 /// A channel that is not known is the webhook under its name.
 #[test]

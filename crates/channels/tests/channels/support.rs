@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use http::{HeaderMap, HeaderName, HeaderValue};
 use ostler_channels::connection::Connection;
 use ostler_channels::outbound::{Files, Outbound, Piece, Sending, Writing};
 use ostler_channels::outcome::Outcome;
 use ostler_channels::secret::Secret;
+use ostler_channels::signature::Keys;
 use ostler_channels::{BindingConfig, Channels, Limits, Reach};
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
@@ -64,6 +66,21 @@ pub(crate) fn message(to: &str, text: &str) -> Outbound {
         reply_to: None,
         thread: None,
     }
+}
+
+/// A key of Standard Webhooks.
+pub(crate) const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+pub(crate) fn keys() -> Keys {
+    Keys::read(&Secret::new(KEY)).unwrap()
+}
+
+/// The headers of a body that was signed by that key.
+pub(crate) fn signed(id: &str, body: &str) -> HeaderMap {
+    let pair = |(name, value): (&'static str, String)| {
+        (HeaderName::from_static(name), HeaderValue::from_str(&value).unwrap())
+    };
+    keys().sign(id, NOW, body.as_bytes()).into_iter().map(pair).collect()
 }
 
 /// The one piece of a message.
