@@ -63,8 +63,12 @@ impl Email {
         let thread = Thread::after(&mail.subject, mail.references, mail.message_id.as_deref());
         let message = mail.message_id.map(|id| id.trim_matches(['<', '>', ' ']).to_owned());
         Ok(Received::Inbound(Box::new(Inbound {
-            // The mail's own id, since a gateway may bring it twice.
-            id: message.clone().filter(|id| !id.is_empty()).unwrap_or(delivery),
+            // The mail's own id, since a gateway may bring it twice; with its
+            // sender, since nobody may use up the id of another's mail.
+            id: match message.as_deref() {
+                Some(id) if !id.is_empty() => format!("{from} {id}"),
+                _ => delivery,
+            },
             peer: Peer::Person(from.clone()),
             from: Writer { identifier: from, name: mail.name, locale: None },
             message,
@@ -137,7 +141,8 @@ mod tests {
              Content-Transfer-Encoding: base64\n\
              Content-Disposition: attachment; filename=\"a.png\"\n\naGk=\n--b--\n",
         ));
-        assert_eq!(read.id, "3@example.com");
+        assert_eq!(read.id, "rosa@example.com 3@example.com");
+        assert_eq!(read.message.as_deref(), Some("3@example.com"));
         assert_eq!(read.peer, Peer::Person("rosa@example.com".into()));
         assert_eq!(read.from.name.as_deref(), Some("Rosa Bé"));
         assert_eq!(read.reply_to.as_deref(), Some("2@bella.example"));

@@ -79,7 +79,7 @@ async fn c16_a_mail_goes_through_a_real_server() {
     let mail = smtp.next_mail().await;
     assert_eq!((&mail["user"], &mail["to"]), (&json!(true), &json!(["rosa@example.com"])));
     let parsed = parse(&mail["raw"]);
-    assert_eq!(parsed.id, id);
+    assert_eq!(parsed.message.as_deref(), Some(id));
     assert_eq!(parsed.from.name.as_deref(), Some("Bella Pizza"));
     assert_eq!(parsed.reply_to.as_deref(), Some("2@example.com"));
     let thread = parsed.thread.unwrap();
