@@ -25,8 +25,7 @@ pub(crate) const HOW: Sending<'static> = Sending { key: "out_1", plain: false, a
 /// Longer than anything takes, so that a test which fails ends.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A binding whose secret is the given text, with short limits for tests that
-/// wait for them.
+/// A binding whose secret is wherever the tests say.
 pub(crate) fn config(channel: &str, settings: &Value) -> BindingConfig {
     let (id, channel) = (BindingId::from_u128(1), Channel::from(channel));
     BindingConfig {
@@ -53,7 +52,7 @@ pub(crate) fn open_hasty(
     secret: &str,
     wait: Duration,
 ) -> Connection {
-    let limits = Limits { connect: wait, send: wait, file: wait, ..Limits::default() };
+    let limits = Limits { send: wait, file: wait, ..Limits::default() };
     channels(secret, limits).open(&config(channel, settings)).unwrap()
 }
 
