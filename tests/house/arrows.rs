@@ -55,7 +55,7 @@ const EVERYTHING: &[&str] = &[
 
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
 /// bare drivers beside ours.
-const ROOMS: [(&str, &[&str]); 15] = [
+const ROOMS: [(&str, &[&str]); 16] = [
     ("rusqlite", &["ostler-store", "ostler-bench"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench"]),
     ("sqlx", &["ostler-store"]),
@@ -65,6 +65,7 @@ const ROOMS: [(&str, &[&str]); 15] = [
     ("crossterm", &["ostler-tui"]),
     ("lettre", &["ostler-channels"]),
     ("frankenstein", &["ostler-channels"]),
+    ("mail-builder", &["ostler-channels"]),
     ("mail-parser", &["ostler-channels"]),
     ("reqwest", &["ostler-models", "ostler-tools", "ostler-channels", "ostler-api"]),
     ("hyper", &["ostler-models"]),

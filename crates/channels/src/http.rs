@@ -10,9 +10,11 @@ use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
-use reqwest::{Client, RequestBuilder};
+use reqwest::{Client, RequestBuilder, Response};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::time::timeout;
+
+use crate::reach::Reach;
 
 /// How long to wait, and how much to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,7 @@ pub enum SetupError {
 pub(crate) struct Http {
     pub(crate) client: Client,
     pub(crate) limits: Limits,
+    pub(crate) reach: Reach,
 }
 
 /// Why there is no answer.
@@ -76,23 +79,27 @@ pub(crate) struct Answer {
 }
 
 impl Http {
-    pub(crate) fn new(limits: Limits) -> Result<Self, SetupError> {
+    pub(crate) fn new(limits: Limits, reach: Reach) -> Result<Self, SetupError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_platform_verifier()?
             .with_no_client_auth();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let client = Client::builder()
+        let mut client = Client::builder()
             .tls_backend_preconfigured(tls)
+            .dns_resolver(Arc::new(reach))
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .connect_timeout(limits.connect)
             // Shorter than what servers keep, so that none is used as it closes.
             .pool_idle_timeout(Duration::from_secs(20))
-            .user_agent(concat!("ostler/", env!("CARGO_PKG_VERSION")))
-            .build()?;
-        Ok(Self { client, limits })
+            .user_agent(concat!("ostler/", env!("CARGO_PKG_VERSION")));
+        if reach == Reach::Public {
+            // A proxy would look names up itself.
+            client = client.no_proxy();
+        }
+        Ok(Self { client: client.build()?, limits, reach })
     }
 
     /// Asks, and reads the whole answer.
@@ -108,12 +115,20 @@ impl Http {
         most: usize,
     ) -> Result<Answer, Failure> {
         let late = |_| Failure::NoAnswer(format!("no answer came within {} ms", time.as_millis()));
-        timeout(time, read(request, most)).await.map_err(late)?
+        timeout(time, self.read(request, most)).await.map_err(late)?
+    }
+
+    async fn read(&self, request: RequestBuilder, most: usize) -> Result<Answer, Failure> {
+        let request = request.build().map_err(|error| failed(&error))?;
+        let reached = self.reach.check_url(request.url());
+        reached.map_err(|why| Failure::NotSent(format!("the server is not asked: {why}")))?;
+        let response = self.client.execute(request).await.map_err(|error| failed(&error))?;
+        whole(response, most).await
     }
 }
 
-async fn read(request: RequestBuilder, most: usize) -> Result<Answer, Failure> {
-    let mut response = request.send().await.map_err(|error| failed(&error))?;
+/// Reads an answer to its end.
+async fn whole(mut response: Response, most: usize) -> Result<Answer, Failure> {
     let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
     let mut body = BytesMut::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {

@@ -24,6 +24,7 @@ pub mod inbound;
 pub mod mail_thread;
 pub mod outbound;
 pub mod outcome;
+mod reach;
 pub mod secret;
 mod settings;
 pub mod signature;
@@ -40,6 +41,7 @@ use ostler_domain::id::OrgId;
 use ostler_domain::secret::SecretRef;
 
 pub use crate::http::{Limits, SetupError};
+pub use crate::reach::Reach;
 
 use crate::connection::Connection;
 use crate::email::Email;
@@ -77,12 +79,14 @@ impl std::fmt::Debug for Channels {
 }
 
 impl Channels {
-    /// Opens bindings within these limits, with secrets that `read` reads.
+    /// Opens bindings within these limits, with secrets that `read` reads. Their
+    /// settings lead as far as `reach` allows.
     pub fn new(
         limits: Limits,
+        reach: Reach,
         read: impl Fn(OrgId, &SecretRef) -> Result<Secret, String> + Send + Sync + 'static,
     ) -> Result<Self, SetupError> {
-        Ok(Self { http: Http::new(limits)?, read: Arc::new(read) })
+        Ok(Self { http: Http::new(limits, reach)?, read: Arc::new(read) })
     }
 
     /// Opens a binding. It is cheap and contacts nobody, so it is done anew for
@@ -108,7 +112,13 @@ impl Channels {
             }
             Channel::Email => {
                 let password = config.secret.as_ref().map(read).transpose()?;
-                Connection::Email(Box::new(Email::open(http.limits, settings, password, read)?))
+                Connection::Email(Box::new(Email::open(
+                    http.limits,
+                    http.reach,
+                    settings,
+                    password,
+                    read,
+                )?))
             }
             Channel::Webchat => {
                 let secret = needed("a random text of at least 32 characters")?;

@@ -24,7 +24,7 @@
 //!
 //! Beside them stand the words that all of them use: [`id`], [`time`],
 //! [`mod@reference`] codes, [`message`] parts, [`contact`], [`notice`], [`audit`],
-//! [`retry`] and [`secret`].
+//! [`retry`], [`secret`] and network [`address`]es.
 //!
 //! A ruling says why, so that nobody has to guess:
 //!
@@ -40,6 +40,7 @@
 //! assert_eq!(layer.to_string(), "business layer 4 (End-Customer)");
 //! ```
 
+pub mod address;
 pub mod agent;
 pub mod audit;
 pub mod channel;

@@ -1,19 +1,21 @@
 //! E-mail: out by SMTP, in through a webhook of whoever takes mail for the org.
 
+mod address;
 mod compose;
 mod mail;
 mod quote;
 mod receive;
 mod smtp;
 
-use lettre::message::Mailbox;
 use ostler_domain::channel::delivery::WhenUnknown;
 use ostler_domain::secret::SecretRef;
 use serde::Deserialize;
 
+use self::address::Mailbox;
 use crate::error::OpenError;
 use crate::http::Limits;
 use crate::outbound::{FilesGo, Format, Outbound, Piece, Shape, pieces};
+use crate::reach::Reach;
 use crate::secret::Secret;
 use crate::signature::Keys;
 use crate::text::Html;
@@ -79,6 +81,7 @@ impl Security {
 #[derive(Debug, Clone)]
 pub struct Email {
     limits: Limits,
+    reach: Reach,
     from: Mailbox,
     subject: String,
     server: Server,
@@ -90,6 +93,7 @@ pub struct Email {
 impl Email {
     pub(crate) fn open(
         limits: Limits,
+        reach: Reach,
         settings: &str,
         secret: Option<Secret>,
         read: impl Fn(&SecretRef) -> Result<Secret, OpenError>,
@@ -97,8 +101,8 @@ impl Email {
         let channel = || "email".to_owned();
         let wrong = |why: &str| OpenError::Settings { channel: channel(), why: why.to_owned() };
         let settings: Settings = crate::settings::read(settings).map_err(|why| wrong(&why))?;
-        let from: Mailbox = settings.from.parse().map_err(|_| wrong("`from` is no address"))?;
-        let name = from.name.clone().unwrap_or_else(|| from.email.to_string());
+        let from = Mailbox::read(&settings.from).ok_or_else(|| wrong("`from` is no address"))?;
+        let name = from.name.clone().unwrap_or_else(|| from.address.to_string());
         let server = settings.smtp;
         let here = ["localhost", "127.0.0.1", "::1"].contains(&server.host.as_str());
         let password = match (&server.username, secret) {
@@ -120,7 +124,7 @@ impl Email {
         let inbound = settings.inbound_secret.as_ref().map(keys).transpose()?;
         let subject = settings.subject.unwrap_or_else(|| format!("A message from {name}"));
         let when_unknown = settings.when_unknown;
-        Ok(Self { limits, from, subject, server, password, inbound, when_unknown })
+        Ok(Self { limits, reach, from, subject, server, password, inbound, when_unknown })
     }
 
     /// The pieces that a message is sent in: always one.

@@ -47,7 +47,7 @@ impl Email {
         let from = normal_identifier(&Channel::Email, &mail.from);
         let from = from.filter(|from| from.contains('@'));
         let from = from.ok_or_else(|| ReceiveError::BadBody("its sender has no address".into()))?;
-        if Some(&from) == normal_identifier(&Channel::Email, self.from.email.as_ref()).as_ref() {
+        if Some(&from) == normal_identifier(&Channel::Email, self.from.address.as_ref()).as_ref() {
             return ignored(Ignored::Own);
         }
         if mail.automatic || from.starts_with("mailer-daemon@") {
@@ -63,8 +63,12 @@ impl Email {
         let thread = Thread::after(&mail.subject, mail.references, mail.message_id.as_deref());
         let message = mail.message_id.map(|id| id.trim_matches(['<', '>', ' ']).to_owned());
         Ok(Received::Inbound(Box::new(Inbound {
-            // The mail's own id, since a gateway may bring it twice.
-            id: message.clone().filter(|id| !id.is_empty()).unwrap_or(delivery),
+            // The mail's own id, since a gateway may bring it twice; with its
+            // sender, since nobody may use up the id of another's mail.
+            id: match message.as_deref() {
+                Some(id) if !id.is_empty() => format!("{from} {id}"),
+                _ => delivery,
+            },
             peer: Peer::Person(from.clone()),
             from: Writer { identifier: from, name: mail.name, locale: None },
             message,
@@ -97,12 +101,16 @@ mod tests {
     use crate::error::ReceiveError;
     use crate::http::Limits;
     use crate::inbound::{Content, Ignored, Inbound, InboundPart, Received, Source};
+    use crate::reach::Reach;
     use ostler_domain::session::key::Peer;
+    use proptest::prelude::{Just, prop, prop_oneof, proptest};
     use serde_json::{Value, json};
 
     fn receive(form: Value) -> Result<Received, ReceiveError> {
         let settings = r#"{"from": "Bella <ciao@bella.example>", "smtp": {"host": "x"}}"#;
-        let email = Email::open(Limits::default(), settings, None, |_| unreachable!()).unwrap();
+        let email =
+            Email::open(Limits::default(), Reach::Public, settings, None, |_| unreachable!())
+                .unwrap();
         let form: Form = serde_json::from_value(form).unwrap();
         email.read("delivery".into(), mail(form)?)
     }
@@ -133,7 +141,8 @@ mod tests {
              Content-Transfer-Encoding: base64\n\
              Content-Disposition: attachment; filename=\"a.png\"\n\naGk=\n--b--\n",
         ));
-        assert_eq!(read.id, "3@example.com");
+        assert_eq!(read.id, "rosa@example.com 3@example.com");
+        assert_eq!(read.message.as_deref(), Some("3@example.com"));
         assert_eq!(read.peer, Peer::Person("rosa@example.com".into()));
         assert_eq!(read.from.name.as_deref(), Some("Rosa Bé"));
         assert_eq!(read.reply_to.as_deref(), Some("2@bella.example"));
@@ -186,5 +195,28 @@ mod tests {
         check(raw("hello"), "`raw` is not a mail");
         check(json!({"text": "x"}), "from");
         check(json!({"from": {"email": "nobody"}}), "its sender has no address");
+    }
+
+    proptest! {
+        /// Whatever a mail is made of, it is read, ignored or refused.
+        #[test]
+        fn no_mail_is_a_surprise(
+            lines in prop::collection::vec(prop_oneof![
+                "(From|To|Subject|Message-ID|References|Content-Type|Content-Disposition): \\PC{0,30}",
+                Just("From: Rosa <rosa@example.com>".to_owned()),
+                Just("Content-Type: multipart/mixed; boundary=b".to_owned()),
+                Just("Content-Type: message/rfc822".to_owned()),
+                Just("Content-Transfer-Encoding: base64".to_owned()),
+                Just("--b".to_owned()),
+                Just("--b--".to_owned()),
+                Just(String::new()),
+                "\\PC{0,20}",
+            ], 0..30),
+        ) {
+            if let Ok(Received::Inbound(read)) = receive(raw(&lines.join("\n"))) {
+                assert!(read.from.identifier.contains('@'));
+                assert!(!matches!(read.content, Content::Message(parts) if parts.is_empty()));
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Handing a mail to the server, step by step: up to the mail itself nothing can
 //! have been sent, and behind it everything may have been.
 
+use std::net::SocketAddr;
+
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
@@ -19,16 +21,23 @@ impl Email {
     pub(crate) async fn send(&self, piece: &Piece, how: Sending<'_>, files: &Files) -> Outcome {
         let composed = match self.compose(piece, how, files) {
             Ok(composed) => composed,
-            Err(why) => return Outcome::Rejected { reason: why },
+            Err(why) => return Outcome::rejected(why),
         };
-        let bytes = composed.mail.formatted();
-        let mut open = match timeout(self.limits.send, self.prepare(&composed, &bytes)).await {
+        let port = self.server.port.unwrap_or(self.server.security.usual_port());
+        let found = timeout(self.limits.connect, self.reach.look_up(&self.server.host, port)).await;
+        let found = match found {
+            Ok(Ok(found)) => found,
+            Ok(Err(why)) => return Outcome::retry(format!("the mail server is not asked: {why}")),
+            Err(_) => return Outcome::retry("the mail server's name was not found in time"),
+        };
+        let prepared = timeout(self.limits.send, self.prepare(&found, &composed)).await;
+        let mut open = match prepared {
             Ok(Ok(open)) => open,
             Ok(Err(error)) => return self.refused(&error, Outcome::retry),
             Err(_) => return Outcome::retry("the mail server did not answer in time"),
         };
         let time = if piece.files.is_empty() { self.limits.send } else { self.limits.file };
-        match timeout(time, open.message(&bytes)).await {
+        match timeout(time, open.message(&composed.bytes)).await {
             Ok(Ok(_)) => {
                 // It is sent, however we part.
                 let _ = timeout(self.limits.connect, open.quit()).await;
@@ -40,16 +49,18 @@ impl Email {
     }
 
     /// Everything before the mail itself.
-    async fn prepare(&self, mail: &Composed, bytes: &[u8]) -> Result<AsyncSmtpConnection, Error> {
+    async fn prepare(
+        &self,
+        at: &[SocketAddr],
+        mail: &Composed,
+    ) -> Result<AsyncSmtpConnection, Error> {
         let server = &self.server;
-        let hello = ClientId::Domain(self.from.email.domain().to_owned());
+        let hello = ClientId::Domain(self.from.address.domain().to_owned());
         let tls = || TlsParameters::new_rustls(server.host.clone());
         let at_once = if server.security == Security::Tls { Some(tls()?) } else { None };
-        let port = server.port.unwrap_or(server.security.usual_port());
-        let address = (server.host.as_str(), port);
         let connect = Some(self.limits.connect);
         let mut open =
-            AsyncSmtpConnection::connect_tokio1(address, connect, &hello, at_once, None).await?;
+            AsyncSmtpConnection::connect_tokio1(at, connect, &hello, at_once, None).await?;
         if server.security == Security::StartTls {
             open.starttls(tls()?, &hello).await?;
         }
@@ -57,18 +68,15 @@ impl Email {
             let credentials = Credentials::new(user.clone(), password.expose().to_owned());
             open.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await?;
         }
-        let envelope = mail.mail.envelope();
         let mut options = Vec::new();
-        if envelope.to().iter().any(|to| !to.to_string().is_ascii()) {
+        if !mail.to.to_string().is_ascii() {
             options.push(MailParameter::SmtpUtfEight);
         }
-        if !bytes.is_ascii() && open.server_info().supports_feature(Extension::EightBitMime) {
+        if !mail.bytes.is_ascii() && open.server_info().supports_feature(Extension::EightBitMime) {
             options.push(MailParameter::Body(MailBodyParameter::EightBitMime));
         }
-        open.command(Mail::new(envelope.from().cloned(), options)).await?;
-        for to in envelope.to() {
-            open.command(Rcpt::new(to.clone(), Vec::new())).await?;
-        }
+        open.command(Mail::new(Some(self.from.address.clone()), options)).await?;
+        open.command(Rcpt::new(mail.to.clone(), Vec::new())).await?;
         open.command(Data).await?;
         Ok(open)
     }

@@ -57,6 +57,7 @@ impl Poller {
 
     /// Says that an update and all before it are stored, or need not be.
     pub fn confirm(&mut self, stored: UpdateId) {
-        self.next = Some(self.next.map_or(stored.0 + 1, |next| next.max(stored.0 + 1)));
+        let behind = stored.0.saturating_add(1);
+        self.next = Some(self.next.map_or(behind, |next| next.max(behind)));
     }
 }

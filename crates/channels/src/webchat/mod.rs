@@ -11,8 +11,8 @@ mod wire;
 use ostler_domain::id::BindingId;
 use serde::Deserialize;
 
-pub use token::{Identity, Visitor};
-pub use wire::{Event, Post, PostedFile, SharedFile, Speaker};
+pub use token::Visitor;
+pub use wire::{Event, Hello, Post, PostedFile, SharedFile, Speaker, Welcome};
 
 use crate::error::OpenError;
 use crate::outbound::{FilesGo, Format, Outbound, Piece, Shape, pieces};

@@ -85,7 +85,7 @@ fn read(visitor: Visitor, post: Post) -> Result<Received, ReceiveError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Webchat;
+    use super::super::{Hello, Webchat};
     use crate::error::ReceiveError;
     use crate::inbound::{Content, Ignored, Received};
     use crate::secret::Secret;
@@ -103,7 +103,8 @@ mod tests {
     }
 
     fn receive(body: &Value) -> Result<Received, ReceiveError> {
-        let token = format!("Bearer {}", chat().admit(7, None, NOW));
+        let welcome = chat().welcome(&Hello::default(), 7, NOW).unwrap();
+        let token = format!("Bearer {}", welcome.token);
         let token = HeaderValue::from_str(&token).unwrap();
         let headers = HeaderMap::from_iter([(AUTHORIZATION, token)]);
         chat().receive(&headers, body.to_string().as_bytes(), NOW)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ostler_domain::contact::normal_email;
 use ostler_domain::time::Timestamp;
 
-use super::Webchat;
+use super::{Hello, Webchat, Welcome};
 use crate::encoding;
 use crate::error::ReceiveError;
 use crate::signature::{is_sealed, seal};
@@ -25,32 +25,39 @@ pub struct Visitor {
     pub identifier: String,
 }
 
-/// An e-mail address that the page's own server vouches for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity(String);
-
 impl Webchat {
+    /// Lets a visitor in: with the address that the page's own server vouches for,
+    /// or known by nothing but a number that the caller makes.
+    pub fn welcome(
+        &self,
+        hello: &Hello,
+        number: u128,
+        now: Timestamp,
+    ) -> Result<Welcome, ReceiveError> {
+        let name = match (&hello.email, &hello.proof) {
+            (Some(email), Some(proof)) => self.vouched(email, proof)?,
+            (Some(_), None) => return Err(ReceiveError::Unsigned("proof")),
+            (None, _) => format!("{number:032x}"),
+        };
+        let expires = (now + LIFETIME).as_millis().div_euclid(1000);
+        let text = format!("{}/{expires}/{name}", self.binding);
+        let signature = seal(&self.secret, TOKEN, text.as_bytes());
+        let (text, signature) =
+            (encoding::url_safe(text.as_bytes()), encoding::url_safe(&signature));
+        Ok(Welcome { token: format!("{text}.{signature}") })
+    }
+
     /// Checks what the page's own server says of its visitor: the proof is
     /// HMAC-SHA256 of `webchat identity`, a zero byte and the address in lower
     /// case, by the secret of the binding, in hexadecimal digits.
-    pub fn identity(&self, email: &str, proof: &str) -> Result<Identity, ReceiveError> {
+    fn vouched(&self, email: &str, proof: &str) -> Result<String, ReceiveError> {
         let email = normal_email(email).filter(|email| email.contains('@'));
         let email = email.ok_or_else(|| ReceiveError::BadBody("`email` is no address".into()))?;
         let proof = read_hex(proof).ok_or(ReceiveError::BadSignature)?;
         if !is_sealed(&self.secret, IDENTITY, email.as_bytes(), &proof) {
             return Err(ReceiveError::BadSignature);
         }
-        Ok(Identity(email))
-    }
-
-    /// A token for a visitor, of whom either their address is known or nothing but
-    /// a number that the caller makes.
-    pub fn admit(&self, number: u128, identity: Option<&Identity>, now: Timestamp) -> String {
-        let name = identity.map_or_else(|| format!("{number:032x}"), |known| known.0.clone());
-        let expires = (now + LIFETIME).as_millis().div_euclid(1000);
-        let text = format!("{}/{expires}/{name}", self.binding);
-        let signature = seal(&self.secret, TOKEN, text.as_bytes());
-        format!("{}.{}", encoding::url_safe(text.as_bytes()), encoding::url_safe(&signature))
+        Ok(email)
     }
 
     /// Whom a token stands for.
@@ -84,7 +91,7 @@ fn read_hex(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Visitor, Webchat};
+    use super::{Hello, Visitor, Webchat};
     use crate::encoding::hex;
     use crate::error::ReceiveError;
     use crate::secret::Secret;
@@ -99,6 +106,10 @@ mod tests {
         Webchat::open(BindingId::from_u128(binding), "", Secret::new(secret)).unwrap()
     }
 
+    fn token(chat: &Webchat, number: u128) -> String {
+        chat.welcome(&Hello::default(), number, NOW).unwrap().token
+    }
+
     fn secret(start: &str) -> String {
         format!("{start}{}", "x".repeat(40))
     }
@@ -106,7 +117,7 @@ mod tests {
     #[test]
     fn a_token_stands_for_one_visitor_of_one_binding_for_a_month() {
         let bella = chat(1, &secret("a"));
-        let token = bella.admit(7, None, NOW);
+        let token = token(&bella, 7);
         let name = "00000000000000000000000000000007";
         assert_eq!(bella.visitor(&token, NOW), Ok(Visitor { identifier: name.into() }));
         let later = |days: i64| Timestamp::from_millis(NOW.as_millis() + days * 86_400_000);
@@ -125,15 +136,19 @@ mod tests {
     fn a12_an_address_counts_only_with_its_proof() {
         let (key, bella) = (secret("a"), chat(1, &secret("a")));
         let proof = hex(&seal(&Secret::new(key), "webchat identity", b"rosa@example.com"));
-        let rosa = bella.identity(" Rosa@Example.com", &proof).unwrap();
-        let token = bella.admit(7, Some(&rosa), NOW);
-        assert_eq!(bella.visitor(&token, NOW).unwrap().identifier, "rosa@example.com");
-        assert_eq!(bella.identity("eve@example.com", &proof), Err(ReceiveError::BadSignature));
+        let welcome = |email: &str, proof: Option<&str>| {
+            let proof = proof.map(str::to_owned);
+            bella.welcome(&Hello { email: Some(email.into()), proof }, 7, NOW)
+        };
+        let rosa = welcome(" Rosa@Example.com", Some(&proof)).unwrap().token;
+        assert_eq!(bella.visitor(&rosa, NOW).unwrap().identifier, "rosa@example.com");
+        let refused = Err(ReceiveError::BadSignature);
+        assert_eq!(welcome("eve@example.com", Some(&proof)), refused);
         for nonsense in ["", "zz", "abc", "éé"] {
-            let refused = bella.identity("rosa@example.com", nonsense);
-            assert_eq!(refused, Err(ReceiveError::BadSignature), "{nonsense}");
+            assert_eq!(welcome("rosa@example.com", Some(nonsense)), refused, "{nonsense}");
         }
-        assert!(matches!(bella.identity("rosa", &proof), Err(ReceiveError::BadBody(_))));
+        assert_eq!(welcome("rosa@example.com", None), Err(ReceiveError::Unsigned("proof")));
+        assert!(matches!(welcome("rosa", Some(&proof)), Err(ReceiveError::BadBody(_))));
     }
 
     proptest! {
@@ -141,7 +156,7 @@ mod tests {
         #[test]
         fn a_changed_token_is_refused(at in 0usize..100, by in 1u8..=255, number in any::<u128>()) {
             let bella = chat(1, &secret("a"));
-            let mut token = bella.admit(number, None, NOW).into_bytes();
+            let mut token = token(&bella, number).into_bytes();
             let at = at % token.len();
             token[at] ^= by;
             if let Ok(changed) = String::from_utf8(token) {

@@ -121,7 +121,9 @@
 
   /* An id stays the same while a post is tried again, so it arrives once. */
   const post = async (content) => {
-    const id = crypto.randomUUID();
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    const id = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    let renewed = false;
     const body = JSON.stringify({ id, locale: navigator.language, ...content });
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -131,7 +133,7 @@
         state.textContent = "";
         return true;
       } catch (error) {
-        if (error.status === 401 && attempt < 1) { token = null; continue; }
+        if (error.status === 401 && !renewed) { renewed = true; token = null; continue; }
         if ((error.status && error.status < 500 && error.status !== 429) || attempt >= 3) {
           state.textContent = "It was not sent. Please try again.";
           return false;

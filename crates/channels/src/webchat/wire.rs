@@ -8,6 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::button::Button;
 use crate::outbound::Piece;
 
+/// What a page says before anything else.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hello {
+    /// Who the visitor is, if the page's own server knows.
+    #[serde(default)]
+    pub email: Option<String>,
+    /// What the page's own server signed.
+    #[serde(default)]
+    pub proof: Option<String>,
+}
+
+/// What a page is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Welcome {
+    /// What the visitor shows from now on.
+    pub token: String,
+}
+
 /// What a page posts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

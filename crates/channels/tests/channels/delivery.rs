@@ -13,7 +13,7 @@ use ostler_domain::retry::RetryPolicy;
 use serde_json::json;
 
 use crate::server::{Reply, Server};
-use crate::support::{NOW, message, open, piece, within};
+use crate::support::{KEY, NOW, message, open, piece, within};
 
 /// What became of a message, and the waits in between.
 async fn deliver(
@@ -80,8 +80,7 @@ async fn c17_a_transient_failure_is_tried_again_by_the_channels_policy() {
     assert_eq!(server.seen().len(), 3);
 
     let server = Server::start([down]).await;
-    let gateway =
-        open("sms", &json!({"url": server.url}), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    let gateway = open("sms", &json!({"url": server.url}), KEY);
     let end = deliver(&gateway, &Channel::Sms, &message("+39", "hi")).await;
     assert_eq!((end.1, end.2), (NextSend::DeadLetter, millis(&[1000])));
     assert_eq!(server.seen().len(), 2);

@@ -13,3 +13,4 @@ mod support;
 mod telegram;
 mod telegram_api;
 mod webhook;
+mod widget;

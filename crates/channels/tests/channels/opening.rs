@@ -4,13 +4,12 @@ use ostler_channels::connection::Connection;
 use ostler_channels::error::OpenError;
 use ostler_channels::outcome::Outcome;
 use ostler_channels::secret::Secret;
-use ostler_channels::{BindingConfig, Channels, Limits};
+use ostler_channels::{BindingConfig, Channels, Limits, Reach};
 use ostler_domain::channel::delivery::WhenUnknown;
 use serde_json::{Value, json};
 
-use crate::support::{channels, config, message, open, send};
-
-const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+use crate::server::{Reply, Server};
+use crate::support::{KEY, channels, config, message, open, send};
 
 /// A channel that is not known is the webhook under its name.
 #[test]
@@ -70,7 +69,7 @@ fn z09_a_binding_says_what_to_do_about_the_unknown() {
 fn a_secret_is_read_anew_by_whoever_may() {
     let asked = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let keep = asked.clone();
-    let channels = Channels::new(Limits::default(), move |org, at| {
+    let channels = Channels::new(Limits::default(), Reach::Public, move |org, at| {
         keep.lock().unwrap().push((org, at.to_string()));
         Err::<Secret, _>("it is not this org's".into())
     });
@@ -80,6 +79,31 @@ fn a_secret_is_read_anew_by_whoever_may() {
         assert!(error.ends_with("cannot be read from env:SECRET: it is not this org's"), "{error}");
     }
     assert_eq!(*asked.lock().unwrap(), vec![(config.org, "env:SECRET".to_owned()); 2]);
+}
+
+/// Whoever writes the settings of a binding does not reach our own network by
+/// them, neither by a number nor by a name.
+#[tokio::test]
+async fn the_public_internet_is_all_that_is_reached() {
+    let server = Server::start([Reply::json(200, &json!({}))]).await;
+    let port = server.url.rsplit(':').next().unwrap().to_owned();
+    let check = async |channel: &str, settings: Value, secret: &'static str| {
+        let channels =
+            Channels::new(Limits::default(), Reach::Public, move |_, _| Ok(Secret::new(secret)));
+        let connection = channels.unwrap().open(&config(channel, &settings)).unwrap();
+        let outcome = send(&connection, &message("rosa@example.com", "hi")).await;
+        assert!(outcome.reason().contains("not of the public internet"), "{outcome:?}");
+    };
+    for host in ["127.0.0.1", "localhost", "2130706433", "[::1]"] {
+        let url = format!("http://{host}:{port}");
+        check("webhook", json!({"url": url}), KEY).await;
+        check("telegram", json!({"base_url": url}), "1:a").await;
+    }
+    for host in ["127.0.0.1", "localhost"] {
+        let smtp = json!({"host": host, "port": port.parse::<u16>().unwrap(), "security": "none"});
+        check("email", json!({"from": "a@x.it", "smtp": smtp}), "").await;
+    }
+    assert_eq!(server.seen().len(), 0);
 }
 
 /// A message on a page is delivered once it is stored.

@@ -3,20 +3,19 @@
 
 use std::process::Stdio;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
 use ostler_channels::inbound::{Content, InboundPart, Received, Source};
 use ostler_channels::mail_thread::Thread;
 use ostler_channels::outbound::{Files, Outbound, Writing};
 use ostler_channels::outcome::Outcome;
-use ostler_channels::secret::Secret;
-use ostler_channels::signature::Keys;
 use ostler_domain::id::BlobId;
 use ostler_domain::message::{Attachment, Part};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
-use crate::support::{HOW, NOW, free_port, installed, message, open, piece, send, within};
+use crate::support::{
+    HOW, KEY, NOW, free_port, installed, message, open, piece, send, signed, within,
+};
 
 struct Smtp {
     _server: Child,
@@ -80,7 +79,7 @@ async fn c16_a_mail_goes_through_a_real_server() {
     let mail = smtp.next_mail().await;
     assert_eq!((&mail["user"], &mail["to"]), (&json!(true), &json!(["rosa@example.com"])));
     let parsed = parse(&mail["raw"]);
-    assert_eq!(parsed.id, id);
+    assert_eq!(parsed.message.as_deref(), Some(id));
     assert_eq!(parsed.from.name.as_deref(), Some("Bella Pizza"));
     assert_eq!(parsed.reply_to.as_deref(), Some("2@example.com"));
     let thread = parsed.thread.unwrap();
@@ -95,7 +94,6 @@ async fn c16_a_mail_goes_through_a_real_server() {
 
 /// Reads a mail as another mailbox would get it through its gateway.
 fn parse(raw: &Value) -> ostler_channels::inbound::Inbound {
-    const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     let settings = json!({"from": "rosa@example.com", "smtp": {"host": "x"},
         "inbound_secret": "env:INBOUND"});
     let rosa = open("email", &settings, KEY);
@@ -104,12 +102,7 @@ fn parse(raw: &Value) -> ostler_channels::inbound::Inbound {
     assert!(text.contains("Auto-Submitted: auto-replied\r\n"), "{text}");
     let text = text.replace("Auto-Submitted: auto-replied\r\n", "");
     let body = json!({"raw": base64_encode(&text)}).to_string();
-    let keys = Keys::read(&Secret::new(KEY)).unwrap();
-    let pair = |(name, value): (&'static str, String)| {
-        (HeaderName::from_static(name), HeaderValue::from_str(&value).unwrap())
-    };
-    let headers: HeaderMap = keys.sign("m", NOW, body.as_bytes()).into_iter().map(pair).collect();
-    match rosa.receive(&headers, body.as_bytes(), NOW) {
+    match rosa.receive(&signed("m", &body), body.as_bytes(), NOW) {
         Ok(Received::Inbound(inbound)) => *inbound,
         other => panic!("{other:?}: {text}"),
     }

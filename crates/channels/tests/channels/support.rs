@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use http::{HeaderMap, HeaderName, HeaderValue};
 use ostler_channels::connection::Connection;
 use ostler_channels::outbound::{Files, Outbound, Piece, Sending, Writing};
 use ostler_channels::outcome::Outcome;
 use ostler_channels::secret::Secret;
-use ostler_channels::{BindingConfig, Channels, Limits};
+use ostler_channels::signature::Keys;
+use ostler_channels::{BindingConfig, Channels, Limits, Reach};
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{BindingId, OrgId};
@@ -23,8 +25,7 @@ pub(crate) const HOW: Sending<'static> = Sending { key: "out_1", plain: false, a
 /// Longer than anything takes, so that a test which fails ends.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A binding whose secret is the given text, with short limits for tests that
-/// wait for them.
+/// A binding whose secret is wherever the tests say.
 pub(crate) fn config(channel: &str, settings: &Value) -> BindingConfig {
     let (id, channel) = (BindingId::from_u128(1), Channel::from(channel));
     BindingConfig {
@@ -37,7 +38,7 @@ pub(crate) fn config(channel: &str, settings: &Value) -> BindingConfig {
 
 pub(crate) fn channels(secret: &str, limits: Limits) -> Channels {
     let secret = secret.to_owned();
-    Channels::new(limits, move |_, _| Ok(Secret::new(&secret))).unwrap()
+    Channels::new(limits, Reach::Anywhere, move |_, _| Ok(Secret::new(&secret))).unwrap()
 }
 
 pub(crate) fn open(channel: &str, settings: &Value, secret: &str) -> Connection {
@@ -51,7 +52,7 @@ pub(crate) fn open_hasty(
     secret: &str,
     wait: Duration,
 ) -> Connection {
-    let limits = Limits { connect: wait, send: wait, file: wait, ..Limits::default() };
+    let limits = Limits { send: wait, file: wait, ..Limits::default() };
     channels(secret, limits).open(&config(channel, settings)).unwrap()
 }
 
@@ -64,6 +65,21 @@ pub(crate) fn message(to: &str, text: &str) -> Outbound {
         reply_to: None,
         thread: None,
     }
+}
+
+/// A key of Standard Webhooks.
+pub(crate) const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+pub(crate) fn keys() -> Keys {
+    Keys::read(&Secret::new(KEY)).unwrap()
+}
+
+/// The headers of a body that was signed by that key.
+pub(crate) fn signed(id: &str, body: &str) -> HeaderMap {
+    let pair = |(name, value): (&'static str, String)| {
+        (HeaderName::from_static(name), HeaderValue::from_str(&value).unwrap())
+    };
+    keys().sign(id, NOW, body.as_bytes()).into_iter().map(pair).collect()
 }
 
 /// The one piece of a message.

@@ -2,25 +2,19 @@
 
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderMap;
 use ostler_channels::error::{CallError, ReceiveError};
 use ostler_channels::inbound::{Received, RemoteFile, Source};
 use ostler_channels::outbound::{Files, Outbound, Sending};
 use ostler_channels::outcome::Outcome;
-use ostler_channels::secret::Secret;
-use ostler_channels::signature::Keys;
 use ostler_domain::id::BlobId;
 use ostler_domain::message::{Attachment, Part};
 use serde_json::json;
 
 use crate::server::{Reply, Server};
-use crate::support::{HOW, NOW, free_port, message, open, open_hasty, piece, send, within};
-
-const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-
-fn keys() -> Keys {
-    Keys::read(&Secret::new(KEY)).unwrap()
-}
+use crate::support::{
+    HOW, KEY, NOW, free_port, keys, message, open, open_hasty, piece, send, signed, within,
+};
 
 /// C16: a phone gets plain text, in pieces, each signed.
 #[tokio::test]
@@ -119,14 +113,8 @@ async fn files_and_buttons_go_along() {
 #[tokio::test]
 async fn what_comes_in_is_checked_first() {
     let gateway = open("sms", &json!({"url": "https://gateway.example"}), KEY);
-    let receive = |body: &str, signed: &str| {
-        let pair = |(name, value): (&'static str, String)| {
-            (HeaderName::from_static(name), HeaderValue::from_str(&value).unwrap())
-        };
-        let headers: HeaderMap =
-            keys().sign("msg_1", NOW, signed.as_bytes()).into_iter().map(pair).collect();
-        gateway.receive(&headers, body.as_bytes(), NOW)
-    };
+    let receive =
+        |body: &str, of: &str| gateway.receive(&signed("msg_1", of), body.as_bytes(), NOW);
     let body = r#"{"type": "message", "from": {"id": "+39 06"}, "text": "ciao"}"#;
     let Ok(Received::Inbound(read)) = receive(body, body) else { panic!() };
     assert_eq!((read.id.as_str(), read.from.identifier.as_str()), ("msg_1", "+3906"));

@@ -1,0 +1,77 @@
+// Runs the widget on a page that is just large enough for it, lets a visitor
+// write, and prints what the widget asked for and showed.
+import { readFileSync } from "node:fs";
+import vm from "node:vm";
+
+class Element {
+  constructor(tag) {
+    Object.assign(this, { tag, children: [], attributes: {}, listeners: {}, value: "", dataset: {} });
+  }
+  setAttribute(name, value) { this.attributes[name] = value; }
+  append(...children) { this.children.push(...children); }
+  addEventListener(name, listener) { this.listeners[name] = listener; }
+  attachShadow() { this.shadow = new Element("shadow"); return this.shadow; }
+  requestSubmit() { return this.listeners.submit({ preventDefault() {} }); }
+  focus() {}
+  scrollTo() {}
+  find(wanted) {
+    if (wanted(this)) return this;
+    for (const child of this.children) {
+      const found = child instanceof Element && child.find(wanted);
+      if (found) return found;
+    }
+    return this.shadow?.find(wanted);
+  }
+  get text() {
+    return this.children.map((child) => (child instanceof Element ? `<${child.tag} ${child.text}>` : child)).join("");
+  }
+}
+
+const asked = [];
+const sources = [];
+// The first post is lost on its way, the second finds a token that has expired.
+const answers = [{ status: 200, body: { token: "t1" } }, null, { status: 401 },
+  { status: 200, body: { token: "t2" } }, { status: 202, body: { id: "1" } }];
+const fetch = async (url, { headers, body }) => {
+  asked.push({ url, authorization: headers.authorization, body: JSON.parse(body) });
+  const answer = answers.shift();
+  if (!answer) throw new TypeError("the network is down");
+  return { ok: answer.status < 300, status: answer.status, json: async () => answer.body };
+};
+class EventSource {
+  constructor(url) { this.url = url; sources.push(this); }
+  close() { this.closed = true; }
+}
+const kept = new Map();
+const body = new Element("body");
+const document = {
+  body,
+  currentScript: { src: "https://ostler.example/widget.js", dataset: { binding: "bnd_1", open: "true" } },
+  createElement: (tag) => new Element(tag),
+};
+const page = vm.createContext({
+  document, fetch, EventSource, URL, crypto, navigator: { language: "it" }, console,
+  matchMedia: () => ({ matches: true }),
+  setTimeout: (wake) => setImmediate(wake),
+  localStorage: {
+    getItem: (key) => kept.get(key) ?? null,
+    setItem: (key, value) => kept.set(key, value),
+    removeItem: (key) => kept.delete(key),
+  },
+});
+vm.runInContext(readFileSync(process.argv[2], "utf8"), page);
+
+const words = body.find((element) => element.tag === "textarea");
+const form = body.find((element) => element.tag === "form");
+words.value = " Ciao ";
+await form.requestSubmit();
+const message = {
+  type: "message", id: "m1", from: "agent", name: "Gia", markdown: true, files: [],
+  text: "**Sì** <img src=x> [menu](https://x.it) [no](javascript:x)",
+  buttons: [[{ label: "Prenota", press: "book:1" }]],
+};
+for (let twice = 0; twice < 2; twice += 1) sources.at(-1).onmessage({ data: JSON.stringify(message) });
+const log = body.find((element) => element.attributes.role === "log");
+console.log(JSON.stringify({
+  asked, left: words.value, events: sources.map((source) => source.url), shown: log.children.map((child) => child.text),
+}));
