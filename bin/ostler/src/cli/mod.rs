@@ -88,6 +88,7 @@ Examples:
   ostler bench store
   ostler bench store --seconds 10 --json
   ostler bench turn
+  ostler bench pipeline --seconds 20
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
     Bench(Bench),
     /// Answer one prompt with a model and tools, every call inside the gate
@@ -184,6 +185,8 @@ pub(crate) enum Suite {
     Store,
     /// Whole turns with a model that answers at once, nothing stored
     Turn,
+    /// Customers' conversations, from the message to the commit
+    Pipeline,
 }
 
 #[derive(Debug, Args)]
