@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod authority;
+mod examples;
 mod hosting;
 mod lifecycle;
 mod patterns;
