@@ -53,6 +53,8 @@ pub(super) struct Harness {
     /// The same, for those who close.
     drained: Notify,
     stopping: watch::Sender<bool>,
+    /// The same, for those who only look.
+    closing: AtomicBool,
     /// It was asked to stop, and finishes its work.
     leaving: AtomicBool,
     /// Somebody watches for the end of its work.
@@ -89,6 +91,7 @@ impl Harness {
             emptied: Notify::new(),
             drained: Notify::new(),
             stopping: watch::Sender::new(false),
+            closing: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             watched: AtomicBool::new(false),
             teams: Mutex::default(),
@@ -116,6 +119,7 @@ impl Harness {
 
     /// Says that it will be closed.
     pub(super) fn begin_close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
         self.stopping.send_replace(true);
     }
 
@@ -155,7 +159,7 @@ impl Harness {
     }
 
     pub(super) fn is_closing(&self) -> bool {
-        *self.stopping.borrow()
+        self.closing.load(Ordering::SeqCst)
     }
 
     pub(super) fn in_work(&self) -> u32 {

@@ -30,6 +30,7 @@ fn work(number: u128, blocked_by: &[u128]) -> Delegation {
     Delegation {
         id: id(number),
         reference: ReferenceCode::new(UtcDay::default(), 1),
+        root: None,
         delegated_by: name("boss"),
         assignee: name("ada"),
         description: format!("task {number}"),
