@@ -80,7 +80,8 @@ impl Drop for InWork<'_> {
 }
 
 impl Harness {
-    pub(super) async fn handle(self: Arc<Self>, delivery: Delivery) -> Verdict {
+    /// Handles a message of the agent's own queue or of one that it shares.
+    pub(in crate::queue) async fn handle(self: Arc<Self>, delivery: Delivery) -> Verdict {
         let in_work = InWork::begin(&self);
         let done = self.go(delivery).await;
         drop(in_work);

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use ostler_bus::{ConsumeOptions, Consumer, Delivery, QueueName, Verdict};
+use ostler_bus::{ConsumeOptions, Consumer, Delivery, QueueName};
 use ostler_domain::dispatch::breaker::{Breaker, BreakerState};
 use ostler_domain::dispatch::name::TeamName;
 use tokio::sync::{Mutex as AsyncMutex, Notify, Semaphore, watch};
@@ -145,11 +145,6 @@ impl Harness {
             }
             drained.await;
         }
-    }
-
-    /// Handles a message that came by another way than its own queue.
-    pub(super) async fn take(self: Arc<Self>, delivery: Delivery) -> Verdict {
-        self.handle(delivery).await
     }
 
     /// Returns when the harness is closed.
