@@ -1,4 +1,4 @@
-//! Brokers that crash and come back, and processes that are killed.
+//! Brokers that go and come back, and processes that are killed.
 //!
 //! A test that takes a RabbitMQ away has one of its own.
 
