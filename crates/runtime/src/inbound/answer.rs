@@ -143,7 +143,7 @@ pub(super) async fn answer(
     messages_step::receive(case, &mut run, input.arrived);
     let outcome = if run.session.status.agent_answers() {
         let mut saved = saved;
-        turns(case, &mut run, &input, &mut saved).await?
+        Box::pin(turns(case, &mut run, &input, &mut saved)).await?
     } else if input.arrived.is_empty() {
         RunOutcome::Housekeeping { what: "a person has the conversation".into() }
     } else {
@@ -183,9 +183,11 @@ fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
 /// The team of a group chat in which several agents are bound.
 fn group_team(case: &Case<'_>, session: &Session) -> Option<TeamSession> {
     let config = case.view.settings.team.as_ref()?;
-    let here = case.view.bindings.iter().filter(|one| {
-        one.binding.enabled && one.binding.channel == session.channel
-    });
+    let here = case
+        .view
+        .bindings
+        .iter()
+        .filter(|one| one.binding.enabled && one.binding.channel == session.channel);
     let bound: Vec<_> = here
         .filter_map(|one| Some((&case.view.agent(one.agent)?.agent, one.binding.priority)))
         .filter(|(agent, _)| agent.receives_messages())
@@ -441,7 +443,7 @@ async fn go_on(
     let models: Arc<dyn Models> = case.desk.parts.models.chain(&agent.agent.models);
     let setting = Setting { agent, session: &run.session, scope, models, before: &run.done };
     let turn = with_pictures(case, turn).await;
-    let finished = turn_step::run(case, setting, open, turn, known).await?;
+    let finished = Box::pin(turn_step::run(case, setting, open, turn, known)).await?;
     run.trace.end(began);
     Ok(finished)
 }
