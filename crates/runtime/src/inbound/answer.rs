@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use ostler_domain::human::escalation::EscalationRequest;
 use ostler_domain::human::triggers::Trigger;
-use ostler_domain::id::{InboxId, SessionId, ThreadId};
+use ostler_domain::id::{AgentId, InboxId, SessionId, ThreadId};
 use ostler_domain::message::Part;
 use ostler_domain::session::key::Entry;
+use ostler_domain::team::TeamSession;
 use ostler_domain::tool::Trust;
 use ostler_engine::history::{Content, Item, ToolCall};
 use ostler_engine::tokens;
@@ -118,8 +119,7 @@ pub(super) async fn answer(
     session.clock.touch(case.now);
     trace.end(began);
 
-    let answers = input.arrived.last().and_then(|one| one.wrote.provider_id.clone());
-    let way = Way::of(case, &session, answers);
+    let way = Way::of(case, &session, input.arrived.last().map(|one| &one.wrote));
     let mut run = Run { trace, draft, session, earlier, done: Vec::new(), way };
     messages_step::receive(case, &mut run, input.arrived);
     let outcome = if run.session.status.agent_answers() {
@@ -133,7 +133,9 @@ pub(super) async fn answer(
 
 /// A session that opens with this message.
 fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
-    let named = input.arrived.first().and_then(|one| one.wrote.named_agent);
+    let wrote = input.arrived.first().map(|one| &one.wrote);
+    let named = wrote.and_then(|wrote| wrote.named_agent);
+    let bound = wrote.map_or(&[][..], |wrote| wrote.bound.as_slice());
     let binding = case.view.bindings.iter().find(|one| one.binding.id == case.key.binding);
     let channel = binding.map_or("webchat".into(), |one| one.binding.channel.clone());
     let agent = agent_step::first(case, case.key.entry, named).map(|one| one.agent.id);
@@ -153,7 +155,21 @@ fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
         session.interview =
             interview.map(|template| Interview { template, state: Default::default() });
     }
+    with_bound(case, &mut session, bound);
     session
+}
+
+/// Makes a team of the agents that are bound to a group.
+fn with_bound(case: &Case<'_>, session: &mut Session, bound: &[AgentId]) {
+    let agents = bound.iter().filter_map(|id| case.view.agent(*id)).map(|one| &one.agent);
+    let agents: Vec<_> = agents.filter(|agent| agent.receives_messages()).collect();
+    let [first, _, ..] = agents.as_slice() else { return };
+    session.agent = Some(first.id);
+    let Some(config) = &case.view.settings.team else { return };
+    match TeamSession::assemble(session.id, session.org, &agents, config.budget) {
+        Ok(team) => session.team = Some(team),
+        Err(refused) => tracing::warn!(%refused, "a group's agents are no team"),
+    }
 }
 
 /// Steps 1 to 9, once for each agent that has the conversation.
