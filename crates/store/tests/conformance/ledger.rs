@@ -378,7 +378,7 @@ async fn low_credits_are_told_at_each_level_once(store: &Store) {
     assert_eq!(spend(5).await, [level(LowCredits::Percent20)]);
     assert_eq!(spend(1).await, [level(LowCredits::Percent20)]);
     assert_eq!(spend(10).await.len(), 2);
-    let all =
-        [LowCredits::Percent20, LowCredits::Percent10, LowCredits::Empty].map(NoticeKind::LowCredits);
+    let all = [LowCredits::Percent20, LowCredits::Percent10, LowCredits::Empty]
+        .map(NoticeKind::LowCredits);
     assert_eq!(spend(9).await, all);
 }
