@@ -345,7 +345,8 @@ async fn happen(world: &World, operations: &Operations, what: u8, number: usize)
     let first = pending(world).await.first().map(|one| one.approval.id);
     match (what % 6, first) {
         (0 | 1, _) => {
-            let time = if what % 6 == 0 { Duration::from_secs(3600) } else { Duration::ZERO };
+            let lasts = what.is_multiple_of(6);
+            let time = if lasts { Duration::from_secs(3600) } else { Duration::ZERO };
             time_to_decide(world, time).await;
             world.write("rosa", &format!("remember Rosa{number}")).await;
         }

@@ -8,7 +8,7 @@ use ostler_domain::session::key::Peer;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::{AutoResume, TeamConfig, Unanswered};
 use ostler_runtime::operations::Actor;
-use ostler_runtime::talk::message::Purpose;
+use ostler_runtime::talk::message::{Purpose, ThreadMessage};
 use ostler_runtime::talk::outgoing::Outgoing;
 use ostler_runtime::talk::run::RunOutcome;
 
@@ -225,7 +225,7 @@ async fn g55_g56_nobody_is_asked_twice() {
     assert!(runs[1].turns.is_empty());
     let session = world.session("rosa").await;
     assert_eq!(session.escalation.unwrap().id, first.id);
-    let texts: Vec<_> = world.thread("rosa").await.iter().map(|one| one.text()).collect();
+    let texts: Vec<_> = world.thread("rosa").await.iter().map(ThreadMessage::text).collect();
     assert!(texts.contains(&"talk to a human, this is ridiculous, useless".to_owned()));
 }
 

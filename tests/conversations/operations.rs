@@ -1,7 +1,11 @@
 //! What operators do beside answering.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use futures_util::future::{BoxFuture, FutureExt};
+use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::audit;
 use ostler_domain::id::{KeyId, OrgId, UserId};
 use ostler_domain::money::Credits;
@@ -10,10 +14,17 @@ use ostler_domain::notice::NoticeKind;
 use ostler_domain::org::plan::Plan;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::{Org, Place};
+use ostler_domain::tool::catalogue::built_in;
+use ostler_domain::tool::{Reach, ToolSpec};
+use ostler_engine::gate::Authorized;
+use ostler_engine::outcome::{Outcome, Status};
+use ostler_engine::tool::{Definition, Reply, Tool, ToolContext};
 use ostler_runtime::operations::{Actor, OperationError};
+use ostler_runtime::parts::Settings;
+use ostler_runtime::talk::message::ThreadMessage;
 use ostler_store::{Delivery, NewGrant, Store, Which};
 
-use crate::world::{ECHO, ORG, OWNER, World};
+use crate::world::{ECHO, ENZO, ORG, OWNER, World, agent};
 
 const VIEWER: UserId = UserId::from_u128(0x21);
 const STRANGER: UserId = UserId::from_u128(0x22);
@@ -126,7 +137,7 @@ default: Hello there.
     let office = operations.as_actor(Actor::Terminal, ORG);
     let listed = office.sessions(Which::All, None, 10).await.unwrap();
     let shown = office.session(listed[0].id).await.unwrap();
-    let said: Vec<String> = shown.messages.iter().map(|one| one.text()).collect();
+    let said: Vec<String> = shown.messages.iter().map(ThreadMessage::text).collect();
     assert_eq!(said, ["hello", "Hello there.", "which products", "Nothing today."]);
     assert_eq!(shown.runs.len(), 2);
     assert_eq!(shown.runs[1].turns[0].decisions[0].tool, "list_products");
@@ -193,4 +204,66 @@ async fn dead_letters_are_replayed_or_laid_aside() {
     let actions: Vec<_> = world.org().audit(None, None, 10).await.unwrap();
     let actions: Vec<_> = actions.iter().map(|one| one.line.action.as_str()).collect();
     assert_eq!(actions, ["abandon_dead_letter", "replay_dead_letter"]);
+}
+
+/// A tool whose answer never comes.
+struct Lost(Definition);
+
+impl Tool for Lost {
+    fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
+        let outcome = Outcome::of(Status::OutcomeUnknown, "the connection was cut".to_owned());
+        std::future::ready(Reply::Done(outcome)).boxed()
+    }
+}
+
+const PAYS: &str = "
+rules:
+  - when: { user: order }
+    answer: [{ call: create_contact, with: { name: Rosa } }, I do not know yet.]
+  - when: { user: 'known now' }
+    answer: Good news, it went through.
+default: 'About {user}: yes.'
+";
+
+/// Z09, F01: nobody knows what became of a call. The session waits for it, and
+/// goes on when somebody has found out.
+#[tokio::test]
+async fn z09_an_operator_says_what_became_of_a_call() {
+    let store = Store::connect("sqlite::memory:").unwrap();
+    store.migrate().await.unwrap();
+    drop(World::on(store.clone(), PAYS).await);
+    let spec = built_in().into_iter().find(|one| one.name.as_str() == "create_contact").unwrap();
+    let spec = ToolSpec { reach: Reach::External, ..spec };
+    let lost =
+        Lost(Definition::new(spec, "Saves somebody.", serde_json::json!({"type": "object"})));
+    let (models, settings) = (crate::world::catalogue(PAYS), Settings::default());
+    let world = World::with_tools(store, models, settings, vec![Arc::new(lost)]);
+    let mut enzo = agent(ENZO, "enzo", Subtype::from("billing_specialist"));
+    enzo.autonomy = AutonomyLevel::Autonomous;
+    world.save_agent(enzo).await;
+    world.without_gia().await;
+
+    world.say("rosa", "order this").await;
+    let session = world.session("rosa").await;
+    assert_eq!(session.unknown_outcomes, 1);
+    world.pass(std::time::Duration::from_secs(30 * 24 * 3600));
+    assert_eq!(world.sweep().await.sessions, 0, "the clocks stand still");
+    let operations = world.operations();
+    let office = operations.as_actor(Actor::Terminal, ORG);
+    let unknown = office.unknown_calls(None, 10).await.unwrap();
+    assert_eq!(unknown.len(), 1);
+    let call = unknown[0].intent.call;
+    assert!(matches!(office.resolve_unknown(call, " ").await, Err(OperationError::Empty(_))));
+    office.resolve_unknown(call, "it went through").await.unwrap();
+    world.work().await;
+    let sent = world.deliver().await;
+    let heard: Vec<String> = sent.iter().map(crate::world::text_of).collect();
+    assert_eq!(heard, ["Good news, it went through."]);
+    let after = world.session("rosa").await;
+    assert_eq!((after.id, after.unknown_outcomes), (session.id, 0));
+    assert!(office.unknown_calls(None, 10).await.unwrap().is_empty());
 }

@@ -26,7 +26,7 @@ use ostler_domain::soul::{Soul, SoulOrigin, SoulVersion};
 use ostler_domain::team::config::TeamConfig;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::profile::Profile;
-use ostler_engine::tool::ToolSet;
+use ostler_engine::tool::{Tool, ToolSet};
 use ostler_models::catalogue::{Catalogue, Options, SharedCatalogue, Uses};
 use ostler_models::chance::Chance;
 use ostler_models::cooldown::{Clock as RestClock, Cooldowns};
@@ -158,8 +158,18 @@ impl World {
 
     /// All of it, as a test wants it.
     pub(crate) fn with(store: Store, models: SharedCatalogue, settings: Settings) -> Self {
+        let tools = ostler_tools::catalogue::business(store.clone());
+        Self::with_tools(store, models, settings, tools)
+    }
+
+    /// The same, with other tools than the business's.
+    pub(crate) fn with_tools(
+        store: Store,
+        models: SharedCatalogue,
+        settings: Settings,
+        mut tools: Vec<Arc<dyn Tool>>,
+    ) -> Self {
         let live = Live::default();
-        let mut tools = ostler_tools::catalogue::business(store.clone());
         tools.extend(ostler_runtime::team::tools(&live));
         let now = Arc::new(AtomicI64::new(1_794_000_000_000));
         let clock = now.clone();

@@ -87,7 +87,7 @@ impl Office<'_> {
         let store = self.allowed(Duty::Work).await?;
         let approval = asked.approval.id;
         let session = store.session(asked.approval.session).await?;
-        let line = self.line("approve", approval, &json!({"again": true}));
+        let line = self.line("approve", &approval, &json!({"again": true}));
         let repeat = format!("decided:{approval}:{}", line.id);
         let then = goes_on(repeat, &Entry::Decided { approval });
         store.audited(line).go_on(session.conversation, then).await?;
@@ -103,7 +103,7 @@ impl Office<'_> {
         data: Value,
     ) -> Result<StoredApproval> {
         let store = self.allowed(Duty::Work).await?;
-        let (by, line) = (self.actor.person(), self.line(action, id, &data));
+        let (by, line) = (self.actor.person(), self.line(action, &id, &data));
         let decided = store.decide_approval_in(id, by, verdict, decided(id), line).await;
         // It may have turned out that nobody had decided in time.
         self.ring();

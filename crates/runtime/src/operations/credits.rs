@@ -26,7 +26,7 @@ impl Office<'_> {
             return Err(OperationError::Empty("the reference of a grant"));
         }
         let data = json!({"reference": new.reference, "pool": new.pool, "amount": new.amount});
-        let line = self.line("grant_credits", self.org, &data);
+        let line = self.line("grant_credits", &self.org, &data);
         store.audited(line).grant(new).await?;
         Ok(())
     }

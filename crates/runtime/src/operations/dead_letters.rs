@@ -28,7 +28,7 @@ impl Office<'_> {
     /// person has taken over.
     pub async fn replay_dead_letter(&self, id: LetterId) -> Result<()> {
         let store = self.allowed(Duty::Work).await?;
-        let line = self.line("replay_dead_letter", name(id), &json!({}));
+        let line = self.line("replay_dead_letter", &name(id), &json!({}));
         store.audited(line).replay_dead_letter(id).await?;
         self.ring();
         Ok(())
@@ -51,7 +51,7 @@ impl Office<'_> {
             subject: name(id),
             data: data.to_string(),
         };
-        let line = self.line("abandon_dead_letter", name(id), &data);
+        let line = self.line("abandon_dead_letter", &name(id), &data);
         store.audited(line).abandon_dead_letter(id, why, notice).await?;
         Ok(())
     }

@@ -18,7 +18,7 @@ impl Office<'_> {
         let store = self.allowed(Duty::SetUp).await?;
         let document = Document::new(title, body, tags.iter().copied())?;
         let id = fresh(DocumentId::from_u128);
-        let line = self.line("add_document", id, &json!({"title": title, "tags": tags}));
+        let line = self.line("add_document", &id, &json!({"title": title, "tags": tags}));
         store.audited(line).create_document(id, document).await?;
         Ok(id)
     }
@@ -37,7 +37,7 @@ impl Office<'_> {
     /// Removes a document.
     pub async fn remove_document(&self, id: DocumentId) -> Result<()> {
         let store = self.allowed(Duty::SetUp).await?;
-        let line = self.line("remove_document", id, &json!({}));
+        let line = self.line("remove_document", &id, &json!({}));
         store.audited(line).delete_document(id).await?;
         Ok(())
     }

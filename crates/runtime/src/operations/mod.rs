@@ -120,7 +120,7 @@ impl<'o> Office<'o> {
     }
 
     /// A line of the audit log.
-    fn line(&self, action: &str, subject: impl ToString, data: &Value) -> NewAudit {
+    fn line(&self, action: &str, subject: &impl ToString, data: &Value) -> NewAudit {
         NewAudit {
             id: fresh(AuditId::from_u128),
             actor: self.actor.in_the_log(),

@@ -96,7 +96,7 @@ impl Office<'_> {
         let by = self.actor.person();
         let entry = Entry::Assigned { agents: agents.clone(), by };
         let repeat = format!("assigned:{}", fresh(ostler_domain::id::InboxId::from_u128));
-        let line = self.line("assign_team", id, &json!({"agents": agents}));
+        let line = self.line("assign_team", &id, &json!({"agents": agents}));
         store.audited(line).go_on(session.conversation, goes_on(repeat, &entry)).await?;
         self.ring();
         Ok(agents)

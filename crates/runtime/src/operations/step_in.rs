@@ -118,7 +118,7 @@ impl Office<'_> {
             outbox: draft.outbox,
             events: draft.events,
             inbox,
-            audit: self.line(action, session.id, data),
+            audit: self.line(action, &session.id, data),
         }
     }
 }

@@ -24,7 +24,7 @@ impl Office<'_> {
         if outcome.is_empty() {
             return Err(OperationError::Empty("what became of the call"));
         }
-        let line = self.line("resolve_unknown", call, &json!({"outcome": outcome}));
+        let line = self.line("resolve_unknown", &call, &json!({"outcome": outcome}));
         let known = write(&Outcome::ok(outcome.clone()));
         let entry = Entry::Resolved { call, outcome };
         let then = goes_on(format!("resolved:{call}"), &entry);

@@ -41,7 +41,12 @@ fn asked(session: SessionId, time: Duration) -> StoredApproval {
     }
 }
 
-async fn ask(store: &Store, org: OrgId, session: SessionId, time: Duration) -> ApprovalId {
+pub(crate) async fn ask(
+    store: &Store,
+    org: OrgId,
+    session: SessionId,
+    time: Duration,
+) -> ApprovalId {
     let new = asked(session, time);
     let id = new.approval.id;
     store.org(org).create_approval(new).await.unwrap();

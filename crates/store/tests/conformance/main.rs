@@ -28,6 +28,7 @@ mod ledger_changes;
 mod ledger_property;
 mod members;
 mod notices;
+mod operators;
 mod personal;
 mod policies;
 mod proposals;
