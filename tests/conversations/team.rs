@@ -108,9 +108,7 @@ async fn g04_a_group_with_several_agents_is_a_team() {
     let entry = Entry::Wrote(Wrote {
         parts: vec![Part::text("hello all")],
         from: Writer { identifier: "5".into(), name: Some("rosa".into()), locale: None },
-        named_agent: None,
-        provider_id: None,
-        notices: Vec::new(),
+        ..Wrote::default()
     });
     world.intake.accept(key, "g-1", &entry).await.unwrap();
     world.work().await;

@@ -249,9 +249,8 @@ impl World {
         let entry = Entry::Wrote(Wrote {
             parts: vec![Part::text(text)],
             from,
-            named_agent: None,
             provider_id: Some(id.into()),
-            notices: Vec::new(),
+            ..Wrote::default()
         });
         self.intake.accept(self.key(who), id, &entry).await.unwrap()
     }

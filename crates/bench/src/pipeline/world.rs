@@ -88,13 +88,8 @@ impl World {
             entry: EntryKind::Customer,
         };
         let from = Writer { identifier: who.to_owned(), name: None, locale: None };
-        let entry = Entry::Wrote(Wrote {
-            parts: vec![Part::text(task.name())],
-            from,
-            named_agent: None,
-            provider_id: None,
-            notices: Vec::new(),
-        });
+        let entry =
+            Entry::Wrote(Wrote { parts: vec![Part::text(task.name())], from, ..Wrote::default() });
         self.intake.accept(key, &next().to_string(), &entry).await?;
         while !self.worker.answer_next().await? {
             tokio::task::yield_now().await;

@@ -42,7 +42,7 @@ pub enum Entry {
 }
 
 /// What somebody wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Wrote {
     /// What it is made of.
     pub parts: Vec<Part>,

@@ -1,25 +1,29 @@
 //! Sessions as workers begin with them, and people who step in.
 
 use ostler_domain::audit::Actor;
-use ostler_domain::id::{AuditId, MessageId, NoticeId, OutboxId, RunId, SessionId};
+use ostler_domain::id::{AuditId, InboxId, MessageId, NoticeId, OutboxId, RunId, SessionId};
 use ostler_domain::notice::{NoticeKind, Recipient};
 use ostler_domain::time::{Timestamp, Window};
 use ostler_store::{
-    Aside, Author, Claimed, Committed, Count, Due, Intervention, NewAudit, NewEvent, NewMessage,
-    NewNotice, NewOutbound, NewRun, OutboxState, SessionState, Store, StoreError, TurnCommit,
-    Which,
+    Aside, Author, Claimed, Committed, Count, Due, GoesOn, Intervention, NewAudit, NewEvent,
+    NewMessage, NewNotice, NewOutbound, NewRun, OutboxState, SessionState, Store, StoreError,
+    TurnCommit, Which,
 };
 
 use crate::on_every_backend;
-use crate::world::{accept, agent, claim, message, next, turn, with_org};
+use crate::world::{accept, agent, claim, next, turn, with_org};
+
+/// After all that is due in these tests.
+const LATER: Timestamp = Timestamp::from_millis(1000);
 
 /// A person takes the conversation over and says this.
-fn intervention(claimed: &Claimed, epoch: i64, text: &str) -> Intervention {
+async fn intervention(store: &Store, claimed: &Claimed, text: &str) -> Intervention {
     let commit = turn(claimed);
+    let of = store.org(claimed.lease.org());
+    let read = of.newest_session(claimed.lease.conversation()).await.unwrap().unwrap();
     let data = format!("{{\"text\":\"{text}\"}}");
     Intervention {
-        conversation: claimed.lease.conversation(),
-        epoch,
+        read,
         session: SessionState {
             status: "handed_off".into(),
             data: "{\"human\":true}".into(),
@@ -34,7 +38,7 @@ fn intervention(claimed: &Claimed, epoch: i64, text: &str) -> Intervention {
             payload: data,
         }],
         events: vec![NewEvent { kind: "taken_over".into(), data: "{}".into() }],
-        inbox: None,
+        inbox: vec![],
         audit: NewAudit {
             id: AuditId::from_u128(next()),
             actor: Actor::System,
@@ -104,7 +108,7 @@ async fn z08_a_person_steps_in_between(store: &Store) {
     accept(store, org, "rosa", "m2").await;
     let claimed = claim(store).await.unwrap();
 
-    let step = intervention(&claimed, 0, "hello, this is Ada");
+    let step = intervention(store, &claimed, "hello, this is Ada").await;
     let silenced = store.org(org).intervene(step.clone()).await.unwrap();
     assert_eq!(silenced.withdrawn, 1);
     assert_eq!(store.org(org).outbox_state(unsent).await.unwrap(), OutboxState::Withdrawn);
@@ -121,7 +125,7 @@ async fn z08_a_person_steps_in_between(store: &Store) {
     assert_eq!(waiting.len(), 1);
     let sent = store.claim_outbox(std::time::Duration::from_secs(9)).await.unwrap().unwrap();
     assert!(sent.payload.contains("this is Ada"), "what the person wrote goes out");
-    let due = store.due_sessions(10).await.unwrap();
+    let due = store.due_sessions(LATER, None, 10).await.unwrap();
     assert_eq!(due.iter().map(|one| one.id).collect::<Vec<_>>(), [session]);
     let audit = store.org(org).audit(Some("ses"), None, 10).await.unwrap();
     assert_eq!(audit.len(), 1);
@@ -133,14 +137,18 @@ async fn a_person_who_steps_in_can_have_the_agent_go_on(store: &Store) {
     accept(store, org, "rosa", "m1").await;
     let claimed = claim(store).await.unwrap();
     store.commit_turn(turn(&claimed)).await.unwrap();
-    let mut step = intervention(&claimed, 0, "over to you");
-    step.inbox = Some(message(org, "rosa", "go_on"));
+    let mut step = intervention(store, &claimed, "over to you").await;
+    step.inbox = vec![GoesOn {
+        id: InboxId::from_u128(next()),
+        provider_id: "go_on".into(),
+        payload: "{\"text\":\"go_on\"}".into(),
+    }];
     step.due = Due::Never;
     store.org(org).intervene(step).await.unwrap();
-    let next = claim(store).await.unwrap();
-    assert_eq!(next.lease.conversation(), claimed.lease.conversation());
-    assert!(next.messages[0].payload.contains("go_on"));
-    assert!(store.due_sessions(10).await.unwrap().is_empty());
+    let later = claim(store).await.unwrap();
+    assert_eq!(later.lease.conversation(), claimed.lease.conversation());
+    assert!(later.messages[0].payload.contains("go_on"));
+    assert!(store.due_sessions(LATER, None, 10).await.unwrap().is_empty());
 }
 
 on_every_backend!(a_turn_changes_what_is_beside_the_conversation);
@@ -172,7 +180,7 @@ async fn a_turn_changes_what_is_beside_the_conversation(store: &Store) {
     store.commit_turn(commit).await.unwrap();
     let org_store = store.org(org);
     assert_eq!(org_store.session(closed.id).await.unwrap().status, "closed");
-    let due = store.due_sessions(10).await.unwrap();
+    let due = store.due_sessions(LATER, None, 10).await.unwrap();
     assert_eq!(due.iter().map(|one| one.id).collect::<Vec<_>>(), [new.id]);
     assert_eq!(org_store.counted("messages", Window::Day).await.unwrap().used, 2);
     let unread = org_store.unread_notices(Recipient::Owner, None, 10).await.unwrap();
