@@ -11,6 +11,7 @@ use ostler_runtime::operations::Actor;
 use ostler_runtime::talk::message::{Purpose, ThreadMessage};
 use ostler_runtime::talk::outgoing::Outgoing;
 use ostler_runtime::talk::run::RunOutcome;
+use ostler_store::Delivery;
 
 use crate::world::{EMAIL, ORG, TELEGRAM, World, text_of};
 
@@ -257,4 +258,28 @@ async fn g31_the_agent_goes_on_after_a_silent_person_only_if_asked_to() {
         let status = world.session("rosa").await.status;
         assert_eq!(status == SessionStatus::Active, resumes, "{setting:?}");
     }
+}
+
+/// G36, G41: an owner who cannot be reached does not keep the customer waiting.
+#[tokio::test]
+async fn g36_a_notice_that_does_not_go_out_holds_nobody_up() {
+    let world = World::new(ESCALATES).await;
+    world.with_people(TeamConfig::default()).await;
+    world.write("rosa", "a refund").await;
+    world.work().await;
+    let late = Delivery::RetryAfter(Duration::from_secs(3600));
+    let mut reached = 0;
+    while let Some(row) = world.store.claim_outbox(Duration::from_secs(10)).await.unwrap() {
+        let outgoing: Outgoing = serde_json::from_str(&row.payload).unwrap();
+        let owner = outgoing.to == Peer::Person("1001".into());
+        reached += usize::from(!owner);
+        let outcome = if owner { late.clone() } else { Delivery::Sent };
+        world.org().record_delivery(&row, outcome).await.unwrap();
+    }
+    assert_eq!(reached, 1);
+    let id = world.session("rosa").await.id;
+    let operations = world.operations();
+    let words = vec![ostler_domain::message::Part::text("Here I am.")];
+    operations.as_actor(Actor::Terminal, ORG).say(id, words).await.unwrap();
+    assert_eq!(world.deliver().await.iter().map(text_of).collect::<Vec<_>>(), ["Here I am."]);
 }

@@ -2,22 +2,27 @@
 
 use std::time::Duration;
 
+use ostler_domain::agent::Agent;
+use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
-use ostler_domain::id::{AgentId, BindingId, ReservationId};
+use ostler_domain::id::{AgentId, BindingId, OrgId, ReservationId};
 use ostler_domain::message::Part;
 use ostler_domain::money::Credits;
 use ostler_domain::notice::{NoticeKind, Recipient};
+use ostler_domain::org::Org;
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::session::key::{ConversationKey, Entry as EntryKind, Peer};
 use ostler_domain::team::TeamRefused;
 use ostler_domain::team::config::{HandoffTargets, TeamConfig};
 use ostler_runtime::operations::{Actor, OperationError};
+use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_runtime::talk::entry::{Entry, Writer, Wrote};
 use ostler_runtime::talk::run::RunOutcome;
-use ostler_store::{NewReservation, OrgBinding};
+use ostler_runtime::talk::session::Session;
+use ostler_store::{NewReservation, OrgBinding, Which};
 
-use crate::world::{ENZO, GIA, ORG, TELEGRAM, World, text_of};
+use crate::world::{ENZO, GIA, ORG, TELEGRAM, World, agent, text_of};
 
 const TEAM: &str = "
 price: { input: 3, output: 15 }
@@ -262,4 +267,51 @@ async fn e07_everybody_hears_that_the_credits_are_gone() {
         let gone = told.iter().filter(|one| one.notice.kind == NoticeKind::CreditsExhausted);
         assert_eq!(gone.count(), 1, "{recipient:?}");
     }
+}
+
+/// Another org with the same two agents, and settings of its own.
+async fn another_org(world: &World) -> ConversationKey {
+    const OTHER: OrgId = OrgId::from_u128(0x0c);
+    let own = world.org().org().await.unwrap();
+    let org = Org { id: OTHER, slug: "other".into(), ..own };
+    world.store.create_org(org).await.unwrap();
+    let other = world.store.org(OTHER);
+    let pair = [
+        agent(GIA, "gia", Subtype::CustomerService),
+        agent(ENZO, "enzo", Subtype::from("billing_specialist")),
+    ];
+    for one in pair {
+        other.save_agent(Agent { org: OTHER, ..one }).await.unwrap();
+    }
+    let id = BindingId::from_u128(0xd1);
+    let binding = Binding { id, channel: Channel::Webchat, enabled: true, priority: 1 };
+    let bound = OrgBinding { binding, agent: GIA, settings: "{}".into(), secret: None };
+    other.save_binding(bound).await.unwrap();
+    let settings = OrgSettings { team: Some(TeamConfig::default()), ..OrgSettings::default() };
+    let data = serde_json::to_string(&settings).unwrap();
+    other.create_record(SETTINGS, settings_record(OTHER), data).await.unwrap();
+    let peer = Peer::Person("rosa".into());
+    ConversationKey { org: OTHER, binding: id, peer, entry: EntryKind::Customer }
+}
+
+/// G58: what one org sets does not touch another.
+#[tokio::test]
+async fn g58_each_org_has_its_own_limits() {
+    let world = World::new(TEAM).await;
+    let there = another_org(&world).await;
+    with_team(&world, TeamConfig { max_handoffs: 0, ..TeamConfig::default() }).await;
+    let org = there.org;
+    let entry = Entry::Wrote(Wrote {
+        parts: vec![Part::text("my invoice")],
+        from: Writer { identifier: "rosa".into(), name: None, locale: None },
+        named_agent: None,
+        provider_id: None,
+        notices: Vec::new(),
+    });
+    world.intake.accept(there, "there-1", &entry).await.unwrap();
+    world.say("rosa", "my invoice").await;
+    assert_eq!(world.session("rosa").await.active_agent(), Some(GIA), "no handoffs here");
+    let stored = world.store.org(org).sessions(Which::All, None, 10).await.unwrap();
+    let session: Session = serde_json::from_str(&stored[0].data).unwrap();
+    assert_eq!(session.active_agent(), Some(ENZO), "five of them there");
 }

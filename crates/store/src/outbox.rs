@@ -151,11 +151,11 @@ const CLAIM: Sql = Sql {
          JOIN conversations c ON c.org = o.org AND c.id = o.conversation
          WHERE o.state = 'pending' AND o.due_at <= (SELECT now_ms())
            AND (o.author <> 'agent' OR o.epoch = c.epoch)
-           AND NOT EXISTS (
+           AND (o.author = 'notice' OR NOT EXISTS (
              SELECT 1 FROM outbox e INDEXED BY outbox_open
              WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
-               AND e.state IN ('pending', 'sending')
-               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch))
+               AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
+               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
          ORDER BY o.due_at, o.id LIMIT 1)
        RETURNING org, id, conversation, payload, attempts, author, progress",
     postgres: "UPDATE outbox
@@ -165,11 +165,11 @@ const CLAIM: Sql = Sql {
          JOIN conversations c ON c.org = o.org AND c.id = o.conversation
          WHERE o.state = 'pending' AND o.due_at <= (SELECT now_ms())
            AND (o.author <> 'agent' OR o.epoch = c.epoch)
-           AND NOT EXISTS (
+           AND (o.author = 'notice' OR NOT EXISTS (
              SELECT 1 FROM outbox e
              WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
-               AND e.state IN ('pending', 'sending')
-               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch))
+               AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
+               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
          ORDER BY o.due_at, o.id LIMIT 1
          FOR UPDATE OF o SKIP LOCKED FOR SHARE OF c SKIP LOCKED)
        RETURNING org, id, conversation, payload, attempts, author, progress",

@@ -90,6 +90,9 @@ pub enum Author {
     Human,
     /// The runtime.
     System,
+    /// The runtime, to the org's own people: it is about the conversation and no
+    /// part of it, so neither of them waits for the other.
+    Notice,
 }
 
 impl Author {
@@ -100,6 +103,7 @@ impl Author {
             Self::Agent => "agent",
             Self::Human => "human",
             Self::System => "system",
+            Self::Notice => "notice",
         }
     }
 }

@@ -94,7 +94,7 @@ pub(super) fn forward(case: &Case<'_>, run: &mut Run) {
         .collect();
     let text = format!("{who}: {}", words.join("\n"));
     run.draft.send(
-        Author::System,
+        Author::Notice,
         &Outgoing {
             binding: at.binding,
             to,

@@ -136,7 +136,7 @@ fn push(
         data: format!("{action}:{}", session.id),
     };
     draft.send(
-        Author::System,
+        Author::Notice,
         &Outgoing {
             binding,
             to,
