@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::mailbox::Step::{Cut, Hang, Say};
 use crate::mailbox::{Mailbox, Step};
-use crate::support::{NOW, free_port, message, open, open_hasty, send};
+use crate::real::free_port;
+use crate::support::{NOW, message, open, open_hasty, send};
 
 fn settings(port: u16, username: Option<&str>) -> Value {
     json!({"from": "Bella <ciao@bella.example>", "smtp": {"host": "127.0.0.1", "port": port,

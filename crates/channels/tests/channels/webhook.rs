@@ -13,8 +13,9 @@ use ostler_domain::id::BlobId;
 use ostler_domain::message::{Attachment, Part};
 use serde_json::json;
 
+use crate::real::{free_port, within};
 use crate::server::{Reply, Server};
-use crate::support::{HOW, NOW, free_port, message, open, open_hasty, piece, send, within};
+use crate::support::{HOW, NOW, message, open, open_hasty, piece, send};
 
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 

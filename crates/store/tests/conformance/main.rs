@@ -37,6 +37,7 @@ mod records;
 mod reference;
 mod retention;
 mod schema;
+mod sending;
 mod tenants;
 mod turn_changes;
 mod users;
