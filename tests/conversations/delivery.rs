@@ -7,10 +7,11 @@ use ostler_domain::id::BlobId;
 use ostler_domain::message::Part;
 use ostler_domain::notice::{NoticeKind, Recipient};
 use ostler_domain::retry::RetryPolicy;
+use ostler_runtime::delivery::{SendOptions, Typing};
 use ostler_store::{Author, LetterId, NewBlob, OutboxState};
 use serde_json::json;
 
-use crate::exchange::{BOT, Exchange, SMS, options, sent};
+use crate::exchange::{BOT, Exchange, SMS, message, options, sent};
 use crate::server::{Reply, Seen, Server};
 use crate::world::{WEBCHAT, World};
 
@@ -46,7 +47,7 @@ async fn c17_c18_what_cannot_be_sent_is_a_dead_letter() {
     // Dead letters wait as long as they do in earnest.
     let letters = RetryPolicy::DEAD_LETTER;
     let world = World::new(SILENT).await;
-    let org = Exchange::of(world, ostler_runtime::delivery::SendOptions { letters, ..options() });
+    let org = Exchange::of(world, SendOptions { letters, ..options() });
     let sms = org.sms([status(500), status(503), Reply::json(200, &json!({}))]).await;
     let id = org.post("+39061234", SMS, Author::Agent, hello()).await;
     org.until(id, OutboxState::Dead).await;
@@ -296,4 +297,21 @@ async fn couriers_share_the_work() {
     for (to, texts) in heard {
         assert_eq!(texts, ["one", "two"], "{to}");
     }
+}
+
+/// While a turn runs, the chat shows that somebody is writing.
+#[tokio::test]
+async fn a_turn_that_takes_its_time_is_shown() {
+    let org = Exchange::new("delay: 3s\ndefault: I see.").await;
+    let bot = org.bot([sent(1)]).await;
+    org.update(BOT, &message(1, 7, "hi")).await;
+    let typing = Typing::new(org.world.worker.live().clone(), org.channels.clone());
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let showing = tokio::spawn(async move { typing.run(stopped).await });
+    org.work().await;
+    stop.send(true).unwrap();
+    showing.await.unwrap();
+    let seen = bot.seen();
+    let called = |n: usize| seen[n].path().rsplit('/').next().unwrap();
+    assert_eq!((called(0), called(seen.len() - 1)), ("sendChatAction", "sendMessage"));
 }

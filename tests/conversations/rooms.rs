@@ -55,7 +55,8 @@ fn says(update: i64, text: &str, reply_to: Option<i64>) -> Value {
 
 /// What was sent to a chat, with the number that the provider gave it.
 fn told(bot: &Server, chat: i64) -> Vec<(i64, Value)> {
-    let numbered = bot.seen().iter().map(Seen::json).zip(1..).map(|(body, n)| (n, body));
+    let seen = bot.seen();
+    let numbered = seen.iter().map(Seen::json).zip(1..).map(|(body, n)| (n, body));
     numbered.filter(|(_, body)| body["chat_id"] == chat.to_string()).collect::<Vec<_>>()
 }
 
@@ -76,7 +77,8 @@ async fn g36_the_owner_takes_over_or_dismisses() {
     }
     let expected = [format!("Luca takes over {session}"), format!("Luca dismisses {session}")];
     assert_eq!(org.wishes.done(), expected);
-    let answered = bot.seen().iter().filter(|seen| seen.path().contains("answerCallbackQuery"));
+    let seen = bot.seen();
+    let answered = seen.iter().filter(|seen| seen.path().contains("answerCallbackQuery"));
     assert_eq!(answered.count(), 3);
     // A customer who learned of the button presses nothing but words.
     let taken = org.update(BOT, &press(3, 5, 5, &data(0))).await;

@@ -13,7 +13,7 @@ use super::answer::Run;
 use super::case::Case;
 use super::draft::Draft;
 use crate::talk::entry::Wrote;
-use crate::talk::outgoing::Outgoing;
+use crate::talk::outgoing::{Button, Outgoing};
 use crate::talk::session::Session;
 
 /// The way that replies of a session take.
@@ -88,7 +88,10 @@ pub(super) fn forward(case: &Case<'_>, run: &mut Run) {
             binding: at.binding,
             to,
             parts: vec![Part::text(text)],
-            buttons: Vec::new(),
+            buttons: vec![Button {
+                label: "Hand back".into(),
+                data: format!("resume:{}", run.session.id),
+            }],
             message: None,
             answers: None,
             thread: None,
