@@ -258,7 +258,7 @@ async fn c16_files_go_along() {
     org.deliver().await;
     assert_eq!(org.state(id).await, OutboxState::Sent);
     assert_eq!(org.state(page).await, OutboxState::Sent);
-    assert_eq!(sms.seen()[0].json()["attachments"][0]["content"], "aGk=");
+    assert_eq!(sms.seen()[1].json()["attachments"][0]["content"], "aGk=");
 }
 
 /// Several couriers share the work, send each message once, and finish what they

@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod channels;
+mod crash;
 mod delivery;
 mod exchange;
 mod harness;

@@ -73,7 +73,7 @@ impl Courier {
     async fn attempt(&self, row: &mut Outbound) -> Result<End, StoreError> {
         let outgoing: Outgoing = match read("message", &row.payload) {
             Ok(outgoing) => outgoing,
-            Err(error) => return Ok(self.dead(row, error.to_string(), None, None)),
+            Err(error) => return Ok(self.dead(row, &error.to_string(), None, None)),
         };
         let here = self.store.org(row.org);
         let (bound, wait) = match here.way_out(outgoing.binding).await {

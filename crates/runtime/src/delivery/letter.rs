@@ -29,20 +29,20 @@ impl Courier {
     /// There is no way out: the message waits as a dead letter, and the owner
     /// hears of it.
     pub(super) fn no_way(&self, row: &mut Outbound, outgoing: &Outgoing, why: &str) -> End {
-        self.dead(row, why.to_owned(), Some(outgoing), Some(NoticeKind::NoBinding))
+        self.dead(row, why, Some(outgoing), Some(NoticeKind::NoBinding))
     }
 
     pub(super) fn dead(
         &self,
         row: &mut Outbound,
-        why: String,
+        why: &str,
         outgoing: Option<&Outgoing>,
         kind: Option<NoticeKind>,
     ) -> End {
-        let delivery = self.letter(row, why.clone(), None);
+        let delivery = self.letter(row, why.to_owned(), None);
         let mut end = told(row, delivery, outgoing);
         if let (None, Some(kind)) = (&end.also.notice, kind) {
-            end.also.notice = Some(notice(row, outgoing, kind, &why));
+            end.also.notice = Some(notice(row, outgoing, kind, why));
         }
         end
     }
