@@ -55,9 +55,9 @@ fn says(update: i64, text: &str, reply_to: Option<i64>) -> Value {
 
 /// What was sent to a chat, with the number that the provider gave it.
 fn told(bot: &Server, chat: i64) -> Vec<(i64, Value)> {
-    let seen = bot.seen();
+    let (seen, chat) = (bot.seen(), json!(chat.to_string()));
     let numbered = seen.iter().map(Seen::json).zip(1..).map(|(body, n)| (n, body));
-    numbered.filter(|(_, body)| body["chat_id"] == chat.to_string()).collect::<Vec<_>>()
+    numbered.filter(|(_, body)| body["chat_id"] == chat).collect::<Vec<_>>()
 }
 
 /// G36: the owner is told with two buttons, and both work, from the owner's chat

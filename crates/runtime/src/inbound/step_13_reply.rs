@@ -39,7 +39,7 @@ impl Way {
             binding: chosen.map(|one| one.id),
             to: session.peer.clone(),
             answers: wrote.and_then(|wrote| wrote.provider_id.clone()),
-            thread: wrote.and_then(|wrote| wrote.thread.clone()),
+            thread: wrote.and_then(|wrote| wrote.thread.as_deref().cloned()),
             session: session.id.to_string(),
             channel: session.channel.to_string(),
         }

@@ -217,7 +217,7 @@ impl Reception {
             from: Writer { identifier: from.identifier, name: from.name, locale: from.locale },
             named_agent: arrival.agent,
             provider_id: message,
-            thread,
+            thread: thread.map(Box::new),
             bound,
             notices: kept.notices,
         });
