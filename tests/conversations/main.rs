@@ -4,11 +4,22 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod approvals;
+mod channels;
+mod crash;
+mod delivery;
 mod escalation;
+mod exchange;
 mod harness;
 mod operations;
 mod pipeline;
 mod races;
+#[path = "../../crates/channels/tests/channels/real.rs"]
+mod real;
+mod receive;
+mod rooms;
+#[path = "../../crates/channels/tests/channels/server.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod server;
 mod sweeping;
 mod takeover;
 mod team;

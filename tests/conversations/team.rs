@@ -304,9 +304,8 @@ async fn g58_each_org_has_its_own_limits() {
     let entry = Entry::Wrote(Wrote {
         parts: vec![Part::text("my invoice")],
         from: Writer { identifier: "rosa".into(), name: None, locale: None },
-        named_agent: None,
         provider_id: None,
-        notices: Vec::new(),
+        ..Wrote::default()
     });
     world.intake.accept(there, "there-1", &entry).await.unwrap();
     world.say("rosa", "my invoice").await;

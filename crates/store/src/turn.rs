@@ -96,7 +96,7 @@ pub enum Author {
 }
 
 impl Author {
-    pub(crate) const ALL: [Self; 3] = [Self::Agent, Self::Human, Self::System];
+    pub(crate) const ALL: [Self; 4] = [Self::Agent, Self::Human, Self::System, Self::Notice];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -12,8 +12,9 @@ use ostler_domain::channel::delivery::{Attempt, NextSend, WhenUnknown, next};
 use ostler_domain::retry::RetryPolicy;
 use serde_json::json;
 
+use crate::real::within;
 use crate::server::{Reply, Server};
-use crate::support::{KEY, NOW, message, open, piece, within};
+use crate::support::{KEY, NOW, message, open, piece};
 
 /// What became of a message, and the waits in between.
 async fn deliver(

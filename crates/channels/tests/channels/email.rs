@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::mailbox::Step::{Cut, Hang, Say};
 use crate::mailbox::{Mailbox, Step};
-use crate::support::{KEY, NOW, free_port, message, open, open_hasty, send, signed};
+use crate::real::free_port;
+use crate::support::{KEY, NOW, message, open, open_hasty, send, signed};
 
 fn settings(port: u16, username: Option<&str>) -> Value {
     json!({"from": "Bella <ciao@bella.example>", "smtp": {"host": "127.0.0.1", "port": port,

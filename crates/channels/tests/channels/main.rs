@@ -7,6 +7,7 @@ mod delivery;
 mod email;
 mod mailbox;
 mod opening;
+mod real;
 mod server;
 mod smtp;
 mod support;

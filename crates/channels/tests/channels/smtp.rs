@@ -1,8 +1,6 @@
 //! A real SMTP server: aiosmtpd, from PyPI. What it gets is brought back in as
 //! mail that came in.
 
-use std::process::Stdio;
-
 use ostler_channels::inbound::{Content, InboundPart, Received, Source};
 use ostler_channels::mail_thread::Thread;
 use ostler_channels::outbound::{Files, Outbound, Writing};
@@ -10,48 +8,9 @@ use ostler_channels::outcome::Outcome;
 use ostler_domain::id::BlobId;
 use ostler_domain::message::{Attachment, Part};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStdout, Command};
 
-use crate::support::{
-    HOW, KEY, NOW, free_port, installed, message, open, piece, send, signed, within,
-};
-
-struct Smtp {
-    _server: Child,
-    port: u16,
-    lines: Lines<BufReader<ChildStdout>>,
-}
-
-impl Smtp {
-    async fn start() -> Self {
-        let port = free_port();
-        let mut server = Command::new(installed("install-pypi").join("bin/python"))
-            .args(["-W", "ignore"])
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/channels/smtp.py"))
-            .arg(port.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(server.stdout.take().unwrap()).lines();
-        let mut smtp = Self { _server: server, port, lines };
-        assert_eq!(within(smtp.lines.next_line()).await.unwrap().as_deref(), Some("ready"));
-        smtp
-    }
-
-    async fn next_mail(&mut self) -> Value {
-        let line = within(self.lines.next_line()).await.unwrap().unwrap();
-        serde_json::from_str(&line).unwrap()
-    }
-
-    fn settings(&self, security: &str) -> Value {
-        json!({"from": "Bella Pizza <ciao@bella.example>",
-            "smtp": {"host": "127.0.0.1", "port": self.port, "security": security,
-                "username": "bella"}})
-    }
-}
+use crate::real::{Smtp, within};
+use crate::support::{HOW, KEY, NOW, message, open, piece, send, signed};
 
 /// C16: a mail is text and HTML, answers below its question, and carries files.
 #[tokio::test]

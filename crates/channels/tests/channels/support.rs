@@ -1,7 +1,5 @@
 //! Opening bindings, and messages to send.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -19,11 +17,10 @@ use ostler_domain::secret::SecretRef;
 use ostler_domain::time::Timestamp;
 use serde_json::Value;
 
+use crate::real::within;
+
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 pub(crate) const HOW: Sending<'static> = Sending { key: "out_1", plain: false, again: false };
-
-/// Longer than anything takes, so that a test which fails ends.
-const LONG: Duration = Duration::from_secs(60);
 
 /// A binding whose secret is wherever the tests say.
 pub(crate) fn config(channel: &str, settings: &Value) -> BindingConfig {
@@ -92,23 +89,4 @@ pub(crate) fn piece(connection: &Connection, message: &Outbound) -> Piece {
 pub(crate) async fn send(connection: &Connection, message: &Outbound) -> Outcome {
     let piece = piece(connection, message);
     within(connection.send(&piece, HOW, &Files::new(), NOW)).await
-}
-
-/// What a future comes to, if it does not take forever.
-pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LONG, future).await.expect("it took too long")
-}
-
-/// A port of this machine that nobody listens at.
-pub(crate) fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
-
-/// The folder that an installing script prints, installed on first use.
-pub(crate) fn installed(script: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output = Command::new(root.join("scripts").join(script)).output().expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("a path").trim_end().into()
 }

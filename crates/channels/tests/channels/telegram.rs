@@ -12,8 +12,9 @@ use ostler_domain::id::BlobId;
 use ostler_domain::message::{Attachment, Part};
 use serde_json::{Value, json};
 
+use crate::real::{free_port, within};
 use crate::server::{Reply, Server};
-use crate::support::{HOW, NOW, free_port, message, open, open_hasty, send, within};
+use crate::support::{HOW, NOW, message, open, open_hasty, send};
 
 const TOKEN: &str = "123:secret-token";
 

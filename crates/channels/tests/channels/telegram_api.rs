@@ -1,7 +1,6 @@
 //! A real server of the Bot API for tests: telegram-test-api, from npm. A person
 //! writes, the bot answers, the person presses a button.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use ostler_channels::button::Button;
@@ -11,76 +10,10 @@ use ostler_channels::outbound::Outbound;
 use ostler_channels::outcome::Outcome;
 use ostler_channels::telegram::Poller;
 use ostler_domain::session::key::Peer;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
+use serde_json::json;
 
-use crate::support::{free_port, installed, message, open, send, within};
-
-const TOKEN: &str = "123:abc";
-
-/// The server, and a person who uses it.
-struct Phone {
-    _server: Child,
-    port: u16,
-}
-
-impl Phone {
-    async fn start() -> Self {
-        let npm = installed("install-npm");
-        let port = free_port();
-        let program = "const Server = require(process.argv[1]);
-            new Server({port: Number(process.argv[2]), host: '127.0.0.1'})
-                .start().then(() => console.log('ready'));";
-        let mut server = Command::new(npm.join("node"))
-            .args(["-e", program])
-            .arg(npm.join("node_modules/telegram-test-api"))
-            .arg(port.to_string())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
-        assert_eq!(within(lines.next_line()).await.unwrap().as_deref(), Some("ready"));
-        Self { _server: server, port }
-    }
-
-    /// What the server answers to what the person's program posts.
-    async fn post(&self, path: &str, body: &Value) -> Value {
-        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
-        let body = body.to_string();
-        let request = format!(
-            "POST {path} HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        socket.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        within(socket.read_to_string(&mut answer)).await.unwrap();
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        serde_json::from_str(body).unwrap()
-    }
-
-    async fn does(&self, path: &str, fields: Value) {
-        let mut body = json!({"botToken": TOKEN, "date": 1,
-            "from": {"id": 7, "first_name": "Rosa", "is_bot": false, "language_code": "it"},
-            "chat": {"id": 7, "type": "private", "first_name": "Rosa"}});
-        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        assert_eq!(self.post(path, &body).await["ok"], json!(true));
-    }
-
-    /// What the bot has written since.
-    async fn reads(&self) -> Vec<Value> {
-        let body = json!({"token": TOKEN, "chatId": 7});
-        let answer = self.post("/getUpdates", &body).await;
-        answer["result"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|update| update["message"].clone())
-            .collect()
-    }
-}
+use crate::real::{Phone, TOKEN, within};
+use crate::support::{message, open, send};
 
 async fn next(poller: &mut Poller) -> Inbound {
     let mut batch = within(poller.poll(Duration::from_secs(1))).await.unwrap();

@@ -11,10 +11,9 @@ use ostler_domain::id::BlobId;
 use ostler_domain::message::{Attachment, Part};
 use serde_json::json;
 
+use crate::real::{free_port, within};
 use crate::server::{Reply, Server};
-use crate::support::{
-    HOW, KEY, NOW, free_port, keys, message, open, open_hasty, piece, send, signed, within,
-};
+use crate::support::{HOW, KEY, NOW, keys, message, open, open_hasty, piece, send, signed};
 
 /// C16: a phone gets plain text, in pieces, each signed.
 #[tokio::test]

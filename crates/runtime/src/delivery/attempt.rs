@@ -7,41 +7,24 @@ use ostler_channels::outbound::{Files, Piece, Sending};
 use ostler_channels::outcome::Outcome;
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::delivery::{Attempt, NextSend, SendFailure, next};
-use ostler_domain::id::NoticeId;
-use ostler_domain::notice::{NoticeKind, Recipient};
 use ostler_domain::retry::RetryPolicy;
-use ostler_store::{
-    Also, Announced, Author, Delivery, GoOn, NewNotice, OrgBinding, Outbound, StoreError,
-};
-use serde_json::json;
+use ostler_store::{Announced, Author, Delivery, GoOn, OrgBinding, Outbound, StoreError};
 
 use super::config;
 use super::courier::Courier;
+use super::letter::{End, told};
 use super::message::{address, outbound};
-use crate::ids::fresh;
 use crate::talk::outgoing::Outgoing;
 use crate::talk::read;
 
 /// No wait is varied: those of channels and dead letters have no jitter.
-const EVEN: u32 = 500;
+pub(super) const EVEN: u32 = 500;
 /// How long a message waits when the store failed before it was sent.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// How often what became of a message is written down again when the store
 /// fails, and how long to wait between.
 const TELLS: u32 = 20;
 const TELL_AGAIN: Duration = Duration::from_millis(500);
-
-/// What became of a message, and what goes with that.
-struct End {
-    delivery: Delivery,
-    also: Also,
-}
-
-impl From<Delivery> for End {
-    fn from(delivery: Delivery) -> Self {
-        Self { delivery, also: Also::default() }
-    }
-}
 
 /// The way that a message takes.
 struct Way<'a> {
@@ -90,7 +73,7 @@ impl Courier {
     async fn attempt(&self, row: &mut Outbound) -> Result<End, StoreError> {
         let outgoing: Outgoing = match read("message", &row.payload) {
             Ok(outgoing) => outgoing,
-            Err(error) => return Ok(self.dead(row, error.to_string(), None, None)),
+            Err(error) => return Ok(self.dead(row, &error.to_string(), None, None)),
         };
         let here = self.store.org(row.org);
         let (bound, wait) = match here.way_out(outgoing.binding).await {
@@ -274,61 +257,4 @@ impl Courier {
         }
         end
     }
-
-    /// There is no way out: the message waits as a dead letter, and the owner
-    /// hears of it.
-    fn no_way(&self, row: &mut Outbound, outgoing: &Outgoing, why: &str) -> End {
-        self.dead(row, why.to_owned(), Some(outgoing), Some(NoticeKind::NoBinding))
-    }
-
-    fn dead(
-        &self,
-        row: &mut Outbound,
-        why: String,
-        outgoing: Option<&Outgoing>,
-        kind: Option<NoticeKind>,
-    ) -> End {
-        let delivery = self.letter(row, why.clone(), None);
-        let mut end = told(row, delivery, outgoing);
-        if let (None, Some(kind)) = (&end.also.notice, kind) {
-            end.also.notice = Some(notice(row, outgoing, kind, &why));
-        }
-        end
-    }
-
-    /// A dead letter, which is tried again after some time, or for the last time
-    /// was.
-    fn letter(&self, row: &mut Outbound, why: String, asked: Option<Duration>) -> Delivery {
-        row.progress.letters = row.progress.letters.saturating_add(1);
-        match self.options.letters.wait_after(row.progress.letters, None, EVEN) {
-            Some(wait) => {
-                let retry_after = wait.max(asked.unwrap_or_default());
-                Delivery::Postponed { why, retry_after }
-            }
-            None => Delivery::Abandoned(why),
-        }
-    }
-}
-
-/// The owner hears of what is given up.
-fn told(row: &Outbound, delivery: Delivery, outgoing: Option<&Outgoing>) -> End {
-    let mut end = End::from(delivery);
-    if let Delivery::Abandoned(why) = &end.delivery {
-        end.also.notice = Some(notice(row, outgoing, NoticeKind::DeadLetterAbandoned, why));
-    }
-    end
-}
-
-fn notice(row: &Outbound, outgoing: Option<&Outgoing>, kind: NoticeKind, why: &str) -> NewNotice {
-    let binding = outgoing.map(|one| one.binding.to_string());
-    let data = json!({"message": row.id, "conversation": row.conversation, "binding": binding,
-        "to": outgoing.map(|one| address(&one.to)), "why": why, "attempts": row.attempts});
-    // Of a binding that does not work the owner hears once, of each message that
-    // is given up by itself.
-    let subject = match (kind, binding) {
-        (NoticeKind::NoBinding, Some(binding)) => binding,
-        _ => row.id.to_string(),
-    };
-    let (id, recipient) = (fresh(NoticeId::from_u128), Recipient::Owner);
-    NewNotice { id, kind, recipient, subject, data: data.to_string() }
 }

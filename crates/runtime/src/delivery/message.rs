@@ -33,7 +33,7 @@ pub(super) fn outbound(outgoing: &Outgoing, author: Author, channel: &Channel) -
         parts: outgoing.parts.clone(),
         writing: match author {
             Author::Agent => Writing::Markdown,
-            Author::Human | Author::System => Writing::Verbatim,
+            Author::Human | Author::System | Author::Notice => Writing::Verbatim,
         },
         buttons: if buttons.is_empty() { Vec::new() } else { vec![buttons] },
         reply_to: outgoing.answers.clone().filter(|_| !alone),

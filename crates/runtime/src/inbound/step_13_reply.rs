@@ -15,7 +15,7 @@ use super::draft::Draft;
 use crate::org_view::OrgView;
 use crate::talk::entry::Wrote;
 use crate::talk::message::{MessageAuthor, ThreadMessage};
-use crate::talk::outgoing::Outgoing;
+use crate::talk::outgoing::{Button, Outgoing};
 use crate::talk::session::Session;
 
 /// The way that replies of a session take.
@@ -41,7 +41,7 @@ impl Way {
             binding: chosen.map(|one| one.id),
             to: session.peer.clone(),
             answers: wrote.and_then(|wrote| wrote.provider_id.clone()),
-            thread: wrote.and_then(|wrote| wrote.thread.clone()),
+            thread: wrote.and_then(|wrote| wrote.thread.as_deref().cloned()),
             session: session.id.to_string(),
             channel: session.channel.to_string(),
         }
@@ -99,7 +99,10 @@ pub(super) fn forward(case: &Case<'_>, run: &mut Run) {
             binding: at.binding,
             to,
             parts: vec![Part::text(text)],
-            buttons: Vec::new(),
+            buttons: vec![Button {
+                label: "Hand back".into(),
+                data: format!("resume:{}", run.session.id),
+            }],
             message: None,
             answers: None,
             thread: None,

@@ -56,7 +56,7 @@ pub struct Wrote {
     pub provider_id: Option<String>,
     /// The thread of e-mail that an answer belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread: Option<Thread>,
+    pub thread: Option<Box<Thread>>,
     /// The agents that are bound to the group it was written in, if there are
     /// several; the first of them answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

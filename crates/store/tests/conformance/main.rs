@@ -38,6 +38,7 @@ mod records;
 mod reference;
 mod retention;
 mod schema;
+mod sending;
 mod sessions;
 mod tenants;
 mod turn_changes;

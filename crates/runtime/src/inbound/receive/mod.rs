@@ -148,14 +148,14 @@ impl Reception {
         };
         let view = self.view(org).await?;
         let place = Place { here: self.shared.store.org(org), org, bound, connection, view };
-        if let Some(taken) = self.from_people(&place, &inbound).await? {
+        if let Some(taken) = self.people_sent(&place, &inbound).await? {
             return Ok(taken);
         }
         match &inbound.peer {
-            Peer::Person(_) => self.from_person(&place, inbound).await,
+            Peer::Person(_) => self.person_sent(&place, inbound).await,
             Peer::Group(chat) => {
                 let chat = chat.clone();
-                self.from_group(&place, inbound, &chat).await
+                self.group_sent(&place, inbound, &chat).await
             }
         }
     }
@@ -165,13 +165,13 @@ impl Reception {
         self.shared.views.get(&self.shared.store, org, stamp).await
     }
 
-    async fn from_person(&self, place: &Place<'_>, inbound: Inbound) -> Result<Taken, StoreError> {
+    async fn person_sent(&self, place: &Place<'_>, inbound: Inbound) -> Result<Taken, StoreError> {
         let arrival = self.arrival(place, &inbound).await?;
         let id = inbound.id.clone();
         self.accept(place, inbound, id, place.bound.binding.id, arrival, Vec::new()).await
     }
 
-    async fn from_group(
+    async fn group_sent(
         &self,
         place: &Place<'_>,
         inbound: Inbound,
@@ -217,7 +217,7 @@ impl Reception {
             from: Writer { identifier: from.identifier, name: from.name, locale: from.locale },
             named_agent: arrival.agent,
             provider_id: message,
-            thread,
+            thread: thread.map(Box::new),
             bound,
             notices: kept.notices,
         });

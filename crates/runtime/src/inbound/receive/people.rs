@@ -91,7 +91,7 @@ enum Want {
 
 impl Reception {
     /// Does what the org's people want, if it is they who want something.
-    pub(super) async fn from_people(
+    pub(super) async fn people_sent(
         &self,
         place: &Place<'_>,
         inbound: &Inbound,
@@ -101,7 +101,7 @@ impl Reception {
             Content::Press { data, callback } => {
                 let Some((want, session)) = pressed(data) else { return Ok(None) };
                 let done = self.wish(place, inbound, room, session, want).await?;
-                let words = done.as_ref().map_or_else(|why| why.as_str(), |()| "Done");
+                let words = done.as_ref().map_or_else(String::as_str, |()| "Done");
                 answer_press(place.connection, callback.as_deref(), words).await;
                 Ok(Some(Taken::Done))
             }

@@ -14,6 +14,8 @@ use crate::delivery::config;
 
 /// How long Telegram keeps a question that it has no answer to.
 const PATIENCE: Duration = Duration::from_secs(25);
+/// How long to wait where Telegram does not, so that it is not asked all the time.
+const BREATH: Duration = Duration::from_millis(200);
 /// How long to wait after a failure, at first and at most.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -78,6 +80,9 @@ impl Reception {
             CallError::Later { after, reason } => (reason, after),
             other => (other.to_string(), None),
         })?;
+        if batch.is_empty() {
+            tokio::time::sleep(BREATH).await;
+        }
         for (id, received) in batch {
             let taken = self.take(bot.org, &bot.bound, &bot.connection, received).await;
             taken.map_err(|error| failed(error.into()))?;

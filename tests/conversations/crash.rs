@@ -1,0 +1,91 @@
+//! Processes that are killed while they send: nothing is lost, and nothing is
+//! sent twice that is not said to be unknown.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use ostler_domain::message::Part;
+use ostler_runtime::delivery::SendOptions;
+use ostler_store::{Author, OutboxState, Store};
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::exchange::{Exchange, SMS, options};
+use crate::server::Reply;
+use crate::world::World;
+
+/// Names the database to a courier; without it a courier's test does nothing.
+const DATABASE: &str = "OSTLER_CRASH_DATABASE";
+/// How often each place is tried; the variable changes it.
+const TIMES: (&str, usize) = ("OSTLER_CRASH_TIMES", 20);
+const CLAIM: Duration = Duration::from_millis(200);
+const SILENT: &str = "default: I see.";
+
+fn exchange(world: World) -> Exchange {
+    Exchange::of(world, SendOptions { claim: CLAIM, ..options() })
+}
+
+/// A courier in a process of its own, which ends where it is told to.
+#[tokio::test]
+async fn courier() {
+    let Ok(database) = std::env::var(DATABASE) else { return };
+    let store = Store::open(&database).await.unwrap();
+    exchange(World::again(store, SILENT)).deliver().await;
+}
+
+/// Z09: whoever is killed just before a send, or after the provider took it and
+/// before that is written down, leaves one unknown outcome; everything else goes
+/// out once, and an unknown one is not repeated.
+#[tokio::test]
+async fn z09_a_courier_that_is_killed_leaves_an_unknown_outcome() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("sqlite:{}", folder.path().join("crash.db").display());
+    let store = Store::connect(&database).unwrap();
+    store.migrate().await.unwrap();
+    let org = exchange(World::on(store, SILENT).await);
+    let gateway = org.sms([Reply::json(200, &json!({}))]).await;
+    let times = std::env::var(TIMES.0).map_or(TIMES.1, |times| times.parse().unwrap());
+    for round in 0..times {
+        for (place, arrives) in [("during_delivery", 0), ("after_provider", 1)] {
+            let mut all = Vec::new();
+            for (person, n) in [("1", 1), ("1", 2), ("2", 1)] {
+                let text = format!("{place} {round} {person} {n}");
+                let (to, parts) = (format!("+39{person}"), vec![Part::text(&text)]);
+                all.push((org.post(&to, SMS, Author::Agent, parts).await, text));
+            }
+            let visit = 1 + round % all.len();
+            killed(&database, &format!("{place}:{visit}")).await;
+            tokio::time::sleep(CLAIM + Duration::from_millis(50)).await;
+            assert_eq!(org.courier.sweep().await.unwrap().unknown, 1, "{place} {round}");
+            org.deliver().await;
+            let seen = gateway.seen();
+            let mut unknown = 0;
+            for (id, text) in all {
+                let count = seen.iter().filter(|one| one.json()["text"] == text).count();
+                match org.state(id).await {
+                    OutboxState::Sent => assert_eq!(count, 1, "{text}"),
+                    OutboxState::Unknown => {
+                        unknown += 1;
+                        assert_eq!(count, arrives, "{text}");
+                    }
+                    other => panic!("{text} is {other:?}"),
+                }
+            }
+            assert_eq!(unknown, 1, "{place} {round}");
+        }
+    }
+}
+
+/// Runs a courier until it is killed.
+async fn killed(database: &str, fault: &str) {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::courier"])
+        .env(DATABASE, database)
+        .env("OSTLER_FAULT", fault)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .await
+        .unwrap();
+    assert!(!status.success(), "{fault} was not reached");
+}
