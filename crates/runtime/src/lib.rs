@@ -6,9 +6,11 @@
 
 mod base64_text;
 pub mod deltas;
+pub mod explain;
 mod faults;
 mod ids;
 pub mod inbound;
+mod library;
 pub mod org_view;
 pub mod parts;
 pub mod queue;

@@ -9,6 +9,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{Beginning, Lease, OrgStore};
 
 use crate::inbound::live::Live;
+use crate::library::Library;
 use crate::org_view::{OrgView, Views};
 use crate::parts::Parts;
 use crate::talk::entry::Wrote;
@@ -17,6 +18,7 @@ use crate::talk::entry::Wrote;
 pub(crate) struct Desk {
     pub(crate) parts: Parts,
     pub(crate) views: Views,
+    pub(crate) library: Library,
     pub(crate) live: Live,
 }
 

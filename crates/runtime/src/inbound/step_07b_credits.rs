@@ -3,9 +3,10 @@
 use ostler_domain::agent::Protection;
 use ostler_domain::id::{OrgId, ReservationId};
 use ostler_domain::money::Credits;
-use ostler_domain::money::caps::{BudgetView, SessionSpending, TurnBudget};
+use ostler_domain::money::caps::{BudgetLimit, BudgetView, SessionSpending, TurnBudget};
 use ostler_domain::money::ledger::ReserveError;
 use ostler_domain::money::price::{MINIMUM_CHARGE, ModelPrice};
+use ostler_domain::notice::LowCredits;
 use ostler_store::{NewReservation, StoreError};
 
 use super::case::Case;
@@ -26,6 +27,8 @@ pub(super) struct Purse {
     pub(super) budget: TurnBudget,
     /// What the harness shows.
     pub(super) view: BudgetView,
+    /// The share that the monthly pool of who pays has fallen to by this.
+    pub(super) low: Option<LowCredits>,
 }
 
 /// Why there is nothing to spend.
@@ -41,6 +44,16 @@ pub(super) enum Empty {
     Team,
 }
 
+impl From<BudgetLimit> for Empty {
+    fn from(limit: BudgetLimit) -> Self {
+        match limit {
+            BudgetLimit::Org => Self::Org,
+            BudgetLimit::Session => Self::Session,
+            BudgetLimit::Team => Self::Team,
+        }
+    }
+}
+
 /// The most that can be asked for at once where there is no limit.
 const PLENTY: Credits = Credits::new(1_000_000);
 
@@ -51,6 +64,7 @@ pub(super) async fn hold(
     session: &Session,
     price: ModelPrice,
     input_tokens: u64,
+    max_tokens: u64,
 ) -> Result<Result<Purse, Empty>, StoreError> {
     if session.budget.spending() == SessionSpending::Closed {
         return Ok(Err(Empty::Session));
@@ -61,7 +75,7 @@ pub(super) async fn hold(
     }
     let payer = payer(case, agent);
     let left = session.budget.remaining().min(team.unwrap_or(PLENTY));
-    let wanted = price.estimate(input_tokens, case.desk.parts.settings.turn.max_tokens);
+    let wanted = price.estimate(input_tokens, max_tokens);
     let id = fresh(ReservationId::from_u128);
     let mut amount = wanted.min(left).max(MINIMUM_CHARGE);
     let reserved = loop {
@@ -101,7 +115,8 @@ pub(super) async fn hold(
         kept_for_reading: session.budget.kept_for_reading(),
         team,
     };
-    Ok(Ok(Purse { payer, reservation: id, held: amount, budget, view }))
+    let low = reserved.low;
+    Ok(Ok(Purse { payer, reservation: id, held: amount, budget, view, low }))
 }
 
 /// Who pays for an agent: its org, or the platform for what belongs to it.

@@ -18,6 +18,7 @@ use super::saved::Saved;
 use super::step_06_history::MESSAGES;
 use super::{decision, housekeeping};
 use crate::ids::derived;
+use crate::library::Library;
 use crate::org_view::Views;
 use crate::parts::Parts;
 use crate::talk::entry::Entry;
@@ -56,7 +57,8 @@ impl Worker {
     /// A worker with these parts. `live` is what the tools of the runtime were
     /// made with.
     pub fn new(parts: Parts, live: Live) -> Self {
-        let desk = Desk { parts, views: Views::default(), live };
+        let (views, library) = (Views::default(), Library::default());
+        let desk = Desk { parts, views, library, live };
         Self { desk: Arc::new(desk), bell: Doorbell::default() }
     }
 
@@ -79,11 +81,21 @@ impl Worker {
     /// it has begun.
     pub async fn run(&self, at_once: usize, stop: watch::Receiver<bool>) {
         let mut places = JoinSet::new();
-        for _ in 0..at_once.max(1) {
+        let fill = |places: &mut JoinSet<()>| {
             let (worker, stop) = (self.clone(), stop.clone());
             places.spawn(async move { worker.work(stop).await });
+        };
+        for _ in 0..at_once.max(1) {
+            fill(&mut places);
         }
-        while places.join_next().await.is_some() {}
+        while let Some(ended) = places.join_next().await {
+            // A run that panicked keeps its lease until that ends; its place is
+            // filled again, so that others are answered meanwhile.
+            if let Err(error) = ended {
+                tracing::error!(%error, "a run broke down");
+                fill(&mut places);
+            }
+        }
     }
 
     async fn work(&self, mut stop: watch::Receiver<bool>) {
