@@ -3,6 +3,16 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod budgets;
+mod database;
+mod enforcement;
+mod faults;
 mod harness;
+mod identity;
+mod kit;
+mod knowledge;
+mod order;
 mod pipeline;
+mod scope;
+mod sessions;
 mod world;

@@ -24,7 +24,7 @@ use ostler_domain::soul::{Soul, SoulOrigin, SoulVersion};
 use ostler_domain::team::config::TeamConfig;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::profile::Profile;
-use ostler_engine::tool::ToolSet;
+use ostler_engine::tool::{Tool, ToolSet};
 use ostler_models::catalogue::{Catalogue, Options, SharedCatalogue, Uses};
 use ostler_models::chance::Chance;
 use ostler_models::cooldown::{Clock as RestClock, Cooldowns};
@@ -113,6 +113,11 @@ impl World {
 
     /// The same in a store that is there already.
     pub(crate) async fn on(store: Store, script: &str) -> Self {
+        Self::again(store, script).furnished().await
+    }
+
+    /// The same world with the org and its agents in it.
+    pub(crate) async fn furnished(self) -> Self {
         let org = Org {
             id: ORG,
             slug: "bella".into(),
@@ -123,8 +128,8 @@ impl World {
             time_zone: "Europe/Rome".into(),
             retention_days: None,
         };
-        store.create_org(org).await.unwrap();
-        let world = Self::again(store, script);
+        self.store.create_org(org).await.unwrap();
+        let world = self;
         world.save_agent(agent(GIA, "gia", Subtype::CustomerService)).await;
         world.save_agent(agent(ENZO, "enzo", Subtype::from("billing_specialist"))).await;
         world.bind(WEBCHAT, Channel::Webchat, GIA).await;
@@ -141,9 +146,22 @@ impl World {
 
     /// All of it, as a test wants it.
     pub(crate) fn with(store: Store, models: SharedCatalogue, settings: Settings) -> Self {
+        Self::made_of(store, models, settings, Vec::new())
+    }
+
+    /// The same, with tools in place of those that have their names.
+    pub(crate) fn made_of(
+        store: Store,
+        models: SharedCatalogue,
+        settings: Settings,
+        instead: Vec<Arc<dyn Tool>>,
+    ) -> Self {
         let live = Live::default();
         let mut tools = ostler_tools::catalogue::business(store.clone());
         tools.extend(ostler_runtime::team::tools(&live));
+        let name = |tool: &Arc<dyn Tool>| tool.definition().spec.name.clone();
+        tools.retain(|tool| instead.iter().all(|other| name(other) != name(tool)));
+        tools.extend(instead);
         let now = Arc::new(AtomicI64::new(1_794_000_000_000));
         let clock = now.clone();
         let backlog = settings.backlog;
@@ -214,6 +232,11 @@ impl World {
     pub(crate) async fn write(&self, who: &str, text: &str) -> Accepted {
         let number = self.sent.fetch_add(1, Ordering::SeqCst);
         self.write_as(who, text, &format!("{who}-{number}")).await
+    }
+
+    /// A number that no message had before.
+    pub(crate) fn next(&self) -> u64 {
+        self.sent.fetch_add(1, Ordering::SeqCst)
     }
 
     /// Somebody writes, with the provider's own id of it.

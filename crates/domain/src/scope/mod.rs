@@ -120,10 +120,7 @@ impl ToolScope {
     /// failed too often, or the session has spent too much for them.
     pub fn unavailable_in_session(&self) -> impl Iterator<Item = &ToolName> {
         let off = |tool: &&ScopedTool| {
-            matches!(
-                tool.removed,
-                Some(Removal::FailedTooOften { .. } | Removal::SessionReadOnly)
-            )
+            matches!(tool.removed, Some(Removal::FailedTooOften { .. } | Removal::SessionReadOnly))
         };
         self.tools.iter().filter(off).map(|tool| &tool.spec.name)
     }

@@ -140,12 +140,12 @@ pub(super) async fn answer(
     let (draft, done, beside) = (Draft::default(), Vec::new(), Vec::new());
     let mut run = Run { trace, draft, session, earlier, done, beside, way };
     if let Some(old) = old {
-        follow(case, &mut run, old, &before).await?;
+        Box::pin(follow(case, &mut run, old, &before)).await?;
     }
     messages_step::receive(case, &mut run, input.arrived);
     let outcome = if run.session.status.agent_answers() {
         let mut saved = saved;
-        turns(case, &mut run, &input, &mut saved).await?
+        Box::pin(turns(case, &mut run, &input, &mut saved)).await?
     } else {
         messages_step::with_human(case, &mut run)
     };
@@ -230,7 +230,7 @@ async fn turns(
             Before::Another => continue,
             Before::Escalated(reason) => return Ok(RunOutcome::Escalated { reason }),
         }
-        let finished = match assemble(case, run, input, &agent).await? {
+        let finished = match Box::pin(assemble(case, run, input, &agent)).await? {
             Assembled::Ready(open, turn) => {
                 go_on(case, run, &agent, *open, *turn, &Known::new()).await?
             }
@@ -331,7 +331,7 @@ async fn assemble(
     let (documents, note) = context_step::documents(case, agent, &text).await;
     run.trace.end_with(began, Some(note));
     if run.session.interview.is_some() && run.done.is_empty() && !input.arrived.is_empty() {
-        interview::listen(case, run, agent, &rate, &text).await?;
+        Box::pin(interview::listen(case, run, agent, &rate, &text)).await?;
     }
 
     let began = Trace::begin("7", "tools");
@@ -371,7 +371,6 @@ async fn assemble(
         Err(empty) => return Ok(Assembled::Stopped(exhausted(case, run, empty))),
     };
     run.draft.aside.read.extend(notices.iter().map(|one| one.notice.id));
-    messages_step::low_credits(case, run, &purse);
     let snapshot = record_step::snapshot(case, &run.session, agent, &scope, &purse, &rate);
     let harness = Snapshot {
         session_context: record_step::context(&run.session, read, &documents),
@@ -429,7 +428,7 @@ async fn go_on(
     let (session, before) = (&run.session, &run.done);
     let setting = Setting { agent, session, scope, models, before, timeout };
     let turn = with_pictures(case, turn).await;
-    let finished = turn_step::run(case, setting, open, turn, known).await?;
+    let finished = Box::pin(turn_step::run(case, setting, open, turn, known)).await?;
     run.trace.end(began);
     Ok(finished)
 }

@@ -90,7 +90,7 @@ pub(super) async fn tick(case: &Case<'_>, row: InboxId, then: AfterTurn) -> Resu
     }
     let lifetime = case.view.settings.lifetime(&session.channel);
     let close = due_to_close(&session.current(), lifetime, case.now);
-    let ended = ended(case, &session, close).await?;
+    let ended = Box::pin(ended(case, &session, close)).await?;
     with(case, row, "time passed", then, |case, run| {
         if session.open_escalation().is_some() {
             run.session.escalation = after;

@@ -33,8 +33,7 @@ pub(super) async fn listen(
     let history = vec![Item::assistant(asked.text()), Item::user(text)];
     let system = system(question).into();
     let question = small_turn::Question { purpose: "interview", system, history };
-    let Small { text, turn } =
-        small_turn::ask(case, agent, &run.session, rate, question).await?;
+    let Small { text, turn } = small_turn::ask(case, agent, &run.session, rate, question).await?;
     if let Some(turn) = turn {
         turn.count_against(&mut run.session);
         run.beside(turn);

@@ -99,7 +99,8 @@ async fn held(
         now: case.now,
     });
     let setting = Setting { agent, session, scope, models, before: &[], timeout: TIMEOUT };
-    let mut finished = turn_step::run(case, setting, open, turn, &Known::new()).await?;
+    let known = Known::new();
+    let mut finished = Box::pin(turn_step::run(case, setting, open, turn, &known)).await?;
     if let Some(spent) = finished.record.spent.remove(ITSELF) {
         finished.record.spent.insert(purpose.to_owned(), spent);
     }

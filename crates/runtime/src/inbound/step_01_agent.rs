@@ -20,10 +20,12 @@ pub(super) async fn answering(
 ) -> Result<Option<AgentView>, StoreError> {
     let has = session.active_agent().and_then(|id| case.view.agent(id));
     let has = has.filter(|one| one.agent.receives_messages());
-    match has.or_else(|| first(case, session.entry, None)) {
+    // A test is of the agent that it names, and of nobody in its place.
+    if has.is_some() || session.entry == Entry::Testing {
+        return Ok(has.cloned());
+    }
+    match first(case, session.entry, None) {
         Some(agent) => Ok(Some(agent.clone())),
-        // A test is of the agent that it names, and of nobody in its place.
-        None if session.entry == Entry::Testing => Ok(None),
         None => stand_in(case).await,
     }
 }
@@ -54,9 +56,10 @@ pub(super) fn first<'v>(
 /// is made if there is none yet, else the platform's own agent.
 async fn stand_in(case: &Case<'_>) -> Result<Option<AgentView>, StoreError> {
     let oldest = |kind: AgentKind| {
-        let active = case.view.agents.iter().filter(move |one| {
-            one.agent.kind == kind && one.agent.status == AgentStatus::Active
-        });
+        let active =
+            case.view.agents.iter().filter(move |one| {
+                one.agent.kind == kind && one.agent.status == AgentStatus::Active
+            });
         active.min_by_key(|one| (one.agent.created_at, one.agent.id))
     };
     if let Some(worker) = oldest(AgentKind::Worker) {
@@ -75,7 +78,6 @@ async fn stand_in(case: &Case<'_>) -> Result<Option<AgentView>, StoreError> {
         created_at: case.now,
         ..template.agent.clone()
     };
-    case.store().save_agent(agent.clone()).await?;
-    let version = case.store().agent_version(id).await?.version;
+    let version = case.store().save_agent(agent.clone()).await?;
     Ok(Some(AgentView { agent, version, ..template.clone() }))
 }

@@ -6,7 +6,6 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::caps::{BudgetLimit, BudgetView, SessionSpending, TurnBudget};
 use ostler_domain::money::ledger::ReserveError;
 use ostler_domain::money::price::{MINIMUM_CHARGE, ModelPrice};
-use ostler_domain::notice::LowCredits;
 use ostler_store::{NewReservation, StoreError};
 
 use super::case::Case;
@@ -27,8 +26,6 @@ pub(super) struct Purse {
     pub(super) budget: TurnBudget,
     /// What the harness shows.
     pub(super) view: BudgetView,
-    /// The share that the monthly pool of who pays has fallen to by this.
-    pub(super) low: Option<LowCredits>,
 }
 
 /// Why there is nothing to spend.
@@ -78,6 +75,7 @@ pub(super) async fn hold(
     let wanted = price.estimate(input_tokens, max_tokens);
     let id = fresh(ReservationId::from_u128);
     let mut amount = wanted.min(left).max(MINIMUM_CHARGE);
+    let store = &case.desk.parts.store;
     let reserved = loop {
         let new = NewReservation {
             id,
@@ -85,7 +83,7 @@ pub(super) async fn hold(
             amount,
             lasts: case.desk.parts.settings.reservation,
         };
-        match case.desk.parts.store.org(payer).reserve(new).await {
+        match store.org(payer).reserve(new).await {
             Ok(reserved) => break reserved,
             // As much as there is; the answer is made shorter.
             Err(StoreError::Credits(ReserveError::Exhausted { available, .. }))
@@ -98,12 +96,17 @@ pub(super) async fn hold(
             )) => {
                 return Ok(Err(Empty::Org));
             }
-            Err(StoreError::Credits(ReserveError::Cap(_))) => return Ok(Err(Empty::ParentCap)),
+            Err(StoreError::Credits(ReserveError::Cap(_))) => {
+                match store.org(payer).affordable().await? {
+                    Some(left) if left >= MINIMUM_CHARGE && left < amount => amount = left,
+                    _ => return Ok(Err(Empty::ParentCap)),
+                }
+            }
             Err(other) => return Err(other),
         }
     };
     let view = if case.view.parent.is_some() {
-        case.desk.parts.store.org(payer).budget(session.budget).await?
+        store.org(payer).budget(session.budget).await?
     } else {
         let session_budget = session.budget.remaining();
         BudgetView { session_budget, org_budget: reserved.left, parent_budget: None }
@@ -115,8 +118,7 @@ pub(super) async fn hold(
         kept_for_reading: session.budget.kept_for_reading(),
         team,
     };
-    let low = reserved.low;
-    Ok(Ok(Purse { payer, reservation: id, held: amount, budget, view, low }))
+    Ok(Ok(Purse { payer, reservation: id, held: amount, budget, view }))
 }
 
 /// Who pays for an agent: its org, or the platform for what belongs to it.

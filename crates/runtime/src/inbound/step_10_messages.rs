@@ -17,7 +17,7 @@ use super::answer::{Run, parts};
 use super::case::{Arrived, Case};
 use super::draft::Saying;
 use super::step_02_rate::Rate;
-use super::step_07b_credits::{Empty, Purse};
+use super::step_07b_credits::Empty;
 use super::step_08_turn::Finished;
 use super::{step_11_stats, texts};
 use crate::ids::fresh;
@@ -106,15 +106,6 @@ pub(super) fn exhausted(case: &Case<'_>, run: &mut Run, empty: &Empty) -> RunOut
         }
     }
     RunOutcome::CreditsExhausted
-}
-
-/// The owner hears when the credits of the month run low.
-pub(super) fn low_credits(case: &Case<'_>, run: &mut Run, purse: &Purse) {
-    if let Some(level) = purse.low.filter(|_| purse.payer == case.org()) {
-        let data = json!({"organization": case.org(), "level": level});
-        let subject = case.org().to_string();
-        run.draft.notify(NoticeKind::LowCredits(level), Recipient::Owner, subject, data);
-    }
 }
 
 /// The agent's models are not there.
@@ -275,9 +266,7 @@ fn ended(
             exhausted(case, run, &Empty::from(short.limit))
         }
         End::ModelFailed(error) => broke_off(case, run, agent, finished, error.to_string()),
-        End::TimedOut => {
-            broke_off(case, run, agent, finished, "the turn took too long".to_owned())
-        }
+        End::TimedOut => broke_off(case, run, agent, finished, "the turn took too long".to_owned()),
         End::StepLimit { most } => {
             broke_off(case, run, agent, finished, format!("the turn took {most} steps"))
         }

@@ -1,8 +1,10 @@
 //! Workers: they take conversations in which something waits, one at a time.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use ostler_domain::id::RunId;
 use ostler_engine::outcome::Outcome;
 use ostler_engine::turn::Known;
@@ -41,6 +43,9 @@ pub enum RunError {
     /// Something stored cannot be read.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
+    /// Something panicked.
+    #[error("the program broke down while answering; the log says where")]
+    BrokeDown,
     /// What tools wanted stored cannot be any more.
     #[error("what the agent did cannot be stored any more: {0}")]
     Outdated(String),
@@ -81,21 +86,11 @@ impl Worker {
     /// it has begun.
     pub async fn run(&self, at_once: usize, stop: watch::Receiver<bool>) {
         let mut places = JoinSet::new();
-        let fill = |places: &mut JoinSet<()>| {
+        for _ in 0..at_once.max(1) {
             let (worker, stop) = (self.clone(), stop.clone());
             places.spawn(async move { worker.work(stop).await });
-        };
-        for _ in 0..at_once.max(1) {
-            fill(&mut places);
         }
-        while let Some(ended) = places.join_next().await {
-            // A run that panicked keeps its lease until that ends; its place is
-            // filled again, so that others are answered meanwhile.
-            if let Err(error) = ended {
-                tracing::error!(%error, "a run broke down");
-                fill(&mut places);
-            }
-        }
+        while places.join_next().await.is_some() {}
     }
 
     async fn work(&self, mut stop: watch::Receiver<bool>) {
@@ -126,7 +121,9 @@ impl Worker {
         };
         crate::faults::point("after_claim");
         let lease = claimed.lease;
-        if let Err(error) = self.answer_claimed(&claimed).await {
+        // What breaks down, a tool for instance, breaks one try and no worker.
+        let answering = AssertUnwindSafe(self.answer_claimed(&claimed)).catch_unwind().await;
+        if let Err(error) = answering.unwrap_or(Err(RunError::BrokeDown)) {
             self.give_back(lease, &error).await;
         }
         Ok(true)
@@ -153,7 +150,7 @@ impl Worker {
             let left = rest.split_off(together);
             let group = std::mem::replace(&mut rest, left);
             let then = if rest.is_empty() { AfterTurn::Release } else { AfterTurn::Keep };
-            self.answer_group(claimed, group, then).await?;
+            Box::pin(self.answer_group(claimed, group, then)).await?;
         }
         Ok(())
     }

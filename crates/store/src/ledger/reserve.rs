@@ -5,8 +5,6 @@ use std::time::Duration;
 use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Reservation, ReserveError};
-use ostler_domain::money::pools::PoolKind;
-use ostler_domain::notice::{LowCredits, low_credits};
 use ostler_domain::time::Timestamp;
 
 use super::accounts::at_once;
@@ -36,8 +34,6 @@ pub struct Reserved {
     /// What the org could still spend of its own, and of its parent's if that
     /// one pays already; nothing means without a limit.
     pub left: Option<Credits>,
-    /// The share that the monthly pool has fallen to by this.
-    pub low: Option<LowCredits>,
 }
 
 const ADD: Sql =
@@ -64,9 +60,7 @@ impl OrgStore<'_> {
         match self.draw(Reserve(self.org, new)).await {
             Err(refused @ (StoreError::Conflict(_) | StoreError::Credits(_))) => {
                 match self.store.read(Found(self.org, new)).await? {
-                    Some(Repeat::Same) => {
-                        Ok(Reserved { left: self.affordable().await?, low: None })
-                    },
+                    Some(Repeat::Same) => Ok(Reserved { left: self.affordable().await? }),
                     Some(Repeat::Other) => {
                         Err(StoreError::Conflict(format!("another reservation {}", new.id)))
                     }
@@ -124,7 +118,6 @@ impl Operation for Reserve {
         let Self(org, new) = *self;
         let mut book = Book::open(tx, org).await?;
         let (now, expires_at) = (book.now, book.now + new.lasts);
-        let before = *book.account().pool(PoolKind::Monthly);
         drawn(tx, &mut book, |book| {
             book.ledger.reserve(new.id, org, new.budget_owner, new.amount, now, expires_at)
         })
@@ -133,11 +126,9 @@ impl Operation for Reserve {
         let params = vec![org.into(), new.id.into(), expires_at.as_millis().into(), reservation];
         let mut all = vec![Statement { sql: &ADD, params, must: None }];
         let left = book.ledger.affordable(org, now);
-        let after = book.account().pool(PoolKind::Monthly).available;
-        let low = low_credits(before.granted_now, before.available, after);
         all.extend(book.write_back()?);
         tx.finish(&all).await?;
-        Ok(Reserved { left, low })
+        Ok(Reserved { left })
     }
 }
 
