@@ -186,6 +186,7 @@ async fn e04_e05_the_parent_pays_up_to_the_cap() {
     let sharing = SharingPolicy { max_per_child: Credits::new(10), ..SharingPolicy::default() };
     with_parent(&world, 1000, sharing).await;
     assert_eq!(world.say("rosa", "hello").await, ["I see."]);
+    assert_eq!(world.spent(ORG).await, 6, "for the audit");
     assert_eq!(world.spent(AGENCY).await, 6);
     let bearers = async |of: OrgId| -> Vec<Bearer> {
         world.store.org(of).apply_settlements().await.unwrap();
