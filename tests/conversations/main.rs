@@ -4,22 +4,32 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod approvals;
+mod budgets;
 mod channels;
 mod crash;
+mod database;
 mod delivery;
+mod enforcement;
 mod escalation;
 mod exchange;
+mod faults;
 mod harness;
+mod identity;
+mod kit;
+mod knowledge;
 mod operations;
+mod order;
 mod pipeline;
 mod races;
 #[path = "../../crates/channels/tests/channels/real.rs"]
 mod real;
 mod receive;
 mod rooms;
+mod scope;
 #[path = "../../crates/channels/tests/channels/server.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod server;
+mod sessions;
 mod sweeping;
 mod takeover;
 mod team;

@@ -130,6 +130,11 @@ impl World {
 
     /// The same in a store that is there already.
     pub(crate) async fn on(store: Store, script: &str) -> Self {
+        Self::again(store, script).furnished().await
+    }
+
+    /// The same world with the org and its agents in it.
+    pub(crate) async fn furnished(self) -> Self {
         let org = Org {
             id: ORG,
             slug: "bella".into(),
@@ -140,8 +145,8 @@ impl World {
             time_zone: "Europe/Rome".into(),
             retention_days: None,
         };
-        store.create_org(org).await.unwrap();
-        let world = Self::again(store, script);
+        self.store.create_org(org).await.unwrap();
+        let world = self;
         world.save_agent(agent(GIA, "gia", Subtype::CustomerService)).await;
         world.save_agent(agent(ENZO, "enzo", Subtype::from("billing_specialist"))).await;
         world.bind(WEBCHAT, Channel::Webchat, GIA).await;
@@ -167,10 +172,34 @@ impl World {
         store: Store,
         models: SharedCatalogue,
         settings: Settings,
+        tools: Vec<Arc<dyn Tool>>,
+    ) -> Self {
+        Self::build(store, models, settings, tools, Vec::new())
+    }
+
+    /// The same, with tools in place of those that have their names.
+    pub(crate) fn made_of(
+        store: Store,
+        models: SharedCatalogue,
+        settings: Settings,
+        instead: Vec<Arc<dyn Tool>>,
+    ) -> Self {
+        let tools = ostler_tools::catalogue::business(store.clone());
+        Self::build(store, models, settings, tools, instead)
+    }
+
+    fn build(
+        store: Store,
+        models: SharedCatalogue,
+        settings: Settings,
         mut tools: Vec<Arc<dyn Tool>>,
+        instead: Vec<Arc<dyn Tool>>,
     ) -> Self {
         let live = Live::default();
         tools.extend(ostler_runtime::team::tools(&live));
+        let name = |tool: &Arc<dyn Tool>| tool.definition().spec.name.clone();
+        tools.retain(|tool| instead.iter().all(|other| name(other) != name(tool)));
+        tools.extend(instead);
         let now = Arc::new(AtomicI64::new(1_794_000_000_000));
         let clock = now.clone();
         let backlog = settings.backlog;
@@ -241,6 +270,11 @@ impl World {
     pub(crate) async fn write(&self, who: &str, text: &str) -> Accepted {
         let number = self.sent.fetch_add(1, Ordering::SeqCst);
         self.write_as(who, text, &format!("{who}-{number}")).await
+    }
+
+    /// A number that no message had before.
+    pub(crate) fn next(&self) -> u64 {
+        self.sent.fetch_add(1, Ordering::SeqCst)
     }
 
     /// Somebody writes, with the provider's own id of it.
@@ -359,6 +393,11 @@ impl World {
         let session = self.session(who).await;
         let stored = self.org().last_messages(session.thread, 100).await.unwrap();
         stored.iter().map(|one| serde_json::from_str(&one.data).unwrap()).collect()
+    }
+
+    /// The time, as agents and sessions have it.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.now.load(Ordering::SeqCst))
     }
 
     /// Lets time pass for agents and sessions.

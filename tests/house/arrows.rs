@@ -54,10 +54,11 @@ const EVERYTHING: &[&str] = &[
 ];
 
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
-/// bare drivers beside ours.
+/// bare drivers beside ours, and scenarios look at databases from beside the
+/// store.
 const ROOMS: [(&str, &[&str]); 16] = [
-    ("rusqlite", &["ostler-store", "ostler-bench"]),
-    ("tokio-postgres", &["ostler-store", "ostler-bench"]),
+    ("rusqlite", &["ostler-store", "ostler-bench", "ostler-tests"]),
+    ("tokio-postgres", &["ostler-store", "ostler-bench", "ostler-tests"]),
     ("sqlx", &["ostler-store"]),
     ("lapin", &["ostler-bus"]),
     ("axum", &["ostler-server"]),

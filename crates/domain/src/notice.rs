@@ -72,6 +72,28 @@ impl NoticeKind {
         })
     }
 
+    /// What an agent is told of it. No figures: it may repeat what it reads.
+    pub const fn for_agent(self) -> &'static str {
+        match self {
+            Self::CreditsExhausted | Self::LowCredits(_) => {
+                "Customers could not be answered for a while. It is not their fault: apologize \
+                 for the wait if it comes up, and do not say why."
+            }
+            Self::ChildCap | Self::SessionCap => {
+                "A conversation had to end early. Keep answers short, and do not say why."
+            }
+            Self::ModelsFailed => "An answer failed. Apologize for the wait if it comes up.",
+            Self::DeadLetterAbandoned | Self::NoBinding => {
+                "A message did not reach its customer. Repeat what matters."
+            }
+            Self::ToolDisabled => "A tool failed repeatedly. Do not promise what it would do.",
+            Self::Escalation | Self::EscalationReminder => "A person was asked for.",
+            Self::Handoff => "A conversation was handed to a colleague.",
+            Self::ApprovalWanted => "A person has to decide on a call.",
+            Self::ApprovalExpired => "A call was not decided in time.",
+        }
+    }
+
     /// Whether it is time to say it again.
     pub fn due(self, last_sent: Option<Timestamp>, now: Timestamp) -> bool {
         last_sent.is_none_or(|at| now.since(at) >= self.cooldown())

@@ -20,3 +20,4 @@ mod safe;
 pub mod scripted;
 pub mod sse;
 mod stream;
+pub mod words_only;

@@ -7,9 +7,11 @@
 mod base64_text;
 pub mod delivery;
 pub mod deltas;
+pub mod explain;
 mod faults;
 mod ids;
 pub mod inbound;
+mod library;
 pub mod operations;
 pub mod org_view;
 pub mod parts;

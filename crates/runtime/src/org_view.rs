@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ostler_domain::agent::{Agent, Protection};
+use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection};
 use ostler_domain::id::{AgentId, OrgId, RecordId};
-use ostler_domain::org::layer::Standing;
+use ostler_domain::org::layer::{BusinessLayer, Standing};
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::org::{Org, Place};
 use ostler_domain::scope::ToolScope;
@@ -52,6 +53,8 @@ pub struct OrgView {
     pub parent: Option<Org>,
     /// Its agents.
     pub agents: Vec<AgentView>,
+    /// The platform's own agent, which answers where the org has nobody.
+    pub guest: Option<AgentView>,
     /// Its tool policy.
     pub policy: PolicyVersion,
     /// The platform's tool policy.
@@ -69,9 +72,9 @@ pub struct OrgView {
 }
 
 impl OrgView {
-    /// An agent of the org.
+    /// An agent of the org, or the one that stands in for its agents.
     pub fn agent(&self, id: AgentId) -> Option<&AgentView> {
-        self.agents.iter().find(|one| one.agent.id == id)
+        self.agents.iter().chain(&self.guest).find(|one| one.agent.id == id)
     }
 
     /// An agent by id, slug or subtype; of several of a subtype the oldest that
@@ -94,7 +97,8 @@ impl OrgView {
         active.map(|one| one.agent.display_name.as_str()).collect()
     }
 
-    async fn load(store: &Store, id: OrgId) -> Result<Self, StoreError> {
+    /// Reads what an org's agents are configured by.
+    pub async fn load(store: &Store, id: OrgId) -> Result<Self, StoreError> {
         let of = store.org(id);
         let org = of.org().await?;
         let parent = match org.place {
@@ -120,11 +124,13 @@ impl OrgView {
             Err(StoreError::NotFound(_)) => OrgSettings::default(),
             Err(other) => return Err(other),
         };
+        let guest = guest(store, &org, &agents).await?;
         Ok(Self {
             parent,
             policy: of.policy().await?,
             platform_policy: store.platform_policy().await?,
-            platform: platform(store, &agents).await?,
+            platform: platform(store, agents.iter().chain(&guest)).await?,
+            guest,
             agents,
             integrations: of.connected_services().await?,
             bindings: of.bindings(None, BINDINGS).await?,
@@ -136,12 +142,55 @@ impl OrgView {
 }
 
 /// The platform, which is looked for only where it pays for somebody.
-async fn platform(store: &Store, agents: &[AgentView]) -> Result<Option<OrgId>, StoreError> {
-    if agents.iter().all(|one| one.agent.protection == Protection::Open) {
+async fn platform(
+    store: &Store,
+    mut agents: impl Iterator<Item = &AgentView>,
+) -> Result<Option<OrgId>, StoreError> {
+    if agents.all(|one| one.agent.protection == Protection::Open) {
         return Ok(None);
     }
+    the_platform(store).await
+}
+
+async fn the_platform(store: &Store) -> Result<Option<OrgId>, StoreError> {
     let orgs = store.orgs().await?;
     Ok(orgs.iter().find(|org| org.place == Place::Platform).map(|org| org.id))
+}
+
+/// The platform's system agent, for an org in which nobody can answer. It works
+/// for the org as a guest: under the org's policy, on the platform's account, and
+/// guarded like everybody who talks to end customers.
+async fn guest(
+    store: &Store,
+    org: &Org,
+    agents: &[AgentView],
+) -> Result<Option<AgentView>, StoreError> {
+    let makes_workers = |one: &AgentView| {
+        one.agent.kind == AgentKind::Template && one.agent.status == AgentStatus::Active
+    };
+    if agents.iter().any(|one| one.agent.receives_messages() || makes_workers(one)) {
+        return Ok(None);
+    }
+    let Some(platform) = the_platform(store).await?.filter(|id| *id != org.id) else {
+        return Ok(None);
+    };
+    let of = store.org(platform);
+    let system = of.agents().await?.into_iter().filter(|agent| {
+        agent.subtype == Subtype::System
+            && agent.protection == Protection::Protected
+            && agent.kind == AgentKind::Conversational
+            && agent.receives_messages()
+    });
+    let Some(agent) = system.min_by_key(|agent| (agent.created_at, agent.id)) else {
+        return Ok(None);
+    };
+    let newest = of.soul_versions(soul_owner(&agent)).await?.pop();
+    let (soul_version, soul) = newest.map_or((0, Soul::default()), |one| (one.version, one.soul));
+    let version = of.agent_version(agent.id).await?.version;
+    let standing =
+        Standing { guarded_as: BusinessLayer::EndCustomer, ..Standing::of(org, &agent.subtype) };
+    let agent = Agent { org: org.id, ..agent };
+    Ok(Some(AgentView { agent, version, standing, soul, soul_version }))
 }
 
 /// The views of many orgs.

@@ -1,7 +1,7 @@
 //! What a turn changes beside the conversation itself: an older session that it
 //! closes, calls that people are to decide on, notices, counters.
 
-use ostler_domain::id::{OrgId, SessionId};
+use ostler_domain::id::{NoticeId, OrgId, SessionId};
 use ostler_domain::time::{Timestamp, Window};
 
 use crate::approvals::StoredApproval;
@@ -9,7 +9,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Statement, Tx};
 use crate::error::Result;
-use crate::notices::{NewNotice, Notify};
+use crate::notices::{self, NewNotice, Notify};
 use crate::turn::{SessionState, Talk};
 use crate::{decisions, rate};
 
@@ -24,6 +24,8 @@ pub struct Aside {
     pub approvals: Vec<StoredApproval>,
     /// What people and agents are told.
     pub notices: Vec<NewNotice>,
+    /// What an agent was told in this turn: it is not told again.
+    pub read: Vec<NoticeId>,
     /// What is counted, whatever the count is.
     pub counts: Vec<Count>,
 }
@@ -75,7 +77,9 @@ impl Aside {
         let counts = self.counts.iter().map(|count| {
             statement(&rate::ADD, rate::add(org, &count.what, count.window, count.amount))
         });
-        closes.chain(due).chain(counts).collect()
+        let read = self.read.iter();
+        let read = read.map(|id| statement(&notices::READ, vec![org.into(), (*id).into()]));
+        closes.chain(due).chain(read).chain(counts).collect()
     }
 
     /// Whether there is more, which asks before it writes.

@@ -7,6 +7,7 @@
 //! all that they do with it. The store decides nothing beyond what a
 //! transaction must decide; the rules are in `ostler-domain`.
 
+mod agent_day;
 mod agent_versions;
 mod agents;
 mod approvals;
@@ -55,6 +56,7 @@ mod users;
 
 use ostler_domain::id::OrgId;
 
+pub use agent_day::AgentDay;
 pub use agent_versions::AgentVersion;
 pub use approvals::{StoredApproval, Verdict};
 pub use aside::{Aside, Count, Due};

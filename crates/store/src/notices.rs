@@ -56,11 +56,11 @@ const ADD: Sql = sql!(
     "INSERT INTO notices (org, id, kind, recipient, subject, data, created_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, now_ms())"
 );
-const UNREAD: Sql = sql!(
+pub(crate) const UNREAD: Sql = sql!(
     "SELECT id, kind, recipient, subject, data, created_at, read_at FROM notices
      WHERE org = ?1 AND recipient = ?2 AND read_at IS NULL AND id > ?3 ORDER BY id LIMIT ?4"
 );
-const READ: Sql =
+pub(crate) const READ: Sql =
     sql!("UPDATE notices SET read_at = coalesce(read_at, now_ms()) WHERE org = ?1 AND id = ?2");
 const FORGET: Sql = Sql {
     sqlite: "DELETE FROM notice_cooldowns WHERE (org, kind, subject, recipient) IN (
@@ -180,7 +180,7 @@ impl Operation for Forget {
     }
 }
 
-fn notice(row: &Row) -> Result<StoredNotice> {
+pub(crate) fn notice(row: &Row) -> Result<StoredNotice> {
     Ok(StoredNotice {
         notice: NewNotice {
             id: row.id(0)?,

@@ -44,7 +44,7 @@ pub(crate) const ADD: Sql = sql!(
      FROM (SELECT now_ms() AS at) w WHERE true
      ON CONFLICT (org, what, span, ends_at) DO UPDATE SET used = rate_counters.used + excluded.used"
 );
-const CURRENT: Sql = sql!(
+pub(crate) const CURRENT: Sql = sql!(
     "SELECT coalesce(c.used, 0), w.ends_at
      FROM (SELECT n.at - n.at % ?3 + ?3 AS ends_at FROM (SELECT now_ms() AS at) n) w
      LEFT JOIN rate_counters c
@@ -154,11 +154,11 @@ async fn current<T: Tx>(tx: &T, org: OrgId, what: &str, window: Window) -> Resul
     used(&row.ok_or_else(|| StoreError::Backend("the database has no clock".into()))?)
 }
 
-fn key(org: OrgId, what: &str, window: Window) -> Vec<Value> {
+pub(crate) fn key(org: OrgId, what: &str, window: Window) -> Vec<Value> {
     vec![org.into(), what.into(), window.span().into()]
 }
 
-fn used(row: &Row) -> Result<Used> {
+pub(crate) fn used(row: &Row) -> Result<Used> {
     Ok(Used {
         used: u64::try_from(row.int(0)?).unwrap_or_default(),
         resets_at: Timestamp::from_millis(row.int(1)?),

@@ -42,6 +42,8 @@ pub struct Beginning {
     pub messages: Vec<StoredMessage>,
     /// Grows whenever anything that agents are configured by changes.
     pub config: i64,
+    /// Grows whenever a document changes.
+    pub library: i64,
 }
 
 /// A run as it was stored.
@@ -64,7 +66,8 @@ pub enum Which {
     HandedOff,
 }
 
-const STAMP: Sql = sql!("SELECT stamp FROM config_stamp");
+/// What agents are configured by first, then the documents.
+const STAMP: Sql = sql!("SELECT stamp FROM config_stamp ORDER BY one");
 const NEWEST: Sql = sql!(
     "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
      FROM sessions s JOIN conversations c ON c.org = s.org AND c.id = s.conversation
@@ -228,12 +231,13 @@ impl Operation for Begin {
         let [stamp, newest, messages] = &answers[..] else {
             return Err(StoreError::NotFound("conversation"));
         };
-        let config = stamp.first().map_or(Ok(0), |row| row.int(0))?;
+        let stamp = |place: usize| stamp.get(place).map_or(Ok(0), |row: &Row| row.int(0));
+        let (config, library) = (stamp(0)?, stamp(1)?);
         let session = newest.first().map(session).transpose()?;
         let mut messages =
             messages.iter().map(history::message).collect::<Result<Vec<StoredMessage>>>()?;
         messages.reverse();
-        Ok(Beginning { session, messages, config })
+        Ok(Beginning { session, messages, config, library })
     }
 }
 

@@ -51,6 +51,8 @@ pub struct PromptFacts<'a> {
     pub team: Option<&'a TeamSession>,
     /// What the PM, or the agency, told this agent to do.
     pub instructions: &'a [&'a str],
+    /// What this agent is to know of what went wrong elsewhere.
+    pub notices: &'a [&'a str],
     /// Tools that are off in this session; empty unless degraded.
     pub unavailable: &'a [ToolName],
     /// What a human said and did before handing back.
@@ -73,7 +75,8 @@ pub fn system(facts: &PromptFacts<'_>) -> String {
         facts.previous_summary.map(|text| format!("## The last conversation\n\n{text}")),
         facts.team.and_then(handoff::shared),
         facts.team.and_then(|team| handoff::block(team, facts.agent.id)),
-        instructions(facts.instructions),
+        list("Your instructions", facts.instructions),
+        list("What you should know", facts.notices),
         facts.resolution.map(|text| format!("## What a colleague resolved\n\n{text}")),
         degraded(facts.unavailable),
         facts.testing.then(|| TESTING_MODE.trim_end().to_owned()),
@@ -155,9 +158,9 @@ fn documents(documents: &[PromptDocument<'_>]) -> Option<String> {
     (!texts.is_empty()).then(|| format!("## Knowledge\n\n{}", texts.join("\n\n")))
 }
 
-fn instructions(instructions: &[&str]) -> Option<String> {
-    let lines: Vec<String> = instructions.iter().map(|line| format!("- {line}")).collect();
-    (!lines.is_empty()).then(|| format!("## Your instructions\n\n{}", lines.join("\n")))
+fn list(title: &str, lines: &[&str]) -> Option<String> {
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    (!lines.is_empty()).then(|| format!("## {title}\n\n{}", lines.join("\n")))
 }
 
 fn degraded(unavailable: &[ToolName]) -> Option<String> {

@@ -53,6 +53,7 @@ impl Scene {
             documents: &[PromptDocument { title: "Menu", text: "Margherita 10.00" }],
             team: None,
             instructions: &[],
+            notices: &[],
             unavailable: &[],
             resolution: None,
             previous_summary: None,

@@ -116,6 +116,15 @@ impl ToolScope {
             .map(|tool| &tool.spec.name)
     }
 
+    /// The tools that the agent has elsewhere, and not in this session: they
+    /// failed too often, or the session has spent too much for them.
+    pub fn unavailable_in_session(&self) -> impl Iterator<Item = &ToolName> {
+        let off = |tool: &&ScopedTool| {
+            matches!(tool.removed, Some(Removal::FailedTooOften { .. } | Removal::SessionReadOnly))
+        };
+        self.tools.iter().filter(off).map(|tool| &tool.spec.name)
+    }
+
     /// The services that known tools need, whether connected or not.
     pub fn integration_requirements(&self) -> impl Iterator<Item = (&ToolName, &Integration)> {
         self.tools.iter().flat_map(|tool| {

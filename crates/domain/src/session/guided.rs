@@ -98,6 +98,11 @@ impl InterviewState {
         &self.fields
     }
 
+    /// Whether the open question was asked before and not answered surely.
+    pub const fn asks_again(&self) -> bool {
+        self.follow_ups > 0
+    }
+
     /// What to ask now, without a new message.
     pub fn next<'a>(&self, template: &'a InterviewTemplate) -> NextStep<'a> {
         let enough = template.completion == Completion::RequiredFilled

@@ -23,6 +23,7 @@ use crate::fallback::{Fallback, Link};
 use crate::http::Http;
 use crate::price::{Known, PriceList};
 use crate::retry::Retrying;
+use crate::words_only::WordsOnly;
 use uses::Counted;
 
 /// What a catalogue is made of.
@@ -209,6 +210,8 @@ impl Catalogue {
                 let (provider, model) = self.provider(name)?;
                 let price = self.options.prices.find(name).0;
                 let client = provider.client(self.options.http.clone(), name, model, price);
+                let sees = !provider.words_only.iter().any(|one| one == model);
+                let client = if sees { client } else { Arc::new(WordsOnly::new(client)) };
                 (client, provider.cooldown_key())
             }
         };

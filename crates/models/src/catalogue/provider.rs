@@ -32,13 +32,15 @@ pub struct Provider {
     pub key: Option<SecretRef>,
     /// Models to list, besides those whose prices are known.
     pub models: Vec<String>,
+    /// Its models that take words only: they are told of pictures.
+    pub words_only: Vec<String>,
 }
 
 impl Provider {
     /// A provider that wants no key.
     pub fn new(name: &str, wire: Wire, base_url: &str) -> Self {
         let (name, base_url) = (name.to_owned(), base_url.to_owned());
-        Self { name, wire, base_url, key: None, models: Vec::new() }
+        Self { name, wire, base_url, key: None, models: Vec::new(), words_only: Vec::new() }
     }
 
     /// The same with a key.

@@ -7,21 +7,23 @@ use ostler_domain::human::escalation::EscalationRequest;
 use ostler_domain::human::triggers::Trigger;
 use ostler_domain::id::{AgentId, ApprovalId, InboxId, SessionId, ThreadId};
 use ostler_domain::message::Part;
+use ostler_domain::notice::NoticeKind;
 use ostler_domain::session::key::{Entry, Peer};
+use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::{TeamSession, group_order};
-use ostler_domain::tool::Trust;
 use ostler_engine::history::{Content, Item, ToolCall};
 use ostler_engine::tokens;
 use ostler_engine::turn::{Known, Models, NewTurn, Turn};
 use ostler_store::{AfterTurn, StoreError};
+use serde_json::json;
 
 use super::case::{Arrived, Case};
 use super::draft::{Draft, Saying};
 use super::housekeeping::recount;
 use super::saved::{Open, Saved};
 use super::step_01_agent as agent_step;
-use super::step_02_rate as rate_step;
-use super::step_03_session::{self as session_step, Found};
+use super::step_02_rate::{self as rate_step, Day};
+use super::step_03_session::{self as session_step, Found, Old};
 use super::step_04_context as context_step;
 use super::step_05_prompt as prompt_step;
 use super::step_06_history as history_step;
@@ -33,12 +35,12 @@ use super::step_12_record as record_step;
 use super::step_13_reply::Way;
 use super::trace::Trace;
 use super::worker::RunError;
-use super::{texts, triggers};
+use super::{interview, step_11_stats, summary, texts, triggers};
 use crate::ids::fresh;
 use crate::org_view::AgentView;
 use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
 use crate::talk::run::RunOutcome;
-use crate::talk::session::{Interview, Opening, Session};
+use crate::talk::session::{Interview, Opening, Previous, Session};
 use crate::talk::snapshot::Snapshot;
 use crate::team;
 
@@ -55,6 +57,9 @@ pub(super) struct Input<'a> {
     pub(super) note: Option<String>,
     /// A call that a person has approved.
     pub(super) approved: Option<Approved>,
+    /// Whose answer it is, if it is not simply the active agent's: whoever asked
+    /// for a call makes it.
+    pub(super) agent: Option<AgentId>,
     /// Triggers that have been dealt with.
     pub(super) settled: &'a [Trigger],
     /// What becomes of the conversation afterwards.
@@ -75,7 +80,7 @@ impl<'a> Input<'a> {
     /// What somebody wrote.
     pub(super) fn wrote(arrived: &'a [Arrived], then: AfterTurn) -> Self {
         let rows = arrived.iter().map(|one| one.id).collect();
-        Self { rows, arrived, note: None, approved: None, settled: &[], then }
+        Self { rows, arrived, note: None, approved: None, agent: None, settled: &[], then }
     }
 }
 
@@ -88,6 +93,8 @@ pub(super) struct Run {
     pub(super) earlier: Vec<ThreadMessage>,
     /// The turns that are over.
     pub(super) done: Vec<Finished>,
+    /// Small turns beside those.
+    pub(super) beside: Vec<Finished>,
     /// How replies go out.
     pub(super) way: Way,
 }
@@ -105,6 +112,24 @@ impl Run {
         self.way.send(&mut self.draft, author, parts, Some(message));
     }
 
+    /// Takes a small turn up into the record, and what it cost.
+    pub(super) fn beside(&mut self, turn: Finished) {
+        step_11_stats::count_cost(self, &turn);
+        self.draft.settle.push(turn.settle());
+        self.beside.push(turn);
+    }
+
+    /// A session has ended, now or earlier, and was summed up by this turn.
+    pub(super) fn ended(&mut self, session: &Session, summing_up: Option<Finished>, now: bool) {
+        if let Some(turn) = summing_up {
+            self.beside(turn);
+        }
+        if let (true, SessionStatus::Closed(reason)) = (now, session.status) {
+            let closed = json!({"session": session.id, "reason": reason});
+            self.draft.happened("session_closed", closed);
+        }
+    }
+
     /// Says something on the runtime's own account.
     pub(super) fn tell(&mut self, case: &Case<'_>, text: &str, purpose: Purpose) {
         self.say(case, Saying::system(text, purpose));
@@ -119,11 +144,8 @@ pub(super) async fn answer(
 ) -> Result<(), RunError> {
     let mut trace = Trace::new();
     let began = Trace::begin("3", "session");
-    let Found { current, closes, previous } = session_step::find(case)?;
-    let earlier = match &current {
-        Some(_) => history_step::messages(&case.beginning.messages)?,
-        None => Vec::new(),
-    };
+    let Found { current, old } = session_step::find(case)?;
+    let mut earlier = history_step::messages(&case.beginning.messages)?;
     let mut session = match current {
         Some(mut session) => {
             recount(case, &mut session).await?;
@@ -131,14 +153,16 @@ pub(super) async fn answer(
         }
         None => open(case, &input),
     };
-    session.previous = session.previous.or(previous);
-    let mut draft = Draft::default();
-    draft.aside.closes = closes.as_ref().map(session_step::state);
     session.clock.touch(case.now);
     trace.end(began);
 
     let way = Way::of(&case.view, &session, input.arrived.last().map(|one| &one.wrote));
-    let mut run = Run { trace, draft, session, earlier, done: Vec::new(), way };
+    let before = if old.is_some() { std::mem::take(&mut earlier) } else { Vec::new() };
+    let (draft, done, beside) = (Draft::default(), Vec::new(), Vec::new());
+    let mut run = Run { trace, draft, session, earlier, done, beside, way };
+    if let Some(old) = old {
+        Box::pin(follow(case, &mut run, old, &before)).await?;
+    }
     messages_step::receive(case, &mut run, input.arrived);
     let outcome = if run.session.status.agent_answers() {
         let mut saved = saved;
@@ -149,6 +173,26 @@ pub(super) async fn answer(
         messages_step::with_human(case, &mut run)
     };
     record_step::commit(case, run, outcome, input.rows, input.then).await
+}
+
+/// A new session follows an old one: that is closed and summed up, and the new
+/// one may go on with what it was about.
+async fn follow(
+    case: &Case<'_>,
+    run: &mut Run,
+    Old { mut session, ends_now, resumed }: Old,
+    messages: &[ThreadMessage],
+) -> Result<(), RunError> {
+    let had_summary = session.summary.is_some();
+    let summing_up = summary::write(case, &mut session, messages).await?;
+    if ends_now || session.summary.is_some() != had_summary {
+        run.draft.aside.closes = Some(session_step::state(&session));
+    }
+    run.ended(&session, summing_up, ends_now);
+    if resumed {
+        run.session.previous = Some(Previous { session: session.id, summary: session.summary });
+    }
+    Ok(())
 }
 
 /// A session that opens with this message.
@@ -233,7 +277,11 @@ async fn turns(
     }
     while run.done.len() < MOST_TURNS {
         let began = Trace::begin("1", "agent");
-        let agent = agent_step::answering(case, &run.session).cloned();
+        let asked = input.agent.filter(|_| run.done.is_empty()).and_then(|id| case.view.agent(id));
+        let agent = match asked.filter(|one| one.agent.receives_messages()) {
+            Some(agent) => Some(agent.clone()),
+            None => agent_step::answering(case, &run.session).await?,
+        };
         run.trace.end(began);
         let Some(agent) = agent else {
             run.tell(case, texts::NOBODY, Purpose::Notice);
@@ -247,7 +295,7 @@ async fn turns(
             Before::Another => continue,
             Before::Escalated(reason) => return Ok(RunOutcome::Escalated { reason }),
         }
-        let finished = match assemble(case, run, input, &agent).await? {
+        let finished = match Box::pin(assemble(case, run, input, &agent)).await? {
             Assembled::Ready(open, turn) => {
                 use_up(case, run, input).await?;
                 go_on(case, run, &agent, *open, *turn, &Known::new()).await?
@@ -350,7 +398,7 @@ async fn assemble(
     agent: &AgentView,
 ) -> Result<Assembled, RunError> {
     let began = Trace::begin("2", "rate limit");
-    let rate = rate_step::look(case, agent, &run.session).await?;
+    let Day { rate, notices } = rate_step::look(case, agent, &run.session).await?;
     run.trace.end(began);
     if let Some(outcome) = messages_step::rate_limited(case, run, &rate) {
         return Ok(Assembled::Stopped(outcome));
@@ -359,8 +407,11 @@ async fn assemble(
     let began = Trace::begin("4", "contact and knowledge");
     let text = words(input, &run.earlier);
     run.session.contact = context_step::contact(case, &run.session).await?;
-    let documents = context_step::documents(case, agent, &text).await;
-    run.trace.end(began);
+    let (documents, note) = context_step::documents(case, agent, &text).await;
+    run.trace.end_with(began, Some(note));
+    if run.session.interview.is_some() && run.done.is_empty() && !input.arrived.is_empty() {
+        Box::pin(interview::listen(case, run, agent, &rate, &text)).await?;
+    }
 
     let began = Trace::begin("7", "tools");
     let tools = &case.desk.parts.tools;
@@ -368,7 +419,9 @@ async fn assemble(
     run.trace.end(began);
 
     let began = Trace::begin("5", "prompt");
-    let system: Arc<str> = prompt_step::build(case, agent, &run.session, &documents).into();
+    let told: Vec<NoticeKind> = notices.iter().map(|one| one.notice.kind).collect();
+    let system: Arc<str> =
+        prompt_step::build(case, agent, &run.session, &scope, &documents, &told).into();
     run.trace.end(began);
 
     let began = Trace::begin("6", "history");
@@ -382,7 +435,10 @@ async fn assemble(
     let offered: Vec<String> = scope.active().map(|spec| spec.name.as_str().to_owned()).collect();
     let size = tokens::of_request(&system, &history, tools, &offered);
     let purse = match models.model(None) {
-        Some(model) => credits_step::hold(case, agent, &run.session, model.price(), size).await?,
+        Some(model) => {
+            let (price, most) = (model.price(), case.desk.parts.settings.turn.max_tokens);
+            credits_step::hold(case, agent, &run.session, price, size, most).await?
+        }
         None => {
             run.trace.end(began);
             return Ok(Assembled::Stopped(messages_step::no_model(case, run, agent)));
@@ -393,6 +449,7 @@ async fn assemble(
         Ok(purse) => purse,
         Err(empty) => return Ok(Assembled::Stopped(exhausted(case, run, empty))),
     };
+    run.draft.aside.read.extend(notices.iter().map(|one| one.notice.id));
     let snapshot = record_step::snapshot(case, &run.session, agent, &scope, &purse, &rate);
     let harness = Snapshot {
         session_context: record_step::context(&run.session, read, &documents),
@@ -400,26 +457,19 @@ async fn assemble(
     };
     let turn = Turn::new(NewTurn {
         system,
+        trust: history_step::trust(&run.session.channel, &history),
         history,
         approved: input
             .approved
             .as_ref()
             .filter(|_| run.done.is_empty())
             .map(|approved| approved.call.clone()),
-        trust: Trust::Trusted,
         budget: purse.budget,
         errors: run.session.errors.clone(),
         limits: case.desk.parts.settings.turn,
         now: case.now,
     });
-    let open = Open {
-        agent: agent.agent.id,
-        harness,
-        payer: purse.payer,
-        reservation: purse.reservation,
-        held: purse.held,
-        calls: Vec::new(),
-    };
+    let open = Open::new(agent, harness, &purse);
     Ok(Assembled::Ready(Box::new(open), Box::new(turn)))
 }
 
@@ -457,7 +507,9 @@ async fn go_on(
     let began = Trace::begin("8", "model and tools");
     let scope = tools_step::scope(&case.view, agent, &run.session, &case.desk.parts.tools);
     let models: Arc<dyn Models> = case.desk.parts.models.chain(&agent.agent.models);
-    let setting = Setting { agent, session: &run.session, scope, models, before: &run.done };
+    let timeout = case.desk.parts.settings.turn_timeout;
+    let (session, before) = (&run.session, &run.done);
+    let setting = Setting { agent, session, scope, models, before, timeout };
     let turn = with_pictures(case, turn).await;
     let finished = Box::pin(turn_step::run(case, setting, open, turn, known)).await?;
     run.trace.end(began);

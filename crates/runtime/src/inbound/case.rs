@@ -10,6 +10,7 @@ use ostler_store::{Beginning, Lease, OrgStore};
 
 use crate::inbound::accept::Doorbell;
 use crate::inbound::live::Live;
+use crate::library::Library;
 use crate::org_view::{OrgView, Views};
 use crate::parts::Parts;
 use crate::talk::entry::Wrote;
@@ -18,6 +19,7 @@ use crate::talk::entry::Wrote;
 pub(crate) struct Desk {
     pub(crate) parts: Parts,
     pub(crate) views: Views,
+    pub(crate) library: Library,
     pub(crate) live: Live,
     /// Wakes whoever sends what was committed.
     pub(crate) outbox: Doorbell,

@@ -2,7 +2,7 @@
 //! with that.
 
 use ostler_domain::gate::approval::{Approval, ApprovalStatus};
-use ostler_domain::id::{ApprovalId, InboxId};
+use ostler_domain::id::{AgentId, ApprovalId, InboxId};
 use ostler_domain::notice::{NoticeKind, Recipient};
 use ostler_domain::session::status::SessionStatus;
 use ostler_engine::history::{CallId, ToolCall};
@@ -67,13 +67,18 @@ pub(super) async fn go_on(
             "A person said no to your call of {tool}: {reason}. Tell the customer kindly, \
              without naming the person."
         );
-        return Box::pin(answer(case, input(row, Some(note), None, then), recovered)).await;
+        return Box::pin(answer(
+            case,
+            input(row, Some(note), None, stored.approval.agent, then),
+            recovered,
+        ))
+        .await;
     }
     let note = format!(
         "A person approved your call of {tool}. It is made now; then tell the customer what \
          came of it."
     );
-    let input = input(row, Some(note), Some(approved(&stored)), then);
+    let input = input(row, Some(note), Some(approved(&stored)), stored.approval.agent, then);
     Box::pin(answer(case, input, recovered)).await
 }
 
@@ -91,9 +96,11 @@ fn input(
     row: InboxId,
     note: Option<String>,
     approved: Option<Approved>,
+    agent: AgentId,
     then: AfterTurn,
 ) -> Input<'static> {
-    Input { rows: vec![row], arrived: &[], note, approved, settled: &[], then }
+    let agent = Some(agent);
+    Input { rows: vec![row], arrived: &[], note, approved, agent, settled: &[], then }
 }
 
 /// The call as it was asked for, or as the person changed it.

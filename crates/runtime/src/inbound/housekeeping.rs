@@ -3,8 +3,8 @@
 
 use ostler_domain::human::escalation::Event;
 use ostler_domain::id::{AgentId, InboxId, UserId};
-use ostler_domain::session::lifetime::due_to_close;
-use ostler_domain::session::status::StatusChange;
+use ostler_domain::session::lifetime::{CloseReason, due_to_close};
+use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::TeamSession;
 use ostler_store::{AfterTurn, GiveBack, StoreError};
 use serde_json::json;
@@ -14,8 +14,10 @@ use super::answer::Run;
 use super::case::Case;
 use super::draft::Draft;
 use super::step_06_history as history_step;
+use super::step_08_turn::Finished;
 use super::step_12_record as record_step;
 use super::step_13_reply::Way;
+use super::summary;
 use super::trace::Trace;
 use super::worker::RunError;
 use crate::talk::read;
@@ -38,7 +40,8 @@ pub(super) async fn with(
     let way = Way::of(&case.view, &session, None);
     let earlier = history_step::messages(&case.beginning.messages)?;
     let (trace, draft, done) = (Trace::new(), Draft::default(), Vec::new());
-    let mut run = Run { trace, draft, session, earlier, done, way };
+    let beside = Vec::new();
+    let mut run = Run { trace, draft, session, earlier, done, beside, way };
     change(case, &mut run);
     recount(case, &mut run.session).await?;
     let outcome = RunOutcome::Housekeeping { what: what.to_owned() };
@@ -97,6 +100,7 @@ pub(super) async fn tick(case: &Case<'_>, row: InboxId, then: AfterTurn) -> Resu
     }
     let lifetime = case.view.settings.lifetime(&session.channel);
     let close = due_to_close(&session.current(), lifetime, case.now);
+    let ended = Box::pin(ended(case, &session, close)).await?;
     with(case, row, "time passed", then, |case, run| {
         if session.open_escalation().is_some() {
             run.session.escalation = after;
@@ -104,15 +108,32 @@ pub(super) async fn tick(case: &Case<'_>, row: InboxId, then: AfterTurn) -> Resu
             team::notify_people(&case.view, &run.session, &mut run.draft, &effects);
             team::settle(&mut run.session, &mut run.draft, &run.earlier, &effects, case.now);
         }
-        if let Some(reason) = close
-            && let Ok(status) = run.session.status.after(StatusChange::Close(reason))
-        {
-            run.session.status = status;
-            let closed = json!({"session": run.session.id, "reason": reason});
-            run.draft.happened("session_closed", closed);
+        if let Some((session, summing_up)) = ended {
+            run.ended(&session, summing_up, close.is_some());
+            run.session = session;
         }
     })
     .await
+}
+
+/// The session as it is once it has ended, and the turn that summed it up. One
+/// that somebody closed is summed up now.
+async fn ended(
+    case: &Case<'_>,
+    session: &Session,
+    close: Option<CloseReason>,
+) -> Result<Option<(Session, Option<Finished>)>, RunError> {
+    let mut session = session.clone();
+    let over = match close {
+        Some(reason) => session.close(reason),
+        None => matches!(session.status, SessionStatus::Closed(_)),
+    };
+    if !over {
+        return Ok(None);
+    }
+    let messages = history_step::messages(&case.beginning.messages)?;
+    let summing_up = summary::write(case, &mut session, &messages).await?;
+    Ok(Some((session, summing_up)))
 }
 
 /// An operator made these agents a team.

@@ -13,6 +13,7 @@
 //! | | whether it goes to a person instead | `triggers` |
 //! | 2 | how often it may answer | `step_02_rate` |
 //! | 4 | the contact, and what the org knows | `step_04_context` |
+//! | | what an answer in a guided session says | `interview` |
 //! | 7 | the tools | `step_07_tools` |
 //! | 5 | the prompt | `step_05_prompt` |
 //! | 6 | the history | `step_06_history` |
@@ -22,6 +23,8 @@
 //!
 //! What a channel brings becomes a row in [`receive`]; [`answer`] lists the steps in
 //! order.
+//! What a model is asked beside the answer (a `summary`, the reading of an
+//! `interview`) is a `small_turn`.
 
 pub mod accept;
 mod answer;
@@ -30,9 +33,11 @@ mod decision;
 pub(crate) mod draft;
 mod host;
 mod housekeeping;
+mod interview;
 pub mod live;
 pub mod receive;
 mod saved;
+mod small_turn;
 mod step_01_agent;
 mod step_02_rate;
 pub(crate) mod step_03_session;
@@ -46,6 +51,7 @@ mod step_10_messages;
 mod step_11_stats;
 pub(crate) mod step_12_record;
 pub(crate) mod step_13_reply;
+mod summary;
 mod texts;
 mod trace;
 mod triggers;

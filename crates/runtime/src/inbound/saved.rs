@@ -7,7 +7,9 @@ use ostler_engine::history;
 use ostler_engine::turn::{Path, Turn};
 use serde::{Deserialize, Serialize};
 
+use super::step_07b_credits::Purse;
 use super::step_08_turn::Finished;
+use crate::org_view::AgentView;
 use crate::talk::session::Session;
 use crate::talk::snapshot::Snapshot;
 
@@ -39,6 +41,20 @@ pub(super) struct Open {
     pub(super) held: Credits,
     /// Its calls outside, and under which id each was written down.
     pub(super) calls: Vec<Outside>,
+}
+
+impl Open {
+    /// A turn that begins.
+    pub(super) fn new(agent: &AgentView, harness: Snapshot, purse: &Purse) -> Self {
+        Self {
+            agent: agent.agent.id,
+            harness,
+            payer: purse.payer,
+            reservation: purse.reservation,
+            held: purse.held,
+            calls: Vec::new(),
+        }
+    }
 }
 
 /// A call outside.

@@ -1,28 +1,34 @@
 //! Step 5: what the model is told.
 
+use ostler_domain::notice::NoticeKind;
 use ostler_domain::prompt::{PromptDocument, PromptFacts, system};
+use ostler_domain::scope::ToolScope;
 use ostler_domain::session::guided::NextStep;
 use ostler_domain::session::key::Entry;
 use ostler_domain::tool::ToolName;
 
 use super::case::Case;
-use super::step_04_context::Read;
+use crate::library::Read;
 use crate::org_view::AgentView;
-use crate::talk::session::Session;
+use crate::talk::session::{Interview, Session};
 
 /// The system prompt of an agent in a session.
 pub(super) fn build(
     case: &Case<'_>,
     agent: &AgentView,
     session: &Session,
+    scope: &ToolScope,
     documents: &[Read],
+    notices: &[NoticeKind],
 ) -> String {
     let documents: Vec<PromptDocument<'_>> =
         documents.iter().map(|one| PromptDocument { title: &one.title, text: &one.text }).collect();
     let colleagues = case.view.colleagues(agent.agent.id);
     let policy = case.view.settings.errors;
     let degraded = session.errors.degraded(session.budget.spending(), policy).is_some();
-    let off: Vec<ToolName> = session.errors.disabled().keys().cloned().collect();
+    let off: Vec<ToolName> = scope.unavailable_in_session().cloned().collect();
+    let mut notices: Vec<&str> = notices.iter().map(|kind| kind.for_agent()).collect();
+    notices.dedup();
     let facts = PromptFacts {
         agent: &agent.agent,
         standing: &agent.standing,
@@ -33,6 +39,7 @@ pub(super) fn build(
         documents: &documents,
         team: session.team.as_ref(),
         instructions: &[],
+        notices: &notices,
         unavailable: if degraded { &off } else { &[] },
         resolution: session.resolution.as_deref(),
         previous_summary: session.previous.as_ref().and_then(|one| one.summary.as_deref()),
@@ -46,16 +53,23 @@ pub(super) fn build(
 }
 
 /// What an agent is told of the interview that guides its conversation.
-fn guide(interview: &crate::talk::session::Interview) -> String {
+fn guide(interview: &Interview) -> String {
     let mut text = String::from("\n## The interview you are leading\n\n");
     for (field, value) in interview.state.fields() {
         text.push_str(&format!("- {field}: {value}\n"));
     }
     match interview.state.next(&interview.template) {
         NextStep::Ask(question) | NextStep::FollowUp(question) => {
-            text.push_str(&format!("Ask next, in your own words: {}\n", question.ask));
+            let how = if interview.state.asks_again() {
+                "Their answer was not clear. Ask again, more closely"
+            } else {
+                "Ask next, in your own words"
+            };
+            text.push_str(&format!("{how}: {}\n", question.ask));
         }
-        NextStep::Complete => text.push_str("All is answered. Thank them and sum it up.\n"),
+        NextStep::Complete => text.push_str(
+            "All is answered. Thank them and sum it up; if they go on, just help them.\n",
+        ),
     }
     text
 }

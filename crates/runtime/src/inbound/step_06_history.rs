@@ -1,6 +1,8 @@
 //! Step 6: the conversation so far, as a model reads it.
 
+use ostler_domain::channel::Channel;
 use ostler_domain::message::Part;
+use ostler_domain::tool::Trust;
 use ostler_engine::history::{Content, Image, Item};
 use ostler_store::StoredMessage;
 
@@ -35,6 +37,23 @@ pub(super) fn items(messages: &[ThreadMessage]) -> Vec<Item> {
         }
     }
     items
+}
+
+/// Whether anything in a conversation is from outside: what a tool brought from
+/// there, a customer's picture, or mail, which anybody can write in any name.
+pub(super) fn trust(channel: &Channel, history: &[Item]) -> Trust {
+    let outside = |item: &Item| match item {
+        Item::User { content } => content.iter().any(Content::is_image),
+        Item::Results { results } => {
+            results.iter().any(|result| result.outcome.trust == Trust::Untrusted)
+        }
+        Item::Assistant { .. } => false,
+    };
+    if *channel == Channel::Email || history.iter().any(outside) {
+        Trust::Untrusted
+    } else {
+        Trust::Trusted
+    }
 }
 
 fn say(items: &mut Vec<Item>, text: String) {

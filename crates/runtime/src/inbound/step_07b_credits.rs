@@ -3,7 +3,7 @@
 use ostler_domain::agent::Protection;
 use ostler_domain::id::{OrgId, ReservationId};
 use ostler_domain::money::Credits;
-use ostler_domain::money::caps::{BudgetView, SessionSpending, TurnBudget};
+use ostler_domain::money::caps::{BudgetLimit, BudgetView, SessionSpending, TurnBudget};
 use ostler_domain::money::ledger::ReserveError;
 use ostler_domain::money::price::{MINIMUM_CHARGE, ModelPrice};
 use ostler_store::{NewReservation, StoreError};
@@ -41,6 +41,16 @@ pub(super) enum Empty {
     Team,
 }
 
+impl From<BudgetLimit> for Empty {
+    fn from(limit: BudgetLimit) -> Self {
+        match limit {
+            BudgetLimit::Org => Self::Org,
+            BudgetLimit::Session => Self::Session,
+            BudgetLimit::Team => Self::Team,
+        }
+    }
+}
+
 /// The most that can be asked for at once where there is no limit.
 const PLENTY: Credits = Credits::new(1_000_000);
 
@@ -51,6 +61,7 @@ pub(super) async fn hold(
     session: &Session,
     price: ModelPrice,
     input_tokens: u64,
+    max_tokens: u64,
 ) -> Result<Result<Purse, Empty>, StoreError> {
     if session.budget.spending() == SessionSpending::Closed {
         return Ok(Err(Empty::Session));
@@ -61,9 +72,10 @@ pub(super) async fn hold(
     }
     let payer = payer(case, agent);
     let left = session.budget.remaining().min(team.unwrap_or(PLENTY));
-    let wanted = price.estimate(input_tokens, case.desk.parts.settings.turn.max_tokens);
+    let wanted = price.estimate(input_tokens, max_tokens);
     let id = fresh(ReservationId::from_u128);
     let mut amount = wanted.min(left).max(MINIMUM_CHARGE);
+    let store = &case.desk.parts.store;
     let reserved = loop {
         let new = NewReservation {
             id,
@@ -71,7 +83,7 @@ pub(super) async fn hold(
             amount,
             lasts: case.desk.parts.settings.reservation,
         };
-        match case.desk.parts.store.org(payer).reserve(new).await {
+        match store.org(payer).reserve(new).await {
             Ok(reserved) => break reserved,
             // As much as there is; the answer is made shorter.
             Err(StoreError::Credits(ReserveError::Exhausted { available, .. }))
@@ -84,12 +96,17 @@ pub(super) async fn hold(
             )) => {
                 return Ok(Err(Empty::Org));
             }
-            Err(StoreError::Credits(ReserveError::Cap(_))) => return Ok(Err(Empty::ParentCap)),
+            Err(StoreError::Credits(ReserveError::Cap(_))) => {
+                match store.org(payer).affordable().await? {
+                    Some(left) if left >= MINIMUM_CHARGE && left < amount => amount = left,
+                    _ => return Ok(Err(Empty::ParentCap)),
+                }
+            }
             Err(other) => return Err(other),
         }
     };
     let view = if case.view.parent.is_some() {
-        case.desk.parts.store.org(payer).budget(session.budget).await?
+        store.org(payer).budget(session.budget).await?
     } else {
         let session_budget = session.budget.remaining();
         BudgetView { session_budget, org_budget: reserved.left, parent_budget: None }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ostler_domain::gate::Authority;
 use ostler_domain::id::{AgentId, OrgId, ReservationId};
+use ostler_domain::money::Credits;
 use ostler_domain::scope::ToolScope;
 use ostler_engine::driver::{Commands, Driver, Place, Progress, commands};
 use ostler_engine::history::Item;
@@ -46,6 +47,19 @@ pub(super) struct Finished {
 }
 
 impl Finished {
+    /// All that it cost.
+    pub(super) fn credits(&self) -> Credits {
+        self.record.charges.iter().map(|charge| charge.amount).sum()
+    }
+
+    /// Counts what it cost against its session, and the team.
+    pub(super) fn count_against(&self, session: &mut Session) {
+        session.budget.record(self.credits());
+        if let Some(team) = &mut session.team {
+            team.budget.record(self.agent, self.credits());
+        }
+    }
+
     /// What it cost, for the commit.
     pub(super) fn settle(&self) -> Settle {
         Settle {
@@ -65,6 +79,8 @@ pub(super) struct Setting<'a> {
     pub(super) models: Arc<dyn Models>,
     /// The turns of the run that are over.
     pub(super) before: &'a [Finished],
+    /// How long it may take.
+    pub(super) timeout: Duration,
 }
 
 /// Runs a turn to its end. While it runs, the conversation is kept.
@@ -75,15 +91,14 @@ pub(super) async fn run(
     mut turn: Turn,
     known: &Known,
 ) -> Result<Finished, StoreError> {
-    let Setting { agent, session, scope, models, before } = setting;
-    let settings = &case.desk.parts.settings;
+    let Setting { agent, session, scope, models, before, timeout } = setting;
     let place = Place {
         org: case.org(),
         agent: agent.agent.id,
         session: Some(session.id),
         contact: session.contact,
         key: format!("{}/{}", case.run, before.len()),
-        timeout: settings.turn_timeout,
+        timeout,
     };
     let rules = Rules {
         scope: &scope,

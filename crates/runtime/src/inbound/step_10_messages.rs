@@ -6,7 +6,6 @@ use ostler_domain::hierarchy::chat::testing_greeting;
 use ostler_domain::human::escalation::{Effect, EscalationRequest, Event};
 use ostler_domain::human::triggers::{AfterReply, Trigger, after_reply, is_uncertain};
 use ostler_domain::id::ApprovalId;
-use ostler_domain::money::Credits;
 use ostler_domain::notice::{NoticeKind, Recipient, exhaustion_recipients};
 use ostler_domain::session::key::Entry;
 use ostler_domain::team::handoff::transition_message;
@@ -19,11 +18,10 @@ use serde_json::json;
 use super::answer::{Run, parts};
 use super::case::{Arrived, Case};
 use super::draft::Saying;
-use super::step_01_agent as agent_step;
 use super::step_02_rate::Rate;
 use super::step_07b_credits::Empty;
 use super::step_08_turn::Finished;
-use super::texts;
+use super::{step_11_stats, texts};
 use crate::ids::fresh;
 use crate::org_view::AgentView;
 use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
@@ -62,7 +60,7 @@ pub(super) fn receive(case: &Case<'_>, run: &mut Run, arrived: &[Arrived]) {
 
 /// Says that this is a test, before anything else is said.
 fn greet_tester(case: &Case<'_>, run: &mut Run) {
-    let agent = agent_step::answering(case, &run.session);
+    let agent = run.session.active_agent().and_then(|id| case.view.agent(id));
     let agent = agent.map_or("nobody yet", |one| one.agent.display_name.as_str());
     let greeting = testing_greeting(&case.view.org.name, agent);
     run.tell(case, &greeting, Purpose::Notice);
@@ -144,7 +142,8 @@ pub(super) fn after_turn(
     agent: &AgentView,
     mut finished: Finished,
 ) -> Next {
-    count(run, agent, &finished);
+    finished.count_against(&mut run.session);
+    step_11_stats::count(run, &finished);
     run.session.unknown_outcomes = run.session.unknown_outcomes.saturating_add(finished.unknown);
     disabled(run, agent, &finished);
     ask_people(case, run, agent, &mut finished);
@@ -163,16 +162,6 @@ pub(super) fn after_turn(
     let next = next.unwrap_or_else(|| Next::Done(ended(case, run, agent, &finished, end)));
     run.done.push(finished);
     next
-}
-
-/// Counts what the turn cost against the session and the team.
-fn count(run: &mut Run, agent: &AgentView, finished: &Finished) {
-    let spent: Credits = finished.record.charges.iter().map(|charge| charge.amount).sum();
-    run.session.budget.record(spent);
-    if let Some(team) = &mut run.session.team {
-        team.budget.record(agent.agent.id, spent);
-    }
-    super::step_11_stats::count(run, agent.agent.id, finished);
 }
 
 /// The owner hears of each tool that was switched off.
@@ -240,9 +229,8 @@ fn handed_over(
         return None;
     }
     if let Some(team) = &mut run.session.team {
-        let spent = finished.record.charges.iter().map(|charge| charge.amount).sum();
         if !team.budget.per_agent.contains_key(&from) {
-            team.budget.record(from, spent);
+            team.budget.record(from, finished.credits());
         }
     }
     say_of(case, run, agent, finished, Purpose::Transition);
@@ -287,12 +275,37 @@ fn ended(
             say_of(case, run, agent, finished, Purpose::Talk);
             RunOutcome::WithHuman
         }
-        End::CreditsExhausted(_) => exhausted(case, run, &Empty::Org),
-        End::ModelFailed(error) => failed(case, run, agent, error.to_string()),
-        End::TimedOut => failed(case, run, agent, "the turn took too long".into()),
-        End::StepLimit { most } => failed(case, run, agent, format!("the turn took {most} steps")),
-        End::Loop { tool } => failed(case, run, agent, format!("`{tool}` was called in a loop")),
+        End::CreditsExhausted(short) => {
+            say_of(case, run, agent, finished, Purpose::Talk);
+            exhausted(case, run, &Empty::from(short.limit))
+        }
+        End::ModelFailed(error) => broke_off(case, run, agent, finished, error.to_string()),
+        End::TimedOut => broke_off(case, run, agent, finished, "the turn took too long".to_owned()),
+        End::StepLimit { most } => {
+            broke_off(case, run, agent, finished, format!("the turn took {most} steps"))
+        }
+        End::Loop { tool } => {
+            broke_off(case, run, agent, finished, format!("`{tool}` was called in a loop"))
+        }
     }
+}
+
+/// The turn failed. What the agent did until then is kept: the next one is to
+/// know of it.
+fn broke_off(
+    case: &Case<'_>,
+    run: &mut Run,
+    agent: &AgentView,
+    finished: &Finished,
+    why: String,
+) -> RunOutcome {
+    let (work, _) = work_and_text(&finished.said);
+    if !work.is_empty() {
+        let author = MessageAuthor::Agent { id: agent.agent.id };
+        let saying = Saying { author, parts: Vec::new(), work, purpose: Purpose::Talk };
+        run.draft.keep(&mut run.session, saying, Some(case.run), case.now);
+    }
+    failed(case, run, agent, why)
 }
 
 /// What the agent last said before this run, since the last escalation ended.

@@ -17,10 +17,11 @@ use super::answer::Run;
 use super::case::Case;
 use super::step_02_rate::Rate;
 use super::step_03_session::state;
-use super::step_04_context::Read;
 use super::step_07b_credits::Purse;
+use super::step_08_turn::Finished;
 use super::worker::RunError;
 use crate::deltas::{Delta, Piece};
+use crate::library::Read;
 use crate::org_view::{AgentView, OrgView};
 use crate::talk::run::{RunOutcome, RunRecord};
 use crate::talk::session::Session;
@@ -47,8 +48,7 @@ pub(super) async fn commit(
     let before = case.beginning.session.as_ref();
     let before = before.filter(|stored| stored.id == run.session.id).and_then(|one| one.due_at);
     run.draft.aside.due = due(&case.view, &run.session, before, case.now);
-    let credits: Credits =
-        run.done.iter().flat_map(|one| &one.record.charges).map(|charge| charge.amount).sum();
+    let credits: Credits = run.done.iter().chain(&run.beside).map(Finished::credits).sum();
     run.draft.happened(
         "run",
         json!({"run": case.run, "session": run.session.id, "outcome": outcome.word(),
@@ -66,6 +66,7 @@ pub(super) async fn commit(
         outcome,
         steps: run.trace.into_steps(),
         turns: run.done.into_iter().map(|one| one.record).collect(),
+        beside: run.beside.into_iter().map(|one| one.record).collect(),
         credits,
     };
     let draft = run.draft;

@@ -24,7 +24,12 @@ impl Trace {
     }
 
     /// It is over.
-    pub(super) fn end(&mut self, Began(number, name, began): Began) {
+    pub(super) fn end(&mut self, began: Began) {
+        self.end_with(began, None);
+    }
+
+    /// It is over, and there is something to say about it.
+    pub(super) fn end_with(&mut self, Began(number, name, began): Began, note: Option<String>) {
         let micros =
             |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         self.steps.push(StepRecord {
@@ -32,6 +37,7 @@ impl Trace {
             name: name.to_owned(),
             began_us: micros(began.duration_since(self.began)),
             took_us: micros(began.elapsed()),
+            note,
         });
         tracing::trace!(step = number, name, "done");
     }

@@ -1,8 +1,10 @@
 //! Workers: they take conversations in which something waits, one at a time.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use ostler_domain::id::RunId;
 use ostler_engine::outcome::Outcome;
 use ostler_engine::turn::Known;
@@ -18,6 +20,7 @@ use super::saved::Saved;
 use super::step_06_history::MESSAGES;
 use super::{decision, housekeeping};
 use crate::ids::derived;
+use crate::library::Library;
 use crate::org_view::Views;
 use crate::parts::Parts;
 use crate::talk::entry::Entry;
@@ -40,6 +43,9 @@ pub enum RunError {
     /// Something stored cannot be read.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
+    /// Something panicked.
+    #[error("the program broke down while answering; the log says where")]
+    BrokeDown,
     /// What tools wanted stored cannot be any more.
     #[error("what the agent did cannot be stored any more: {0}")]
     Outdated(String),
@@ -56,7 +62,8 @@ impl Worker {
     /// A worker with these parts. `live` is what the tools of the runtime were
     /// made with.
     pub fn new(parts: Parts, live: Live) -> Self {
-        let desk = Desk { parts, views: Views::default(), live, outbox: Doorbell::default() };
+        let (views, library) = (Views::default(), Library::default());
+        let desk = Desk { parts, views, library, live, outbox: Doorbell::default() };
         Self { desk: Arc::new(desk), bell: Doorbell::default() }
     }
 
@@ -119,7 +126,9 @@ impl Worker {
         };
         crate::faults::point("after_claim");
         let lease = claimed.lease;
-        if let Err(error) = self.answer_claimed(&claimed).await {
+        // What breaks down, a tool for instance, breaks one try and no worker.
+        let answering = AssertUnwindSafe(self.answer_claimed(&claimed)).catch_unwind().await;
+        if let Err(error) = answering.unwrap_or(Err(RunError::BrokeDown)) {
             self.give_back(lease, &error).await;
         }
         Ok(true)
@@ -181,8 +190,15 @@ impl Worker {
             Some((_, Entry::GoOn { settled })) => {
                 let note = "A colleague looked at this and leaves the answer to you.".to_owned();
                 let (note, settled) = (Some(note), &settled);
-                let input =
-                    Input { rows: vec![row], arrived: &[], note, approved: None, settled, then };
+                let input = Input {
+                    rows: vec![row],
+                    arrived: &[],
+                    note,
+                    approved: None,
+                    agent: None,
+                    settled,
+                    then,
+                };
                 Box::pin(answer(&case, input, recovered)).await
             }
             Some((_, Entry::Resolved { call, outcome })) => {
@@ -192,6 +208,7 @@ impl Worker {
                     arrived: &[],
                     note: Some(note),
                     approved: None,
+                    agent: None,
                     settled: &[],
                     then,
                 };

@@ -107,6 +107,7 @@ impl Office<'_> {
             outcome: RunOutcome::Housekeeping { what: action.to_owned() },
             steps: Vec::new(),
             turns: Vec::new(),
+            beside: Vec::new(),
             credits: Credits::ZERO,
         };
         Intervention {

@@ -32,6 +32,9 @@ pub struct RunRecord {
     pub steps: Vec<StepRecord>,
     /// The turns: one, or several if agents handed over.
     pub turns: Vec<TurnRecord>,
+    /// Small turns beside those: a summary, the reading of an answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<TurnRecord>,
     /// All that it cost.
     pub credits: Credits,
 }
@@ -97,6 +100,9 @@ pub struct StepRecord {
     pub began_us: u64,
     /// How long it took, in microseconds.
     pub took_us: u64,
+    /// A word about what came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A turn of a run.

@@ -9,10 +9,10 @@ use ostler_domain::id::{
 };
 use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::session::errors::ErrorState;
-use ostler_domain::session::guided::{InterviewState, InterviewTemplate};
+use ostler_domain::session::guided::{InterviewState, InterviewTemplate, NextStep};
 use ostler_domain::session::key::{ConversationKey, Entry, Peer};
-use ostler_domain::session::lifetime::{CurrentSession, SessionClock, Waiting};
-use ostler_domain::session::status::SessionStatus;
+use ostler_domain::session::lifetime::{CloseReason, CurrentSession, SessionClock, Waiting};
+use ostler_domain::session::status::{SessionStatus, StatusChange};
 use ostler_domain::team::{self, TeamSession, TeamView, effective_agent};
 use ostler_domain::time::{Timestamp, UtcDay};
 use serde::{Deserialize, Serialize};
@@ -200,6 +200,29 @@ impl Session {
     /// The session, as far as its end is concerned.
     pub(crate) const fn current(&self) -> CurrentSession {
         CurrentSession { id: self.id, clock: self.clock, status: self.status }
+    }
+
+    /// Closes it, and says whether it was open. A guided session that has all its
+    /// answers was completed, however long ago that was.
+    pub(crate) fn close(&mut self, reason: CloseReason) -> bool {
+        let reason = match reason {
+            CloseReason::IdleTimeout | CloseReason::Expired if self.is_completed() => {
+                CloseReason::Completed
+            }
+            reason => reason,
+        };
+        match self.status.after(StatusChange::Close(reason)) {
+            Ok(status) => {
+                self.status = status;
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn is_completed(&self) -> bool {
+        let next = self.interview.as_ref().map(|one| one.state.next(&one.template));
+        next == Some(NextStep::Complete)
     }
 
     /// Stops or starts the clocks by what the session waits for.

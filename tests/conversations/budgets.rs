@@ -1,0 +1,353 @@
+//! Credits at work: who pays, how much is left, and what happens when nothing is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::id::OrgId;
+use ostler_domain::money::Credits;
+use ostler_domain::money::ledger::Bearer;
+use ostler_domain::money::pools::PoolKind;
+use ostler_domain::money::sharing::SharingPolicy;
+use ostler_domain::notice::{NoticeKind, Recipient};
+use ostler_domain::org::plan::Plan;
+use ostler_domain::org::{Org, Place};
+use ostler_engine::outcome::Outcome;
+use ostler_runtime::parts::Settings;
+use ostler_runtime::talk::run::RunOutcome;
+use ostler_store::{LineKind, NewGrant, Store};
+
+use crate::database::{Database, on_every_database};
+use crate::enforcement::empty_the_purse;
+use crate::kit::{calm, org, puppet, world, world_on, world_with};
+use crate::world::{ENZO, GIA, ORG, World};
+
+const AGENCY: OrgId = OrgId::from_u128(0xa6);
+const NO_CREDITS: &str =
+    "I cannot answer right now. My team has been told and will get back to you.";
+
+/// A script in which every answer costs so many credits.
+fn costing(credits: u64) -> String {
+    let tokens = credits * 10;
+    format!("price: {{ input: 0, output: 1000 }}\nusage: {{ output: {tokens} }}\ndefault: I see.\n")
+}
+
+/// A world whose org has a plan without monthly credits, and these besides.
+async fn poor(script: &str, purchased: u64) -> (World, crate::kit::Seen) {
+    let (world, seen) = world(script).await;
+    change_org(&world, |org| org.plan = Plan::Free).await;
+    empty_the_purse(&world).await;
+    if purchased > 0 {
+        world.grant(purchased).await;
+    }
+    (world, seen)
+}
+
+async fn change_org(world: &World, change: impl FnOnce(&mut Org)) {
+    let mut org = world.org().org().await.unwrap();
+    change(&mut org);
+    world.org().update_org(org).await.unwrap();
+}
+
+/// Makes the org a client of an agency that has credits.
+async fn with_parent(world: &World, credits: u64, sharing: SharingPolicy) {
+    world.store.create_org(org(AGENCY, "agency", Place::TopLevel, Plan::Free)).await.unwrap();
+    let (pool, amount) = (PoolKind::Purchased, Credits::new(credits));
+    let new = NewGrant { reference: "agency".into(), pool, amount };
+    world.store.org(AGENCY).grant(new).await.unwrap();
+    world.store.org(AGENCY).set_sharing(sharing).await.unwrap();
+    change_org(world, |org| org.place = Place::SubOrg { parent: AGENCY }).await;
+}
+
+/// C20: however many calls a turn makes, the account is looked at as often.
+#[tokio::test]
+async fn c20_calls_are_counted_without_asking_the_ledger() {
+    let script = "
+rules:
+  - when: { user: once }
+    answer:
+      - { call: list_forms }
+      - Done.
+  - when: { user: often }
+    answer:
+      - calls:
+          - { tool: list_forms, with: { page: 1 } }
+          - { tool: list_forms, with: { page: 2 } }
+          - { tool: list_forms, with: { page: 3 } }
+          - { tool: list_forms, with: { page: 4 } }
+          - { tool: list_forms, with: { page: 5 } }
+      - Done.
+default: I see.
+";
+    let database = Database::sqlite();
+    let tool = puppet("list_forms", |_| Outcome::ok("none"));
+    let store = database.migrated().await;
+    let (world, _) = world_on(store, script, vec![tool], Settings::default()).await;
+    database.execute(
+        "CREATE TABLE looks (one);
+         CREATE TRIGGER look AFTER UPDATE ON credit_accounts BEGIN INSERT INTO looks VALUES (1); END",
+    );
+    let looks = async |text: &str| {
+        let before = database.number("SELECT count(*) FROM looks");
+        world.say("rosa", text).await;
+        database.number("SELECT count(*) FROM looks") - before
+    };
+    let once = looks("once").await;
+    assert_eq!(looks("often").await, once);
+    assert_eq!(world.runs("rosa").await[1].turns[0].decisions.len(), 5);
+}
+
+/// C20, E08: the session's cap holds in the middle of a run.
+#[tokio::test]
+async fn c20_the_cap_is_enforced_in_the_middle_of_a_run() {
+    let script = "
+rules:
+  - when: { user: book }
+    answer:
+      - calls:
+          - { tool: create_booking, with: { n: 1 } }
+          - { tool: create_booking, with: { n: 2 } }
+          - { tool: create_booking, with: { n: 3 } }
+          - { tool: create_booking, with: { n: 4 } }
+      - Done.
+default: I see.
+";
+    let calls = Arc::new(AtomicU32::new(0));
+    let count = calls.clone();
+    let tool = puppet("create_booking", move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Outcome::ok("done")
+    });
+    let (world, _) = world_with(script, vec![tool], Settings::default()).await;
+    world.change(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
+    let mut settings = calm();
+    settings.session_budget.cap = Credits::new(5);
+    settings.session_budget.warning = Credits::new(3);
+    world.save_settings(&settings).await;
+    world.say("rosa", "book").await;
+    assert_eq!(calls.load(Ordering::SeqCst), 2, "one for the model, two of 1; the rest is kept");
+    assert!(world.session("rosa").await.budget.spent <= Credits::new(5));
+}
+
+/// C21, E03, E11: the harness shows the session's, the org's and the parent's
+/// budget, and whose spending it is; a top-level org has no parent's.
+#[tokio::test]
+async fn c21_e03_e11_the_harness_shows_the_budgets() {
+    let (world, _) = world(&costing(4)).await;
+    world.say("rosa", "hello").await;
+    let before = world.org().affordable().await.unwrap().unwrap();
+    world.say("rosa", "again").await;
+    let budget = world.harness("rosa").await.credit_budget;
+    assert_eq!(budget.left.session_budget, Credits::new(46));
+    assert_eq!(budget.left.parent_budget, None);
+    assert_eq!(budget.budget_owner, GIA);
+    let shown = budget.left.org_budget.unwrap() + budget.turn.reserved;
+    assert_eq!(shown, before, "what is left, with what this turn holds");
+
+    with_parent(&world, 1000, SharingPolicy::default()).await;
+    world.say("rosa", "once more").await;
+    let budget = world.harness("rosa").await.credit_budget;
+    assert_eq!(budget.left.parent_budget, Some(Credits::new(100)), "the child's share");
+    let owners: Vec<_> = world
+        .org()
+        .ledger_lines(None, 50)
+        .await
+        .unwrap()
+        .into_iter()
+        .filter_map(|line| match line.kind {
+            LineKind::Expense(entry) => Some(entry.budget_owner),
+            LineKind::Grant(_) => None,
+        })
+        .collect();
+    assert!(!owners.is_empty() && owners.iter().all(|owner| *owner == GIA));
+}
+
+/// E02: twelve of five daily, five monthly and five bought leave three bought.
+#[tokio::test]
+async fn e02_pools_are_drawn_in_order() {
+    let (world, _) = world(&costing(12)).await;
+    change_org(&world, |org| org.plan = Plan::Free).await;
+    empty_the_purse(&world).await;
+    for (pool, n) in [(PoolKind::Daily, 0), (PoolKind::Monthly, 1), (PoolKind::Purchased, 2)] {
+        let new = NewGrant { reference: format!("e02-{n}"), pool, amount: Credits::new(5) };
+        world.org().grant(new).await.unwrap();
+    }
+    assert_eq!(world.say("rosa", "hello").await, ["I see."]);
+    let account = world.org().account().await.unwrap();
+    let left = PoolKind::ORDER.map(|pool| account.pool(pool).available.get());
+    assert_eq!(left, [0, 0, 3]);
+}
+
+/// E04, E05: a child without credits is paid for by its parent, tagged with the
+/// child; the child's ledger has it for the audit only; up to the child's cap.
+#[tokio::test]
+async fn e04_e05_the_parent_pays_up_to_the_cap() {
+    let (world, seen) = poor(&costing(6), 0).await;
+    let sharing = SharingPolicy { max_per_child: Credits::new(10), ..SharingPolicy::default() };
+    with_parent(&world, 1000, sharing).await;
+    assert_eq!(world.say("rosa", "hello").await, ["I see."]);
+    assert_eq!(world.spent(ORG).await, 6, "for the audit");
+    assert_eq!(world.spent(AGENCY).await, 6);
+    let bearers = async |of: OrgId| -> Vec<Bearer> {
+        world.store.org(of).apply_settlements().await.unwrap();
+        let lines = world.store.org(of).ledger_lines(None, 50).await.unwrap();
+        let expenses = lines.into_iter().filter_map(|line| match line.kind {
+            LineKind::Expense(entry) => Some(entry.bearer),
+            LineKind::Grant(_) => None,
+        });
+        expenses.collect()
+    };
+    assert_eq!(bearers(AGENCY).await, [Bearer::ForChild(ORG)]);
+    assert_eq!(bearers(ORG).await, [Bearer::PaidByParent(AGENCY)]);
+    // Four of the cap are left: the answer is made to fit, and then it is over.
+    world.say("rosa", "again").await;
+    assert!(seen.last().max_tokens <= 40, "{}", seen.last().max_tokens);
+    assert_eq!(world.say("rosa", "and again").await, [NO_CREDITS]);
+    assert_eq!(world.runs("rosa").await.pop().unwrap().outcome, RunOutcome::CreditsExhausted);
+    assert!(world.told(Recipient::Owner).await.contains(&NoticeKind::ChildCap));
+    let moved: u64 = {
+        let account = world.store.org(AGENCY).account().await.unwrap();
+        account.pool(PoolKind::Purchased).spent.get()
+    };
+    assert!(moved <= 10, "{moved}");
+    assert!(world.store.check_ledger().await.unwrap().wrong.is_empty());
+}
+
+/// E06: all children together draw no more than the shared cap.
+#[tokio::test]
+async fn e06_all_children_share_one_cap() {
+    let (world, seen) = poor(&costing(1), 0).await;
+    let sharing = SharingPolicy { max_total: Credits::new(2), ..SharingPolicy::default() };
+    with_parent(&world, 1000, sharing).await;
+    let other = OrgId::from_u128(0xbb);
+    let place = Place::SubOrg { parent: AGENCY };
+    world.store.create_org(org(other, "sister", place, Plan::Free)).await.unwrap();
+    let own = world.store.org(other).account().await.unwrap().available().unwrap();
+    let id = ostler_domain::id::ReservationId::from_u128(0x77);
+    let lasts = std::time::Duration::from_secs(3600);
+    let amount = own + Credits::new(1);
+    let new = ostler_store::NewReservation { id, budget_owner: ENZO, amount, lasts };
+    world.store.org(other).reserve(new).await.unwrap();
+    assert_eq!(world.say("rosa", "hello").await, ["I see."], "one of two is left");
+    assert_eq!(world.say("rosa", "again").await, [NO_CREDITS]);
+    assert_eq!(seen.count(), 1);
+}
+
+const TEAM: &str = "
+price: { input: 0, output: 1000 }
+rules:
+  - when: { user: invoice, agent: 'You are Gia' }
+    answer:
+      text: Let me connect you.
+      call: tag_in_agent
+      with: { targetAgentId: enzo, reason: invoice, contextSummary: 'Rosa paid twice' }
+      usage: { output: 30 }
+  - when: { agent: 'You are Enzo' }
+    answer: { text: 'About {user}: done.', usage: { output: 50 } }
+default: I see.
+";
+
+/// E09, E10: each agent's spending is kept, and lowers the same purse.
+#[tokio::test]
+async fn e09_e10_a_team_spends_from_one_purse() {
+    let (world, seen) = world(TEAM).await;
+    world.say("rosa", "my invoice").await;
+    let team = world.session("rosa").await.team.unwrap();
+    let spent: Vec<(_, u64)> =
+        team.budget.per_agent.iter().map(|(agent, spent)| (*agent, spent.get())).collect();
+    assert_eq!(spent, [(GIA, 3), (ENZO, 5)]);
+    assert_eq!(team.budget.remaining(), Credits::new(92));
+    let harness = world.runs("rosa").await.remove(0).turns.remove(1).harness;
+    assert_eq!(harness.escalation_state.team_budget_remaining, Some(Credits::new(97)));
+    let mut settings = calm();
+    settings.session_budget.cap = Credits::new(1000);
+    settings.session_budget.warning = Credits::new(1000);
+    settings.team.as_mut().unwrap().budget = Credits::new(8);
+    world.save_settings(&settings).await;
+    world.say("otto", "my invoice").await;
+    assert_eq!(world.session("otto").await.team.unwrap().budget.remaining(), Credits::ZERO);
+    let before = seen.count();
+    assert_eq!(world.say("otto", "and now").await, [NO_CREDITS]);
+    assert_eq!(seen.count(), before, "the purse is empty for both");
+}
+
+/// E07: when nothing is left, in a team session the customer, the owner and both
+/// agents are told, each once.
+#[tokio::test]
+async fn e07_everybody_is_told_once() {
+    let (world, _) = world(TEAM).await;
+    world.say("rosa", "my invoice").await;
+    empty_the_purse(&world).await;
+    assert_eq!(world.say("rosa", "hello?").await, [NO_CREDITS]);
+    world.say("rosa", "anybody?").await;
+    for recipient in [Recipient::Owner, Recipient::Agent(GIA), Recipient::Agent(ENZO)] {
+        let told = world.told(recipient).await;
+        let count = told.iter().filter(|kind| **kind == NoticeKind::CreditsExhausted).count();
+        assert_eq!(count, 1, "{recipient:?}: {told:?}");
+    }
+}
+
+/// E08, C11: from 40 on a session only reads, and is degraded; at 50 no model is
+/// asked, the customer is told and the owner notified.
+#[tokio::test]
+async fn e08_a_session_narrows_at_40_and_closes_at_50() {
+    let (world, seen) = world(&costing(10)).await;
+    for n in 0..4 {
+        world.say("rosa", &format!("message {n}")).await;
+        assert!(world.tools("rosa").await.contains(&"create_booking".into()), "{n}");
+    }
+    world.say("rosa", "message 5").await;
+    let tools = world.tools("rosa").await;
+    assert!(!tools.contains(&"create_booking".into()) && tools.contains(&"list_events".into()));
+    assert!(world.harness("rosa").await.error_state.is_degraded_mode);
+    let system = seen.last().system;
+    assert!(system.contains("do not work at the moment: create_booking"), "{system}");
+    let before = seen.count();
+    assert_eq!(world.say("rosa", "message 6").await, [NO_CREDITS]);
+    assert_eq!(seen.count(), before);
+    assert_eq!(world.told(Recipient::Owner).await, [NoticeKind::SessionCap]);
+    assert_eq!(world.say("otto", "hello").await, ["I see."], "another session is open");
+}
+
+/// The longest answer is what can be paid for.
+#[tokio::test]
+async fn c22_an_answer_is_no_longer_than_what_can_be_paid() {
+    let (world, seen) = poor(&costing(3), 7).await;
+    world.say("rosa", "hello").await;
+    assert_eq!(seen.last().max_tokens, 70, "seven credits at ten tokens each");
+    world.say("rosa", "again").await;
+    assert_eq!(seen.last().max_tokens, 40);
+}
+
+/// E14, Z05: a hundred customers at once with fifty credits: fifty are answered,
+/// fifty are told, and the ledger adds up.
+async fn e14_z05_fifty_credits_answer_fifty(store: Store) {
+    // The model is free, so that an answer costs the least that one can, and no
+    // more is held for it.
+    let free = "default: I see.";
+    let (world, _) = world_on(store, free, Vec::new(), Settings::default()).await;
+    change_org(&world, |org| org.plan = Plan::Free).await;
+    empty_the_purse(&world).await;
+    world.grant(50).await;
+    world.change(GIA, |gia| gia.limits.max_messages_per_day = 10_000).await;
+    for who in 0..100 {
+        world.write(&format!("p{who}"), "hello").await;
+    }
+    let workers = (0..8).map(|_| {
+        let worker = world.worker.clone();
+        tokio::spawn(async move { while worker.answer_next().await.unwrap() {} })
+    });
+    for worker in workers.collect::<Vec<_>>() {
+        worker.await.unwrap();
+    }
+    let heard: Vec<String> = world.deliver().await.iter().map(crate::world::text_of).collect();
+    let count = |text: &str| heard.iter().filter(|one| *one == text).count();
+    assert_eq!(heard.len(), 100);
+    assert_eq!((count("I see."), count(NO_CREDITS)), (50, 50));
+    assert_eq!(world.spent(ORG).await, 50);
+    assert!(world.store.check_ledger().await.unwrap().wrong.is_empty());
+}
+on_every_database!(
+    /// E14, Z05.
+    e14_z05_fifty_credits_answer_fifty
+);

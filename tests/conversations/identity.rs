@@ -1,0 +1,407 @@
+//! Who answers, with which soul, knowing whom.
+
+use std::collections::BTreeSet;
+
+use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::agent::{AgentKind, AgentStatus, Brand, Protection};
+use ostler_domain::channel::Channel;
+use ostler_domain::contact::{Contact, ContactDetails};
+use ostler_domain::id::{AgentId, BindingId, ContactId, OrgId};
+use ostler_domain::message::Part;
+use ostler_domain::money::{Credits, Usd};
+use ostler_domain::org::Place;
+use ostler_domain::org::plan::Plan;
+use ostler_domain::session::key::Entry;
+use ostler_domain::soul::{Soul, SoulOrigin, SoulVersion};
+use ostler_domain::time::Timestamp;
+use ostler_engine::history::Item;
+use ostler_runtime::talk::run::RunOutcome;
+use ostler_store::{OrgBinding, StoreError};
+
+use crate::kit::{calm, failing, impatient, org, words, world, world_with};
+use crate::world::{ENZO, GIA, ORG, WEBCHAT, World, agent};
+
+const PLAIN: &str = "default: I see.";
+const SMS: BindingId = BindingId::from_u128(0x5115);
+
+/// A01, A02: every run carries its harness, which has all nine groups with every
+/// field, filled in or said to be empty.
+#[tokio::test]
+async fn a01_a02_a_run_carries_its_whole_harness() {
+    let world = world(PLAIN).await.0;
+    world.say("rosa", "hello").await;
+    let harness = serde_json::to_value(world.harness("rosa").await).unwrap();
+    let fields = [
+        ("identity", "agent_id display_name subtype protected organization_id"),
+        ("soul", "owner version"),
+        ("tool_scope", "active_tools disabled_for_session integration_requirements"),
+        ("credit_budget", "session_budget org_budget parent_budget budget_owner"),
+        ("autonomy", "autonomy_level require_approval_for blocked_topics"),
+        ("rate_limits", "max_messages_per_day max_cost_per_day today"),
+        (
+            "session_context",
+            "session_id channel external_contact_identifier conversation_history crm_contact \
+             knowledge_base_docs session_mode",
+        ),
+        (
+            "error_state",
+            "failed_tools_this_session llm_retries_used is_degraded_mode degraded_reason",
+        ),
+        ("escalation_state", "human_escalation_requested escalation_reason pending_approvals"),
+    ];
+    assert_eq!(harness.as_object().unwrap().len(), fields.len());
+    for (group, names) in fields {
+        for name in names.split_whitespace() {
+            assert!(harness[group].get(name).is_some(), "{group}.{name} in {harness}");
+        }
+    }
+}
+
+/// A05: what belongs to another org is not found, whatever id a message names.
+#[tokio::test]
+async fn a05_nothing_of_another_org_is_reached() {
+    let (world, seen) = world(PLAIN).await;
+    let other = OrgId::from_u128(0x0c);
+    world.store.create_org(org(other, "rival", Place::TopLevel, Plan::Pro)).await.unwrap();
+    let spy = AgentId::from_u128(0x599);
+    let mut theirs = agent(spy, "spy", Subtype::Pm);
+    theirs.org = other;
+    world.store.org(other).save_agent(theirs).await.unwrap();
+    let secret =
+        ostler_domain::knowledge::Document::new("Secret", "The recipe is basil.", ["menu"]);
+    let id = ostler_domain::id::DocumentId::from_u128(0xd0c);
+    world.store.org(other).create_document(id, secret.unwrap()).await.unwrap();
+    let contact = contact(0xc0, None, Some("rosa@example.org"));
+    world.store.org(other).create_contact(contact).await.unwrap();
+
+    // A test that names the other org's agent reaches nobody.
+    let key = world.key_on(WEBCHAT, "rosa@example.org", Entry::Testing);
+    world.send(key.clone(), vec![Part::text("basil recipe?")], Some(spy)).await;
+    world.work().await;
+    let run = world.runs("rosa@example.org").await.remove(0);
+    assert_eq!((run.outcome, seen.count()), (RunOutcome::NoAgent, 0));
+
+    world.say("rosa@example.org", "the recipe, please").await;
+    let harness = world.harness("rosa@example.org").await;
+    assert_eq!(harness.identity.organization_id, ORG);
+    assert_eq!(harness.session_context.crm_contact, None);
+    assert!(harness.session_context.knowledge_base_docs.is_empty());
+    assert!(!seen.last().system.contains("basil"), "{}", seen.last().system);
+    let session = world.session("rosa@example.org").await.id;
+    let forced = world.store.org(other).session(session).await;
+    assert!(matches!(forced, Err(StoreError::NotFound(_))), "{forced:?}");
+}
+
+/// A06: among those who may answer, the one that is bound to the channel, then
+/// the oldest; drafts, paused, archived, template and internal agents never.
+#[tokio::test]
+async fn a06_the_bound_agent_answers_then_the_oldest() {
+    let world = world(PLAIN).await.0;
+    let (mia, tom) = (AgentId::from_u128(0x10), AgentId::from_u128(0x11));
+    let answers = async |who: &str| {
+        world.say(who, "hello").await;
+        world.harness(who).await.identity.agent_id
+    };
+    for (id, slug) in [(mia, "mia"), (tom, "tom")] {
+        world.save_agent(agent(id, slug, Subtype::CustomerService)).await;
+    }
+    assert_eq!(answers("a").await, GIA, "she is bound, though not the oldest");
+    bind(&world, false).await;
+    assert_eq!(answers("b").await, mia, "nobody's binding is enabled, and she is the oldest");
+    bind(&world, true).await;
+    for status in [AgentStatus::Draft, AgentStatus::Paused, AgentStatus::Archived] {
+        world.change(GIA, |gia| gia.status = status).await;
+        assert_eq!(answers(&format!("{status:?}")).await, mia);
+    }
+    world.change(GIA, |gia| gia.status = AgentStatus::Active).await;
+    for kind in [AgentKind::Template, AgentKind::Internal] {
+        world.change(GIA, |gia| gia.kind = kind).await;
+        assert_eq!(answers(&format!("{kind:?}")).await, mia);
+    }
+}
+
+async fn bind(world: &World, enabled: bool) {
+    let mut bound = world.org().bindings(None, 10).await.unwrap().remove(0);
+    bound.binding.enabled = enabled;
+    world.org().save_binding(OrgBinding { ..bound }).await.unwrap();
+}
+
+/// A07: where the org has nobody, a worker of its template answers, else the
+/// platform's own agent, else the customer is told.
+#[tokio::test]
+async fn a07_somebody_stands_in_or_the_customer_is_told() {
+    let (world, seen) = world(PLAIN).await;
+    for id in [GIA, ENZO] {
+        world.change(id, |one| one.status = AgentStatus::Paused).await;
+    }
+    let nobody = "Nobody is available to answer here at the moment. Please try again later.";
+    assert_eq!(world.say("a", "hello").await, [nobody]);
+    assert_eq!(world.runs("a").await[0].outcome, RunOutcome::NoAgent);
+    assert_eq!(seen.count(), 0);
+
+    let platform = OrgId::from_u128(1);
+    world
+        .store
+        .create_org(org(platform, "house", Place::Platform, Plan::Enterprise))
+        .await
+        .unwrap();
+    let quinn = AgentId::from_u128(0x9);
+    let mut system = agent(quinn, "quinn", Subtype::System);
+    (system.org, system.protection) = (platform, Protection::Protected);
+    let mut template = agent(AgentId::from_u128(0x8), "quinn-soul", Subtype::System);
+    (template.org, template.protection) = (platform, Protection::Protected);
+    template.kind = AgentKind::Template;
+    system.template = Some(template.id);
+    let soul = Soul { personality: "The house's own voice.".into(), ..Soul::default() };
+    let at = Timestamp::from_millis(0);
+    let version = SoulVersion { version: 1, soul, origin: SoulOrigin::Created, at };
+    let house = world.store.org(platform);
+    house.save_agent(template.clone()).await.unwrap();
+    house.push_soul(template.id, version).await.unwrap();
+    house.save_agent(system).await.unwrap();
+    assert_eq!(world.say("a", "hello?").await, ["I see."]);
+    let harness = world.harness("a").await;
+    assert_eq!((harness.identity.agent_id, harness.identity.organization_id), (quinn, ORG));
+    assert!(seen.last().system.contains("The house's own voice."));
+    assert_eq!((world.spent(platform).await, world.spent(ORG).await), (1, 0));
+
+    world.change(ENZO, |one| one.kind = AgentKind::Template).await;
+    world.change(ENZO, |one| one.status = AgentStatus::Active).await;
+    assert_eq!(world.say("b", "hello").await, ["I see."]);
+    let worker = world.harness("b").await.identity;
+    let made = world.org().agent(worker.agent_id).await.unwrap();
+    assert_eq!((made.kind, made.template), (AgentKind::Worker, Some(ENZO)));
+    world.say("c", "hello").await;
+    assert_eq!(world.harness("c").await.identity.agent_id, worker.agent_id, "there is one now");
+    assert_eq!(world.org().agents().await.unwrap().len(), 3);
+}
+
+/// A08, A09, C22: at either limit of the day no model is asked and nothing is
+/// charged; the customer is told once, and the harness shows the counters.
+#[tokio::test]
+async fn a08_a09_c22_the_day_ends_at_a_limit() {
+    let script = "
+price: { input: 0, output: 1000 }
+usage: { output: 1500 }
+default: I see.
+";
+    let (world, seen) = world(script).await;
+    let mut settings = calm();
+    settings.session_budget.cap = Credits::new(10_000);
+    settings.session_budget.warning = Credits::new(10_000);
+    world.save_settings(&settings).await;
+    world.change(GIA, |gia| gia.limits.max_messages_per_day = 2).await;
+    world.say("rosa", "one").await;
+    world.say("rosa", "two").await;
+    let limits = world.harness("rosa").await.rate_limits;
+    assert_eq!((limits.today.messages, limits.today.cost), (1, Usd::from_micros(1_500_000)));
+    let charged = world.spent(ORG).await;
+    let told = "I cannot answer any more messages today. Please write again tomorrow.";
+    assert_eq!(world.say("rosa", "three").await, [told]);
+    assert_eq!(world.say("rosa", "four").await, [""; 0]);
+    let runs = world.runs("rosa").await;
+    let outcomes: Vec<&str> = runs.iter().map(|run| run.outcome.word()).collect();
+    assert_eq!(outcomes, ["answered", "answered", "rate_limited", "rate_limited"]);
+    assert_eq!((seen.count(), world.spent(ORG).await), (2, charged));
+
+    world.change(GIA, |gia| gia.limits.max_messages_per_day = 100).await;
+    world.change(GIA, |gia| gia.limits.max_cost_per_day = Usd::from_dollars(3)).await;
+    assert_eq!(world.say("otto", "hello").await, [told]);
+    assert_eq!(seen.count(), 2);
+}
+
+/// A09: what the harness shows is what the ledger's lines add up to.
+#[tokio::test]
+async fn a09_the_counters_agree_with_the_ledger() {
+    let script = "
+price: { input: 0, output: 1000 }
+usage: { output: 20 }
+default: I see.
+";
+    let (world, _) = world(script).await;
+    for n in 0..3 {
+        world.say(&format!("p{n}"), "hello").await;
+    }
+    let today = {
+        world.say("p0", "again").await;
+        world.harness("p0").await.rate_limits.today
+    };
+    assert_eq!((today.messages, today.cost), (3, Usd::from_micros(60_000)));
+    // 2 cents are 2 credits; this message is not counted yet.
+    assert_eq!(world.spent(ORG).await, 3 * 2 + 2);
+}
+
+/// A10: neither another person, nor another channel, nor a test or the owner's
+/// own conversation shares a session with a customer's.
+#[tokio::test]
+async fn a10_sessions_are_apart() {
+    let world = world(PLAIN).await.0;
+    world.bind(SMS, Channel::Sms, GIA).await;
+    let keys = [
+        world.key("rosa"),
+        world.key("otto"),
+        world.key_on(SMS, "rosa", Entry::Customer),
+        world.key_on(WEBCHAT, "rosa", Entry::Testing),
+        world.key_on(WEBCHAT, "rosa", Entry::Owner),
+    ];
+    for key in keys.iter().chain(&keys) {
+        world.say_in(key, "hello").await;
+    }
+    let sessions = world.sessions().await;
+    let ids: BTreeSet<_> = sessions.iter().map(|one| one.id).collect();
+    assert_eq!(ids.len(), keys.len(), "the second message of each joined the first one's");
+    assert!(sessions.iter().all(|one| one.messages == 4));
+}
+
+fn contact(id: u128, phone: Option<&str>, email: Option<&str>) -> Contact {
+    let details = ContactDetails { phone: phone.map(Into::into), email: email.map(Into::into) };
+    Contact {
+        id: ContactId::from_u128(id),
+        name: "Rosa".into(),
+        details,
+        locale: None,
+        tags: BTreeSet::new(),
+        notes: Vec::new(),
+        crm: None,
+    }
+}
+
+/// A12: who writes is recognized by phone on phone channels and by e-mail on
+/// all, and stays recognized; nobody's run fails for being unknown.
+#[tokio::test]
+async fn a12_who_writes_is_recognized_and_stays_so() {
+    let world = world(PLAIN).await.0;
+    world.bind(SMS, Channel::Sms, GIA).await;
+    let known = contact(0xc0, Some("+39 055 1234"), Some("Rosa@Example.org"));
+    let stored = world.org().create_contact(known.clone()).await.unwrap();
+    let recognized = async |binding, who: &str| {
+        world.say_in(&world.key_on(binding, who, Entry::Customer), "hello").await;
+        let session = world.session(who).await;
+        (session.contact, world.harness(who).await.session_context.crm_contact)
+    };
+    let rosa = (Some(known.id), Some(known.id));
+    assert_eq!(recognized(SMS, "+390551234").await, rosa);
+    assert_eq!(recognized(WEBCHAT, "rosa@example.ORG").await, rosa);
+    assert_eq!(recognized(WEBCHAT, "+39 0551234").await, (None, None), "not a phone channel");
+    assert_eq!(recognized(WEBCHAT, "somebody").await, (None, None));
+    let moved = Contact { details: ContactDetails::default(), ..known };
+    world.org().update_contact(stored.version, moved).await.unwrap();
+    assert_eq!(recognized(SMS, "+390551234").await, rosa, "a match is kept");
+}
+
+/// A15, A19, A27, C01: the prompt has the soul, the agent's own brand, the
+/// guardrails, its org and colleagues; the last twenty messages come before the
+/// new one, oldest first.
+#[tokio::test]
+async fn a15_a19_a27_c01_the_model_is_told_who_it_is_and_what_was_said() {
+    let (world, seen) = world("default: 'About {user}: yes.'").await;
+    let brand = |name: &str| {
+        Some(Brand { name: name.into(), voice: "familiar".into(), about: "Since 1984.".into() })
+    };
+    world.change(GIA, |gia| gia.brand = brand("Bella")).await;
+    world.change(ENZO, |enzo| enzo.brand = brand("Enzo & Sons")).await;
+    let soul = Soul {
+        personality: "Warm and quick.".into(),
+        traits: vec!["patient".into()],
+        communication_style: "Short sentences.".into(),
+        core_values: vec!["honesty".into()],
+        never_do: vec!["promise a refund".into()],
+        always_do: vec!["greet by name".into()],
+        escalation_triggers: vec!["my lawyer".into()],
+        soul_markdown: "You love pizza.".into(),
+    };
+    let at = Timestamp::from_millis(0);
+    let version = SoulVersion { version: 2, soul: soul.clone(), origin: SoulOrigin::Created, at };
+    world.org().push_soul(GIA, version).await.unwrap();
+    let stored = world.org().soul_versions(GIA).await.unwrap().pop().unwrap();
+    assert_eq!((stored.soul, stored.version), (soul, 2));
+    for n in 0..12 {
+        world.say("rosa", &format!("question {n}")).await;
+    }
+    assert_eq!(world.harness("rosa").await.soul.version, 2);
+    let asked = seen.last();
+    for part in [
+        "You are Gia, customer_service of Bella Pizza.",
+        "Active colleagues: Enzo",
+        "Warm and quick.",
+        "patient",
+        "Short sentences.",
+        "honesty",
+        "promise a refund",
+        "greet by name",
+        "my lawyer",
+        "You love pizza.",
+        "medical advice",
+        "Bella",
+    ] {
+        assert!(asked.system.contains(part), "{part} in {}", asked.system);
+    }
+    assert!(!asked.system.contains("Enzo & Sons"), "{}", asked.system);
+    assert!(!asked.system.contains("Plan:"), "she talks to end customers");
+    let said: Vec<String> = asked.history.iter().map(words).collect();
+    assert_eq!(said.len(), 21);
+    assert_eq!((&*said[0], &*said[1]), ("question 1", "About question 1: yes."));
+    assert_eq!((&*said[19], &*said[20]), ("About question 10: yes.", "question 11"));
+
+    let key = world.key_on(WEBCHAT, "owner", Entry::Owner);
+    world.change(ENZO, |enzo| enzo.subtype = Subtype::Pm).await;
+    world.say_in(&key, "hello").await;
+    assert!(seen.last().system.contains("Plan: pro"), "{}", seen.last().system);
+    assert!(seen.last().system.contains("Active colleagues: Gia"), "{}", seen.last().system);
+    assert!(matches!(seen.last().history[..], [Item::User { .. }]));
+}
+
+const BROKEN: &str = "
+rules:
+  - when: { user: products }
+    answer:
+      - { call: list_products }
+      - Let me see.
+default: I see.
+";
+
+/// A23: failures survive a restart and show in the next turn's harness; what
+/// models were asked again counts for its own turn only.
+#[tokio::test]
+async fn a23_failures_survive_a_restart() {
+    let broken = || vec![failing("list_products")];
+    let (world, _) = world_with(BROKEN, broken(), impatient()).await;
+    world.say("rosa", "products").await;
+    let before = world.harness("rosa").await.error_state;
+    assert!(before.failed_tools_this_session.is_empty());
+    let (models, _) = crate::kit::watched(BROKEN);
+    let again = World::made_of(world.store.clone(), models, impatient(), broken());
+    again.write_as("rosa", "hello", "after-restart").await;
+    again.work().await;
+    let errors = again.harness("rosa").await.error_state;
+    let failures: Vec<(String, u32)> =
+        errors.failed_tools_this_session.iter().map(|(tool, n)| (tool.to_string(), *n)).collect();
+    assert_eq!(failures, [("list_products".to_owned(), 1)]);
+    assert_eq!((errors.llm_retries_used, errors.is_degraded_mode), (0, false));
+}
+
+/// A21, A24: the harness counts the calls that people are to decide on.
+#[tokio::test]
+async fn a21_a24_pending_approvals_are_counted() {
+    let script = "
+rules:
+  - when: { user: book }
+    answer:
+      - { call: create_contact, with: { name: '{user}' } }
+      - A colleague is looking at it.
+default: I see.
+";
+    let (world, _) = world(script).await;
+    world.say("rosa", "book one").await;
+    world.say("rosa", "book two").await;
+    world.say("rosa", "hello").await;
+    let harness = world.harness("rosa").await;
+    assert_eq!(harness.escalation_state.pending_approvals, 2);
+    assert_eq!(world.org().count_pending_approvals(None).await.unwrap(), 2);
+    let context = serde_json::to_value(&harness.session_context).unwrap();
+    assert_eq!(context["session_mode"], "freeform");
+    assert_eq!(
+        (context["channel"].as_str(), context["conversation_history"].as_u64()),
+        (Some("webchat"), Some(8))
+    );
+}
