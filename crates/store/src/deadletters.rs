@@ -226,7 +226,7 @@ impl Operation for Get {
     }
 }
 
-struct Replay(OrgId, LetterId);
+pub(crate) struct Replay(pub(crate) OrgId, pub(crate) LetterId);
 
 impl Operation for Replay {
     type Output = ();
@@ -252,7 +252,7 @@ impl Operation for Replay {
     }
 }
 
-struct Abandon(OrgId, LetterId, String);
+pub(crate) struct Abandon(pub(crate) OrgId, pub(crate) LetterId, pub(crate) String);
 
 impl Operation for Abandon {
     type Output = ();

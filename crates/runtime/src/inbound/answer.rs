@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use ostler_domain::gate::approval::{ApprovalError, ArgumentsHash};
 use ostler_domain::human::escalation::EscalationRequest;
 use ostler_domain::human::triggers::Trigger;
-use ostler_domain::id::{InboxId, SessionId, ThreadId};
+use ostler_domain::id::{ApprovalId, InboxId, SessionId, ThreadId};
 use ostler_domain::message::Part;
-use ostler_domain::session::key::Entry;
+use ostler_domain::session::key::{Entry, Peer};
+use ostler_domain::team::{TeamSession, group_order};
 use ostler_domain::tool::Trust;
 use ostler_engine::history::{Content, Item, ToolCall};
 use ostler_engine::tokens;
@@ -15,6 +17,7 @@ use ostler_store::{AfterTurn, StoreError};
 
 use super::case::{Arrived, Case};
 use super::draft::{Draft, Saying};
+use super::housekeeping::recount;
 use super::saved::{Open, Saved};
 use super::step_01_agent as agent_step;
 use super::step_02_rate as rate_step;
@@ -51,11 +54,21 @@ pub(super) struct Input<'a> {
     /// What the agent is told instead.
     pub(super) note: Option<String>,
     /// A call that a person has approved.
-    pub(super) approved: Option<ToolCall>,
+    pub(super) approved: Option<Approved>,
     /// Triggers that have been dealt with.
     pub(super) settled: &'a [Trigger],
     /// What becomes of the conversation afterwards.
     pub(super) then: AfterTurn,
+}
+
+/// A call that a person has approved.
+pub(super) struct Approved {
+    /// The approval, which is used up just before the call is made.
+    pub(super) id: ApprovalId,
+    /// The arguments it is bound to.
+    pub(super) arguments: ArgumentsHash,
+    /// The call.
+    pub(super) call: ToolCall,
 }
 
 impl<'a> Input<'a> {
@@ -111,7 +124,13 @@ pub(super) async fn answer(
         Some(_) => history_step::messages(&case.beginning.messages)?,
         None => Vec::new(),
     };
-    let mut session = current.unwrap_or_else(|| open(case, &input));
+    let mut session = match current {
+        Some(mut session) => {
+            recount(case, &mut session).await?;
+            session
+        }
+        None => open(case, &input),
+    };
     session.previous = session.previous.or(previous);
     let mut draft = Draft::default();
     draft.aside.closes = closes.as_ref().map(session_step::state);
@@ -119,12 +138,14 @@ pub(super) async fn answer(
     trace.end(began);
 
     let answers = input.arrived.last().and_then(|one| one.wrote.provider_id.clone());
-    let way = Way::of(case, &session, answers);
+    let way = Way::of(&case.view, &session, answers);
     let mut run = Run { trace, draft, session, earlier, done: Vec::new(), way };
     messages_step::receive(case, &mut run, input.arrived);
     let outcome = if run.session.status.agent_answers() {
         let mut saved = saved;
         turns(case, &mut run, &input, &mut saved).await?
+    } else if input.arrived.is_empty() {
+        RunOutcome::Housekeeping { what: "a person has the conversation".into() }
     } else {
         messages_step::with_human(case, &mut run)
     };
@@ -153,7 +174,26 @@ fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
         session.interview =
             interview.map(|template| Interview { template, state: Default::default() });
     }
+    if matches!(session.peer, Peer::Group(_)) {
+        session.team = group_team(case, &session);
+    }
     session
+}
+
+/// The team of a group chat in which several agents are bound.
+fn group_team(case: &Case<'_>, session: &Session) -> Option<TeamSession> {
+    let config = case.view.settings.team.as_ref()?;
+    let here = case.view.bindings.iter().filter(|one| {
+        one.binding.enabled && one.binding.channel == session.channel
+    });
+    let bound: Vec<_> = here
+        .filter_map(|one| Some((&case.view.agent(one.agent)?.agent, one.binding.priority)))
+        .filter(|(agent, _)| agent.receives_messages())
+        .collect();
+    let agents = group_order(&bound);
+    let several = agents.iter().any(|one| Some(one.id) != agents.first().map(|first| first.id));
+    let team = TeamSession::assemble(session.id, session.org, &agents, config.budget);
+    team.ok().filter(|_| several)
 }
 
 /// Steps 1 to 9, once for each agent that has the conversation.
@@ -191,6 +231,7 @@ async fn turns(
         }
         let finished = match assemble(case, run, input, &agent).await? {
             Assembled::Ready(open, turn) => {
+                use_up(case, run, input).await?;
                 go_on(case, run, &agent, *open, *turn, &Known::new()).await?
             }
             Assembled::Stopped(outcome) => return Ok(outcome),
@@ -201,6 +242,19 @@ async fn turns(
     }
     run.tell(case, texts::APOLOGY, Purpose::Notice);
     Ok(RunOutcome::Failed { why: "agents kept handing over to each other".into() })
+}
+
+/// Uses up the approval that the run goes on with, now that nothing stands in the
+/// way of the call: the credits are held and the tools are known.
+async fn use_up(case: &Case<'_>, run: &Run, input: &Input<'_>) -> Result<(), StoreError> {
+    let Some(approved) = input.approved.as_ref().filter(|_| run.done.is_empty()) else {
+        return Ok(());
+    };
+    match case.store().use_approval(approved.id, approved.arguments).await {
+        // A try before this one had got so far.
+        Ok(_) | Err(StoreError::Approval(ApprovalError::NotUsable(_))) => Ok(()),
+        Err(other) => Err(other),
+    }
 }
 
 /// What becomes of a message before any model is asked.
@@ -329,7 +383,11 @@ async fn assemble(
     let turn = Turn::new(NewTurn {
         system,
         history,
-        approved: input.approved.clone().filter(|_| run.done.is_empty()),
+        approved: input
+            .approved
+            .as_ref()
+            .filter(|_| run.done.is_empty())
+            .map(|approved| approved.call.clone()),
         trust: Trust::Trusted,
         budget: purse.budget,
         errors: run.session.errors.clone(),

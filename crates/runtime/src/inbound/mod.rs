@@ -43,7 +43,7 @@ mod step_08_turn;
 mod step_10_messages;
 mod step_11_stats;
 pub(crate) mod step_12_record;
-mod step_13_reply;
+pub(crate) mod step_13_reply;
 mod texts;
 mod trace;
 mod triggers;

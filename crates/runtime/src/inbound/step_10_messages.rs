@@ -131,6 +131,7 @@ pub(super) fn after_turn(
     mut finished: Finished,
 ) -> Next {
     count(run, agent, &finished);
+    run.session.unknown_outcomes = run.session.unknown_outcomes.saturating_add(finished.unknown);
     disabled(run, agent, &finished);
     ask_people(case, run, agent, &mut finished);
     run.session.resolution = None;

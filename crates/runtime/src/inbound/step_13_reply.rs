@@ -11,11 +11,13 @@ use serde_json::json;
 use super::answer::Run;
 use super::case::Case;
 use super::draft::Draft;
+use crate::org_view::OrgView;
+use crate::talk::message::{MessageAuthor, ThreadMessage};
 use crate::talk::outgoing::Outgoing;
 use crate::talk::session::Session;
 
 /// The way that replies of a session take.
-pub(super) struct Way {
+pub(crate) struct Way {
     /// The binding; nothing if none is left.
     binding: Option<BindingId>,
     to: Peer,
@@ -27,8 +29,8 @@ pub(super) struct Way {
 impl Way {
     /// The conversation's own binding while it is enabled, else the first of the
     /// same channel that is.
-    pub(super) fn of(case: &Case<'_>, session: &Session, answers: Option<String>) -> Self {
-        let bindings = || case.view.bindings.iter().map(|one| &one.binding);
+    pub(crate) fn of(view: &OrgView, session: &Session, answers: Option<String>) -> Self {
+        let bindings = || view.bindings.iter().map(|one| &one.binding);
         let own = bindings().find(|one| one.id == session.binding && one.enabled);
         let chosen: Option<&Binding> = own.or_else(|| choose(bindings(), &session.channel).ok());
         Self {
@@ -40,9 +42,14 @@ impl Way {
         }
     }
 
+    /// Whether there is one.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.binding.is_some()
+    }
+
     /// Has a message sent. Without a binding it is kept in the thread, and the
     /// owner hears of it.
-    pub(super) fn send(
+    pub(crate) fn send(
         &self,
         draft: &mut Draft,
         author: Author,
@@ -63,16 +70,19 @@ impl Way {
 }
 
 /// Hands what the customer wrote to the person who answers: to the team's group,
-/// if the org has one.
+/// if the org has one and uses it. Others see it where the conversation is shown.
 pub(super) fn forward(case: &Case<'_>, run: &mut Run) {
-    let Some(group) = &case.view.settings.people.team_group else { return };
+    let settings = &case.view.settings;
+    let enabled = settings.team.as_ref().is_some_and(|team| team.team_group_enabled);
+    let Some(group) = settings.people.team_group.as_ref().filter(|_| enabled) else { return };
     let who = run.session.name.clone().unwrap_or_else(|| "The customer".to_owned());
     let words: Vec<String> = run
         .draft
         .messages
         .iter()
         .filter_map(|one| crate::talk::read("message", &one.data).ok())
-        .map(|one: crate::talk::message::ThreadMessage| one.text())
+        .filter(|one: &ThreadMessage| matches!(one.author, MessageAuthor::Customer { .. }))
+        .map(|one| one.text())
         .collect();
     let text = format!("{who}: {}", words.join("\n"));
     run.draft.send(
