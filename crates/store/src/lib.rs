@@ -49,6 +49,7 @@ mod records;
 mod reference;
 mod retention;
 mod sessions;
+mod told;
 mod turn;
 mod users;
 
@@ -95,6 +96,7 @@ pub use rate::{Counted, Used};
 pub use records::Record;
 pub use retention::{Kind, OrgPruned, Progress, PruneLimits, PruneMode};
 pub use sessions::{Beginning, DueSession, StoredRun, StoredSession, Which};
+pub use told::{ReadFrom, SessionEnd, TalkPlace, Told};
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
     TurnCommit,
