@@ -5,6 +5,7 @@
 //! carries messages is `bus`'s and `channels`'.
 
 mod base64_text;
+pub mod delivery;
 pub mod deltas;
 mod faults;
 mod ids;

@@ -48,6 +48,7 @@ mod rate;
 mod records;
 mod reference;
 mod retention;
+mod sending;
 mod sessions;
 mod told;
 mod turn;
@@ -88,13 +89,14 @@ pub use ledger::{
 pub use members::Member;
 pub use migrate::NEEDED as SCHEMA_VERSION;
 pub use notices::{NewNotice, Notified, StoredNotice};
-pub use outbox::{Delivery, Outbound, OutboxState, Silenced};
+pub use outbox::{Also, Delivery, Outbound, OutboxState, SendProgress, Silenced};
 pub use personal::{ContactExport, Exported, Personal, PersonalCounts};
 pub use policies::PolicyVersion;
 pub use proposals::{ProposalPace, StoredProposal};
 pub use rate::{Counted, Used};
 pub use records::Record;
 pub use retention::{Kind, OrgPruned, Progress, PruneLimits, PruneMode};
+pub use sending::{Announced, GoOn};
 pub use sessions::{Beginning, DueSession, StoredRun, StoredSession, Which};
 pub use told::{ReadFrom, SessionEnd, TalkPlace, Told};
 pub use turn::{

@@ -34,7 +34,8 @@ const STEPS: &[Sql] = &steps![
     "0015_personal",
     "0016_packed_events",
     "0017_dispatch",
-    "0018_sessions"
+    "0018_sessions",
+    "0019_delivery"
 ];
 
 /// The version of the schema that this program needs.

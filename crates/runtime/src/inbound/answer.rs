@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ostler_domain::gate::approval::{ApprovalError, ArgumentsHash};
 use ostler_domain::human::escalation::EscalationRequest;
 use ostler_domain::human::triggers::Trigger;
-use ostler_domain::id::{ApprovalId, InboxId, SessionId, ThreadId};
+use ostler_domain::id::{AgentId, ApprovalId, InboxId, SessionId, ThreadId};
 use ostler_domain::message::Part;
 use ostler_domain::session::key::{Entry, Peer};
 use ostler_domain::team::{TeamSession, group_order};
@@ -137,8 +137,7 @@ pub(super) async fn answer(
     session.clock.touch(case.now);
     trace.end(began);
 
-    let answers = input.arrived.last().and_then(|one| one.wrote.provider_id.clone());
-    let way = Way::of(&case.view, &session, answers);
+    let way = Way::of(&case.view, &session, input.arrived.last().map(|one| &one.wrote));
     let mut run = Run { trace, draft, session, earlier, done: Vec::new(), way };
     messages_step::receive(case, &mut run, input.arrived);
     let outcome = if run.session.status.agent_answers() {
@@ -154,7 +153,9 @@ pub(super) async fn answer(
 
 /// A session that opens with this message.
 fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
-    let named = input.arrived.first().and_then(|one| one.wrote.named_agent);
+    let wrote = input.arrived.first().map(|one| &one.wrote);
+    let named = wrote.and_then(|wrote| wrote.named_agent);
+    let bound = wrote.map_or(&[][..], |wrote| wrote.bound.as_slice());
     let binding = case.view.bindings.iter().find(|one| one.binding.id == case.key.binding);
     let channel = binding.map_or("webchat".into(), |one| one.binding.channel.clone());
     let agent = agent_step::first(case, case.key.entry, named).map(|one| one.agent.id);
@@ -174,7 +175,8 @@ fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
         session.interview =
             interview.map(|template| Interview { template, state: Default::default() });
     }
-    if matches!(session.peer, Peer::Group(_)) {
+    with_bound(case, &mut session, bound);
+    if session.team.is_none() && matches!(session.peer, Peer::Group(_)) {
         session.team = group_team(case, &session);
     }
     session
@@ -194,6 +196,19 @@ fn group_team(case: &Case<'_>, session: &Session) -> Option<TeamSession> {
     let several = agents.iter().any(|one| Some(one.id) != agents.first().map(|first| first.id));
     let team = TeamSession::assemble(session.id, session.org, &agents, config.budget);
     team.ok().filter(|_| several)
+}
+
+/// Makes a team of the agents that are bound to a group.
+fn with_bound(case: &Case<'_>, session: &mut Session, bound: &[AgentId]) {
+    let agents = bound.iter().filter_map(|id| case.view.agent(*id)).map(|one| &one.agent);
+    let agents: Vec<_> = agents.filter(|agent| agent.receives_messages()).collect();
+    let [first, _, ..] = agents.as_slice() else { return };
+    session.agent = Some(first.id);
+    let Some(config) = &case.view.settings.team else { return };
+    match TeamSession::assemble(session.id, session.org, &agents, config.budget) {
+        Ok(team) => session.team = Some(team),
+        Err(refused) => tracing::warn!(%refused, "a group's agents are no team"),
+    }
 }
 
 /// Steps 1 to 9, once for each agent that has the conversation.

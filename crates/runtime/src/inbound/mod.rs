@@ -20,7 +20,8 @@
 //! | 8, 9 | the model and the tools | `step_08_turn` |
 //! | 10-13 | messages, counters, the record, the reply | `step_10_messages`, `step_11_stats`, `step_12_record`, `step_13_reply` |
 //!
-//! [`answer`] lists them in order.
+//! What a channel brings becomes a row in [`receive`]; [`answer`] lists the steps in
+//! order.
 
 pub mod accept;
 mod answer;
@@ -30,6 +31,7 @@ pub(crate) mod draft;
 mod host;
 mod housekeeping;
 pub mod live;
+pub mod receive;
 mod saved;
 mod step_01_agent;
 mod step_02_rate;

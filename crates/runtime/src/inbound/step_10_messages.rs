@@ -2,11 +2,13 @@
 
 use ostler_domain::agent::limits::RateVerdict;
 use ostler_domain::gate::approval::{Approval, ApprovalStatus};
+use ostler_domain::hierarchy::chat::testing_greeting;
 use ostler_domain::human::escalation::{Effect, EscalationRequest, Event};
 use ostler_domain::human::triggers::{AfterReply, Trigger, after_reply, is_uncertain};
 use ostler_domain::id::ApprovalId;
 use ostler_domain::money::Credits;
 use ostler_domain::notice::{NoticeKind, Recipient, exhaustion_recipients};
+use ostler_domain::session::key::Entry;
 use ostler_domain::team::handoff::transition_message;
 use ostler_domain::tool::ToolName;
 use ostler_engine::history::{CallResult, Item};
@@ -17,6 +19,7 @@ use serde_json::json;
 use super::answer::{Run, parts};
 use super::case::{Arrived, Case};
 use super::draft::Saying;
+use super::step_01_agent as agent_step;
 use super::step_02_rate::Rate;
 use super::step_07b_credits::Empty;
 use super::step_08_turn::Finished;
@@ -40,6 +43,9 @@ pub(super) enum Next {
 
 /// Takes what was written into the thread.
 pub(super) fn receive(case: &Case<'_>, run: &mut Run, arrived: &[Arrived]) {
+    if run.session.entry == Entry::Testing && run.session.messages == 0 {
+        greet_tester(case, run);
+    }
     for Arrived { at, wrote, .. } in arrived {
         if run.session.name.is_none() {
             run.session.name.clone_from(&wrote.from.name);
@@ -52,6 +58,14 @@ pub(super) fn receive(case: &Case<'_>, run: &mut Run, arrived: &[Arrived]) {
             run.tell(case, notice, Purpose::Notice);
         }
     }
+}
+
+/// Says that this is a test, before anything else is said.
+fn greet_tester(case: &Case<'_>, run: &mut Run) {
+    let agent = agent_step::answering(case, &run.session);
+    let agent = agent.map_or("nobody yet", |one| one.agent.display_name.as_str());
+    let greeting = testing_greeting(&case.view.org.name, agent);
+    run.tell(case, &greeting, Purpose::Notice);
 }
 
 /// A person answers, or is asked to: the message is handed to them, or the

@@ -69,6 +69,7 @@ pub(super) async fn commit(
         credits,
     };
     let draft = run.draft;
+    let sends = !draft.outbox.is_empty();
     let mut commit = TurnCommit {
         lease: case.lease,
         session,
@@ -97,6 +98,9 @@ pub(super) async fn commit(
             Err(other) => return Err(other.into()),
             Ok(committed) => {
                 crate::faults::point("after_commit");
+                if sends {
+                    case.desk.outbox.ring();
+                }
                 if committed == Committed::Overtaken {
                     tracing::info!(run = %case.run, "a person took over while this was answered");
                 }

@@ -56,13 +56,18 @@ impl Worker {
     /// A worker with these parts. `live` is what the tools of the runtime were
     /// made with.
     pub fn new(parts: Parts, live: Live) -> Self {
-        let desk = Desk { parts, views: Views::default(), live };
+        let desk = Desk { parts, views: Views::default(), live, outbox: Doorbell::default() };
         Self { desk: Arc::new(desk), bell: Doorbell::default() }
     }
 
     /// The bell that wakes it.
     pub const fn bell(&self) -> &Doorbell {
         &self.bell
+    }
+
+    /// The bell that it rings when there is something to send.
+    pub fn outbox_bell(&self) -> &Doorbell {
+        &self.desk.outbox
     }
 
     /// The turns that are running.
@@ -262,10 +267,10 @@ fn arrived(
 
 /// What wakes workers of this process.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rings(Arc<Notify>);
+pub(crate) struct Rings(Arc<Notify>);
 
 impl Rings {
-    pub(super) async fn notified(&self) {
+    pub(crate) async fn notified(&self) {
         self.0.notified().await;
     }
 

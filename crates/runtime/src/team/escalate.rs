@@ -132,6 +132,7 @@ fn push(
             buttons: vec![button("Take over", "take_over"), button("Dismiss", "dismiss")],
             message: None,
             answers: None,
+            thread: None,
             plain: false,
         },
     );
