@@ -95,7 +95,8 @@ fn write(kept: &Kept) -> String {
 
 /// Answers a repeat.
 fn again(record: &Record, asked: &str) -> Result<Response> {
-    let kept: Kept = serde_json::from_str(&record.data).map_err(|error| Refused::internal(&error))?;
+    let kept: Kept =
+        serde_json::from_str(&record.data).map_err(|error| Refused::internal(&error))?;
     if kept.request != asked {
         let detail = "this `Idempotency-Key` was sent with another request; use a new one for each";
         return Err(Refused::new(Code::KeyReused, detail));

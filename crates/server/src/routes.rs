@@ -10,9 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use ostler_api::problem::Code;
 
-use crate::orgs::{
-    approvals, credits, dead_letters, escalations, knowledge, notices, sessions,
-};
+use crate::orgs::{approvals, credits, dead_letters, escalations, knowledge, notices, sessions};
 use crate::refused::Refused;
 use crate::server::Server;
 use crate::{caller, chat, events, health, once, webhooks};

@@ -57,23 +57,12 @@ pub struct Parts {
 
 /// A server. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Server(Arc<Shared>);
-
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) parts: Parts,
+pub struct Server {
+    pub(crate) parts: Arc<Parts>,
     pub(crate) tails: Tails,
     pub(crate) streams: Arc<Semaphore>,
     /// Becomes true when the server is to stop.
     pub(crate) stop: watch::Sender<bool>,
-}
-
-impl std::ops::Deref for Server {
-    type Target = Shared;
-
-    fn deref(&self) -> &Shared {
-        &self.0
-    }
 }
 
 impl Server {
@@ -81,7 +70,7 @@ impl Server {
     pub fn new(parts: Parts) -> Self {
         let tails = Tails::new(parts.store.clone());
         let streams = Arc::new(Semaphore::new(STREAMS));
-        Self(Arc::new(Shared { parts, tails, streams, stop: watch::Sender::new(false) }))
+        Self { parts: Arc::new(parts), tails, streams, stop: watch::Sender::new(false) }
     }
 
     /// Answers whoever connects until `shutdown` is over; then ends the streams,

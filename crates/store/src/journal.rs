@@ -118,9 +118,8 @@ const UNKNOWN: Sql = Sql {
          outcome, reason
        FROM journal WHERE org = $1 AND state = 'unknown' AND id > $2 ORDER BY id LIMIT $3",
 };
-const COUNT_UNKNOWN: Sql = sql!(
-    "SELECT count(*) FROM journal WHERE org = ?1 AND state = 'unknown' AND conversation = ?2"
-);
+const COUNT_UNKNOWN: Sql =
+    sql!("SELECT count(*) FROM journal WHERE org = ?1 AND state = 'unknown' AND conversation = ?2");
 /// A known outcome is final; that it is unknown is not.
 const SETTLE: Sql = sql!(
     "UPDATE journal SET state = ?3, outcome = ?4, reason = ?5, settled_at = now_ms()

@@ -134,7 +134,8 @@ impl Store {
         after: Option<&DueSession>,
         most: u32,
     ) -> Result<Vec<DueSession>> {
-        let first = (Timestamp::from_millis(i64::MIN), OrgId::from_u128(0), SessionId::from_u128(0));
+        let first =
+            (Timestamp::from_millis(i64::MIN), OrgId::from_u128(0), SessionId::from_u128(0));
         let after = after.map_or(first, |last| (last.due_at, last.org, last.id));
         self.read(Due { now, after, most }).await
     }

@@ -185,9 +185,11 @@ fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
 /// The team of a group chat in which several agents are bound.
 fn group_team(case: &Case<'_>, session: &Session) -> Option<TeamSession> {
     let config = case.view.settings.team.as_ref()?;
-    let here = case.view.bindings.iter().filter(|one| {
-        one.binding.enabled && one.binding.channel == session.channel
-    });
+    let here = case
+        .view
+        .bindings
+        .iter()
+        .filter(|one| one.binding.enabled && one.binding.channel == session.channel);
     let bound: Vec<_> = here
         .filter_map(|one| Some((&case.view.agent(one.agent)?.agent, one.binding.priority)))
         .filter(|(agent, _)| agent.receives_messages())

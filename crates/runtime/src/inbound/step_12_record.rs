@@ -152,9 +152,7 @@ fn due(
 pub(crate) fn next_look(view: &OrgView, session: &Session, now: Timestamp) -> Option<Timestamp> {
     let next = match session.status {
         SessionStatus::Closed(_) => None,
-        SessionStatus::Active => {
-            session.clock.ends_at(view.settings.lifetime(&session.channel))
-        }
+        SessionStatus::Active => session.clock.ends_at(view.settings.lifetime(&session.channel)),
         SessionStatus::HandedOff => {
             let config = view.settings.team.clone().unwrap_or_default();
             session.escalation.as_ref().and_then(|one| one.state.next_tick(&config))

@@ -14,12 +14,7 @@ use crate::ids::fresh;
 
 impl Office<'_> {
     /// Adds a document.
-    pub async fn add_document(
-        &self,
-        title: &str,
-        body: &str,
-        tags: &[&str],
-    ) -> Result<DocumentId> {
+    pub async fn add_document(&self, title: &str, body: &str, tags: &[&str]) -> Result<DocumentId> {
         let store = self.allowed(Duty::SetUp).await?;
         let document = Document::new(title, body, tags.iter().copied())?;
         let id = fresh(DocumentId::from_u128);

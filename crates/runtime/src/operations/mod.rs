@@ -75,13 +75,7 @@ impl Operations {
         Self::with(store, tools, clock, worker.bell().clone(), worker.live().clone())
     }
 
-    fn with(
-        store: Store,
-        tools: Arc<ToolSet>,
-        clock: Clock,
-        bell: Doorbell,
-        live: Live,
-    ) -> Self {
+    fn with(store: Store, tools: Arc<ToolSet>, clock: Clock, bell: Doorbell, live: Live) -> Self {
         let views = Views::default();
         Self(Arc::new(Inner { store, tools, clock, bell, live, views }))
     }

@@ -63,10 +63,22 @@ pub(crate) fn notify_people(
         match effect {
             Effect::NotifyOwner => {
                 tell_owner(session, escalation, draft, NoticeKind::Escalation);
-                push(person(people.owner.as_ref()), session, escalation, draft, "Somebody is needed");
+                push(
+                    person(people.owner.as_ref()),
+                    session,
+                    escalation,
+                    draft,
+                    "Somebody is needed",
+                );
             }
             Effect::NotifyTeamGroup => {
-                push(group(people.team_group.as_ref()), session, escalation, draft, "Somebody is needed");
+                push(
+                    group(people.team_group.as_ref()),
+                    session,
+                    escalation,
+                    draft,
+                    "Somebody is needed",
+                );
             }
             Effect::Remind => {
                 tell_owner(session, escalation, draft, NoticeKind::EscalationReminder);

@@ -35,11 +35,7 @@ const WORDS: Sql = Sql {
        SELECT $1, $2, key, value::bigint FROM json_each_text(($3::text)::json)",
 };
 
-pub(crate) struct Create(
-    pub(crate) OrgId,
-    pub(crate) DocumentId,
-    pub(crate) Document,
-);
+pub(crate) struct Create(pub(crate) OrgId, pub(crate) DocumentId, pub(crate) Document);
 
 impl Operation for Create {
     type Output = ();
