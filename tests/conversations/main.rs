@@ -3,6 +3,14 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod approvals;
+mod escalation;
 mod harness;
+mod operations;
 mod pipeline;
+mod races;
+mod sweeping;
+mod takeover;
+mod team;
+mod triggers;
 mod world;

@@ -142,7 +142,7 @@ pub(super) async fn answer(
     messages_step::receive(case, &mut run, input.arrived);
     let outcome = if run.session.status.agent_answers() {
         let mut saved = saved;
-        turns(case, &mut run, &input, &mut saved).await?
+        Box::pin(turns(case, &mut run, &input, &mut saved)).await?
     } else if input.arrived.is_empty() {
         RunOutcome::Housekeeping { what: "a person has the conversation".into() }
     } else {
@@ -458,7 +458,7 @@ async fn go_on(
     let models: Arc<dyn Models> = case.desk.parts.models.chain(&agent.agent.models);
     let setting = Setting { agent, session: &run.session, scope, models, before: &run.done };
     let turn = with_pictures(case, turn).await;
-    let finished = turn_step::run(case, setting, open, turn, known).await?;
+    let finished = Box::pin(turn_step::run(case, setting, open, turn, known)).await?;
     run.trace.end(began);
     Ok(finished)
 }

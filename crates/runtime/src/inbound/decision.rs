@@ -50,7 +50,9 @@ pub(super) async fn go_on(
         Some(SessionStatus::HandedOff) => {
             let what = "a decision waits until the agent has the conversation again";
             return housekeeping::with(case, row, what, then, |_, run| {
-                run.session.decided.push(approval);
+                if !run.session.decided.contains(&approval) {
+                    run.session.decided.push(approval);
+                }
             })
             .await;
         }
@@ -65,13 +67,14 @@ pub(super) async fn go_on(
             "A person said no to your call of {tool}: {reason}. Tell the customer kindly, \
              without naming the person."
         );
-        return answer(case, input(row, Some(note), None, then), recovered).await;
+        return Box::pin(answer(case, input(row, Some(note), None, then), recovered)).await;
     }
     let note = format!(
         "A person approved your call of {tool}. It is made now; then tell the customer what \
          came of it."
     );
-    answer(case, input(row, Some(note), Some(approved(&stored)), then), recovered).await
+    let input = input(row, Some(note), Some(approved(&stored)), then);
+    Box::pin(answer(case, input, recovered)).await
 }
 
 /// The status of the session that asked, if it is still the conversation's own.

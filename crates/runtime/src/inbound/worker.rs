@@ -146,7 +146,8 @@ impl Worker {
             let left = rest.split_off(together);
             let group = std::mem::replace(&mut rest, left);
             let then = if rest.is_empty() { AfterTurn::Release } else { AfterTurn::Keep };
-            self.answer_group(claimed, group, then).await?;
+            // A run is a large future: on the heap it is not copied from call to call.
+            Box::pin(self.answer_group(claimed, group, then)).await?;
         }
         Ok(())
     }
@@ -175,14 +176,14 @@ impl Worker {
         let recovered = if attempt > 1 { self.recover(&case).await? } else { None };
         match group.into_iter().next() {
             Some((_, Entry::Decided { approval })) => {
-                decision::go_on(&case, row, approval, recovered, then).await
+                Box::pin(decision::go_on(&case, row, approval, recovered, then)).await
             }
             Some((_, Entry::GoOn { settled })) => {
                 let note = "A colleague looked at this and leaves the answer to you.".to_owned();
                 let (note, settled) = (Some(note), &settled);
                 let input =
                     Input { rows: vec![row], arrived: &[], note, approved: None, settled, then };
-                answer(&case, input, recovered).await
+                Box::pin(answer(&case, input, recovered)).await
             }
             Some((_, Entry::Resolved { call, outcome })) => {
                 let note = format!("It is known now what became of {call}: {outcome}");
@@ -194,7 +195,7 @@ impl Worker {
                     settled: &[],
                     then,
                 };
-                answer(&case, input, recovered).await
+                Box::pin(answer(&case, input, recovered)).await
             }
             Some((_, Entry::Assigned { agents, by })) => {
                 housekeeping::assign(&case, row, &agents, by, then).await
@@ -202,7 +203,7 @@ impl Worker {
             Some((_, Entry::Tick)) => housekeeping::tick(&case, row, then).await,
             Some((_, Entry::Wrote(_))) | None => {
                 let arrived = arrived(&claimed.messages, row)?;
-                answer(&case, Input::wrote(&arrived, then), recovered).await
+                Box::pin(answer(&case, Input::wrote(&arrived, then), recovered)).await
             }
         }
     }

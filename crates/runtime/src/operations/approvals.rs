@@ -1,5 +1,6 @@
 //! Calls that wait for a person.
 
+use ostler_domain::gate::approval::ApprovalStatus;
 use ostler_domain::id::ApprovalId;
 use ostler_domain::org::duty::Duty;
 use ostler_domain::session::status::{SessionStatus, StatusChange};
@@ -30,9 +31,14 @@ impl Office<'_> {
     }
 
     /// Says yes: the call is made as it was asked for, once, under the rules of
-    /// that moment, and the agent goes on with what comes of it.
+    /// that moment, and the agent goes on with what comes of it. One that was
+    /// approved and could not be made then, since there were no credits, is tried
+    /// again.
     pub async fn approve(&self, id: ApprovalId) -> Result<StoredApproval> {
-        self.still_open(id).await?;
+        let asked = self.still_open(id).await?;
+        if matches!(asked.approval.status, ApprovalStatus::Approved { .. }) {
+            return self.try_again(asked).await;
+        }
         self.decide(id, Verdict::Approve, "approve", json!({})).await
     }
 
@@ -73,6 +79,20 @@ impl Office<'_> {
             closed.after(StatusChange::TakeOver)?;
         }
         Ok(stored)
+    }
+
+    /// An approval is used up just before its call is made, so however often the
+    /// conversation goes on with it, the call is made once.
+    async fn try_again(&self, asked: StoredApproval) -> Result<StoredApproval> {
+        let store = self.allowed(Duty::Work).await?;
+        let approval = asked.approval.id;
+        let session = store.session(asked.approval.session).await?;
+        let line = self.line("approve", approval, &json!({"again": true}));
+        let repeat = format!("decided:{approval}:{}", line.id);
+        let then = goes_on(repeat, &Entry::Decided { approval });
+        store.audited(line).go_on(session.conversation, then).await?;
+        self.ring();
+        Ok(asked)
     }
 
     async fn decide(
