@@ -6,6 +6,7 @@
 mod approvals;
 mod escalation;
 mod harness;
+mod online;
 mod operations;
 mod pipeline;
 mod races;

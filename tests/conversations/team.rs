@@ -110,6 +110,8 @@ async fn g04_a_group_with_several_agents_is_a_team() {
         from: Writer { identifier: "5".into(), name: Some("rosa".into()), locale: None },
         named_agent: None,
         provider_id: None,
+        thread: None,
+        bound: Vec::new(),
         notices: Vec::new(),
     });
     world.intake.accept(key, "g-1", &entry).await.unwrap();

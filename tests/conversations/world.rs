@@ -241,6 +241,8 @@ impl World {
             from,
             named_agent: None,
             provider_id: Some(id.into()),
+            thread: None,
+            bound: Vec::new(),
             notices: Vec::new(),
         });
         self.intake.accept(self.key(who), id, &entry).await.unwrap()

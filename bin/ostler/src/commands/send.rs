@@ -100,6 +100,8 @@ pub(crate) async fn write(kit: &Kit, key: &ConversationKey, text: &str) -> anyho
         from,
         named_agent: None,
         provider_id: Some(id.clone()),
+        thread: None,
+        bound: Vec::new(),
         notices: Vec::new(),
     });
     match kit.intake.accept(key.clone(), &id, &entry).await? {
