@@ -14,10 +14,10 @@ use crate::world::{ECHO, ORG};
 
 const ADMIN: &str = "osk_an-admin-of-bella-pizza-who-sets-up";
 
-/// G39, G43: an operator takes over by the API and writes; the customer reads the
+/// G41: an operator takes over by the API and writes; the customer reads the
 /// words as they are, and after the resume the agent answers again.
 #[tokio::test(flavor = "multi_thread")]
-async fn g39_g43_an_operator_takes_over_writes_and_hands_back() {
+async fn g41_an_operator_takes_over_writes_and_hands_back() {
     let online = Online::new(ECHO).await;
     let token = online.visitor().await;
     let mut page = online.listen(&token, None).await;
@@ -45,10 +45,13 @@ async fn g39_g43_an_operator_takes_over_writes_and_hands_back() {
     assert_eq!(bella.resume(session.id).await.unwrap().status, Status::Active);
     online.post(&token, "3", "thanks").await;
     let mut texts = Vec::new();
-    while texts.last().is_none_or(|text| text != "About thanks: yes.") {
-        texts.push(page.message().await.data["text"].as_str().unwrap().to_owned());
+    loop {
+        let said = page.message().await.data;
+        texts.push(said["text"].as_str().unwrap().to_owned());
+        if said["from"] == "agent" && texts.contains(&"thanks".to_owned()) {
+            break;
+        }
     }
-    assert!(texts.contains(&"thanks".to_owned()), "{texts:?}");
 
     let shown = bella.session(session.id).await.unwrap();
     assert!(shown.messages.iter().any(|one| matches!(one.author, Author::Human { .. })));
@@ -66,10 +69,10 @@ async fn g39_g43_an_operator_takes_over_writes_and_hands_back() {
     }
 }
 
-/// A26: what an agent stands in is called business layer, and nothing is called
-/// layer alone.
+/// Where an agent stands is called business layer, and nothing is called layer
+/// alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn a26_no_field_is_called_layer_alone() {
+async fn no_field_is_called_layer_alone() {
     let online = Online::new(ECHO).await;
     online.world.say("rosa", "hello").await;
     let id = loop {
@@ -81,7 +84,7 @@ async fn a26_no_field_is_called_layer_alone() {
     let url = online.url(&format!("/v1/orgs/{ORG}/sessions/{id}"));
     let shown: Value =
         online.http.get(url).bearer_auth(KEY).send().await.unwrap().json().await.unwrap();
-    assert!(shown["runs"][0]["turns"][0]["business_layer"].is_string(), "{shown}");
+    assert!(shown["runs"][0]["turns"][0]["business_layer"].is_number(), "{shown}");
     assert!(!shown.to_string().contains("\"layer\""));
 }
 

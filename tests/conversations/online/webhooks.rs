@@ -2,11 +2,12 @@
 
 use ostler_channels::secret::Secret;
 use ostler_channels::signature::Keys;
+use ostler_domain::id::BindingId;
 use ostler_runtime::parts::Clock;
 use serde_json::{Value, json};
 
 use super::{Online, SMS, WHSEC, problem};
-use crate::world::{ECHO, WEBCHAT};
+use crate::world::ECHO;
 
 /// What is signed is taken once and answered; what is not is refused.
 #[tokio::test(flavor = "multi_thread")]
@@ -38,7 +39,7 @@ async fn a_signed_message_is_taken_and_any_other_is_refused() {
     let other = json!({"type": "receipt", "from": {"id": "1"}}).to_string();
     let ignored: Value = bring(&other, &other).await.unwrap().json().await.unwrap();
     assert!(ignored["ignored"].is_string(), "{ignored}");
-    let nowhere = online.url(&format!("/v1/webhooks/{}", WEBCHAT.to_string().replace('1', "2")));
+    let nowhere = online.url(&format!("/v1/webhooks/{}", BindingId::from_u128(0xdead)));
     let nobody = online.http.post(nowhere).body("{}").send().await.unwrap();
     assert_eq!(problem(nobody).await, (404, "not_found".into()));
 }

@@ -38,6 +38,7 @@ mod reference;
 mod retention;
 mod schema;
 mod tenants;
+mod told;
 mod turn_changes;
 mod users;
 mod world;
