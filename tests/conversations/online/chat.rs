@@ -4,11 +4,16 @@ use super::{Online, problem};
 use crate::world::{ECHO, WEBCHAT};
 
 const HELLO: &str = "
+delay: 100ms
+pause: 20ms
+chunk: 8
 rules:
   - when: { user: hello }
     answer: '**Hello!** What can I do for you?'
 default: I see.
 ";
+
+const ANSWER: &str = "**Hello!** What can I do for you?";
 
 /// Z03: a visitor sees what is being written, without an id, and each message
 /// once, also after the connection was lost.
@@ -17,13 +22,8 @@ async fn z03_a_visitor_comes_again_and_misses_and_repeats_nothing() {
     let online = Online::new(HELLO).await;
     let token = online.visitor().await;
     let mut page = online.listen(&token, None).await;
-    // The session is known to the page from its first message on.
-    assert_eq!(online.post(&token, "1", "ciao").await.status(), 202);
-    assert_eq!(page.message().await.data["text"], "ciao");
-    assert_eq!(page.message().await.data["text"], "I see.");
-
-    assert_eq!(online.post(&token, "2", "hello").await.status(), 202);
-    assert_eq!(online.post(&token, "2", "hello").await.status(), 202, "a repeat is taken once");
+    assert_eq!(online.post(&token, "1", "hello").await.status(), 202);
+    assert_eq!(online.post(&token, "1", "hello").await.status(), 202, "a repeat is taken once");
     let mut draft = String::new();
     let asked = loop {
         let event = page.next().await.unwrap();
@@ -37,29 +37,26 @@ async fn z03_a_visitor_comes_again_and_misses_and_repeats_nothing() {
             _ => {}
         }
     };
-    assert_eq!(draft, "**Hello!** What can I do for you?");
-    assert_eq!(
-        (asked.data["from"].as_str(), asked.data["text"].as_str()),
-        (Some("visitor"), Some("hello"))
-    );
+    // The last pieces may come too late to be of interest.
+    assert!(!draft.is_empty() && ANSWER.starts_with(&draft), "{draft}");
+    assert_eq!((&asked.data["from"], &asked.data["text"]), (&"visitor".into(), &"hello".into()));
     let answer = page.message().await;
     assert_eq!(answer.data["from"], "agent");
     assert_eq!(answer.data["name"], "Gia");
-    assert_eq!((&answer.data["text"], &answer.data["markdown"]), (&draft.into(), &true.into()));
+    assert_eq!((&answer.data["text"], &answer.data["markdown"]), (&ANSWER.into(), &true.into()));
     drop(page);
 
-    assert_eq!(online.post(&token, "3", "and now").await.status(), 202);
+    assert_eq!(online.post(&token, "2", "and now").await.status(), 202);
     let mut again = online.listen(&token, answer.id.as_deref()).await;
     let mut seen = vec![again.message().await, again.message().await];
     assert_eq!(seen.iter().map(|one| &one.data["text"]).collect::<Vec<_>>(), ["and now", "I see."]);
     // Whoever comes without a place gets the whole session.
     let mut fresh = online.listen(&token, None).await;
     let mut all = Vec::new();
-    for _ in 0..6 {
+    for _ in 0..4 {
         all.push(fresh.message().await);
     }
-    assert_eq!(all.split_off(4), std::mem::take(&mut seen));
-    assert_eq!(all[3], answer);
+    assert_eq!(all, [asked, answer, seen.remove(0), seen.remove(0)]);
 }
 
 /// A token shows its own conversation and nothing of anybody else's.

@@ -16,7 +16,7 @@ use axum::response::sse::Event as Sent;
 use ostler_channels::connection::Connection;
 use ostler_channels::outbound::{Outbound, Writing};
 use ostler_channels::webchat::{Event, Speaker};
-use ostler_domain::id::{AgentId, MessageId, RunId, SessionId};
+use ostler_domain::id::{AgentId, ConversationId, MessageId, RunId, SessionId};
 use ostler_domain::session::key::{ConversationKey, Peer};
 use ostler_runtime::deltas::{Delta, Piece};
 use ostler_runtime::talk::message::{MessageAuthor, Purpose, ThreadMessage};
@@ -37,8 +37,10 @@ use crate::tail::Ring;
 
 /// The most messages that are read at once, and that a page begins with.
 const AT_ONCE: u32 = 100;
-/// When it looks again for what is being sent.
-const SOON: Duration = Duration::from_millis(50);
+/// When it looks again for what is being sent: soon, and later the longer that
+/// takes.
+const SOON: Duration = Duration::from_millis(25);
+const SLOWLY: Duration = Duration::from_secs(1);
 /// When it looks again though nobody rang.
 const LATE: Duration = Duration::from_secs(10);
 /// How long a page waits before it reconnects.
@@ -68,11 +70,14 @@ pub(crate) async fn follow(
         token: shown.token,
         key,
         from,
+        conversation: None,
         session: None,
         ended: None,
         names: HashMap::new(),
         draft: None,
+        told_of: None,
         over: false,
+        wait: SOON,
     };
     stream::open(&server, |pipe| page.follow(pipe, rings, deltas))
 }
@@ -95,6 +100,8 @@ struct Page {
     token: String,
     key: ConversationKey,
     from: ReadFrom,
+    /// The conversation, once it has begun.
+    conversation: Option<ConversationId>,
     /// The present session, once there is one.
     session: Option<SessionId>,
     /// The session that the page knows to be over.
@@ -102,8 +109,13 @@ struct Page {
     names: HashMap<AgentId, Option<String>>,
     /// The draft that the page shows: the run, the attempt, and its length.
     draft: Option<(RunId, u32, usize)>,
+    /// The run whose messages were shown last: what it was writing is of no
+    /// interest any more.
+    told_of: Option<RunId>,
     /// Whether a run is over whose messages are not all shown yet.
     over: bool,
+    /// How long it waits for what is being sent.
+    wait: Duration,
 }
 
 impl Page {
@@ -124,8 +136,8 @@ impl Page {
                         Err(RecvError::Closed) => return Ok(()),
                     },
                     delta = deltas.recv() => match delta {
-                        Ok(delta) if !self.is_mine(&delta) => {}
-                        Ok(delta) if delta.piece == Piece::Over => {
+                        Ok(delta) if !self.is_mine(&delta).await => {}
+                        Ok(Delta { piece: Piece::Over, .. }) => {
                             self.over = true;
                             break;
                         }
@@ -140,8 +152,18 @@ impl Page {
         }
     }
 
-    fn is_mine(&self, delta: &Delta) -> bool {
-        delta.org == self.key.org && self.session == Some(delta.session)
+    /// Whether a piece is of this conversation, which may just have begun, and of
+    /// a run whose messages are not shown yet.
+    async fn is_mine(&mut self, delta: &Delta) -> bool {
+        if delta.org != self.key.org || self.told_of == Some(delta.run) {
+            return false;
+        }
+        if self.conversation.is_none() {
+            let store = self.server.parts.store.org(self.key.org);
+            let begun = store.told(&self.key, ReadFrom::Newest, 0).await;
+            self.conversation = begun.ok().flatten().map(|told| told.conversation);
+        }
+        self.conversation == Some(delta.conversation)
     }
 
     /// Shows what there is to read, and says when to look again.
@@ -156,14 +178,18 @@ impl Page {
                     return Ok(LATE);
                 }
             };
+            self.conversation = Some(told.conversation);
             self.session = told.session.map(|(id, _)| id);
             let unsent = ids(&told.unsent);
             let withdrawn = ids(&told.withdrawn);
             let full = told.messages.len() >= AT_ONCE as usize;
             for (place, message) in &told.messages {
                 if unsent.contains(&message.id) {
-                    return Ok(SOON);
+                    let wait = self.wait;
+                    self.wait = SLOWLY.min(wait * 2);
+                    return Ok(wait);
                 }
+                self.wait = SOON;
                 if !withdrawn.contains(&message.id) {
                     self.tell(pipe, *place, message).await?;
                 }
@@ -210,7 +236,7 @@ impl Page {
         };
         let speaker = self.speaker(&message).await;
         if speaker.0 != Speaker::Visitor {
-            self.draft = None;
+            (self.draft, self.told_of) = (None, message.run);
         }
         let (Peer::Person(to) | Peer::Group(to)) = &self.key.peer;
         let outbound = Outbound {
