@@ -17,6 +17,7 @@ mod harness;
 mod identity;
 mod kit;
 mod knowledge;
+mod online;
 mod operations;
 mod order;
 mod pipeline;

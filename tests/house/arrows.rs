@@ -68,8 +68,11 @@ const ROOMS: [(&str, &[&str]); 16] = [
     ("frankenstein", &["ostler-channels"]),
     ("mail-builder", &["ostler-channels"]),
     ("mail-parser", &["ostler-channels"]),
-    ("reqwest", &["ostler-models", "ostler-tools", "ostler-channels", "ostler-api"]),
-    ("hyper", &["ostler-models"]),
+    (
+        "reqwest",
+        &["ostler-models", "ostler-tools", "ostler-channels", "ostler-api", "ostler-tests"],
+    ),
+    ("hyper", &["ostler-models", "ostler-server"]),
     ("serde-saphyr", &["ostler-models"]),
     ("rmcp", &["ostler-tools", "ostler-server"]),
     ("html5ever", &["ostler-tools"]),
@@ -135,6 +138,8 @@ fn a_forbidden_dependency_is_found() {
         ("ostler-runtime", "reqwest", false, true),
         ("ostler-models", "reqwest", false, false),
         ("ostler-server", "axum", false, false),
+        ("ostler-server", "ostler-engine", true, true),
+        ("ostler-api", "ostler-store", false, true),
         ("ostler", "ostler-domain", false, false),
         ("ostler-common", "serde", false, true),
     ];

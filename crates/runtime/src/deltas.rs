@@ -1,7 +1,7 @@
 //! What agents are writing right now. It is shown and never kept: the message
 //! that is committed in the end takes its place, or nothing does.
 
-use ostler_domain::id::{AgentId, OrgId, RunId, SessionId};
+use ostler_domain::id::{AgentId, ConversationId, OrgId, RunId, SessionId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
@@ -13,6 +13,8 @@ const BEHIND: usize = 1024;
 pub struct Delta {
     /// The tenant.
     pub org: OrgId,
+    /// The conversation: it is there before its first session is stored.
+    pub conversation: ConversationId,
     /// The session.
     pub session: SessionId,
     /// The run.

@@ -102,6 +102,20 @@ const AFTER: Sql = Sql {
                ORDER BY 1, 2",
 };
 
+/// The last place that a reader would come to now.
+const END: Sql = Sql {
+    sqlite: "SELECT * FROM (
+         SELECT xid, id FROM events WHERE org = ?1 ORDER BY id DESC LIMIT 1)
+       UNION ALL SELECT xid, id FROM event_floors WHERE org = ?1
+       ORDER BY 2 DESC LIMIT 1",
+    postgres: "SELECT xid, id FROM (
+         (SELECT xid, id FROM events
+          WHERE org = $1 AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+          ORDER BY xid DESC, id DESC LIMIT 1)
+         UNION ALL SELECT xid, id FROM event_floors WHERE org = $1) AS places
+       ORDER BY xid DESC, id DESC LIMIT 1",
+};
+
 /// Records what happened in a run, together with it.
 pub(crate) fn append(org: OrgId, run: RunId, events: &[NewEvent]) -> Result<Option<Statement>> {
     if events.is_empty() {
@@ -119,6 +133,26 @@ impl OrgStore<'_> {
     /// [`EventsPruned`](crate::StoreError::EventsPruned) instead.
     pub async fn events_after(&self, cursor: EventCursor, most: u32) -> Result<Vec<StoredEvent>> {
         self.store.read(After(self.org, cursor, most)).await
+    }
+
+    /// The end of the log: whoever reads after it sees what happens from now on.
+    pub async fn end_of_events(&self) -> Result<EventCursor> {
+        self.store.read(End(self.org)).await
+    }
+}
+
+struct End(OrgId);
+
+impl Operation for End {
+    type Output = EventCursor;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<EventCursor> {
+        let last = tx.first(&END, &[self.0.into()]).await?;
+        last.as_ref().map_or_else(|| Ok(EventCursor::default()), cursor_of)
     }
 }
 

@@ -51,6 +51,7 @@ mod reference;
 mod retention;
 mod sending;
 mod sessions;
+mod told;
 mod turn;
 mod users;
 
@@ -99,6 +100,7 @@ pub use records::Record;
 pub use retention::{Kind, OrgPruned, Progress, PruneLimits, PruneMode};
 pub use sending::{Announced, GoOn};
 pub use sessions::{Beginning, DueSession, StoredRun, StoredSession, Which};
+pub use told::{ReadFrom, SessionEnd, TalkPlace, Told};
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
     TurnCommit,

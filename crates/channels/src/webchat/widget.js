@@ -48,6 +48,7 @@
     .message { max-width: 85%; padding: .5rem .75rem; border-radius: .8rem; align-self: flex-start;
       background: #8882; white-space: pre-wrap; overflow-wrap: anywhere; }
     .visitor { align-self: flex-end; background: #1f5eff; color: #fff; }
+    .draft { opacity: .7; }
     .notice { align-self: center; background: none; opacity: .8; }
     .name { display: block; font-size: .8em; opacity: .8; }
     .row { display: flex; flex-wrap: wrap; gap: .4rem; margin-top: .4rem; }
@@ -83,9 +84,23 @@
     return [text.slice(0, found.index), element, ...markdown(text.slice(found.index + all.length))];
   };
 
+  /* What is being written, until the message itself is there. */
+  let draft = null;
+  const discard = () => { if (draft) draft.remove(); draft = null; };
+  const write = ({ offset, text }) => {
+    if (offset === 0) discard();
+    if (!draft) {
+      draft = make("div", { class: "message agent draft", "aria-hidden": "true" });
+      log.append(draft);
+    }
+    draft.append(text);
+    log.scrollTo({ top: log.scrollHeight, behavior: "auto" });
+  };
+
   const shown = new Map();
   const show = (message) => {
     if (shown.has(message.id)) return;
+    if (message.from !== "visitor") discard();
     const body = message.markdown ? markdown(message.text) : [message.text];
     const files = (message.files || []).map((file) => {
       const name = file.name || file.media_type;
@@ -153,7 +168,12 @@
     events.onmessage = ({ data }) => {
       const event = JSON.parse(data);
       if (event.type === "message") { state.textContent = ""; show(event); }
-      if (event.type === "typing") state.textContent = event.on ? "… is writing" : "";
+      if (event.type === "delta") write(event);
+      if (event.type === "draft_discarded") discard();
+      if (event.type === "typing") {
+        state.textContent = event.on ? "… is writing" : "";
+        if (!event.on) discard();
+      }
       if (event.type === "ended") state.textContent = "This conversation has ended.";
     };
     events.onerror = () => {

@@ -91,6 +91,16 @@ pub enum Event {
         /// Whether somebody writes.
         on: bool,
     },
+    /// Words that an agent is writing. They are shown and never kept: the message
+    /// that comes in the end takes their place, or nothing does.
+    Delta {
+        /// How many bytes of the draft came before; 0 begins a new one.
+        offset: usize,
+        /// The words.
+        text: String,
+    },
+    /// What was being written is void.
+    DraftDiscarded,
     /// The conversation is over; whoever writes begins another.
     Ended,
 }

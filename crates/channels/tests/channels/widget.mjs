@@ -8,7 +8,11 @@ class Element {
     Object.assign(this, { tag, children: [], attributes: {}, listeners: {}, value: "", dataset: {} });
   }
   setAttribute(name, value) { this.attributes[name] = value; }
-  append(...children) { this.children.push(...children); }
+  append(...children) {
+    for (const child of children) if (child instanceof Element) child.parent = this;
+    this.children.push(...children);
+  }
+  remove() { this.parent.children = this.parent.children.filter((child) => child !== this); }
   addEventListener(name, listener) { this.listeners[name] = listener; }
   attachShadow() { this.shadow = new Element("shadow"); return this.shadow; }
   requestSubmit() { return this.listeners.submit({ preventDefault() {} }); }
@@ -70,8 +74,16 @@ const message = {
   text: "**Sì** <img src=x> [menu](https://x.it) [no](javascript:x)",
   buttons: [[{ label: "Prenota", press: "book:1" }]],
 };
-for (let twice = 0; twice < 2; twice += 1) sources.at(-1).onmessage({ data: JSON.stringify(message) });
+const tell = (event) => sources.at(-1).onmessage({ data: JSON.stringify(event) });
 const log = body.find((element) => element.attributes.role === "log");
+const look = () => log.children.map((child) => child.text);
+const drafts = [];
+for (const event of [{ type: "delta", offset: 0, text: "Sal" }, { type: "draft_discarded" },
+  { type: "delta", offset: 0, text: "S" }, { type: "delta", offset: 1, text: "ì" }]) {
+  tell(event);
+  drafts.push(look().join("|"));
+}
+for (let twice = 0; twice < 2; twice += 1) tell(message);
 console.log(JSON.stringify({
-  asked, left: words.value, events: sources.map((source) => source.url), shown: log.children.map((child) => child.text),
+  asked, left: words.value, events: sources.map((source) => source.url), drafts, shown: look(),
 }));

@@ -6,7 +6,7 @@ use ostler_channels::webchat::{Event, Post, Speaker, WIDGET};
 use ostler_domain::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::installed;
+use crate::real::installed;
 
 fn visit() -> Value {
     let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/channels/widget.mjs");
@@ -41,6 +41,7 @@ fn a_visitor_writes_and_reads() {
     assert_eq!(seen["left"], "");
     let events = "https://ostler.example/chat/bnd_1/events?token=";
     assert_eq!(seen["events"], json!([format!("{events}t1"), format!("{events}t2")]));
+    assert_eq!(seen["drafts"], json!(["Sal", "", "S", "Sì"]));
     let shown =
         "<span Gia><strong Sì> <img src=x> <a menu> [no](javascript:x)<div <button Prenota>>";
     assert_eq!(seen["shown"], json!([shown]));
@@ -73,6 +74,14 @@ fn an_event_is_written_as_the_script_reads_it() {
     assert_eq!(
         serde_json::to_value(Event::Typing { on: true }).unwrap(),
         json!({"type": "typing", "on": true})
+    );
+    assert_eq!(
+        serde_json::to_value(Event::Delta { offset: 0, text: "h".into() }).unwrap(),
+        json!({"type": "delta", "offset": 0, "text": "h"})
+    );
+    assert_eq!(
+        serde_json::to_value(Event::DraftDiscarded).unwrap(),
+        json!({"type": "draft_discarded"})
     );
     assert_eq!(serde_json::to_value(Event::Ended).unwrap(), json!({"type": "ended"}));
 }

@@ -64,6 +64,7 @@ impl<'a, 'd> TurnHost<'a, 'd> {
     fn show(&self, agent: ostler_domain::id::AgentId, attempt: u32, piece: Piece) {
         self.case.desk.parts.deltas.send(Delta {
             org: self.case.org(),
+            conversation: self.case.lease.conversation(),
             session: self.session.id,
             run: self.case.run,
             agent,

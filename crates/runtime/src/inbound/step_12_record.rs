@@ -121,8 +121,9 @@ fn over(
 ) {
     let deltas = &case.desk.parts.deltas;
     if let Some(agent) = agent.filter(|_| deltas.is_followed()) {
-        let (org, run) = (case.org(), case.run);
-        deltas.send(Delta { org, session, run, agent, attempt: 0, piece: Piece::Over });
+        let (org, conversation, run) = (case.org(), case.lease.conversation(), case.run);
+        let (attempt, piece) = (0, Piece::Over);
+        deltas.send(Delta { org, conversation, session, run, agent, attempt, piece });
     }
 }
 

@@ -41,6 +41,7 @@ mod schema;
 mod sending;
 mod sessions;
 mod tenants;
+mod told;
 mod turn_changes;
 mod users;
 mod world;

@@ -175,6 +175,7 @@ async fn a_turn_changes_what_is_beside_the_conversation(store: &Store) {
         approvals: Vec::new(),
         notices: vec![notice("web_fetch"), notice("web_fetch")],
         counts: vec![Count { what: "messages".into(), window: Window::Day, amount: 2 }],
+        ..Aside::default()
     };
     let commit = TurnCommit { session: new.clone(), aside, ..turn(&claimed) };
     store.commit_turn(commit).await.unwrap();

@@ -1,0 +1,112 @@
+//! Visitors of a page with a chat on it.
+
+use super::{Online, problem};
+use crate::world::{ECHO, WEBCHAT};
+
+const HELLO: &str = "
+delay: 100ms
+pause: 20ms
+chunk: 8
+rules:
+  - when: { user: hello }
+    answer: '**Hello!** What can I do for you?'
+default: I see.
+";
+
+const ANSWER: &str = "**Hello!** What can I do for you?";
+
+/// Z03: a visitor sees what is being written, without an id, and each message
+/// once, also after the connection was lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn z03_a_visitor_comes_again_and_misses_and_repeats_nothing() {
+    let online = Online::new(HELLO).await;
+    let token = online.visitor().await;
+    let mut page = online.listen(&token, None).await;
+    assert_eq!(online.post(&token, "1", "hello").await.status(), 202);
+    assert_eq!(online.post(&token, "1", "hello").await.status(), 202, "a repeat is taken once");
+    let mut draft = String::new();
+    let asked = loop {
+        let event = page.next().await.unwrap();
+        match event.data["type"].as_str().unwrap() {
+            "delta" => {
+                assert_eq!(event.data["offset"], draft.len());
+                assert_eq!(event.id, None);
+                draft.push_str(event.data["text"].as_str().unwrap());
+            }
+            "message" => break event,
+            _ => {}
+        }
+    };
+    // The last pieces may come too late to be of interest.
+    assert!(!draft.is_empty() && ANSWER.starts_with(&draft), "{draft}");
+    assert_eq!((&asked.data["from"], &asked.data["text"]), (&"visitor".into(), &"hello".into()));
+    let answer = page.message().await;
+    assert_eq!(answer.data["from"], "agent");
+    assert_eq!(answer.data["name"], "Gia");
+    assert_eq!((&answer.data["text"], &answer.data["markdown"]), (&ANSWER.into(), &true.into()));
+    drop(page);
+
+    assert_eq!(online.post(&token, "2", "and now").await.status(), 202);
+    let mut again = online.listen(&token, answer.id.as_deref()).await;
+    let mut seen = vec![again.message().await, again.message().await];
+    assert_eq!(seen.iter().map(|one| &one.data["text"]).collect::<Vec<_>>(), ["and now", "I see."]);
+    // Whoever comes without a place gets the whole session.
+    let mut fresh = online.listen(&token, None).await;
+    let mut all = Vec::new();
+    for _ in 0..4 {
+        all.push(fresh.message().await);
+    }
+    assert_eq!(all, [asked, answer, seen.remove(0), seen.remove(0)]);
+}
+
+/// A token shows its own conversation and nothing of anybody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_visitor_sees_nothing_of_another() {
+    let online = Online::new(ECHO).await;
+    let (rosa, eve) = (online.visitor().await, online.visitor().await);
+    assert_ne!(rosa, eve);
+    let mut hers = online.listen(&rosa, None).await;
+    online.post(&rosa, "1", "my secret").await;
+    hers.message().await;
+    let place = hers.message().await.id;
+    let mut page = online.listen(&eve, place.as_deref()).await;
+    online.post(&eve, "1", "what did she say").await;
+    let seen = [page.message().await, page.message().await];
+    let texts = seen.map(|one| one.data["text"].as_str().unwrap().to_owned());
+    assert_eq!(texts, ["what did she say", "About what did she say: yes."]);
+    let url = online.url(&format!("/chat/{WEBCHAT}/events"));
+    let forged = format!("{rosa}x");
+    for token in ["", "nonsense", &forged] {
+        let refused = online.http.get(&url).query(&[("token", token)]).send().await.unwrap();
+        assert_eq!(problem(refused).await, (401, "unauthorized".into()), "{token}");
+        assert_eq!(problem(online.post(token, "9", "hi").await).await.0, 401);
+    }
+}
+
+/// A page of another origin neither writes nor reads.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_known_pages_embed_the_chat() {
+    let online = Online::new(ECHO).await;
+    let settings = r#"{"origins": ["https://bella.example"]}"#;
+    super::bind(&online.world, WEBCHAT, "webchat".into(), "CHAT", settings).await;
+    let hello = |origin: &'static str| {
+        let request = online.http.post(online.url(&format!("/chat/{WEBCHAT}/visitors")));
+        request.header("origin", origin).json(&serde_json::json!({})).send()
+    };
+    let known = hello("https://bella.example").await.unwrap();
+    assert_eq!(known.headers()["access-control-allow-origin"], "https://bella.example");
+    assert_eq!(known.status(), 200);
+    let foreign = hello("https://evil.example").await.unwrap();
+    assert!(!foreign.headers().contains_key("access-control-allow-origin"));
+    assert_eq!(problem(foreign).await, (403, "foreign_origin".into()));
+    let asks = online
+        .http
+        .request(reqwest::Method::OPTIONS, online.url(&format!("/chat/{WEBCHAT}/messages")));
+    let asked = asks.header("origin", "https://bella.example").send().await.unwrap();
+    assert_eq!(asked.status(), 204);
+    let headers = asked.headers()["access-control-allow-headers"].to_str().unwrap();
+    assert!(headers.contains("authorization"), "{headers}");
+    let widget = online.http.get(online.url("/widget.js")).send().await.unwrap();
+    assert_eq!(widget.headers()["content-type"], "text/javascript; charset=utf-8");
+    assert!(widget.text().await.unwrap().contains("EventSource"));
+}

@@ -1,0 +1,144 @@
+//! An operator with a key, through the client that the command line uses.
+
+use ostler_api::approval::State;
+use ostler_api::client::ClientError;
+use ostler_api::knowledge::NewDocument;
+use ostler_api::page::Turn;
+use ostler_api::problem::Code;
+use ostler_api::session::{Author, Say, Status, Which};
+use ostler_domain::org::role::Role;
+use serde_json::{Value, json};
+
+use super::{KEY, Online, key, problem};
+use crate::world::{ECHO, ORG};
+
+const ADMIN: &str = "osk_an-admin-of-bella-pizza-who-sets-up";
+
+/// G41: an operator takes over by the API and writes; the customer reads the
+/// words as they are, and after the resume the agent answers again.
+#[tokio::test(flavor = "multi_thread")]
+async fn g41_an_operator_takes_over_writes_and_hands_back() {
+    let online = Online::new(ECHO).await;
+    let token = online.visitor().await;
+    let mut page = online.listen(&token, None).await;
+    online.post(&token, "1", "hello").await;
+    page.message().await;
+    page.message().await;
+
+    let client = online.client(KEY);
+    let bella = client.org(client.me().await.unwrap().org);
+    let sessions = bella.sessions(Which::All, &Turn::default()).await.unwrap();
+    let [session] = &sessions.items[..] else { panic!("{sessions:?}") };
+    assert_eq!((session.status, sessions.next), (Status::Active, None));
+    let taken = bella.take_over(session.id).await.unwrap();
+    assert_eq!((taken.session.status, taken.withdrawn), (Status::HandedOff, 0));
+    let queue = bella.escalations().await.unwrap();
+    assert_eq!(queue.items.iter().map(|one| one.session.id).collect::<Vec<_>>(), [session.id]);
+    let words = "*I* am a person: 2 * 3 = 6 <b>";
+    bella.say(session.id, &Say { text: words.into() }).await.unwrap();
+    let heard = page.message().await.data;
+    assert_eq!((&heard["from"], &heard["text"]), (&"person".into(), &words.into()));
+    assert_eq!(heard["markdown"], false);
+
+    online.post(&token, "2", "are you there").await;
+    assert_eq!(page.message().await.data["text"], "are you there");
+    assert_eq!(bella.resume(session.id).await.unwrap().status, Status::Active);
+    online.post(&token, "3", "thanks").await;
+    let mut texts = Vec::new();
+    loop {
+        let said = page.message().await.data;
+        texts.push(said["text"].as_str().unwrap().to_owned());
+        if said["from"] == "agent" && texts.contains(&"thanks".to_owned()) {
+            break;
+        }
+    }
+
+    let shown = bella.session(session.id).await.unwrap();
+    assert!(shown.messages.iter().any(|one| matches!(one.author, Author::Human { .. })));
+    assert_eq!(shown.runs.last().unwrap().outcome, "answered");
+    assert_eq!(bella.approvals(State::Pending, &Turn::default()).await.unwrap().items, []);
+    assert_eq!(bella.close(session.id).await.unwrap().status, Status::Closed);
+    let again = bella.take_over(session.id).await.unwrap_err();
+    let ClientError::Problem(refused) = again else { panic!("{again}") };
+    assert_eq!((refused.code, refused.detail.as_str()), (Code::NotNow, "this session is closed"));
+    loop {
+        let event = page.next().await.unwrap();
+        if event.data["type"] == "ended" {
+            break;
+        }
+    }
+}
+
+/// Where an agent stands is called business layer, and nothing is called layer
+/// alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_field_is_called_layer_alone() {
+    let online = Online::new(ECHO).await;
+    online.world.say("rosa", "hello").await;
+    let id = loop {
+        if let Some(session) = online.world.sessions().await.first() {
+            break session.id;
+        }
+        tokio::task::yield_now().await;
+    };
+    let url = online.url(&format!("/v1/orgs/{ORG}/sessions/{id}"));
+    let shown: Value =
+        online.http.get(url).bearer_auth(KEY).send().await.unwrap().json().await.unwrap();
+    assert!(shown["runs"][0]["turns"][0]["business_layer"].is_number(), "{shown}");
+    assert!(!shown.to_string().contains("\"layer\""));
+}
+
+/// A request that is repeated with the same key is done once; the key of another
+/// request is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_request_is_done_once() {
+    let online = Online::new(ECHO).await;
+    key(&online.world, ORG, 2, ADMIN, Role::Admin).await;
+    let add = |title: &'static str| {
+        let request = online.http.post(online.url(&format!("/v1/orgs/{ORG}/knowledge")));
+        let request = request.bearer_auth(ADMIN).header("idempotency-key", "k-1");
+        request.json(&json!({"title": title, "body": "We open at six.", "tags": ["public"]})).send()
+    };
+    let (first, second) = (add("Hours").await.unwrap(), add("Hours").await.unwrap());
+    assert_eq!((first.status().as_u16(), second.status().as_u16()), (201, 201));
+    let first: Value = first.json().await.unwrap();
+    assert_eq!(first, second.json::<Value>().await.unwrap());
+    let reused = problem(add("Prices").await.unwrap()).await;
+    assert_eq!(reused, (422, "idempotency_key_reused".into()));
+
+    let admin = online.client(ADMIN);
+    let bella = admin.org(ORG);
+    for n in 0..4 {
+        let (title, body) = (format!("Menu {n}"), "Margherita".to_owned());
+        bella.add_document(&NewDocument { title, body, tags: vec![] }).await.unwrap();
+    }
+    let mut titles = Vec::new();
+    let mut turn = Turn { cursor: None, limit: Some(2) };
+    loop {
+        let page = bella.documents(&turn).await.unwrap();
+        assert!(page.items.len() <= 2);
+        titles.extend(page.items.into_iter().map(|one| one.title));
+        let Some(next) = page.next else { break };
+        turn.cursor = Some(next);
+    }
+    titles.sort();
+    assert_eq!(titles, ["Hours", "Menu 0", "Menu 1", "Menu 2", "Menu 3"]);
+}
+
+/// What is listed, and what is empty, over the wire and back.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_and_what_is_there_is_listed() {
+    let online = Online::new(ECHO).await;
+    let client = online.client(KEY);
+    let bella = client.org(ORG);
+    let turn = Turn::default();
+    assert_eq!(bella.dead_letters(&turn).await.unwrap().items, []);
+    assert_eq!(bella.notices(&turn).await.unwrap().items, []);
+    let account = bella.credits().await.unwrap();
+    assert!(account.available.is_some_and(|left| left.get() >= 1000), "{account:?}");
+    let lines = bella.ledger(&turn).await.unwrap().items;
+    assert!(lines.iter().any(|line| line.amount.get() == 1000), "{lines:?}");
+    let missing = bella.replay("out_00000000000000000000000001").await.unwrap_err();
+    let ClientError::Problem(missing) = missing else { panic!("{missing}") };
+    assert_eq!(missing.code, Code::NotFound);
+}

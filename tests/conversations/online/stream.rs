@@ -1,0 +1,91 @@
+//! Server-sent events, as a page reads them.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Online;
+use crate::world::WEBCHAT;
+
+/// How long a test waits for an event.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An event.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Event {
+    pub(super) id: Option<String>,
+    pub(super) kind: Option<String>,
+    pub(super) data: Value,
+}
+
+/// A stream that is open.
+pub(super) struct Stream {
+    answer: reqwest::Response,
+    rest: String,
+}
+
+impl Stream {
+    pub(super) async fn open(request: reqwest::RequestBuilder, last: Option<&str>) -> Self {
+        let request = match last {
+            Some(last) => request.header("last-event-id", last),
+            None => request,
+        };
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        assert_eq!(answer.headers()["content-type"], "text/event-stream");
+        Self { answer, rest: String::new() }
+    }
+
+    /// The next event, or nothing if the stream is over.
+    pub(super) async fn next(&mut self) -> Option<Event> {
+        tokio::time::timeout(PATIENCE, self.read()).await.expect("an event in time")
+    }
+
+    async fn read(&mut self) -> Option<Event> {
+        loop {
+            if let Some(end) = self.rest.find("\n\n") {
+                let text: String = self.rest.drain(..end + 2).collect();
+                if let Some(event) = parse(&text) {
+                    return Some(event);
+                }
+                continue;
+            }
+            let chunk = self.answer.chunk().await.unwrap_or(None)?;
+            self.rest.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    /// The next event of a visitor's that is a message.
+    pub(super) async fn message(&mut self) -> Event {
+        loop {
+            let event = self.next().await.expect("the stream goes on");
+            if event.data["type"] == "message" {
+                return event;
+            }
+            assert_eq!(event.id, None, "what is ephemeral has no id: {event:?}");
+        }
+    }
+}
+
+/// An event without data is none.
+fn parse(text: &str) -> Option<Event> {
+    let (mut event, mut data) = (Event::default(), None);
+    for line in text.lines() {
+        match line.split_once(':').map(|(name, value)| (name, value.trim_start())) {
+            Some(("id", value)) => event.id = Some(value.into()),
+            Some(("event", value)) => event.kind = Some(value.into()),
+            Some(("data", value)) => data = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    event.data = serde_json::from_str(&data?).unwrap();
+    Some(event)
+}
+
+impl Online {
+    /// A visitor's page listens.
+    pub(super) async fn listen(&self, token: &str, last: Option<&str>) -> Stream {
+        let request = self.http.get(self.url(&format!("/chat/{WEBCHAT}/events")));
+        Stream::open(request.query(&[("token", token)]), last).await
+    }
+}
