@@ -54,12 +54,12 @@ const EVERYTHING: &[&str] = &[
 ];
 
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
-/// bare drivers beside ours.
+/// bare drivers and the bare client of the broker beside ours.
 const ROOMS: [(&str, &[&str]); 16] = [
     ("rusqlite", &["ostler-store", "ostler-bench"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench"]),
     ("sqlx", &["ostler-store"]),
-    ("lapin", &["ostler-bus"]),
+    ("lapin", &["ostler-bus", "ostler-bench"]),
     ("axum", &["ostler-server"]),
     ("ratatui", &["ostler-tui"]),
     ("crossterm", &["ostler-tui"]),

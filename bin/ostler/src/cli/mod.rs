@@ -87,6 +87,7 @@ Examples:
 Examples:
   ostler bench store
   ostler bench store --seconds 10 --json
+  ostler bench bus --amqp amqp://localhost
   ostler bench turn
   ostler bench pipeline --seconds 20
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
@@ -175,6 +176,9 @@ pub(crate) struct Bench {
     /// A PostgreSQL server to measure, too; a database is made there and dropped
     #[arg(long, value_name = "URL", env = "OSTLER_BENCH_POSTGRES_URL", hide_env_values = true)]
     pub(crate) postgres: Option<String>,
+    /// A RabbitMQ broker to measure, too; queues are made there and deleted
+    #[arg(long, value_name = "URL", env = "OSTLER_BENCH_AMQP_URL", hide_env_values = true)]
+    pub(crate) amqp: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -183,6 +187,8 @@ pub(crate) struct Bench {
 pub(crate) enum Suite {
     /// Commits of turns and reads of history
     Store,
+    /// Agents on queues: questions, broadcasts, what idle agents cost
+    Bus,
     /// Whole turns with a model that answers at once, nothing stored
     Turn,
     /// Customers' conversations, from the message to the commit
