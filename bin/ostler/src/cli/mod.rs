@@ -1,5 +1,6 @@
 //! What can be typed.
 
+pub(crate) mod queue;
 pub(crate) mod talk;
 
 use std::net::IpAddr;
@@ -46,6 +47,18 @@ Examples:
     /// Look at the harness that an agent worked in
     #[command(subcommand)]
     Harness(talk::Harness),
+    /// Look at agents on queues, and write to them
+    #[command(subcommand)]
+    Agent(queue::Agent),
+    /// Make teams of agents, ask them, dissolve them
+    #[command(subcommand)]
+    Team(queue::Team),
+    /// Look at work that was given to agents, and say where it stands
+    #[command(subcommand)]
+    Delegation(queue::Delegation),
+    /// Look at queues and dead letters
+    #[command(subcommand)]
+    Bus(queue::Bus),
     /// Show the org tree with business layers, and the guardrail matrix
     #[command(after_help = "\
 Examples:

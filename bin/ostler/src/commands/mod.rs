@@ -1,7 +1,10 @@
 //! One file per command.
 
+mod agent;
 mod bench;
+mod bus;
 mod contact;
+mod delegation;
 mod demo;
 mod doctor;
 mod harness;
@@ -12,6 +15,7 @@ mod prune;
 mod run;
 mod send;
 mod session;
+mod team;
 mod tools;
 
 use std::process::ExitCode;
@@ -31,6 +35,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Send(send) => block_on(send::run(&send)),
         Command::Session(session) => block_on(session::run(&session)),
         Command::Harness(harness) => block_on(harness::run(&harness)),
+        Command::Agent(agent) => block_on(agent::run(&agent)),
+        Command::Team(team) => block_on(team::run(&team)),
+        Command::Delegation(delegation) => block_on(delegation::run(&delegation)),
+        Command::Bus(bus) => block_on(bus::run(&bus)),
         Command::Layer(layer) => layer::run(&World::read(&layer.world.path)?, layer.output.json),
         Command::Bench(bench) => block_on(bench::run(&bench)),
         Command::Contact(contact) => block_on(contact::run(&contact)),
@@ -61,7 +69,7 @@ fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 }
 
 /// The org that was named, by its slug or its id.
-async fn find_org(store: &Store, name: &str) -> anyhow::Result<Org> {
+pub(crate) async fn find_org(store: &Store, name: &str) -> anyhow::Result<Org> {
     let orgs = store.orgs().await?;
     let named = orgs.iter().find(|org| org.slug == name || org.id.to_string() == name);
     named.cloned().ok_or_else(|| {

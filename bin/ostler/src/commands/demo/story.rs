@@ -64,6 +64,8 @@ pub(super) async fn invite(kit: &Kit) -> anyhow::Result<()> {
         {ostler} session show {session}
         {ostler} session ls --org bella
         {ostler} send --org bella --contact otto \"Are you open on Monday?\"
+        {ostler} team create review --members legal,style --register echo
+        {ostler} team ask review \"May we ship this?\" --council
   {HEADER}stop{HEADER:#}  Ctrl-C   (everything is kept; start again with `ostler demo`; reset with `ostler demo --reset`)"
     );
     Ok(())
