@@ -54,13 +54,13 @@ const EVERYTHING: &[&str] = &[
 ];
 
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
-/// bare drivers beside ours, and scenarios look at databases from beside the
-/// store.
+/// bare drivers and the bare client of the broker beside ours, and scenarios look
+/// at databases from beside the store.
 const ROOMS: [(&str, &[&str]); 16] = [
     ("rusqlite", &["ostler-store", "ostler-bench", "ostler-tests"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench", "ostler-tests"]),
     ("sqlx", &["ostler-store"]),
-    ("lapin", &["ostler-bus"]),
+    ("lapin", &["ostler-bus", "ostler-bench"]),
     ("axum", &["ostler-server"]),
     ("ratatui", &["ostler-tui"]),
     ("crossterm", &["ostler-tui"]),

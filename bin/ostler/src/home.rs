@@ -19,6 +19,10 @@ pub(crate) struct Config {
     /// The database: `sqlite:PATH` or `postgres://…`. A path is from the folder
     /// of this file.
     pub(crate) database: String,
+    /// The bus of agents on queues: `memory:`, which is the usual one, or
+    /// `amqp://…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bus: Option<String>,
     /// A script that answers as the model `scripted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) script: Option<PathBuf>,
@@ -43,7 +47,8 @@ impl Home {
         let mut home = match (found, &at.database) {
             (Some(folder), _) => Self::read(&folder)?,
             (None, Some(_)) => {
-                let config = Config { database: String::new(), script: None, model: None };
+                let config =
+                    Config { database: String::new(), bus: None, script: None, model: None };
                 Self { folder: PathBuf::from("."), config }
             }
             (None, None) => anyhow::bail!(

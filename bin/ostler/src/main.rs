@@ -4,6 +4,7 @@
 
 mod cli;
 mod commands;
+mod desk;
 mod home;
 mod kit;
 mod screen;

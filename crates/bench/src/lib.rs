@@ -4,6 +4,7 @@
 //! A number alone says little on a noisy machine; the ratio to the limit that
 //! was measured a moment before says how much is lost on the way.
 
+mod bus;
 mod pipeline;
 mod report;
 mod store;
@@ -20,6 +21,8 @@ pub struct Options {
     pub time: Duration,
     /// A PostgreSQL server to measure, too.
     pub postgres: Option<String>,
+    /// A RabbitMQ broker to measure, too.
+    pub amqp: Option<String>,
 }
 
 /// A suite by its name.
@@ -27,6 +30,8 @@ pub struct Options {
 pub enum Suite {
     /// Commits of turns and reads of history.
     Store,
+    /// Agents on queues: questions, broadcasts, idle agents.
+    Bus,
     /// Whole turns, without a store.
     Turn,
     /// Whole turns of customers' conversations.
@@ -48,6 +53,24 @@ pub enum BenchError {
     /// There is no room for a database.
     #[error("no temporary folder for a database: {0}")]
     Folder(#[from] std::io::Error),
+    /// The bus refused.
+    #[error(transparent)]
+    Bus(#[from] ostler_bus::BusError),
+    /// The bare client of the broker was refused.
+    #[error("the bare client was refused: {0}")]
+    Broker(#[from] lapin::Error),
+    /// The agents of the suite refused.
+    #[error(transparent)]
+    Agents(#[from] ostler_runtime::queue::QueueError),
+    /// An agent of the suite has no proper name.
+    #[error(transparent)]
+    Name(#[from] ostler_domain::dispatch::name::NotAName),
+    /// A message of the suite cannot be written.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Somebody who was asked is gone.
+    #[error("somebody who was asked is gone without an answer")]
+    Silent,
     /// A tool of the suite cannot be offered.
     #[error(transparent)]
     Tool(#[from] ostler_engine::tool::BadTool),
@@ -64,6 +87,7 @@ pub async fn run(
 ) -> Result<Report, BenchError> {
     let (suite, results) = match suite {
         Suite::Store => ("store", store::run(options, progress).await?),
+        Suite::Bus => ("bus", bus::run(options, progress).await?),
         Suite::Pipeline => ("pipeline", pipeline::run(options, progress).await?),
         Suite::Turn => ("turn", turn::run(options, progress).await?),
     };

@@ -62,13 +62,24 @@ pub struct Measurement {
 
 impl Measurement {
     /// From the time of each and of all together.
-    pub fn new(name: String, mut each: Vec<Duration>, all: Duration, limit: Option<f64>) -> Self {
+    pub fn new(name: String, each: Vec<Duration>, all: Duration, limit: Option<f64>) -> Self {
+        Self::sampled(name, each.len(), each, all, limit)
+    }
+
+    /// From the time of all together and of some of them.
+    pub(crate) fn sampled(
+        name: String,
+        count: usize,
+        mut each: Vec<Duration>,
+        all: Duration,
+        limit: Option<f64>,
+    ) -> Self {
         each.sort_unstable();
         let percentile = |percent: usize| {
             let at = (each.len() * percent / 100).min(each.len().saturating_sub(1));
             each.get(at).map_or(0, |time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
         };
-        let per_sec = each.len() as f64 / all.as_secs_f64();
+        let per_sec = count as f64 / all.as_secs_f64();
         Self {
             name,
             per_sec,

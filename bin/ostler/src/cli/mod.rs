@@ -1,6 +1,7 @@
 //! What can be typed.
 
 pub(crate) mod operate;
+pub(crate) mod queue;
 pub(crate) mod talk;
 
 use std::net::IpAddr;
@@ -62,6 +63,18 @@ Examples:
     /// Look at the harness that an agent worked in
     #[command(subcommand)]
     Harness(talk::Harness),
+    /// Look at agents on queues, and write to them
+    #[command(subcommand)]
+    Agent(queue::Agent),
+    /// Make teams of agents, ask them, dissolve them
+    #[command(subcommand)]
+    Team(queue::Team),
+    /// Look at work that was given to agents, and say where it stands
+    #[command(subcommand)]
+    Delegation(queue::Delegation),
+    /// Look at queues and dead letters
+    #[command(subcommand)]
+    Bus(queue::Bus),
     /// Show the org tree with business layers, and the guardrail matrix
     #[command(after_help = "\
 Examples:
@@ -103,6 +116,7 @@ Examples:
 Examples:
   ostler bench store
   ostler bench store --seconds 10 --json
+  ostler bench bus --amqp amqp://localhost
   ostler bench turn
   ostler bench pipeline --seconds 20
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
@@ -191,6 +205,9 @@ pub(crate) struct Bench {
     /// A PostgreSQL server to measure, too; a database is made there and dropped
     #[arg(long, value_name = "URL", env = "OSTLER_BENCH_POSTGRES_URL", hide_env_values = true)]
     pub(crate) postgres: Option<String>,
+    /// A RabbitMQ broker to measure, too; queues are made there and deleted
+    #[arg(long, value_name = "URL", env = "OSTLER_BENCH_AMQP_URL", hide_env_values = true)]
+    pub(crate) amqp: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -199,6 +216,8 @@ pub(crate) struct Bench {
 pub(crate) enum Suite {
     /// Commits of turns and reads of history
     Store,
+    /// Agents on queues: questions, broadcasts, what idle agents cost
+    Bus,
     /// Whole turns with a model that answers at once, nothing stored
     Turn,
     /// Customers' conversations, from the message to the commit

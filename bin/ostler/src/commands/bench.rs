@@ -8,10 +8,14 @@ use crate::cli::{Bench, Suite};
 use crate::screen::{Cell, HEADER, QUIET, print_rows, thousands};
 
 pub(crate) async fn run(command: &Bench) -> anyhow::Result<()> {
-    let options =
-        Options { time: Duration::from_secs(command.seconds), postgres: command.postgres.clone() };
+    let options = Options {
+        time: Duration::from_secs(command.seconds),
+        postgres: command.postgres.clone(),
+        amqp: command.amqp.clone(),
+    };
     let suite = match command.suite {
         Suite::Store => ostler_bench::Suite::Store,
+        Suite::Bus => ostler_bench::Suite::Bus,
         Suite::Turn => ostler_bench::Suite::Turn,
         Suite::Pipeline => ostler_bench::Suite::Pipeline,
     };

@@ -1,7 +1,10 @@
 //! One file per command.
 
+mod agent;
 mod bench;
+mod bus;
 mod contact;
+mod delegation;
 mod demo;
 mod doctor;
 mod harness;
@@ -13,6 +16,7 @@ mod prune;
 mod run;
 mod send;
 mod session;
+mod team;
 mod tools;
 
 use std::process::ExitCode;
@@ -37,6 +41,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Deadletter(letter) => block_on(operate::deadletter::run(&letter)),
         Command::Knowledge(knowledge) => block_on(operate::knowledge::run(&knowledge)),
         Command::Harness(harness) => block_on(harness::run(&harness)),
+        Command::Agent(agent) => block_on(agent::run(&agent)),
+        Command::Team(team) => block_on(team::run(&team)),
+        Command::Delegation(delegation) => block_on(delegation::run(&delegation)),
+        Command::Bus(bus) => block_on(bus::run(&bus)),
         Command::Layer(layer) => layer::run(&World::read(&layer.world.path)?, layer.output.json),
         Command::Bench(bench) => block_on(bench::run(&bench)),
         Command::Contact(contact) => block_on(contact::run(&contact)),
@@ -67,7 +75,7 @@ fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 }
 
 /// The org that was named, by its slug or its id.
-async fn find_org(store: &Store, name: &str) -> anyhow::Result<Org> {
+pub(crate) async fn find_org(store: &Store, name: &str) -> anyhow::Result<Org> {
     let orgs = store.orgs().await?;
     let named = orgs.iter().find(|org| org.slug == name || org.id.to_string() == name);
     named.cloned().ok_or_else(|| {

@@ -52,3 +52,31 @@ fn the_store_suite_reports_its_names_and_limits() {
         assert!((ratio - per_sec / limit).abs() < 1e-9, "{result}");
     }
 }
+
+#[test]
+fn the_bus_suite_reports_its_names_and_limits() {
+    let report = report("bus");
+    let expected = [
+        "bus.idle_agent_bytes.100000",
+        "bus.memory.ask.1",
+        "bus.memory.ask.64",
+        "bus.memory.ask_1000_agents",
+        "bus.memory.broadcast_1000",
+    ];
+    assert_eq!(names(&report), expected);
+    let results = report["results"].as_array().expect("a list of results");
+    assert!(results[0]["value"].as_f64().expect("bytes") > 0.0, "{}", results[0]);
+    for result in &results[1..] {
+        assert!(result["ratio"].as_f64().expect("a ratio to bare channels") > 0.0, "{result}");
+    }
+}
+
+/// The broker is left as it was found, so this can be run on any.
+#[test]
+fn the_bus_suite_measures_a_broker_too() {
+    let Ok(url) = std::env::var("OSTLER_TEST_AMQP_URL") else { return };
+    let json = stdout(&["bench", "bus", "--seconds", "2", "--amqp", &url, "--json"]);
+    let report: Value = serde_json::from_str(&json).expect("JSON");
+    let expected = ["bus.rabbitmq.ask.1", "bus.rabbitmq.ask.64", "bus.rabbitmq.ask_1000_agents"];
+    assert_eq!(names(&report)[5..], expected);
+}

@@ -10,6 +10,7 @@ mod layer;
 mod migrate;
 mod mock_model;
 mod prune;
+mod queue;
 mod run;
 mod wrong_input;
 
@@ -79,6 +80,20 @@ fn every_help_has_examples() {
         &["bench"],
         &["mock-model"],
         &["run"],
+        &["agent", "ls"],
+        &["agent", "show"],
+        &["agent", "send"],
+        &["team", "ls"],
+        &["team", "create"],
+        &["team", "ask"],
+        &["team", "broadcast"],
+        &["team", "stop"],
+        &["delegation", "ls"],
+        &["delegation", "show"],
+        &["delegation", "update"],
+        &["bus", "status"],
+        &["bus", "dead-letters"],
+        &["bus", "replay"],
         &["contact"],
         &["contact", "export"],
         &["contact", "delete"],

@@ -34,7 +34,7 @@ fn root() -> PathBuf {
 }
 
 /// The folder that an installing script prints, installed on first use.
-fn installed(script: &str) -> PathBuf {
+pub(crate) fn installed(script: &str) -> PathBuf {
     let output = Program::new(root().join("scripts").join(script)).output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("a path").trim_end().into()

@@ -1,5 +1,6 @@
 //! `ostler demo`: a small world, a short story in it, and time to look around.
 
+mod crew;
 mod story;
 
 use std::io::Write as _;
@@ -28,6 +29,7 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
     }
     let config = Config {
         database: "sqlite:ostler.db".into(),
+        bus: None,
         script: Some("script.yaml".into()),
         model: None,
     };
@@ -55,6 +57,7 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
     let working = tokio::spawn(async move { worker.run(AT_ONCE, stopped).await });
     if new {
         story::play(&kit).await?;
+        crew::play().await?;
     } else {
         anstream::println!("\n  {QUIET}The story was played before; all of it is kept.{QUIET:#}");
     }

@@ -65,6 +65,8 @@ pub(super) async fn invite(kit: &Kit) -> anyhow::Result<()> {
         {ostler} approval ls --org bella            {ostler} escalation ls --org bella
         {ostler} session take-over {session}
         {ostler} send --org bella --contact otto \"Are you open on Monday?\"
+        {ostler} team create review --members legal,style --register echo
+        {ostler} team ask review \"May we ship this?\" --council
   {HEADER}stop{HEADER:#}  Ctrl-C   (everything is kept; start again with `ostler demo`; reset with `ostler demo --reset`)"
     );
     Ok(())

@@ -13,7 +13,7 @@ use super::AgentRuntime;
 use super::start::{Boot, Made, make};
 use super::stop::Parting;
 use crate::queue::agent::{Agent, AnyAgent};
-use crate::queue::coordination::{Coordination, ShutdownRequest};
+use crate::queue::coordination::{Coordination, JoinApproved, ShutdownRequest};
 use crate::queue::error::{QueueError, Result};
 use crate::queue::harness::Harness;
 use crate::queue::page::Page;
@@ -94,6 +94,63 @@ impl AgentRuntime {
             }
         }
         Ok(spec.name)
+    }
+
+    /// Makes a team of registered agents, wherever they run. It is active when
+    /// this returns, and they hear what is broadcast to it. If one of them
+    /// cannot be a member, there is no team.
+    pub async fn form(
+        &self,
+        name: TeamName,
+        leader: AgentName,
+        others: Vec<AgentName>,
+    ) -> Result<()> {
+        let runtime = self.clone();
+        Self::to_its_end(async move {
+            let (team, _start) = Team::assemble(name, leader, others);
+            for member in team.members() {
+                runtime.may_be_member(member).await?;
+            }
+            runtime.0.teams.assemble(team.clone()).await?;
+            for member in team.members() {
+                if let Err(error) = runtime.call_in(&team, member).await {
+                    runtime.give_up(&team).await?;
+                    return Err(error);
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Ends a team that was never whole; its agents go on.
+    async fn give_up(&self, team: &Team) -> Result<()> {
+        self.0.teams.change(&team.name, TeamChange::Dissolve).await?;
+        for member in team.members() {
+            self.0.bus.leave(&team.name, member).await?;
+            self.report_stopped(&team.name, member).await?;
+        }
+        Ok(())
+    }
+
+    /// Has an agent that runs somewhere be in a team.
+    async fn call_in(&self, team: &Team, member: &AgentName) -> Result<()> {
+        self.0.bus.join(&team.name, member).await?;
+        self.report_started(&team.name, member).await?;
+        let (agent, name) = (member.clone(), team.name.clone());
+        let mut call = JoinApproved { agent, team: name }.envelope(self.new_code().await?);
+        call.context.from_agent = Some(team.leader().clone());
+        self.send(member, call).await
+    }
+
+    /// Only who is registered and has a queue of its own can be in a team.
+    async fn may_be_member(&self, agent: &AgentName) -> Result<()> {
+        let record = self.0.registry.get(agent).await?;
+        let record = record.ok_or_else(|| QueueError::UnknownAgent(agent.clone()))?;
+        match record.placement {
+            Placement::Pinned => Ok(()),
+            Placement::Hosted => Err(QueueError::Placement(agent.clone())),
+        }
     }
 
     async fn start_member(&self, team: &TeamName, member: Member) -> Result<()> {
@@ -205,11 +262,7 @@ impl AgentRuntime {
 
     /// Takes an agent into a team that runs: its leader approved.
     pub(in crate::queue) async fn admit(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
-        let record = self.0.registry.get(agent).await?;
-        let record = record.ok_or_else(|| QueueError::UnknownAgent(agent.clone()))?;
-        if record.placement == Placement::Hosted {
-            return Err(QueueError::Placement(agent.clone()));
-        }
+        self.may_be_member(agent).await?;
         self.join_record(team, agent).await?;
         self.0.bus.join(team, agent).await?;
         self.report_started(team, agent).await

@@ -33,6 +33,12 @@ impl Stored {
         Self { store, org }
     }
 
+    /// What the names of this org's queues begin with on a broker, so that orgs
+    /// may share one and their agents have the same names.
+    pub fn bus_prefix(&self) -> String {
+        format!("{}.", self.org)
+    }
+
     const fn there(&self) -> OrgStore<'_> {
         self.store.org(self.org)
     }

@@ -1,0 +1,41 @@
+//! What an agent answered, in words for a screen.
+
+use ostler_bus::Envelope;
+use serde_json::Value;
+
+/// The answer itself, and the reason if one is given: what agents commonly call
+/// `answer` or `text`, and `reason`. Any other content is shown as it is.
+pub(crate) fn words(reply: &Envelope) -> (String, String) {
+    let payload = &*reply.message.payload;
+    let text = |name: &str| payload.get(name).and_then(Value::as_str).map(str::to_owned);
+    let answer = text("answer").or_else(|| text("text"));
+    let answer = answer.or_else(|| payload.as_str().map(str::to_owned));
+    let reason = text("reason").map(|reason| format!("\"{reason}\""));
+    (answer.unwrap_or_else(|| payload.to_string()), reason.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use ostler_bus::Envelope;
+    use ostler_domain::reference::ReferenceCode;
+    use ostler_domain::time::UtcDay;
+    use serde_json::{Value, json};
+
+    use super::words;
+
+    #[test]
+    fn an_answer_is_shown_in_words() {
+        let check = |payload: Value, expected: (&str, &str)| {
+            let code = ReferenceCode::new(UtcDay::default(), 1);
+            let (answer, reason) = words(&Envelope::new("opinion", payload, code));
+            assert_eq!((answer.as_str(), reason.as_str()), expected);
+        };
+        check(
+            json!({ "answer": "no", "reason": "the token is logged" }),
+            ("no", "\"the token is logged\""),
+        );
+        check(json!({ "text": "hello" }), ("hello", ""));
+        check(json!("yes"), ("yes", ""));
+        check(json!({ "n": 4 }), ("{\"n\":4}", ""));
+    }
+}
