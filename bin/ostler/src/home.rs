@@ -13,7 +13,7 @@ const FILE: &str = "ostler.toml";
 const DEMO: &str = "target/demo";
 
 /// What `ostler.toml` says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
     /// The database: `sqlite:PATH` or `postgres://…`. A path is from the folder
@@ -29,6 +29,12 @@ pub(crate) struct Config {
     /// The model of agents that name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
+    /// Where the HTTP API listens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) listen: Option<String>,
+    /// Whether channels may lead to hosts of the local network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) local_network: bool,
 }
 
 /// An installation.
@@ -47,8 +53,7 @@ impl Home {
         let mut home = match (found, &at.database) {
             (Some(folder), _) => Self::read(&folder)?,
             (None, Some(_)) => {
-                let config =
-                    Config { database: String::new(), bus: None, script: None, model: None };
+                let config = Config::default();
                 Self { folder: PathBuf::from("."), config }
             }
             (None, None) => anyhow::bail!(

@@ -1,7 +1,11 @@
 //! Builds what conversations are answered with, and connects it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use ostler_channels::secret::Secret;
+use ostler_channels::{Channels, Limits as ChannelLimits, Reach};
+use ostler_engine::secret::OrgSecrets;
 use ostler_engine::tool::ToolSet;
 use ostler_models::catalogue::{Catalogue, Options, Provider, SharedCatalogue, Uses};
 use ostler_models::chance::Chance;
@@ -9,13 +13,22 @@ use ostler_models::cooldown::{Clock as RestClock, Cooldowns};
 use ostler_models::http::{Http, Limits};
 use ostler_models::price::PriceList;
 use ostler_models::scripted::{Script, ScriptedModel};
+use ostler_runtime::delivery::{Courier, SendOptions, Typing};
 use ostler_runtime::deltas::Deltas;
 use ostler_runtime::inbound::Worker;
 use ostler_runtime::inbound::accept::Intake;
 use ostler_runtime::inbound::live::Live;
+use ostler_runtime::inbound::receive::Reception;
+use ostler_runtime::operations::Operations;
 use ostler_runtime::parts::{Clock, Parts, Settings};
+use ostler_runtime::sweep::Sweeper;
+use ostler_server::Server;
+use ostler_server::server::Parts as ServerParts;
 use ostler_store::Store;
 use ostler_tools::web::Fetcher;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::home::Home;
 
@@ -24,7 +37,13 @@ pub(crate) struct Kit {
     pub(crate) store: Store,
     pub(crate) worker: Worker,
     pub(crate) intake: Intake,
+    channels: Channels,
 }
+
+/// How often what is due is looked for.
+const SWEEP: Duration = Duration::from_secs(5);
+/// How many messages are sent at once.
+const COURIERS: usize = 4;
 
 impl Kit {
     /// Opens an installation.
@@ -52,8 +71,71 @@ impl Kit {
         };
         let worker = Worker::new(parts, live);
         let intake = Intake::new(store.clone(), worker.bell().clone(), backlog);
-        Ok(Self { store, worker, intake })
+        Ok(Self { store, worker, intake, channels: channels(home)? })
     }
+
+    /// Answers, sends and sweeps, and serves whoever connects if there is a
+    /// place to listen at, until it is stopped; then finishes what was begun.
+    pub(crate) async fn run(
+        &self,
+        at_once: usize,
+        listener: Option<TcpListener>,
+        stop: watch::Receiver<bool>,
+    ) {
+        let (worker, channels) = (self.worker.clone(), self.channels.clone());
+        let clock = worker.parts().clock.clone();
+        let (store, bell) = (self.store.clone(), worker.outbox_bell().clone());
+        let courier = Courier::new(store, channels, clock, SendOptions::default(), bell);
+        let sweeper = Sweeper::beside(&worker, SWEEP);
+        let typing = Typing::new(worker.live().clone(), self.channels.clone());
+        let mut all = JoinSet::new();
+        let stopped = stop.clone();
+        all.spawn(async move { courier.run(COURIERS, stopped).await });
+        let stopped = stop.clone();
+        all.spawn(async move { sweeper.run(stopped).await });
+        let stopped = stop.clone();
+        all.spawn(async move { typing.run(stopped).await });
+        if let Some(listener) = listener {
+            let (server, mut stopped) = (self.server(), stop.clone());
+            all.spawn(async move {
+                let over =
+                    async move { while !*stopped.borrow() && stopped.changed().await.is_ok() {} };
+                server.serve(listener, over).await;
+            });
+        }
+        all.spawn(async move { worker.run(at_once, stop).await });
+        while all.join_next().await.is_some() {}
+    }
+
+    fn server(&self) -> Server {
+        let parts = self.worker.parts();
+        let operations = Operations::beside(&self.worker);
+        let (store, channels, clock) =
+            (self.store.clone(), self.channels.clone(), parts.clock.clone());
+        let reception = Reception::new(
+            store.clone(),
+            self.intake.clone(),
+            channels.clone(),
+            Arc::new(operations.clone()),
+            clock.clone(),
+        );
+        let deltas = parts.deltas.clone();
+        Server::new(ServerParts { store, operations, reception, channels, deltas, clock })
+    }
+}
+
+/// The channels, with the secrets of each org: its own variables, and the files
+/// in its own folder below `secrets`.
+fn channels(home: &Home) -> anyhow::Result<Channels> {
+    let secrets = OrgSecrets::default()
+        .with_variables("OSTLER_SECRET_")
+        .with_folder(home.folder.join("secrets"));
+    let reach = if home.config.local_network { Reach::Anywhere } else { Reach::Public };
+    let read = move |org, at: &_| match secrets.read(org, at) {
+        Ok(secret) => Ok(Secret::new(secret.expose())),
+        Err(error) => Err(error.to_string()),
+    };
+    Ok(Channels::new(ChannelLimits::default(), reach, read)?)
 }
 
 /// The models: the providers whose keys are in the environment, and the script.

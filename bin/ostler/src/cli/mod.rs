@@ -36,6 +36,18 @@ Examples:
   ostler demo --reset
   ostler demo --once --home /tmp/demo")]
     Demo(talk::Demo),
+    /// Answer conversations, send, and serve the HTTP API
+    #[command(after_help = "\
+Examples:
+  ostler serve --home target/demo
+  ostler serve --listen 127.0.0.1:8080 --at-once 64")]
+    Serve(talk::Serve),
+    /// Answer conversations and send, and serve nothing
+    #[command(after_help = "\
+Examples:
+  ostler worker --home target/demo
+  OSTLER_DATABASE_URL=postgres://ostler@localhost/ostler ostler worker --at-once 64")]
+    Worker(talk::Work),
     /// Write as a customer, and print what is answered
     #[command(after_help = "\
 Examples:

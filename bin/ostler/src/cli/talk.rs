@@ -34,6 +34,24 @@ pub(crate) struct Demo {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Work {
+    /// How many conversations are answered at once
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub(crate) at_once: usize,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Where to listen; anything but a loopback address lets others in
+    #[arg(long, value_name = "ADDRESS", env = "OSTLER_LISTEN")]
+    pub(crate) listen: Option<String>,
+    #[command(flatten)]
+    pub(crate) work: Work,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Send {
     /// What the customer writes
     #[arg(value_name = "TEXT")]

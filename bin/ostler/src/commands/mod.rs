@@ -15,6 +15,7 @@ mod operate;
 mod prune;
 mod run;
 mod send;
+mod serve;
 mod session;
 mod team;
 mod tools;
@@ -33,6 +34,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Run(run) => return block_on(run::run(&run)),
         Command::Demo(demo) => block_on(demo::run(&demo)),
+        Command::Serve(serve) => block_on(serve::serve(&serve)),
+        Command::Worker(work) => block_on(serve::work(&work)),
         Command::Send(send) => block_on(send::run(&send)),
         Command::Session(session) => block_on(session::run(&session)),
         Command::Approval(approval) => block_on(operate::approval::run(&approval)),

@@ -228,10 +228,10 @@ fn handed_over(
         tracing::warn!(%refused, run = %case.run, "a handoff that was allowed is refused");
         return None;
     }
-    if let Some(team) = &mut run.session.team {
-        if !team.budget.per_agent.contains_key(&from) {
-            team.budget.record(from, finished.credits());
-        }
+    if let Some(team) = &mut run.session.team
+        && !team.budget.per_agent.contains_key(&from)
+    {
+        team.budget.record(from, finished.credits());
     }
     say_of(case, run, agent, finished, Purpose::Transition);
     Some(Next::Another)

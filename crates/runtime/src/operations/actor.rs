@@ -23,6 +23,8 @@ pub enum Actor {
         /// The role that it acts in.
         role: Role,
     },
+    /// One of the org's people, in a chat that the org itself has named as theirs.
+    Chat(UserId),
     /// Whoever sits at the machine itself, and could open the database anyway.
     Terminal,
 }
@@ -35,7 +37,7 @@ impl Actor {
     /// by its own number, which no person has.
     pub const fn person(self) -> UserId {
         match self {
-            Self::User(id) => id,
+            Self::User(id) | Self::Chat(id) => id,
             Self::Key { id, .. } => UserId::from_u128(id.as_u128()),
             Self::Terminal => AT_THE_TERMINAL,
         }
@@ -43,7 +45,7 @@ impl Actor {
 
     pub(super) const fn in_the_log(self) -> audit::Actor {
         match self {
-            Self::User(id) => audit::Actor::User(id),
+            Self::User(id) | Self::Chat(id) => audit::Actor::User(id),
             Self::Key { id, .. } => audit::Actor::Key(id),
             Self::Terminal => audit::Actor::Terminal,
         }
@@ -54,6 +56,8 @@ impl Actor {
     pub(super) async fn check(self, store: &Store, org: OrgId, duty: Duty) -> Result<()> {
         let (who, memberships) = match self {
             Self::Terminal => return Ok(()),
+            Self::Chat(_) if matches!(duty, Duty::Look | Duty::Work) => return Ok(()),
+            Self::Chat(_) => ("whoever writes in a chat", Vec::new()),
             Self::User(id) => ("you", of_user(store, id).await?),
             Self::Key { org, role, .. } => ("this key", vec![Membership { org, role }]),
         };

@@ -16,6 +16,7 @@ mod error;
 mod escalations;
 mod knowledge;
 mod notices;
+mod people;
 mod sessions;
 mod step_in;
 mod takeover;
@@ -23,13 +24,13 @@ mod unknown;
 
 use std::sync::Arc;
 
-use ostler_domain::id::{AuditId, InboxId, OrgId};
+use ostler_domain::id::{AuditId, InboxId, OrgId, RunId, SessionId};
 use ostler_domain::org::duty::Duty;
 use ostler_engine::tool::ToolSet;
 use ostler_store::{GoesOn, NewAudit, OrgStore, Store};
 use serde_json::Value;
 
-use crate::ids::fresh;
+use crate::ids::{derived, fresh};
 use crate::inbound::Worker;
 use crate::inbound::accept::Doorbell;
 use crate::inbound::live::Live;
@@ -82,7 +83,7 @@ impl Operations {
 
     /// What this actor can do in this org.
     pub const fn as_actor(&self, actor: Actor, org: OrgId) -> Office<'_> {
-        Office { operations: self, actor, org }
+        Office { operations: self, actor, org, once: None }
     }
 }
 
@@ -98,9 +99,18 @@ pub struct Office<'o> {
     operations: &'o Operations,
     actor: Actor,
     org: OrgId,
+    /// The record of what is done, if a repeat is to be known by it.
+    once: Option<RunId>,
 }
 
 impl<'o> Office<'o> {
+    /// The same, for something that is wished under this name and done once,
+    /// however often it is wished.
+    #[must_use]
+    pub(crate) fn once(self, session: SessionId, name: &str) -> Self {
+        Self { once: Some(derived(RunId::from_u128, session.as_u128(), name)), ..self }
+    }
+
     fn inner(&self) -> &'o Inner {
         &self.operations.0
     }

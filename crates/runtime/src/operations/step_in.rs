@@ -51,6 +51,12 @@ impl Office<'_> {
         let store = self.allowed(Duty::Work).await?;
         for _ in 0..TRIES {
             let stored = store.session(id).await?;
+            if let Some(run) = self.once
+                && store.run(run).await.is_ok()
+            {
+                let nothing = Silenced { withdrawn: 0, in_flight: Vec::new() };
+                return Ok((read("session", &stored.data)?, nothing));
+            }
             let mut step = self.begin(&stored).await?;
             change(&mut step)?;
             step.session.sync_clock(step.now);
@@ -58,6 +64,8 @@ impl Office<'_> {
             let what = self.intervention(stored, step, action, data);
             match store.intervene(what).await {
                 Err(StoreError::Moved) => {}
+                // The same was wished at the same time, and is done.
+                Err(StoreError::Conflict(_)) if self.once.is_some() => {}
                 Err(other) => return Err(other.into()),
                 Ok(silenced) => {
                     self.inner().live.stop(id);
@@ -85,7 +93,7 @@ impl Office<'_> {
             earlier,
             draft: Draft::default(),
             inbox: Vec::new(),
-            run: fresh(RunId::from_u128),
+            run: self.once.unwrap_or_else(|| fresh(RunId::from_u128)),
             now: self.inner().clock.now(),
         })
     }

@@ -4,9 +4,11 @@ mod crew;
 mod story;
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use ostler_store::Store;
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::layer;
@@ -29,9 +31,8 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
     }
     let config = Config {
         database: "sqlite:ostler.db".into(),
-        bus: None,
         script: Some("script.yaml".into()),
-        model: None,
+        ..Config::default()
     };
     let home = Home::write(folder, config)?;
     std::fs::File::create(folder.join("script.yaml"))?.write_all(SCRIPT.as_bytes())?;
@@ -53,15 +54,18 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
 
     let kit = Kit::of(&home, store)?;
     let (stop, stopped) = watch::channel(false);
-    let worker = kit.worker.clone();
-    let working = tokio::spawn(async move { worker.run(AT_ONCE, stopped).await });
+    let listener = listen().await;
+    let address = listener.as_ref().and_then(|one| one.local_addr().ok());
+    let kit = Arc::new(kit);
+    let running = kit.clone();
+    let working = tokio::spawn(async move { running.run(AT_ONCE, listener, stopped).await });
     if new {
         story::play(&kit).await?;
         crew::play().await?;
     } else {
         anstream::println!("\n  {QUIET}The story was played before; all of it is kept.{QUIET:#}");
     }
-    story::invite(&kit).await?;
+    story::invite(&kit, address).await?;
     if !command.once {
         tokio::signal::ctrl_c().await?;
         anstream::println!("\n{QUIET}stopped; everything is kept{QUIET:#}");
@@ -69,4 +73,13 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
     stop.send_replace(true);
     working.await?;
     Ok(())
+}
+
+/// Where the demonstration can be reached: the usual place, or any free one of
+/// this machine.
+async fn listen() -> Option<TcpListener> {
+    match TcpListener::bind(ostler_server::server::ADDRESS).await {
+        Ok(listener) => Some(listener),
+        Err(_) => TcpListener::bind("127.0.0.1:0").await.ok(),
+    }
 }

@@ -1,6 +1,7 @@
 //! The story that the demonstration plays: a question, a handover, a refund that
 //! a person has to approve, and a customer who wants a person.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -53,11 +54,14 @@ fn print(talk: &Talk, seen: usize) {
 }
 
 /// Says what can be done next.
-pub(super) async fn invite(kit: &Kit) -> anyhow::Result<()> {
+pub(super) async fn invite(kit: &Kit, address: Option<SocketAddr>) -> anyhow::Result<()> {
     let org = client(&kit.store).await?;
     let newest = kit.store.org(org).sessions(Which::All, None, 1).await?;
     let session = newest.first().map_or_else(|| "ses_…".to_owned(), |one| one.id.to_string());
     let ostler = std::env::args().next().unwrap_or_else(|| "ostler".to_owned());
+    if let Some(address) = address {
+        anstream::println!("\n  {HEADER}api{HEADER:#}   http://{address}   (docs/API.md)");
+    }
     anstream::println!(
         "
   {HEADER}try{HEADER:#}   {ostler} send --org bella --contact rosa \"hello?\"

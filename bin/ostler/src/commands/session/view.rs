@@ -7,6 +7,7 @@ use ostler_domain::gate::Verdict;
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::session::key::{ConversationKey, Peer};
 use ostler_domain::session::status::SessionStatus;
+use ostler_domain::team::TeamSession;
 use ostler_domain::time::Timestamp;
 use ostler_runtime::talk::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::talk::run::{RunOutcome, RunRecord};
@@ -106,7 +107,7 @@ fn lines(
     names: &Names,
 ) -> Vec<Line> {
     let mut lines = Vec::new();
-    let mut handoffs = session.team.iter().flat_map(|team| team.history()).zip(1..);
+    let mut handoffs = session.team.iter().flat_map(TeamSession::history).zip(1..);
     for (number, message) in messages.iter().enumerate() {
         let ends_run = messages.get(number + 1).is_none_or(|next| next.run != message.run);
         let run = runs.iter().find(|run| Some(run.id) == message.run);
