@@ -126,7 +126,7 @@ pub(super) fn approval(one: &StoredApproval) -> Approval {
         tool: asked.tool.clone(),
         arguments: json(&one.payload),
         risk: asked.risk.level().to_owned(),
-        why: asked.why.clone(),
+        why: asked.why,
         requested_at: asked.requested_at,
         expires_at: asked.expires_at,
         status: asked.status.clone(),
