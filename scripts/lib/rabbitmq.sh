@@ -43,9 +43,10 @@ launch_rabbitmq() {
   amqp_url="amqp://guest:guest@127.0.0.1:$amqp_port/%2f"
 }
 
-# Ends the node as a crash does; its data and epmd stay.
-kill_rabbitmq() {
-  kill -s KILL -- "-$rabbitmq_pid"
+# Ends the node in an orderly way; its data and epmd stay. Not with KILL: 3.10
+# now and then elects no leader for a quorum queue that it recovers after that.
+stop_rabbitmq() {
+  kill -s TERM -- "-$rabbitmq_pid"
   wait "$rabbitmq_pid" 2>/dev/null || true
   while port_answers "$1"; do sleep 0.05; done
 }

@@ -1,5 +1,6 @@
 //! From a message to its reply.
 
+use ostler_runtime::talk::message::ThreadMessage;
 use ostler_runtime::talk::run::RunOutcome;
 
 use crate::world::{ENZO, GIA, World};
@@ -20,7 +21,7 @@ async fn a10_c12_a_message_is_answered_and_the_session_goes_on() {
     let first = world.session("rosa").await;
     assert_eq!(world.say("rosa", "and now").await, ["I see."]);
     assert_eq!(world.session("rosa").await.id, first.id);
-    let said: Vec<String> = world.thread("rosa").await.iter().map(|one| one.text()).collect();
+    let said: Vec<String> = world.thread("rosa").await.iter().map(ThreadMessage::text).collect();
     assert_eq!(said, ["hello", "Hello! What can I do for you?", "and now", "I see."]);
     assert_eq!(world.say("otto", "hello").await.len(), 1);
     assert_ne!(world.session("otto").await.id, first.id);

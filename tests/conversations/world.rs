@@ -11,12 +11,14 @@ use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolChoice};
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
-use ostler_domain::id::{AgentId, BindingId, OrgId};
+use ostler_domain::id::{AgentId, BindingId, OrgId, UserId};
 use ostler_domain::message::Part;
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
+use ostler_domain::notice::Recipient;
 use ostler_domain::org::plan::Plan;
-use ostler_domain::org::settings::OrgSettings;
+use ostler_domain::org::role::Role;
+use ostler_domain::org::settings::{Address, OrgSettings, Whereabouts};
 use ostler_domain::org::{Org, Place};
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::session::key::{ConversationKey, Entry as EntryKind, Peer};
@@ -35,14 +37,19 @@ use ostler_runtime::deltas::Deltas;
 use ostler_runtime::inbound::Worker;
 use ostler_runtime::inbound::accept::Intake;
 use ostler_runtime::inbound::live::Live;
+use ostler_runtime::operations::Operations;
 use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_runtime::parts::{Clock, Parts, Settings};
+use ostler_runtime::sweep::{Sweeper, Swept};
 use ostler_runtime::talk::entry::{Entry, Writer, Wrote};
 use ostler_runtime::talk::message::ThreadMessage;
 use ostler_runtime::talk::outgoing::Outgoing;
 use ostler_runtime::talk::run::RunRecord;
 use ostler_runtime::talk::session::Session;
-use ostler_store::{Accepted, Delivery, NewGrant, OrgBinding, OrgStore, Store, Which};
+use ostler_store::{
+    Accepted, Delivery, EventCursor, NewGrant, OrgBinding, OrgStore, Store, StoredNotice, User,
+    Which,
+};
 
 /// The org of every test, unless it makes another.
 pub(crate) const ORG: OrgId = OrgId::from_u128(0x0b);
@@ -52,6 +59,16 @@ pub(crate) const GIA: AgentId = AgentId::from_u128(0x61a);
 pub(crate) const ENZO: AgentId = AgentId::from_u128(0xe20);
 /// The web chat.
 pub(crate) const WEBCHAT: BindingId = BindingId::from_u128(0xb1);
+
+/// A bot on Telegram.
+pub(crate) const TELEGRAM: BindingId = BindingId::from_u128(0xb2);
+/// A mailbox.
+pub(crate) const EMAIL: BindingId = BindingId::from_u128(0xb3);
+/// The owner.
+pub(crate) const OWNER: UserId = UserId::from_u128(0x0a);
+
+/// A script that answers everybody with something else.
+pub(crate) const ECHO: &str = "default: 'About {user}: yes.'";
 
 /// A world in which time passes when a test says so.
 pub(crate) struct World {
@@ -149,19 +166,30 @@ impl World {
         Self::made_of(store, models, settings, Vec::new())
     }
 
-    /// The same, with tools in place of those that have their names.
+    /// The same, with tools in place of those of the business that have their
+    /// names.
     pub(crate) fn made_of(
         store: Store,
         models: SharedCatalogue,
         settings: Settings,
         instead: Vec<Arc<dyn Tool>>,
     ) -> Self {
-        let live = Live::default();
-        let mut tools = ostler_tools::catalogue::business(store.clone());
-        tools.extend(ostler_runtime::team::tools(&live));
         let name = |tool: &Arc<dyn Tool>| tool.definition().spec.name.clone();
+        let mut tools = ostler_tools::catalogue::business(store.clone());
         tools.retain(|tool| instead.iter().all(|other| name(other) != name(tool)));
         tools.extend(instead);
+        Self::with_tools(store, models, settings, tools)
+    }
+
+    /// The same, with other tools than the business's.
+    pub(crate) fn with_tools(
+        store: Store,
+        models: SharedCatalogue,
+        settings: Settings,
+        mut tools: Vec<Arc<dyn Tool>>,
+    ) -> Self {
+        let live = Live::default();
+        tools.extend(ostler_runtime::team::tools(&live));
         let now = Arc::new(AtomicI64::new(1_794_000_000_000));
         let clock = now.clone();
         let backlog = settings.backlog;
@@ -245,11 +273,65 @@ impl World {
         let entry = Entry::Wrote(Wrote {
             parts: vec![Part::text(text)],
             from,
-            named_agent: None,
             provider_id: Some(id.into()),
-            notices: Vec::new(),
+            ..Wrote::default()
         });
         self.intake.accept(self.key(who), id, &entry).await.unwrap()
+    }
+
+    /// Gia works no more, and Enzo answers instead.
+    pub(crate) async fn without_gia(&self) {
+        let gia = agent(GIA, "gia", Subtype::CustomerService);
+        self.save_agent(Agent { status: AgentStatus::Paused, ..gia }).await;
+    }
+
+    /// What an operator can do, as whoever sits at the machine.
+    pub(crate) fn operations(&self) -> Operations {
+        Operations::beside(&self.worker)
+    }
+
+    /// Makes somebody one of the org's people.
+    pub(crate) async fn member(&self, id: UserId, role: Role) {
+        let email = format!("{id}@example.org");
+        let user = User { id, email, name: "Somebody".into() };
+        self.store.create_user(user, "$test$hash".parse().unwrap()).await.unwrap();
+        self.org().set_member(id, role).await.unwrap();
+    }
+
+    /// Tells the org where its people are: the owner on Telegram and by e-mail,
+    /// the team in a group.
+    pub(crate) async fn with_people(&self, team: TeamConfig) {
+        self.bind(TELEGRAM, Channel::Telegram, GIA).await;
+        self.bind(EMAIL, Channel::Email, GIA).await;
+        let at = |binding, identifier: &str| {
+            Some(Address { binding, identifier: identifier.to_owned() })
+        };
+        let people = Whereabouts {
+            owner: at(TELEGRAM, "1001"),
+            team_group: at(TELEGRAM, "-500"),
+            owner_email: at(EMAIL, "owner@bella.example"),
+        };
+        let settings = OrgSettings { team: Some(team), people, ..OrgSettings::default() };
+        self.save_settings(&settings).await;
+    }
+
+    /// Looks at all that is due, and does it.
+    pub(crate) async fn sweep(&self) -> Swept {
+        let sweeper = Sweeper::beside(&self.worker, Duration::from_secs(900));
+        let swept = sweeper.sweep_once().await.unwrap();
+        self.work().await;
+        swept
+    }
+
+    /// What the owner has not read.
+    pub(crate) async fn notices(&self) -> Vec<StoredNotice> {
+        self.org().unread_notices(Recipient::Owner, None, 100).await.unwrap()
+    }
+
+    /// What happened, by name.
+    pub(crate) async fn events(&self) -> Vec<String> {
+        let events = self.org().events_after(EventCursor::default(), 1000).await.unwrap();
+        events.into_iter().map(|one| one.kind).collect()
     }
 
     /// Answers all that waits.

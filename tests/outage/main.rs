@@ -1,11 +1,12 @@
-//! Brokers that crash and come back, and processes that are killed.
+//! Brokers that go and come back, and processes that are killed.
 //!
-//! Every test here has a RabbitMQ of its own, which it takes away.
+//! A test that takes a RabbitMQ away has one of its own.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod broker;
+mod killed;
 mod restart;
 mod swarm;
 

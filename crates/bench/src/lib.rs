@@ -4,6 +4,7 @@
 //! A number alone says little on a noisy machine; the ratio to the limit that
 //! was measured a moment before says how much is lost on the way.
 
+mod pipeline;
 mod report;
 mod store;
 mod turn;
@@ -28,6 +29,8 @@ pub enum Suite {
     Store,
     /// Whole turns, without a store.
     Turn,
+    /// Whole turns of customers' conversations.
+    Pipeline,
 }
 
 /// A measurement that could not be made.
@@ -61,6 +64,7 @@ pub async fn run(
 ) -> Result<Report, BenchError> {
     let (suite, results) = match suite {
         Suite::Store => ("store", store::run(options, progress).await?),
+        Suite::Pipeline => ("pipeline", pipeline::run(options, progress).await?),
         Suite::Turn => ("turn", turn::run(options, progress).await?),
     };
     Ok(Report { suite, machine: Machine::read(), results })

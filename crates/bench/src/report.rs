@@ -51,6 +51,9 @@ pub struct Measurement {
     /// The first divided by the second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
+    /// What was measured, if it is no speed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
     /// Half of them took less.
     pub p50_us: u64,
     /// All but one in a hundred took less.
@@ -72,9 +75,15 @@ impl Measurement {
             per_cpu_sec: None,
             limit_per_sec: limit,
             ratio: limit.map(|limit| per_sec / limit),
+            value: None,
             p50_us: percentile(50),
             p99_us: percentile(99),
         }
+    }
+
+    /// The same, with something that is no speed.
+    pub(crate) fn with_value(self, value: f64) -> Self {
+        Self { value: Some(value), ..self }
     }
 
     /// The same, with the processor's time that all of them took.
@@ -83,6 +92,14 @@ impl Measurement {
         let per_cpu_sec = (!cpu.is_zero()).then(|| count / cpu.as_secs_f64());
         Self { per_cpu_sec, ..self }
     }
+}
+
+/// The memory that this process takes; nothing where the system does not say.
+pub(crate) fn resident_bytes() -> u64 {
+    const PAGE: u64 = 4096;
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * PAGE
 }
 
 /// The processor's time that this process has used; nothing where the system

@@ -1,7 +1,7 @@
 //! The store suite: durable commits of turns, and reads of history.
 
 mod bare;
-mod world;
+pub(crate) mod world;
 
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 //! that answers at once and nothing stored; and the reading of a model's stream.
 
 mod sse;
-mod world;
+pub(crate) mod world;
 
 use std::time::{Duration, Instant};
 

@@ -12,6 +12,8 @@ pub enum Actor {
     User(UserId),
     /// A program with an API key.
     Key(KeyId),
+    /// Whoever sits at the machine itself.
+    Terminal,
     /// An agent.
     Agent(AgentId),
     /// The runtime itself.

@@ -5,14 +5,17 @@
 //! carries messages is `bus`'s and `channels`'.
 
 mod base64_text;
+pub mod delivery;
 pub mod deltas;
 pub mod explain;
 mod faults;
 mod ids;
 pub mod inbound;
 mod library;
+pub mod operations;
 pub mod org_view;
 pub mod parts;
 pub mod queue;
+pub mod sweep;
 pub mod talk;
 pub mod team;

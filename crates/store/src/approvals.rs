@@ -7,10 +7,12 @@ use ostler_domain::id::{ApprovalId, OrgId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::audit::{self, NewAudit};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
 use crate::decisions::{self, Decision, DecisionState};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
+use crate::inbox::{self, GoesOn};
 use crate::{OrgStore, Store};
 
 /// An approval and what it is for.
@@ -95,6 +97,21 @@ impl OrgStore<'_> {
         Ok(self.store.write(Decide { org: self.org, id, by, verdict }).await??)
     }
 
+    /// Decides an approval of a conversation's session: the conversation goes on
+    /// with that, and the line is added, all at once. One that turns out to have
+    /// expired unnoticed is refused, and the conversation goes on with its end.
+    pub async fn decide_approval_in(
+        &self,
+        id: ApprovalId,
+        by: UserId,
+        verdict: Verdict,
+        then: GoesOn,
+        line: NewAudit,
+    ) -> Result<StoredApproval> {
+        let decide = Decide { org: self.org, id, by, verdict };
+        Ok(self.store.write(DecideIn { decide, then, line }).await??)
+    }
+
     /// Uses an approval for a call with these arguments. Whoever is answered may
     /// run it; nobody is answered twice.
     pub async fn use_approval(
@@ -108,9 +125,43 @@ impl OrgStore<'_> {
 
 impl Store {
     /// Ends approvals of all orgs that nobody decided in time, the longest
-    /// overdue first, and says which.
-    pub async fn expire_approvals(&self, most: u32) -> Result<Vec<(OrgId, StoredApproval)>> {
-        self.write(decisions::Expire(most, PhantomData)).await
+    /// overdue first, and says which. What `then` makes of one is what its
+    /// conversation goes on with, in the same transaction.
+    pub async fn expire_approvals(
+        &self,
+        most: u32,
+        then: fn(&StoredApproval) -> Option<GoesOn>,
+    ) -> Result<Vec<(OrgId, StoredApproval)>> {
+        self.write(ExpireIn(most, then)).await
+    }
+}
+
+struct ExpireIn(u32, fn(&StoredApproval) -> Option<GoesOn>);
+
+impl Operation for ExpireIn {
+    type Output = Vec<(OrgId, StoredApproval)>;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+        let expired = decisions::Expire(self.0, PhantomData).run(tx).await?;
+        for (org, stored) in &expired {
+            if let Some(then) = (self.1)(stored) {
+                tell(tx, *org, stored.approval.session, &then).await?;
+            }
+        }
+        Ok(expired)
+    }
+}
+
+/// Has the conversation of a session go on. A session that was deleted has none.
+async fn tell<T: Tx>(tx: &T, org: OrgId, session: SessionId, then: &GoesOn) -> Result<()> {
+    match inbox::conversation_of(tx, org, session).await {
+        Ok(conversation) => inbox::go_on(tx, org, conversation, then).await.map(drop),
+        Err(StoreError::NotFound(_)) => Ok(()),
+        Err(other) => Err(other),
     }
 }
 
@@ -168,6 +219,33 @@ impl Operation for Decide {
             }
         };
         decisions::change(tx, self.org, self.id.into(), decide).await
+    }
+}
+
+struct DecideIn {
+    decide: Decide,
+    then: GoesOn,
+    line: NewAudit,
+}
+
+impl Operation for DecideIn {
+    type Output = std::result::Result<StoredApproval, ApprovalError>;
+
+    fn scope(&self) -> Scope {
+        self.decide.scope()
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+        let Self { decide: Decide { org, id, .. }, then, line } = self;
+        let decided = self.decide.run(tx).await?;
+        if matches!(decided, Ok(_) | Err(ApprovalError::JustExpired(_))) {
+            let get = decisions::Get::<StoredApproval>(*org, (*id).into(), PhantomData);
+            tell(tx, *org, get.run(tx).await?.approval.session, then).await?;
+        }
+        if decided.is_ok() {
+            tx.batch(&[audit::append(*org, line)?]).await?;
+        }
+        Ok(decided)
     }
 }
 

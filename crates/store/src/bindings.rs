@@ -155,7 +155,7 @@ impl Operation for Find {
 }
 
 /// A binding from the first four columns of a row.
-fn binding(row: &Row) -> Result<OrgBinding> {
+pub(crate) fn binding(row: &Row) -> Result<OrgBinding> {
     Ok(OrgBinding {
         binding: row.json(0, "binding")?,
         agent: row.id(1)?,

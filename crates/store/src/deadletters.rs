@@ -9,6 +9,7 @@ use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, check_fence};
+use crate::outbox::{self, SendProgress};
 use crate::{OrgStore, Store};
 
 /// Which message it is.
@@ -86,11 +87,15 @@ const AGAIN: Sql = sql!(
      WHERE org = ?1 AND id = ?2 AND state = 'dead'"
 );
 /// Holds the conversation's row, so that nobody takes over meanwhile.
-const HOLD: Sql = sql!("UPDATE conversations SET epoch = epoch WHERE org = ?1 AND id = ?2");
+pub(crate) const HOLD: Sql =
+    sql!("UPDATE conversations SET epoch = epoch WHERE org = ?1 AND id = ?2");
+const PROGRESS: Sql =
+    sql!("SELECT progress FROM outbox WHERE org = ?1 AND id = ?2 AND state IN ('dead', 'unknown')");
 /// Attempts go on counting: they tell a late word of an earlier sender from the
 /// word of the next one.
 const RESEND: Sql = sql!(
-    "UPDATE outbox SET state = 'pending', reason = NULL, due_at = now_ms()
+    "UPDATE outbox SET state = 'pending', reason = NULL, due_at = now_ms(), retry_at = NULL,
+       progress = ?3
      WHERE org = ?1 AND id = ?2 AND state IN ('dead', 'unknown')
        AND (author <> 'agent' OR epoch = (
          SELECT c.epoch FROM conversations c
@@ -102,7 +107,7 @@ const ABANDON_INBOX: Sql = sql!(
      WHERE org = ?1 AND id = ?2 AND state = 'dead'"
 );
 const ABANDON_OUTBOX: Sql = sql!(
-    "UPDATE outbox SET state = 'abandoned', due_at = now_ms(),
+    "UPDATE outbox SET state = 'abandoned', due_at = now_ms(), retry_at = NULL,
        reason = coalesce(reason, '') || '; abandoned: ' || ?3
      WHERE org = ?1 AND id = ?2 AND state IN ('dead', 'unknown')"
 );
@@ -129,8 +134,9 @@ impl OrgStore<'_> {
 
     /// Tries a dead letter again, because a person says so. A message that was
     /// accepted is answered as if it had never been tried. One that was to be
-    /// sent goes out next in its conversation, unless it is an agent's and a
-    /// person has taken over since.
+    /// sent goes out next in its conversation, from the first piece on that was
+    /// not sent, unless it is an agent's and a person has taken over since. If
+    /// nobody knows whether it was sent, it may arrive twice, and is marked.
     pub async fn replay_dead_letter(&self, id: LetterId) -> Result<()> {
         self.store.write(Replay(self.org, id)).await
     }
@@ -226,7 +232,7 @@ impl Operation for Get {
     }
 }
 
-struct Replay(OrgId, LetterId);
+pub(crate) struct Replay(pub(crate) OrgId, pub(crate) LetterId);
 
 impl Operation for Replay {
     type Output = ();
@@ -237,22 +243,29 @@ impl Operation for Replay {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, id) = *self;
-        let conversation = find(tx, org, id).await?.conversation;
-        let (hold, again, value, refused) = match id {
-            LetterId::Inbox(id) => {
-                (&RING, &AGAIN, Value::from(id), StoreError::NotFound("dead letter"))
-            }
-            LetterId::Outbox(id) => (&HOLD, &RESEND, Value::from(id), StoreError::TakenOver),
+        let letter = find(tx, org, id).await?;
+        let (hold, refused) = match id {
+            LetterId::Inbox(_) => (&RING, StoreError::NotFound("dead letter")),
+            LetterId::Outbox(_) => (&HOLD, StoreError::TakenOver),
         };
-        tx.execute(hold, &[org.into(), conversation.into()]).await?;
-        match tx.execute(again, &[org.into(), value]).await? {
-            0 => Err(refused),
-            _ => Ok(()),
-        }
+        tx.execute(hold, &[org.into(), letter.conversation.into()]).await?;
+        let replayed = match id {
+            LetterId::Inbox(id) => tx.execute(&AGAIN, &[org.into(), id.into()]).await?,
+            LetterId::Outbox(id) => {
+                let place = [org.into(), Value::from(id)];
+                let row = tx.first(&PROGRESS, &place).await?;
+                let before = outbox::progress(&row.ok_or(StoreError::NotFound("dead letter"))?, 0)?;
+                let again = before.again || letter.fault == Fault::Unknown;
+                let anew = SendProgress { tries: 0, letters: 0, again, ..before };
+                let [org, id] = place;
+                tx.execute(&RESEND, &[org, id, outbox::written(&anew)?]).await?
+            }
+        };
+        if replayed == 0 { Err(refused) } else { Ok(()) }
     }
 }
 
-struct Abandon(OrgId, LetterId, String);
+pub(crate) struct Abandon(pub(crate) OrgId, pub(crate) LetterId, pub(crate) String);
 
 impl Operation for Abandon {
     type Output = ();

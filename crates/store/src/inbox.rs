@@ -1,6 +1,6 @@
 //! The inbox: a message is accepted once its row is committed, and once only.
 
-use ostler_domain::id::{ConversationId, InboxId, OrgId};
+use ostler_domain::id::{ConversationId, InboxId, OrgId, SessionId};
 use ostler_domain::session::key::ConversationKey;
 
 use crate::OrgStore;
@@ -22,6 +22,18 @@ pub struct Inbound {
     /// The provider's own id of the message.
     pub provider_id: String,
     /// The message, as JSON.
+    pub payload: String,
+}
+
+/// A row of an inbox that nobody outside wrote: something happened, and the
+/// conversation goes on with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GoesOn {
+    /// The id of the row.
+    pub id: InboxId,
+    /// What a repeat is known by.
+    pub provider_id: String,
+    /// What happened, as JSON.
     pub payload: String,
 }
 
@@ -52,6 +64,8 @@ const ADD: Sql = sql!(
 );
 const EARLIER: Sql =
     sql!("SELECT id FROM inbox WHERE org = ?1 AND binding = ?2 AND provider_id = ?3");
+const KEY: Sql = sql!("SELECT key FROM conversations WHERE org = ?1 AND id = ?2");
+const OF_SESSION: Sql = sql!("SELECT conversation FROM sessions WHERE org = ?1 AND id = ?2");
 /// Counts no further than the cap, so that a flooded inbox is not walked.
 const WAITING: Sql = Sql {
     sqlite: "SELECT count(*) FROM (
@@ -70,6 +84,33 @@ impl OrgStore<'_> {
         }
         self.store.write(Accept { org: self.org, message, backlog }).await
     }
+}
+
+/// Puts something into the inbox of a conversation that is there. The backlog
+/// is for what comes from outside: this is never refused.
+pub(crate) async fn go_on<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    conversation: ConversationId,
+    what: &GoesOn,
+) -> Result<Accepted> {
+    let row = tx.first(&KEY, &[org.into(), conversation.into()]).await?;
+    let row = row.ok_or(StoreError::NotFound("conversation"))?;
+    let key = ConversationKey::read(org, row.text(0)?);
+    let key = key.ok_or(StoreError::NotFound("conversation"))?;
+    let GoesOn { id, provider_id, payload } = what.clone();
+    let message = Inbound { id, key, new_conversation: conversation, provider_id, payload };
+    Accept { org, message, backlog: u32::MAX }.run(tx).await
+}
+
+/// The conversation of a session.
+pub(crate) async fn conversation_of<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    session: SessionId,
+) -> Result<ConversationId> {
+    let row = tx.first(&OF_SESSION, &[org.into(), session.into()]).await?;
+    row.ok_or(StoreError::NotFound("session"))?.id(0)
 }
 
 pub(crate) struct Accept {

@@ -6,10 +6,12 @@
 use ostler_domain::id::{CallId, ConversationId, OrgId, RunId};
 use ostler_domain::time::Timestamp;
 
+use crate::audit::{self, NewAudit};
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
+use crate::inbox::{self, GoesOn};
 use crate::lease::Lease;
 use crate::{OrgStore, Store};
 
@@ -116,6 +118,8 @@ const UNKNOWN: Sql = Sql {
          outcome, reason
        FROM journal WHERE org = $1 AND state = 'unknown' AND id > $2 ORDER BY id LIMIT $3",
 };
+const COUNT_UNKNOWN: Sql =
+    sql!("SELECT count(*) FROM journal WHERE org = ?1 AND state = 'unknown' AND conversation = ?2");
 /// A known outcome is final; that it is unknown is not.
 const SETTLE: Sql = sql!(
     "UPDATE journal SET state = ?3, outcome = ?4, reason = ?5, settled_at = now_ms()
@@ -151,6 +155,24 @@ impl OrgStore<'_> {
     pub async fn unknown_calls(&self, after: Option<CallId>, most: u32) -> Result<Vec<Call>> {
         let after = after.unwrap_or(CallId::from_u128(0));
         self.store.read(Unknown(self.org, after, most)).await
+    }
+
+    /// How many calls of a conversation have an outcome that nobody knows.
+    pub async fn count_unknown_calls(&self, conversation: ConversationId) -> Result<u64> {
+        self.store.read(CountUnknown(self.org, conversation)).await
+    }
+
+    /// A person has found out what came of a call whose outcome was unknown: its
+    /// conversation goes on with that, and the line is added, all at once.
+    pub async fn resolve_unknown_in(
+        &self,
+        call: CallId,
+        outcome: String,
+        then: GoesOn,
+        line: NewAudit,
+    ) -> Result<()> {
+        let resolve = Resolve(self.org, call, outcome);
+        self.store.write(ResolveIn { resolve, then, line }).await
     }
 
     /// Says what came of a call whose outcome was unknown: a person has found
@@ -282,5 +304,44 @@ impl Operation for Resolve {
             same_outcome(tx, &(*org).into(), *call, None, wanted).await?;
         }
         Ok(())
+    }
+}
+
+struct ResolveIn {
+    resolve: Resolve,
+    then: GoesOn,
+    line: NewAudit,
+}
+
+impl Operation for ResolveIn {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        self.resolve.scope()
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self { resolve: Resolve(org, call, _), then, line } = self;
+        self.resolve.run(tx).await?;
+        let row = tx.first(&FOUND, &[(*org).into(), (*call).into()]).await?;
+        let conversation = row.ok_or(StoreError::NotFound("call"))?.id(2)?;
+        inbox::go_on(tx, *org, conversation, then).await?;
+        tx.batch(&[audit::append(*org, line)?]).await.map(drop)
+    }
+}
+
+struct CountUnknown(OrgId, ConversationId);
+
+impl Operation for CountUnknown {
+    type Output = u64;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
+        let row = tx.first(&COUNT_UNKNOWN, &[self.0.into(), self.1.into()]).await?;
+        let count = row.map_or(Ok(0), |row| row.int(0))?;
+        Ok(u64::try_from(count).unwrap_or_default())
     }
 }

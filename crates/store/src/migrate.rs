@@ -35,6 +35,7 @@ const STEPS: &[Sql] = &steps![
     "0016_packed_events",
     "0017_dispatch",
     "0018_sessions",
+    "0019_delivery",
     "0020_library_stamp"
 ];
 

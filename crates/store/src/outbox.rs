@@ -7,11 +7,15 @@
 use std::time::Duration;
 
 use ostler_domain::id::{ConversationId, OrgId, OutboxId};
+use serde::{Deserialize, Serialize};
 
 use crate::backend::sql::{Sql, sql};
-use crate::backend::value::Value;
+use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
+use crate::notices::{NewNotice, Notify};
+use crate::sending::{Announced, announce};
+use crate::turn::Author;
 use crate::{OrgStore, Store};
 
 /// A message that a sender has claimed.
@@ -23,10 +27,30 @@ pub struct Outbound {
     pub id: OutboxId,
     /// Its conversation.
     pub conversation: ConversationId,
+    /// Who wrote it.
+    pub author: Author,
     /// The message, as JSON.
     pub payload: String,
-    /// How often it was tried, this time included.
+    /// How often it was claimed, this time included.
     pub attempts: u32,
+    /// How far it is; what is recorded of it next is recorded with this.
+    pub progress: SendProgress,
+}
+
+/// How far a message is on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SendProgress {
+    /// The first piece of it that is not sent.
+    pub piece: u32,
+    /// How often sending that failed.
+    pub tries: u32,
+    /// How often the message became a dead letter.
+    pub letters: u32,
+    /// Whether it goes without formatting.
+    pub plain: bool,
+    /// Whether that piece may have arrived before.
+    pub again: bool,
 }
 
 /// What became of a message.
@@ -38,8 +62,26 @@ pub enum Delivery {
     RetryAfter(Duration),
     /// It cannot be sent.
     Dead(String),
+    /// It cannot be sent now; as a dead letter it is tried again by itself.
+    Postponed {
+        /// Why.
+        why: String,
+        /// After this time.
+        retry_after: Duration,
+    },
+    /// It could not be sent for so long that nobody tries any more.
+    Abandoned(String),
     /// Nobody knows.
     Unknown(String),
+}
+
+/// What is recorded together with what became of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Also {
+    /// Somebody is told.
+    pub notice: Option<NewNotice>,
+    /// Where it can be replied to.
+    pub announced: Option<Announced>,
 }
 
 /// Where a message stands on its way out.
@@ -115,7 +157,7 @@ const CLAIM: Sql = Sql {
                AND e.state IN ('pending', 'sending')
                AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch))
          ORDER BY o.due_at, o.id LIMIT 1)
-       RETURNING org, id, conversation, payload, attempts",
+       RETURNING org, id, conversation, payload, attempts, author, progress",
     postgres: "UPDATE outbox
        SET state = 'sending', attempts = attempts + 1, claimed_until = now_ms() + $1
        WHERE (org, id) = (
@@ -130,12 +172,13 @@ const CLAIM: Sql = Sql {
                AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch))
          ORDER BY o.due_at, o.id LIMIT 1
          FOR UPDATE OF o SKIP LOCKED FOR SHARE OF c SKIP LOCKED)
-       RETURNING org, id, conversation, payload, attempts",
+       RETURNING org, id, conversation, payload, attempts, author, progress",
 };
 /// Only the claim that is meant is answered, and what goes back to the queue
 /// after a takeover is withdrawn.
 const RECORD: Sql = sql!(
-    "UPDATE outbox SET reason = ?4, due_at = now_ms() + ?5, state = CASE
+    "UPDATE outbox SET reason = ?4, due_at = now_ms() + ?5, progress = ?7,
+       retry_at = now_ms() + ?8, state = CASE
        WHEN ?3 = 'pending' AND author = 'agent' AND epoch <> (
          SELECT c.epoch FROM conversations c
          WHERE c.org = outbox.org AND c.id = outbox.conversation) THEN 'withdrawn'
@@ -174,10 +217,20 @@ impl OrgStore<'_> {
     /// Records what became of a message that was claimed. A late word counts
     /// while nobody else has claimed it, but nothing unknown is simply repeated.
     pub async fn record_delivery(&self, claimed: &Outbound, delivery: Delivery) -> Result<()> {
+        self.record_delivery_and(claimed, delivery, Also::default()).await
+    }
+
+    /// The same, and what goes with it: both are recorded, or neither is.
+    pub async fn record_delivery_and(
+        &self,
+        claimed: &Outbound,
+        delivery: Delivery,
+        also: Also,
+    ) -> Result<()> {
         if claimed.org != self.org {
             return Err(StoreError::NotFound("message that is being sent"));
         }
-        self.store.write(Record(self.org, claimed.id, claimed.attempts, delivery)).await
+        self.store.write(Record { claimed: claimed.clone(), delivery, also }).await
     }
 
     /// Silences the agents of a conversation: from this commit on no agent's
@@ -211,6 +264,8 @@ impl Operation for Claim {
             conversation: row.id(2)?,
             payload: row.text(3)?.to_owned(),
             attempts: u32::try_from(row.int(4)?).unwrap_or(u32::MAX),
+            author: author(row.text(5)?)?,
+            progress: progress(&row, 6)?,
         }))
     }
 }
@@ -229,22 +284,54 @@ impl Operation for Sweep {
     }
 }
 
-struct Record(OrgId, OutboxId, u32, Delivery);
+fn author(name: &str) -> Result<Author> {
+    Author::ALL.into_iter().find(|author| author.name() == name).ok_or_else(|| {
+        StoreError::Unreadable { what: "author", why: format!("`{name}` is not known") }
+    })
+}
+
+/// How far a message is; nothing is written down of one that was never tried.
+pub(crate) fn progress(row: &Row, column: usize) -> Result<SendProgress> {
+    match row.value(column)? {
+        Value::Null => Ok(SendProgress::default()),
+        _ => row.json(column, "progress of a message"),
+    }
+}
+
+/// The form in which that is stored: nearly all messages go out at once, and
+/// need none.
+pub(crate) fn written(progress: &SendProgress) -> Result<Value> {
+    match *progress == SendProgress::default() {
+        true => Ok(Value::Null),
+        false => Value::json(progress),
+    }
+}
+
+struct Record {
+    claimed: Outbound,
+    delivery: Delivery,
+    also: Also,
+}
 
 impl Operation for Record {
     type Output = ();
 
     fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+        Scope::Org(self.claimed.org)
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        let Self(org, id, attempt, delivery) = self;
-        let (state, reason, wait) = match delivery {
-            Delivery::Sent => (OutboxState::Sent, None, Duration::ZERO),
-            Delivery::RetryAfter(wait) => (OutboxState::Pending, None, *wait),
-            Delivery::Dead(why) => (OutboxState::Dead, Some(why.as_str()), Duration::ZERO),
-            Delivery::Unknown(why) => (OutboxState::Unknown, Some(why.as_str()), Duration::ZERO),
+        let Outbound { org, id, conversation, attempts, progress, .. } = &self.claimed;
+        let now = Duration::ZERO;
+        let (state, reason, wait, retry) = match &self.delivery {
+            Delivery::Sent => (OutboxState::Sent, None, now, None),
+            Delivery::RetryAfter(wait) => (OutboxState::Pending, None, *wait, None),
+            Delivery::Dead(why) => (OutboxState::Dead, Some(why.as_str()), now, None),
+            Delivery::Postponed { why, retry_after } => {
+                (OutboxState::Dead, Some(why.as_str()), now, Some(*retry_after))
+            }
+            Delivery::Abandoned(why) => (OutboxState::Abandoned, Some(why.as_str()), now, None),
+            Delivery::Unknown(why) => (OutboxState::Unknown, Some(why.as_str()), now, None),
         };
         let params = [
             (*org).into(),
@@ -252,12 +339,20 @@ impl Operation for Record {
             state.name().into(),
             reason.into(),
             wait.into(),
-            (*attempt).into(),
+            (*attempts).into(),
+            written(progress)?,
+            retry.map_or(Value::Null, Value::from),
         ];
-        match tx.execute(&RECORD, &params).await? {
-            0 => Err(StoreError::NotFound("message that is being sent")),
-            _ => Ok(()),
+        if tx.execute(&RECORD, &params).await? == 0 {
+            return Err(StoreError::NotFound("message that is being sent"));
         }
+        if let Some(announced) = &self.also.announced {
+            announce(tx, *org, *conversation, announced).await?;
+        }
+        if let Some(notice) = &self.also.notice {
+            Notify(*org, notice.clone()).run(tx).await?;
+        }
+        Ok(())
     }
 }
 

@@ -97,7 +97,8 @@ const LIST_HANDED_OFF: Sql = sql!(
 const DUE: Sql = sql!(
     "SELECT s.org, s.id, s.conversation, s.due_at, c.key
      FROM sessions s JOIN conversations c ON c.org = s.org AND c.id = s.conversation
-     WHERE s.due_at IS NOT NULL AND s.due_at <= (SELECT now_ms()) ORDER BY s.due_at LIMIT ?1"
+     WHERE s.due_at IS NOT NULL AND s.due_at <= ?1 AND (s.due_at, s.org, s.id) > (?2, ?3, ?4)
+     ORDER BY s.due_at, s.org, s.id LIMIT ?5"
 );
 const RUN: Sql = sql!("SELECT id, session, data FROM runs WHERE org = ?1 AND id = ?2");
 const RUNS: Sql = sql!(
@@ -127,9 +128,19 @@ impl Store {
         self.read(Begin(lease.org, lease.conversation, history)).await
     }
 
-    /// Sessions of all orgs that are to be looked at, the longest due first.
-    pub async fn due_sessions(&self, most: u32) -> Result<Vec<DueSession>> {
-        self.read(Due(most)).await
+    /// Sessions of all orgs that are to be looked at, the longest due first;
+    /// those behind the last one of the page before. The times are those of the
+    /// clock that sessions live by, and so is `now`.
+    pub async fn due_sessions(
+        &self,
+        now: Timestamp,
+        after: Option<&DueSession>,
+        most: u32,
+    ) -> Result<Vec<DueSession>> {
+        let first =
+            (Timestamp::from_millis(i64::MIN), OrgId::from_u128(0), SessionId::from_u128(0));
+        let after = after.map_or(first, |last| (last.due_at, last.org, last.id));
+        self.read(Due { now, after, most }).await
     }
 
     /// Grows whenever anything that agents are configured by changes.
@@ -244,7 +255,11 @@ impl Operation for Stamp {
     }
 }
 
-struct Due(u32);
+struct Due {
+    now: Timestamp,
+    after: (Timestamp, OrgId, SessionId),
+    most: u32,
+}
 
 impl Operation for Due {
     type Output = Vec<DueSession>;
@@ -254,7 +269,15 @@ impl Operation for Due {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<DueSession>> {
-        let rows = tx.query(&DUE, &[self.0.into()]).await?;
+        let (due_at, org, id) = self.after;
+        let params = [
+            self.now.as_millis().into(),
+            due_at.as_millis().into(),
+            org.into(),
+            id.into(),
+            self.most.into(),
+        ];
+        let rows = tx.query(&DUE, &params).await?;
         let due = |row: &Row| {
             let org = row.id(0)?;
             Ok(DueSession {

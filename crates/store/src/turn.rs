@@ -93,6 +93,8 @@ pub enum Author {
 }
 
 impl Author {
+    pub(crate) const ALL: [Self; 3] = [Self::Agent, Self::Human, Self::System];
+
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Agent => "agent",

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+pub(crate) mod operate;
 pub(crate) mod talk;
 
 use std::net::IpAddr;
@@ -40,9 +41,24 @@ Examples:
   ostler send --org bella --contact rosa \"Are you open on Monday?\"
   ostler send --org bella --contact otto --json \"I paid twice. Order 1234.\"")]
     Send(talk::Send),
-    /// Look at conversations
+    /// Look at conversations, take them over, hand them back
     #[command(subcommand)]
     Session(talk::Session),
+    /// Decide on calls that wait for a person
+    #[command(subcommand)]
+    Approval(operate::Approval),
+    /// See who waits for a person
+    #[command(subcommand)]
+    Escalation(operate::Escalation),
+    /// See what an org has to spend, and what it spent
+    #[command(subcommand)]
+    Credit(operate::Credit),
+    /// See messages that could not be answered or sent
+    #[command(subcommand)]
+    Deadletter(operate::Deadletter),
+    /// Tell agents what an org knows
+    #[command(subcommand)]
+    Knowledge(operate::Knowledge),
     /// Look at the harness that an agent worked in
     #[command(subcommand)]
     Harness(talk::Harness),
@@ -88,6 +104,7 @@ Examples:
   ostler bench store
   ostler bench store --seconds 10 --json
   ostler bench turn
+  ostler bench pipeline --seconds 20
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
     Bench(Bench),
     /// Answer one prompt with a model and tools, every call inside the gate
@@ -184,6 +201,8 @@ pub(crate) enum Suite {
     Store,
     /// Whole turns with a model that answers at once, nothing stored
     Turn,
+    /// Customers' conversations, from the message to the commit
+    Pipeline,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use ostler_domain::id::RunId;
 
 use super::Output;
+use super::operate::{Assign, OnSession, Say};
 
 /// Where an installation is.
 #[derive(Debug, Args)]
@@ -69,6 +70,37 @@ Examples:
   ostler session show ses_…9d
   ostler session show rosa --org bella --json")]
     Show(SessionShow),
+    /// Take a conversation over: its agents fall silent at once
+    #[command(after_help = "\
+Examples:
+  ostler session take-over ses_…9d
+  ostler session take-over rosa --org bella")]
+    TakeOver(OnSession),
+    /// Write to the customer of a conversation that you have taken over
+    #[command(after_help = "\
+Examples:
+  ostler session say \"Hello Rosa, this is Ada. I am looking into it.\" rosa")]
+    Say(Say),
+    /// Hand a conversation back to its agent, which learns what you said
+    #[command(after_help = "\
+Examples:
+  ostler session resume rosa --org bella")]
+    Resume(OnSession),
+    /// Call an escalation a false alarm: the agent answers
+    #[command(after_help = "\
+Examples:
+  ostler session dismiss rosa --org bella")]
+    Dismiss(OnSession),
+    /// Close a conversation
+    #[command(after_help = "\
+Examples:
+  ostler session close rosa --org bella")]
+    Close(OnSession),
+    /// Make several agents a team in a conversation
+    #[command(after_help = "\
+Examples:
+  ostler session assign rosa --org bella --agents enzo,gia")]
+    Assign(Assign),
 }
 
 #[derive(Debug, Args)]

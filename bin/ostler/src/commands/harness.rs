@@ -1,7 +1,9 @@
 //! `ostler harness show`: what an agent worked in.
 
 use anyhow::bail;
+use ostler_domain::id::OrgId;
 use ostler_runtime::talk::run::RunRecord;
+use ostler_runtime::talk::snapshot::SoulRef;
 use ostler_store::Store;
 use serde_json::Value;
 
@@ -11,7 +13,8 @@ use crate::screen::{Cell, HEADER, QUIET, print_rows};
 
 pub(crate) async fn run(command: &Harness) -> anyhow::Result<()> {
     let Harness::Show(show) = command;
-    let run = find(show).await?;
+    let store = Store::open(&Home::find(&show.at)?.database()).await?;
+    let (org, run) = find(&store, show).await?;
     if show.output.json {
         return super::print_json(&run);
     }
@@ -27,10 +30,14 @@ pub(crate) async fn run(command: &Harness) -> anyhow::Result<()> {
     }
     for turn in &run.turns {
         anstream::println!();
-        let Value::Object(groups) = serde_json::to_value(&turn.harness)? else { continue };
-        for (group, fields) in groups {
+        let harness = serde_json::to_value(&turn.harness)?;
+        for group in GROUPS {
             anstream::println!("{HEADER}{}{HEADER:#}", group.replace('_', " "));
-            let rows: Vec<[Cell; 2]> = flat(&fields)
+            let mut fields = flat(&harness[group]);
+            if group == "soul" {
+                fields.extend(soul(&store, org, turn.harness.soul).await?);
+            }
+            let rows: Vec<[Cell; 2]> = fields
                 .into_iter()
                 .map(|(name, value)| [Cell::styled(format!("  {name}"), QUIET), value.into()])
                 .collect();
@@ -40,11 +47,31 @@ pub(crate) async fn run(command: &Harness) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn find(show: &HarnessShow) -> anyhow::Result<RunRecord> {
-    let store = Store::open(&Home::find(&show.at)?.database()).await?;
+/// The nine groups, in their order.
+const GROUPS: [&str; 9] = [
+    "identity",
+    "soul",
+    "tool_scope",
+    "credit_budget",
+    "autonomy",
+    "rate_limits",
+    "session_context",
+    "error_state",
+    "escalation_state",
+];
+
+/// What the soul said that the agent spoke with.
+async fn soul(store: &Store, org: OrgId, of: SoulRef) -> anyhow::Result<Vec<(String, String)>> {
+    let versions = store.org(org).soul_versions(of.owner).await?;
+    let found = versions.into_iter().find(|one| one.version == of.version);
+    let soul = found.map(|one| one.soul).unwrap_or_default();
+    Ok(flat(&serde_json::to_value(soul)?))
+}
+
+async fn find(store: &Store, show: &HarnessShow) -> anyhow::Result<(OrgId, RunRecord)> {
     for org in store.orgs().await? {
         if let Ok(stored) = store.org(org.id).run(show.run).await {
-            return Ok(serde_json::from_str(&stored.data)?);
+            return Ok((org.id, serde_json::from_str(&stored.data)?));
         }
     }
     bail!("no run {}; `ostler session show` lists the runs of a session", show.run)
@@ -58,13 +85,21 @@ fn flat(fields: &Value) -> Vec<(String, String)> {
         match value {
             Value::Object(inner) if !inner.is_empty() => {
                 for (below, value) in inner {
-                    all.push((format!("{name}.{below}"), shown(value)));
+                    all.push((format!("{name}.{below}"), field(below, value)));
                 }
             }
-            value => all.push((name.clone(), shown(value))),
+            value => all.push((name.clone(), field(name, value))),
         }
     }
     all
+}
+
+/// A value with its unit: what things cost is kept in millionths of a dollar.
+fn field(name: &str, value: &Value) -> String {
+    match value.as_u64().filter(|_| name.contains("cost")) {
+        Some(micros) => format!("${:.2}", micros as f64 / 1e6),
+        None => shown(value),
+    }
 }
 
 fn shown(value: &Value) -> String {

@@ -8,6 +8,7 @@ mod harness;
 mod layer;
 mod migrate;
 mod mock_model;
+mod operate;
 mod prune;
 mod run;
 mod send;
@@ -30,6 +31,11 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Demo(demo) => block_on(demo::run(&demo)),
         Command::Send(send) => block_on(send::run(&send)),
         Command::Session(session) => block_on(session::run(&session)),
+        Command::Approval(approval) => block_on(operate::approval::run(&approval)),
+        Command::Escalation(escalation) => block_on(operate::escalation::run(&escalation)),
+        Command::Credit(credit) => block_on(operate::credit::run(&credit)),
+        Command::Deadletter(letter) => block_on(operate::deadletter::run(&letter)),
+        Command::Knowledge(knowledge) => block_on(operate::knowledge::run(&knowledge)),
         Command::Harness(harness) => block_on(harness::run(&harness)),
         Command::Layer(layer) => layer::run(&World::read(&layer.world.path)?, layer.output.json),
         Command::Bench(bench) => block_on(bench::run(&bench)),

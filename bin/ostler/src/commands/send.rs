@@ -98,9 +98,8 @@ pub(crate) async fn write(kit: &Kit, key: &ConversationKey, text: &str) -> anyho
     let entry = Entry::Wrote(Wrote {
         parts: vec![Part::text(text)],
         from,
-        named_agent: None,
         provider_id: Some(id.clone()),
-        notices: Vec::new(),
+        ..Wrote::default()
     });
     match kit.intake.accept(key.clone(), &id, &entry).await? {
         Accepted::New(_) | Accepted::Repeat(_) => Ok(()),

@@ -30,7 +30,7 @@ use crate::BenchError;
 
 /// What a turn is to do.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Task {
+pub(crate) enum Task {
     /// Answer.
     Plain,
     /// Call one tool, then answer.
@@ -40,7 +40,7 @@ pub(super) enum Task {
 }
 
 impl Task {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Plain => "answer",
             Self::Tool => "look",
@@ -109,6 +109,22 @@ impl Tool for Look {
     }
 }
 
+fn define(name: &'static str) -> Definition {
+    let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
+    let spec = ToolSpec::read(ToolName::from_static(name), ToolGroup::Custom);
+    Definition::new(spec, "A tool of benchmarks.", schema)
+}
+
+/// A tool that answers at once.
+pub(crate) fn look() -> Arc<dyn Tool> {
+    Arc::new(Look(define("look")))
+}
+
+/// Models that answer at once.
+pub(crate) fn instant() -> Arc<dyn Models> {
+    Arc::new(OneModel(Arc::new(Instant)))
+}
+
 /// Gives the work to another agent.
 struct Subagent(Definition);
 
@@ -168,13 +184,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new() -> Result<Self, BenchError> {
-        let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
-        let define = |name| {
-            let spec = ToolSpec::read(ToolName::from_static(name), ToolGroup::Custom);
-            Definition::new(spec, "A tool of benchmarks.", schema.clone())
-        };
-        let tools: [Arc<dyn Tool>; 2] =
-            [Arc::new(Look(define("look"))), Arc::new(Subagent(define("subagent")))];
+        let tools: [Arc<dyn Tool>; 2] = [look(), Arc::new(Subagent(define("subagent")))];
         let tools = Arc::new(ToolSet::new(tools)?);
         Ok(Self {
             scope: ToolScope::unrestricted(tools.specs().cloned()),

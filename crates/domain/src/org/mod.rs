@@ -3,6 +3,7 @@
 //! Owns who is above whom and what that allows. It never looks at tools or
 //! messages: those rules ask here.
 
+pub mod duty;
 pub mod guardrail;
 pub mod layer;
 pub mod plan;

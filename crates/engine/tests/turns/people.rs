@@ -2,16 +2,18 @@
 
 use ostler_domain::gate::approval::ArgumentsHash;
 use ostler_domain::gate::{AllowReason, AskReason, Verdict};
+use ostler_domain::scope::ToolScope;
 use ostler_domain::tool::ToolName;
 use ostler_engine::driver::{Progress, commands};
 use ostler_engine::gate::fingerprint;
-use ostler_engine::history::CallId;
+use ostler_engine::history::{CallId, ToolCall};
+use ostler_engine::model::Chunk;
 use ostler_engine::turn::{
-    Answer, Decision, End, Input, Known, NotTaken, Out, Path, Question, QuestionKind, Turn,
+    Answer, Decision, End, Input, Known, NewTurn, NotTaken, Out, Path, Question, QuestionKind, Turn,
 };
 use serde_json::json;
 
-use crate::world::{World, approve, calls, is_acceptable, story, turn, words};
+use crate::world::{World, approve, calls, is_acceptable, new_turn, story, turn, words};
 
 /// Suspends, is stored, and is taken up by another process with a decision.
 async fn resumed(
@@ -180,4 +182,41 @@ async fn other_calls_run_while_one_waits() {
     assert!(matches!(world.drive(&mut turn).await, Progress::Suspended(_)));
     assert_eq!(turn.account().effects.len(), 1);
     assert_ne!(fingerprint("a", &json!({})), ArgumentsHash([0; 32]));
+}
+
+/// A call that gives the conversation away ends the turn with what was said
+/// beside it: the model is not asked again.
+#[tokio::test]
+async fn a_last_call_ends_the_turn() {
+    let mut said = calls(&[("a", "look", "{}"), ("b", "leave", "{}")]);
+    said.insert(0, Ok(Chunk::Text("One moment.".into())));
+    let world = World::new([said, words("never said")]);
+    let mut turn = turn("hi");
+    let end = world.drive(&mut turn).await;
+    let Progress::Ended(End::Answer { text, .. }) = end else { panic!("it ends: {end:?}") };
+    assert_eq!(text, "One moment.");
+    assert_eq!(world.model.asked().len(), 1);
+    assert!(is_acceptable(turn.history(), true));
+}
+
+/// D06: a call that a person approved earlier runs first, once, and under the
+/// rules of now.
+#[tokio::test]
+async fn d06_a_turn_can_begin_with_an_approved_call() {
+    let call = ToolCall::new(CallId::new("apr"), "pay", r#"{"text": "9"}"#);
+    let begin = || Turn::new(NewTurn { approved: Some(call.clone()), ..new_turn("hi") });
+    let world = World::supervised([words("It is paid.")]);
+    let mut turn = begin();
+    let end = world.drive(&mut turn).await;
+    assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
+    assert_eq!(story(turn.said()), [r#"pay{"text":"9"}"#, "= ok run/apr", "It is paid."]);
+    assert_eq!(turn.account().decisions[0].verdict, Verdict::Allow(AllowReason::Approved));
+    assert_eq!(world.host.stored.lock().unwrap().len(), 1);
+
+    let mut world = World::supervised([words("It is not possible.")]);
+    world.scope = ToolScope::unrestricted([]);
+    let mut turn = begin();
+    world.drive(&mut turn).await;
+    assert!(story(turn.said())[1].starts_with("= unknown_tool"), "{:?}", story(turn.said()));
+    assert!(world.host.stored.lock().unwrap().is_empty());
 }

@@ -173,6 +173,7 @@ pub(crate) fn tools() -> Arc<ToolSet> {
         tool(control("submit_plan"), |call, _| {
             now(Reply::Ask(Ask::Plan { title: None, plan: said(call) }))
         }),
+        tool(control("leave"), |call, _| now(Reply::Done(Outcome::ok(said(call)).last()))),
         tool(control("subagent"), |call, _| {
             now(Reply::Delegate(SubTurn {
                 agent_type: "explore".into(),

@@ -20,7 +20,7 @@ impl Doorbell {
         self.0.ring();
     }
 
-    pub(super) const fn rings(&self) -> &Rings {
+    pub(crate) const fn rings(&self) -> &Rings {
         &self.0
     }
 }

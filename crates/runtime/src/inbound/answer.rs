@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use ostler_domain::gate::approval::{ApprovalError, ArgumentsHash};
 use ostler_domain::human::escalation::EscalationRequest;
 use ostler_domain::human::triggers::Trigger;
-use ostler_domain::id::{InboxId, SessionId, ThreadId};
+use ostler_domain::id::{AgentId, ApprovalId, InboxId, SessionId, ThreadId};
 use ostler_domain::message::Part;
 use ostler_domain::notice::NoticeKind;
-use ostler_domain::session::key::Entry;
+use ostler_domain::session::key::{Entry, Peer};
 use ostler_domain::session::status::SessionStatus;
+use ostler_domain::team::{TeamSession, group_order};
 use ostler_engine::history::{Content, Item, ToolCall};
 use ostler_engine::tokens;
 use ostler_engine::turn::{Known, Models, NewTurn, Turn};
@@ -17,6 +19,7 @@ use serde_json::json;
 
 use super::case::{Arrived, Case};
 use super::draft::{Draft, Saying};
+use super::housekeeping::recount;
 use super::saved::{Open, Saved};
 use super::step_01_agent as agent_step;
 use super::step_02_rate::{self as rate_step, Day};
@@ -25,7 +28,7 @@ use super::step_04_context as context_step;
 use super::step_05_prompt as prompt_step;
 use super::step_06_history as history_step;
 use super::step_07_tools as tools_step;
-use super::step_07b_credits::{self as credits_step, Empty};
+use super::step_07b_credits as credits_step;
 use super::step_08_turn::{self as turn_step, Finished, Setting};
 use super::step_10_messages::{self as messages_step, Next};
 use super::step_12_record as record_step;
@@ -53,11 +56,21 @@ pub(super) struct Input<'a> {
     /// What the agent is told instead.
     pub(super) note: Option<String>,
     /// A call that a person has approved.
-    pub(super) approved: Option<ToolCall>,
+    pub(super) approved: Option<Approved>,
     /// Triggers that have been dealt with.
     pub(super) settled: &'a [Trigger],
     /// What becomes of the conversation afterwards.
     pub(super) then: AfterTurn,
+}
+
+/// A call that a person has approved.
+pub(super) struct Approved {
+    /// The approval, which is used up just before the call is made.
+    pub(super) id: ApprovalId,
+    /// The arguments it is bound to.
+    pub(super) arguments: ArgumentsHash,
+    /// The call.
+    pub(super) call: ToolCall,
 }
 
 impl<'a> Input<'a> {
@@ -130,12 +143,17 @@ pub(super) async fn answer(
     let began = Trace::begin("3", "session");
     let Found { current, old } = session_step::find(case)?;
     let mut earlier = history_step::messages(&case.beginning.messages)?;
-    let mut session = current.unwrap_or_else(|| open(case, &input));
+    let mut session = match current {
+        Some(mut session) => {
+            recount(case, &mut session).await?;
+            session
+        }
+        None => open(case, &input),
+    };
     session.clock.touch(case.now);
     trace.end(began);
 
-    let answers = input.arrived.last().and_then(|one| one.wrote.provider_id.clone());
-    let way = Way::of(case, &session, answers);
+    let way = Way::of(&case.view, &session, input.arrived.last().map(|one| &one.wrote));
     let before = if old.is_some() { std::mem::take(&mut earlier) } else { Vec::new() };
     let (draft, done, beside) = (Draft::default(), Vec::new(), Vec::new());
     let mut run = Run { trace, draft, session, earlier, done, beside, way };
@@ -146,6 +164,8 @@ pub(super) async fn answer(
     let outcome = if run.session.status.agent_answers() {
         let mut saved = saved;
         Box::pin(turns(case, &mut run, &input, &mut saved)).await?
+    } else if input.arrived.is_empty() {
+        RunOutcome::Housekeeping { what: "a person has the conversation".into() }
     } else {
         messages_step::with_human(case, &mut run)
     };
@@ -174,7 +194,9 @@ async fn follow(
 
 /// A session that opens with this message.
 fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
-    let named = input.arrived.first().and_then(|one| one.wrote.named_agent);
+    let wrote = input.arrived.first().map(|one| &one.wrote);
+    let named = wrote.and_then(|wrote| wrote.named_agent);
+    let bound = wrote.map_or(&[][..], |wrote| wrote.bound.as_slice());
     let binding = case.view.bindings.iter().find(|one| one.binding.id == case.key.binding);
     let channel = binding.map_or("webchat".into(), |one| one.binding.channel.clone());
     let agent = agent_step::first(case, case.key.entry, named).map(|one| one.agent.id);
@@ -194,7 +216,43 @@ fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
         session.interview =
             interview.map(|template| Interview { template, state: Default::default() });
     }
+    if !bound.is_empty() {
+        with_bound(case, &mut session, bound);
+    } else if matches!(session.peer, Peer::Group(_)) {
+        session.team = group_team(case, &session);
+    }
     session
+}
+
+/// The team of a group chat in which several agents are bound.
+fn group_team(case: &Case<'_>, session: &Session) -> Option<TeamSession> {
+    let config = case.view.settings.team.as_ref()?;
+    let here = case
+        .view
+        .bindings
+        .iter()
+        .filter(|one| one.binding.enabled && one.binding.channel == session.channel);
+    let bound: Vec<_> = here
+        .filter_map(|one| Some((&case.view.agent(one.agent)?.agent, one.binding.priority)))
+        .filter(|(agent, _)| agent.receives_messages())
+        .collect();
+    let agents = group_order(&bound);
+    let several = agents.iter().any(|one| Some(one.id) != agents.first().map(|first| first.id));
+    let team = TeamSession::assemble(session.id, session.org, &agents, config.budget);
+    team.ok().filter(|_| several)
+}
+
+/// Makes a team of the agents that are bound to a group.
+fn with_bound(case: &Case<'_>, session: &mut Session, bound: &[AgentId]) {
+    let agents = bound.iter().filter_map(|id| case.view.agent(*id)).map(|one| &one.agent);
+    let agents: Vec<_> = agents.filter(|agent| agent.receives_messages()).collect();
+    let [first, _, ..] = agents.as_slice() else { return };
+    session.agent = Some(first.id);
+    let Some(config) = &case.view.settings.team else { return };
+    match TeamSession::assemble(session.id, session.org, &agents, config.budget) {
+        Ok(team) => session.team = Some(team),
+        Err(refused) => tracing::warn!(%refused, "a group's agents are no team"),
+    }
 }
 
 /// Steps 1 to 9, once for each agent that has the conversation.
@@ -232,6 +290,7 @@ async fn turns(
         }
         let finished = match Box::pin(assemble(case, run, input, &agent)).await? {
             Assembled::Ready(open, turn) => {
+                use_up(case, run, input).await?;
                 go_on(case, run, &agent, *open, *turn, &Known::new()).await?
             }
             Assembled::Stopped(outcome) => return Ok(outcome),
@@ -242,6 +301,19 @@ async fn turns(
     }
     run.tell(case, texts::APOLOGY, Purpose::Notice);
     Ok(RunOutcome::Failed { why: "agents kept handing over to each other".into() })
+}
+
+/// Uses up the approval that the run goes on with, now that nothing stands in the
+/// way of the call: the credits are held and the tools are known.
+async fn use_up(case: &Case<'_>, run: &Run, input: &Input<'_>) -> Result<(), StoreError> {
+    let Some(approved) = input.approved.as_ref().filter(|_| run.done.is_empty()) else {
+        return Ok(());
+    };
+    match case.store().use_approval(approved.id, approved.arguments).await {
+        // A try before this one had got so far.
+        Ok(_) | Err(StoreError::Approval(ApprovalError::NotUsable(_))) => Ok(()),
+        Err(other) => Err(other),
+    }
 }
 
 /// What becomes of a message before any model is asked.
@@ -368,7 +440,9 @@ async fn assemble(
     run.trace.end(began);
     let purse = match purse {
         Ok(purse) => purse,
-        Err(empty) => return Ok(Assembled::Stopped(exhausted(case, run, empty))),
+        Err(empty) => {
+            return Ok(Assembled::Stopped(messages_step::exhausted(case, run, &empty)));
+        }
     };
     run.draft.aside.read.extend(notices.iter().map(|one| one.notice.id));
     let snapshot = record_step::snapshot(case, &run.session, agent, &scope, &purse, &rate);
@@ -380,7 +454,11 @@ async fn assemble(
         system,
         trust: history_step::trust(&run.session.channel, &history),
         history,
-        approved: input.approved.clone().filter(|_| run.done.is_empty()),
+        approved: input
+            .approved
+            .as_ref()
+            .filter(|_| run.done.is_empty())
+            .map(|approved| approved.call.clone()),
         budget: purse.budget,
         errors: run.session.errors.clone(),
         limits: case.desk.parts.settings.turn,
@@ -388,10 +466,6 @@ async fn assemble(
     });
     let open = Open::new(agent, harness, &purse);
     Ok(Assembled::Ready(Box::new(open), Box::new(turn)))
-}
-
-fn exhausted(case: &Case<'_>, run: &mut Run, empty: Empty) -> RunOutcome {
-    messages_step::exhausted(case, run, &empty)
 }
 
 /// What the agent is to answer: what was written, or what it is told; and how

@@ -8,6 +8,7 @@ use ostler_domain::session::key::ConversationKey;
 use ostler_domain::time::Timestamp;
 use ostler_store::{Beginning, Lease, OrgStore};
 
+use crate::inbound::accept::Doorbell;
 use crate::inbound::live::Live;
 use crate::library::Library;
 use crate::org_view::{OrgView, Views};
@@ -20,6 +21,8 @@ pub(crate) struct Desk {
     pub(crate) views: Views,
     pub(crate) library: Library,
     pub(crate) live: Live,
+    /// Wakes whoever sends what was committed.
+    pub(crate) outbox: Doorbell,
 }
 
 /// One run.

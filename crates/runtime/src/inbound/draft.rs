@@ -87,11 +87,13 @@ impl Draft {
     }
 
     /// Something that others may follow.
+    #[allow(clippy::needless_pass_by_value, reason = "it is made for this call")]
     pub(crate) fn happened(&mut self, kind: &str, data: Value) {
         self.events.push(NewEvent { kind: kind.to_owned(), data: data.to_string() });
     }
 
     /// Tells somebody something.
+    #[allow(clippy::needless_pass_by_value, reason = "it is made for this call")]
     pub(crate) fn notify(
         &mut self,
         kind: NoticeKind,

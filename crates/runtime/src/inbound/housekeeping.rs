@@ -1,12 +1,12 @@
 //! What happens in a conversation without anybody writing: its session ends,
 //! somebody is reminded, a team is put together.
 
-use ostler_domain::human::escalation::{Effect, Event};
+use ostler_domain::human::escalation::Event;
 use ostler_domain::id::{AgentId, InboxId, UserId};
 use ostler_domain::session::lifetime::{CloseReason, due_to_close};
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::TeamSession;
-use ostler_store::{AfterTurn, GiveBack};
+use ostler_store::{AfterTurn, GiveBack, StoreError};
 use serde_json::json;
 
 use super::accept::inbound;
@@ -20,7 +20,6 @@ use super::step_13_reply::Way;
 use super::summary;
 use super::trace::Trace;
 use super::worker::RunError;
-use crate::talk::entry::Entry;
 use crate::talk::read;
 use crate::talk::run::RunOutcome;
 use crate::talk::session::Session;
@@ -38,16 +37,29 @@ pub(super) async fn with(
         return no_session(case, row).await;
     };
     let session: Session = read("session", &stored.data)?;
-    let way = Way::of(case, &session, None);
+    let way = Way::of(&case.view, &session, None);
     let earlier = history_step::messages(&case.beginning.messages)?;
     let (trace, draft, done) = (Trace::new(), Draft::default(), Vec::new());
     let beside = Vec::new();
     let mut run = Run { trace, draft, session, earlier, done, beside, way };
     change(case, &mut run);
-    let pending = case.store().count_pending_approvals(Some(run.session.id)).await?;
-    run.session.pending_approvals = u32::try_from(pending).unwrap_or(u32::MAX);
+    recount(case, &mut run.session).await?;
     let outcome = RunOutcome::Housekeeping { what: what.to_owned() };
     record_step::commit(case, run, outcome, vec![row], then).await
+}
+
+/// Counts what people are still to decide on or to find out: they may have done
+/// so since the session was stored.
+pub(super) async fn recount(case: &Case<'_>, session: &mut Session) -> Result<(), StoreError> {
+    if session.pending_approvals > 0 {
+        let pending = case.store().count_pending_approvals(Some(session.id)).await?;
+        session.pending_approvals = u32::try_from(pending).unwrap_or(u32::MAX);
+    }
+    if session.unknown_outcomes > 0 {
+        let unknown = case.store().count_unknown_calls(session.conversation).await?;
+        session.unknown_outcomes = u32::try_from(unknown).unwrap_or(u32::MAX);
+    }
+    Ok(())
 }
 
 /// There is nothing to do; the row is answered all the same.
@@ -71,7 +83,7 @@ async fn no_session(case: &Case<'_>, row: InboxId) -> Result<(), RunError> {
 /// Time has passed.
 pub(super) async fn tick(case: &Case<'_>, row: InboxId, then: AfterTurn) -> Result<(), RunError> {
     let Some(stored) = &case.beginning.session else { return no_session(case, row).await };
-    let session: Session = read("session", &stored.data)?;
+    let mut session: Session = read("session", &stored.data)?;
     let config = case.view.settings.team.clone().unwrap_or_default();
     let mut after = session.escalation.clone();
     let effects = match &mut after {
@@ -80,12 +92,10 @@ pub(super) async fn tick(case: &Case<'_>, row: InboxId, then: AfterTurn) -> Resu
         }
         _ => Vec::new(),
     };
-    if effects.contains(&Effect::AgentAnswers)
-        && let Some(one) = &session.escalation
-    {
+    let earlier = history_step::messages(&case.beginning.messages)?;
+    for (repeat, entry) in team::go_on(&mut session, &earlier, &effects) {
         // It waits behind this row, and is known again if this is done again.
-        let entry = Entry::GoOn { settled: one.triggers.clone() };
-        let go_on = inbound(case.key.clone(), &format!("go_on:{}", one.id), &entry);
+        let go_on = inbound(case.key.clone(), &repeat, &entry);
         case.store().accept_inbound(go_on, u32::MAX).await?;
     }
     let lifetime = case.view.settings.lifetime(&session.channel);
@@ -94,6 +104,7 @@ pub(super) async fn tick(case: &Case<'_>, row: InboxId, then: AfterTurn) -> Resu
     with(case, row, "time passed", then, |case, run| {
         if session.open_escalation().is_some() {
             run.session.escalation = after;
+            run.session.decided.clone_from(&session.decided);
             team::notify_people(&case.view, &run.session, &mut run.draft, &effects);
             team::settle(&mut run.session, &mut run.draft, &run.earlier, &effects, case.now);
         }

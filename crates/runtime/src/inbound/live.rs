@@ -44,6 +44,11 @@ impl Live {
         self.lock().get(&session).cloned()
     }
 
+    /// The turns that are running now.
+    pub(crate) fn all(&self) -> Vec<LiveTurn> {
+        self.lock().values().cloned().collect()
+    }
+
     /// Stops the turn of a session, if it runs here.
     pub fn stop(&self, session: SessionId) {
         if let Some(turn) = self.get(session) {

@@ -21,8 +21,9 @@
 //! | 8, 9 | the model and the tools | `step_08_turn` |
 //! | 10-13 | messages, counters, the record, the reply | `step_10_messages`, `step_11_stats`, `step_12_record`, `step_13_reply` |
 //!
-//! [`answer`] lists them in order. What a model is asked beside the answer (a
-//! `summary`, the reading of an `interview`) is a `small_turn`.
+//! What a channel brings becomes a row in [`receive`]; [`answer`] lists the steps in
+//! order. What a model is asked beside the answer (a `summary`, the reading of an
+//! `interview`) is a `small_turn`.
 
 pub mod accept;
 mod answer;
@@ -33,6 +34,7 @@ mod host;
 mod housekeeping;
 mod interview;
 pub mod live;
+pub mod receive;
 mod saved;
 mod small_turn;
 mod step_01_agent;
@@ -47,7 +49,7 @@ mod step_08_turn;
 mod step_10_messages;
 mod step_11_stats;
 pub(crate) mod step_12_record;
-mod step_13_reply;
+pub(crate) mod step_13_reply;
 mod summary;
 mod texts;
 mod trace;

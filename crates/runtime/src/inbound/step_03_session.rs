@@ -44,7 +44,7 @@ pub(super) fn find(case: &Case<'_>) -> Result<Found, Unreadable> {
 }
 
 /// A session in the form in which it is stored.
-pub(super) fn state(session: &Session) -> SessionState {
+pub(crate) fn state(session: &Session) -> SessionState {
     SessionState {
         id: session.id,
         thread: session.thread,

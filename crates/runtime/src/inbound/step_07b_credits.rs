@@ -29,7 +29,7 @@ pub(super) struct Purse {
 }
 
 /// Why there is nothing to spend.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Empty {
     /// The org, and its parent, have nothing left.
     Org,

@@ -9,7 +9,7 @@ use ostler_domain::money::Credits;
 use ostler_domain::scope::ToolScope;
 use ostler_engine::driver::{Commands, Driver, Place, Progress, commands};
 use ostler_engine::history::Item;
-use ostler_engine::outcome::Effect;
+use ostler_engine::outcome::{Effect, Status};
 use ostler_engine::turn::{End, Known, Models, Question, Rules, Turn};
 use ostler_store::{Settle, StoreError};
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,9 @@ pub(super) struct Finished {
     pub(super) errors: ostler_domain::session::errors::ErrorState,
     /// Who pays.
     pub(super) payer: OrgId,
+    /// Calls outside of which nobody knows what became.
+    #[serde(default)]
+    pub(super) unknown: u32,
     /// What was held for it.
     pub(super) reservation: ReservationId,
     /// Its record.
@@ -157,6 +160,7 @@ async fn stop(
 
 fn finished(agent: &AgentView, open: Open, turn: &Turn, end: End) -> Finished {
     let account = turn.account();
+    let unknown = unknown(&open, turn.said());
     let mut harness = open.harness;
     harness.error_state.llm_retries_used =
         u32::try_from(account.restarts.len()).unwrap_or(u32::MAX);
@@ -167,6 +171,7 @@ fn finished(agent: &AgentView, open: Open, turn: &Turn, end: End) -> Finished {
         put_off: account.put_off.clone(),
         errors: account.errors.clone(),
         payer: open.payer,
+        unknown,
         reservation: open.reservation,
         record: TurnRecord {
             agent: agent.agent.id,
@@ -182,4 +187,17 @@ fn finished(agent: &AgentView, open: Open, turn: &Turn, end: End) -> Finished {
             end,
         },
     }
+}
+
+/// How many of the calls that were written down have an unknown outcome.
+fn unknown(open: &Open, said: &[Item]) -> u32 {
+    let results = said.iter().flat_map(|item| match item {
+        Item::Results { results } => results.as_slice(),
+        _ => &[],
+    });
+    let unknown = results.filter(|one| {
+        one.outcome.status == Status::OutcomeUnknown
+            && open.calls.iter().any(|outside| outside.call == one.call)
+    });
+    u32::try_from(unknown.count()).unwrap_or(u32::MAX)
 }

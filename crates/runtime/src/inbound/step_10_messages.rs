@@ -2,10 +2,12 @@
 
 use ostler_domain::agent::limits::RateVerdict;
 use ostler_domain::gate::approval::{Approval, ApprovalStatus};
+use ostler_domain::hierarchy::chat::testing_greeting;
 use ostler_domain::human::escalation::{Effect, EscalationRequest, Event};
 use ostler_domain::human::triggers::{AfterReply, Trigger, after_reply, is_uncertain};
 use ostler_domain::id::ApprovalId;
 use ostler_domain::notice::{NoticeKind, Recipient, exhaustion_recipients};
+use ostler_domain::session::key::Entry;
 use ostler_domain::team::handoff::transition_message;
 use ostler_domain::tool::ToolName;
 use ostler_engine::history::{CallResult, Item};
@@ -16,6 +18,7 @@ use serde_json::json;
 use super::answer::{Run, parts};
 use super::case::{Arrived, Case};
 use super::draft::Saying;
+use super::step_01_agent as agent_step;
 use super::step_02_rate::Rate;
 use super::step_07b_credits::Empty;
 use super::step_08_turn::Finished;
@@ -39,6 +42,9 @@ pub(super) enum Next {
 
 /// Takes what was written into the thread.
 pub(super) fn receive(case: &Case<'_>, run: &mut Run, arrived: &[Arrived]) {
+    if run.session.entry == Entry::Testing && run.session.messages == 0 {
+        greet_tester(case, run);
+    }
     for Arrived { at, wrote, .. } in arrived {
         if run.session.name.is_none() {
             run.session.name.clone_from(&wrote.from.name);
@@ -51,6 +57,14 @@ pub(super) fn receive(case: &Case<'_>, run: &mut Run, arrived: &[Arrived]) {
             run.tell(case, notice, Purpose::Notice);
         }
     }
+}
+
+/// Says that this is a test, before anything else is said.
+fn greet_tester(case: &Case<'_>, run: &mut Run) {
+    let agent = agent_step::of_session(case, &run.session);
+    let agent = agent.map_or("nobody yet", |one| one.agent.display_name.as_str());
+    let greeting = testing_greeting(&case.view.org.name, agent);
+    run.tell(case, &greeting, Purpose::Notice);
 }
 
 /// A person answers, or is asked to: the message is handed to them, or the
@@ -131,6 +145,7 @@ pub(super) fn after_turn(
 ) -> Next {
     finished.count_against(&mut run.session);
     step_11_stats::count(run, &finished);
+    run.session.unknown_outcomes = run.session.unknown_outcomes.saturating_add(finished.unknown);
     disabled(run, agent, &finished);
     ask_people(case, run, agent, &mut finished);
     run.session.resolution = None;
@@ -214,10 +229,10 @@ fn handed_over(
         tracing::warn!(%refused, run = %case.run, "a handoff that was allowed is refused");
         return None;
     }
-    if let Some(team) = &mut run.session.team {
-        if !team.budget.per_agent.contains_key(&from) {
-            team.budget.record(from, finished.credits());
-        }
+    if let Some(team) = &mut run.session.team
+        && !team.budget.per_agent.contains_key(&from)
+    {
+        team.budget.record(from, finished.credits());
     }
     say_of(case, run, agent, finished, Purpose::Transition);
     Some(Next::Another)

@@ -1,5 +1,7 @@
 //! Step 12: the record of the run, and the one commit.
 
+use std::time::Duration;
+
 use ostler_domain::agent::limits::AgentLimits;
 use ostler_domain::id::InboxId;
 use ostler_domain::money::Credits;
@@ -29,8 +31,8 @@ use crate::talk::snapshot::{
 };
 use crate::talk::write;
 
-/// The form that this program writes.
-const VERSION: u32 = 1;
+/// The form of runs that this program writes.
+pub(crate) const VERSION: u32 = 1;
 /// How often changes are worked out anew when somebody else was faster.
 const TRIES: usize = 5;
 
@@ -45,7 +47,7 @@ pub(super) async fn commit(
     run.session.sync_clock(case.now);
     let before = case.beginning.session.as_ref();
     let before = before.filter(|stored| stored.id == run.session.id).and_then(|one| one.due_at);
-    run.draft.aside.due = due(&case.view, &run.session, before);
+    run.draft.aside.due = due(&case.view, &run.session, before, case.now);
     let credits: Credits = run.done.iter().chain(&run.beside).map(Finished::credits).sum();
     run.draft.happened(
         "run",
@@ -68,6 +70,7 @@ pub(super) async fn commit(
         credits,
     };
     let draft = run.draft;
+    let sends = !draft.outbox.is_empty();
     let mut commit = TurnCommit {
         lease: case.lease,
         session,
@@ -96,6 +99,9 @@ pub(super) async fn commit(
             Err(other) => return Err(other.into()),
             Ok(committed) => {
                 crate::faults::point("after_commit");
+                if sends {
+                    case.desk.outbox.ring();
+                }
                 if committed == Committed::Overtaken {
                     tracing::info!(run = %case.run, "a person took over while this was answered");
                 }
@@ -122,25 +128,38 @@ fn over(
 
 /// When the session is to be looked at again. A time that is only a little later
 /// than the one that is written down is left alone: whoever looks then sees that
-/// there is nothing to do yet.
-pub(crate) fn due(view: &OrgView, session: &Session, before: Option<Timestamp>) -> Option<Due> {
-    let lifetime = view.settings.lifetime(&session.channel);
-    let next = match session.status {
-        SessionStatus::Closed(_) => None,
-        SessionStatus::Active => session.clock.ends_at(lifetime),
-        SessionStatus::HandedOff => {
-            let config = view.settings.team.clone().unwrap_or_default();
-            session.escalation.as_ref().and_then(|one| one.state.next_tick(&config))
-        }
-    };
-    match (next, before) {
-        (Some(next), Some(before)) if next >= before && next.since(before) < lifetime.idle / 8 => {
+/// there is nothing to do yet. A time that is over never stays.
+fn due(
+    view: &OrgView,
+    session: &Session,
+    before: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<Due> {
+    let idle = view.settings.lifetime(&session.channel).idle;
+    match (next_look(view, session, now), before) {
+        (Some(next), Some(before))
+            if before > now && next >= before && next.since(before) < idle / 8 =>
+        {
             None
         }
         (Some(next), _) => Some(Due::At(next)),
         (None, Some(_)) => Some(Due::Never),
         (None, None) => None,
     }
+}
+
+/// When time does something to the session next: always later than now, so that
+/// nobody looks at the same moment twice.
+pub(crate) fn next_look(view: &OrgView, session: &Session, now: Timestamp) -> Option<Timestamp> {
+    let next = match session.status {
+        SessionStatus::Closed(_) => None,
+        SessionStatus::Active => session.clock.ends_at(view.settings.lifetime(&session.channel)),
+        SessionStatus::HandedOff => {
+            let config = view.settings.team.clone().unwrap_or_default();
+            session.escalation.as_ref().and_then(|one| one.state.next_tick(&config))
+        }
+    };
+    next.map(|at| at.max(now + Duration::from_millis(1)))
 }
 
 /// The harness of a turn, but for what its session context is.

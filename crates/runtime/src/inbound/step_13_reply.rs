@@ -1,5 +1,6 @@
 //! Step 13: through which binding a reply goes out, and to whom.
 
+use ostler_channels::mail_thread::Thread;
 use ostler_domain::channel::binding::{Binding, choose};
 use ostler_domain::id::{BindingId, MessageId};
 use ostler_domain::message::Part;
@@ -11,38 +12,49 @@ use serde_json::json;
 use super::answer::Run;
 use super::case::Case;
 use super::draft::Draft;
+use crate::org_view::OrgView;
+use crate::talk::entry::Wrote;
+use crate::talk::message::{MessageAuthor, ThreadMessage};
 use crate::talk::outgoing::Outgoing;
 use crate::talk::session::Session;
 
 /// The way that replies of a session take.
-pub(super) struct Way {
+pub(crate) struct Way {
     /// The binding; nothing if none is left.
     binding: Option<BindingId>,
     to: Peer,
     answers: Option<String>,
+    thread: Option<Thread>,
     session: String,
     channel: String,
 }
 
 impl Way {
     /// The conversation's own binding while it is enabled, else the first of the
-    /// same channel that is.
-    pub(super) fn of(case: &Case<'_>, session: &Session, answers: Option<String>) -> Self {
-        let bindings = || case.view.bindings.iter().map(|one| &one.binding);
+    /// same channel that is. Replies refer to what was written last, if it is
+    /// known.
+    pub(crate) fn of(view: &OrgView, session: &Session, wrote: Option<&Wrote>) -> Self {
+        let bindings = || view.bindings.iter().map(|one| &one.binding);
         let own = bindings().find(|one| one.id == session.binding && one.enabled);
         let chosen: Option<&Binding> = own.or_else(|| choose(bindings(), &session.channel).ok());
         Self {
             binding: chosen.map(|one| one.id),
             to: session.peer.clone(),
-            answers,
+            answers: wrote.and_then(|wrote| wrote.provider_id.clone()),
+            thread: wrote.and_then(|wrote| wrote.thread.clone()),
             session: session.id.to_string(),
             channel: session.channel.to_string(),
         }
     }
 
+    /// Whether there is one.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.binding.is_some()
+    }
+
     /// Has a message sent. Without a binding it is kept in the thread, and the
     /// owner hears of it.
-    pub(super) fn send(
+    pub(crate) fn send(
         &self,
         draft: &mut Draft,
         author: Author,
@@ -54,36 +66,43 @@ impl Way {
             draft.notify(NoticeKind::NoBinding, Recipient::Owner, self.channel.clone(), data);
             return;
         };
-        let (to, answers) = (self.to.clone(), self.answers.clone());
-        let buttons = Vec::new();
-        let plain = false;
-        let outgoing = Outgoing { binding, to, parts, buttons, message, answers, plain };
+        let (to, answers, thread) = (self.to.clone(), self.answers.clone(), self.thread.clone());
+        let (buttons, plain) = (Vec::new(), false);
+        let outgoing = Outgoing { binding, to, parts, buttons, message, answers, thread, plain };
         draft.send(author, &outgoing);
     }
 }
 
-/// Hands what the customer wrote to the person who answers: to the team's group,
-/// if the org has one.
+/// Hands what the customer wrote to the person who answers: to the team's group
+/// if the org has one and uses it, else to the owner's chat.
 pub(super) fn forward(case: &Case<'_>, run: &mut Run) {
-    let Some(group) = &case.view.settings.people.team_group else { return };
+    let settings = &case.view.settings;
+    let people = &settings.people;
+    let enabled = settings.team.as_ref().is_some_and(|team| team.team_group_enabled);
+    let group = people.team_group.as_ref().filter(|_| enabled);
+    let group = group.map(|at| (at, Peer::Group(at.identifier.clone())));
+    let owner = || people.owner.as_ref().map(|at| (at, Peer::Person(at.identifier.clone())));
+    let Some((at, to)) = group.or_else(owner) else { return };
     let who = run.session.name.clone().unwrap_or_else(|| "The customer".to_owned());
     let words: Vec<String> = run
         .draft
         .messages
         .iter()
         .filter_map(|one| crate::talk::read("message", &one.data).ok())
-        .map(|one: crate::talk::message::ThreadMessage| one.text())
+        .filter(|one: &ThreadMessage| matches!(one.author, MessageAuthor::Customer { .. }))
+        .map(|one| one.text())
         .collect();
     let text = format!("{who}: {}", words.join("\n"));
     run.draft.send(
         Author::System,
         &Outgoing {
-            binding: group.binding,
-            to: Peer::Group(group.identifier.clone()),
+            binding: at.binding,
+            to,
             parts: vec![Part::text(text)],
             buttons: Vec::new(),
             message: None,
             answers: None,
+            thread: None,
             plain: false,
         },
     );

@@ -63,13 +63,18 @@ impl Worker {
     /// made with.
     pub fn new(parts: Parts, live: Live) -> Self {
         let (views, library) = (Views::default(), Library::default());
-        let desk = Desk { parts, views, library, live };
+        let desk = Desk { parts, views, library, live, outbox: Doorbell::default() };
         Self { desk: Arc::new(desk), bell: Doorbell::default() }
     }
 
     /// The bell that wakes it.
     pub const fn bell(&self) -> &Doorbell {
         &self.bell
+    }
+
+    /// The bell that it rings when there is something to send.
+    pub fn outbox_bell(&self) -> &Doorbell {
+        &self.desk.outbox
     }
 
     /// The turns that are running.
@@ -150,6 +155,7 @@ impl Worker {
             let left = rest.split_off(together);
             let group = std::mem::replace(&mut rest, left);
             let then = if rest.is_empty() { AfterTurn::Release } else { AfterTurn::Keep };
+            // A run is a large future: on the heap it is not copied from call to call.
             Box::pin(self.answer_group(claimed, group, then)).await?;
         }
         Ok(())
@@ -179,14 +185,14 @@ impl Worker {
         let recovered = if attempt > 1 { self.recover(&case).await? } else { None };
         match group.into_iter().next() {
             Some((_, Entry::Decided { approval })) => {
-                decision::go_on(&case, row, approval, recovered, then).await
+                Box::pin(decision::go_on(&case, row, approval, recovered, then)).await
             }
             Some((_, Entry::GoOn { settled })) => {
                 let note = "A colleague looked at this and leaves the answer to you.".to_owned();
                 let (note, settled) = (Some(note), &settled);
                 let input =
                     Input { rows: vec![row], arrived: &[], note, approved: None, settled, then };
-                answer(&case, input, recovered).await
+                Box::pin(answer(&case, input, recovered)).await
             }
             Some((_, Entry::Resolved { call, outcome })) => {
                 let note = format!("It is known now what became of {call}: {outcome}");
@@ -198,7 +204,7 @@ impl Worker {
                     settled: &[],
                     then,
                 };
-                answer(&case, input, recovered).await
+                Box::pin(answer(&case, input, recovered)).await
             }
             Some((_, Entry::Assigned { agents, by })) => {
                 housekeeping::assign(&case, row, &agents, by, then).await
@@ -206,7 +212,7 @@ impl Worker {
             Some((_, Entry::Tick)) => housekeeping::tick(&case, row, then).await,
             Some((_, Entry::Wrote(_))) | None => {
                 let arrived = arrived(&claimed.messages, row)?;
-                answer(&case, Input::wrote(&arrived, then), recovered).await
+                Box::pin(answer(&case, Input::wrote(&arrived, then), recovered)).await
             }
         }
     }
@@ -271,10 +277,10 @@ fn arrived(
 
 /// What wakes workers of this process.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rings(Arc<Notify>);
+pub(crate) struct Rings(Arc<Notify>);
 
 impl Rings {
-    pub(super) async fn notified(&self) {
+    pub(crate) async fn notified(&self) {
         self.0.notified().await;
     }
 

@@ -1,6 +1,7 @@
 //! What an inbox row says: somebody wrote, or something happened that the
 //! conversation goes on with.
 
+use ostler_channels::mail_thread::Thread;
 use ostler_domain::human::triggers::Trigger;
 use ostler_domain::id::{AgentId, ApprovalId, CallId, UserId};
 use ostler_domain::message::Part;
@@ -41,7 +42,7 @@ pub enum Entry {
 }
 
 /// What somebody wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Wrote {
     /// What it is made of.
     pub parts: Vec<Part>,
@@ -53,6 +54,13 @@ pub struct Wrote {
     /// The provider's id of it, for replies that refer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
+    /// The thread of e-mail that an answer belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<Thread>,
+    /// The agents that are bound to the group it was written in, if there are
+    /// several; the first of them answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bound: Vec<AgentId>,
     /// What could not be taken, in words for the writer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,

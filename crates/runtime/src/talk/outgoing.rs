@@ -1,5 +1,6 @@
 //! What an outbox row says: a message and where it goes.
 
+use ostler_channels::mail_thread::Thread;
 use ostler_domain::id::{BindingId, MessageId};
 use ostler_domain::message::Part;
 use ostler_domain::session::key::Peer;
@@ -23,6 +24,9 @@ pub struct Outgoing {
     /// The provider's id of what it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
+    /// The thread of e-mail that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<Thread>,
     /// Whether it goes without formatting, because the provider could not read it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,

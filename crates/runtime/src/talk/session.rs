@@ -4,7 +4,8 @@ use ostler_domain::channel::Channel;
 use ostler_domain::human::escalation::Escalation;
 use ostler_domain::human::triggers::Trigger;
 use ostler_domain::id::{
-    AgentId, BindingId, ContactId, ConversationId, EscalationId, OrgId, SessionId, ThreadId,
+    AgentId, ApprovalId, BindingId, ContactId, ConversationId, EscalationId, OrgId, SessionId,
+    ThreadId,
 };
 use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::session::errors::ErrorState;
@@ -12,7 +13,7 @@ use ostler_domain::session::guided::{InterviewState, InterviewTemplate, NextStep
 use ostler_domain::session::key::{ConversationKey, Entry, Peer};
 use ostler_domain::session::lifetime::{CloseReason, CurrentSession, SessionClock, Waiting};
 use ostler_domain::session::status::{SessionStatus, StatusChange};
-use ostler_domain::team::{TeamSession, effective_agent};
+use ostler_domain::team::{self, TeamSession, TeamView, effective_agent};
 use ostler_domain::time::{Timestamp, UtcDay};
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +84,10 @@ pub struct Session {
     /// The interview, in a guided session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interview: Option<Interview>,
+    /// Decisions on calls that came while a person had the conversation: the
+    /// agent goes on with them when it has it again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decided: Vec<ApprovalId>,
     /// How many messages it has.
     #[serde(default)]
     pub messages: u32,
@@ -169,6 +174,7 @@ impl Session {
             summary: None,
             told_limit_on: None,
             interview: None,
+            decided: Vec::new(),
             messages: 0,
             pending_approvals: 0,
             unknown_outcomes: 0,
@@ -183,6 +189,12 @@ impl Session {
     /// The escalation that is open, if one is.
     pub fn open_escalation(&self) -> Option<&OpenEscalation> {
         self.escalation.as_ref().filter(|one| one.state.status.is_open())
+    }
+
+    /// The team and the person, as one reads them together.
+    pub fn team_view(&self) -> Option<TeamView<'_>> {
+        let escalation = self.escalation.as_ref().map(|one| &one.state);
+        self.agent.map(|agent| team::view(agent, self.team.as_ref(), escalation))
     }
 
     /// The session, as far as its end is concerned.

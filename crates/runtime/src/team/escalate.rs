@@ -3,7 +3,7 @@
 
 use ostler_domain::human::escalation::{Effect, Escalation, EscalationRequest, Urgency};
 use ostler_domain::human::triggers::Trigger;
-use ostler_domain::id::EscalationId;
+use ostler_domain::id::{BindingId, EscalationId};
 use ostler_domain::message::Part;
 use ostler_domain::notice::{NoticeKind, Recipient};
 use ostler_domain::org::settings::Address;
@@ -63,17 +63,29 @@ pub(crate) fn notify_people(
         match effect {
             Effect::NotifyOwner => {
                 tell_owner(session, escalation, draft, NoticeKind::Escalation);
-                push(people.owner.as_ref(), session, escalation, draft, "Somebody is needed");
+                push(
+                    person(people.owner.as_ref()),
+                    session,
+                    escalation,
+                    draft,
+                    "Somebody is needed",
+                );
             }
             Effect::NotifyTeamGroup => {
-                push(people.team_group.as_ref(), session, escalation, draft, "Somebody is needed");
+                push(
+                    group(people.team_group.as_ref()),
+                    session,
+                    escalation,
+                    draft,
+                    "Somebody is needed",
+                );
             }
             Effect::Remind => {
                 tell_owner(session, escalation, draft, NoticeKind::EscalationReminder);
-                push(people.owner.as_ref(), session, escalation, draft, "Still waiting");
+                push(person(people.owner.as_ref()), session, escalation, draft, "Still waiting");
             }
             Effect::SendEmail => {
-                push(people.owner_email.as_ref(), session, escalation, draft, "Urgent");
+                push(person(people.owner_email.as_ref()), session, escalation, draft, "Urgent");
             }
             _ => {}
         }
@@ -87,15 +99,23 @@ fn tell_owner(session: &Session, escalation: &OpenEscalation, draft: &mut Draft,
     draft.notify(kind, Recipient::Owner, escalation.id.to_string(), data);
 }
 
+fn person(at: Option<&Address>) -> Option<(BindingId, Peer)> {
+    at.map(|one| (one.binding, Peer::Person(one.identifier.clone())))
+}
+
+fn group(at: Option<&Address>) -> Option<(BindingId, Peer)> {
+    at.map(|one| (one.binding, Peer::Group(one.identifier.clone())))
+}
+
 /// Sends a message with buttons to where the org's people are.
 fn push(
-    to: Option<&Address>,
+    to: Option<(BindingId, Peer)>,
     session: &Session,
     escalation: &OpenEscalation,
     draft: &mut Draft,
     headline: &str,
 ) {
-    let Some(Address { binding, identifier }) = to else { return };
+    let Some((binding, to)) = to else { return };
     let request = &escalation.state.request;
     let urgency = match request.urgency {
         Urgency::High => "high",
@@ -118,12 +138,13 @@ fn push(
     draft.send(
         Author::System,
         &Outgoing {
-            binding: *binding,
-            to: Peer::Person(identifier.clone()),
+            binding,
+            to,
             parts: vec![Part::text(text)],
             buttons: vec![button("Take over", "take_over"), button("Dismiss", "dismiss")],
             message: None,
             answers: None,
+            thread: None,
             plain: false,
         },
     );

@@ -23,7 +23,7 @@ use crate::inbound::live::Live;
 pub(crate) use effect::TeamEffect;
 pub(crate) use escalate::{begin, notify_people};
 pub(crate) use hand_over::{hand_over, to_specialist};
-pub(crate) use settle::settle;
+pub(crate) use settle::{go_on, settle};
 
 /// The tools that agents work together with.
 pub fn tools(live: &Live) -> Vec<Arc<dyn Tool>> {

@@ -16,6 +16,8 @@ use crate::backend::value::Row;
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
+pub(crate) use save::{Create, Delete};
+
 /// A document as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDocument {

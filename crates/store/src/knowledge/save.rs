@@ -35,7 +35,7 @@ const WORDS: Sql = Sql {
        SELECT $1, $2, key, value::bigint FROM json_each_text(($3::text)::json)",
 };
 
-pub(super) struct Create(pub(super) OrgId, pub(super) DocumentId, pub(super) Document);
+pub(crate) struct Create(pub(crate) OrgId, pub(crate) DocumentId, pub(crate) Document);
 
 impl Operation for Create {
     type Output = ();
@@ -85,7 +85,7 @@ impl Operation for Update {
     }
 }
 
-pub(super) struct Delete(pub(super) OrgId, pub(super) DocumentId);
+pub(crate) struct Delete(pub(crate) OrgId, pub(crate) DocumentId);
 
 impl Operation for Delete {
     type Output = ();

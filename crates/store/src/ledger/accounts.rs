@@ -57,14 +57,7 @@ impl OrgStore<'_> {
     /// Adds bought or granted credits to a pool. A repeat, which has the same
     /// reference, changes nothing; another grant with it is a conflict.
     pub async fn grant(&self, new: NewGrant) -> Result<()> {
-        at_once(new.amount)?;
-        if new.reference.len() > MOST_REFERENCE {
-            return Err(StoreError::TooLarge { what: "reference", limit: MOST_REFERENCE });
-        }
-        if !PoolKind::ORDER.contains(&new.pool) {
-            return Err(StoreError::NotFound("pool to grant credits to"));
-        }
-        self.store.write(Grant(self.org, new)).await
+        self.store.write(Grant::new(self.org, new)?).await
     }
 
     /// Sets what the org pays for its children.
@@ -129,7 +122,21 @@ impl<F: Fn(&mut Book) + Send + Sync + 'static> Operation for Change<F> {
     }
 }
 
-struct Grant(OrgId, NewGrant);
+pub(crate) struct Grant(OrgId, NewGrant);
+
+impl Grant {
+    /// A grant that may be made.
+    pub(crate) fn new(org: OrgId, new: NewGrant) -> Result<Self> {
+        at_once(new.amount)?;
+        if new.reference.len() > MOST_REFERENCE {
+            return Err(StoreError::TooLarge { what: "reference", limit: MOST_REFERENCE });
+        }
+        if !PoolKind::ORDER.contains(&new.pool) {
+            return Err(StoreError::NotFound("pool to grant credits to"));
+        }
+        Ok(Self(org, new))
+    }
+}
 
 impl Operation for Grant {
     type Output = ();

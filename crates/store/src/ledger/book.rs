@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ostler_domain::id::{OrgId, ReservationId};
+use ostler_domain::id::{NoticeId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Ledger, Reservation};
 use ostler_domain::money::pools::{Account, PoolKind};
 use ostler_domain::money::sharing::{SharedDays, SharingPolicy};
+use ostler_domain::notice::{NoticeKind, Recipient, low_credits};
 use ostler_domain::org::Org;
 use ostler_domain::time::Timestamp;
 use serde::Serialize;
@@ -18,6 +19,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
+use crate::notices::NewNotice;
 
 /// Holds the account's row until the transaction ends.
 const HOLD: Sql = Sql {
@@ -197,6 +199,33 @@ impl Book {
         }
         if let Some(NewGrant { reference, pool, amount }) = given {
             all.push(lines::grant(page.org, *pool, *amount, Some(reference))?);
+        }
+        Ok(all)
+    }
+
+    /// What owners are told whose monthly credits have come to a new level since
+    /// the accounts were read. The notice has the number of what brought it there.
+    pub(super) fn low_credits(&self, by: ReservationId) -> Result<Vec<(OrgId, NewNotice)>> {
+        let mut all = Vec::new();
+        for page in &self.pages {
+            let monthly = |account: &Account| {
+                let pool = account.pool(PoolKind::Monthly);
+                (pool.granted_now, pool.available + pool.reserved, pool.period)
+            };
+            let account = self.ledger.account(page.org).cloned().unwrap_or_default();
+            let ((_, before, was), (granted, left, is)) =
+                (monthly(&page.account), monthly(&account));
+            let before = if was == is { before } else { granted };
+            let Some(level) = low_credits(granted, before, left) else { continue };
+            let data = serde_json::json!({"organization": page.org, "left": left, "of": granted});
+            let notice = NewNotice {
+                id: NoticeId::from_u128(by.as_u128()),
+                kind: NoticeKind::LowCredits(level),
+                recipient: Recipient::Owner,
+                subject: page.org.to_string(),
+                data: data.to_string(),
+            };
+            all.push((page.org, notice));
         }
         Ok(all)
     }

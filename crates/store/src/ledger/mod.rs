@@ -20,5 +20,5 @@ pub use lines::{LedgerLine, LineKind};
 pub use reserve::{NewReservation, Reserved};
 pub use settle::Settle;
 
-pub(crate) use accounts::{change_plan, open_account};
+pub(crate) use accounts::{Grant, change_plan, open_account};
 pub(crate) use settle::charge;

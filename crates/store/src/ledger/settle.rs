@@ -12,6 +12,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
+use crate::notices::Notify;
 use crate::{OrgStore, Store};
 
 /// What a turn cost, for its commit.
@@ -196,7 +197,11 @@ impl Operation for Apply {
             }
             all.push(Statement { sql: &REMOVE, params: vec![org.into(), id.into()], must: None });
         }
-        if !rows.is_empty() {
+        if let Some(last) = rows.last() {
+            let last: ReservationId = last.id(0)?;
+            for (whose, notice) in book.low_credits(last)? {
+                Notify(whose, notice).run(tx).await?;
+            }
             all.extend(book.write_back()?);
             tx.finish(&all).await?;
         }

@@ -61,6 +61,8 @@ const DELETE_BLOB: Sql = sql!(
 );
 const FORGET_PERSON: Sql =
     sql!("DELETE FROM conversation_people WHERE org = ?1 AND person = ?2 AND conversation = ?3");
+const FORGET_ANNOUNCED: Sql =
+    sql!("DELETE FROM announcements WHERE org = ?1 AND conversation = ?2");
 const DELETE_CONVERSATION: Sql = sql!("DELETE FROM conversations WHERE org = ?1 AND id = ?2");
 /// That something happened stays, and what it was about does not.
 const STRIP_AUDIT: Sql = Sql {
@@ -331,6 +333,7 @@ impl<T: Tx> Clearing<'_, T> {
         let gone = [
             statement(&DELETE_CONVERSATION, [org.into(), conversation.into()]),
             statement(&FORGET_PERSON, [org.into(), erasing(contact).into(), conversation.into()]),
+            statement(&FORGET_ANNOUNCED, [org.into(), conversation.into()]),
         ];
         add(counts, Personal::Conversation, tx.batch(&gone).await?[0]);
         let about = forget_about(tx, org, [conversation.to_string()]).await?;

@@ -41,7 +41,12 @@ fn asked(session: SessionId, time: Duration) -> StoredApproval {
     }
 }
 
-async fn ask(store: &Store, org: OrgId, session: SessionId, time: Duration) -> ApprovalId {
+pub(crate) async fn ask(
+    store: &Store,
+    org: OrgId,
+    session: SessionId,
+    time: Duration,
+) -> ApprovalId {
     let new = asked(session, time);
     let id = new.approval.id;
     store.org(org).create_approval(new).await.unwrap();
@@ -170,7 +175,7 @@ async fn d07_an_approval_expires(store: &Store) {
     }
     let sweep = |_| {
         let store = store.clone();
-        tokio::spawn(async move { store.expire_approvals(4).await.unwrap() })
+        tokio::spawn(async move { store.expire_approvals(4, |_| None).await.unwrap() })
     };
     let mut told = Vec::new();
     while told.len() < over.len() {
@@ -185,7 +190,7 @@ async fn d07_an_approval_expires(store: &Store) {
     }
     assert_eq!(told.len(), over.len(), "each once");
     assert_eq!(told.into_iter().collect::<BTreeSet<_>>(), over);
-    assert!(store.expire_approvals(100).await.unwrap().is_empty());
+    assert!(store.expire_approvals(100, |_| None).await.unwrap().is_empty());
     for (org, id) in over {
         let used = store.org(org).use_approval(id, ASKED).await;
         assert_eq!(said(used), Err(ApprovalError::NotUsable(id)));
@@ -217,7 +222,7 @@ async fn d08_the_count_is_that_of_the_pending_rows(store: &Store) {
             }
             (7, _) => {
                 ask(store, org, sessions[of], Duration::ZERO).await;
-                assert_eq!(store.expire_approvals(9).await.unwrap().len(), 1);
+                assert_eq!(store.expire_approvals(9, |_| None).await.unwrap().len(), 1);
             }
             _ => pending[of].push(ask(store, org, sessions[of], EXPIRES_AFTER).await),
         }
@@ -272,8 +277,8 @@ async fn an_unreadable_approval_is_left_to_a_newer_program() {
         ask(&store, org, SESSION, Duration::ZERO).await;
         backend.execute("UPDATE decisions SET data = '{\"newer\":true}'").await;
         let readable = ask(&store, org, SESSION, Duration::ZERO).await;
-        let mut expired = store.expire_approvals(1).await.unwrap();
-        expired.extend(store.expire_approvals(1).await.unwrap());
+        let mut expired = store.expire_approvals(1, |_| None).await.unwrap();
+        expired.extend(store.expire_approvals(1, |_| None).await.unwrap());
         let expired: Vec<_> = expired.iter().map(|(_, stored)| stored.approval.id).collect();
         assert_eq!(expired, [readable]);
         assert_eq!(store.org(org).count_pending_approvals(None).await.unwrap(), 1);

@@ -7,6 +7,7 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Bearer, Charge, Expense, ReserveError};
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::money::sharing::{CapReached, SharingPolicy};
+use ostler_domain::notice::{LowCredits, NoticeKind, Recipient};
 use ostler_domain::org::plan::Plan;
 use ostler_domain::org::{Org, Place};
 use ostler_domain::time::Timestamp;
@@ -353,4 +354,31 @@ async fn z05_an_account_that_does_not_add_up_is_found() {
         assert_eq!(check.wrong[0].reserved, (credits(3), credits(0)));
         assert!(check.wrong[0].pools_balance);
     }
+}
+
+on_every_backend!(
+    /// The owner is told when the monthly credits come to a fifth, to a tenth and
+    /// to nothing, each once.
+    low_credits_are_told_at_each_level_once
+);
+async fn low_credits_are_told_at_each_level_once(store: &Store) {
+    let id = OrgId::from_u128(1);
+    store.create_org(Org { plan: Plan::Starter, ..org(1) }).await.unwrap();
+    let spend = async |amount: u64| {
+        let held = reservation(amount);
+        store.org(id).reserve(held).await.unwrap();
+        settle(store, id, held.id, amount).await;
+        store.org(id).apply_settlements().await.unwrap();
+        let told = store.org(id).unread_notices(Recipient::Owner, None, 10).await.unwrap();
+        told.into_iter().map(|one| one.notice.kind).collect::<Vec<_>>()
+    };
+    // 5 of the day and 100 of the month.
+    let level = NoticeKind::LowCredits;
+    assert_eq!(spend(80).await, []);
+    assert_eq!(spend(5).await, [level(LowCredits::Percent20)]);
+    assert_eq!(spend(1).await, [level(LowCredits::Percent20)]);
+    assert_eq!(spend(10).await.len(), 2);
+    let all = [LowCredits::Percent20, LowCredits::Percent10, LowCredits::Empty]
+        .map(NoticeKind::LowCredits);
+    assert_eq!(spend(9).await, all);
 }

@@ -146,7 +146,10 @@ async fn proposals_expire_and_stay_in_their_org(store: &Store) {
     ] {
         assert!(matches!(refused, Err(StoreError::NotFound("proposal"))), "{refused:?}");
     }
-    assert!(store.expire_approvals(9).await.unwrap().is_empty(), "a proposal is no approval");
+    assert!(
+        store.expire_approvals(9, |_| None).await.unwrap().is_empty(),
+        "a proposal is no approval"
+    );
     let expired = store.expire_proposals(9).await.unwrap();
     assert_eq!(expired.len(), 1);
     assert_eq!((expired[0].0, expired[0].1.proposal.id), (here, id));

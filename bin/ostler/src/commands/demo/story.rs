@@ -62,7 +62,8 @@ pub(super) async fn invite(kit: &Kit) -> anyhow::Result<()> {
         "
   {HEADER}try{HEADER:#}   {ostler} send --org bella --contact rosa \"hello?\"
         {ostler} session show {session}
-        {ostler} session ls --org bella
+        {ostler} approval ls --org bella            {ostler} escalation ls --org bella
+        {ostler} session take-over {session}
         {ostler} send --org bella --contact otto \"Are you open on Monday?\"
   {HEADER}stop{HEADER:#}  Ctrl-C   (everything is kept; start again with `ostler demo`; reset with `ostler demo --reset`)"
     );

@@ -26,7 +26,7 @@ pub(crate) async fn run(command: &SessionShow) -> anyhow::Result<()> {
 }
 
 /// The session that is meant: by its id, the end of that, or whom it is with.
-async fn find(
+pub(crate) async fn find(
     store: &Store,
     wanted: &str,
     org: Option<&str>,

@@ -85,6 +85,9 @@ impl Harness {
     async fn plan_answered(&self, context: &AgentContext) -> Result<(), Undone> {
         let cause = &context.cause;
         let response = PlanApprovalResponse::read(cause)?;
+        if response.key.agent != self.spec.name {
+            return Err(Undone::dead(FailureClass::Data, "this is the answer to another's plan"));
+        }
         let by = cause.context.from_agent.clone().ok_or_else(|| {
             Undone::dead(FailureClass::Permission, "the answer does not say who gave it")
         })?;

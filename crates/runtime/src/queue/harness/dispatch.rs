@@ -80,7 +80,8 @@ impl Drop for InWork<'_> {
 }
 
 impl Harness {
-    pub(super) async fn handle(self: Arc<Self>, delivery: Delivery) -> Verdict {
+    /// Handles a message of the agent's own queue or of one that it shares.
+    pub(in crate::queue) async fn handle(self: Arc<Self>, delivery: Delivery) -> Verdict {
         let in_work = InWork::begin(&self);
         let done = self.go(delivery).await;
         drop(in_work);
@@ -104,14 +105,23 @@ impl Harness {
             attempt: delivery.attempt,
             redelivered: delivery.redelivered,
         };
+        // What happens seldom is boxed, so that the usual way stays small.
         if is_coordination(&context.cause.message.kind) {
-            return self.coordinate(&context).await;
+            return Box::pin(self.coordinate(&context)).await;
         }
-        match self.gate(&context).await? {
-            Passed::Go(authority) => self.carry_out(&context, &authority).await,
+        if let Some(authority) = self.free_way(&context) {
+            return self.carry_out(&context, &authority).await;
+        }
+        Box::pin(self.guarded_way(&context)).await
+    }
+
+    /// The way of a message that carries claims or needs approval.
+    async fn guarded_way(&self, context: &AgentContext) -> Result<(), Undone> {
+        match self.gate(context).await? {
+            Passed::Go(authority) => self.carry_out(context, &authority).await,
             Passed::Held => Ok(()),
             Passed::Approved(authority, key) => {
-                self.carry_out(&context, &authority).await?;
+                self.carry_out(context, &authority).await?;
                 Ok(context.runtime.plans().forget(&key).await?)
             }
         }

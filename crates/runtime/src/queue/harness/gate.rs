@@ -26,6 +26,13 @@ pub(super) enum Passed {
 }
 
 impl Harness {
+    /// What the agent may do with a message without claims, unless it asks.
+    pub(super) fn free_way(&self, context: &AgentContext) -> Option<Authority> {
+        let tier = self.spec.tier.stricter(context.runtime.options().tier_without_claims);
+        let free = context.cause.claims.is_empty() && !tier.asks_first();
+        free.then_some(Authority { tier, granted_by: None })
+    }
+
     pub(super) async fn gate(&self, context: &AgentContext) -> Result<Passed, Undone> {
         let envelope = &context.cause;
         let kind = envelope.message.kind.as_str();

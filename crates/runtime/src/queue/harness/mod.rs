@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use ostler_bus::{ConsumeOptions, Consumer, Delivery, QueueName, Verdict};
+use ostler_bus::{ConsumeOptions, Consumer, Delivery, QueueName};
 use ostler_domain::dispatch::breaker::{Breaker, BreakerState};
 use ostler_domain::dispatch::name::TeamName;
 use tokio::sync::{Mutex as AsyncMutex, Notify, Semaphore, watch};
@@ -53,6 +53,8 @@ pub(super) struct Harness {
     /// The same, for those who close.
     drained: Notify,
     stopping: watch::Sender<bool>,
+    /// The same, for those who only look.
+    closing: AtomicBool,
     /// It was asked to stop, and finishes its work.
     leaving: AtomicBool,
     /// Somebody watches for the end of its work.
@@ -89,6 +91,7 @@ impl Harness {
             emptied: Notify::new(),
             drained: Notify::new(),
             stopping: watch::Sender::new(false),
+            closing: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             watched: AtomicBool::new(false),
             teams: Mutex::default(),
@@ -116,6 +119,7 @@ impl Harness {
 
     /// Says that it will be closed.
     pub(super) fn begin_close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
         self.stopping.send_replace(true);
     }
 
@@ -143,11 +147,6 @@ impl Harness {
         }
     }
 
-    /// Handles a message that came by another way than its own queue.
-    pub(super) async fn take(self: Arc<Self>, delivery: Delivery) -> Verdict {
-        self.handle(delivery).await
-    }
-
     /// Returns when the harness is closed.
     async fn closing(&self) {
         let mut stopping = self.stopping.subscribe();
@@ -155,7 +154,7 @@ impl Harness {
     }
 
     pub(super) fn is_closing(&self) -> bool {
-        *self.stopping.borrow()
+        self.closing.load(Ordering::SeqCst)
     }
 
     pub(super) fn in_work(&self) -> u32 {

@@ -29,7 +29,7 @@ impl Harness {
                 Ok(reply) => return Ok(Outcome::Handled(reply)),
                 Err(error) => error,
             };
-            if let Some(outcome) = self.recover(context, &mut state, error).await? {
+            if let Some(outcome) = Box::pin(self.recover(context, &mut state, error)).await? {
                 return Ok(outcome);
             }
         }

@@ -23,7 +23,7 @@ impl Harness {
     ) -> Result<(), Undone> {
         let shown_to = authority.granted_by.as_ref().filter(|_| authority.tier.shows_result());
         if let Some(granter) = shown_to {
-            self.show(context, granter, reply.as_ref()).await?;
+            Box::pin(self.show(context, granter, reply.as_ref())).await?;
         }
         match reply {
             Some(reply) => {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use ostler_bus::{Envelope, now};
 use ostler_domain::dispatch::authority::{Actions, Claim, Tier};
 use ostler_domain::dispatch::name::AgentName;
+use ostler_domain::dispatch::plan::PlanAnswer;
 
 use crate::queue::agent::Reply;
 use crate::queue::coordination::{Coordination, PlanApprovalRequest, PlanApprovalResponse};
 use crate::queue::error::Result;
 use crate::queue::runtime::AgentRuntime;
-use ostler_domain::dispatch::plan::PlanAnswer;
 
 impl AgentRuntime {
     /// Asks an agent to do something that `approver` has to approve first. The

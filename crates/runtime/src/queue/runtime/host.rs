@@ -60,11 +60,7 @@ pub(super) fn shard_queue(agent: &AgentName, shards: u16) -> QueueName {
     let hash = agent.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    shard((hash % u64::from(shards.max(1))) as u16, shards)
-}
-
-fn shard(number: u16, shards: u16) -> QueueName {
-    QueueName::hosted(number, shards)
+    QueueName::hosted((hash % u64::from(shards.max(1))) as u16, shards)
 }
 
 impl Host {
@@ -80,7 +76,7 @@ impl Host {
             let handler = move |delivery| take(weak.clone(), hosting, delivery);
             let options =
                 ConsumeOptions { concurrency: hosting.at_once, ..ConsumeOptions::default() };
-            let queue = shard(number, inner.options.shards);
+            let queue = QueueName::hosted(number, inner.options.shards);
             consumers.push(inner.bus.consume(&queue, options, Arc::new(handler)).await?);
         }
         drop(consumers);
@@ -148,7 +144,7 @@ async fn take(weak: Weak<Inner>, hosting: Hosting, delivery: Delivery) -> Verdic
         return Verdict::Dead(failure(FailureClass::Data, "the message does not say for whom"));
     };
     match AgentRuntime(inner).wake(&name, hosting).await {
-        Ok(Some(harness)) => harness.take(delivery).await,
+        Ok(Some(harness)) => harness.handle(delivery).await,
         Ok(None) => {
             tokio::time::sleep(NO_ROOM_WAIT).await;
             let reason = "too many agents are awake on this node";

@@ -96,15 +96,19 @@ impl AgentRuntime {
     ) -> Result<()> {
         let name = queue.as_str().strip_prefix(AGENT).and_then(|name| name.parse().ok());
         match name {
-            Some(agent) => self.send_shared(&agent, envelope).await,
+            Some(agent) => Box::pin(async move { self.send_shared(&agent, envelope).await }).await,
             None => Ok(self.0.bus.publish(queue, envelope).await?),
         }
     }
 
     async fn route(&self, agent: &AgentName) -> Result<Route> {
-        if let Some(route) = self.0.routes.get(agent.as_str()) {
-            return Ok(route);
+        match self.0.routes.get(agent.as_str()) {
+            Some(route) => Ok(route),
+            None => Box::pin(self.find_route(agent)).await,
         }
+    }
+
+    async fn find_route(&self, agent: &AgentName) -> Result<Route> {
         let record = self.0.registry.get(agent).await?;
         let placement = record.as_ref().map(|record| record.placement).unwrap_or_default();
         let queue = match placement {

@@ -189,8 +189,15 @@ impl AgentRuntime {
             self.enrol(team, harness).await?;
         }
         harness.consume(&self.0).await?;
-        for team in harness.teams() {
-            self.report_started(&team, name).await?;
+        for entered in harness.teams() {
+            match self.report_started(&entered, name).await {
+                // It was dissolved, or the agent was taken out, in the meantime.
+                Err(QueueError::Team(_)) if team != Some(&entered) => {
+                    harness.leave_team(&entered);
+                    self.0.bus.leave(&entered, name).await?;
+                }
+                reported => reported?,
+            }
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use ostler_bus::now;
-use ostler_domain::dispatch::life::{Team, TeamRefused, TeamStatus};
+use ostler_domain::dispatch::life::{Team, TeamEffect, TeamRefused, TeamStatus};
 use ostler_domain::dispatch::name::{AgentName, TeamName};
 use tokio::runtime::Handle;
 
@@ -146,6 +146,7 @@ impl AgentRuntime {
     async fn dismiss(&self, team: &Team, member: &AgentName) -> Result<bool> {
         if let Some(harness) = self.harness(member) {
             self.retire(&harness, Parting::Stopped).await?;
+            self.report_stopped(&team.name, member).await?;
             return Ok(true);
         }
         self.0.bus.leave(&team.name, member).await?;
@@ -157,7 +158,7 @@ impl AgentRuntime {
             request.context.team = Some(team.name.clone());
             self.send(member, request).await?;
         } else {
-            self.0.teams.change(&team.name, TeamChange::Stopped(member.clone())).await?;
+            self.report_stopped(&team.name, member).await?;
         }
         Ok(false)
     }
@@ -229,19 +230,42 @@ impl AgentRuntime {
     async fn leave_team(&self, name: &TeamName, agent: &AgentName) -> Result<()> {
         self.0.bus.leave(name, agent).await?;
         let Some(team) = self.0.teams.get(name).await? else { return Ok(()) };
-        let last = team.members().len() == 1 && team.leader() == agent;
-        if last && team.status() != TeamStatus::Dissolving {
-            self.0.teams.change(name, TeamChange::Dissolve).await?;
-        }
-        let change = match team.status() {
-            TeamStatus::Complete => return Ok(()),
-            TeamStatus::Dissolving => TeamChange::Stopped(agent.clone()),
-            _ if last => TeamChange::Stopped(agent.clone()),
+        let leads = team.leader() == agent;
+        let left = match team.status() {
+            TeamStatus::Dissolving | TeamStatus::Complete => Ok(None),
+            // With its last member a team is over.
+            _ if leads && team.members().len() == 1 => {
+                self.0.teams.change(name, TeamChange::Dissolve).await
+            }
             // A leader stays in the record until another leads.
-            _ if team.leader() == agent => return Ok(()),
-            _ => TeamChange::Leave(agent.clone()),
+            _ if leads => return Ok(()),
+            _ => self.0.teams.change(name, TeamChange::Leave(agent.clone())).await,
         };
-        self.0.teams.change(name, change).await.map(drop)
+        match left {
+            Ok(effect) => self.stop_others(agent, effect),
+            // Somebody dissolved it meanwhile.
+            Err(QueueError::Team(TeamRefused::Status(_))) => {}
+            Err(error) => return Err(error),
+        }
+        self.report_stopped(name, agent).await
+    }
+
+    /// Whoever came into a team just when its last member left goes too.
+    fn stop_others(&self, agent: &AgentName, effect: Option<TeamEffect>) {
+        let Some(TeamEffect::Stop(all)) = effect else { return };
+        for other in all.iter().filter(|other| *other != agent) {
+            if let Some(harness) = self.harness(other) {
+                self.stop_later(&harness);
+            }
+        }
+    }
+
+    /// A member has stopped; this matters only while its team is dissolving.
+    async fn report_stopped(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
+        match self.0.teams.change(team, TeamChange::Stopped(agent.clone())).await {
+            Ok(_) | Err(QueueError::Team(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Who leads a team that is not over.

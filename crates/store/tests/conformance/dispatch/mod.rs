@@ -30,12 +30,12 @@ fn work(number: u128, blocked_by: &[u128]) -> Delegation {
     Delegation {
         id: id(number),
         reference: ReferenceCode::new(UtcDay::default(), 1),
+        root: None,
         delegated_by: name("boss"),
         assignee: name("ada"),
         description: format!("task {number}"),
         due: Some(at(1000)),
         status: DelegationStatus::Assigned,
-        root: None,
         blocked_by: blocked_by.iter().copied().map(id).collect(),
     }
 }

@@ -1,0 +1,229 @@
+//! What can be typed to operate an installation.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use ostler_domain::id::{ApprovalId, DocumentId};
+
+use super::Output;
+use super::talk::At;
+
+/// In which org something is done.
+#[derive(Debug, Args)]
+pub(crate) struct In {
+    /// The org, by its slug or its id
+    #[arg(long, value_name = "ORG")]
+    pub(crate) org: String,
+    #[command(flatten)]
+    pub(crate) at: At,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Approval {
+    /// List the calls that wait for a person
+    #[command(after_help = "\
+Examples:
+  ostler approval ls --org bella
+  ostler approval ls --org bella --json")]
+    Ls(In),
+    /// Let a call run, once, under the policy of now
+    #[command(after_help = "\
+Examples:
+  ostler approval approve apr_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
+  ostler approval approve …7ybc --org bella --with '{\"order\": \"1234\", \"amount\": \"5.00\", \"reason\": \"half of it\"}'")]
+    Approve(Approve),
+    /// Say no, and why; the agent is told
+    #[command(after_help = "\
+Examples:
+  ostler approval reject apr_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --reason \"it was eaten\"")]
+    Reject(Reject),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    /// The approval, or the end of its id
+    #[arg(value_name = "APPROVAL")]
+    pub(crate) approval: String,
+    /// Run it with these arguments instead, as JSON
+    #[arg(long, value_name = "JSON")]
+    pub(crate) with: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reject {
+    /// The approval, or the end of its id
+    #[arg(value_name = "APPROVAL")]
+    pub(crate) approval: String,
+    /// Why not
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+/// A session that is acted on.
+#[derive(Debug, Args)]
+pub(crate) struct OnSession {
+    /// The session: its id, the end of its id, or what the channel calls the person
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
+    /// The org, if several have one of that name
+    #[arg(long, value_name = "ORG")]
+    pub(crate) org: Option<String>,
+    #[command(flatten)]
+    pub(crate) at: At,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Say {
+    /// What the customer reads, word for word
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: String,
+    #[command(flatten)]
+    pub(crate) on: OnSession,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Assign {
+    /// The agents, by slug; the first of them answers
+    #[arg(long, value_name = "AGENTS", value_delimiter = ',', required = true)]
+    pub(crate) agents: Vec<String>,
+    #[command(flatten)]
+    pub(crate) on: OnSession,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Escalation {
+    /// List the conversations that wait for a person, the most pressing first
+    #[command(after_help = "\
+Examples:
+  ostler escalation ls --org bella")]
+    Ls(In),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Credit {
+    /// Show what an org has
+    #[command(after_help = "\
+Examples:
+  ostler credit show --org bella")]
+    Show(In),
+    /// Give an org credits
+    #[command(after_help = "\
+Examples:
+  ostler credit grant 500 --org bella --reference invoice-2026-17")]
+    Grant(Grant),
+    /// Show the ledger, newest first
+    #[command(after_help = "\
+Examples:
+  ostler credit lines --org bella --json")]
+    Lines(In),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Grant {
+    /// How many
+    #[arg(value_name = "CREDITS")]
+    pub(crate) amount: u64,
+    /// What for; the same is granted once
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reference: String,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Deadletter {
+    /// List messages that could not be answered or sent
+    #[command(after_help = "\
+Examples:
+  ostler deadletter ls --org bella")]
+    Ls(In),
+    /// Try one again
+    #[command(after_help = "\
+Examples:
+  ostler deadletter replay out_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella")]
+    Replay(Letter),
+    /// Lay one aside for good
+    #[command(after_help = "\
+Examples:
+  ostler deadletter abandon out_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --reason \"the number is gone\"")]
+    Abandon(Abandon),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Letter {
+    /// The message: an id that begins with inb_ or out_
+    #[arg(value_name = "MESSAGE")]
+    pub(crate) letter: String,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Abandon {
+    #[command(flatten)]
+    pub(crate) letter: Letter,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Knowledge {
+    /// Add a document that agents may read: Markdown or text
+    #[command(after_help = "\
+Examples:
+  ostler knowledge add menu.md --org bella --tags menu,prices")]
+    Add(KnowledgeAdd),
+    /// List documents
+    #[command(after_help = "\
+Examples:
+  ostler knowledge ls --org bella")]
+    Ls(In),
+    /// Remove a document
+    #[command(after_help = "\
+Examples:
+  ostler knowledge rm doc_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella")]
+    Rm(KnowledgeRm),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeAdd {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Its title; otherwise its first heading, or its name
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// Words that agents are told by which documents are theirs
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    pub(crate) tags: Vec<String>,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeRm {
+    /// The document
+    #[arg(value_name = "DOCUMENT")]
+    pub(crate) document: DocumentId,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+/// An approval by its id, or by the end of it.
+pub(crate) fn approval_named(text: &str, known: &[ApprovalId]) -> Option<ApprovalId> {
+    let end = text.rsplit('…').next().unwrap_or(text);
+    let exact = text.parse().ok();
+    exact.or_else(|| {
+        let mut fitting = known.iter().filter(|id| end.len() >= 2 && id.to_string().ends_with(end));
+        fitting.next().copied()
+    })
+}

@@ -1,0 +1,128 @@
+//! The pipeline suite: whole turns of customers' conversations, from accepting a
+//! message to the one commit, with a model that answers at once.
+
+mod world;
+
+use std::time::{Duration, Instant};
+
+use crate::report::{Measurement, cpu_time};
+use crate::store::world::PostgresDatabase;
+use crate::turn::world::Task;
+use crate::{BenchError, Options};
+use world::World;
+
+/// Conversations that are answered at the same time.
+const SESSIONS: [usize; 3] = [1, 16, 256];
+/// How many turns a conversation has had when it is measured.
+const HISTORIES: [usize; 2] = [10, 1000];
+/// Sessions that are alive at the same time, when their memory is measured.
+const ALIVE: usize = 10_000;
+
+pub(crate) async fn run(
+    options: &Options,
+    mut progress: impl FnMut(&str),
+) -> Result<Vec<Measurement>, BenchError> {
+    let places = 1 + u32::from(options.postgres.is_some());
+    let share = options.time / (places * 2 * SESSIONS.len() as u32 + 6);
+    let mut results = Vec::new();
+    for (word, task) in [("plain", Task::Plain), ("tool", Task::Tool)] {
+        for sessions in SESSIONS {
+            let name = format!("pipeline.sqlite.{word}.{sessions}");
+            progress(&name);
+            let folder = tempfile::tempdir()?;
+            let url = format!("sqlite:{}", folder.path().join("bench.db").display());
+            let world = World::new(&url).await?;
+            results.push(turns(name, &world, task, sessions, share).await?);
+        }
+    }
+    if let Some(server) = &options.postgres {
+        for (word, task) in [("plain", Task::Plain), ("tool", Task::Tool)] {
+            for sessions in SESSIONS {
+                let name = format!("pipeline.cluster.{word}.{sessions}");
+                progress(&name);
+                let database = PostgresDatabase::create(server).await?;
+                let world = World::new(&database.url).await?;
+                results.push(turns(name, &world, task, sessions, share).await?);
+                drop(world);
+                database.drop().await?;
+            }
+        }
+    }
+    for turns in HISTORIES {
+        let name = format!("pipeline.history.{turns}");
+        progress(&name);
+        results.push(history(name, turns, share).await?);
+    }
+    progress("pipeline.idle_session_bytes");
+    results.push(idle_sessions().await?);
+    Ok(results)
+}
+
+/// Has so many conversations answered until the time is over.
+async fn turns(
+    name: String,
+    world: &World,
+    task: Task,
+    sessions: usize,
+    time: Duration,
+) -> Result<Measurement, BenchError> {
+    world.turn("warm", task).await?;
+    let (start, cpu) = (Instant::now(), cpu_time());
+    let customers: Vec<_> = (0..sessions)
+        .map(|number| {
+            let (world, who) = (world.clone(), format!("customer-{number}"));
+            tokio::spawn(async move {
+                let mut each = Vec::new();
+                while start.elapsed() < time {
+                    let began = Instant::now();
+                    world.turn(&who, task).await?;
+                    each.push(began.elapsed());
+                }
+                Ok::<_, BenchError>(each)
+            })
+        })
+        .collect();
+    let mut each = Vec::new();
+    for customer in customers {
+        each.extend(customer.await??);
+    }
+    let (all, cpu) = (start.elapsed(), cpu_time().saturating_sub(cpu));
+    Ok(Measurement::new(name, each, all, None).with_cpu(all, cpu))
+}
+
+/// Goes on with a conversation that has had so many turns.
+async fn history(name: String, turns: usize, time: Duration) -> Result<Measurement, BenchError> {
+    let world = World::new("sqlite::memory:").await?;
+    for _ in 0..turns {
+        world.turn("rosa", Task::Plain).await?;
+    }
+    let (start, cpu, mut each) = (Instant::now(), cpu_time(), Vec::new());
+    while start.elapsed() < time {
+        let began = Instant::now();
+        world.turn("rosa", Task::Plain).await?;
+        each.push(began.elapsed());
+    }
+    let (all, cpu) = (start.elapsed(), cpu_time().saturating_sub(cpu));
+    Ok(Measurement::new(name, each, all, None).with_cpu(all, cpu))
+}
+
+/// The memory that a session takes while nobody writes in it.
+async fn idle_sessions() -> Result<Measurement, BenchError> {
+    let folder = tempfile::tempdir()?;
+    let url = format!("sqlite:{}", folder.path().join("bench.db").display());
+    let world = World::new(&url).await?;
+    for number in 0..ALIVE / 10 {
+        world.turn(&format!("first-{number}"), Task::Plain).await?;
+    }
+    let before = crate::report::resident_bytes();
+    let (start, mut each) = (Instant::now(), Vec::new());
+    for number in 0..ALIVE {
+        let began = Instant::now();
+        world.turn(&format!("customer-{number}"), Task::Plain).await?;
+        each.push(began.elapsed());
+    }
+    let grown = crate::report::resident_bytes().saturating_sub(before);
+    let name = "pipeline.idle_session_bytes".to_owned();
+    let measured = Measurement::new(name, each, start.elapsed(), None);
+    Ok(measured.with_value(grown as f64 / ALIVE as f64))
+}

@@ -1,0 +1,63 @@
+//! Why an operation was not done, in sentences for whoever asked.
+
+use ostler_domain::human::escalation::EscalationError;
+use ostler_domain::knowledge::DocumentError;
+use ostler_domain::session::status::IllegalChange;
+use ostler_domain::team::TeamRefused;
+use ostler_store::StoreError;
+
+use crate::talk::Unreadable;
+
+/// Why an operation was not done. Nothing is changed after any of them.
+#[derive(Debug, thiserror::Error)]
+pub enum OperationError {
+    /// The actor may not do this here.
+    #[error("{who} may not {what}; ask an owner of it for a role that may")]
+    Forbidden {
+        /// Who asked.
+        who: &'static str,
+        /// For what.
+        what: &'static str,
+    },
+    /// The escalation does not allow it.
+    #[error(transparent)]
+    Escalation(#[from] EscalationError),
+    /// The session does not allow it.
+    #[error(transparent)]
+    Status(#[from] IllegalChange),
+    /// These agents make no team.
+    #[error(transparent)]
+    Team(#[from] TeamRefused),
+    /// An agent that was named is not there.
+    #[error("no agent `{0}` in this organization")]
+    NoAgent(String),
+    /// A text is no document.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// Changed arguments do not fit the tool.
+    #[error("these arguments do not fit {tool}: {problem}")]
+    BadArguments {
+        /// The tool.
+        tool: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The tool of a call is not there.
+    #[error("there is no tool `{0}` here any more; reject the call instead")]
+    NoTool(String),
+    /// Something has to be said and was not.
+    #[error("{0} must not be empty")]
+    Empty(&'static str),
+    /// The customer cannot be reached.
+    #[error("nothing is connected to {0} any more, so the customer cannot be reached; connect it")]
+    NoWay(String),
+    /// Others were faster, again and again.
+    #[error("this conversation keeps changing; look at it again and repeat what you wanted")]
+    Busy,
+    /// The store did not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Something stored cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+}

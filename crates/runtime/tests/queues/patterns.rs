@@ -1,0 +1,134 @@
+//! The patterns as calls.
+
+use std::time::Duration;
+
+use ostler_runtime::queue::{Council, Echo, QueueError};
+
+use crate::on_every_bus;
+use crate::world::{Backend, LONG, Probe, ask, eventually, name, number, said, say, spec, team};
+
+on_every_bus!(x34_direct);
+/// X34: a message to `agent.{id}`, with and without a reply.
+async fn x34_direct(backend: &Backend) {
+    let runtime = backend.runtime().await;
+    let inbox = Probe::answering(|envelope| said(number(envelope) + 1));
+    runtime.start(spec("inbox"), inbox.clone()).await.unwrap();
+    runtime.send(&name("inbox"), say(1)).await.unwrap();
+    assert_eq!(ask(&runtime, "inbox", 2).await.message.payload["n"], 3);
+    runtime.shutdown().await.unwrap();
+    assert_eq!(inbox.numbers(), [1, 2]);
+}
+
+on_every_bus!(x35_broadcast);
+/// X35: each member gets one copy; who left gets none.
+async fn x35_broadcast(backend: &Backend) {
+    let runtime = backend.runtime().await;
+    let members: Vec<(&str, Probe)> = ["lead", "a", "b"].map(|who| (who, Probe::quiet())).into();
+    for (who, probe) in &members {
+        runtime.start_in_team(&team("crew"), spec(who), probe.clone()).await.unwrap();
+    }
+    runtime.broadcast(&team("crew"), say(1)).await.unwrap();
+    for (_, probe) in &members {
+        probe.until(1).await;
+    }
+    runtime.stop(&name("b")).await.unwrap();
+    runtime.broadcast(&team("crew"), say(2)).await.unwrap();
+    for (_, probe) in &members[..2] {
+        probe.until(2).await;
+    }
+    runtime.start(spec("b"), members[2].1.clone()).await.unwrap();
+    runtime.send(&name("b"), say(3)).await.unwrap();
+    members[2].1.until(2).await;
+    runtime.shutdown().await.unwrap();
+    let numbers: Vec<_> = members.iter().map(|(_, probe)| probe.numbers()).collect();
+    assert_eq!(numbers, [vec![1, 2], vec![1, 2], vec![1, 3]]);
+    assert_eq!(members[0].1.seen()[0].context.team, Some(team("crew")));
+}
+
+on_every_bus!(x36_swarm);
+/// X36: four workers, 400 equal messages: each is handled once, and each worker
+/// has its share.
+async fn x36_swarm(backend: &Backend) {
+    let runtime = backend.runtime().await;
+    let workers: Vec<Probe> = (0..4).map(|_| Probe::quiet().gated()).collect();
+    for (index, worker) in workers.iter().enumerate() {
+        let spec = spec(&format!("w{index}")).sharing_team_work();
+        runtime.start_in_team(&team("swarm"), spec, worker.clone()).await.unwrap();
+    }
+    for number in 0..400 {
+        runtime.give_to_team(&team("swarm"), say(number)).await.unwrap();
+    }
+    let total = || workers.iter().map(|worker| worker.seen().len()).sum::<usize>();
+    // Equal messages take equally long: each round all four finish one.
+    for round in 1..=100 {
+        eventually("a round", async || total() >= 4 * round).await;
+        workers.iter().for_each(|worker| worker.let_pass(1));
+    }
+    runtime.shutdown().await.unwrap();
+    let mut all: Vec<u64> = workers.iter().flat_map(Probe::numbers).collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..400).collect::<Vec<_>>());
+    for worker in &workers {
+        assert!(worker.seen().len() >= 60, "{}", worker.seen().len());
+    }
+}
+
+on_every_bus!(x36_a_worker_is_still_spoken_to);
+/// X36: a member that shares its team's work gets its own messages too, and
+/// somebody of the team answers a question.
+async fn x36_a_worker_is_still_spoken_to(backend: &Backend) {
+    let runtime = backend.runtime().await;
+    let worker = Probe::answering(|envelope| said(number(envelope)));
+    let sharing = spec("worker").sharing_team_work();
+    runtime.start_in_team(&team("swarm"), sharing, worker.clone()).await.unwrap();
+    assert_eq!(ask(&runtime, "worker", 1).await.message.payload["n"], 1);
+    let reply = runtime.ask_team(&team("swarm"), say(2), LONG).await.unwrap();
+    assert_eq!((number(&reply), &reply.context.from_agent), (2, &Some(name("worker"))));
+    runtime.shutdown().await.unwrap();
+}
+
+on_every_bus!(x37_pipeline);
+/// X37: each stage gets the reply of the one before; the last one's comes back,
+/// under the first request's code.
+async fn x37_pipeline(backend: &Backend) {
+    let runtime = backend.runtime().await;
+    let stages: Vec<Probe> =
+        (0..3).map(|_| Probe::answering(|envelope| said(number(envelope) * 10))).collect();
+    for (index, stage) in stages.iter().enumerate() {
+        runtime.start(spec(&format!("s{index}")), stage.clone()).await.unwrap();
+    }
+    let names = ["s0", "s1", "s2"].map(name);
+    let first = say(7);
+    let last = runtime.pipeline(&names, first.clone(), LONG).await.unwrap();
+    assert_eq!((number(&last), last.reference), (7000, first.reference));
+    let seen: Vec<_> = stages.iter().flat_map(Probe::numbers).collect();
+    assert_eq!(seen, [7, 70, 700]);
+    assert_eq!(stages[1].seen()[0].context.from_agent, Some(name("s0")));
+    runtime.shutdown().await.unwrap();
+}
+
+on_every_bus!(x38_council);
+/// X38: all are asked the same; who is silent is named, and too few are an
+/// error.
+async fn x38_council(backend: &Backend) {
+    let runtime = backend.runtime().await;
+    let silent = Probe::quiet();
+    runtime.start(spec("a"), Echo).await.unwrap();
+    runtime.start(spec("b"), Echo).await.unwrap();
+    runtime.start(spec("silent"), silent.clone()).await.unwrap();
+    let members = ["a", "silent", "b"].map(name);
+    let council = Council { quorum: 2, patience: Duration::from_secs(2) };
+    let question = say(4);
+    let opinions = runtime.council(&members, &question, council).await.unwrap();
+    let answered: Vec<_> = opinions.answers.iter().map(|(who, _)| who.clone()).collect();
+    assert_eq!(answered, ["a", "b"].map(name));
+    assert!(opinions.answers.iter().all(|(_, reply)| number(reply) == 4));
+    assert!(opinions.answers.iter().all(|(_, reply)| reply.reference == question.reference));
+    let missing: Vec<_> = opinions.missing.iter().map(|(who, _)| who.clone()).collect();
+    assert_eq!(missing, [name("silent")]);
+    assert_eq!(silent.seen()[0].message.payload, question.message.payload);
+    let strict = Council { quorum: 3, patience: Duration::from_millis(100) };
+    let refused = runtime.council(&members, &question, strict).await;
+    assert!(matches!(refused, Err(QueueError::NoQuorum { quorum: 3, .. })));
+    runtime.shutdown().await.unwrap();
+}

@@ -1,0 +1,97 @@
+//! People as agents, and agents from their records.
+
+use ostler_bus::Envelope;
+use ostler_domain::dispatch::plan::PlanAnswer;
+use ostler_runtime::queue::coordination::{Coordination, PlanApprovalRequest};
+use ostler_runtime::queue::{
+    AgentRecord, AgentRuntime, Echo, Human, Page, Placement, QueueError, Reply,
+};
+use serde_json::json;
+use std::sync::Arc;
+
+use crate::on_every_bus;
+use crate::world::{Backend, LONG, ask, eventually, name, say, spec};
+
+async fn list(runtime: &AgentRuntime, person: &str) -> Vec<Arc<Envelope>> {
+    runtime.worklist().list(&name(person), Page::default()).await.unwrap()
+}
+
+on_every_bus!(x62_a_persons_answer_is_the_reply);
+/// X62: messages wait on the person's list; the answer is replied as an agent's
+/// reply is, once.
+async fn x62_a_persons_answer_is_the_reply(backend: &Backend) {
+    let runtime = backend.runtime().await;
+    runtime.start(spec("rosa").of_type(Human::TYPE), Human).await.unwrap();
+    let request = say(1);
+    let (id, reference) = (request.message.id, request.reference);
+    let asking = {
+        let runtime = runtime.clone();
+        tokio::spawn(async move { runtime.ask(&name("rosa"), request, LONG).await })
+    };
+    eventually("the list to fill", async || list(&runtime, "rosa").await.len() == 1).await;
+    runtime.send(&name("rosa"), say(2)).await.unwrap();
+    eventually("the list to grow", async || list(&runtime, "rosa").await.len() == 2).await;
+    let reply = Reply::new("said", json!({ "text": "yes" }));
+    runtime.answer(&name("rosa"), id, reply.clone()).await.unwrap();
+    let answer = asking.await.unwrap().unwrap();
+    assert_eq!(answer.message.payload["text"], "yes");
+    assert_eq!(answer.context.from_agent, Some(name("rosa")));
+    assert_eq!((answer.context.parent_message, answer.reference), (Some(id), reference));
+    let twice = runtime.answer(&name("rosa"), id, reply).await;
+    assert!(matches!(twice, Err(QueueError::NotOnTheList(_))));
+    assert_eq!(list(&runtime, "rosa").await.len(), 1);
+    runtime.shutdown().await.unwrap();
+}
+
+on_every_bus!(x62_a_person_approves_a_plan);
+/// X62, X32: a person may be the one who approves.
+async fn x62_a_person_approves_a_plan(backend: &Backend) {
+    let runtime = backend.runtime().await;
+    runtime.start(spec("rosa"), Human).await.unwrap();
+    runtime.start(spec("echo"), Echo).await.unwrap();
+    let asking = {
+        let runtime = runtime.clone();
+        let (echo, rosa) = (name("echo"), name("rosa"));
+        tokio::spawn(async move { runtime.ask_with_approval(&echo, &rosa, say(3), LONG).await })
+    };
+    eventually("the plan", async || list(&runtime, "rosa").await.len() == 1).await;
+    let plan = list(&runtime, "rosa").await.remove(0);
+    let request = PlanApprovalRequest::read(&plan).unwrap();
+    let yes = request.answered(PlanAnswer::Approve);
+    runtime.answer(&name("rosa"), plan.message.id, yes).await.unwrap();
+    assert_eq!(asking.await.unwrap().unwrap().message.payload["n"], 3);
+    runtime.shutdown().await.unwrap();
+}
+
+on_every_bus!(x65_a_record_starts_its_type);
+/// X65: the factory of a record's type makes its agent, with its config; an
+/// unknown type is refused by name, a bad config with the reason.
+async fn x65_a_record_starts_its_type(backend: &Backend) {
+    let factory = |record: &AgentRecord| match record.config["works"].as_bool() {
+        Some(true) => Ok(Echo),
+        _ => Err("`works` is missing".to_owned()),
+    };
+    let runtime = backend.builder().await.factory("mine", factory).start().await.unwrap();
+    let record = |who: &str, kind: &str, config| AgentRecord {
+        config,
+        capabilities: ["add".into()].into(),
+        ..AgentRecord::new(name(who), kind, Placement::Pinned)
+    };
+    for record in [
+        record("good", "mine", json!({ "works": true })),
+        record("bad", "mine", json!({})),
+        record("odd", "unheard-of", json!({})),
+    ] {
+        runtime.registry().register(record).await.unwrap();
+    }
+    runtime.start_recorded(&name("good")).await.unwrap();
+    assert_eq!(ask(&runtime, "good", 4).await.message.payload["n"], 4);
+    assert_eq!(runtime.able(&"add".into()).await.unwrap(), name("good"));
+    let bad = runtime.start_recorded(&name("bad")).await;
+    assert!(matches!(bad, Err(QueueError::Config { reason, .. }) if reason.contains("works")));
+    let odd = runtime.start_recorded(&name("odd")).await;
+    assert!(matches!(odd, Err(QueueError::UnknownType(kind)) if kind == "unheard-of"));
+    let nobody = runtime.start_recorded(&name("nobody")).await;
+    assert!(matches!(nobody, Err(QueueError::UnknownAgent(_))));
+    runtime.shutdown().await.unwrap();
+}

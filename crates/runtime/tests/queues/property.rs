@@ -1,0 +1,211 @@
+//! Whatever happens in whatever order, each published message ends as handled
+//! or as a dead letter, exactly one of the two, and a stop returns only when
+//! what was in work is done.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ostler_bus::{Envelope, Limits, Selection};
+use ostler_domain::dispatch::failure::{FailureClass, RecoveryPolicy, Strategy as Recover};
+use ostler_domain::id::EnvelopeId;
+use ostler_runtime::queue::{Agent, AgentContext, AgentError, AgentRuntime, Reply, Spec};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+
+use crate::world::{Backend, eventually, fails, name, number, prefix, say, strict, team};
+
+const AGENTS: [&str; 3] = ["p", "q", "r"];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Start { agent: usize, at_once: u16, in_team: bool },
+    Stop { agent: usize, wait: bool },
+    StopTeam,
+    Publish { agent: usize, fate: u64 },
+    ToTeam { fate: u64 },
+    Pause,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let start = (0usize..3, 1u16..4, any::<bool>())
+        .prop_map(|(agent, at_once, in_team)| Step::Start { agent, at_once, in_team });
+    let stop = (0usize..3, any::<bool>()).prop_map(|(agent, wait)| Step::Stop { agent, wait });
+    let publish = (0usize..3, 0u64..6).prop_map(|(agent, fate)| Step::Publish { agent, fate });
+    let step = prop_oneof![
+        4 => start,
+        3 => stop,
+        1 => Just(Step::StopTeam),
+        12 => publish,
+        4 => (0u64..6).prop_map(|fate| Step::ToTeam { fate }),
+        2 => Just(Step::Pause),
+    ];
+    prop::collection::vec(step, 1..50)
+}
+
+/// What became of each message: how often it was handled.
+type Handled = Arc<Mutex<BTreeMap<EnvelopeId, u32>>>;
+
+/// Handles, fails, panics or works at the second try, as the message says.
+#[derive(Clone)]
+struct Fateful {
+    handled: Handled,
+    tries: Handled,
+    in_work: Arc<[AtomicI32; 3]>,
+    index: usize,
+}
+
+impl Agent for Fateful {
+    async fn process(
+        &self,
+        _context: &AgentContext,
+        envelope: &Arc<Envelope>,
+    ) -> Result<Option<Reply>, AgentError> {
+        let id = envelope.message.id;
+        self.in_work[self.index].fetch_add(1, Ordering::SeqCst);
+        tokio::task::yield_now().await;
+        self.in_work[self.index].fetch_sub(1, Ordering::SeqCst);
+        let first = {
+            let mut tries = self.tries.lock().unwrap();
+            let tries = tries.entry(id).or_default();
+            *tries += 1;
+            *tries == 1
+        };
+        match number(envelope) {
+            3 => return fails(FailureClass::Data),
+            4 if first => return fails(FailureClass::Timeout),
+            5 => panic!("as the test wants it"),
+            _ => {}
+        }
+        *self.handled.lock().unwrap().entry(id).or_default() += 1;
+        Ok(None)
+    }
+}
+
+struct World {
+    runtime: AgentRuntime,
+    agent: Fateful,
+    stops: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl World {
+    fn in_work(&self, index: usize) -> i32 {
+        self.agent.in_work[index].load(Ordering::SeqCst)
+    }
+
+    async fn start(&self, index: usize, at_once: u16, in_team: bool) {
+        let recovery = strict("x").recovery;
+        let once = vec![Recover::ImmediateRetry { retries: 1 }];
+        let recovery: RecoveryPolicy = recovery.with(FailureClass::Timeout, once);
+        let spec = strict(AGENTS[index]).at_once(at_once).sharing_team_work();
+        let spec = Spec { recovery, ..spec };
+        let agent = Fateful { index, ..self.agent.clone() };
+        let _running_already = if in_team {
+            self.runtime.start_in_team(&team("crew"), spec, agent).await
+        } else {
+            self.runtime.start(spec, agent).await
+        };
+    }
+
+    async fn step(&mut self, step: &Step) -> Option<Envelope> {
+        match *step {
+            Step::Start { agent, at_once, in_team } => self.start(agent, at_once, in_team).await,
+            Step::Stop { agent, wait: true } => {
+                self.runtime.stop(&name(AGENTS[agent])).await.unwrap();
+                assert_eq!(self.in_work(agent), 0, "the stop came back too early");
+            }
+            Step::Stop { agent, wait: false } => {
+                let runtime = self.runtime.clone();
+                self.stops.push(tokio::spawn(async move {
+                    runtime.stop(&name(AGENTS[agent])).await.unwrap();
+                }));
+            }
+            Step::StopTeam => {
+                self.runtime.stop_team(&team("crew")).await.unwrap();
+            }
+            Step::Publish { agent, fate } => {
+                let message = say(fate);
+                self.runtime.send(&name(AGENTS[agent]), message.clone()).await.unwrap();
+                return Some(message);
+            }
+            Step::ToTeam { fate } => {
+                let message = say(fate);
+                self.runtime.give_to_team(&team("crew"), message.clone()).await.unwrap();
+                return Some(message);
+            }
+            Step::Pause => tokio::task::yield_now().await,
+        }
+        None
+    }
+}
+
+async fn run(backend: &Backend, steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let bus = backend.shared(&prefix(), Limits::default()).await;
+    let runtime = AgentRuntime::builder(Arc::clone(&bus)).start().await.unwrap();
+    let agent = Fateful {
+        handled: Handled::default(),
+        tries: Handled::default(),
+        in_work: Arc::default(),
+        index: 0,
+    };
+    let mut world = World { runtime, agent, stops: Vec::new() };
+    let mut published = Vec::new();
+    for step in &steps {
+        published.extend(world.step(step).await.map(|message| message.message.id));
+    }
+    for stop in std::mem::take(&mut world.stops) {
+        stop.await.unwrap();
+    }
+    for (index, agent) in AGENTS.iter().enumerate() {
+        world.runtime.stop(&name(agent)).await.unwrap();
+        world.start(index, 1, true).await;
+    }
+    let letters = async || bus.dead_letters(Selection::All, 1000).await.unwrap();
+    let settled = async || {
+        let handled = world.agent.handled.lock().unwrap().len();
+        handled + letters().await.len() >= published.len()
+    };
+    eventually("every message to end", settled).await;
+    world.runtime.shutdown().await.unwrap();
+    prop_assert!((0..3).all(|index| world.in_work(index) == 0), "a handler outlived the stop");
+    let ends = async || {
+        let mut ends: BTreeMap<EnvelopeId, u32> = world.agent.handled.lock().unwrap().clone();
+        for letter in letters().await {
+            *ends.entry(letter.id).or_default() += 1;
+        }
+        ends
+    };
+    // A broker takes a moment to have back what was just looked at.
+    eventually("every end to be seen", async || ends().await.len() == published.len()).await;
+    published.sort_unstable();
+    let once: Vec<(EnvelopeId, u32)> = published.iter().map(|id| (*id, 1)).collect();
+    prop_assert_eq!(ends().await.into_iter().collect::<Vec<_>>(), once);
+    bus.close().await;
+    Ok(())
+}
+
+fn campaign(backend: &Backend, cases: u32) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let drawn = Config { failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
+    let config = if std::env::var_os("PROPTEST_CASES").is_some() {
+        drawn
+    } else {
+        Config { cases, rng_seed: RngSeed::Fixed(1_794_760_000), ..drawn }
+    };
+    let result =
+        TestRunner::new(config).run(&steps(), |steps| runtime.block_on(run(backend, steps)));
+    let failure = result.err().map(|failure| failure.to_string()).unwrap_or_default();
+    assert!(failure.is_empty(), "{failure}");
+}
+
+/// X10, X15, X66: handled or dead-lettered, exactly one, in memory.
+#[test]
+fn every_message_ends_once_in_memory() {
+    campaign(&Backend::Memory, 200);
+}
+
+/// X10, X15, X66: the same on RabbitMQ.
+#[test]
+fn every_message_ends_once_on_rabbitmq() {
+    campaign(&Backend::rabbitmq(), 10);
+}

@@ -1,0 +1,403 @@
+//! Calls that wait for a person.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::gate::approval::ApprovalStatus;
+use ostler_domain::id::{ApprovalId, ReservationId};
+use ostler_domain::notice::NoticeKind;
+use ostler_domain::org::settings::{ApprovalTime, OrgSettings};
+use ostler_domain::team::config::TeamConfig;
+use ostler_domain::tool::{Risk, ToolName};
+use ostler_runtime::operations::{Actor, Office, OperationError, Operations};
+use ostler_runtime::parts::Settings;
+use ostler_runtime::talk::run::RunOutcome;
+use ostler_store::{DecisionState, GiveBack, NewReservation, Store, StoredApproval};
+use proptest::prelude::{ProptestConfig, any};
+use proptest::proptest;
+use serde_json::json;
+
+use crate::world::{ENZO, GIA, ORG, World, agent, catalogue};
+
+/// Saves people as contacts, and looks products up.
+const SAVES: &str = "
+rules:
+  - when: { user: { regex: 'remember (?<who>\\w+)' } }
+    answer: { call: create_contact, with: { name: '{who}' } }
+  - when: { user: products }
+    answer: [{ call: list_products }, 'We have this: {result}']
+  - when: { user: colleague }
+    answer:
+      call: tag_in_agent
+      with: { targetAgentId: enzo, reason: asked, contextSummary: wants a colleague }
+  - when: { result: { tool: create_contact, status: pending_approval } }
+    answer: I am checking that with my team.
+  - when: { result: { tool: create_contact, status: ok } }
+    answer: 'You are in our books: {result}'
+  - when: { result: create_contact }
+    answer: 'That did not work: {result}'
+  - when: { user: 'said no' }
+    answer: I am sorry, that is not possible.
+default: 'About {user}: yes.'
+";
+const CHECKING: &str = "I am checking that with my team.";
+
+async fn world(level: AutonomyLevel) -> World {
+    let world = World::new(SAVES).await;
+    let gia = agent(GIA, "gia", Subtype::CustomerService);
+    world.save_agent(ostler_domain::agent::Agent { autonomy: level, ..gia }).await;
+    world
+}
+
+fn office(operations: &Operations) -> Office<'_> {
+    operations.as_actor(Actor::Terminal, ORG)
+}
+
+async fn pending(world: &World) -> Vec<StoredApproval> {
+    world.org().approvals(DecisionState::Pending, None, 100).await.unwrap()
+}
+
+async fn only(world: &World) -> ApprovalId {
+    let pending = pending(world).await;
+    assert_eq!(pending.len(), 1, "{pending:?}");
+    pending[0].approval.id
+}
+
+/// The names of all contacts.
+async fn contacts(world: &World) -> Vec<String> {
+    let all = world.org().contacts(None, 100).await.unwrap();
+    all.into_iter().map(|one| one.contact.name).collect()
+}
+
+/// Does what waits, and says what customers heard of it.
+async fn heard(world: &World) -> Vec<String> {
+    world.work().await;
+    world.deliver().await.iter().map(crate::world::text_of).collect()
+}
+
+/// D01: a supervised agent asks for every call, reading included, and says that
+/// it is checking; what controls the conversation itself is not asked for.
+#[tokio::test]
+async fn d01_a_supervised_agent_asks_for_everything() {
+    let world = world(AutonomyLevel::Supervised).await;
+    assert_eq!(world.say("rosa", "remember Rosa").await, [CHECKING]);
+    world.say("rosa", "which products").await;
+    let asked: Vec<_> =
+        pending(&world).await.iter().map(|one| one.approval.tool.to_string()).collect();
+    assert_eq!(asked, ["create_contact", "list_products"]);
+    assert!(contacts(&world).await.is_empty());
+    world.say("rosa", "a colleague please").await;
+    assert_eq!(world.session("rosa").await.active_agent(), Some(ENZO));
+    assert_eq!(pending(&world).await.len(), 2);
+}
+
+/// D02: an autonomous agent acts, except for what is on its list; what is on the
+/// list is asked for at every level, reading under `semi_autonomous` too.
+#[tokio::test]
+async fn d02_an_autonomous_agent_acts_but_for_its_list() {
+    let world = World::new(SAVES).await;
+    let listed = |tool: &'static str| BTreeSet::from([ToolName::from_static(tool)]);
+    let mut enzo = agent(ENZO, "enzo", Subtype::from("billing_specialist"));
+    enzo.autonomy = AutonomyLevel::Autonomous;
+    enzo.require_approval_for = listed("list_products");
+    world.save_agent(enzo).await;
+    world.without_gia().await;
+    assert!(world.say("rosa", "remember Rosa").await[0].starts_with("You are in our books"));
+    assert_eq!(contacts(&world).await, ["Rosa"]);
+    world.say("rosa", "which products").await;
+    assert_eq!(pending(&world).await[0].approval.tool.as_str(), "list_products");
+
+    let world = World::new(SAVES).await;
+    let mut gia = agent(GIA, "gia", Subtype::CustomerService);
+    gia.require_approval_for = listed("list_products");
+    world.save_agent(gia).await;
+    world.say("rosa", "which products").await;
+    assert_eq!(pending(&world).await.len(), 1);
+}
+
+/// D03: an agent that only drafts changes nothing, and nobody is asked either.
+#[tokio::test]
+async fn d03_an_agent_that_drafts_changes_nothing() {
+    let world = world(AutonomyLevel::DraftOnly).await;
+    world.say("rosa", "remember Rosa").await;
+    assert!(contacts(&world).await.is_empty());
+    assert!(pending(&world).await.is_empty());
+    assert!(world.say("rosa", "which products").await[0].starts_with("We have this"));
+}
+
+/// D04: reading runs, writing waits for a person, who sees how risky it is.
+#[tokio::test]
+async fn d04_a_semi_autonomous_agent_asks_before_it_writes() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    assert!(world.say("rosa", "which products").await[0].starts_with("We have this"));
+    assert_eq!(world.say("rosa", "remember Rosa").await, [CHECKING]);
+    let approval = pending(&world).await.remove(0).approval;
+    assert_eq!((approval.risk, approval.agent), (Risk::Write, GIA));
+    assert!(contacts(&world).await.is_empty());
+}
+
+/// D06: approved, the stored call is made once, and the customer hears of it in
+/// the same session, which went on meanwhile.
+#[tokio::test]
+async fn d06_an_approved_call_is_made_once() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    world.say("rosa", "remember Rosa").await;
+    assert_eq!(world.say("rosa", "meanwhile").await.len(), 1);
+    let id = only(&world).await;
+    office(&operations).approve(id).await.unwrap();
+    let said = heard(&world).await;
+    assert!(said.len() == 1 && said[0].starts_with("You are in our books"), "{said:?}");
+    assert_eq!(contacts(&world).await, ["Rosa"]);
+    let again = office(&operations).approve(id).await.unwrap_err().to_string();
+    assert_eq!(again, format!("{id} is not pending any more"));
+    assert!(heard(&world).await.is_empty());
+    assert_eq!(contacts(&world).await, ["Rosa"]);
+    let stored = office(&operations).approval(id).await.unwrap();
+    assert!(matches!(stored.approval.status, ApprovalStatus::Used { .. }));
+    let audit = world.org().audit(Some(&id.to_string()), None, 10).await.unwrap();
+    assert_eq!(audit.iter().map(|one| one.line.action.as_str()).collect::<Vec<_>>(), ["approve"]);
+}
+
+/// D06: a person may change the arguments; what does not fit the tool is refused
+/// and changes nothing.
+#[tokio::test]
+async fn d06_arguments_may_be_changed_and_are_checked() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    world.say("rosa", "remember Rosa").await;
+    let id = only(&world).await;
+    for bad in [json!({"name": 5}), json!({"nome": "Rosa"}), json!("Rosa")] {
+        let refused = office(&operations).approve_with(id, &bad).await;
+        assert!(matches!(refused, Err(OperationError::BadArguments { .. })), "{bad}: {refused:?}");
+    }
+    office(&operations).approve_with(id, &json!({"name": "Rosa Rossi"})).await.unwrap();
+    heard(&world).await;
+    assert_eq!(contacts(&world).await, ["Rosa Rossi"]);
+}
+
+/// D06: rejected, nothing is done, the reason is kept, and the agent is told.
+#[tokio::test]
+async fn d06_a_rejected_call_is_never_made() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    world.say("rosa", "remember Rosa").await;
+    let id = only(&world).await;
+    assert!(matches!(office(&operations).reject(id, " ").await, Err(OperationError::Empty(_))));
+    office(&operations).reject(id, "we keep no names").await.unwrap();
+    assert_eq!(heard(&world).await, ["I am sorry, that is not possible."]);
+    assert!(contacts(&world).await.is_empty());
+    let stored = office(&operations).approval(id).await.unwrap();
+    let ApprovalStatus::Rejected { reason, .. } = stored.approval.status else { panic!() };
+    assert_eq!(reason, "we keep no names");
+}
+
+async fn time_to_decide(world: &World, expire_after: Duration) {
+    let settings = OrgSettings {
+        team: Some(TeamConfig::default()),
+        approvals: ApprovalTime { expire_after },
+        ..OrgSettings::default()
+    };
+    world.save_settings(&settings).await;
+}
+
+/// D07: nobody decides in time: the call is never made, and the customer and the
+/// owner are told.
+#[tokio::test]
+async fn d07_what_nobody_decided_expires() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    time_to_decide(&world, Duration::ZERO).await;
+    world.say("rosa", "remember Rosa").await;
+    let id = only(&world).await;
+    assert_eq!(world.sweep().await.approvals, 1);
+    let said = heard(&world).await;
+    assert!(said.len() == 1 && said[0].contains("could not be confirmed in time"), "{said:?}");
+    let told = world.notices().await;
+    assert_eq!(told.iter().filter(|one| one.notice.kind == NoticeKind::ApprovalExpired).count(), 1);
+    assert!(office(&operations).approve(id).await.is_err());
+    assert!(heard(&world).await.is_empty());
+    assert!(contacts(&world).await.is_empty());
+}
+
+/// D07: whoever decides too late learns that it is too late, and the customer is
+/// told as by the sweep.
+#[tokio::test]
+async fn d07_a_late_decision_is_none() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    time_to_decide(&world, Duration::ZERO).await;
+    world.say("rosa", "remember Rosa").await;
+    let id = only(&world).await;
+    let late = office(&operations).approve(id).await.unwrap_err().to_string();
+    assert_eq!(late, format!("{id} has expired; nothing was run"));
+    assert!(heard(&world).await[0].contains("could not be confirmed in time"));
+    assert_eq!(world.sweep().await.approvals, 0);
+    assert!(contacts(&world).await.is_empty());
+}
+
+/// Holds all credits that the org has.
+async fn without_credits(world: &World) -> ReservationId {
+    let amount = world.org().affordable().await.unwrap().unwrap();
+    let id = ReservationId::from_u128(0x7e57);
+    let lasts = Duration::from_secs(3600);
+    let new = NewReservation { id, budget_owner: GIA, amount, lasts };
+    world.org().reserve(new).await.unwrap();
+    id
+}
+
+/// D09: without credits an approved call is not made; it can be tried again when
+/// there are some, and is made once.
+#[tokio::test]
+async fn d09_an_approved_call_needs_credits_when_it_is_made() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    world.say("rosa", "remember Rosa").await;
+    let id = only(&world).await;
+    let held = without_credits(&world).await;
+    office(&operations).approve(id).await.unwrap();
+    heard(&world).await;
+    assert!(contacts(&world).await.is_empty());
+    assert_eq!(world.runs("rosa").await.pop().unwrap().outcome, RunOutcome::CreditsExhausted);
+    world.org().release(held).await.unwrap();
+    office(&operations).approve(id).await.unwrap();
+    office(&operations).approve(id).await.unwrap();
+    heard(&world).await;
+    assert_eq!(contacts(&world).await, ["Rosa"]);
+}
+
+/// D09: a tool that the agent has lost meanwhile is not called.
+#[tokio::test]
+async fn d09_an_approved_call_needs_its_tool_when_it_is_made() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    world.say("rosa", "remember Rosa").await;
+    let id = only(&world).await;
+    let mut gia = agent(GIA, "gia", Subtype::CustomerService);
+    gia.tools.policy.deny.insert(ToolName::from_static("create_contact"));
+    world.save_agent(gia).await;
+    office(&operations).approve(id).await.unwrap();
+    let said = heard(&world).await;
+    assert!(said[0].starts_with("That did not work"), "{said:?}");
+    assert!(contacts(&world).await.is_empty());
+}
+
+/// D06: a worker that stopped after it had used the approval up, and before it
+/// committed: the next one makes the call.
+#[tokio::test]
+async fn d06_a_crash_between_use_and_commit_loses_nothing() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    world.say("rosa", "remember Rosa").await;
+    let id = only(&world).await;
+    let approved = office(&operations).approve(id).await.unwrap();
+    let policy = Settings::default().claims;
+    let claimed = world.store.claim_conversation(policy).await.unwrap().unwrap();
+    world.org().use_approval(id, approved.approval.arguments).await.unwrap();
+    let back = GiveBack::Failed { retry_after: Duration::ZERO };
+    world.store.release_lease(claimed.lease, back).await.unwrap();
+    heard(&world).await;
+    assert_eq!(contacts(&world).await, ["Rosa"]);
+    assert!(heard(&world).await.is_empty());
+}
+
+/// D06: decided while a person has the conversation: the agent stays silent, and
+/// goes on with it when the conversation is its own again.
+#[tokio::test]
+async fn d06_a_decision_waits_while_a_person_has_the_conversation() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    world.say("rosa", "remember Rosa").await;
+    let (id, session) = (only(&world).await, world.session("rosa").await.id);
+    office(&operations).approve(id).await.unwrap();
+    office(&operations).take_over(session).await.unwrap();
+    assert!(heard(&world).await.is_empty());
+    assert!(contacts(&world).await.is_empty());
+    office(&operations).resume(session).await.unwrap();
+    let said = heard(&world).await;
+    assert!(said.len() == 1 && said[0].starts_with("You are in our books"), "{said:?}");
+    assert_eq!(contacts(&world).await, ["Rosa"]);
+}
+
+/// A call whose session was closed is not made.
+#[tokio::test]
+async fn an_approval_of_a_closed_session_comes_to_nothing() {
+    let world = world(AutonomyLevel::SemiAutonomous).await;
+    let operations = world.operations();
+    world.say("rosa", "remember Rosa").await;
+    let (id, session) = (only(&world).await, world.session("rosa").await.id);
+    office(&operations).approve(id).await.unwrap();
+    office(&operations).close(session).await.unwrap();
+    assert!(heard(&world).await.is_empty());
+    assert!(contacts(&world).await.is_empty());
+    world.say("otto", "remember Otto").await;
+    let (id, session) = (only(&world).await, world.session("otto").await.id);
+    office(&operations).close(session).await.unwrap();
+    let refused = office(&operations).approve(id).await.unwrap_err().to_string();
+    assert_eq!(refused, "this session is closed");
+}
+
+/// Something that happens to approvals.
+async fn happen(world: &World, operations: &Operations, what: u8, number: usize) {
+    let office = office(operations);
+    let first = pending(world).await.first().map(|one| one.approval.id);
+    match (what % 6, first) {
+        (0 | 1, _) => {
+            let lasts = what.is_multiple_of(6);
+            let time = if lasts { Duration::from_secs(3600) } else { Duration::ZERO };
+            time_to_decide(world, time).await;
+            world.write("rosa", &format!("remember Rosa{number}")).await;
+        }
+        // One may have expired meanwhile.
+        (2, Some(id)) => drop(office.approve(id).await),
+        (3, Some(id)) => drop(office.reject(id, "no").await),
+        (4, _) => drop(world.sweep().await),
+        _ => {}
+    }
+}
+
+async fn counts_agree(steps: Vec<u8>) {
+    let store = Store::connect("sqlite::memory:").unwrap();
+    store.migrate().await.unwrap();
+    drop(World::on(store.clone(), SAVES).await);
+    let world = World::with(store, catalogue(SAVES), Settings::default());
+    let operations = world.operations();
+    world.say("rosa", "hello").await;
+    let id = world.session("rosa").await.id;
+    for (number, what) in steps.into_iter().enumerate() {
+        happen(&world, &operations, what, number).await;
+        let rows = pending(&world).await.len();
+        let shown = office(&operations).session(id).await.unwrap();
+        assert_eq!(shown.session.pending_approvals as usize, rows, "shown at once");
+        assert_eq!(shown.approvals.len(), rows);
+        world.work().await;
+        let rows = pending(&world).await.len();
+        let stored = world.session("rosa").await;
+        assert_eq!(stored.pending_approvals as usize, rows, "stored once all is done");
+        if stored.status != ostler_domain::session::status::SessionStatus::Active {
+            return;
+        }
+    }
+    let rows = pending(&world).await.len();
+    world.say("rosa", "how is it going").await;
+    let run = world.runs("rosa").await.pop().unwrap();
+    let harness = &run.turns[0].harness.escalation_state;
+    assert_eq!(harness.pending_approvals as usize, rows, "in the harness");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// D08: after whatever happens to approvals, their number is that of the
+    /// rows: on the screen at once, in the session and in the harness as soon as
+    /// the conversation has gone on with it.
+    #[test]
+    fn d08_the_number_of_pending_approvals_is_right(
+        steps in proptest::collection::vec(any::<u8>(), 1..9),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(counts_agree(steps));
+    }
+}

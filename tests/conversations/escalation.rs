@@ -1,0 +1,260 @@
+//! Asking for a person: who is told, where, and what the customer hears.
+
+use std::time::Duration;
+
+use ostler_domain::human::escalation::{EscalationStatus, Urgency};
+use ostler_domain::notice::NoticeKind;
+use ostler_domain::session::key::Peer;
+use ostler_domain::session::status::SessionStatus;
+use ostler_domain::team::config::{AutoResume, TeamConfig, Unanswered};
+use ostler_runtime::operations::Actor;
+use ostler_runtime::talk::message::{Purpose, ThreadMessage};
+use ostler_runtime::talk::outgoing::Outgoing;
+use ostler_runtime::talk::run::RunOutcome;
+
+use crate::world::{EMAIL, ORG, TELEGRAM, World, text_of};
+
+const ESCALATES: &str = "
+rules:
+  - when: { user: refund }
+    answer:
+      call: escalate_to_human
+      with: { reason: a refund, urgency: high, contextSummary: Rosa paid twice }
+  - when: { user: nonsense }
+    answer:
+      - call: escalate_to_human
+        with: { reason: a refund, urgency: extreme }
+      - That did not work.
+  - when: { user: invoice, agent: 'You are Gia' }
+    answer:
+      call: tag_in_agent
+      with: { targetAgentId: enzo, reason: invoice, contextSummary: about an invoice }
+  - when: { user: invoice, agent: 'You are Enzo' }
+    answer:
+      call: escalate_to_human
+      with: { reason: needs a person, urgency: low, contextSummary: an odd invoice }
+default: 'About {user}: yes.'
+";
+
+const HOLD: &str = "Let me connect you with my team. They'll be right with you.";
+
+fn to_owner(sent: &[Outgoing]) -> Vec<&Outgoing> {
+    sent.iter().filter(|one| one.to == Peer::Person("1001".into())).collect()
+}
+
+fn to_group(sent: &[Outgoing]) -> Vec<String> {
+    let group = Peer::Group("-500".into());
+    sent.iter().filter(|one| one.to == group).map(text_of).collect()
+}
+
+fn mails(sent: &[Outgoing]) -> usize {
+    sent.iter().filter(|one| one.binding == EMAIL).count()
+}
+
+/// G33, G34, G35, G36: an agent asks for a person. The session is handed off
+/// with why and how pressing it is, the customer is told to wait, and the owner
+/// hears of it with buttons. An urgency that does not exist is refused.
+#[tokio::test]
+async fn escalation() {
+    let world = World::new(ESCALATES).await;
+    world.with_people(TeamConfig::default()).await;
+    assert_eq!(world.say("otto", "nonsense").await, ["That did not work."]);
+    assert_eq!(world.session("otto").await.status, SessionStatus::Active);
+
+    world.write("rosa", "I want a refund").await;
+    world.work().await;
+    let sent = world.deliver().await;
+    let session = world.session("rosa").await;
+    assert_eq!(session.status, SessionStatus::HandedOff);
+    let escalation = session.open_escalation().unwrap();
+    assert_eq!(escalation.state.status, EscalationStatus::Pending);
+    let request = &escalation.state.request;
+    assert_eq!((request.reason.as_str(), request.urgency), ("a refund", Urgency::High));
+    assert_eq!(request.context_summary, "Rosa paid twice");
+
+    let customer: Vec<_> =
+        sent.iter().filter(|one| one.to == Peer::Person("rosa".into())).collect();
+    assert_eq!(customer.iter().map(|one| text_of(one)).collect::<Vec<_>>(), [HOLD]);
+    let held = world.thread("rosa").await.pop().unwrap();
+    assert_eq!((held.purpose, held.text().as_str()), (Purpose::Hold, HOLD));
+
+    let owner = to_owner(&sent);
+    assert_eq!(owner.len(), 1);
+    assert_eq!(owner[0].binding, TELEGRAM);
+    let buttons: Vec<_> = owner[0].buttons.iter().map(|one| one.data.clone()).collect();
+    let id = session.id;
+    assert_eq!(buttons, [format!("take_over:{id}"), format!("dismiss:{id}")]);
+    assert!(text_of(owner[0]).contains("a refund"), "{:?}", owner[0]);
+    assert!(world.notices().await.iter().any(|one| one.notice.kind == NoticeKind::Escalation));
+}
+
+/// G28: a colleague who was tagged in asks for a person as the first one could.
+#[tokio::test]
+async fn g28_whoever_has_the_conversation_may_ask_for_a_person() {
+    let world = World::new(ESCALATES).await;
+    world.say("rosa", "my invoice").await;
+    let session = world.session("rosa").await;
+    assert_eq!(session.team.as_ref().unwrap().active(), crate::world::ENZO);
+    let escalation = session.open_escalation().unwrap();
+    assert_eq!(escalation.state.request.urgency, Urgency::Low);
+}
+
+/// G37: the team's group hears of it only where that is enabled.
+#[tokio::test]
+async fn g37_the_group_is_told_only_if_it_is_enabled() {
+    for enabled in [false, true] {
+        let world = World::new(ESCALATES).await;
+        let team = TeamConfig { team_group_enabled: enabled, ..TeamConfig::default() };
+        world.with_people(team).await;
+        world.write("rosa", "a refund").await;
+        world.work().await;
+        let sent = world.deliver().await;
+        assert_eq!(to_group(&sent).len(), usize::from(enabled), "{sent:?}");
+    }
+}
+
+/// G38: the queue has the most pressing first, then the oldest.
+#[tokio::test]
+async fn g38_the_queue_is_sorted() {
+    let world = World::new(ESCALATES).await;
+    let order = [
+        ("anna", "my invoice"),
+        ("ben", "a refund"),
+        ("carl", "talk to a human"),
+        ("dora", "a refund"),
+        ("eva", "talk to a human"),
+    ];
+    for (who, text) in order {
+        world.say(who, text).await;
+        world.pass(Duration::from_secs(1));
+    }
+    let operations = world.operations();
+    let queue = operations.as_actor(Actor::Terminal, ORG).escalations().await.unwrap();
+    let names: Vec<_> = queue.iter().map(|one| one.session.name.clone().unwrap()).collect();
+    assert_eq!(names, ["ben", "dora", "carl", "eva", "anna"]);
+}
+
+/// G39: high urgency, five minutes, no answer: one e-mail, and never a second.
+#[tokio::test]
+async fn g39_an_email_goes_out_once_after_five_minutes() {
+    let world = World::new(ESCALATES).await;
+    world.with_people(TeamConfig::default()).await;
+    world.say("rosa", "a refund").await;
+    world.say("otto", "talk to a human").await;
+    world.pass(Duration::from_secs(299));
+    world.sweep().await;
+    assert_eq!(mails(&world.deliver().await), 0);
+    world.pass(Duration::from_secs(2));
+    world.sweep().await;
+    assert_eq!(mails(&world.deliver().await), 1);
+    for _ in 0..3 {
+        world.pass(Duration::from_secs(600));
+        world.sweep().await;
+        assert_eq!(mails(&world.deliver().await), 0);
+    }
+}
+
+/// G39: somebody came within four minutes: no e-mail.
+#[tokio::test]
+async fn g39_no_email_once_somebody_came() {
+    let world = World::new(ESCALATES).await;
+    world.with_people(TeamConfig::default()).await;
+    world.say("rosa", "a refund").await;
+    world.pass(Duration::from_secs(240));
+    let id = world.session("rosa").await.id;
+    world.operations().as_actor(Actor::Terminal, ORG).take_over(id).await.unwrap();
+    world.pass(Duration::from_secs(3600));
+    world.sweep().await;
+    assert_eq!(mails(&world.deliver().await), 0);
+}
+
+/// G57: after half an hour the owner is reminded, once; the customer goes on
+/// waiting.
+#[tokio::test]
+async fn g57_an_unanswered_escalation_is_remembered() {
+    let world = World::new(ESCALATES).await;
+    world.with_people(TeamConfig::default()).await;
+    world.say("rosa", "talk to a human").await;
+    for (minutes, reminders) in [(29, 0), (2, 1), (60, 0), (600, 0)] {
+        world.pass(Duration::from_secs(minutes * 60));
+        world.sweep().await;
+        let sent = world.deliver().await;
+        let owner = to_owner(&sent);
+        assert_eq!(owner.len(), reminders, "after {minutes} more minutes");
+        assert!(owner.iter().all(|one| text_of(one).contains("Still waiting")));
+    }
+    let session = world.session("rosa").await;
+    assert_eq!(session.open_escalation().unwrap().state.status, EscalationStatus::Pending);
+    assert_eq!(session.status, SessionStatus::HandedOff);
+}
+
+/// G57: where the org says so, the agent goes on when nobody comes, and answers
+/// what was written.
+#[tokio::test]
+async fn g57_the_agent_goes_on_if_the_org_says_so() {
+    let world = World::new(ESCALATES).await;
+    let unanswered = Unanswered::ResumeAfterSecs(Duration::from_secs(1800));
+    world.with_people(TeamConfig { unanswered, ..TeamConfig::default() }).await;
+    world.say("rosa", "talk to a human").await;
+    world.pass(Duration::from_secs(1801));
+    world.sweep().await;
+    let sent = world.deliver().await;
+    let rosa: Vec<_> = sent.iter().filter(|one| one.to == Peer::Person("rosa".into())).collect();
+    assert_eq!(rosa.len(), 1, "{sent:?}");
+    let session = world.session("rosa").await;
+    assert_eq!(session.status, SessionStatus::Active);
+    assert_eq!(session.escalation.unwrap().state.status, EscalationStatus::TimedOut);
+    assert_eq!(world.sweep().await.sessions, 0, "a tick that was done is not due again");
+}
+
+/// G55, G56: while a person is waited for, what the customer writes is kept,
+/// they are asked for patience, no model is asked, and nobody is asked again.
+#[tokio::test]
+async fn g55_g56_nobody_is_asked_twice() {
+    let world = World::new(ESCALATES).await;
+    world.with_people(TeamConfig::default()).await;
+    world.say("rosa", "talk to a human").await;
+    let first = world.session("rosa").await.escalation.unwrap();
+    world.write("rosa", "talk to a human, this is ridiculous, useless").await;
+    world.work().await;
+    let sent = world.deliver().await;
+    assert_eq!(sent.len(), 1, "only the customer hears something: {sent:?}");
+    assert!(text_of(&sent[0]).contains("patience"));
+    let runs = world.runs("rosa").await;
+    assert_eq!(runs[1].outcome, RunOutcome::WaitingForHuman);
+    assert!(runs[1].turns.is_empty());
+    let session = world.session("rosa").await;
+    assert_eq!(session.escalation.unwrap().id, first.id);
+    let texts: Vec<_> = world.thread("rosa").await.iter().map(ThreadMessage::text).collect();
+    assert!(texts.contains(&"talk to a human, this is ridiculous, useless".to_owned()));
+}
+
+/// G31: with `autoResumeAfterHuman` the agent goes on once the person has been
+/// silent for long enough; without it, never.
+#[tokio::test]
+async fn g31_the_agent_goes_on_after_a_silent_person_only_if_asked_to() {
+    for (setting, resumes) in
+        [(AutoResume::Never, false), (AutoResume::AfterSecs(Duration::from_secs(1800)), true)]
+    {
+        let world = World::new(ESCALATES).await;
+        let team = TeamConfig { auto_resume_after_human: setting, ..TeamConfig::default() };
+        world.with_people(team).await;
+        world.say("rosa", "a refund").await;
+        let id = world.session("rosa").await.id;
+        let operations = world.operations();
+        let office = operations.as_actor(Actor::Terminal, ORG);
+        office.take_over(id).await.unwrap();
+        world.pass(Duration::from_secs(1000));
+        office
+            .say(id, vec![ostler_domain::message::Part::text("It is on its way.")])
+            .await
+            .unwrap();
+        world.pass(Duration::from_secs(1000));
+        world.sweep().await;
+        assert_eq!(world.session("rosa").await.status, SessionStatus::HandedOff);
+        world.pass(Duration::from_secs(100_000));
+        world.sweep().await;
+        let status = world.session("rosa").await.status;
+        assert_eq!(status == SessionStatus::Active, resumes, "{setting:?}");
+    }
+}

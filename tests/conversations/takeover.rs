@@ -1,0 +1,210 @@
+//! A person has the conversation.
+
+use std::time::Duration;
+
+use ostler_domain::human::escalation::{EscalationError, EscalationStatus};
+use ostler_domain::message::Part;
+use ostler_domain::org::role::Role;
+use ostler_domain::session::key::Peer;
+use ostler_domain::session::lifetime::CloseReason;
+use ostler_domain::session::status::SessionStatus;
+use ostler_domain::team::config::TeamConfig;
+use ostler_runtime::operations::{Actor, OperationError};
+use ostler_runtime::talk::message::MessageAuthor;
+use ostler_runtime::talk::run::RunOutcome;
+
+use crate::world::{ECHO, ENZO, GIA, ORG, OWNER, World, text_of};
+
+const RESUMES: &str = "
+rules:
+  - when: { user: invoice, agent: 'You are Gia' }
+    answer:
+      call: tag_in_agent
+      with: { targetAgentId: enzo, reason: invoice, contextSummary: about an invoice }
+  - when: { user: refund }
+    answer:
+      call: escalate_to_human
+      with: { reason: a refund, urgency: normal, contextSummary: Rosa paid twice }
+  - when: { agent: { regex: 'You are Gia[\\s\\S]*ten euros are on their way' } }
+    answer: As my colleague said, ten euros are coming.
+default: 'About {user}: yes.'
+";
+
+fn words(text: &str) -> Vec<Part> {
+    vec![Part::text(text)]
+}
+
+/// G40, G41, G42, F07: a person takes over and writes; the customer gets it word
+/// for word, and what the customer writes joins the same session without any
+/// model being asked.
+#[tokio::test]
+async fn human_takeover() {
+    let world = World::new(RESUMES).await;
+    world.member(OWNER, Role::Owner).await;
+    let operations = world.operations();
+    let office = operations.as_actor(Actor::User(OWNER), ORG);
+    world.say("rosa", "I want a refund").await;
+    let id = world.session("rosa").await.id;
+    office.take_over(id).await.unwrap();
+    let session = world.session("rosa").await;
+    let view = session.team_view().unwrap();
+    assert_eq!(view.human_agent_user_id, Some(OWNER));
+    assert!(view.human_takeover_at.is_some());
+
+    let text = "  **Rosa**, I'll see to it: 5 * 2 = <10>_  ";
+    office.say(id, words(text)).await.unwrap();
+    let sent = world.deliver().await;
+    assert_eq!(sent.iter().map(text_of).collect::<Vec<_>>(), [text]);
+    assert_eq!(sent[0].to, Peer::Person("rosa".into()));
+    let last = world.thread("rosa").await.pop().unwrap();
+    assert_eq!((last.author, last.parts), (MessageAuthor::Human { user: OWNER }, words(text)));
+
+    assert_eq!(world.say("rosa", "thank you so much").await, [""; 0]);
+    assert_eq!(world.session("rosa").await.id, id);
+    let run = world.runs("rosa").await.pop().unwrap();
+    assert_eq!((run.outcome, run.turns.len()), (RunOutcome::WithHuman, 0));
+    let last = world.thread("rosa").await.pop().unwrap();
+    assert_eq!(last.text(), "thank you so much");
+}
+
+/// G46, G45: a person hands back. The flag is cleared, the session is active, the
+/// agent it began with has it, what the person said is in its next prompt, and it
+/// answers the next message.
+#[tokio::test]
+async fn human_resume() {
+    let world = World::new(RESUMES).await;
+    let operations = world.operations();
+    let office = operations.as_actor(Actor::Terminal, ORG);
+    world.say("rosa", "my invoice").await;
+    assert_eq!(world.session("rosa").await.active_agent(), Some(ENZO));
+    world.say("rosa", "I want a refund").await;
+    let id = world.session("rosa").await.id;
+    office.take_over(id).await.unwrap();
+    office.say(id, words("ten euros are on their way")).await.unwrap();
+    world.deliver().await;
+    office.resume(id).await.unwrap();
+    let session = world.session("rosa").await;
+    assert!(!session.team_view().unwrap().human_escalation_requested);
+    assert_eq!(session.status, SessionStatus::Active);
+    assert_eq!(session.active_agent(), Some(GIA));
+    assert!(session.resolution.as_ref().unwrap().contains("ten euros are on their way"));
+    let expected = ["As my colleague said, ten euros are coming."];
+    assert_eq!(world.say("rosa", "when?").await, expected);
+    // It is said once; the next prompt has it no more.
+    assert_eq!(world.session("rosa").await.resolution, None);
+    let statuses = office.resume(id).await;
+    assert!(matches!(statuses, Err(OperationError::Escalation(EscalationError::NotOpen))));
+}
+
+/// G43: what the customer writes while a person has the conversation reaches the
+/// team's group, if the org uses one.
+#[tokio::test]
+async fn g43_the_customers_words_reach_the_group() {
+    for enabled in [true, false] {
+        let world = World::new(ECHO).await;
+        let team = TeamConfig { team_group_enabled: enabled, ..TeamConfig::default() };
+        world.with_people(team).await;
+        world.say("rosa", "hello").await;
+        let id = world.session("rosa").await.id;
+        world.operations().as_actor(Actor::Terminal, ORG).take_over(id).await.unwrap();
+        world.write("rosa", "are you there?").await;
+        world.work().await;
+        let sent = world.deliver().await;
+        let group: Vec<_> =
+            sent.iter().filter(|one| one.to == Peer::Group("-500".into())).map(text_of).collect();
+        let expected: &[&str] = if enabled { &["rosa: are you there?"] } else { &[] };
+        assert_eq!(group, expected);
+    }
+}
+
+/// G44, F06: nobody writes, hands back or dismisses where no person was asked
+/// for, and nothing changes a session that is closed.
+#[tokio::test]
+async fn g44_f06_what_the_status_does_not_allow_is_refused() {
+    let world = World::new(ECHO).await;
+    let operations = world.operations();
+    let office = operations.as_actor(Actor::Terminal, ORG);
+    world.say("rosa", "hello").await;
+    let before = world.session("rosa").await;
+    let id = before.id;
+    let not_open = |result: Result<_, OperationError>| {
+        matches!(result, Err(OperationError::Escalation(EscalationError::NotOpen)))
+    };
+    assert!(not_open(office.say(id, words("hi")).await));
+    assert!(not_open(office.resume(id).await));
+    assert!(not_open(office.dismiss(id).await));
+    assert_eq!(world.session("rosa").await, before);
+
+    office.take_over(id).await.unwrap();
+    let taken = office.dismiss(id).await;
+    assert!(matches!(taken, Err(OperationError::Escalation(EscalationError::TakenOver))));
+    let closed = office.close(id).await.unwrap();
+    assert_eq!(closed.status, SessionStatus::Closed(CloseReason::ClosedByOperator));
+    let refused = office.take_over(id).await.unwrap_err().to_string();
+    assert_eq!(refused, "this session is closed");
+    assert!(matches!(office.close(id).await, Err(OperationError::Status(_))));
+    world.say("rosa", "hello again").await;
+    assert_ne!(world.session("rosa").await.id, id);
+}
+
+/// G47: a false alarm is recorded, and the agent answers what was written.
+#[tokio::test]
+async fn g47_a_dismissed_escalation_is_answered_by_the_agent() {
+    let world = World::new(ECHO).await;
+    let operations = world.operations();
+    let office = operations.as_actor(Actor::Terminal, ORG);
+    world.say("rosa", "Can I talk to a human?").await;
+    let id = world.session("rosa").await.id;
+    office.dismiss(id).await.unwrap();
+    world.work().await;
+    let sent = world.deliver().await;
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    let session = world.session("rosa").await;
+    assert_eq!(session.status, SessionStatus::Active);
+    assert_eq!(session.escalation.unwrap().state.status, EscalationStatus::Dismissed);
+    assert!(world.events().await.contains(&"false_positive".to_owned()));
+    let audit = world.org().audit(Some(&id.to_string()), None, 10).await.unwrap();
+    assert_eq!(audit[0].line.action, "dismiss_escalation");
+    assert!(audit[0].line.data.contains("\"false_positive\":true"));
+    // The same words do not lead to a person again while they are the ones.
+    assert_eq!(world.say("rosa", "and the menu").await.len(), 1);
+}
+
+/// G40: of two people the first has it; the other one hears who.
+#[tokio::test]
+async fn g40_one_person_has_a_conversation() {
+    let world = World::new(ECHO).await;
+    world.member(OWNER, Role::Owner).await;
+    world.say("rosa", "hello").await;
+    let id = world.session("rosa").await.id;
+    let operations = world.operations();
+    operations.as_actor(Actor::User(OWNER), ORG).take_over(id).await.unwrap();
+    let other = operations.as_actor(Actor::Terminal, ORG);
+    let refused = other.take_over(id).await.unwrap_err();
+    assert_eq!(refused.to_string(), format!("{OWNER} has taken this conversation over"));
+    assert!(other.say(id, words("hi")).await.is_err());
+}
+
+/// F07, F01: a conversation that a person has does not end by itself, however
+/// long it takes, and the clocks go on from where they stood.
+#[tokio::test]
+async fn f07_a_session_with_a_person_does_not_run_out() {
+    let world = World::new(ECHO).await;
+    let operations = world.operations();
+    let office = operations.as_actor(Actor::Terminal, ORG);
+    world.say("rosa", "hello").await;
+    let id = world.session("rosa").await.id;
+    office.take_over(id).await.unwrap();
+    world.pass(Duration::from_secs(30 * 24 * 3600));
+    assert_eq!(world.sweep().await.sessions, 0);
+    world.say("rosa", "still there?").await;
+    assert_eq!(world.session("rosa").await.id, id);
+    office.resume(id).await.unwrap();
+    world.pass(Duration::from_secs(29 * 60));
+    world.sweep().await;
+    assert_eq!(world.session("rosa").await.status, SessionStatus::Active);
+    world.pass(Duration::from_secs(2 * 60));
+    world.sweep().await;
+    let ended = SessionStatus::Closed(CloseReason::IdleTimeout);
+    assert_eq!(world.session("rosa").await.status, ended);
+}
