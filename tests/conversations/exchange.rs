@@ -59,7 +59,7 @@ impl Wishes {
         *self.refusal.lock().unwrap() = Some(why.to_owned());
     }
 
-    fn wish<'a>(&'a self, wish: &'a Wish, what: String) -> Doing<'a> {
+    fn wish<'a>(&'a self, wish: &'a Wish, what: &str) -> Doing<'a> {
         let done = match self.refusal.lock().unwrap().clone() {
             Some(why) => Err(NotDone::Refused(why)),
             None => Ok(()),
@@ -74,7 +74,7 @@ impl Wishes {
 
 impl People for Wishes {
     fn take_over<'a>(&'a self, wish: &'a Wish) -> Doing<'a> {
-        self.wish(wish, "takes over".into())
+        self.wish(wish, "takes over")
     }
 
     fn human_message<'a>(&'a self, wish: &'a Wish, parts: Vec<Part>) -> Doing<'a> {
@@ -85,15 +85,15 @@ impl People for Wishes {
                 other => format!("{other:?}"),
             })
             .collect();
-        self.wish(wish, format!("says \"{}\" in", words.join(" ")))
+        self.wish(wish, &format!("says \"{}\" in", words.join(" ")))
     }
 
     fn resume<'a>(&'a self, wish: &'a Wish) -> Doing<'a> {
-        self.wish(wish, "resumes".into())
+        self.wish(wish, "resumes")
     }
 
     fn dismiss<'a>(&'a self, wish: &'a Wish) -> Doing<'a> {
-        self.wish(wish, "dismisses".into())
+        self.wish(wish, "dismisses")
     }
 }
 

@@ -10,7 +10,7 @@ use ostler_domain::session::key::Entry as EntryKind;
 use ostler_domain::session::lifetime::{ClosePolicy, CloseReason, ReopenPolicy};
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::tool::ToolName;
-use ostler_runtime::talk::entry::Entry;
+use ostler_runtime::operations::Actor;
 use ostler_runtime::talk::session::Session;
 
 use crate::kit::{Seen, calm, words, world};
@@ -18,15 +18,6 @@ use crate::world::{GIA, ORG, World};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
-
-/// Lets the sessions that are due be looked at, without anybody writing.
-async fn sweep(world: &World) {
-    for due in world.store.due_sessions(world.now(), None, 100).await.unwrap() {
-        let id = format!("tick:{}:{}", due.id, world.next());
-        world.intake.accept(due.key, &id, &Entry::Tick).await.unwrap();
-    }
-    world.work().await;
-}
 
 fn closed(session: &Session) -> Option<CloseReason> {
     match session.status {
@@ -85,7 +76,7 @@ default: I see.
     world.say("otto", "I want to talk to a human").await;
     let (rosa, otto) = (world.session("rosa").await.id, world.session("otto").await.id);
     world.pass(10 * HOUR);
-    sweep(&world).await;
+    world.sweep().await;
     world.say("rosa", "any news?").await;
     world.say("otto", "hello?").await;
     assert_eq!((world.session("rosa").await.id, world.session("otto").await.id), (rosa, otto));
@@ -109,19 +100,6 @@ async fn f02_a_session_expires_even_when_active() {
     world.pass(48 * HOUR);
     world.say("rosa", "days later").await;
     assert_eq!(closed(&world.sessions().await[1]), Some(CloseReason::Expired));
-}
-
-/// F03: a stale session closes without traffic, and a fresh one does not.
-#[tokio::test]
-async fn f03_a_stale_session_closes_by_itself() {
-    let (world, _) = world("default: I see.").await;
-    world.say("rosa", "hello").await;
-    sweep(&world).await;
-    assert_eq!(closed(&world.session("rosa").await), None);
-    world.pass(31 * MINUTE);
-    sweep(&world).await;
-    assert_eq!(closed(&world.session("rosa").await), Some(CloseReason::IdleTimeout));
-    assert!(world.store.due_sessions(world.now(), None, 10).await.unwrap().is_empty());
 }
 
 const SUMMING: &str = "
@@ -148,7 +126,7 @@ async fn f05_z12_a_summary_is_stored_charged_and_attributed() {
     world.say("otto", "hello").await;
     let before = world.spent(ORG).await;
     world.pass(31 * MINUTE);
-    sweep(&world).await;
+    world.sweep().await;
     let rosa = world.session("rosa").await;
     assert_eq!(closed(&rosa), Some(CloseReason::IdleTimeout));
     assert_eq!(rosa.summary.as_deref(), Some("Rosa wants a table for four."));
@@ -211,10 +189,27 @@ async fn f04_a_new_session_goes_on_with_the_last_one() {
         assert_eq!(seen.last().system.contains("Rosa wants a table"), knows, "in later turns too");
         // One that had been closed without traffic is gone on with as well.
         world.pass(31 * MINUTE);
-        sweep(&world).await;
+        world.sweep().await;
         world.say("rosa", "me again").await;
         assert_eq!(seen.last().system.contains("Rosa wants a table"), knows);
     }
+}
+
+/// F05: a session that an operator closes is summed up soon after.
+#[tokio::test]
+async fn f05_what_an_operator_closes_is_summed_up() {
+    let (world, _) = world(SUMMING).await;
+    world.save_settings(&summing(ReopenPolicy::NewSession)).await;
+    world.say("rosa", "a table").await;
+    world.say("rosa", "for four").await;
+    let id = world.session("rosa").await.id;
+    let operations = world.operations();
+    operations.as_actor(Actor::Terminal, ORG).close(id).await.unwrap();
+    world.work().await;
+    let session = world.session("rosa").await;
+    assert_eq!(closed(&session), Some(CloseReason::ClosedByOperator));
+    assert_eq!(session.summary.as_deref(), Some("Rosa wants a table for four."));
+    assert!(world.deliver().await.len() <= 2, "nothing was said because of it");
 }
 
 fn question(field: &str, ask: &str, required: bool) -> Question {
@@ -307,7 +302,7 @@ async fn f08_a22_an_interview_asks_until_it_knows() {
     world.say("rosa", "thanks").await;
     assert_eq!(seen.count(), before + 1);
     world.pass(31 * MINUTE);
-    sweep(&world).await;
+    world.sweep().await;
     assert_eq!(closed(&world.session("rosa").await), Some(CloseReason::Completed));
 }
 

@@ -163,7 +163,21 @@ impl World {
 
     /// All of it, as a test wants it.
     pub(crate) fn with(store: Store, models: SharedCatalogue, settings: Settings) -> Self {
-        let tools = ostler_tools::catalogue::business(store.clone());
+        Self::made_of(store, models, settings, Vec::new())
+    }
+
+    /// The same, with tools in place of those of the business that have their
+    /// names.
+    pub(crate) fn made_of(
+        store: Store,
+        models: SharedCatalogue,
+        settings: Settings,
+        instead: Vec<Arc<dyn Tool>>,
+    ) -> Self {
+        let name = |tool: &Arc<dyn Tool>| tool.definition().spec.name.clone();
+        let mut tools = ostler_tools::catalogue::business(store.clone());
+        tools.retain(|tool| instead.iter().all(|other| name(other) != name(tool)));
+        tools.extend(instead);
         Self::with_tools(store, models, settings, tools)
     }
 
@@ -172,34 +186,10 @@ impl World {
         store: Store,
         models: SharedCatalogue,
         settings: Settings,
-        tools: Vec<Arc<dyn Tool>>,
-    ) -> Self {
-        Self::build(store, models, settings, tools, Vec::new())
-    }
-
-    /// The same, with tools in place of those that have their names.
-    pub(crate) fn made_of(
-        store: Store,
-        models: SharedCatalogue,
-        settings: Settings,
-        instead: Vec<Arc<dyn Tool>>,
-    ) -> Self {
-        let tools = ostler_tools::catalogue::business(store.clone());
-        Self::build(store, models, settings, tools, instead)
-    }
-
-    fn build(
-        store: Store,
-        models: SharedCatalogue,
-        settings: Settings,
         mut tools: Vec<Arc<dyn Tool>>,
-        instead: Vec<Arc<dyn Tool>>,
     ) -> Self {
         let live = Live::default();
         tools.extend(ostler_runtime::team::tools(&live));
-        let name = |tool: &Arc<dyn Tool>| tool.definition().spec.name.clone();
-        tools.retain(|tool| instead.iter().all(|other| name(other) != name(tool)));
-        tools.extend(instead);
         let now = Arc::new(AtomicI64::new(1_794_000_000_000));
         let clock = now.clone();
         let backlog = settings.backlog;
@@ -393,11 +383,6 @@ impl World {
         let session = self.session(who).await;
         let stored = self.org().last_messages(session.thread, 100).await.unwrap();
         stored.iter().map(|one| serde_json::from_str(&one.data).unwrap()).collect()
-    }
-
-    /// The time, as agents and sessions have it.
-    pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.now.load(Ordering::SeqCst))
     }
 
     /// Lets time pass for agents and sessions.

@@ -28,7 +28,7 @@ use super::step_04_context as context_step;
 use super::step_05_prompt as prompt_step;
 use super::step_06_history as history_step;
 use super::step_07_tools as tools_step;
-use super::step_07b_credits::{self as credits_step, Empty};
+use super::step_07b_credits as credits_step;
 use super::step_08_turn::{self as turn_step, Finished, Setting};
 use super::step_10_messages::{self as messages_step, Next};
 use super::step_12_record as record_step;
@@ -447,7 +447,9 @@ async fn assemble(
     run.trace.end(began);
     let purse = match purse {
         Ok(purse) => purse,
-        Err(empty) => return Ok(Assembled::Stopped(exhausted(case, run, empty))),
+        Err(empty) => {
+            return Ok(Assembled::Stopped(messages_step::exhausted(case, run, &empty)));
+        }
     };
     run.draft.aside.read.extend(notices.iter().map(|one| one.notice.id));
     let snapshot = record_step::snapshot(case, &run.session, agent, &scope, &purse, &rate);
@@ -471,10 +473,6 @@ async fn assemble(
     });
     let open = Open::new(agent, harness, &purse);
     Ok(Assembled::Ready(Box::new(open), Box::new(turn)))
-}
-
-fn exhausted(case: &Case<'_>, run: &mut Run, empty: Empty) -> RunOutcome {
-    messages_step::exhausted(case, run, &empty)
 }
 
 /// What the agent is to answer: what was written, or what it is told; and how

@@ -18,8 +18,7 @@ pub(super) async fn answering(
     case: &Case<'_>,
     session: &Session,
 ) -> Result<Option<AgentView>, StoreError> {
-    let has = session.active_agent().and_then(|id| case.view.agent(id));
-    let has = has.filter(|one| one.agent.receives_messages());
+    let has = of_session(case, session);
     // A test is of the agent that it names, and of nobody in its place.
     if has.is_some() || session.entry == Entry::Testing {
         return Ok(has.cloned());
@@ -28,6 +27,12 @@ pub(super) async fn answering(
         Some(agent) => Ok(Some(agent.clone())),
         None => stand_in(case).await,
     }
+}
+
+/// The agent that has a session, if it works.
+pub(super) fn of_session<'v>(case: &'v Case<'_>, session: &Session) -> Option<&'v AgentView> {
+    let has = session.active_agent().and_then(|id| case.view.agent(id));
+    has.filter(|one| one.agent.receives_messages())
 }
 
 /// The agent that a new conversation reaches.

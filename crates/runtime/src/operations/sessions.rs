@@ -71,6 +71,10 @@ impl Office<'_> {
             step.session.status = step.session.status.after(StatusChange::Close(reason))?;
             let closed = json!({"session": step.session.id, "reason": reason});
             step.draft.happened("session_closed", closed);
+            if step.view.settings.close.summarizes(step.session.messages as usize) {
+                let repeat = format!("summary:{}", step.session.id);
+                step.inbox.push(goes_on(repeat, &Entry::Tick));
+            }
             Ok(())
         };
         Ok(self.step_in(id, "close_session", &data, change).await?.0)

@@ -1,7 +1,9 @@
 //! Sessions as workers begin with them, and people who step in.
 
 use ostler_domain::audit::Actor;
-use ostler_domain::id::{AuditId, InboxId, MessageId, NoticeId, OutboxId, RunId, SessionId};
+use ostler_domain::id::{
+    AgentId, AuditId, InboxId, MessageId, NoticeId, OutboxId, RunId, SessionId,
+};
 use ostler_domain::notice::{NoticeKind, Recipient};
 use ostler_domain::time::{Timestamp, Window};
 use ostler_store::{
@@ -169,17 +171,28 @@ async fn a_turn_changes_what_is_beside_the_conversation(store: &Store) {
         subject: subject.into(),
         data: "{}".into(),
     };
+    let org_store = store.org(org);
+    let agent = AgentId::from_u128(next());
+    let told = NewNotice { recipient: Recipient::Agent(agent), ..notice("list_forms") };
+    let heard = told.id;
+    org_store.notify(told.clone()).await.unwrap();
+    let counters = ["messages", "cost"];
+    let day = org_store.agent_day(agent, counters, 10).await.unwrap();
+    assert_eq!(day.counted.map(|one| one.used), [0, 0]);
+    assert_eq!(day.notices.iter().map(|one| &one.notice).collect::<Vec<_>>(), [&told]);
     let aside = Aside {
         closes: Some(closed.clone()),
         due: Some(Due::At(Timestamp::from_millis(1))),
         approvals: Vec::new(),
         notices: vec![notice("web_fetch"), notice("web_fetch")],
+        read: vec![heard],
         counts: vec![Count { what: "messages".into(), window: Window::Day, amount: 2 }],
         ..Aside::default()
     };
     let commit = TurnCommit { session: new.clone(), aside, ..turn(&claimed) };
     store.commit_turn(commit).await.unwrap();
-    let org_store = store.org(org);
+    let day = org_store.agent_day(agent, counters, 10).await.unwrap();
+    assert_eq!((day.counted.map(|one| one.used), day.notices), ([2, 0], Vec::new()));
     assert_eq!(org_store.session(closed.id).await.unwrap().status, "closed");
     let due = store.due_sessions(LATER, None, 10).await.unwrap();
     assert_eq!(due.iter().map(|one| one.id).collect::<Vec<_>>(), [new.id]);
