@@ -4,8 +4,11 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod approvals;
+mod buses;
+mod doorbell;
 mod escalation;
 mod harness;
+mod on_the_bus;
 mod operations;
 mod pipeline;
 mod races;

@@ -23,7 +23,7 @@ use crate::talk::outgoing::Outgoing;
 use crate::talk::read;
 
 /// No wait is varied: those of channels and dead letters have no jitter.
-const EVEN: u32 = 500;
+pub(super) const EVEN: u32 = 500;
 /// How long a message waits when the store failed before it was sent.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// How often what became of a message is written down again when the store
@@ -32,7 +32,7 @@ const TELLS: u32 = 20;
 const TELL_AGAIN: Duration = Duration::from_millis(500);
 
 /// What became of a message, and what goes with that.
-struct End {
+pub(super) struct End {
     delivery: Delivery,
     also: Also,
 }
@@ -92,6 +92,9 @@ impl Courier {
             Ok(outgoing) => outgoing,
             Err(error) => return Ok(self.dead(row, error.to_string(), None, None)),
         };
+        if let Some(asked) = &outgoing.asked {
+            return Ok(self.reply(row, &outgoing, asked).await);
+        }
         let here = self.store.org(row.org);
         let (bound, wait) = match here.way_out(outgoing.binding).await {
             Ok(found) => found,
@@ -281,7 +284,7 @@ impl Courier {
         self.dead(row, why.to_owned(), Some(outgoing), Some(NoticeKind::NoBinding))
     }
 
-    fn dead(
+    pub(super) fn dead(
         &self,
         row: &mut Outbound,
         why: String,
@@ -298,7 +301,12 @@ impl Courier {
 
     /// A dead letter, which is tried again after some time, or for the last time
     /// was.
-    fn letter(&self, row: &mut Outbound, why: String, asked: Option<Duration>) -> Delivery {
+    pub(super) fn letter(
+        &self,
+        row: &mut Outbound,
+        why: String,
+        asked: Option<Duration>,
+    ) -> Delivery {
         row.progress.letters = row.progress.letters.saturating_add(1);
         match self.options.letters.wait_after(row.progress.letters, None, EVEN) {
             Some(wait) => {
@@ -311,7 +319,7 @@ impl Courier {
 }
 
 /// The owner hears of what is given up.
-fn told(row: &Outbound, delivery: Delivery, outgoing: Option<&Outgoing>) -> End {
+pub(super) fn told(row: &Outbound, delivery: Delivery, outgoing: Option<&Outgoing>) -> End {
     let mut end = End::from(delivery);
     if let Delivery::Abandoned(why) = &end.delivery {
         end.also.notice = Some(notice(row, outgoing, NoticeKind::DeadLetterAbandoned, why));

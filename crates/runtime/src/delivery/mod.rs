@@ -10,10 +10,12 @@
 //! |---|---|
 //! | [`courier`] | the workers that claim rows, and the sweep over what nobody tries |
 //! | `attempt` | one claimed row, up to what became of it |
+//! | `bus` | an answer to whoever asked on the bus |
 //! | `message` | what an outbox row is in the words of channels |
 //! | [`typing`] | showing that somebody is writing |
 
 mod attempt;
+mod bus;
 pub mod courier;
 mod message;
 pub mod typing;

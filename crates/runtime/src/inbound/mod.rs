@@ -25,6 +25,7 @@
 
 pub mod accept;
 mod answer;
+mod bell;
 pub(crate) mod case;
 mod decision;
 pub(crate) mod draft;

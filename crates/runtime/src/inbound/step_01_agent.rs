@@ -12,7 +12,12 @@ use crate::talk::session::Session;
 /// works no more, the one that a new message would reach.
 pub(super) fn answering<'v>(case: &'v Case<'_>, session: &Session) -> Option<&'v AgentView> {
     let has = session.active_agent().and_then(|id| case.view.agent(id));
-    has.filter(|one| one.agent.receives_messages()).or_else(|| first(case, session.entry, None))
+    let works = has.filter(|one| one.agent.receives_messages());
+    // Whoever asks on the bus asks one agent, and nobody answers in its place.
+    works.or_else(|| match session.asked {
+        Some(_) => None,
+        None => first(case, session.entry, None),
+    })
 }
 
 /// The agent that a new conversation reaches.
