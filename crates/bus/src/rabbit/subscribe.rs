@@ -1,12 +1,13 @@
-//! Subscribing to a queue: to all its classes on one channel, or, where one of
-//! them does not answer, to each on its own, so that the others are served
-//! meanwhile and the silent one comes when it can.
+//! Subscribing to a queue: to each of its classes on a channel of its own, so
+//! that one which does not answer keeps none of the others waiting, and comes
+//! when it can.
 //!
 //! A broker that recovers may have no leader for one quorum queue for a while.
-//! What is asked of that queue blocks the channel it is asked on, and nothing
-//! else.
+//! What is asked of that queue blocks the whole channel it is asked on, with all
+//! that others would be sent through it, and nothing else.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, FuturesUnordered, SelectAll};
@@ -22,6 +23,10 @@ use super::link::Link;
 use super::topology::{ASK_AGAIN, Asked, Need, is_refusal};
 use crate::queue::QueueName;
 
+/// How long all classes are waited for before the first message is taken, so
+/// that the most pressing is among those to choose from.
+const ALL_WITHIN: Duration = Duration::from_secs(2);
+
 /// What is subscribed to, and how.
 #[derive(Clone)]
 pub(super) struct Wanted {
@@ -30,12 +35,12 @@ pub(super) struct Wanted {
     pub(super) prefetch: u16,
 }
 
-/// A channel that brings messages of one class or of all.
+/// A channel that brings the messages of one class.
 struct Opened {
     channel: Channel,
-    tags: Vec<ShortString>,
-    /// `None` when one of its consumers ends.
-    arriving: Vec<BoxStream<'static, Option<Delivery>>>,
+    tag: ShortString,
+    /// `None` when its consumer ends.
+    arriving: BoxStream<'static, Option<Delivery>>,
 }
 
 /// A class that is asked until it answers; nothing if the link is lost.
@@ -43,37 +48,41 @@ type Coming = BoxFuture<'static, Option<Opened>>;
 
 /// What a consumer takes its messages from.
 pub(super) struct Subscription {
-    channels: Vec<(Channel, Vec<ShortString>)>,
+    channels: Vec<(Channel, ShortString)>,
     arriving: SelectAll<BoxStream<'static, Option<Delivery>>>,
     coming: FuturesUnordered<Coming>,
 }
 
 impl Subscription {
-    /// Subscribes to all classes; nothing if that has to be tried again.
+    /// Subscribes to all classes; nothing if the link is lost.
     pub(super) async fn open(bus: &Arc<Inner>, link: &Arc<Link>, wanted: &Wanted) -> Option<Self> {
-        let mut subscription = Self {
-            channels: Vec::new(),
-            arriving: SelectAll::new(),
-            coming: FuturesUnordered::new(),
-        };
-        match subscribe(bus, link, wanted, None).await {
-            Asked::Answered(opened) => subscription.add(opened),
-            Asked::Silent => {
-                tracing::warn!(queue = %wanted.queue, "a class of the queue does not answer");
-                for class in Priority::ALL {
-                    let (bus, link) = (Arc::clone(bus), Arc::clone(link));
-                    let coming = insist(bus, link, wanted.clone(), class);
-                    subscription.coming.push(coming.boxed());
-                }
+        let (channels, arriving) = (Vec::new(), SelectAll::new());
+        let each = Priority::ALL
+            .into_iter()
+            .map(|class| insist(Arc::clone(bus), Arc::clone(link), wanted.clone(), class).boxed());
+        let mut subscription = Self { channels, arriving, coming: each.collect() };
+        match tokio::time::timeout(ALL_WITHIN, subscription.all()).await {
+            Ok(None) => return None,
+            Ok(Some(())) => {}
+            Err(_) => {
+                let (queue, answered) = (&wanted.queue, subscription.channels.len());
+                tracing::warn!(%queue, answered, "not all classes of the queue answer");
             }
-            Asked::Refused(_) | Asked::Lost => return None,
         }
         Some(subscription)
     }
 
+    /// Waits for all classes; nothing if the link is lost.
+    async fn all(&mut self) -> Option<()> {
+        while let Some(opened) = self.coming.next().await {
+            self.add(opened?);
+        }
+        Some(())
+    }
+
     fn add(&mut self, opened: Opened) {
-        self.channels.push((opened.channel, opened.tags));
-        self.arriving.extend(opened.arriving);
+        self.channels.push((opened.channel, opened.tag));
+        self.arriving.push(opened.arriving);
     }
 
     /// The next message; nothing when the subscription has ended. Whoever stops
@@ -91,11 +100,9 @@ impl Subscription {
     /// Has no more messages sent.
     pub(super) async fn cancel(&mut self) {
         self.coming.clear();
-        for (channel, tags) in &mut self.channels {
-            for tag in std::mem::take(tags) {
-                let cancelling = channel.basic_cancel(tag, BasicCancelOptions::default());
-                let _cancelled_or_lost = cancelling.await;
-            }
+        for (channel, tag) in &self.channels {
+            let cancelling = channel.basic_cancel(tag.clone(), BasicCancelOptions::default());
+            let _cancelled_or_lost = cancelling.await;
         }
     }
 
@@ -119,12 +126,12 @@ async fn insist(
     class: Priority,
 ) -> Option<Opened> {
     loop {
-        match subscribe(&bus, &link, &wanted, Some(class)).await {
+        match subscribe(&bus, &link, &wanted, class).await {
             Asked::Answered(opened) => return Some(opened),
             Asked::Lost => return None,
             Asked::Silent => {
                 let (queue, class) = (&wanted.queue, class.as_str());
-                tracing::warn!(%queue, class, "a class of the queue still does not answer");
+                tracing::warn!(%queue, class, "a class of the queue does not answer");
             }
             Asked::Refused(reason) => {
                 let (queue, class) = (&wanted.queue, class.as_str());
@@ -135,17 +142,9 @@ async fn insist(
     }
 }
 
-/// Subscribes to a class, or to all, on a new channel.
-async fn subscribe(
-    bus: &Inner,
-    link: &Link,
-    wanted: &Wanted,
-    class: Option<Priority>,
-) -> Asked<Opened> {
-    let need = match class {
-        Some(class) => Need::Class(wanted.queue.clone(), class),
-        None => Need::Queue(wanted.queue.clone()),
-    };
+/// Subscribes to a class on a new channel.
+async fn subscribe(bus: &Inner, link: &Link, wanted: &Wanted, class: Priority) -> Asked<Opened> {
+    let need = Need::Class(wanted.queue.clone(), class);
     match bus.ensure(link, &need).await {
         Asked::Answered(()) => {}
         Asked::Refused(reason) => return Asked::Refused(reason),
@@ -171,18 +170,15 @@ async fn consume(
     bus: &Inner,
     link: &Link,
     wanted: &Wanted,
-    class: Option<Priority>,
+    class: Priority,
 ) -> lapin::Result<Opened> {
     let channel = link.connection.create_channel().await?;
     channel.basic_qos(wanted.prefetch, BasicQosOptions::default()).await?;
-    let (mut tags, mut arriving) = (Vec::new(), Vec::new());
-    for class in Priority::ALL.into_iter().filter(|one| class.is_none_or(|class| class == *one)) {
-        let queue = bus.topology.queue(&wanted.queue, class);
-        let (options, none) = (BasicConsumeOptions::default(), FieldTable::default());
-        let consumer = channel.basic_consume(queue.into(), "".into(), options, none).await?;
-        tags.push(consumer.tag());
-        let end = stream::once(std::future::ready(None));
-        arriving.push(consumer.map(Result::ok).chain(end).boxed());
-    }
-    Ok(Opened { channel, tags, arriving })
+    let queue = bus.topology.queue(&wanted.queue, class);
+    let (options, none) = (BasicConsumeOptions::default(), FieldTable::default());
+    let consumer = channel.basic_consume(queue.into(), "".into(), options, none).await?;
+    let tag = consumer.tag();
+    let end = stream::once(std::future::ready(None));
+    let arriving = consumer.map(Result::ok).chain(end).boxed();
+    Ok(Opened { channel, tag, arriving })
 }
