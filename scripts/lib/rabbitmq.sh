@@ -43,12 +43,22 @@ launch_rabbitmq() {
   amqp_url="amqp://guest:guest@127.0.0.1:$amqp_port/%2f"
 }
 
-# Ends the node in an orderly way; its data and epmd stay. Not with KILL: 3.10
-# now and then elects no leader for a quorum queue that it recovers after that.
+# Ends the node by a signal; its data and epmd stay. After KILL, 3.10 now and then
+# has no leader for a quorum queue that it recovers.
 stop_rabbitmq() {
-  kill -s TERM -- "-$rabbitmq_pid"
+  kill -s "$2" -- "-$rabbitmq_pid"
   wait "$rabbitmq_pid" 2>/dev/null || true
   while port_answers "$1"; do sleep 0.05; done
+}
+
+# Has the node evaluate an expression of Erlang.
+rabbitmq_eval() {
+  local home=$data/rabbitmq server
+  server=$(newest_rabbitmq)
+  env -i --chdir="$home" PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME="$home" LC_ALL=C.UTF-8 \
+    ERL_EPMD_PORT="$1" \
+    RABBITMQ_CONF_ENV_FILE=/dev/null \
+    "${server%-server}ctl" -n ostler@localhost eval "$2" >>"$data/rabbitmqctl.log" 2>&1 </dev/null
 }
 
 await_rabbitmq() {

@@ -191,6 +191,7 @@ impl Exchange {
             answers: None,
             thread: None,
             plain: false,
+            asked: None,
         };
         self.world.write(to, "hi").await;
         let store = &self.world.store;

@@ -5,10 +5,12 @@
 
 mod approvals;
 mod budgets;
+mod buses;
 mod channels;
 mod crash;
 mod database;
 mod delivery;
+mod doorbell;
 mod enforcement;
 mod escalation;
 mod exchange;
@@ -17,6 +19,7 @@ mod harness;
 mod identity;
 mod kit;
 mod knowledge;
+mod on_the_bus;
 mod online;
 mod operations;
 mod order;

@@ -37,6 +37,21 @@ impl Broker {
         assert_eq!(self.ask("stop"), "gone");
     }
 
+    /// Ends it as a crash does; its data stay.
+    pub(crate) fn kill(&mut self) {
+        assert_eq!(self.ask("kill"), "gone");
+    }
+
+    /// Has a quorum queue, by the broker's name of it, answer nothing any more.
+    pub(crate) fn suspend(&mut self, queue: &str) {
+        assert_eq!(self.ask(&format!("suspend {queue}")), "done");
+    }
+
+    /// Ends that.
+    pub(crate) fn resume(&mut self, queue: &str) {
+        assert_eq!(self.ask(&format!("resume {queue}")), "done");
+    }
+
     /// Starts it again, on the data that it left.
     pub(crate) fn come_back(&mut self) {
         let answer = self.ask("start");

@@ -8,6 +8,7 @@
 mod broker;
 mod killed;
 mod restart;
+mod silent;
 mod swarm;
 
 use std::time::Duration;

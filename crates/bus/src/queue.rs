@@ -41,6 +41,11 @@ impl QueueName {
         Self(format!("hosted.{of}.{number}").into())
     }
 
+    /// The door at which those are woken who answer a part of all conversations.
+    pub fn inbound(shard: u16) -> Self {
+        Self(format!("inbound.{shard}").into())
+    }
+
     /// The queue for the replies to one bus.
     pub(crate) fn replies(bus: u64) -> Self {
         Self(format!("{REPLY}{bus:016x}").into())

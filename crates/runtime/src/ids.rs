@@ -15,3 +15,13 @@ pub(crate) fn derived<T>(make: fn(u128) -> T, from: u128, word: &str) -> T {
     let bits = hash.iter().take(16).fold(0, |bits, byte| bits << 8 | u128::from(*byte));
     make((from & TIME_AND_VERSION) | (bits & !TIME_AND_VERSION))
 }
+
+/// Which of so many shards a text belongs to: the same on every node and in
+/// every version.
+pub(crate) fn shard(text: &str, of: u16) -> u16 {
+    // FNV-1a: a few bytes, no state.
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash % u64::from(of.max(1))) as u16
+}

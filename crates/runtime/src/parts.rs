@@ -60,6 +60,8 @@ pub struct Settings {
     pub claims: ClaimPolicy,
     /// The most unanswered messages of an org.
     pub backlog: u32,
+    /// How long a worker that found nothing waits for the bell at most.
+    pub look_every: Duration,
     /// How often a message that failed is tried, and with which waits between.
     pub retry_after: Duration,
     /// How long a turn may take.
@@ -84,6 +86,7 @@ impl Default for Settings {
                 understands: STATE_VERSION,
             },
             backlog: 10_000,
+            look_every: Duration::from_secs(1),
             retry_after: Duration::from_secs(4),
             turn_timeout: Duration::from_secs(180),
             turn: Limits { on_ask: OnAsk::Defer, ..Limits::default() },

@@ -5,11 +5,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::stream::{BoxStream, SelectAll};
-use futures_util::{FutureExt, StreamExt, stream};
-use lapin::Channel;
-use lapin::options::{BasicCancelOptions, BasicConsumeOptions, BasicQosOptions};
-use lapin::types::{FieldTable, ShortString};
 use ostler_domain::dispatch::priority::{Place, Priority};
 use ostler_domain::id::EnvelopeId;
 use tokio::sync::watch;
@@ -17,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::link::Link;
 use super::settle::{Open, Settled, settle};
-use super::topology::{Asked, Need, is_refusal};
+use super::subscribe::{Subscription, Wanted};
 use super::{Inner, letter};
 use crate::bus::{ConsumeOptions, Delivery, Failure, Handler, Verdict};
 use crate::consumer::Consumer;
@@ -42,9 +37,6 @@ struct Worked {
     /// It is to be handled again.
     again: Option<Arrived>,
 }
-
-/// The messages of all classes, and `None` when one of them ends.
-type Arriving = SelectAll<BoxStream<'static, Option<lapin::message::Delivery>>>;
 
 /// Why serving ended.
 enum Ended {
@@ -131,27 +123,16 @@ impl Consuming {
         }
     }
 
-    /// Takes messages through one channel until that or the consumer ends.
-    async fn serve(&mut self, link: &Link) -> Ended {
-        let need = Need::Queue(self.queue.clone());
-        if !matches!(self.bus.ensure(link, &need).await, Asked::Answered(())) {
-            return Ended::Lost;
-        }
-        let patience = self.bus.options.answer_patience;
-        let (channel, tags, mut arriving) =
-            match tokio::time::timeout(patience, self.subscribe(link)).await {
-                Ok(Ok(subscribed)) => subscribed,
-                Ok(Err(error)) if is_refusal(&error) => {
-                    self.bus.forget(link, &need);
-                    return Ended::Lost;
-                }
-                Ok(Err(_)) | Err(_) => {
-                    link.suspect();
-                    return Ended::Lost;
-                }
-            };
-        let mut stopping = self.stopping.clone();
+    /// Takes messages through one link until that or the consumer ends.
+    async fn serve(&mut self, link: &Arc<Link>) -> Ended {
+        // One of each class is always at hand when the next is chosen.
+        let prefetch = self.options.concurrency.max(1).saturating_add(self.options.prefetch.max(1));
+        let wanted = Wanted { queue: self.queue.clone(), prefetch };
         let bus = Arc::clone(&self.bus);
+        let Some(mut subscription) = Subscription::open(&bus, link, &wanted).await else {
+            return Ended::Lost;
+        };
+        let mut stopping = self.stopping.clone();
         let mut replaced = std::pin::pin!(bus.links.newer(link.generation));
         loop {
             self.begin();
@@ -160,54 +141,34 @@ impl Consuming {
                 () = raised(&mut stopping) => break,
                 _ = &mut replaced => return Ended::Lost,
                 Some(done) = self.in_work.join_next() => self.finished(done.ok()).await,
-                next = arriving.next() => match next {
-                    Some(Some(delivery)) => {
+                next = subscription.next() => match next {
+                    Some(delivery) => {
                         let arrived = self.read(delivery);
                         self.arrive(arrived).await;
                     }
-                    Some(None) | None => return Ended::Lost,
+                    None => return Ended::Lost,
                 },
             }
         }
-        let leaving = self.leave(&channel, tags, arriving);
-        if tokio::time::timeout(patience, leaving).await.is_err() {
+        let patience = bus.options.answer_patience;
+        if tokio::time::timeout(patience, self.leave(&mut subscription)).await.is_err() {
             link.suspect();
         }
         self.drain().await;
-        let closing = channel.close(200, "done".into());
-        let _closed_or_lost = tokio::time::timeout(patience, closing).await;
+        let _closed_or_lost = tokio::time::timeout(patience, subscription.close()).await;
         Ended::Stopped
     }
 
-    async fn subscribe(&self, link: &Link) -> lapin::Result<(Channel, Vec<ShortString>, Arriving)> {
-        let channel = link.connection.create_channel().await?;
-        // One of each class is always at hand when the next is chosen.
-        let prefetch = self.options.concurrency.max(1).saturating_add(self.options.prefetch.max(1));
-        channel.basic_qos(prefetch, BasicQosOptions::default()).await?;
-        let (mut tags, mut arriving) = (Vec::new(), SelectAll::new());
-        for class in Priority::ALL {
-            let queue = self.bus.topology.queue(&self.queue, class);
-            let (options, none) = (BasicConsumeOptions::default(), FieldTable::default());
-            let consumer = channel.basic_consume(queue.into(), "".into(), options, none).await?;
-            tags.push(consumer.tag());
-            let end = stream::once(std::future::ready(None));
-            arriving.push(consumer.map(Result::ok).chain(end).boxed());
-        }
-        Ok((channel, tags, arriving))
-    }
-
     /// Takes no more, and gives back what is not begun.
-    async fn leave(&mut self, channel: &Channel, tags: Vec<ShortString>, mut arriving: Arriving) {
-        for tag in tags {
-            let _cancelled_or_lost = channel.basic_cancel(tag, BasicCancelOptions::default()).await;
-        }
+    async fn leave(&mut self, subscription: &mut Subscription) {
+        subscription.cancel().await;
         for (_, arrived) in std::mem::take(&mut self.held) {
             arrived.open.give_back().await;
         }
         for arrived in std::mem::take(&mut self.twins).into_values().flatten() {
             arrived.open.give_back().await;
         }
-        while let Some(Some(Some(delivery))) = arriving.next().now_or_never() {
+        while let Some(delivery) = subscription.at_hand() {
             self.read(delivery).open.give_back().await;
         }
     }

@@ -17,6 +17,7 @@ use lapin::{Channel, Connection, ConnectionProperties, Event};
 use tokio::sync::{Notify, watch};
 
 use super::RabbitOptions;
+use super::topology::Asked;
 use crate::error::{BusError, Result};
 
 /// A connection that works, as far as one knows.
@@ -39,8 +40,8 @@ impl Link {
         self.declared().contains(name)
     }
 
-    pub(super) fn remember(&self, name: String) {
-        self.declared().insert(name);
+    pub(super) fn remember(&self, names: impl IntoIterator<Item = String>) {
+        self.declared().extend(names);
     }
 
     pub(super) fn forget(&self, name: &str) {
@@ -50,6 +51,22 @@ impl Link {
     /// Gives the link up: it does not answer, or its channel was closed.
     pub(super) fn suspect(&self) {
         self.suspected.notify_one();
+    }
+
+    /// What it means that something was not answered: that one thing is silent,
+    /// or the whole link, which is then given up.
+    pub(super) async fn silence<T>(&self, patience: Duration) -> Asked<T> {
+        let asking = async {
+            let channel = self.connection.create_channel().await?;
+            channel.close(200, "done".into()).await
+        };
+        match tokio::time::timeout(patience, asking).await {
+            Ok(Ok(())) => Asked::Silent,
+            Ok(Err(_)) | Err(_) => {
+                self.suspect();
+                Asked::Lost
+            }
+        }
     }
 
     /// Returns when the link is lost, with the reason.

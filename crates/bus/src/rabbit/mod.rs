@@ -6,6 +6,7 @@
 //! | `topology` | queues and exchanges: their names, settings and bindings |
 //! | `publish` | confirmed publishing |
 //! | `consume` | one consumer: what it holds, what it has in work |
+//! | `subscribe` | the channels that bring a consumer its messages |
 //! | `settle` | ack, repeat or dead letter |
 //! | `letter` | a message in the form of the broker |
 //! | `dead` | looking at dead letters, putting them back, deleting them |
@@ -18,6 +19,7 @@ mod link;
 mod publish;
 mod replies;
 mod settle;
+mod subscribe;
 mod topology;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -9,7 +9,7 @@ use ostler_domain::dispatch::name::TeamName;
 use tokio::time::Instant;
 
 use super::link::Link;
-use super::topology::{Asked, Need};
+use super::topology::{ASK_AGAIN, Asked, Need};
 use super::{Inner, letter};
 use crate::bus::OnFull;
 use crate::envelope::Envelope;
@@ -54,7 +54,11 @@ impl Inner {
             exchange: String::new(),
             routing_key,
             mandatory: true,
-            need: if replies { Need::Nothing } else { Need::Queue(queue.clone()) },
+            need: if replies {
+                Need::Nothing
+            } else {
+                Need::Class(queue.clone(), envelope.priority)
+            },
             properties: letter::properties(envelope),
             body: &body,
         };
@@ -124,6 +128,7 @@ impl Inner {
                         let name = format!("{}{}", out.exchange, out.routing_key);
                         return Err(BusError::Topology { name, reason });
                     }
+                    Asked::Silent => tokio::time::sleep(ASK_AGAIN).await,
                     Asked::Lost => generation = link.generation,
                 }
             }
@@ -141,6 +146,7 @@ impl Inner {
         match self.ensure(link, &out.need).await {
             Asked::Answered(()) => {}
             Asked::Refused(reason) => return Asked::Refused(reason),
+            Asked::Silent => return Asked::Silent,
             Asked::Lost => return Asked::Lost,
         }
         let options = BasicPublishOptions { mandatory: out.mandatory, immediate: false };
@@ -153,10 +159,11 @@ impl Inner {
             Ok(Ok(Confirmation::Ack(None))) => Asked::Answered(Sent::Confirmed),
             Ok(Ok(Confirmation::Ack(Some(_)))) => Asked::Answered(Sent::Nowhere),
             Ok(Ok(Confirmation::Nack(_))) => Asked::Answered(Sent::Full),
-            Ok(Ok(Confirmation::NotRequested) | Err(_)) | Err(_) => {
+            Ok(Ok(Confirmation::NotRequested) | Err(_)) => {
                 link.suspect();
                 Asked::Lost
             }
+            Err(_) => link.silence(self.options.answer_patience).await,
         }
     }
 }

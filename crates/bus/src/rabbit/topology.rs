@@ -5,6 +5,8 @@
 //! class, `agent.echo:critical` that of the critical. A team is a fanout
 //! exchange for each class.
 
+use std::time::Duration;
+
 use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions};
 use lapin::types::{AMQPValue, FieldTable, ShortString};
 use lapin::{Channel, ExchangeKind};
@@ -22,6 +24,8 @@ use crate::queue::{LONGEST, QueueName};
 pub(super) enum Need {
     /// A queue with all its classes.
     Queue(QueueName),
+    /// A queue for one class.
+    Class(QueueName, Priority),
     /// The exchanges of a team.
     Team(TeamName),
     /// Where replies to this bus go.
@@ -108,6 +112,10 @@ impl Topology {
                     channel.queue_declare(name, durable, self.queue_arguments()).await?;
                 }
             }
+            Need::Class(name, class) => {
+                let name = self.queue(name, *class).into();
+                channel.queue_declare(name, durable, self.queue_arguments()).await?;
+            }
             Need::Team(team) => {
                 for class in Priority::ALL {
                     declare_fanout(channel, self.team(team, class)).await?;
@@ -132,13 +140,22 @@ impl Topology {
     }
 
     /// What a need is remembered as.
-    fn key(&self, need: &Need) -> Option<String> {
+    fn keys(&self, need: &Need) -> Vec<String> {
         match need {
-            Need::Queue(name) => Some(self.queue(name, Priority::Normal)),
-            Need::Team(team) => Some(format!("{} (exchange)", self.team(team, Priority::Normal))),
-            Need::Replies(name) => Some(self.replies(name)),
-            Need::Dead => Some(self.dead()),
-            Need::Nothing => None,
+            Need::Queue(name) => Priority::ALL.map(|class| self.queue(name, class)).into(),
+            Need::Class(name, class) => vec![self.queue(name, *class)],
+            Need::Team(team) => vec![format!("{} (exchange)", self.team(team, Priority::Normal))],
+            Need::Replies(name) => vec![self.replies(name)],
+            Need::Dead => vec![self.dead()],
+            Need::Nothing => Vec::new(),
+        }
+    }
+
+    /// What an error calls a need.
+    fn name(&self, need: &Need) -> String {
+        match need {
+            Need::Queue(name) => self.queue(name, Priority::Normal),
+            other => self.keys(other).concat(),
         }
     }
 }
@@ -180,9 +197,14 @@ pub(super) enum Asked<T> {
     Answered(T),
     /// The broker refused this one thing.
     Refused(String),
+    /// There is no answer to this one thing; the link answers otherwise.
+    Silent,
     /// There is no answer; the link is given up.
     Lost,
 }
+
+/// The wait before something is asked again that was not answered.
+pub(super) const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Something that the broker is asked to do.
 enum Errand<'a> {
@@ -191,6 +213,14 @@ enum Errand<'a> {
     Unbind(&'a QueueName, &'a TeamName),
     /// Looks at a queue, by the broker's name of it.
     Count(&'a str),
+}
+
+impl Errand<'_> {
+    /// Whether nobody need wait for it: whoever takes from a queue or sends to
+    /// it makes sure of each class by itself.
+    const fn may_come_later(&self) -> bool {
+        matches!(self, Self::Declare(Need::Queue(_)))
+    }
 }
 
 /// How many messages and consumers a queue has.
@@ -237,31 +267,33 @@ impl Inner {
         match tokio::time::timeout(self.options.answer_patience, asking).await {
             Ok(Ok(answer)) => Asked::Answered(answer),
             Ok(Err(error)) if is_refusal(&error) => Asked::Refused(error.to_string()),
-            Ok(Err(_)) | Err(_) => {
+            Ok(Err(_)) => {
                 link.suspect();
                 Asked::Lost
             }
+            Err(_) => link.silence(self.options.answer_patience).await,
         }
     }
 
     /// Makes sure, once for each link, that something is there.
     pub(super) async fn ensure(&self, link: &Link, need: &Need) -> Asked<()> {
-        let Some(key) = self.topology.key(need) else { return Asked::Answered(()) };
-        if link.has_declared(&key) {
+        let keys = self.topology.keys(need);
+        if keys.iter().all(|key| link.has_declared(key)) {
             return Asked::Answered(());
         }
         match self.ask(link, &Errand::Declare(need)).await {
             Asked::Answered(_) => {
-                link.remember(key);
+                link.remember(keys);
                 Asked::Answered(())
             }
             Asked::Refused(reason) => Asked::Refused(reason),
+            Asked::Silent => Asked::Silent,
             Asked::Lost => Asked::Lost,
         }
     }
 
     pub(super) fn forget(&self, link: &Link, need: &Need) {
-        if let Some(key) = self.topology.key(need) {
+        for key in self.topology.keys(need) {
             link.forget(&key);
         }
     }
@@ -279,6 +311,8 @@ impl Inner {
                     Asked::Refused(reason) => {
                         return Err(BusError::Topology { name: self.name_of(errand), reason });
                     }
+                    Asked::Silent if errand.may_come_later() => return Ok((0, 0)),
+                    Asked::Silent => tokio::time::sleep(ASK_AGAIN).await,
                     Asked::Lost => generation = link.generation,
                 }
             }
@@ -294,6 +328,7 @@ impl Inner {
             Errand::Declare(need) => match self.ensure(link, need).await {
                 Asked::Answered(()) => Asked::Answered((0, 0)),
                 Asked::Refused(reason) => Asked::Refused(reason),
+                Asked::Silent => Asked::Silent,
                 Asked::Lost => Asked::Lost,
             },
             // A queue that is not there is empty.
@@ -307,7 +342,7 @@ impl Inner {
 
     fn name_of(&self, errand: &Errand<'_>) -> String {
         match errand {
-            Errand::Declare(need) => self.topology.key(need).unwrap_or_default(),
+            Errand::Declare(need) => self.topology.name(need),
             Errand::Bind(_, team) | Errand::Unbind(_, team) => team.to_string(),
             Errand::Count(queue) => (*queue).to_owned(),
         }

@@ -75,6 +75,9 @@ impl Courier {
             Ok(outgoing) => outgoing,
             Err(error) => return Ok(self.dead(row, &error.to_string(), None, None)),
         };
+        if let Some(asked) = &outgoing.asked {
+            return Ok(self.reply(row, &outgoing, asked).await);
+        }
         let here = self.store.org(row.org);
         let (bound, wait) = match here.way_out(outgoing.binding).await {
             Ok(found) => found,

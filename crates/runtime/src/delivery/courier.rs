@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::inbound::accept::Doorbell;
 use crate::parts::Clock;
+use crate::queue::AgentRuntime;
 
 /// How couriers work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,7 @@ pub struct Courier {
     pub(super) channels: Channels,
     pub(super) clock: Clock,
     pub(super) options: SendOptions,
+    pub(super) agents: Option<AgentRuntime>,
     bell: Doorbell,
 }
 
@@ -64,7 +66,14 @@ impl Courier {
         options: SendOptions,
         bell: Doorbell,
     ) -> Self {
-        Self { store, channels, clock, options, bell }
+        Self { store, channels, clock, options, agents: None, bell }
+    }
+
+    /// Has it answer on the bus of these agents too.
+    #[must_use]
+    pub fn answering_on(mut self, agents: AgentRuntime) -> Self {
+        self.agents = Some(agents);
+        self
     }
 
     /// Sends in so many places at once until it is stopped; then finishes what

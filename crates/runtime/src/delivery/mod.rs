@@ -10,11 +10,13 @@
 //! |---|---|
 //! | [`courier`] | the workers that claim rows, and the sweep over what nobody tries |
 //! | `attempt` | one claimed row, up to what became of it |
+//! | `bus` | an answer to whoever asked on the bus |
 //! | `letter` | what is tried again by itself, and what is given up |
 //! | `message` | what an outbox row is in the words of channels |
 //! | [`typing`] | showing that somebody is writing |
 
 mod attempt;
+mod bus;
 pub mod courier;
 mod letter;
 mod message;

@@ -4,26 +4,10 @@ use ostler_domain::id::{ConversationId, InboxId, OrgId};
 use ostler_domain::session::key::ConversationKey;
 use ostler_store::{Accepted, Inbound, Store, StoreError};
 
-use super::worker::Rings;
+pub use super::bell::Doorbell;
 use crate::ids::fresh;
 use crate::talk::entry::Entry;
 use crate::talk::write;
-
-/// The bell that wakes workers. It may be rung too often, and need not be heard:
-/// workers look by themselves from time to time.
-#[derive(Debug, Clone, Default)]
-pub struct Doorbell(Rings);
-
-impl Doorbell {
-    /// Wakes a worker.
-    pub fn ring(&self) {
-        self.0.ring();
-    }
-
-    pub(crate) const fn rings(&self) -> &Rings {
-        &self.0
-    }
-}
 
 /// Accepts messages.
 #[derive(Debug, Clone)]
@@ -48,10 +32,10 @@ impl Intake {
         entry: &Entry,
     ) -> Result<Accepted, StoreError> {
         let org: OrgId = key.org;
-        let inbound = inbound(key, provider_id, entry);
+        let inbound = inbound(key.clone(), provider_id, entry);
         let accepted = self.store.org(org).accept_inbound(inbound, self.backlog).await?;
         crate::faults::point("after_accept");
-        self.bell.ring();
+        self.bell.ring_for(&key);
         Ok(accepted)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ostler_domain::channel::Channel;
 use ostler_domain::gate::approval::{ApprovalError, ArgumentsHash};
 use ostler_domain::human::escalation::EscalationRequest;
 use ostler_domain::human::triggers::Trigger;
@@ -38,6 +39,7 @@ use super::worker::RunError;
 use super::{interview, step_11_stats, summary, texts, triggers};
 use crate::ids::fresh;
 use crate::org_view::AgentView;
+use crate::talk::asked;
 use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
 use crate::talk::run::RunOutcome;
 use crate::talk::session::{Interview, Opening, Previous, Session};
@@ -107,9 +109,13 @@ impl Run {
             MessageAuthor::Human { .. } => ostler_store::Author::Human,
             MessageAuthor::Customer { .. } | MessageAuthor::System => ostler_store::Author::System,
         };
+        // Whoever asked on the bus gets one answer, from the agent that has it.
+        let only_kept = saying.purpose == Purpose::Transition && self.way.is_on_the_bus();
         let parts = saying.parts.clone();
         let message = self.draft.keep(&mut self.session, saying, Some(case.run), case.now);
-        self.way.send(&mut self.draft, author, parts, Some(message));
+        if !only_kept {
+            self.way.send(&mut self.draft, author, parts, Some(message));
+        }
     }
 
     /// Takes a small turn up into the record, and what it cost.
@@ -156,6 +162,9 @@ pub(super) async fn answer(
     session.clock.touch(case.now);
     trace.end(began);
 
+    if let Some(asked) = input.arrived.last().and_then(|one| one.wrote.asked.as_ref()) {
+        session.asked = Some(asked.clone());
+    }
     let way = Way::of(&case.view, &session, input.arrived.last().map(|one| &one.wrote));
     let before = if old.is_some() { std::mem::take(&mut earlier) } else { Vec::new() };
     let (draft, done, beside) = (Draft::default(), Vec::new(), Vec::new());
@@ -201,8 +210,17 @@ fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
     let named = wrote.and_then(|wrote| wrote.named_agent);
     let bound = wrote.map_or(&[][..], |wrote| wrote.bound.as_slice());
     let binding = case.view.bindings.iter().find(|one| one.binding.id == case.key.binding);
-    let channel = binding.map_or("webchat".into(), |one| one.binding.channel.clone());
-    let agent = agent_step::first(case, case.key.entry, named).map(|one| one.agent.id);
+    let on_the_bus = wrote.is_some_and(|wrote| wrote.asked.is_some());
+    let channel = match binding {
+        Some(one) => one.binding.channel.clone(),
+        None if on_the_bus => asked::channel(),
+        None => Channel::Webchat,
+    };
+    let agent = if on_the_bus {
+        named
+    } else {
+        agent_step::first(case, case.key.entry, named).map(|one| one.agent.id)
+    };
     let settings = &case.view.settings;
     let interview = settings.interviews.get(&channel).cloned();
     let mut session = Session::open(Opening {

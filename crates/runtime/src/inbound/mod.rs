@@ -27,6 +27,7 @@
 
 pub mod accept;
 mod answer;
+mod bell;
 pub(crate) mod case;
 mod decision;
 pub(crate) mod draft;

@@ -19,8 +19,9 @@ pub(super) async fn answering(
     session: &Session,
 ) -> Result<Option<AgentView>, StoreError> {
     let has = of_session(case, session);
-    // A test is of the agent that it names, and of nobody in its place.
-    if has.is_some() || session.entry == Entry::Testing {
+    // A test is of the agent that it names, and whoever asks on the bus asks one:
+    // nobody answers in its place.
+    if has.is_some() || session.entry == Entry::Testing || session.asked.is_some() {
         return Ok(has.cloned());
     }
     match first(case, session.entry, None) {

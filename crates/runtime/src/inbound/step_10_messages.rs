@@ -91,7 +91,8 @@ pub(super) fn with_human(case: &Case<'_>, run: &mut Run) -> RunOutcome {
 /// Whether the agent has answered enough today; the customer is told once.
 pub(super) fn rate_limited(case: &Case<'_>, run: &mut Run, rate: &Rate) -> Option<RunOutcome> {
     let RateVerdict::Limited { tell_customer, .. } = rate.verdict else { return None };
-    if tell_customer {
+    // Whoever asks on the bus waits for an answer each time.
+    if tell_customer || run.way.is_on_the_bus() {
         run.session.told_limit_on = Some(rate.today.day);
         run.tell(case, texts::RATE_LIMITED, Purpose::Notice);
     }

@@ -13,6 +13,7 @@ use super::answer::Run;
 use super::case::Case;
 use super::draft::Draft;
 use crate::org_view::OrgView;
+use crate::talk::asked::Asked;
 use crate::talk::entry::Wrote;
 use crate::talk::message::{MessageAuthor, ThreadMessage};
 use crate::talk::outgoing::{Button, Outgoing};
@@ -25,6 +26,10 @@ pub(crate) struct Way {
     to: Peer,
     answers: Option<String>,
     thread: Option<Thread>,
+    /// Whoever asked on the bus.
+    asked: Option<Asked>,
+    /// The binding that the conversation is known by.
+    own: BindingId,
     session: String,
     channel: String,
 }
@@ -42,6 +47,8 @@ impl Way {
             to: session.peer.clone(),
             answers: wrote.and_then(|wrote| wrote.provider_id.clone()),
             thread: wrote.and_then(|wrote| wrote.thread.as_deref().cloned()),
+            asked: session.asked.clone(),
+            own: session.binding,
             session: session.id.to_string(),
             channel: session.channel.to_string(),
         }
@@ -49,11 +56,16 @@ impl Way {
 
     /// Whether there is one.
     pub(crate) const fn is_open(&self) -> bool {
-        self.binding.is_some()
+        self.binding.is_some() || self.asked.is_some()
+    }
+
+    /// Whether it leads to the bus.
+    pub(crate) const fn is_on_the_bus(&self) -> bool {
+        self.asked.is_some()
     }
 
     /// Has a message sent. Without a binding it is kept in the thread, and the
-    /// owner hears of it.
+    /// owner hears of it; what nobody on the bus wants to hear is only kept.
     pub(crate) fn send(
         &self,
         draft: &mut Draft,
@@ -61,14 +73,19 @@ impl Way {
         parts: Vec<Part>,
         message: Option<MessageId>,
     ) {
-        let Some(binding) = self.binding else {
+        let on_the_bus = self.asked.as_ref().map(|_| self.own);
+        if self.asked.as_ref().is_some_and(|asked| asked.reply_to().is_none()) {
+            return;
+        }
+        let Some(binding) = on_the_bus.or(self.binding) else {
             let data = json!({"session": self.session, "channel": self.channel});
             draft.notify(NoticeKind::NoBinding, Recipient::Owner, self.channel.clone(), data);
             return;
         };
         let (to, answers, thread) = (self.to.clone(), self.answers.clone(), self.thread.clone());
-        let (buttons, plain) = (Vec::new(), false);
-        let outgoing = Outgoing { binding, to, parts, buttons, message, answers, thread, plain };
+        let (buttons, plain, asked) = (Vec::new(), false, self.asked.clone());
+        let outgoing =
+            Outgoing { binding, to, parts, buttons, message, answers, thread, asked, plain };
         draft.send(author, &outgoing);
     }
 }
@@ -106,6 +123,7 @@ pub(super) fn forward(case: &Case<'_>, run: &mut Run) {
             message: None,
             answers: None,
             thread: None,
+            asked: None,
             plain: false,
         },
     );

@@ -9,7 +9,7 @@ use ostler_domain::id::RunId;
 use ostler_engine::outcome::Outcome;
 use ostler_engine::turn::Known;
 use ostler_store::{AfterTurn, Claimed, GiveBack, Lease, StoreError, Waiting};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::accept::Doorbell;
@@ -23,14 +23,12 @@ use crate::ids::derived;
 use crate::library::Library;
 use crate::org_view::Views;
 use crate::parts::Parts;
-use crate::talk::entry::Entry;
+use crate::talk::entry::{Entry, Wrote};
 use crate::talk::{Unreadable, read};
 
 /// A turn that was begun and is gone on with.
 pub(super) type Recovered = (Saved, Known);
 
-/// How long a worker that found nothing waits for the bell at most.
-const PATIENCE: Duration = Duration::from_millis(1000);
 /// How long it waits after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
@@ -103,7 +101,7 @@ impl Worker {
             let rings = self.bell.rings();
             let wait = match self.answer_next().await {
                 Ok(true) => continue,
-                Ok(false) => PATIENCE,
+                Ok(false) => self.desk.parts.settings.look_every,
                 Err(error) => {
                     tracing::warn!(%error, "no conversation could be claimed");
                     AFTER_FAILURE
@@ -151,7 +149,7 @@ impl Worker {
     async fn answer_claimed(&self, claimed: &Claimed) -> Result<(), RunError> {
         let mut rest = read_all(&claimed.messages)?;
         while !rest.is_empty() {
-            let together = rest.iter().take_while(|(_, entry)| is_wrote(entry)).count().max(1);
+            let together = rest.iter().take_while(|(_, entry)| joins(entry)).count().max(1);
             let left = rest.split_off(together);
             let group = std::mem::replace(&mut rest, left);
             let then = if rest.is_empty() { AfterTurn::Release } else { AfterTurn::Keep };
@@ -258,8 +256,10 @@ impl std::fmt::Debug for Worker {
     }
 }
 
-const fn is_wrote(entry: &Entry) -> bool {
-    matches!(entry, Entry::Wrote(_))
+/// Whether it is answered together with what was written before and after it.
+/// Whoever asks on the bus waits for an answer of their own.
+const fn joins(entry: &Entry) -> bool {
+    matches!(entry, Entry::Wrote(Wrote { asked: None, .. }))
 }
 
 fn read_all(messages: &[Waiting]) -> Result<Vec<(&Waiting, Entry)>, Unreadable> {
@@ -273,26 +273,17 @@ fn arrived(
 ) -> Result<Vec<Arrived>, Unreadable> {
     let mut together = Vec::new();
     for one in messages.iter().skip_while(|one| one.id != from) {
-        match read("message", &one.payload)? {
-            Entry::Wrote(wrote) => {
-                together.push(Arrived { id: one.id, at: one.received_at, wrote });
-            }
-            _ => break,
+        let entry = read("message", &one.payload)?;
+        let joins = joins(&entry);
+        if !joins && !together.is_empty() {
+            break;
+        }
+        if let Entry::Wrote(wrote) = entry {
+            together.push(Arrived { id: one.id, at: one.received_at, wrote });
+        }
+        if !joins {
+            break;
         }
     }
     Ok(together)
-}
-
-/// What wakes workers of this process.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Rings(Arc<Notify>);
-
-impl Rings {
-    pub(crate) async fn notified(&self) {
-        self.0.notified().await;
-    }
-
-    pub(super) fn ring(&self) {
-        self.0.notify_one();
-    }
 }

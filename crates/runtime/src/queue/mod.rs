@@ -29,6 +29,7 @@
 //! ```
 
 mod agent;
+mod ai;
 mod codes;
 mod context;
 pub mod coordination;
@@ -49,6 +50,7 @@ mod teams;
 mod worklist;
 
 pub use agent::{Agent, AgentError, AgentFn, Reply, agent_fn};
+pub use ai::{ANSWER, Ai, NOTICE};
 pub use codes::{CodeSource, MemoryCodes};
 pub use context::AgentContext;
 pub use delegations::{Delegations, MemoryDelegations, SlaDue, Work};

@@ -7,6 +7,8 @@ use ostler_domain::id::{AgentId, ApprovalId, CallId, UserId};
 use ostler_domain::message::Part;
 use serde::{Deserialize, Serialize};
 
+use super::asked::Asked;
+
 /// What an inbox row says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
@@ -61,6 +63,9 @@ pub struct Wrote {
     /// several; the first of them answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<AgentId>,
+    /// The message of the bus that this is, which has an answer of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// What could not be taken, in words for the writer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,

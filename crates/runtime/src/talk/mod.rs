@@ -1,6 +1,7 @@
 //! What is kept of conversations: sessions, messages, runs, and what waits in an
 //! inbox or an outbox. Values that are stored as JSON, and nothing else.
 
+pub mod asked;
 pub mod entry;
 pub mod message;
 pub mod outgoing;

@@ -6,6 +6,8 @@ use ostler_domain::message::Part;
 use ostler_domain::session::key::Peer;
 use serde::{Deserialize, Serialize};
 
+use super::asked::Asked;
+
 /// A message on its way out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outgoing {
@@ -27,6 +29,10 @@ pub struct Outgoing {
     /// The thread of e-mail that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<Thread>,
+    /// The message of the bus that it answers: it goes back there, and through no
+    /// binding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// Whether it goes without formatting, because the provider could not read it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,

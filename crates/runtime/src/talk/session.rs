@@ -17,6 +17,8 @@ use ostler_domain::team::{self, TeamSession, TeamView, effective_agent};
 use ostler_domain::time::{Timestamp, UtcDay};
 use serde::{Deserialize, Serialize};
 
+use super::asked::Asked;
+
 /// The form that this program writes.
 const VERSION: u32 = 1;
 
@@ -81,6 +83,9 @@ pub struct Session {
     /// The day on which the customer was last told of a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_limit_on: Option<UtcDay>,
+    /// The message of the bus that it answers, or answered last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// The interview, in a guided session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interview: Option<Interview>,
@@ -173,6 +178,7 @@ impl Session {
             previous: None,
             summary: None,
             told_limit_on: None,
+            asked: None,
             interview: None,
             decided: Vec::new(),
             messages: 0,

@@ -145,6 +145,7 @@ fn push(
             message: None,
             answers: None,
             thread: None,
+            asked: None,
             plain: false,
         },
     );

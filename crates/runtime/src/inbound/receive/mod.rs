@@ -219,6 +219,7 @@ impl Reception {
             provider_id: message,
             thread: thread.map(Box::new),
             bound,
+            asked: None,
             notices: kept.notices,
         });
         let key = ConversationKey { org: place.org, binding, peer, entry: arrival.entry };

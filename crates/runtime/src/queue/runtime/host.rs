@@ -15,6 +15,7 @@ use ostler_domain::dispatch::name::AgentName;
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{AgentRuntime, Inner};
+use crate::ids::shard;
 use crate::queue::agent::AgentError;
 use crate::queue::error::{QueueError, Result};
 use crate::queue::harness::{Harness, Sources};
@@ -56,11 +57,7 @@ pub(super) struct Host {
 
 /// The queue that an agent shares: the same on every node and in every version.
 pub(super) fn shard_queue(agent: &AgentName, shards: u16) -> QueueName {
-    // FNV-1a: a few bytes, no state.
-    let hash = agent.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    QueueName::hosted((hash % u64::from(shards.max(1))) as u16, shards)
+    QueueName::hosted(shard(agent.as_str(), shards), shards)
 }
 
 impl Host {

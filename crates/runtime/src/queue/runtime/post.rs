@@ -89,11 +89,7 @@ impl AgentRuntime {
 
     /// Puts a message into a queue; one that is named after an agent may stand
     /// for the queue that it shares.
-    pub(in crate::queue) async fn post(
-        &self,
-        queue: &QueueName,
-        envelope: Arc<Envelope>,
-    ) -> Result<()> {
+    pub(crate) async fn post(&self, queue: &QueueName, envelope: Arc<Envelope>) -> Result<()> {
         let name = queue.as_str().strip_prefix(AGENT).and_then(|name| name.parse().ok());
         match name {
             Some(agent) => Box::pin(async move { self.send_shared(&agent, envelope).await }).await,
