@@ -36,7 +36,6 @@ fn work(number: u128, blocked_by: &[u128]) -> Delegation {
         description: format!("task {number}"),
         due: Some(at(1000)),
         status: DelegationStatus::Assigned,
-        root: None,
         blocked_by: blocked_by.iter().copied().map(id).collect(),
     }
 }
