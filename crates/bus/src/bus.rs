@@ -229,6 +229,12 @@ pub trait MessageBus: Send + Sync + 'static {
     /// How full a queue is; one that does not exist is empty.
     fn depth<'a>(&'a self, queue: &'a QueueName) -> BoxFuture<'a, Result<Depth>>;
 
+    /// Ends a queue that nobody consumes and nobody will: what waits in it
+    /// becomes dead letters, and the queue is gone until something is published
+    /// to it again. False if it stays because somebody consumes it, or because
+    /// it did not become empty in time.
+    fn remove<'a>(&'a self, queue: &'a QueueName, why: Failure) -> BoxFuture<'a, Result<bool>>;
+
     /// Stops all consumers and ends the bus; later operations are refused.
     fn close(&self) -> BoxFuture<'_, ()>;
 }

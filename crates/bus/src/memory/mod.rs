@@ -5,17 +5,18 @@
 
 mod dead;
 mod queue;
+mod remove;
 mod replies;
 mod worker;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use ostler_domain::dispatch::name::{AgentName, TeamName};
 
-use crate::bus::{BoxFuture, ConsumeOptions, Depth, Handler, Limits, MessageBus, OnFull};
+use crate::bus::{BoxFuture, ConsumeOptions, Depth, Failure, Handler, Limits, MessageBus, OnFull};
 use crate::consumer::{Consumer, Consumers};
 use crate::dead::{DeadLetter, Selection};
 use crate::envelope::Envelope;
@@ -23,7 +24,7 @@ use crate::error::{BusError, Result};
 use crate::id::process_number;
 use crate::queue::QueueName;
 use dead::DeadLetters;
-use queue::Queue;
+use queue::{NotIn, Queue};
 pub(crate) use replies::Replies;
 pub(crate) use worker::handle;
 use worker::{Presence, Worker};
@@ -39,7 +40,7 @@ struct Shared {
     queues: RwLock<HashMap<QueueName, Arc<Queue>>>,
     teams: RwLock<HashMap<TeamName, Members>>,
     dead: DeadLetters,
-    replies: Replies,
+    replies: Arc<Replies>,
     /// Where replies to this bus go.
     reply_to: QueueName,
     consumers: Consumers,
@@ -62,7 +63,7 @@ impl MemoryBus {
             queues: RwLock::default(),
             teams: RwLock::default(),
             dead: DeadLetters::default(),
-            replies: Replies::default(),
+            replies: Arc::default(),
             reply_to: QueueName::replies(number),
             consumers: Consumers::default(),
             closed: AtomicBool::new(false),
@@ -70,13 +71,26 @@ impl MemoryBus {
     }
 }
 
+/// What became of a message that was to go at once.
+#[derive(PartialEq, Eq)]
+enum Offered {
+    /// It is there.
+    Taken,
+    /// It has to wait for room.
+    Full,
+}
+
 impl Shared {
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Relaxed) { Err(BusError::Closed) } else { Ok(()) }
     }
 
+    fn queues(&self) -> RwLockReadGuard<'_, HashMap<QueueName, Arc<Queue>>> {
+        self.queues.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn existing(&self, name: &QueueName) -> Option<Arc<Queue>> {
-        self.queues.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.queues().get(name).cloned()
     }
 
     fn queue(&self, name: &QueueName) -> Result<Arc<Queue>> {
@@ -92,49 +106,67 @@ impl Shared {
     }
 
     async fn publish(&self, name: &QueueName, envelope: Arc<Envelope>) -> Result<()> {
-        self.check_open()?;
-        if name.is_for_replies() {
-            let waited = *name == self.reply_to && self.replies.deliver(envelope);
-            return if waited { Ok(()) } else { Err(BusError::NobodyWaits(name.clone())) };
+        while self.offer(name, &envelope)? == Offered::Full {
+            let queue = self.queue(name)?;
+            // What happens seldom is boxed, so that the usual way stays small.
+            if Box::pin(self.push_later(&queue, &envelope)).await? {
+                break;
+            }
         }
-        self.push(&*self.queue(name)?, &envelope).await
+        Ok(())
     }
 
-    async fn push(&self, queue: &Queue, envelope: &Arc<Envelope>) -> Result<()> {
-        let length = self.limits.queue_length as usize;
-        if queue.push(envelope, length).is_ok() {
-            return Ok(());
+    /// Puts a message where it is to go, if it can be there at once.
+    fn offer(&self, name: &QueueName, envelope: &Arc<Envelope>) -> Result<Offered> {
+        self.check_open()?;
+        if name.is_for_replies() {
+            let waited = *name == self.reply_to && self.replies.deliver(Arc::clone(envelope));
+            let nobody = || BusError::NobodyWaits(name.clone());
+            return if waited { Ok(Offered::Taken) } else { Err(nobody()) };
         }
-        let full = || BusError::Full(queue.name.clone());
-        if self.limits.on_full == OnFull::Refuse {
-            return Err(full());
+        if let Some(queue) = self.queues().get(name)
+            && let Some(offered) = self.push(queue, envelope)?
+        {
+            return Ok(offered);
         }
-        let room = async {
-            loop {
-                let room = queue.room.notified();
-                if queue.push(envelope, length).is_ok() {
-                    return;
-                }
-                room.await;
+        loop {
+            if let Some(offered) = self.push(&*self.queue(name)?, envelope)? {
+                return Ok(offered);
             }
-        };
-        tokio::time::timeout(self.limits.publish_patience, room).await.map_err(|_| full())
+        }
+    }
+
+    /// Puts a message into a queue; nothing is returned if the queue ended.
+    fn push(&self, queue: &Queue, envelope: &Arc<Envelope>) -> Result<Option<Offered>> {
+        match queue.push(envelope, self.limits.queue_length as usize) {
+            Ok(()) => Ok(Some(Offered::Taken)),
+            Err(NotIn::Full) if self.limits.on_full == OnFull::Wait => Ok(Some(Offered::Full)),
+            Err(NotIn::Full) => Err(BusError::Full(queue.name.clone())),
+            Err(NotIn::Ended) => Ok(None),
+        }
+    }
+
+    /// Puts a message into a queue as soon as there is room; false if the queue
+    /// ended.
+    async fn push_later(&self, queue: &Queue, envelope: &Arc<Envelope>) -> Result<bool> {
+        let room = queue.push_later(envelope, self.limits.queue_length as usize);
+        let waiting = tokio::time::timeout(self.limits.publish_patience, room);
+        waiting.await.map_err(|_| BusError::Full(queue.name.clone()))
     }
 
     async fn request(
         &self,
         queue: &QueueName,
-        mut envelope: Envelope,
+        envelope: Arc<Envelope>,
         patience: Duration,
     ) -> Result<Arc<Envelope>> {
-        envelope.context.reply_to = Some(self.reply_to.clone());
-        let mut pending = self.replies.expect(envelope.message.id);
+        let pending = self.replies.expect(envelope.message.id, patience);
         let no_reply = || BusError::NoReply { queue: queue.clone(), patience };
-        let exchange = async {
-            self.publish(queue, Arc::new(envelope)).await?;
-            (&mut pending.reply).await.map_err(|_| no_reply())
-        };
-        tokio::time::timeout(patience, exchange).await.map_err(|_| no_reply())?
+        if self.offer(queue, &envelope)? == Offered::Full {
+            let publishing = tokio::time::timeout(patience, self.publish(queue, envelope));
+            Box::pin(publishing).await.map_err(|_| no_reply())??;
+        }
+        pending.reply().await.ok_or_else(no_reply)
     }
 
     async fn broadcast(&self, team: &TeamName, envelope: Arc<Envelope>) -> Result<()> {
@@ -145,7 +177,11 @@ impl Shared {
         };
         let mut result = Ok(());
         for queue in members {
-            let pushed = self.push(&queue, &envelope).await;
+            let pushed = match self.push(&queue, &envelope) {
+                Ok(Some(Offered::Full)) => self.push_later(&queue, &envelope).await.map(drop),
+                // Whose queue ended is no member any more.
+                pushed => pushed.map(drop),
+            };
             result = result.and(pushed);
         }
         result
@@ -187,6 +223,17 @@ impl Shared {
     }
 }
 
+/// A queue and a consumer's presence there, which keeps it from ending.
+fn present(bus: &Shared, name: &QueueName) -> Result<(Arc<Queue>, Arc<Presence>)> {
+    loop {
+        let queue = bus.queue(name)?;
+        let presence = Presence::new(&queue);
+        if !queue.has_ended() {
+            return Ok((queue, presence));
+        }
+    }
+}
+
 fn consume(
     bus: &Arc<Shared>,
     name: &QueueName,
@@ -194,11 +241,10 @@ fn consume(
     handler: &Arc<dyn Handler>,
 ) -> Result<Consumer> {
     bus.check_open()?;
-    let queue = bus.queue(name)?;
+    let (queue, presence) = present(bus, name)?;
     let stopping = Arc::new(AtomicBool::new(false));
     let workers = options.concurrency.max(1);
     let options = Arc::new(options);
-    let presence = Presence::new(&queue);
     let worker = |_| {
         let worker = Worker {
             bus: Arc::clone(bus),
@@ -265,10 +311,12 @@ impl MessageBus for MemoryBus {
     fn request<'a>(
         &'a self,
         queue: &'a QueueName,
-        envelope: Envelope,
+        mut envelope: Envelope,
         patience: Duration,
     ) -> BoxFuture<'a, Result<Arc<Envelope>>> {
-        Box::pin(self.0.request(queue, envelope, patience))
+        envelope.context.reply_to = Some(self.0.reply_to.clone());
+        // Shared from here on, so that the future does not have to hold it.
+        Box::pin(self.0.request(queue, Arc::new(envelope), patience))
     }
 
     fn dead_letters(
@@ -292,6 +340,10 @@ impl MessageBus for MemoryBus {
             let existing = self.0.existing(queue);
             Ok(existing.map(|queue| queue.depth()).unwrap_or_default())
         })
+    }
+
+    fn remove<'a>(&'a self, queue: &'a QueueName, why: Failure) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(remove::remove(&self.0, queue, why))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

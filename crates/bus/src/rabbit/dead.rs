@@ -95,7 +95,7 @@ impl Inner {
     }
 
     /// The broker's answer, or the error that there is none.
-    async fn answer<T>(
+    pub(super) async fn answer<T>(
         &self,
         link: &Link,
         asking: impl Future<Output = lapin::Result<T>>,

@@ -11,12 +11,14 @@
 //! | `letter` | a message in the form of the broker |
 //! | `dead` | looking at dead letters, putting them back, deleting them |
 //! | `replies` | the replies to this bus |
+//! | `remove` | the end of a queue |
 
 mod consume;
 mod dead;
 mod letter;
 mod link;
 mod publish;
+mod remove;
 mod replies;
 mod settle;
 mod subscribe;
@@ -30,7 +32,7 @@ use ostler_domain::dispatch::name::{AgentName, TeamName};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 
-use crate::bus::{BoxFuture, ConsumeOptions, Depth, Handler, Limits, MessageBus};
+use crate::bus::{BoxFuture, ConsumeOptions, Depth, Failure, Handler, Limits, MessageBus};
 use crate::consumer::{Consumer, Consumers};
 use crate::dead::{DeadLetter, Selection};
 use crate::envelope::Envelope;
@@ -149,12 +151,12 @@ impl Inner {
     ) -> Result<Arc<Envelope>> {
         self.reply_consumer.get_or_init(|| replies::start(self));
         envelope.context.reply_to = Some(self.reply_to.clone());
-        let mut pending = self.replies.expect(envelope.message.id);
+        let pending = self.replies.expect(envelope.message.id, patience);
         let no_reply = || BusError::NoReply { queue: queue.clone(), patience };
         let exchange = async {
             self.prepare(&Need::Replies(self.reply_to.clone())).await?;
             self.publish(queue, &envelope).await?;
-            (&mut pending.reply).await.map_err(|_| no_reply())
+            pending.reply().await.ok_or_else(no_reply)
         };
         tokio::time::timeout(patience, exchange).await.map_err(|_| no_reply())?
     }
@@ -231,6 +233,10 @@ impl MessageBus for RabbitBus {
 
     fn depth<'a>(&'a self, queue: &'a QueueName) -> BoxFuture<'a, Result<Depth>> {
         Box::pin(self.0.depth(queue))
+    }
+
+    fn remove<'a>(&'a self, queue: &'a QueueName, why: Failure) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move { self.0.remove(queue, &why).await })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -134,3 +134,30 @@ async fn full_dead_letters_hold_consumers_back(backend: &Backend) {
     eventually("every letter", all).await;
     consumer.close().await;
 }
+
+on_every_bus!(a_queue_that_is_removed_leaves_dead_letters);
+/// What waits in a queue that ends is kept; one that is consumed stays, and one
+/// that is gone comes to be again.
+async fn a_queue_that_is_removed_leaves_dead_letters(backend: &Backend) {
+    let bus = backend.bus().await;
+    let inbox = queue("agent.gone");
+    let seen = Seen::gated();
+    let consumer = seen.consume(&bus, &inbox).await;
+    publish(&bus, &inbox, 1..=5).await;
+    seen.until(1).await;
+    assert!(!bus.remove(&inbox, failure("nobody comes back")).await.unwrap());
+    tokio::join!(consumer.close(), async { seen.let_pass() });
+    let handled = seen.all().len();
+
+    assert!(bus.remove(&inbox, failure("nobody comes back")).await.unwrap());
+    let letters = dead(&bus, 5 - handled).await;
+    assert!(letters.iter().all(|one| one.death.reason == "nobody comes back"), "{letters:?}");
+    assert!(letters.iter().all(|one| one.death.queue == inbox && one.envelope.is_some()));
+    assert!(bus.remove(&inbox, failure("nobody comes back")).await.unwrap());
+
+    let seen = Seen::open();
+    let _consumer = seen.consume(&bus, &inbox).await;
+    publish(&bus, &inbox, [7]).await;
+    seen.until(1).await;
+    assert_eq!(seen.numbers(), [7]);
+}

@@ -6,10 +6,14 @@ use std::time::Duration;
 use ostler_bus::{Envelope, MemoryBus};
 use ostler_domain::dispatch::delegation::{Delegation, DelegationStatus};
 use ostler_domain::dispatch::life::TeamStatus;
+use ostler_domain::dispatch::plan::PlanAnswer;
+use ostler_runtime::queue::coordination::{Coordination, PlanApprovalRequest};
 use ostler_runtime::queue::{
-    AgentRecord, AgentRuntime, Assignment, Echo, Page, QueueError, Spec, Stored, TeamSpec, Work,
+    AgentRecord, AgentRuntime, Assignment, Echo, Human, Page, Placement, QueueError, Spec, Stored,
+    TeamSpec, Work, agent_fn,
 };
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use crate::world::{Keeper, Place, called, name};
 
@@ -91,4 +95,80 @@ async fn x64_x65_a_restart_finds_everything_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn x64_x65_a_restart_finds_everything_on_postgres() {
     a_restart_finds_everything(Place::postgres().await).await;
+}
+
+/// A process whose agents of type `notes` tell what they are asked to do.
+async fn begin_noting(stored: &Stored) -> (AgentRuntime, mpsc::UnboundedReceiver<Arc<Envelope>>) {
+    let (tell, told) = mpsc::unbounded_channel();
+    let bus = Arc::new(MemoryBus::default());
+    let builder = AgentRuntime::builder(bus).stored(stored).factory("notes", move |_| {
+        let tell = tell.clone();
+        Ok(agent_fn(move |_, envelope| {
+            tell.send(envelope).unwrap();
+            std::future::ready(Ok(None))
+        }))
+    });
+    (builder.start().await.unwrap(), told)
+}
+
+/// A plan is proposed, nobody answers, and the process ends.
+async fn a_plan_that_waits(stored: &Stored) -> Envelope {
+    let (runtime, mut told) = begin_noting(stored).await;
+    runtime.start(Spec::new(name("boss")).of_type(Human::TYPE), Human).await.unwrap();
+    let ada = AgentRecord::new(name("ada"), "notes", Placement::Pinned);
+    runtime.registry().register(ada).await.unwrap();
+    runtime.start_recorded(&name("ada")).await.unwrap();
+    let pay = Envelope::new("pay", json!({ "euros": 7 }), runtime.new_code().await.unwrap());
+    let (ada, boss) = (name("ada"), name("boss"));
+    let asking = runtime.ask_with_approval(&ada, &boss, pay.clone(), Duration::from_secs(600));
+    let listed = async {
+        while runtime.worklist().list(&boss, Page::default()).await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        answered = asking => panic!("nobody approved it: {answered:?}"),
+        () = listed => {}
+    }
+    runtime.shutdown().await.unwrap();
+    assert!(told.try_recv().is_err(), "nothing is done before it is approved");
+    pay
+}
+
+async fn a_restart_loses_no_plan(place: Place) {
+    let pay = a_plan_that_waits(&place.open().await).await;
+    let stored = place.open().await;
+    let (runtime, mut told) = begin_noting(&stored).await;
+    let boss = name("boss");
+    runtime.start_recorded(&boss).await.unwrap();
+    runtime.start_recorded(&name("ada")).await.unwrap();
+    assert!(runtime.new_code().await.unwrap() > pay.reference, "no code is given out twice");
+
+    let open = runtime.worklist().list(&boss, Page::default()).await.unwrap();
+    let [request] = &open[..] else { panic!("one plan waits: {open:?}") };
+    let proposed = PlanApprovalRequest::read(request).unwrap();
+    assert_eq!(
+        (&proposed.plan.reference, &proposed.key.message),
+        (&pay.reference, &pay.message.id)
+    );
+    let approval = proposed.answered(PlanAnswer::Approve);
+    runtime.answer(&boss, request.message.id, approval).await.unwrap();
+    let done = tokio::time::timeout(Duration::from_secs(60), told.recv()).await.unwrap().unwrap();
+    assert_eq!(done.message, pay.message);
+    assert!(runtime.worklist().list(&boss, Page::default()).await.unwrap().is_empty());
+    runtime.shutdown().await.unwrap();
+    assert!(told.try_recv().is_err(), "it is done once");
+}
+
+/// X45, X62: a plan that waits for a person outlives the process, and so does
+/// what is on the person's list; the answer has it carried out by the next.
+#[tokio::test(flavor = "multi_thread")]
+async fn x45_x62_a_restart_loses_no_plan_on_sqlite() {
+    a_restart_loses_no_plan(Place::sqlite().await).await;
+}
+
+/// X45, X62: the same on PostgreSQL.
+#[tokio::test(flavor = "multi_thread")]
+async fn x45_x62_a_restart_loses_no_plan_on_postgres() {
+    a_restart_loses_no_plan(Place::postgres().await).await;
 }

@@ -159,6 +159,8 @@ async fn x20_x21_an_agent_starts_agents(backend: &Backend) {
     assert_eq!(ask(&runtime, "parent", 1).await.message.payload["n"], 7);
     assert_eq!(runtime.running(), ["parent", "stays"].map(name));
     assert!(runtime.registry().get(&name("child")).await.unwrap().is_none());
+    let queue = ostler_bus::QueueName::agent(&name("child"));
+    assert_eq!(runtime.bus().depth(&queue).await.unwrap(), ostler_bus::Depth::default());
     assert_eq!(ask(&runtime, "stays", 2).await.message.payload["n"], 2);
     runtime.stop_team(&team("crew")).await.unwrap();
     assert_eq!(runtime.running(), [name("parent")]);

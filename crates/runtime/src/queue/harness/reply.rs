@@ -67,13 +67,18 @@ pub(in crate::queue) async fn answer(
         tracing::warn!(agent = %from, %message, %kind, "a reply was dropped: nobody asked for one");
         return Ok(());
     };
-    let mut envelope = to.reply(reply.kind, reply.payload);
-    envelope.context.from_agent = Some(from.clone());
-    match runtime.post(queue, Arc::new(envelope)).await {
+    match runtime.post(queue, signed(from, to, reply)).await {
         Err(QueueError::Bus(error @ BusError::NobodyWaits(_))) => {
             tracing::debug!(agent = %from, message = %to.message.id, %error, "a reply came late");
             Ok(())
         }
         posted => posted,
     }
+}
+
+/// The reply to a message, with the name of who gives it.
+fn signed(from: &AgentName, to: &Envelope, reply: Reply) -> Arc<Envelope> {
+    let mut envelope = to.reply(reply.kind, reply.payload);
+    envelope.context.from_agent = Some(from.clone());
+    Arc::new(envelope)
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use futures_util::future::join_all;
+use ostler_bus::Failure;
+use ostler_domain::dispatch::failure::FailureClass;
 use ostler_domain::dispatch::name::AgentName;
 
 use super::{AgentRuntime, Entry, Inner};
@@ -83,12 +85,26 @@ impl AgentRuntime {
             self.leave_teams(harness).await;
         }
         harness.close().await;
+        let ended = match harness.spec.stay {
+            Stay::Ephemeral => self.remove_traces(harness).await,
+            Stay::LongStanding => Ok(()),
+        };
+        // Last, so that the next of its name finds nothing half removed.
         self.forget_running(harness);
-        if harness.spec.stay == Stay::Ephemeral {
-            self.0.registry.remove(name).await?;
-            self.0.routes.forget(name);
+        withdrawn.and(ended)
+    }
+
+    /// Removes the record and the queue of an agent that does not come back.
+    /// What nobody handled is a dead letter.
+    async fn remove_traces(&self, harness: &Harness) -> Result<()> {
+        self.0.registry.remove(&harness.spec.name).await?;
+        self.0.routes.forget(&harness.spec.name);
+        let reason = "the agent was stopped, and does not come back".to_owned();
+        let why = Failure { class: FailureClass::Infrastructure, reason };
+        if !self.0.bus.remove(&harness.queue, why).await? {
+            tracing::warn!(agent = %harness.spec.name, "the queue of a stopped agent stays");
         }
-        withdrawn.map(drop)
+        Ok(())
     }
 
     pub(super) fn forget_running(&self, harness: &Arc<Harness>) {
