@@ -68,7 +68,7 @@ fn firsts(seen: &Seen) -> Vec<(u64, EnvelopeId)> {
     seen.iter().copied().filter(|one| known.insert(*one)).collect()
 }
 
-/// X28: the broker stops with messages waiting, on their way and in work, and
+/// X28: the broker is killed with messages waiting, on their way and in work, and
 /// is gone for a while. Publishers wait, or are told within their bound;
 /// consumers come back by themselves; all that was confirmed is handled, in
 /// order; and whatever comes twice has the same id.
@@ -88,7 +88,7 @@ async fn x28_a_restart_of_the_broker_loses_nothing_that_it_confirmed() {
         tokio::spawn(async move { publish(&patient, &flow, 0..2 * HALF).await })
     };
     eventually("half of them", async || seen.lock().unwrap().len() as u64 >= HALF / 2).await;
-    broker.stop();
+    broker.kill();
     let gone = Instant::now();
     let refused = hasty.publish(&heap, Arc::new(envelope(9999))).await;
     assert!(matches!(refused, Err(BusError::Unavailable { .. })), "{refused:?}");

@@ -27,7 +27,7 @@ pub(crate) struct Way {
     answers: Option<String>,
     thread: Option<Thread>,
     /// Whoever asked on the bus.
-    asked: Option<Asked>,
+    asked: Option<Box<Asked>>,
     /// The binding that the conversation is known by.
     own: BindingId,
     session: String,

@@ -99,7 +99,7 @@ impl Agent for Ai {
                 locale: None,
             },
             named_agent: Some(self.who.agent),
-            asked: Some(Asked::of(envelope, context.name())),
+            asked: Some(Box::new(Asked::of(envelope, context.name()))),
             ..Wrote::default()
         });
         match self.intake.accept(self.key(&sender), &id, &entry).await {

@@ -65,7 +65,7 @@ pub struct Wrote {
     pub bound: Vec<AgentId>,
     /// The message of the bus that this is, which has an answer of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<Box<Asked>>,
     /// What could not be taken, in words for the writer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,

@@ -32,7 +32,7 @@ pub struct Outgoing {
     /// The message of the bus that it answers: it goes back there, and through no
     /// binding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<Box<Asked>>,
     /// Whether it goes without formatting, because the provider could not read it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,

@@ -85,7 +85,7 @@ pub struct Session {
     pub told_limit_on: Option<UtcDay>,
     /// The message of the bus that it answers, or answered last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<Box<Asked>>,
     /// The interview, in a guided session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interview: Option<Interview>,
