@@ -74,18 +74,18 @@ fn print(seen: &Seen) {
             one.away.to_string().into(),
         ]
     }));
-    section(rows);
+    section(&rows);
     let mut rows = vec![["queue", "waiting", "consumers"].map(|text| Cell::styled(text, HEADER))];
     rows.extend(seen.queues.iter().map(|one| {
         [one.name.as_str().into(), one.waiting.to_string().into(), one.consumers.to_string().into()]
     }));
-    section(rows);
+    section(&rows);
 }
 
 /// Prints a table that has more than its header.
-fn section(rows: Vec<[Cell; 3]>) {
+fn section(rows: &[[Cell; 3]]) {
     if rows.len() > 1 {
         anstream::println!();
-        print_rows(&rows);
+        print_rows(rows);
     }
 }
