@@ -32,7 +32,7 @@ pub(super) struct Refusal {
 
 impl Telegram {
     /// Calls a method that sends no message.
-    pub(super) async fn call(&self, method: &str, body: &Value) -> Result<Value, CallError> {
+    pub(super) async fn invoke(&self, method: &str, body: &Value) -> Result<Value, CallError> {
         let request = self.request(method).json(body);
         let answer = self.http.ask(request).await;
         self.result(self.understand(answer))

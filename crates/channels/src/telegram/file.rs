@@ -10,7 +10,7 @@ use crate::http::Failure;
 impl Telegram {
     /// The bytes of a file.
     pub(crate) async fn file(&self, id: &str) -> Result<bytes::Bytes, CallError> {
-        let file = self.call("getFile", &serde_json::json!({"file_id": id})).await;
+        let file = self.invoke("getFile", &serde_json::json!({"file_id": id})).await;
         let file = file.map_err(|error| match error {
             CallError::Refused(words) if words.contains("too big") => CallError::TooLarge,
             other => other,

@@ -94,7 +94,7 @@ impl Telegram {
     /// Shows that somebody is writing, for a few seconds.
     pub async fn typing(&self, to: &str) -> Result<(), CallError> {
         let body = serde_json::json!({"chat_id": to, "action": "typing"});
-        self.call("sendChatAction", &body).await.map(drop)
+        self.invoke("sendChatAction", &body).await.map(drop)
     }
 
     /// Answers a press, so that the button stops waiting, with a few words on the
@@ -102,12 +102,12 @@ impl Telegram {
     pub async fn answer_press(&self, callback: &str, words: &str) -> Result<(), CallError> {
         let words: String = words.chars().take(200).collect();
         let body = serde_json::json!({"callback_query_id": callback, "text": words});
-        self.call("answerCallbackQuery", &body).await.map(drop)
+        self.invoke("answerCallbackQuery", &body).await.map(drop)
     }
 
     /// The name of the bot, which also shows that its token works.
     pub async fn name(&self) -> Result<String, CallError> {
-        let me = self.call("getMe", &serde_json::json!({})).await?;
+        let me = self.invoke("getMe", &serde_json::json!({})).await?;
         Ok(me["username"].as_str().unwrap_or_default().to_owned())
     }
 }

@@ -20,12 +20,12 @@ impl Telegram {
     pub async fn set_webhook(&self, url: &str) -> Result<(), CallError> {
         let body =
             json!({"url": url, "secret_token": self.webhook_secret(), "allowed_updates": KINDS});
-        self.call("setWebhook", &body).await.map(drop)
+        self.invoke("setWebhook", &body).await.map(drop)
     }
 
     /// Has Telegram keep updates until somebody asks for them.
     pub async fn delete_webhook(&self) -> Result<(), CallError> {
-        self.call("deleteWebhook", &json!({})).await.map(drop)
+        self.invoke("deleteWebhook", &json!({})).await.map(drop)
     }
 
     /// Checks and reads an update that somebody brought.

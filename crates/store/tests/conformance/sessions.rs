@@ -187,7 +187,6 @@ async fn a_turn_changes_what_is_beside_the_conversation(store: &Store) {
         notices: vec![notice("web_fetch"), notice("web_fetch")],
         read: vec![heard],
         counts: vec![Count { what: "messages".into(), window: Window::Day, amount: 2 }],
-        ..Aside::default()
     };
     let commit = TurnCommit { session: new.clone(), aside, ..turn(&claimed) };
     store.commit_turn(commit).await.unwrap();
