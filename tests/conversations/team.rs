@@ -22,7 +22,7 @@ use ostler_runtime::talk::run::RunOutcome;
 use ostler_runtime::talk::session::Session;
 use ostler_store::{NewReservation, OrgBinding, Which};
 
-use crate::world::{ENZO, GIA, ORG, TELEGRAM, World, agent, text_of};
+use crate::world::{ENZO, GIA, ORG, World, agent, text_of};
 
 const TEAM: &str = "
 price: { input: 3, output: 15 }
@@ -96,31 +96,6 @@ async fn g02_an_operator_assigns_a_team() {
     assert_eq!((team.participants(), team.active()), (&[ENZO, GIA][..], ENZO));
     world.say("rosa", "the menu").await;
     assert_eq!(world.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
-}
-
-/// G04: a group chat in which several agents are bound is a team from its first
-/// message on; the lowest priority number answers first.
-#[tokio::test]
-async fn g04_a_group_with_several_agents_is_a_team() {
-    let world = World::new(TEAM).await;
-    for (id, agent, priority) in [(TELEGRAM, GIA, 2), (BindingId::from_u128(0xb9), ENZO, 1)] {
-        let binding = Binding { id, channel: Channel::Telegram, enabled: true, priority };
-        let bound = OrgBinding { binding, agent, settings: "{}".into(), secret: None };
-        world.org().save_binding(bound).await.unwrap();
-    }
-    let peer = Peer::Group("-77".into());
-    let key = ConversationKey { org: ORG, binding: TELEGRAM, peer, entry: EntryKind::Customer };
-    let entry = Entry::Wrote(Wrote {
-        parts: vec![Part::text("hello all")],
-        from: Writer { identifier: "5".into(), name: Some("rosa".into()), locale: None },
-        ..Wrote::default()
-    });
-    world.intake.accept(key, "g-1", &entry).await.unwrap();
-    world.work().await;
-    let session = world.sessions().await.remove(0);
-    let team = session.team.unwrap();
-    assert_eq!((team.participants(), team.active()), (&[ENZO, GIA][..], ENZO));
-    assert_eq!(world.deliver().await.len(), 1);
 }
 
 /// G59, G60: the specialist keeps the conversation, and never has to ask for

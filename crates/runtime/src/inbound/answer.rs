@@ -9,9 +9,9 @@ use ostler_domain::human::triggers::Trigger;
 use ostler_domain::id::{AgentId, ApprovalId, InboxId, SessionId, ThreadId};
 use ostler_domain::message::Part;
 use ostler_domain::notice::NoticeKind;
-use ostler_domain::session::key::{Entry, Peer};
+use ostler_domain::session::key::Entry;
 use ostler_domain::session::status::SessionStatus;
-use ostler_domain::team::{TeamSession, group_order};
+use ostler_domain::team::TeamSession;
 use ostler_engine::history::{Content, Item, ToolCall};
 use ostler_engine::tokens;
 use ostler_engine::turn::{Known, Models, NewTurn, Turn};
@@ -237,30 +237,8 @@ fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
         session.interview =
             interview.map(|template| Interview { template, state: Default::default() });
     }
-    if !bound.is_empty() {
-        with_bound(case, &mut session, bound);
-    } else if matches!(session.peer, Peer::Group(_)) {
-        session.team = group_team(case, &session);
-    }
+    with_bound(case, &mut session, bound);
     session
-}
-
-/// The team of a group chat in which several agents are bound.
-fn group_team(case: &Case<'_>, session: &Session) -> Option<TeamSession> {
-    let config = case.view.settings.team.as_ref()?;
-    let here = case
-        .view
-        .bindings
-        .iter()
-        .filter(|one| one.binding.enabled && one.binding.channel == session.channel);
-    let bound: Vec<_> = here
-        .filter_map(|one| Some((&case.view.agent(one.agent)?.agent, one.binding.priority)))
-        .filter(|(agent, _)| agent.receives_messages())
-        .collect();
-    let agents = group_order(&bound);
-    let several = agents.iter().any(|one| Some(one.id) != agents.first().map(|first| first.id));
-    let team = TeamSession::assemble(session.id, session.org, &agents, config.budget);
-    team.ok().filter(|_| several)
 }
 
 /// Makes a team of the agents that are bound to a group.
