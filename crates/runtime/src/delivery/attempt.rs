@@ -247,7 +247,7 @@ impl Courier {
             Err(delivery) => return told(row, delivery, Some(outgoing)),
         };
         let mut end = End::from(Delivery::Sent);
-        let Some(provider_id) = provider_id.filter(|_| row.author == Author::System) else {
+        let Some(provider_id) = provider_id.filter(|_| row.author == Author::Notice) else {
             return end;
         };
         let own = match self.store.org(row.org).conversation_key(row.conversation).await {
