@@ -21,7 +21,7 @@
 //! | 8, 9 | the model and the tools | `step_08_turn` |
 //! | 10-13 | messages, counters, the record, the reply | `step_10_messages`, `step_11_stats`, `step_12_record`, `step_13_reply` |
 //!
-//! What a channel brings becomes a row in [`receive`]; [`answer`] lists the steps in
+//! What a channel brings becomes a row in [`receive`]; `answer` lists the steps in
 //! order. What a model is asked beside the answer (a `summary`, the reading of an
 //! `interview`) is a `small_turn`.
 
