@@ -24,6 +24,7 @@ fn envelope(priority: Priority) -> Arc<Envelope> {
 /// those who publish nor a consumer; it is taken from as soon as it answers,
 /// and what was sent to it is not lost.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "how soon a queue that was suspended is served again is the broker's; make soak runs it"]
 async fn x28_a_silent_class_starves_no_other_and_comes_back_by_itself() {
     let mut broker = Broker::start();
     let options =

@@ -30,7 +30,7 @@ impl Kept {
     }
 
     /// Takes an answer, or repeats what the same answer led to before.
-    pub(in crate::queue) fn answer(
+    pub(in crate::queue) fn decide(
         &mut self,
         answered: Answered,
     ) -> Result<(PlanEffect, Arc<Envelope>)> {

@@ -42,7 +42,7 @@ impl Plans for MemoryPlans {
         Box::pin(async move {
             let mut plans = self.plans();
             let kept = plans.get_mut(key);
-            kept.ok_or_else(|| QueueError::UnknownPlan(key.agent.clone()))?.answer(answered)
+            kept.ok_or_else(|| QueueError::UnknownPlan(key.agent.clone()))?.decide(answered)
         })
     }
 

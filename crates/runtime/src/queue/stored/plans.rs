@@ -25,7 +25,7 @@ impl Stored {
         let held = there.held_message(HeldKind::Plan, &key.agent, key.message).await?;
         let held = held.ok_or_else(|| QueueError::UnknownPlan(key.agent.clone()))?;
         let mut kept = read(&held)?;
-        let effect = kept.answer(answered)?;
+        let effect = kept.decide(answered)?;
         let changed = HeldMessage { data: written(&kept)?, ..held };
         let first = there.change_held_message(HeldKind::Plan, &key.agent, changed).await?;
         Ok(first.then_some(effect))
