@@ -28,6 +28,7 @@ mod races;
 #[path = "../../crates/channels/tests/channels/real.rs"]
 mod real;
 mod receive;
+mod recovery;
 mod rooms;
 mod scope;
 #[path = "../../crates/channels/tests/channels/server.rs"]

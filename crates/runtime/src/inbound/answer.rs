@@ -159,6 +159,10 @@ pub(super) async fn answer(
         }
         None => open(case, &input),
     };
+    if let Some((saved, _)) = &saved {
+        // A session that was new when the run was stored is the same one now.
+        (session.id, session.thread) = (saved.session.id, saved.session.thread);
+    }
     session.clock.touch(case.now);
     trace.end(began);
 
@@ -262,10 +266,9 @@ async fn turns(
     saved: &mut Option<(Saved, Known)>,
 ) -> Result<RunOutcome, RunError> {
     if let Some((saved, known)) = saved.take() {
+        take_up(case, run, saved.before)?;
         run.session = saved.session;
-        run.done = saved.before;
-        let agent =
-            case.view.agent(saved.open.agent).cloned().ok_or(StoreError::NotFound("agent"))?;
+        let agent = agent_of(case, saved.open.agent)?;
         let finished = go_on(case, run, &agent, saved.open, saved.turn, &known).await?;
         if let Next::Done(outcome) = messages_step::after_turn(case, run, &agent, finished) {
             return Ok(outcome);
@@ -304,6 +307,22 @@ async fn turns(
     }
     run.tell(case, texts::APOLOGY, Purpose::Notice);
     Ok(RunOutcome::Failed { why: "agents kept handing over to each other".into() })
+}
+
+/// Takes up the turns that were over when the run was stored: what they said,
+/// changed and cost is committed with the rest. What they did to the session is
+/// in the session that was stored.
+fn take_up(case: &Case<'_>, run: &mut Run, before: Vec<Finished>) -> Result<(), StoreError> {
+    for mut finished in before {
+        finished.record.approvals.clear();
+        let agent = agent_of(case, finished.agent)?;
+        messages_step::after_turn(case, run, &agent, finished);
+    }
+    Ok(())
+}
+
+fn agent_of(case: &Case<'_>, id: AgentId) -> Result<AgentView, StoreError> {
+    case.view.agent(id).cloned().ok_or(StoreError::NotFound("agent"))
 }
 
 /// Uses up the approval that the run goes on with, now that nothing stands in the
