@@ -44,6 +44,7 @@ struct Day {
 
 impl Operation for Day {
     type Output = AgentDay;
+    const EACH_TURN: bool = true;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.org)

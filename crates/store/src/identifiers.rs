@@ -151,6 +151,7 @@ struct Recognize(OrgId, Name);
 
 impl Operation for Recognize {
     type Output = Option<StoredContact>;
+    const EACH_TURN: bool = true;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.0)

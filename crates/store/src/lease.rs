@@ -14,6 +14,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
+use crate::sessions::{self, Beginning};
 
 /// How conversations are claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +93,7 @@ const ORGS: Sql = sql!(
                         WHERE l.org = due.org AND l.lease_until > 0
                           AND l.lease_until > (SELECT now_ms()))
        FROM due WHERE due.org IS NOT NULL)
-     SELECT org FROM loaded WHERE active < ?1 ORDER BY active, random() LIMIT 16"
+     SELECT org, active FROM loaded WHERE active < ?1 ORDER BY active, random() LIMIT ?2"
 );
 const TAKE: Sql = Sql {
     sqlite: "UPDATE conversations
@@ -186,6 +187,8 @@ const DELAY: Sql = Sql {
          AND due_at <= (SELECT now_ms())",
 };
 
+/// How many orgs a worker looks at.
+const ORGS_AT_ONCE: usize = 16;
 /// The most messages that one turn answers together.
 const TOGETHER: u32 = 50;
 
@@ -208,6 +211,19 @@ impl Store {
     /// an org may be passed by as many workers as claim at the same moment.
     pub async fn claim_conversation(&self, policy: ClaimPolicy) -> Result<Option<Claimed>> {
         self.write(Claim(policy)).await
+    }
+
+    /// Claims up to so many conversations like
+    /// [`claim_conversation`](Self::claim_conversation), for workers that look for
+    /// one at the same time, and reads what their turns begin with, so many of
+    /// their last messages among it.
+    pub async fn claim_and_begin(
+        &self,
+        policy: ClaimPolicy,
+        most: usize,
+        history: u32,
+    ) -> Result<Vec<(Claimed, Beginning)>> {
+        self.write(ClaimAndBegin { policy, most, history }).await
     }
 
     /// What has come into a conversation that the worker kept. Empty means that
@@ -237,39 +253,90 @@ impl Operation for Claim {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Claimed>> {
-        let cap = i64::from(self.0.per_org);
-        for org in tx.query(&ORGS, &[cap.into()]).await? {
-            let org: OrgId = org.id(0)?;
-            while let Some(row) = tx.first(&TAKE, &[org.into(), self.0.lease.into()]).await? {
-                if let Some(claimed) = self.messages(tx, org, &row).await? {
-                    return Ok(Some(claimed));
-                }
-            }
-        }
-        Ok(None)
+        Ok(claim(tx, self.0, 1).await?.pop())
     }
 }
 
-impl Claim {
-    /// What waits in a conversation that was taken; nothing if all of it is
-    /// dead, or if a newer program must read it.
-    async fn messages<T: Tx>(&self, tx: &T, org: OrgId, row: &Row) -> Result<Option<Claimed>> {
-        let conversation: ConversationId = row.id(0)?;
-        let place = [Value::from(org), conversation.into()];
-        let understood = row.int(4)? <= i64::from(self.0.understands);
-        let key = ConversationKey::read(org, row.text(3)?).filter(|_| understood);
-        let Some(key) = key else {
-            tx.execute(&PARK, &place).await?;
-            return Ok(None);
-        };
-        let messages = try_messages(tx, org, conversation, self.0.max_attempts).await?;
-        if messages.is_empty() {
-            tx.execute(&SETTLE, &place).await?;
-            return Ok(None);
-        }
-        let lease = Lease { org, conversation, token: row.int(1)?, epoch: row.int(2)? };
-        Ok(Some(Claimed { lease, key, messages }))
+struct ClaimAndBegin {
+    policy: ClaimPolicy,
+    most: usize,
+    history: u32,
+}
+
+impl Operation for ClaimAndBegin {
+    type Output = Vec<(Claimed, Beginning)>;
+
+    fn scope(&self) -> Scope {
+        Scope::All
     }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+        let mut begun = Vec::new();
+        for claimed in claim(tx, self.policy, self.most).await? {
+            let Lease { org, conversation, .. } = claimed.lease;
+            begun.push((claimed, sessions::begin(tx, org, conversation, self.history).await?));
+        }
+        Ok(begun)
+    }
+}
+
+/// Takes one conversation of each org in turn, until there are so many.
+async fn claim<T: Tx>(tx: &T, policy: ClaimPolicy, most: usize) -> Result<Vec<Claimed>> {
+    let (cap, orgs) = (i64::from(policy.per_org), most.max(ORGS_AT_ONCE) as i64);
+    let mut loaded = Vec::new();
+    for row in tx.query(&ORGS, &[cap.into(), orgs.into()]).await? {
+        loaded.push((row.id(0)?, row.int(1)?));
+    }
+    let mut claimed = Vec::new();
+    while !loaded.is_empty() {
+        let mut again = Vec::new();
+        for (org, active) in loaded {
+            if claimed.len() == most {
+                return Ok(claimed);
+            }
+            if let Some(one) = claim_in(tx, policy, org).await? {
+                claimed.push(one);
+                again.extend((active + 1 < cap).then_some((org, active + 1)));
+            }
+        }
+        loaded = again;
+    }
+    Ok(claimed)
+}
+
+/// Takes the conversation of an org that has waited longest.
+async fn claim_in<T: Tx>(tx: &T, policy: ClaimPolicy, org: OrgId) -> Result<Option<Claimed>> {
+    while let Some(row) = tx.first(&TAKE, &[org.into(), policy.lease.into()]).await? {
+        if let Some(claimed) = taken(tx, policy, org, &row).await? {
+            return Ok(Some(claimed));
+        }
+    }
+    Ok(None)
+}
+
+/// What waits in a conversation that was taken; nothing if all of it is dead, or
+/// if a newer program must read it.
+async fn taken<T: Tx>(
+    tx: &T,
+    policy: ClaimPolicy,
+    org: OrgId,
+    row: &Row,
+) -> Result<Option<Claimed>> {
+    let conversation: ConversationId = row.id(0)?;
+    let place = [Value::from(org), conversation.into()];
+    let understood = row.int(4)? <= i64::from(policy.understands);
+    let key = ConversationKey::read(org, row.text(3)?).filter(|_| understood);
+    let Some(key) = key else {
+        tx.execute(&PARK, &place).await?;
+        return Ok(None);
+    };
+    let messages = try_messages(tx, org, conversation, policy.max_attempts).await?;
+    if messages.is_empty() {
+        tx.execute(&SETTLE, &place).await?;
+        return Ok(None);
+    }
+    let lease = Lease { org, conversation, token: row.int(1)?, epoch: row.int(2)? };
+    Ok(Some(Claimed { lease, key, messages }))
 }
 
 /// Gives up on messages that had their attempts, and counts one on those that
@@ -282,8 +349,12 @@ async fn try_messages<T: Tx>(
     max_attempts: u32,
 ) -> Result<Vec<Waiting>> {
     let [org, conversation] = [Value::from(org), conversation.into()];
-    tx.execute(&GIVE_UP, &[org.clone(), conversation.clone(), max_attempts.into()]).await?;
-    let rows = tx.query(&WAITING, &[org.clone(), conversation, TOGETHER.into()]).await?;
+    let place = [org.clone(), conversation.clone(), TOGETHER.into()];
+    let mut rows = tx.query(&WAITING, &place).await?;
+    if rows.iter().any(|row| row.int(2).is_ok_and(|tried| tried >= i64::from(max_attempts))) {
+        tx.execute(&GIVE_UP, &[org.clone(), conversation, max_attempts.into()]).await?;
+        rows = tx.query(&WAITING, &place).await?;
+    }
     let rows = rows.iter().take_while(|row| row.int(4).is_ok_and(|due| due == 1));
     let mut due = rows.map(waiting).collect::<Result<Vec<Waiting>>>()?;
     let fresh = due.iter().take_while(|message| message.attempts == 0).count();

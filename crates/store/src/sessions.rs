@@ -217,28 +217,38 @@ struct Begin(OrgId, ConversationId, u32);
 
 impl Operation for Begin {
     type Output = Beginning;
+    const EACH_TURN: bool = true;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.0)
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Beginning> {
-        let place = [Value::from(self.0), self.1.into()];
-        let last = [place[0].clone(), place[1].clone(), self.2.into()];
-        let queries: [(&'static Sql, &[Value]); 3] =
-            [(&STAMP, &[]), (&NEWEST, &place), (&LAST, &last)];
-        let answers = tx.query_in_order(&queries).await?;
-        let [stamp, newest, messages] = &answers[..] else {
-            return Err(StoreError::NotFound("conversation"));
-        };
-        let stamp = |place: usize| stamp.get(place).map_or(Ok(0), |row: &Row| row.int(0));
-        let (config, library) = (stamp(0)?, stamp(1)?);
-        let session = newest.first().map(session).transpose()?;
-        let mut messages =
-            messages.iter().map(history::message).collect::<Result<Vec<StoredMessage>>>()?;
-        messages.reverse();
-        Ok(Beginning { session, messages, config, library })
+        begin(tx, self.0, self.1, self.2).await
     }
+}
+
+/// What a turn of a conversation begins with.
+pub(crate) async fn begin<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    conversation: ConversationId,
+    history: u32,
+) -> Result<Beginning> {
+    let place = [Value::from(org), conversation.into()];
+    let last = [place[0].clone(), place[1].clone(), history.into()];
+    let queries: [(&'static Sql, &[Value]); 3] = [(&STAMP, &[]), (&NEWEST, &place), (&LAST, &last)];
+    let answers = tx.query_in_order(&queries).await?;
+    let [stamp, newest, messages] = &answers[..] else {
+        return Err(StoreError::NotFound("conversation"));
+    };
+    let stamp = |place: usize| stamp.get(place).map_or(Ok(0), |row: &Row| row.int(0));
+    let (config, library) = (stamp(0)?, stamp(1)?);
+    let session = newest.first().map(session).transpose()?;
+    let mut messages =
+        messages.iter().map(history::message).collect::<Result<Vec<StoredMessage>>>()?;
+    messages.reverse();
+    Ok(Beginning { session, messages, config, library })
 }
 
 struct Stamp;

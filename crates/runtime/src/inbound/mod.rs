@@ -29,6 +29,7 @@ pub mod accept;
 mod answer;
 mod bell;
 pub(crate) mod case;
+mod claims;
 mod decision;
 pub(crate) mod draft;
 mod host;

@@ -8,13 +8,14 @@ use futures_util::FutureExt as _;
 use ostler_domain::id::RunId;
 use ostler_engine::outcome::Outcome;
 use ostler_engine::turn::Known;
-use ostler_store::{AfterTurn, Claimed, GiveBack, Lease, StoreError, Waiting};
+use ostler_store::{AfterTurn, Beginning, Claimed, GiveBack, Lease, StoreError, Waiting};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::accept::Doorbell;
 use super::answer::{Input, answer};
 use super::case::{Arrived, Case, Desk};
+use super::claims::Claims;
 use super::live::Live;
 use super::saved::Saved;
 use super::step_06_history::MESSAGES;
@@ -53,6 +54,7 @@ pub enum RunError {
 #[derive(Clone)]
 pub struct Worker {
     desk: Arc<Desk>,
+    claims: Claims,
     bell: Doorbell,
 }
 
@@ -61,8 +63,9 @@ impl Worker {
     /// made with.
     pub fn new(parts: Parts, live: Live) -> Self {
         let (views, library) = (Views::default(), Library::default());
+        let claims = Claims::new(parts.store.clone(), parts.settings.claims);
         let desk = Desk { parts, views, library, live, outbox: Doorbell::default() };
-        Self { desk: Arc::new(desk), bell: Doorbell::default() }
+        Self { desk: Arc::new(desk), claims, bell: Doorbell::default() }
     }
 
     /// The bell that wakes it.
@@ -118,14 +121,12 @@ impl Worker {
     /// Answers one conversation in which something waits; says whether there was
     /// one.
     pub async fn answer_next(&self) -> Result<bool, StoreError> {
-        let policy = self.desk.parts.settings.claims;
-        let Some(claimed) = self.desk.parts.store.claim_conversation(policy).await? else {
-            return Ok(false);
-        };
+        let Some((claimed, beginning)) = self.claims.next().await? else { return Ok(false) };
         crate::faults::point("after_claim");
         let lease = claimed.lease;
         // What breaks down, a tool for instance, breaks one try and no worker.
-        let answering = AssertUnwindSafe(self.answer_claimed(&claimed)).catch_unwind().await;
+        let answering =
+            AssertUnwindSafe(self.answer_claimed(&claimed, beginning)).catch_unwind().await;
         if let Err(error) = answering.unwrap_or(Err(RunError::BrokeDown)) {
             self.give_back(lease, &error).await;
         }
@@ -146,15 +147,21 @@ impl Worker {
 
     /// Answers what waits in a conversation, in order: what was written together
     /// is answered together, everything else by itself.
-    async fn answer_claimed(&self, claimed: &Claimed) -> Result<(), RunError> {
+    async fn answer_claimed(
+        &self,
+        claimed: &Claimed,
+        beginning: Beginning,
+    ) -> Result<(), RunError> {
         let mut rest = read_all(&claimed.messages)?;
+        let mut beginning = Some(beginning);
         while !rest.is_empty() {
             let together = rest.iter().take_while(|(_, entry)| joins(entry)).count().max(1);
             let left = rest.split_off(together);
             let group = std::mem::replace(&mut rest, left);
             let then = if rest.is_empty() { AfterTurn::Release } else { AfterTurn::Keep };
             // A run is a large future: on the heap it is not copied from call to call.
-            Box::pin(self.answer_group(claimed, group, then)).await?;
+            let begun = beginning.take();
+            Box::pin(self.answer_group(claimed, begun, group, then)).await?;
         }
         Ok(())
     }
@@ -162,12 +169,16 @@ impl Worker {
     async fn answer_group(
         &self,
         claimed: &Claimed,
+        begun: Option<Beginning>,
         group: Vec<(&Waiting, Entry)>,
         then: AfterTurn,
     ) -> Result<(), RunError> {
         let Some((first, _)) = group.first() else { return Ok(()) };
         let (store, lease) = (&self.desk.parts.store, claimed.lease);
-        let beginning = store.begin_turn(lease, MESSAGES).await?;
+        let beginning = match begun {
+            Some(beginning) => beginning,
+            None => store.begin_turn(lease, MESSAGES).await?,
+        };
         let view = self.desk.views.get(store, lease.org(), beginning.config).await?;
         let (row, attempt) = (first.id, first.attempts);
         let case = Case {

@@ -149,6 +149,11 @@ pub(crate) trait Operation: Send + Sync + 'static {
     /// later commit that does takes it along.
     const FLUSHED: bool = true;
 
+    /// Whether every turn reads it. SQLite then reads where the writer has its
+    /// pages in memory: a connection beside it would fetch them anew after each
+    /// commit.
+    const EACH_TURN: bool = false;
+
     /// Whose rows it touches.
     fn scope(&self) -> Scope;
 

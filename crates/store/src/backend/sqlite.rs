@@ -4,7 +4,8 @@
 //! the disk, and each is answered only after the commit. One that fails takes
 //! nothing else down: the others are written again, now with a savepoint for
 //! each. Savepoints cost a copy of every page that is changed, so they are there
-//! only where something has failed a moment ago.
+//! only where something has failed a moment ago. What every turn reads is read on
+//! that thread, too, before the writes that wait with it, and answered at once.
 
 mod prepared;
 
@@ -81,8 +82,12 @@ impl Sqlite {
 
     /// Runs an operation that writes.
     pub(crate) async fn write<O: Operation>(&self, operation: O) -> Result<O::Output> {
+        self.on_writer(operation, false).await
+    }
+
+    async fn on_writer<O: Operation>(&self, operation: O, reads: bool) -> Result<O::Output> {
         let (answer, answered) = oneshot::channel();
-        let job = WriteJob { operation, result: None, answer };
+        let job = WriterJob { operation, reads, result: None, answer };
         let gone = || StoreError::Unavailable("the writer has stopped".into());
         self.jobs.send(Box::new(job)).await.map_err(|_| gone())?;
         // The operation comes back with the answer, so that it is not the
@@ -93,8 +98,9 @@ impl Sqlite {
 
     /// Runs an operation that reads.
     pub(crate) async fn read<O: Operation>(&self, operation: O) -> Result<O::Output> {
-        let Some(readers) = self.readers.clone() else {
-            return self.write(operation).await;
+        let readers = self.readers.as_ref().filter(|_| !O::EACH_TURN);
+        let Some(readers) = readers.cloned() else {
+            return self.on_writer(operation, true).await;
         };
         let turn = readers.turns.clone().acquire_owned().await;
         tokio::task::spawn_blocking(move || {
@@ -127,21 +133,28 @@ fn connect(path: Option<&Path>) -> Result<Connection> {
     Ok(connection)
 }
 
-/// A write that waits for its turn and for the commit.
+/// Something that waits for the writer, and if it writes for the commit.
 trait Job: Send {
+    /// Whether it only reads.
+    fn reads(&self) -> bool;
     /// Does it; says whether what it did is to be kept.
     fn run(&mut self, writer: &Writer<'_>) -> bool;
     /// Answers, after the commit or its failure.
     fn finish(self: Box<Self>, committed: std::result::Result<(), &rusqlite::Error>);
 }
 
-struct WriteJob<O: Operation> {
+struct WriterJob<O: Operation> {
     operation: O,
+    reads: bool,
     result: Option<Result<O::Output>>,
     answer: oneshot::Sender<(Result<O::Output>, O)>,
 }
 
-impl<O: Operation> Job for WriteJob<O> {
+impl<O: Operation> Job for WriterJob<O> {
+    fn reads(&self) -> bool {
+        self.reads
+    }
+
     fn run(&mut self, writer: &Writer<'_>) -> bool {
         let tx = SqliteTx::Write(writer);
         let result = catch_unwind(AssertUnwindSafe(|| finish_now(self.operation.run(&tx))))
@@ -172,10 +185,31 @@ fn write_all(writer: &Writer<'_>, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
         {
             group.push(next);
         }
+        group = read_group(writer, group);
         while !group.is_empty() {
             group = write_group(writer, group, &mut careful);
         }
     }
+}
+
+/// Reads what is to be read, all of it at one moment, answers that, and returns
+/// what is to be written.
+fn read_group(writer: &Writer<'_>, group: Vec<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
+    let (reads, writes): (Vec<_>, Vec<_>) = group.into_iter().partition(|job| job.reads());
+    if reads.is_empty() {
+        return writes;
+    }
+    let begun = writer.execute("BEGIN");
+    for mut job in reads {
+        if begun.is_ok() {
+            job.run(writer);
+        }
+        job.finish(begun.as_ref().map(|_| ()));
+    }
+    if !writer.connection.is_autocommit() {
+        let _ = writer.execute("COMMIT");
+    }
+    writes
 }
 
 /// How a transaction of a group ended.
