@@ -10,9 +10,9 @@ use ostler_store::{AfterTurn, GiveBack, StoreError};
 use serde_json::json;
 
 use super::accept::inbound;
-use super::answer::Run;
 use super::case::Case;
 use super::draft::Draft;
+use super::run::Run;
 use super::step_06_history as history_step;
 use super::step_08_turn::Finished;
 use super::step_12_record as record_step;

@@ -7,8 +7,8 @@ use ostler_engine::history::Item;
 use ostler_store::StoreError;
 use serde_json::{Value, json};
 
-use super::answer::Run;
 use super::case::Case;
+use super::run::Run;
 use super::small_turn::{self, Small};
 use super::step_02_rate::Rate;
 use crate::org_view::AgentView;

@@ -88,9 +88,10 @@ pub(super) async fn run(
     case: &Case<'_>,
     setting: Setting<'_>,
     open: Open,
-    mut turn: Turn,
+    turn: Turn,
     known: &Known,
 ) -> Result<Finished, StoreError> {
+    let mut turn = with_pictures(case, turn).await;
     let Setting { agent, session, scope, models, before, timeout } = setting;
     let place = Place {
         org: case.org(),
@@ -126,6 +127,28 @@ pub(super) async fn run(
         Progress::Suspended(_) => stop(&driver, &mut turn, known).await?,
     };
     Ok(finished(agent, host.into_open(), &turn, end))
+}
+
+/// Loads the pictures that the turn refers to.
+async fn with_pictures(case: &Case<'_>, mut turn: Turn) -> Turn {
+    let mut wanted = Vec::new();
+    turn.images(|image| wanted.extend(image.blob));
+    if wanted.is_empty() {
+        return turn;
+    }
+    let mut loaded = std::collections::BTreeMap::new();
+    for blob in wanted {
+        match case.store().blob(blob).await {
+            Ok(found) => {
+                loaded.insert(blob, Arc::<str>::from(crate::base64_text::encode(&found.bytes)));
+            }
+            Err(error) => tracing::warn!(%error, %blob, "a picture cannot be read"),
+        }
+    }
+    turn.images(|image| {
+        image.data = image.blob.and_then(|blob| loaded.get(&blob).cloned());
+    });
+    turn
 }
 
 /// Keeps the conversation while something takes its time.

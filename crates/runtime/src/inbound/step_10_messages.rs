@@ -6,6 +6,7 @@ use ostler_domain::hierarchy::chat::testing_greeting;
 use ostler_domain::human::escalation::{Effect, EscalationRequest, Event};
 use ostler_domain::human::triggers::{AfterReply, Trigger, after_reply, is_uncertain};
 use ostler_domain::id::ApprovalId;
+use ostler_domain::message::Part;
 use ostler_domain::notice::{NoticeKind, Recipient, exhaustion_recipients};
 use ostler_domain::session::key::Entry;
 use ostler_domain::team::handoff::transition_message;
@@ -15,9 +16,9 @@ use ostler_engine::turn::{End, Question, QuestionKind};
 use ostler_store::StoredApproval;
 use serde_json::json;
 
-use super::answer::{Run, parts};
 use super::case::{Arrived, Case};
 use super::draft::Saying;
+use super::run::Run;
 use super::step_02_rate::Rate;
 use super::step_07b_credits::Empty;
 use super::step_08_turn::Finished;
@@ -360,7 +361,9 @@ fn say_of(
     }
     let author = MessageAuthor::Agent { id: agent.agent.id };
     match &text {
-        Some(text) => run.say(case, Saying { author, parts: parts(text), work, purpose }),
+        Some(text) => {
+            run.say(case, Saying { author, parts: vec![Part::text(text)], work, purpose });
+        }
         None => {
             let saying = Saying { author, parts: Vec::new(), work, purpose };
             run.draft.keep(&mut run.session, saying, Some(case.run), case.now);

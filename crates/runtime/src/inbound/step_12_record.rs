@@ -13,8 +13,8 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{AfterTurn, Committed, Due, NewRun, StoreError, TurnCommit};
 use serde_json::json;
 
-use super::answer::Run;
 use super::case::Case;
+use super::run::Run;
 use super::step_02_rate::Rate;
 use super::step_03_session::state;
 use super::step_07b_credits::Purse;
