@@ -25,7 +25,7 @@ use super::step_12_record as record_step;
 use super::step_13_reply::Way;
 use super::trace::Trace;
 use super::worker::RunError;
-use super::{texts, triggers};
+use super::{interview, texts, triggers};
 use crate::org_view::AgentView;
 use crate::talk::message::Purpose;
 use crate::talk::run::RunOutcome;
@@ -38,7 +38,7 @@ const MOST_TURNS: usize = 4;
 pub(super) async fn answer(
     case: &Case<'_>,
     input: Input<'_>,
-    saved: Option<(Saved, Known)>,
+    mut saved: Option<(Saved, Known)>,
 ) -> Result<(), RunError> {
     let mut trace = Trace::new();
     let began = Trace::begin("3", "session");
@@ -64,13 +64,13 @@ pub(super) async fn answer(
     let way = Way::of(&case.view, &session, input.arrived.last().map(|one| &one.wrote));
     let before = if old.is_some() { std::mem::take(&mut earlier) } else { Vec::new() };
     let (draft, done, beside) = (Draft::default(), Vec::new(), Vec::new());
-    let mut run = Run { trace, draft, session, earlier, done, beside, way };
+    let mut run = Run { trace, draft, session, earlier, done, beside, old: None, way };
     if let Some(old) = old {
-        Box::pin(session_step::follow(case, &mut run, old, &before)).await?;
+        let known = saved.as_mut().and_then(|(saved, _)| saved.old.take());
+        Box::pin(session_step::follow(case, &mut run, old, &before, known)).await?;
     }
     messages_step::receive(case, &mut run, input.arrived);
     let outcome = if run.session.status.agent_answers() {
-        let mut saved = saved;
         Box::pin(turns(case, &mut run, &input, &mut saved)).await?
     } else if input.arrived.is_empty() {
         RunOutcome::Housekeeping { what: "a person has the conversation".into() }
@@ -88,8 +88,12 @@ async fn turns(
     saved: &mut Option<(Saved, Known)>,
 ) -> Result<RunOutcome, RunError> {
     if let Some((saved, known)) = saved.take() {
-        take_up(case, run, saved.before)?;
+        take_up(case, run, saved.before, saved.beside)?;
+        let completed = run.session.is_completed();
         run.session = saved.session;
+        if !completed && run.session.is_completed() {
+            interview::completed(run);
+        }
         let agent = agent_of(case, saved.open.agent)?;
         let finished = go_on(case, run, &agent, saved.open, saved.turn, &known).await?;
         if let Next::Done(outcome) = messages_step::after_turn(case, run, &agent, finished) {
@@ -134,7 +138,15 @@ async fn turns(
 /// Takes up the turns that were over when the run was stored: what they said,
 /// changed and cost is committed with the rest. What they did to the session is
 /// in the session that was stored.
-fn take_up(case: &Case<'_>, run: &mut Run, before: Vec<Finished>) -> Result<(), StoreError> {
+fn take_up(
+    case: &Case<'_>,
+    run: &mut Run,
+    before: Vec<Finished>,
+    beside: Vec<Finished>,
+) -> Result<(), StoreError> {
+    for turn in beside {
+        run.beside(turn);
+    }
     for mut finished in before {
         finished.record.approvals.clear();
         let agent = agent_of(case, finished.agent)?;
@@ -221,8 +233,8 @@ async fn go_on(
     let scope = tools_step::scope(&case.view, agent, &run.session, &case.desk.parts.tools);
     let models: Arc<dyn Models> = case.desk.parts.models.chain(&agent.agent.models);
     let timeout = case.desk.parts.settings.turn_timeout;
-    let (session, before) = (&run.session, &run.done);
-    let setting = Setting { agent, session, scope, models, before, timeout };
+    let (session, so_far) = (&run.session, run.so_far());
+    let setting = Setting { agent, session, scope, models, so_far, timeout };
     let finished = Box::pin(turn_step::run(case, setting, open, turn, known)).await?;
     run.trace.end(began);
     Ok(finished)

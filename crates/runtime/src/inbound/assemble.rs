@@ -52,6 +52,7 @@ pub(super) async fn assemble(
     let began = Trace::begin("4", "contact and knowledge");
     let text = input.words(&run.earlier);
     run.session.contact = context_step::contact(case, &run.session).await?;
+    context_step::share(case, &mut run.session).await?;
     let (documents, note) = context_step::documents(case, agent, &text).await;
     run.trace.end_with(began, Some(note));
     if run.session.interview.is_some() && run.done.is_empty() && !input.arrived.is_empty() {
@@ -66,7 +67,7 @@ pub(super) async fn assemble(
     let began = Trace::begin("5", "prompt");
     let told: Vec<NoticeKind> = notices.iter().map(|one| one.notice.kind).collect();
     let system: Arc<str> =
-        prompt_step::build(case, agent, &run.session, &scope, &documents, &told).into();
+        prompt_step::build(&case.view, agent, &run.session, &scope, &documents, &told).into();
     run.trace.end(began);
 
     let began = Trace::begin("6", "history");

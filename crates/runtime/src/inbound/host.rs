@@ -13,8 +13,7 @@ use ostler_engine::turn::{Event, Path, STATE_VERSION, Turn};
 use ostler_store::{Checkpoint, Repeat, StoreError};
 
 use super::case::Case;
-use super::saved::{Open, Outside, Saving};
-use super::step_08_turn::Finished;
+use super::saved::{Open, Outside, Saving, SoFar};
 use crate::deltas::{Delta, Piece};
 use crate::ids::derived;
 use crate::talk::session::Session;
@@ -24,7 +23,7 @@ use crate::talk::write;
 pub(super) struct TurnHost<'a, 'd> {
     case: &'a Case<'d>,
     session: &'a Session,
-    before: &'a [Finished],
+    so_far: SoFar<'a>,
     state: Mutex<State>,
 }
 
@@ -40,11 +39,11 @@ impl<'a, 'd> TurnHost<'a, 'd> {
     pub(super) fn new(
         case: &'a Case<'d>,
         session: &'a Session,
-        before: &'a [Finished],
+        so_far: SoFar<'a>,
         open: Open,
     ) -> Self {
         let attempt = case.attempt.saturating_sub(1);
-        Self { case, session, before, state: Mutex::new(State { open, attempt, offset: 0 }) }
+        Self { case, session, so_far, state: Mutex::new(State { open, attempt, offset: 0 }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -95,8 +94,8 @@ impl Host for TurnHost<'_, '_> {
                 let (path, call) = (intent.path.clone(), intent.call.id.clone());
                 state.open.calls.push(Outside { path, call, id: stored.call });
             }
-            let (session, before) = (self.session, self.before);
-            write(&Saving { session, before, open: &state.open, turn })
+            let (session, so_far) = (self.session, self.so_far);
+            write(&Saving { session, so_far, open: &state.open, turn })
         };
         let checkpoint = Checkpoint { run: self.case.run, version: STATE_VERSION, state };
         let store = &self.case.desk.parts.store;

@@ -45,7 +45,7 @@ mod step_01_agent;
 mod step_02_rate;
 pub(crate) mod step_03_session;
 mod step_04_context;
-mod step_05_prompt;
+pub(crate) mod step_05_prompt;
 mod step_06_history;
 pub(crate) mod step_07_tools;
 mod step_07b_credits;

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::case::Case;
 use super::draft::{Draft, Saying};
+use super::saved::SoFar;
 use super::step_08_turn::Finished;
 use super::step_11_stats;
 use super::step_13_reply::Way;
@@ -23,11 +24,18 @@ pub(super) struct Run {
     pub(super) done: Vec<Finished>,
     /// Small turns beside those.
     pub(super) beside: Vec<Finished>,
+    /// The session before this one, if the run leaves it another.
+    pub(super) old: Option<Session>,
     /// How replies go out.
     pub(super) way: Way,
 }
 
 impl Run {
+    /// What it has come to, for whoever would have to go on with it.
+    pub(super) fn so_far(&self) -> SoFar<'_> {
+        SoFar { before: &self.done, beside: &self.beside, old: self.old.as_ref() }
+    }
+
     /// Says something in the conversation, and sends it.
     pub(super) fn say(&mut self, case: &Case<'_>, saying: Saying) {
         let author = match saying.author {

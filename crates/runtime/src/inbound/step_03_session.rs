@@ -55,22 +55,32 @@ pub(super) fn find(case: &Case<'_>) -> Result<Found, Unreadable> {
 }
 
 /// A new session follows an old one: that is closed and summed up, and the new
-/// one may go on with what it was about.
+/// one may go on with what it was about. `known` is what a try before this one
+/// has made of it.
 pub(super) async fn follow(
     case: &Case<'_>,
     run: &mut Run,
     Old { mut session, ends_now, resumed }: Old,
     messages: &[ThreadMessage],
+    known: Option<Session>,
 ) -> Result<(), RunError> {
     let had_summary = session.summary.is_some();
-    let summing_up = summary::write(case, &mut session, messages).await?;
+    let summing_up = match known {
+        Some(known) => {
+            session = known;
+            None
+        }
+        None => summary::write(case, &mut session, messages).await?,
+    };
     if ends_now || session.summary.is_some() != had_summary {
         run.draft.aside.closes = Some(state(&session));
     }
     run.ended(&session, summing_up, ends_now);
     if resumed {
-        run.session.previous = Some(Previous { session: session.id, summary: session.summary });
+        let summary = session.summary.clone();
+        run.session.previous = Some(Previous { session: session.id, summary });
     }
+    run.old = Some(session);
     Ok(())
 }
 
