@@ -19,7 +19,7 @@ use super::step_01_agent as agent_step;
 use super::step_03_session::{self as session_step, Found};
 use super::step_06_history as history_step;
 use super::step_07_tools as tools_step;
-use super::step_08_turn::{self as turn_step, Finished, Setting};
+use super::step_08_turn::{self as turn_step, Finished, Setting, Shown};
 use super::step_10_messages::{self as messages_step, Next};
 use super::step_12_record as record_step;
 use super::step_13_reply::Way;
@@ -234,7 +234,8 @@ async fn go_on(
     let models: Arc<dyn Models> = case.desk.parts.models.chain(&agent.agent.models);
     let timeout = case.desk.parts.settings.turn_timeout;
     let (session, so_far) = (&run.session, run.so_far());
-    let setting = Setting { agent, session, scope, models, so_far, timeout };
+    let shown = Shown::ToAll;
+    let setting = Setting { agent, session, scope, models, so_far, timeout, shown };
     let finished = Box::pin(turn_step::run(case, setting, open, turn, known)).await?;
     run.trace.end(began);
     Ok(finished)

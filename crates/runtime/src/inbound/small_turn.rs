@@ -18,7 +18,7 @@ use super::case::Case;
 use super::saved::{Open, SoFar};
 use super::step_02_rate::Rate;
 use super::step_07b_credits as credits_step;
-use super::step_08_turn::{self as turn_step, Finished, Setting};
+use super::step_08_turn::{self as turn_step, Finished, Setting, Shown};
 use super::step_12_record as record_step;
 use crate::org_view::AgentView;
 use crate::talk::session::Session;
@@ -98,8 +98,8 @@ async fn held(
         limits: Limits { max_steps: 1, max_tokens: MOST_TOKENS, ..parts.settings.turn },
         now: case.now,
     });
-    let so_far = SoFar::default();
-    let setting = Setting { agent, session, scope, models, so_far, timeout: TIMEOUT };
+    let (so_far, timeout, shown) = (SoFar::default(), TIMEOUT, Shown::ToNobody);
+    let setting = Setting { agent, session, scope, models, so_far, timeout, shown };
     let known = Known::new();
     let mut finished = Box::pin(turn_step::run(case, setting, open, turn, &known)).await?;
     if let Some(spent) = finished.record.spent.remove(ITSELF) {

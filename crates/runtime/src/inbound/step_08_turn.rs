@@ -89,6 +89,17 @@ pub(super) struct Setting<'a> {
     pub(super) so_far: SoFar<'a>,
     /// How long it may take.
     pub(super) timeout: Duration,
+    /// Who sees what is written.
+    pub(super) shown: Shown,
+}
+
+/// Who sees what is written while it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Whoever follows the conversation.
+    ToAll,
+    /// Nobody: it is not for the customer.
+    ToNobody,
 }
 
 /// Runs a turn to its end. While it runs, the conversation is kept.
@@ -100,7 +111,7 @@ pub(super) async fn run(
     known: &Known,
 ) -> Result<Finished, StoreError> {
     let mut turn = with_pictures(case, turn).await;
-    let Setting { agent, session, scope, models, so_far, timeout } = setting;
+    let Setting { agent, session, scope, models, so_far, timeout, shown } = setting;
     let place = Place {
         org: case.org(),
         agent: agent.agent.id,
@@ -123,7 +134,7 @@ pub(super) async fn run(
     let (view, tools) = (case.view.clone(), case.desk.parts.tools.clone());
     let live = LiveTurn { session: Arc::new(session.clone()), view, tools, available, handle };
     let running = case.desk.live.enter(session.id, live);
-    let host = TurnHost::new(case, session, so_far, open);
+    let host = TurnHost::new(case, session, so_far, open, shown);
     let driver = Driver { place: &place, rules, host: &host };
     let progress = kept(case, driver.drive(&mut turn, known, &mut commands)).await?;
     drop(running);

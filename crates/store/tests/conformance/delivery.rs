@@ -146,3 +146,19 @@ async fn z08_a_first_turn_is_overtaken_as_well(store: &Store) {
     assert_eq!(said(store, &claimed).await.len(), 2, "the turn is on record");
     assert!(take(store).await.is_none());
 }
+
+on_every_backend!(
+    /// Z08: a turn that begins after a person has stepped in and handed back is
+    /// heard, though its worker has claimed the conversation before that.
+    z08_a_turn_that_begins_after_a_takeover_is_sent
+);
+async fn z08_a_turn_that_begins_after_a_takeover_is_sent(store: &Store) {
+    let org = with_org(store, 1).await;
+    accept(store, org, "rosa", "m1").await;
+    let claimed = claim(store).await.unwrap();
+    store.org(org).silence_agents(claimed.lease.conversation()).await.unwrap();
+    let epoch = claimed.lease.epoch() + 1;
+    let later = TurnCommit { began: epoch, read: epoch, ..turn(&claimed) };
+    assert_eq!(store.commit_turn(later).await.unwrap(), Committed::Whole);
+    assert!(take(store).await.is_some());
+}
