@@ -116,8 +116,8 @@ async fn c16_an_answer_has_the_form_of_its_channel() {
     assert!(pieces.len() > 1, "{}", pieces.len());
     for piece in &pieces {
         let text = piece["text"].as_str().unwrap();
-        let visible: usize =
-            text.split('<').map(|part| part.rsplit('>').next().unwrap().len()).sum();
+        let words = text.split('<').filter_map(|part| part.rsplit('>').next());
+        let visible: usize = words.map(|part| part.encode_utf16().count()).sum();
         assert!(visible <= 4096 && piece["parse_mode"] == "HTML", "{visible}: {piece}");
         assert!(!text.contains("**") && !text.contains("`"), "{text}");
     }

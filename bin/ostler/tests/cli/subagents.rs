@@ -176,7 +176,8 @@ rules:
     assert_eq!(last["reason"], "complete");
 }
 
-/// M09: stopping a run ends the agent that works for it.
+/// M09, M30: stopping a run ends the tool that it waits for, and the agent that
+/// works for it.
 #[test]
 fn m09_stopping_a_run_ends_its_subagent() {
     let script = "
