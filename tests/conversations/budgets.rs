@@ -13,6 +13,7 @@ use ostler_domain::notice::{NoticeKind, Recipient};
 use ostler_domain::org::plan::Plan;
 use ostler_domain::org::{Org, Place};
 use ostler_engine::outcome::Outcome;
+use ostler_runtime::operations::Actor;
 use ostler_runtime::parts::Settings;
 use ostler_runtime::talk::run::RunOutcome;
 use ostler_store::{LineKind, NewGrant, Store};
@@ -351,3 +352,55 @@ on_every_database!(
     /// E14, Z05.
     e14_z05_fifty_credits_answer_fifty
 );
+
+/// Z05: a thousand calls at once spend no more than their session may, nor more
+/// than their team may; what was spent is what the ledger has, and nothing is
+/// held any more.
+#[tokio::test]
+async fn z05_a_thousand_calls_overdraw_no_session_and_no_team() {
+    let calls: Vec<String> =
+        (0..1000).map(|n| format!("{{ tool: create_booking, with: {{ n: {n} }} }}")).collect();
+    let script = format!(
+        "rules:\n  - when: {{ user: everything }}\n    answer:\n      - calls: [{}]\n      - Done.\ndefault: I see.\n",
+        calls.join(", ")
+    );
+    for (cap, team) in [(30, None), (50, Some(20))] {
+        let ran = Arc::new(AtomicU32::new(0));
+        let count = ran.clone();
+        let booking = puppet("create_booking", move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+            Outcome::ok("done")
+        });
+        let (world, _) = world_with(&script, vec![booking], Settings::default()).await;
+        world.change(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
+        let mut settings = calm();
+        settings.session_budget.cap = Credits::new(cap);
+        settings.session_budget.warning = Credits::new(cap);
+        settings.team.as_mut().unwrap().budget = Credits::new(team.unwrap_or(100));
+        world.save_settings(&settings).await;
+        world.say("rosa", "hello").await;
+        if team.is_some() {
+            let (id, operations) = (world.session("rosa").await.id, world.operations());
+            operations.as_actor(Actor::Terminal, ORG).assign(id, &["gia", "enzo"]).await.unwrap();
+            world.work().await;
+        }
+        let before = world.session("rosa").await.budget.spent;
+        world.say("rosa", "everything at once").await;
+        let session = world.session("rosa").await;
+        let spent = session.budget.spent;
+        assert!(spent <= Credits::new(cap), "{spent}");
+        assert_eq!(world.spent(ORG).await, spent.get());
+        // All that there was, but for what an answer needs.
+        let free = team.map_or(Credits::new(cap).saturating_sub(before), Credits::new);
+        let here = spent.saturating_sub(before);
+        assert!(here <= free && free.get() - here.get() <= 1, "{here} of {free}");
+        assert!(u64::from(ran.load(Ordering::SeqCst)) < here.get(), "the model is paid too");
+        if let Some(team) = session.team {
+            assert_eq!(team.budget.per_agent, [(GIA, here)].into());
+        }
+        assert!(world.store.check_ledger().await.unwrap().wrong.is_empty());
+        let account = world.org().account().await.unwrap();
+        let left = world.org().affordable().await.unwrap();
+        assert_eq!(account.available(), left, "nothing is held");
+    }
+}

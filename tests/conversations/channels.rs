@@ -6,8 +6,9 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::exchange::{BOT, Exchange, MAIL};
+use crate::exchange::{BOT, Exchange, MAIL, SMS, message, sent};
 use crate::real::{Phone, Smtp, within};
+use crate::server::{Reply, Server};
 use crate::world::GIA;
 
 const PIZZA: &str = "
@@ -83,4 +84,67 @@ async fn c16_a_mail_conversation_through_a_real_server() {
         assert!(raw.contains(line), "{line}: {raw}");
     }
     assert_eq!(org.world.runs("rosa@example.com").await.len(), 1, "the mail is taken once");
+}
+
+/// An answer with every kind of formatting, longer than Telegram takes at once.
+fn long_answer() -> String {
+    let line = "- `margherita` costs **8** euros, see [the menu](https://bella.example/menu)";
+    format!("# Pizza\n\n*All* of it & more <here>:\n\n{}", vec![line; 120].join("\n"))
+}
+
+fn texts(server: &Server) -> Vec<String> {
+    let text = |body: Value| body["text"].as_str().unwrap_or_default().to_owned();
+    server.seen().iter().map(|seen| text(seen.json())).collect()
+}
+
+/// C16: the same answer of an agent, by channel: HTML in pieces on Telegram, plain
+/// text for a gateway, both as one mail, and Markdown as it is for the web chat.
+#[tokio::test]
+async fn c16_an_answer_has_the_form_of_its_channel() {
+    let script = format!("default: {}", serde_json::to_string(&long_answer()).unwrap());
+    let mut smtp = Smtp::start().await;
+    let org = Exchange::new(&script).await;
+    let bot = org.bot((1..=9).map(sent)).await;
+    let gateway = org.sms([Reply::json(200, &json!({}))]).await;
+    let mut settings = smtp.settings("none");
+    settings["inbound_secret"] = "env:KEY".into();
+    org.bind(MAIL, "email", GIA, 1, &settings).await;
+
+    org.update(BOT, &message(1, 7, "the menu")).await;
+    org.work().await;
+    let pieces: Vec<Value> = bot.seen().iter().map(|seen| seen.json()).collect();
+    assert!(pieces.len() > 1, "{}", pieces.len());
+    for piece in &pieces {
+        let text = piece["text"].as_str().unwrap();
+        let words = text.split('<').filter_map(|part| part.rsplit('>').next());
+        let visible: usize = words.map(|part| part.encode_utf16().count()).sum();
+        assert!(visible <= 4096 && piece["parse_mode"] == "HTML", "{visible}: {piece}");
+        assert!(!text.contains("**") && !text.contains("`"), "{text}");
+    }
+    let all = texts(&bot).join("\n");
+    assert_eq!(all.matches("<b>8</b>").count(), 120, "nothing is lost or repeated");
+    assert!(all.contains("<i>All</i> of it &amp; more &lt;here&gt;"), "{all}");
+    assert!(all.contains(r#"<a href="https://bella.example/menu">the menu</a>"#), "{all}");
+
+    let text = json!({"type": "message", "from": {"id": "+39061234"}, "text": "the menu"});
+    org.gateway(SMS, "m1", &text).await;
+    org.work().await;
+    let plain = texts(&gateway).join("\n");
+    assert!(plain.contains("All of it & more <here>"), "{plain}");
+    assert_eq!(plain.matches("margherita costs 8 euros").count(), 120);
+    for mark in ["**", "`", "<b>", "<a ", "# "] {
+        assert!(!plain.contains(mark), "{mark}: {plain}");
+    }
+
+    let mail = json!({"from": {"email": "rosa@example.com"}, "subject": "Menu",
+        "text": "the menu", "message_id": "<9@example.com>"});
+    org.gateway(MAIL, "d9", &mail).await;
+    org.work().await;
+    let raw = smtp.next_mail().await["raw"].as_str().unwrap().to_owned();
+    let raw = base64::engine::general_purpose::STANDARD.decode(raw).unwrap();
+    let raw = String::from_utf8(raw).unwrap();
+    assert!(raw.contains("multipart/alternative"), "{raw}");
+    assert!(raw.contains("text/plain") && raw.contains("text/html"), "{raw}");
+
+    assert_eq!(org.world.say("otto", "the menu").await, [long_answer()], "a page renders it");
 }

@@ -6,19 +6,22 @@ use std::time::Duration;
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::Expense;
 use ostler_domain::notice::{NoticeKind, Recipient};
-use ostler_domain::tool::ToolName;
+use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
 use ostler_engine::history::Item;
 use ostler_engine::model::Model;
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::{Outcome, Status};
+use ostler_runtime::operations::Actor;
 use ostler_runtime::parts::Settings;
 use ostler_runtime::talk::message::MessageAuthor;
 use ostler_runtime::talk::run::RunOutcome;
 use ostler_store::{LineKind, Store};
 
 use crate::kit::{
-    Seen, Watched, calm, calmed, catalogue_of, failing, puppet, scripted, words, world, world_with,
+    Seen, Watched, calm, calmed, catalogue_of, failing, puppet, puppet_of, scripted, words, world,
+    world_with,
 };
 use crate::world::{GIA, ORG, World};
 
@@ -142,29 +145,58 @@ async fn c05_a_call_waits_while_the_conversation_goes_on() {
     assert_eq!(world.runs("rosa").await[0].turns[0].approvals.len(), 1);
 }
 
-/// C07: a tool that the session cannot pay for does not run; the model is told.
+/// C07: a tool that costs more than is left does not run, whether the session,
+/// the team or the org has too little: the model is told, tells the customer, and
+/// the owner hears of it once.
 #[tokio::test]
 async fn c07_a_tool_that_cannot_be_paid_for_does_not_run() {
-    let (tool, calls) = counted("create_booking");
-    let (world, seen) = world_with(WORK, vec![tool], Settings::default()).await;
-    world.change(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
-    let mut settings = calm();
-    settings.session_budget.cap = ostler_domain::money::Credits::new(1);
-    settings.session_budget.warning = ostler_domain::money::Credits::new(1);
-    world.save_settings(&settings).await;
-    let heard = world.say("rosa", "book a table").await;
-    assert_eq!(calls.load(Ordering::SeqCst), 0);
-    assert_eq!(heard.len(), 1, "{heard:?}");
-    let decided = world.runs("rosa").await.remove(0).turns.remove(0).decisions;
-    let verdict = serde_json::to_string(&decided[0].verdict).unwrap();
-    assert!(verdict.contains("deny"), "{verdict}");
-    let told = seen
-        .all()
-        .iter()
-        .any(|asked| asked.history.iter().any(|item| matches!(item, Item::Results { .. })));
-    let runs = world.runs("rosa").await;
-    assert!(told || runs[0].outcome == RunOutcome::CreditsExhausted, "{:?}", runs[0].outcome);
-    assert!(world.told(Recipient::Owner).await.contains(&NoticeKind::SessionCap));
+    for limit in ["session", "team", "org"] {
+        let calls = Arc::new(AtomicU32::new(0));
+        let count = calls.clone();
+        let booking = ToolSpec::write(ToolName::from_static("create_booking"), ToolGroup::Bookings);
+        let dear = puppet_of(booking.priced(30), move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+            Outcome::ok("done")
+        });
+        let (world, seen) = world_with(WORK, vec![dear], Settings::default()).await;
+        world.change(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
+        let mut settings = calm();
+        let few = Credits::new(20);
+        match limit {
+            "session" => {
+                (settings.session_budget.cap, settings.session_budget.warning) = (few, few)
+            }
+            "team" => settings.team.as_mut().unwrap().budget = few,
+            _ => {}
+        }
+        world.save_settings(&settings).await;
+        world.say("rosa", "hello").await;
+        if limit == "team" {
+            let (id, operations) = (world.session("rosa").await.id, world.operations());
+            operations.as_actor(Actor::Terminal, ORG).assign(id, &["gia", "enzo"]).await.unwrap();
+            world.work().await;
+        }
+        if limit == "org" {
+            empty_the_purse(&world).await;
+            world.grant(20).await;
+        }
+        let spent = world.session("rosa").await.budget.spent;
+        let heard = world.say("rosa", "book a table").await;
+        let told = "It says: there is not enough credit left for this.";
+        assert_eq!((heard, calls.load(Ordering::SeqCst)), (vec![told.to_owned()], 0), "{limit}");
+        let result = seen.last().history.pop().unwrap();
+        let Item::Results { results } = result else { panic!("{limit}: {result:?}") };
+        assert_eq!(results[0].outcome.status, Status::InsufficientCredits, "{limit}");
+        let run = world.runs("rosa").await.pop().unwrap();
+        assert_eq!(run.outcome, RunOutcome::Answered, "{limit}");
+        let verdict = serde_json::to_value(&run.turns[0].decisions[0].verdict).unwrap();
+        assert!(verdict.to_string().contains(limit), "{limit}: {verdict}");
+        assert_eq!(world.session("rosa").await.budget.spent, spent + run.credits, "{limit}");
+        world.say("rosa", "book a table again").await;
+        let unpaid = world.told(Recipient::Owner).await;
+        let unpaid = unpaid.iter().filter(|kind| **kind == NoticeKind::ToolUnpaid).count();
+        assert_eq!(unpaid, 1, "{limit}");
+    }
 }
 
 /// C08, C09, C11: fail, fail, succeed, fail: the tool is off, and the owner hears

@@ -207,6 +207,8 @@ impl Exchange {
         let payload = serde_json::to_string(&outgoing).unwrap();
         let commit = TurnCommit {
             lease: claimed.lease,
+            began: claimed.lease.epoch(),
+            read: claimed.lease.epoch(),
             session,
             run: NewRun { id: RunId::from_u128(rand()), data: "{}".into() },
             messages: Vec::new(),

@@ -15,6 +15,7 @@ mod enforcement;
 mod escalation;
 mod exchange;
 mod faults;
+mod handoff;
 mod harness;
 mod identity;
 mod kit;

@@ -6,14 +6,19 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::channel::Channel;
+use ostler_domain::org::settings::OrgSettings;
+use ostler_domain::session::guided::{Completion, InterviewTemplate, Phase, Question};
+use ostler_domain::session::lifetime::{ClosePolicy, ReopenPolicy};
 use ostler_domain::tool::catalogue::built_in;
 use ostler_engine::gate::Authorized;
 use ostler_engine::tool::{Definition, Reply, Tool, ToolContext};
 use ostler_runtime::parts::Settings;
 use tokio::sync::Notify;
 
-use crate::kit::{impatient, world_with};
-use crate::world::{ENZO, GIA, text_of};
+use crate::kit::{Seen, calm, impatient, world_with};
+use crate::world::{ENZO, GIA, ORG, World, text_of};
 
 /// A mail that is begun and never ends.
 struct Endless {
@@ -56,6 +61,25 @@ rules:
       - I cannot say whether the mail went out.
 ";
 
+/// A worker dies while the mail is being sent.
+async fn dies_at_work(world: &World, begun: &Notify) {
+    let worker = world.worker.clone();
+    let dies = tokio::spawn(async move { worker.answer_next().await });
+    begun.notified().await;
+    dies.abort();
+    let _gone = dies.await;
+}
+
+/// Another one goes on, once the lease is over.
+async fn goes_on(world: &World) {
+    let answered = async {
+        while !world.worker.answer_next().await.unwrap() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), answered).await.expect("the lease ends");
+}
+
 /// Z01, Z04: the turn before the one that was interrupted is committed with it:
 /// what was said, and what both agents cost. The mail is not sent again.
 #[tokio::test(flavor = "multi_thread")]
@@ -67,19 +91,9 @@ async fn z04_a_run_of_two_agents_outlives_its_worker() {
     world.change(ENZO, |enzo| enzo.autonomy = AutonomyLevel::Autonomous).await;
     let funds = world.org().account().await.unwrap().available().unwrap();
     world.write("rosa", "my invoice").await;
-    let worker = world.worker.clone();
-    let dies = tokio::spawn(async move { worker.answer_next().await });
-    begun.notified().await;
-    dies.abort();
-    let _gone = dies.await;
+    dies_at_work(&world, &begun).await;
     let asked = seen.count();
-
-    let answered = async {
-        while !world.worker.answer_next().await.unwrap() {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), answered).await.expect("the lease ends");
+    goes_on(&world).await;
     let heard: Vec<String> = world.deliver().await.iter().map(text_of).collect();
     assert_eq!(heard, ["One moment.", "I cannot say whether the mail went out."]);
     assert_eq!(seen.count(), asked + 1, "no model is asked twice for the same");
@@ -93,4 +107,95 @@ async fn z04_a_run_of_two_agents_outlives_its_worker() {
     let left = world.org().account().await.unwrap().available().unwrap();
     assert!(runs[0].credits.get() >= 3, "two answers and a mail: {}", runs[0].credits);
     assert_eq!(left + runs[0].credits, funds, "what both cost is paid, and nothing is held");
+}
+
+const GUIDED: &str = "
+price: { input: 0, output: 1000 }
+usage: { output: 10 }
+rules:
+  - when: { agent: 'You read answers' }
+    answer: '{\"answer\": \"four\", \"confidence\": 95}'
+  - when: { user: The conversation is over }
+    answer: A table for Rosa.
+  - when: { user: four }
+    answer:
+      - { call: send_email }
+      - I cannot say whether the mail went out.
+default: For how many people?
+";
+
+/// A world in which mail never ends, and a table is asked for.
+async fn guided(begun: &Arc<Notify>) -> (World, Seen) {
+    let mut settings: Settings = impatient();
+    settings.claims.lease = Duration::from_millis(200);
+    let (world, seen) = world_with(GUIDED, vec![endless(begun)], settings).await;
+    // Mail is nothing for those who talk to end customers.
+    world
+        .change(GIA, |gia| {
+            gia.autonomy = AutonomyLevel::Autonomous;
+            gia.subtype = Subtype::from("booking_specialist");
+        })
+        .await;
+    let questions =
+        vec![Question { field: "people".into(), ask: "For how many?".into(), required: true }];
+    let phases = vec![Phase { name: "booking".into(), questions }];
+    let template = InterviewTemplate { phases, completion: Completion::AllAsked };
+    let interviews = [(Channel::Webchat, template)].into();
+    let (close, reopen) = (ClosePolicy::SummarizeAndArchive, ReopenPolicy::Resume);
+    world.save_settings(&OrgSettings { interviews, close, reopen, ..calm() }).await;
+    world.say("rosa", "a table please").await;
+    (world, seen)
+}
+
+/// Z04, E08: what a small turn beside the one that was interrupted has read is
+/// asked for once, and what it cost is paid and counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn z04_the_reading_of_an_answer_outlives_its_worker() {
+    let begun = Arc::new(Notify::new());
+    let (world, seen) = guided(&begun).await;
+    world.write("rosa", "four").await;
+    dies_at_work(&world, &begun).await;
+    let asked = seen.count();
+    goes_on(&world).await;
+    assert_eq!(seen.count(), asked + 1, "no model is asked twice for the same");
+    let run = world.runs("rosa").await.pop().unwrap();
+    assert_eq!((run.turns.len(), run.beside.len()), (1, 1));
+    assert_eq!(run.beside[0].spent["interview"].credits.get(), 1);
+    let session = world.session("rosa").await;
+    assert_eq!(session.interview.as_ref().unwrap().state.fields()["people"], "four");
+    let paid: u64 = world.runs("rosa").await.iter().map(|run| run.credits.get()).sum();
+    assert_eq!(session.budget.spent.get(), paid);
+    assert_eq!(world.spent(ORG).await, paid);
+    let completed = world.events().await.into_iter().filter(|one| one == "interview_completed");
+    assert_eq!(completed.count(), 1);
+}
+
+/// Z04, F05: the session before is summed up once, though the run that does so is
+/// interrupted later.
+#[tokio::test(flavor = "multi_thread")]
+async fn z04_a_summary_outlives_its_worker() {
+    let begun = Arc::new(Notify::new());
+    let (world, seen) = guided(&begun).await;
+    world.say("rosa", "hello?").await;
+    let (first, before) = (world.session("rosa").await, world.spent(ORG).await);
+    world.pass(Duration::from_secs(3600));
+    world.write("rosa", "four").await;
+    dies_at_work(&world, &begun).await;
+    let asked = seen.count();
+    goes_on(&world).await;
+    assert_eq!(seen.count(), asked + 1, "it is summed up once");
+    let run = world.runs("rosa").await.pop().unwrap();
+    assert_eq!(run.beside.len(), 1);
+    assert_eq!(run.beside[0].spent["summary"].credits.get(), 1);
+    let session = world.session("rosa").await;
+    assert_ne!(session.id, first.id);
+    let previous = session.previous.unwrap();
+    let said = previous.summary.as_deref();
+    assert_eq!((previous.session, said), (first.id, Some("A table for Rosa.")));
+    let old = world.sessions().await.into_iter().find(|one| one.id == first.id).unwrap();
+    assert_eq!(old.summary.as_deref(), Some("A table for Rosa."));
+    assert_eq!(old.budget.spent.get(), first.budget.spent.get() + 1);
+    assert_eq!(world.spent(ORG).await, before + run.credits.get());
+    let closed = world.events().await.into_iter().filter(|one| one == "session_closed");
+    assert_eq!(closed.count(), 1);
 }

@@ -11,7 +11,7 @@ use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::TeamConfig;
 use ostler_runtime::operations::{Actor, OperationError};
 use ostler_runtime::talk::message::MessageAuthor;
-use ostler_runtime::talk::run::RunOutcome;
+use ostler_runtime::talk::run::{RunOutcome, TurnRecord};
 
 use crate::world::{ECHO, ENZO, GIA, ORG, OWNER, World, text_of};
 
@@ -207,4 +207,48 @@ async fn f07_a_session_with_a_person_does_not_run_out() {
     world.sweep().await;
     let ended = SessionStatus::Closed(CloseReason::IdleTimeout);
     assert_eq!(world.session("rosa").await.status, ended);
+}
+
+const SLOW: &str = "
+price: { input: 0, output: 1000 }
+usage: { output: 30 }
+rules:
+  - when: { user: forms }
+    answer:
+      - { call: list_forms }
+      - { text: There are none., delay: 600s }
+default: 'About {user}: yes.'
+";
+
+/// E08, E10, G40: a person takes over while an agent works. What the agent has
+/// spent until then counts against the session and the team, and the session is
+/// what the person made of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn g40_a_turn_that_is_overtaken_still_costs() {
+    let (world, seen) = crate::kit::world(SLOW).await;
+    world.say("rosa", "hello").await;
+    let id = world.session("rosa").await.id;
+    let operations = world.operations();
+    let office = operations.as_actor(Actor::Terminal, ORG);
+    office.assign(id, &["gia", "enzo"]).await.unwrap();
+    world.work().await;
+    let before = world.session("rosa").await.budget.spent;
+    world.write("rosa", "the forms").await;
+    let worker = world.worker.clone();
+    let works = tokio::spawn(async move { worker.answer_next().await });
+    while seen.count() < 3 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    office.take_over(id).await.unwrap();
+    assert!(works.await.unwrap().unwrap());
+    let session = world.session("rosa").await;
+    assert_eq!(session.status, SessionStatus::HandedOff);
+    let runs = world.runs("rosa").await;
+    let looked = |turn: &TurnRecord| turn.decisions.len() == 1;
+    let cost = runs.iter().find(|run| run.turns.iter().any(looked)).unwrap().credits;
+    assert!(cost.get() >= 3, "{cost}");
+    assert_eq!(session.budget.spent, before + cost);
+    assert_eq!(session.team.unwrap().budget.per_agent, [(GIA, cost)].into());
+    assert_eq!(world.spent(ORG).await, (before + cost).get());
+    assert!(world.deliver().await.is_empty(), "the agent is not heard");
 }

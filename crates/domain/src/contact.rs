@@ -1,6 +1,6 @@
 //! Contacts: recognizing a person by what a channel knows of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,22 @@ pub struct Contact {
     pub notes: Vec<String>,
     /// Who they are in the org's own CRM.
     pub crm: Option<CrmLink>,
+}
+
+impl Contact {
+    /// What is known of them, by name, for those who talk to them.
+    pub fn profile(&self) -> BTreeMap<String, String> {
+        let tags = self.tags.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let known = [
+            ("name", Some(self.name.clone())),
+            ("e-mail", self.details.email.clone()),
+            ("phone", self.details.phone.clone()),
+            ("language", self.locale.clone()),
+            ("tags", Some(tags)),
+        ];
+        let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        known.filter(|(_, value)| !value.trim().is_empty()).collect()
+    }
 }
 
 /// The same person in another system.

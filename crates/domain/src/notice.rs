@@ -23,6 +23,8 @@ pub enum NoticeKind {
     DeadLetterAbandoned,
     /// A tool failed too often and is off for the session.
     ToolDisabled,
+    /// A tool was not used because it costs more than is left.
+    ToolUnpaid,
     /// The monthly pool is down to this share.
     LowCredits(LowCredits),
     /// A session has spent all that it may.
@@ -60,6 +62,7 @@ impl NoticeKind {
         Duration::from_secs(match self {
             Self::ModelsFailed => 30 * MINUTE,
             Self::CreditsExhausted
+            | Self::ToolUnpaid
             | Self::ChildCap
             | Self::DeadLetterAbandoned
             | Self::NoBinding => 60 * MINUTE,
@@ -87,6 +90,7 @@ impl NoticeKind {
                 "A message did not reach its customer. Repeat what matters."
             }
             Self::ToolDisabled => "A tool failed repeatedly. Do not promise what it would do.",
+            Self::ToolUnpaid => "A tool could not be used. Do not promise what it would do.",
             Self::Escalation | Self::EscalationReminder => "A person was asked for.",
             Self::Handoff => "A conversation was handed to a colleague.",
             Self::ApprovalWanted => "A person has to decide on a call.",
@@ -154,6 +158,7 @@ mod tests {
             (NoticeKind::ModelsFailed, 30),
             (NoticeKind::CreditsExhausted, 60),
             (NoticeKind::ChildCap, 60),
+            (NoticeKind::ToolUnpaid, 60),
             (NoticeKind::DeadLetterAbandoned, 60),
             (NoticeKind::ToolDisabled, 24 * 60),
             (NoticeKind::LowCredits(LowCredits::Empty), 24 * 60),

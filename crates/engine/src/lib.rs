@@ -4,7 +4,8 @@
 //! with a [`model::Model`] and [`tool::Tool`]s, and [`gate`] is the only way to a
 //! tool. The engine stores nothing and knows no database and no network; whoever
 //! runs a turn stores what it asks to be stored. [`secret`] reads the keys that
-//! models and tools need, since both are built on this crate.
+//! models and tools need, since both are built on this crate. [`subagent`] has
+//! the agents that work inside another agent's turn.
 
 pub mod context;
 pub mod driver;
@@ -13,6 +14,7 @@ pub mod history;
 pub mod model;
 pub mod outcome;
 pub mod secret;
+pub mod subagent;
 pub mod tokens;
 pub mod tool;
 pub mod turn;

@@ -21,6 +21,9 @@ const PAGE: u32 = 500;
 /// late; people who wait for an e-mail should not.
 pub const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
+/// How long the answer to a request that may be repeated is kept.
+const ANSWERS_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// What a sweep has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swept {
@@ -34,7 +37,8 @@ pub struct Swept {
     pub settlements: u64,
     /// Messages whose sender never reported.
     pub unreported: u64,
-    /// Counters and cooldowns that were over.
+    /// Counters and cooldowns that were over, and answers that nobody asks for
+    /// again.
     pub forgotten: u64,
 }
 
@@ -81,7 +85,8 @@ impl Sweeper {
             settlements: failed.or_zero(store.apply_settlements().await),
             unreported: failed.or_zero(store.sweep_outbox().await),
             forgotten: failed.or_zero(store.sweep_counters(PAGE).await)
-                + failed.or_zero(store.forget_cooldowns(PAGE).await),
+                + failed.or_zero(store.forget_cooldowns(PAGE).await)
+                + failed.or_zero(store.forget_answers(ANSWERS_KEPT, PAGE).await),
         };
         // Also for rows whose bell nobody has heard.
         self.bell.ring();

@@ -9,7 +9,7 @@ use axum::response::sse::Event;
 use ostler_api::event::{DELTA, Follow, Happened, OPEN, PRUNED, Pruned};
 use ostler_api::problem::Code;
 use ostler_domain::id::{OrgId, SessionId};
-use ostler_runtime::deltas::Delta;
+use ostler_runtime::deltas::{Delta, Deltas};
 use ostler_store::{EventCursor, Store, StoreError, StoredEvent};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -53,7 +53,7 @@ pub(crate) async fn follow(
         session: wanted.session,
         place,
     };
-    let deltas = wanted.deltas.then_some(deltas);
+    let deltas = wanted.deltas.then(|| (server.parts.deltas.clone(), deltas));
     stream::open(&server, |pipe| reader.follow(pipe, rings, deltas))
 }
 
@@ -69,10 +69,13 @@ impl Reader {
         mut self,
         pipe: Pipe,
         mut rings: Receiver<Ring>,
-        mut deltas: Option<Receiver<Delta>>,
+        mut deltas: Option<(Deltas, Receiver<Delta>)>,
     ) -> std::result::Result<(), Gone> {
         // Whoever is cut off before anything happened knows where to go on.
         pipe.send(Event::default().event(OPEN).id(self.place.to_string()).data("{}")).await?;
+        if let Some((all, _)) = &deltas {
+            self.show_drafts(&pipe, all).await?;
+        }
         loop {
             self.catch_up(&pipe).await?;
             loop {
@@ -82,8 +85,10 @@ impl Reader {
                         Ok(_) | Err(RecvError::Lagged(_)) => break,
                         Err(RecvError::Closed) => return Ok(()),
                     },
-                    delta = next(&mut deltas) => if let Some(delta) = delta {
-                        self.show(&pipe, &delta).await?;
+                    delta = next(&mut deltas) => match (delta, &deltas) {
+                        (Some(delta), _) => self.show(&pipe, &delta).await?,
+                        (None, Some((all, _))) => self.show_drafts(&pipe, all).await?,
+                        (None, None) => {}
                     },
                 }
             }
@@ -134,6 +139,14 @@ impl Reader {
         pipe.send(Event::default().event(&event.kind).id(id).data(written)).await
     }
 
+    /// Shows what agents are writing, as far as it is.
+    async fn show_drafts(&self, pipe: &Pipe, all: &Deltas) -> std::result::Result<(), Gone> {
+        for draft in all.drafts(self.org) {
+            self.show(pipe, &draft).await?;
+        }
+        Ok(())
+    }
+
     /// Shows a piece of what an agent is writing; it has no id, because nobody
     /// can go on behind it.
     async fn show(&self, pipe: &Pipe, delta: &Delta) -> std::result::Result<(), Gone> {
@@ -145,10 +158,10 @@ impl Reader {
     }
 }
 
-/// The next piece, if pieces are wanted. Those that were missed are missed.
-async fn next(deltas: &mut Option<Receiver<Delta>>) -> Option<Delta> {
+/// The next piece, if pieces are wanted; nothing if some were missed.
+async fn next(deltas: &mut Option<(Deltas, Receiver<Delta>)>) -> Option<Delta> {
     match deltas {
-        Some(deltas) => match deltas.recv().await {
+        Some((_, deltas)) => match deltas.recv().await {
             Ok(delta) => Some(delta),
             Err(RecvError::Lagged(_)) => None,
             Err(RecvError::Closed) => std::future::pending().await,

@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ostler_api::problem::{Code, MEDIA_TYPE};
 use ostler_domain::id::RecordId;
-use ostler_store::{OrgStore, Record, StoreError};
+use ostler_store::{ANSWERS, OrgStore, Record, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -24,8 +24,6 @@ use crate::server::Server;
 const NAME: HeaderName = HeaderName::from_static("idempotency-key");
 /// The most characters of a key.
 const MOST_KEY: usize = 128;
-/// The kind of record.
-const KIND: &str = "idempotency";
 
 /// What is kept of a request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,9 +58,9 @@ pub(crate) async fn once(
     let asked: String = asked.iter().map(|byte| format!("{byte:02x}")).collect();
     let store = server.parts.store.org(caller.org);
     let begun = Kept { request: asked.clone(), answer: None };
-    match store.create_record(KIND, id, write(&begun)).await {
+    match store.create_record(ANSWERS, id, write(&begun)).await {
         Ok(()) => {}
-        Err(StoreError::Conflict(_)) => return again(&store.record(KIND, id).await?, &asked),
+        Err(StoreError::Conflict(_)) => return again(&store.record(ANSWERS, id).await?, &asked),
         Err(other) => return Err(other.into()),
     }
     let answer = next.run(Request::from_parts(head, Body::from(body))).await;
@@ -126,8 +124,8 @@ async fn keep(
     if !head.status.is_server_error() {
         let text = String::from_utf8_lossy(&body).into_owned();
         let answer = Some(Answer { status: head.status.as_u16(), body: text });
-        let read = store.record(KIND, id).await?;
-        store.update_record(KIND, &read, write(&Kept { request, answer })).await?;
+        let read = store.record(ANSWERS, id).await?;
+        store.update_record(ANSWERS, &read, write(&Kept { request, answer })).await?;
     }
     Ok(Response::from_parts(head, Body::from(body)))
 }

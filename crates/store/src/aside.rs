@@ -10,7 +10,7 @@ use crate::backend::value::Value;
 use crate::backend::{Operation, Statement, Tx};
 use crate::error::Result;
 use crate::notices::{self, NewNotice, Notify};
-use crate::turn::{SessionState, Talk};
+use crate::turn::SessionState;
 use crate::{decisions, rate};
 
 /// What a turn changes beside the conversation itself.
@@ -52,15 +52,11 @@ pub struct Count {
 
 const CLOSE: Sql =
     sql!("UPDATE sessions SET status = ?3, data = ?4, due_at = NULL WHERE org = ?1 AND id = ?2");
-const DUE: Sql = sql!(
-    "UPDATE sessions SET due_at = ?3 WHERE org = ?1 AND id = ?2
-       AND ?5 = (SELECT c.epoch FROM conversations c WHERE c.org = ?1 AND c.id = ?4)"
-);
+const DUE: Sql = sql!("UPDATE sessions SET due_at = ?3 WHERE org = ?1 AND id = ?2");
 
 impl Aside {
     /// What goes with the other statements of the turn.
-    pub(crate) fn statements(&self, talk: &Talk, session: SessionId) -> Vec<Statement> {
-        let org = talk.org;
+    pub(crate) fn statements(&self, org: OrgId, session: SessionId) -> Vec<Statement> {
         let statement = |sql, params| Statement { sql, params, must: None };
         let closes = self.closes.iter().map(|old| {
             let (status, data) = (old.status.as_str().into(), old.data.as_str().into());
@@ -71,8 +67,7 @@ impl Aside {
                 Due::At(at) => at.as_millis().into(),
                 Due::Never => Value::Null,
             };
-            let (place, epoch) = (talk.conversation.into(), talk.epoch.into());
-            statement(&DUE, vec![org.into(), session.into(), at, place, epoch])
+            statement(&DUE, vec![org.into(), session.into(), at])
         });
         let counts = self.counts.iter().map(|count| {
             statement(&rate::ADD, rate::add(org, &count.what, count.window, count.amount))

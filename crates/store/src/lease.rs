@@ -50,6 +50,11 @@ impl Lease {
     pub const fn conversation(&self) -> ConversationId {
         self.conversation
     }
+
+    /// The conversation's epoch when it was claimed.
+    pub const fn epoch(&self) -> i64 {
+        self.epoch
+    }
 }
 
 /// A conversation and what waits in it.

@@ -10,6 +10,7 @@
 mod agent_day;
 mod agent_versions;
 mod agents;
+mod answers;
 mod approvals;
 mod aside;
 mod audit;
@@ -59,6 +60,7 @@ use ostler_domain::id::OrgId;
 
 pub use agent_day::AgentDay;
 pub use agent_versions::AgentVersion;
+pub use answers::ANSWERS;
 pub use approvals::{StoredApproval, Verdict};
 pub use aside::{Aside, Count, Due};
 pub use audit::{AuditLine, NewAudit};

@@ -17,6 +17,12 @@ use crate::{Aside, Change, Store, blob_uses, changes, checkpoint, events};
 pub struct TurnCommit {
     /// The right to the conversation.
     pub lease: Lease,
+    /// The epoch of the conversation when the turn began. If a person has stepped
+    /// in since, what the agent wrote is withdrawn.
+    pub began: i64,
+    /// The epoch of the conversation when the session was read that this one was
+    /// worked out from.
+    pub read: i64,
     /// The session, as it is after the turn.
     pub session: SessionState,
     /// The run.
@@ -128,17 +134,17 @@ pub struct NewEvent {
     pub data: String,
 }
 
-/// Whether no takeover has come since the conversation was claimed; the fence
-/// holds the row.
-const NOT_OVERTAKEN: Sql =
-    sql!("SELECT 1 FROM conversations WHERE org = ?1 AND id = ?2 AND epoch = ?3");
-/// A turn that a takeover overtook does not change the session back. A new
-/// session is stored all the same: the turn's messages belong to it.
+/// Whether no person has stepped in since the session was read; the fence holds
+/// the row.
+const NOT_MOVED: Sql = Sql {
+    sqlite: "SELECT 1 FROM conversations WHERE org = ?1 AND id = ?2 AND epoch = ?3",
+    postgres: "SELECT refuse('moved') WHERE NOT EXISTS (
+         SELECT 1 FROM conversations WHERE org = $1 AND id = $2 AND epoch = $3)",
+};
 const SESSION: Sql = sql!(
     "INSERT INTO sessions (org, id, conversation, thread, status, data)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-     ON CONFLICT (org, id) DO UPDATE SET status = excluded.status, data = excluded.data
-     WHERE ?7 = (SELECT c.epoch FROM conversations c WHERE c.org = ?1 AND c.id = ?3)"
+     ON CONFLICT (org, id) DO UPDATE SET status = excluded.status, data = excluded.data"
 );
 /// A run is written once; that it is there already tells a repeat.
 const RUN: Sql = sql!("INSERT INTO runs (org, id, session, data) VALUES (?1, ?2, ?3, ?4)");
@@ -168,10 +174,12 @@ const ANSWERED: Sql = Sql {
 impl Store {
     /// Commits a turn. Refused as
     /// [`StaleLease`](crate::StoreError::StaleLease) if another worker has the
-    /// conversation, and as [`Outdated`](crate::StoreError::Outdated) if
-    /// somebody else was faster with one of its changes: then the lease stands
-    /// and the turn can be committed with changes that were worked out anew. A
-    /// repeat of a commit that happened changes nothing.
+    /// conversation; as [`Moved`](crate::StoreError::Moved) if a person has
+    /// stepped in since the session was read; as
+    /// [`Outdated`](crate::StoreError::Outdated) if somebody else was faster with
+    /// one of its changes. After the last two the lease stands, and the turn can
+    /// be committed with what was worked out anew. A repeat of a commit that
+    /// happened changes nothing.
     pub async fn commit_turn(&self, turn: TurnCommit) -> Result<Committed> {
         let (org, run) = (turn.lease.org, turn.run.id);
         match self.write(Commit::new(turn)?).await {
@@ -190,9 +198,8 @@ impl Store {
 pub enum Committed {
     /// As it was.
     Whole,
-    /// A person has taken over meanwhile: the turn is on record with what its
-    /// tools changed, the session stayed as it is unless it is new, and what the
-    /// agent wrote was withdrawn.
+    /// A person has stepped in since the turn began: it is on record with what
+    /// its tools changed, and what the agent wrote was withdrawn.
     Overtaken,
     /// It had been committed before; its worker had not heard of it.
     Before,
@@ -203,7 +210,8 @@ pub enum Committed {
 struct Commit {
     scope: Scope,
     org: OrgId,
-    /// The first ones decide whether the turn is committed, and how.
+    committed: Committed,
+    /// The first ones decide whether the turn is committed.
     statements: Vec<Statement>,
     changes: Vec<Change>,
     aside: Aside,
@@ -211,8 +219,6 @@ struct Commit {
 
 /// So many statements decide.
 const DECIDE: usize = 3;
-/// Which of them says whether the turn was overtaken.
-const NOT_OVERTAKEN_AT: usize = 2;
 
 impl Operation for Commit {
     type Output = Committed;
@@ -225,17 +231,16 @@ impl Operation for Commit {
         // The fence comes first and holds the conversation's row, so that
         // whatever is accepted from now on comes after this turn. The run comes
         // before the changes, so that a repeat is known before it makes them.
-        let touched = if self.changes.is_empty() && !self.aside.asks() {
-            tx.finish(&self.statements).await?
+        if self.changes.is_empty() && !self.aside.asks() {
+            tx.finish(&self.statements).await?;
         } else {
             let (decide, follow) = self.statements.split_at(DECIDE);
-            let touched = tx.batch(decide).await?;
+            tx.batch(decide).await?;
             changes::make(tx, self.org, &self.changes).await.map_err(outdated)?;
             self.aside.make(tx, self.org).await?;
             tx.finish(follow).await?;
-            touched
-        };
-        Ok(if touched[NOT_OVERTAKEN_AT] == 0 { Committed::Overtaken } else { Committed::Whole })
+        }
+        Ok(self.committed)
     }
 }
 
@@ -267,19 +272,17 @@ impl Commit {
         let other = turn.settle.iter().map(|settle| settle.payer).find(|payer| *payer != org);
         let scope = other.map_or(Scope::Org(org), |payer| Scope::And(org, payer));
         let TurnCommit { lease, session, run, messages, settle, outbox, events, aside, .. } = turn;
-        let talk = Talk {
-            org,
-            conversation: lease.conversation,
-            epoch: lease.epoch,
-            thread: session.thread,
-        };
+        let (began, read) = (turn.began, turn.read);
+        let committed = if began == read { Committed::Whole } else { Committed::Overtaken };
+        let talk =
+            Talk { org, conversation: lease.conversation, epoch: began, thread: session.thread };
         let run_id = run.id;
         let mut all = Vec::with_capacity(16);
-        all.extend(decide(lease, session.id, run, outbox.len()));
+        all.extend(decide(lease, read, session.id, run, outbox.len()));
         all.push(session_row(lease, &session));
         all.extend(turn.answered.into_iter().map(|id| answered(lease, id)));
         all.extend(talk.write(messages, outbox));
-        all.extend(aside.statements(&talk, session.id));
+        all.extend(aside.statements(org, session.id));
         all.extend(events::append(org, run_id, &events)?);
         for settle in &settle {
             all.push(charge(settle)?);
@@ -288,16 +291,23 @@ impl Commit {
         if turn.then == AfterTurn::Release {
             all.push(statement(&SETTLE, [org.into(), lease.conversation.into()]));
         }
-        Ok(Self { scope, org, statements: all, changes: turn.changes, aside })
+        Ok(Self { scope, org, committed, statements: all, changes: turn.changes, aside })
     }
 }
 
-fn decide(lease: Lease, session: SessionId, run: NewRun, sends: usize) -> [Statement; DECIDE] {
-    let Lease { org, conversation, epoch, .. } = lease;
+fn decide(
+    lease: Lease,
+    read: i64,
+    session: SessionId,
+    run: NewRun,
+    sends: usize,
+) -> [Statement; DECIDE] {
+    let Lease { org, conversation, .. } = lease;
+    let not_moved = statement(&NOT_MOVED, [org.into(), conversation.into(), read.into()]);
     [
         fence(lease, sends),
         run_row(org, session, run),
-        statement(&NOT_OVERTAKEN, [org.into(), conversation.into(), epoch.into()]),
+        Statement { must: Some(Refusal::Moved), ..not_moved },
     ]
 }
 
@@ -309,7 +319,6 @@ fn session_row(lease: Lease, session: &SessionState) -> Statement {
         session.thread.into(),
         session.status.as_str().into(),
         session.data.as_str().into(),
-        lease.epoch.into(),
     ];
     statement(&SESSION, params)
 }

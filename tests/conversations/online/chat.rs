@@ -59,6 +59,57 @@ async fn z03_a_visitor_comes_again_and_misses_and_repeats_nothing() {
     assert_eq!(all, [asked, answer, seen.remove(0), seen.remove(0)]);
 }
 
+/// Z03: a page that is opened while an agent writes gets the draft so far and then
+/// the rest of it; a reader of the org's events too.
+#[tokio::test(flavor = "multi_thread")]
+async fn z03_a_draft_is_taken_up_in_the_middle() {
+    let slow = "
+pause: 100ms
+chunk: 1
+default: abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz
+";
+    let online = Online::new(slow).await;
+    let token = online.visitor().await;
+    let mut first = online.listen(&token, None).await;
+    assert_eq!(online.post(&token, "1", "hello").await.status(), 202);
+    let mut written = 0;
+    while written < 5 {
+        let event = first.next().await.unwrap();
+        if event.data["type"] == "delta" {
+            written += event.data["text"].as_str().unwrap().len();
+        }
+    }
+    let mut page = online.listen(&token, None).await;
+    let request = online.http.get(online.url("/v1/events")).bearer_auth(super::KEY);
+    let mut log = super::stream::Stream::open(request.query(&[("deltas", "true")]), None).await;
+    let snapshot = loop {
+        let event = log.next().await.unwrap();
+        if event.kind.as_deref() == Some("delta") {
+            break event;
+        }
+    };
+    assert_eq!((&snapshot.data["offset"], snapshot.id), (&0.into(), None));
+    assert!(snapshot.data["text"].as_str().unwrap().len() >= 5, "{:?}", snapshot.data);
+    let mut draft = String::new();
+    loop {
+        let event = page.next().await.unwrap();
+        match event.data["type"].as_str().unwrap() {
+            "delta" => {
+                assert_eq!((&event.data["offset"], event.id), (&draft.len().into(), None));
+                let text = event.data["text"].as_str().unwrap();
+                assert!(!draft.is_empty() || text.len() >= 5, "it begins with what there was");
+                draft.push_str(text);
+            }
+            "message" if event.data["from"] == "agent" => {
+                let text = event.data["text"].as_str().unwrap();
+                assert!(!draft.is_empty() && text.starts_with(&draft), "{draft}");
+                break;
+            }
+            _ => {}
+        }
+    }
+}
+
 /// A token shows its own conversation and nothing of anybody else's.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_visitor_sees_nothing_of_another() {

@@ -140,6 +140,7 @@ Examples:
   ostler run \"What is new in Rust?\" --model anthropic/claude-sonnet-4-5
   ostler run \"Add 2 and 3\" --model llama3 --url http://localhost:11434/v1 \\
       --mcp \"npx -y @modelcontextprotocol/server-everything\"
+  ostler run \"Compare the two\" --model llama3 --subagents examples/subagents.toml
 
 Tools that only look something up run; others are asked about. Ctrl-C stops
 cleanly, twice ends at once. Exit codes: 0 an answer, 1 no model answered, 3 it
@@ -174,6 +175,9 @@ pub(crate) struct Run {
     /// `NAME=` before it to name it
     #[arg(long, value_name = "COMMAND")]
     pub(crate) mcp: Vec<String>,
+    /// A TOML file with agents that the model may give work to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) subagents: Option<PathBuf>,
     /// Leave out the tool that reads web pages
     #[arg(long)]
     pub(crate) no_web: bool,

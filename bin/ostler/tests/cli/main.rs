@@ -13,6 +13,7 @@ mod mock_model;
 mod prune;
 mod queue;
 mod run;
+mod subagents;
 mod wrong_input;
 
 use std::path::PathBuf;

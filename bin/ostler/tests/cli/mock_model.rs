@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::stderr;
 
 /// A running server, which never outlives its test.
-struct Server(Child);
+pub(crate) struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -21,10 +21,10 @@ impl Drop for Server {
 
 impl Server {
     /// Starts it, and reads where it listens.
-    fn start() -> (Self, String) {
+    pub(crate) fn start(script: &str) -> (Self, String) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let child = Command::new(env!("CARGO_BIN_EXE_ostler"))
-            .args(["mock-model", "--port", "0", "--script", "examples/scripts/support.yaml"])
+            .args(["mock-model", "--port", "0", "--script", script])
             .current_dir(root)
             .stdout(Stdio::piped())
             .spawn()
@@ -53,7 +53,7 @@ fn ask(address: &str, path: &str, body: &Value) -> String {
 
 #[test]
 fn the_mock_model_answers_both_providers_and_ends_with_ctrl_c() {
-    let (mut server, address) = Server::start();
+    let (mut server, address) = Server::start("examples/scripts/support.yaml");
     let messages = json!([{"role": "user", "content": "Hello!"}]);
     let hello = "Welcome to Bella Pizza! What can I do for you?";
     for stream in [false, true] {

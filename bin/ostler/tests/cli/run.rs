@@ -32,7 +32,7 @@ fn m29_the_events_of_a_run_are_lines_of_json() {
         .map(|line| serde_json::from_str(line).expect("a line of JSON"))
         .collect();
     let named = |name: &str| lines.iter().filter(|line| line["event"] == name).count();
-    assert_eq!((named("decided"), named("ended"), named("summary")), (1, 1, 1));
+    assert_eq!((named("decided"), named("agent_end"), named("summary")), (1, 1, 1));
     let last = lines.last().expect("a last line");
     assert_eq!(last["decisions"][0]["verdict"]["decision"], "deny");
     assert_eq!(last["steps"], 2);

@@ -82,6 +82,8 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
     let event = || NewEvent { kind: "message_end".into(), data: payload() };
     TurnCommit {
         lease,
+        began: lease.epoch(),
+        read: lease.epoch(),
         session: SessionState {
             id: SessionId::from_u128(number),
             thread: ThreadId::from_u128(number),

@@ -86,6 +86,15 @@ pub enum HandoffRefused {
         /// How long it still takes.
         remaining_secs: u64,
     },
+    /// The agents of the org work one after the other.
+    #[error("agents here work one at a time; hand the conversation over instead")]
+    OneAtATime,
+    /// A colleague of another conversation.
+    #[error("{name} takes no part in this conversation; hand it over instead")]
+    NotTakingPart {
+        /// Its name.
+        name: String,
+    },
     /// Nothing left to pay the target with.
     #[error("there is not enough credit left for a colleague to answer")]
     NoCredits {
@@ -138,6 +147,26 @@ pub fn validate(
         budget: facts.config.budget,
         notify_owner: facts.config.notify_owner_on_handoff,
     })
+}
+
+/// Checks whether a colleague may work beside the agent that has the
+/// conversation, which keeps it. Only the agents of a team do, and only where the
+/// org lets several of them work at once.
+pub fn may_consult(facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
+    let target =
+        facts.target.filter(|agent| agent.org == facts.org).ok_or(HandoffRefused::NoSuchAgent)?;
+    check_people(target, facts)?;
+    let participants = facts.team.map(TeamSession::participants).unwrap_or_default();
+    if !facts.config.allow_parallel_execution {
+        return Err(HandoffRefused::OneAtATime);
+    }
+    let name = target.display_name.clone();
+    if facts.config.agents_at_once(participants.len()) < 2 || !participants.contains(&target.id) {
+        return Err(HandoffRefused::NotTakingPart { name });
+    }
+    check_credits(facts)?;
+    let allowed = permitted(facts.config.permissions.as_ref(), facts.from, target.id);
+    if allowed { Ok(()) } else { Err(HandoffRefused::NotPermitted { name }) }
 }
 
 /// The one who hands over has the conversation, and the target can take it.

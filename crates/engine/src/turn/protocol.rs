@@ -145,6 +145,7 @@ pub enum Event {
         tool: ToolName,
     },
     /// Another agent begins to work.
+    #[serde(rename = "subagent_start", rename_all = "camelCase")]
     SubagentStarted {
         /// Its kind.
         agent_type: String,
@@ -152,6 +153,7 @@ pub enum Event {
         task: String,
     },
     /// It is done.
+    #[serde(rename = "subagent_end", rename_all = "camelCase")]
     SubagentEnded {
         /// Its kind.
         agent_type: String,
@@ -164,6 +166,7 @@ pub enum Event {
         count: usize,
     },
     /// The turn is over. This comes once and last.
+    #[serde(rename = "agent_end", with = "ended")]
     Ended(End),
 }
 
@@ -260,6 +263,28 @@ impl End {
             | Self::CreditsExhausted(_)
             | Self::ModelFailed(_) => EndReason::Error,
         }
+    }
+}
+
+/// The end of a turn on the wire: in one word, and how it came to it.
+mod ended {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{End, EndReason};
+
+    #[derive(Serialize)]
+    struct Ended<'a> {
+        reason: EndReason,
+        #[serde(flatten)]
+        end: &'a End,
+    }
+
+    pub(super) fn serialize<S: Serializer>(end: &End, to: S) -> Result<S::Ok, S::Error> {
+        Ended { reason: end.reason(), end }.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<End, D::Error> {
+        End::deserialize(from)
     }
 }
 

@@ -2,151 +2,43 @@
 
 use std::sync::Arc;
 
-use ostler_domain::channel::Channel;
-use ostler_domain::gate::approval::{ApprovalError, ArgumentsHash};
+use ostler_domain::gate::approval::ApprovalError;
 use ostler_domain::human::escalation::EscalationRequest;
-use ostler_domain::human::triggers::Trigger;
-use ostler_domain::id::{AgentId, ApprovalId, InboxId, SessionId, ThreadId};
-use ostler_domain::message::Part;
-use ostler_domain::notice::NoticeKind;
-use ostler_domain::session::key::Entry;
-use ostler_domain::session::status::SessionStatus;
-use ostler_domain::team::TeamSession;
-use ostler_engine::history::{Content, Item, ToolCall};
-use ostler_engine::tokens;
-use ostler_engine::turn::{Known, Models, NewTurn, Turn};
-use ostler_store::{AfterTurn, StoreError};
-use serde_json::json;
+use ostler_domain::id::AgentId;
+use ostler_engine::turn::{Known, Models, Turn};
+use ostler_store::StoreError;
 
-use super::case::{Arrived, Case};
-use super::draft::{Draft, Saying};
+use super::assemble::{Assembled, assemble};
+use super::case::Case;
+use super::draft::Draft;
 use super::housekeeping::recount;
+use super::input::Input;
+use super::run::Run;
 use super::saved::{Open, Saved};
 use super::step_01_agent as agent_step;
-use super::step_02_rate::{self as rate_step, Day};
-use super::step_03_session::{self as session_step, Found, Old};
-use super::step_04_context as context_step;
-use super::step_05_prompt as prompt_step;
+use super::step_03_session::{self as session_step, Found};
 use super::step_06_history as history_step;
 use super::step_07_tools as tools_step;
-use super::step_07b_credits as credits_step;
-use super::step_08_turn::{self as turn_step, Finished, Setting};
+use super::step_08_turn::{self as turn_step, Finished, Setting, Shown};
 use super::step_10_messages::{self as messages_step, Next};
 use super::step_12_record as record_step;
 use super::step_13_reply::Way;
 use super::trace::Trace;
 use super::worker::RunError;
-use super::{interview, step_11_stats, summary, texts, triggers};
-use crate::ids::fresh;
+use super::{interview, texts, triggers};
 use crate::org_view::AgentView;
-use crate::talk::asked;
-use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
+use crate::talk::message::Purpose;
 use crate::talk::run::RunOutcome;
-use crate::talk::session::{Interview, Opening, Previous, Session};
-use crate::talk::snapshot::Snapshot;
 use crate::team;
 
 /// The most turns of one run: agents may hand over, but not for ever.
 const MOST_TURNS: usize = 4;
 
-/// What a run answers.
-pub(super) struct Input<'a> {
-    /// The rows that are answered by it.
-    pub(super) rows: Vec<InboxId>,
-    /// What somebody wrote.
-    pub(super) arrived: &'a [Arrived],
-    /// What the agent is told instead.
-    pub(super) note: Option<String>,
-    /// A call that a person has approved.
-    pub(super) approved: Option<Approved>,
-    /// Whose answer it is, if it is not simply the active agent's: whoever asked
-    /// for a call makes it.
-    pub(super) agent: Option<AgentId>,
-    /// Triggers that have been dealt with.
-    pub(super) settled: &'a [Trigger],
-    /// What becomes of the conversation afterwards.
-    pub(super) then: AfterTurn,
-}
-
-/// A call that a person has approved.
-pub(super) struct Approved {
-    /// The approval, which is used up just before the call is made.
-    pub(super) id: ApprovalId,
-    /// The arguments it is bound to.
-    pub(super) arguments: ArgumentsHash,
-    /// The call.
-    pub(super) call: ToolCall,
-}
-
-impl<'a> Input<'a> {
-    /// What somebody wrote.
-    pub(super) fn wrote(arrived: &'a [Arrived], then: AfterTurn) -> Self {
-        let rows = arrived.iter().map(|one| one.id).collect();
-        Self { rows, arrived, note: None, approved: None, agent: None, settled: &[], then }
-    }
-}
-
-/// A run as it comes together.
-pub(super) struct Run {
-    pub(super) trace: Trace,
-    pub(super) draft: Draft,
-    pub(super) session: Session,
-    /// What was said before, oldest first.
-    pub(super) earlier: Vec<ThreadMessage>,
-    /// The turns that are over.
-    pub(super) done: Vec<Finished>,
-    /// Small turns beside those.
-    pub(super) beside: Vec<Finished>,
-    /// How replies go out.
-    pub(super) way: Way,
-}
-
-impl Run {
-    /// Says something in the conversation, and sends it.
-    pub(super) fn say(&mut self, case: &Case<'_>, saying: Saying) {
-        let author = match saying.author {
-            MessageAuthor::Agent { .. } => ostler_store::Author::Agent,
-            MessageAuthor::Human { .. } => ostler_store::Author::Human,
-            MessageAuthor::Customer { .. } | MessageAuthor::System => ostler_store::Author::System,
-        };
-        // Whoever asked on the bus gets one answer, from the agent that has it.
-        let only_kept = saying.purpose == Purpose::Transition && self.way.is_on_the_bus();
-        let parts = saying.parts.clone();
-        let message = self.draft.keep(&mut self.session, saying, Some(case.run), case.now);
-        if !only_kept {
-            self.way.send(&mut self.draft, author, parts, Some(message));
-        }
-    }
-
-    /// Takes a small turn up into the record, and what it cost.
-    pub(super) fn beside(&mut self, turn: Finished) {
-        step_11_stats::count_cost(self, &turn);
-        self.draft.settle.push(turn.settle());
-        self.beside.push(turn);
-    }
-
-    /// A session has ended, now or earlier, and was summed up by this turn.
-    pub(super) fn ended(&mut self, session: &Session, summing_up: Option<Finished>, now: bool) {
-        if let Some(turn) = summing_up {
-            self.beside(turn);
-        }
-        if let (true, SessionStatus::Closed(reason)) = (now, session.status) {
-            let closed = json!({"session": session.id, "reason": reason});
-            self.draft.happened("session_closed", closed);
-        }
-    }
-
-    /// Says something on the runtime's own account.
-    pub(super) fn tell(&mut self, case: &Case<'_>, text: &str, purpose: Purpose) {
-        self.say(case, Saying::system(text, purpose));
-    }
-}
-
 /// Answers, and commits.
 pub(super) async fn answer(
     case: &Case<'_>,
     input: Input<'_>,
-    saved: Option<(Saved, Known)>,
+    mut saved: Option<(Saved, Known)>,
 ) -> Result<(), RunError> {
     let mut trace = Trace::new();
     let began = Trace::begin("3", "session");
@@ -157,7 +49,7 @@ pub(super) async fn answer(
             recount(case, &mut session).await?;
             session
         }
-        None => open(case, &input),
+        None => session_step::open(case, &input),
     };
     if let Some((saved, _)) = &saved {
         // A session that was new when the run was stored is the same one now.
@@ -172,13 +64,13 @@ pub(super) async fn answer(
     let way = Way::of(&case.view, &session, input.arrived.last().map(|one| &one.wrote));
     let before = if old.is_some() { std::mem::take(&mut earlier) } else { Vec::new() };
     let (draft, done, beside) = (Draft::default(), Vec::new(), Vec::new());
-    let mut run = Run { trace, draft, session, earlier, done, beside, way };
+    let mut run = Run { trace, draft, session, earlier, done, beside, old: None, way };
     if let Some(old) = old {
-        Box::pin(follow(case, &mut run, old, &before)).await?;
+        let known = saved.as_mut().and_then(|(saved, _)| saved.old.take());
+        Box::pin(session_step::follow(case, &mut run, old, &before, known)).await?;
     }
     messages_step::receive(case, &mut run, input.arrived);
     let outcome = if run.session.status.agent_answers() {
-        let mut saved = saved;
         Box::pin(turns(case, &mut run, &input, &mut saved)).await?
     } else if input.arrived.is_empty() {
         RunOutcome::Housekeeping { what: "a person has the conversation".into() }
@@ -186,76 +78,6 @@ pub(super) async fn answer(
         messages_step::with_human(case, &mut run)
     };
     record_step::commit(case, run, outcome, input.rows, input.then).await
-}
-
-/// A new session follows an old one: that is closed and summed up, and the new
-/// one may go on with what it was about.
-async fn follow(
-    case: &Case<'_>,
-    run: &mut Run,
-    Old { mut session, ends_now, resumed }: Old,
-    messages: &[ThreadMessage],
-) -> Result<(), RunError> {
-    let had_summary = session.summary.is_some();
-    let summing_up = summary::write(case, &mut session, messages).await?;
-    if ends_now || session.summary.is_some() != had_summary {
-        run.draft.aside.closes = Some(session_step::state(&session));
-    }
-    run.ended(&session, summing_up, ends_now);
-    if resumed {
-        run.session.previous = Some(Previous { session: session.id, summary: session.summary });
-    }
-    Ok(())
-}
-
-/// A session that opens with this message.
-fn open(case: &Case<'_>, input: &Input<'_>) -> Session {
-    let wrote = input.arrived.first().map(|one| &one.wrote);
-    let named = wrote.and_then(|wrote| wrote.named_agent);
-    let bound = wrote.map_or(&[][..], |wrote| wrote.bound.as_slice());
-    let binding = case.view.bindings.iter().find(|one| one.binding.id == case.key.binding);
-    let on_the_bus = wrote.is_some_and(|wrote| wrote.asked.is_some());
-    let channel = match binding {
-        Some(one) => one.binding.channel.clone(),
-        None if on_the_bus => asked::channel(),
-        None => Channel::Webchat,
-    };
-    let agent = if on_the_bus {
-        named
-    } else {
-        agent_step::first(case, case.key.entry, named).map(|one| one.agent.id)
-    };
-    let settings = &case.view.settings;
-    let interview = settings.interviews.get(&channel).cloned();
-    let mut session = Session::open(Opening {
-        id: fresh(SessionId::from_u128),
-        thread: fresh(ThreadId::from_u128),
-        conversation: case.lease.conversation(),
-        key: case.key,
-        channel,
-        agent,
-        budget: settings.session_budget,
-        now: case.now,
-    });
-    if case.key.entry == Entry::Customer {
-        session.interview =
-            interview.map(|template| Interview { template, state: Default::default() });
-    }
-    with_bound(case, &mut session, bound);
-    session
-}
-
-/// Makes a team of the agents that are bound to a group.
-fn with_bound(case: &Case<'_>, session: &mut Session, bound: &[AgentId]) {
-    let agents = bound.iter().filter_map(|id| case.view.agent(*id)).map(|one| &one.agent);
-    let agents: Vec<_> = agents.filter(|agent| agent.receives_messages()).collect();
-    let [first, _, ..] = agents.as_slice() else { return };
-    session.agent = Some(first.id);
-    let Some(config) = &case.view.settings.team else { return };
-    match TeamSession::assemble(session.id, session.org, &agents, config.budget) {
-        Ok(team) => session.team = Some(team),
-        Err(refused) => tracing::warn!(%refused, "a group's agents are no team"),
-    }
 }
 
 /// Steps 1 to 9, once for each agent that has the conversation.
@@ -266,8 +88,12 @@ async fn turns(
     saved: &mut Option<(Saved, Known)>,
 ) -> Result<RunOutcome, RunError> {
     if let Some((saved, known)) = saved.take() {
-        take_up(case, run, saved.before)?;
+        take_up(case, run, saved.before, saved.beside)?;
+        let completed = run.session.is_completed();
         run.session = saved.session;
+        if !completed && run.session.is_completed() {
+            interview::completed(run);
+        }
         let agent = agent_of(case, saved.open.agent)?;
         let finished = go_on(case, run, &agent, saved.open, saved.turn, &known).await?;
         if let Next::Done(outcome) = messages_step::after_turn(case, run, &agent, finished) {
@@ -312,7 +138,15 @@ async fn turns(
 /// Takes up the turns that were over when the run was stored: what they said,
 /// changed and cost is committed with the rest. What they did to the session is
 /// in the session that was stored.
-fn take_up(case: &Case<'_>, run: &mut Run, before: Vec<Finished>) -> Result<(), StoreError> {
+fn take_up(
+    case: &Case<'_>,
+    run: &mut Run,
+    before: Vec<Finished>,
+    beside: Vec<Finished>,
+) -> Result<(), StoreError> {
+    for turn in beside {
+        run.beside(turn);
+    }
     for mut finished in before {
         finished.record.approvals.clear();
         let agent = agent_of(case, finished.agent)?;
@@ -352,7 +186,7 @@ fn before_model(case: &Case<'_>, run: &mut Run, input: &Input<'_>, agent: &Agent
         return Before::GoOn;
     }
     let (session, settled) = (&run.session, input.settled);
-    let text = words(input, &run.earlier);
+    let text = input.words(&run.earlier);
     let Some(sent) = triggers::look(case, agent, session, &run.earlier, &text, settled) else {
         return Before::GoOn;
     };
@@ -386,128 +220,6 @@ fn before_model(case: &Case<'_>, run: &mut Run, input: &Input<'_>, agent: &Agent
     Before::Escalated(reason)
 }
 
-/// The words that are to be answered.
-fn words(input: &Input<'_>, earlier: &[ThreadMessage]) -> String {
-    if input.arrived.is_empty() {
-        let last = earlier.iter().rev();
-        let mut last = last.filter(|one| matches!(one.author, MessageAuthor::Customer { .. }));
-        return last.next().map(ThreadMessage::text).unwrap_or_default();
-    }
-    let texts: Vec<String> = input.arrived.iter().map(|one| one.wrote.text()).collect();
-    texts.join("\n")
-}
-
-/// What the steps before the model come to.
-enum Assembled {
-    /// A turn that can begin.
-    Ready(Box<Open>, Box<Turn>),
-    /// It does not begin, and the customer was told why.
-    Stopped(RunOutcome),
-}
-
-/// Steps 2 to 7.5: the harness of a turn.
-async fn assemble(
-    case: &Case<'_>,
-    run: &mut Run,
-    input: &Input<'_>,
-    agent: &AgentView,
-) -> Result<Assembled, RunError> {
-    let began = Trace::begin("2", "rate limit");
-    let Day { rate, notices } = rate_step::look(case, agent, &run.session).await?;
-    run.trace.end(began);
-    if let Some(outcome) = messages_step::rate_limited(case, run, &rate) {
-        return Ok(Assembled::Stopped(outcome));
-    }
-
-    let began = Trace::begin("4", "contact and knowledge");
-    let text = words(input, &run.earlier);
-    run.session.contact = context_step::contact(case, &run.session).await?;
-    let (documents, note) = context_step::documents(case, agent, &text).await;
-    run.trace.end_with(began, Some(note));
-    if run.session.interview.is_some() && run.done.is_empty() && !input.arrived.is_empty() {
-        Box::pin(interview::listen(case, run, agent, &rate, &text)).await?;
-    }
-
-    let began = Trace::begin("7", "tools");
-    let tools = &case.desk.parts.tools;
-    let scope = tools_step::scope(&case.view, agent, &run.session, tools);
-    run.trace.end(began);
-
-    let began = Trace::begin("5", "prompt");
-    let told: Vec<NoticeKind> = notices.iter().map(|one| one.notice.kind).collect();
-    let system: Arc<str> =
-        prompt_step::build(case, agent, &run.session, &scope, &documents, &told).into();
-    run.trace.end(began);
-
-    let began = Trace::begin("6", "history");
-    let mut history = history_step::items(&run.earlier);
-    let read = history.len();
-    history.extend(asked(input, &run.done));
-    run.trace.end(began);
-
-    let began = Trace::begin("7.5", "credits");
-    let models = case.desk.parts.models.chain(&agent.agent.models);
-    let offered: Vec<String> = scope.active().map(|spec| spec.name.as_str().to_owned()).collect();
-    let size = tokens::of_request(&system, &history, tools, &offered);
-    let purse = match models.model(None) {
-        Some(model) => {
-            let (price, most) = (model.price(), case.desk.parts.settings.turn.max_tokens);
-            credits_step::hold(case, agent, &run.session, price, size, most).await?
-        }
-        None => {
-            run.trace.end(began);
-            return Ok(Assembled::Stopped(messages_step::no_model(case, run, agent)));
-        }
-    };
-    run.trace.end(began);
-    let purse = match purse {
-        Ok(purse) => purse,
-        Err(empty) => {
-            return Ok(Assembled::Stopped(messages_step::exhausted(case, run, &empty)));
-        }
-    };
-    run.draft.aside.read.extend(notices.iter().map(|one| one.notice.id));
-    let snapshot = record_step::snapshot(case, &run.session, agent, &scope, &purse, &rate);
-    let harness = Snapshot {
-        session_context: record_step::context(&run.session, read, &documents),
-        ..snapshot
-    };
-    let turn = Turn::new(NewTurn {
-        system,
-        trust: history_step::trust(&run.session.channel, &history),
-        history,
-        approved: input
-            .approved
-            .as_ref()
-            .filter(|_| run.done.is_empty())
-            .map(|approved| approved.call.clone()),
-        budget: purse.budget,
-        errors: run.session.errors.clone(),
-        limits: case.desk.parts.settings.turn,
-        now: case.now,
-    });
-    let open = Open::new(agent, harness, &purse);
-    Ok(Assembled::Ready(Box::new(open), Box::new(turn)))
-}
-
-/// What the agent is to answer: what was written, or what it is told; and how
-/// the colleague who tagged it in took leave.
-fn asked(input: &Input<'_>, done: &[Finished]) -> Vec<Item> {
-    let mut content: Vec<Content> =
-        input.arrived.iter().flat_map(|one| history_step::content(&one.wrote.parts)).collect();
-    content.extend(input.note.iter().map(|note| Content::text(format!("[{note}]"))));
-    for before in done {
-        let said = before.said.iter().find_map(|item| match item {
-            Item::Assistant { text, .. } if !text.trim().is_empty() => Some(text.trim()),
-            _ => None,
-        });
-        if let Some(said) = said {
-            content.push(Content::text(format!("[your colleague said: {said}]")));
-        }
-    }
-    if content.is_empty() { Vec::new() } else { vec![Item::User { content }] }
-}
-
 /// Steps 8 and 9.
 async fn go_on(
     case: &Case<'_>,
@@ -521,37 +233,10 @@ async fn go_on(
     let scope = tools_step::scope(&case.view, agent, &run.session, &case.desk.parts.tools);
     let models: Arc<dyn Models> = case.desk.parts.models.chain(&agent.agent.models);
     let timeout = case.desk.parts.settings.turn_timeout;
-    let (session, before) = (&run.session, &run.done);
-    let setting = Setting { agent, session, scope, models, before, timeout };
-    let turn = with_pictures(case, turn).await;
+    let (session, so_far) = (&run.session, run.so_far());
+    let shown = Shown::ToAll;
+    let setting = Setting { agent, session, scope, models, so_far, timeout, shown };
     let finished = Box::pin(turn_step::run(case, setting, open, turn, known)).await?;
     run.trace.end(began);
     Ok(finished)
-}
-
-/// Loads the pictures that the turn refers to.
-async fn with_pictures(case: &Case<'_>, mut turn: Turn) -> Turn {
-    let mut wanted = Vec::new();
-    turn.images(|image| wanted.extend(image.blob));
-    if wanted.is_empty() {
-        return turn;
-    }
-    let mut loaded = std::collections::BTreeMap::new();
-    for blob in wanted {
-        match case.store().blob(blob).await {
-            Ok(found) => {
-                loaded.insert(blob, Arc::<str>::from(crate::base64_text::encode(&found.bytes)));
-            }
-            Err(error) => tracing::warn!(%error, %blob, "a picture cannot be read"),
-        }
-    }
-    turn.images(|image| {
-        image.data = image.blob.and_then(|blob| loaded.get(&blob).cloned());
-    });
-    turn
-}
-
-/// Words as parts.
-pub(super) fn parts(text: &str) -> Vec<Part> {
-    vec![Part::text(text)]
 }

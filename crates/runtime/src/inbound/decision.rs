@@ -9,9 +9,10 @@ use ostler_engine::history::{CallId, ToolCall};
 use ostler_store::{AfterTurn, StoreError, StoredApproval};
 use serde_json::json;
 
-use super::answer::{Approved, Input, answer};
+use super::answer::answer;
 use super::case::Case;
 use super::housekeeping;
+use super::input::{Approved, Input};
 use super::texts;
 use super::worker::{Recovered, RunError};
 use crate::talk::message::Purpose;

@@ -13,9 +13,9 @@ use ostler_engine::turn::{Event, Path, STATE_VERSION, Turn};
 use ostler_store::{Checkpoint, Repeat, StoreError};
 
 use super::case::Case;
-use super::saved::{Open, Outside, Saving};
-use super::step_08_turn::Finished;
-use crate::deltas::{Delta, Piece};
+use super::saved::{Open, Outside, Saving, SoFar};
+use super::step_08_turn::Shown;
+use crate::deltas::{Delta, Piece, Writing};
 use crate::ids::derived;
 use crate::talk::session::Session;
 use crate::talk::write;
@@ -24,53 +24,46 @@ use crate::talk::write;
 pub(super) struct TurnHost<'a, 'd> {
     case: &'a Case<'d>,
     session: &'a Session,
-    before: &'a [Finished],
-    state: Mutex<State>,
-}
-
-struct State {
-    open: Open,
-    /// Drafts that were given up.
-    attempt: u32,
-    /// Bytes of the draft that were shown.
-    offset: usize,
+    so_far: SoFar<'a>,
+    open: Mutex<Open>,
+    /// What is shown of it; nothing of a turn that is nobody's to read.
+    writing: Option<Writing>,
 }
 
 impl<'a, 'd> TurnHost<'a, 'd> {
     pub(super) fn new(
         case: &'a Case<'d>,
         session: &'a Session,
-        before: &'a [Finished],
+        so_far: SoFar<'a>,
         open: Open,
+        shown: Shown,
     ) -> Self {
-        let attempt = case.attempt.saturating_sub(1);
-        Self { case, session, before, state: Mutex::new(State { open, attempt, offset: 0 }) }
+        let writing = (shown == Shown::ToAll).then(|| {
+            case.desk.parts.deltas.begin(Delta {
+                org: case.org(),
+                conversation: case.lease.conversation(),
+                session: session.id,
+                run: case.run,
+                agent: open.agent,
+                attempt: case.attempt.saturating_sub(1),
+                piece: Piece::NOTHING,
+            })
+        });
+        Self { case, session, so_far, open: Mutex::new(open), writing }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is held for the turn in the end.
     pub(super) fn into_open(self) -> Open {
-        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).open
+        self.open.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Under which id a call is written down: the same for every try.
     fn id_of(&self, key: &str) -> CallId {
         derived(CallId::from_u128, self.case.run.as_u128(), key)
-    }
-
-    fn show(&self, agent: ostler_domain::id::AgentId, attempt: u32, piece: Piece) {
-        self.case.desk.parts.deltas.send(Delta {
-            org: self.case.org(),
-            conversation: self.case.lease.conversation(),
-            session: self.session.id,
-            run: self.case.run,
-            agent,
-            attempt,
-            piece,
-        });
     }
 }
 
@@ -90,13 +83,13 @@ impl Host for TurnHost<'_, '_> {
             })
             .collect();
         let state = {
-            let mut state = self.state();
+            let mut open = self.open();
             for (intent, stored) in intents.iter().zip(&stored) {
                 let (path, call) = (intent.path.clone(), intent.call.id.clone());
-                state.open.calls.push(Outside { path, call, id: stored.call });
+                open.calls.push(Outside { path, call, id: stored.call });
             }
-            let (session, before) = (self.session, self.before);
-            write(&Saving { session, before, open: &state.open, turn })
+            let (session, so_far) = (self.session, self.so_far);
+            write(&Saving { session, so_far, open: &open, turn })
         };
         let checkpoint = Checkpoint { run: self.case.run, version: STATE_VERSION, state };
         let store = &self.case.desk.parts.store;
@@ -115,8 +108,8 @@ impl Host for TurnHost<'_, '_> {
     ) -> Result<(), StoreError> {
         crate::faults::point("after_tool");
         let id = {
-            let state = self.state();
-            let known = state.open.calls.iter().rev();
+            let open = self.open();
+            let known = open.calls.iter().rev();
             let mut known = known.filter(|one| one.path == *path && one.call == *call);
             known.next().map(|one| one.id)
         };
@@ -134,14 +127,14 @@ impl Host for TurnHost<'_, '_> {
 
     async fn top_up(&self, more: Credits) -> Credits {
         let (payer, reservation, total) = {
-            let state = self.state();
-            (state.open.payer, state.open.reservation, state.open.held + more)
+            let open = self.open();
+            (open.payer, open.reservation, open.held + more)
         };
         let parts = &self.case.desk.parts;
         let lasts = parts.settings.reservation;
         match parts.store.org(payer).top_up(reservation, total, lasts).await {
             Ok(()) => {
-                self.state().open.held = total;
+                self.open().held = total;
                 more
             }
             Err(StoreError::Credits(_)) => Credits::ZERO,
@@ -154,28 +147,13 @@ impl Host for TurnHost<'_, '_> {
 
     fn event(&self, path: &Path, event: &Event) {
         // What an agent inside the turn says is not for the customer.
-        if !path.is_empty() || !self.case.desk.parts.deltas.is_followed() {
-            return;
+        let Some(writing) = self.writing.as_ref().filter(|_| path.is_empty()) else { return };
+        match event {
+            Event::Text { text } => writing.add(text),
+            Event::DraftDiscarded => writing.discard(),
+            Event::Decided(judgement) => writing.calling(&judgement.tool),
+            _ => {}
         }
-        let (agent, attempt, piece) = {
-            let mut state = self.state();
-            let piece = match event {
-                Event::Text { text } => {
-                    let offset = state.offset;
-                    state.offset += text.len();
-                    Piece::Text { offset, text: text.clone() }
-                }
-                Event::DraftDiscarded => {
-                    state.attempt += 1;
-                    state.offset = 0;
-                    Piece::DraftDiscarded
-                }
-                Event::Decided(judgement) => Piece::Calling { tool: judgement.tool.clone() },
-                _ => return,
-            };
-            (state.open.agent, state.attempt, piece)
-        };
-        self.show(agent, attempt, piece);
     }
 
     fn now(&self) -> Timestamp {

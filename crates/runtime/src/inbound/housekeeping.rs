@@ -10,9 +10,9 @@ use ostler_store::{AfterTurn, GiveBack, StoreError};
 use serde_json::json;
 
 use super::accept::inbound;
-use super::answer::Run;
 use super::case::Case;
 use super::draft::Draft;
+use super::run::Run;
 use super::step_06_history as history_step;
 use super::step_08_turn::Finished;
 use super::step_12_record as record_step;
@@ -40,8 +40,8 @@ pub(super) async fn with(
     let way = Way::of(&case.view, &session, None);
     let earlier = history_step::messages(&case.beginning.messages)?;
     let (trace, draft, done) = (Trace::new(), Draft::default(), Vec::new());
-    let beside = Vec::new();
-    let mut run = Run { trace, draft, session, earlier, done, beside, way };
+    let (beside, old) = (Vec::new(), None);
+    let mut run = Run { trace, draft, session, earlier, done, beside, old, way };
     change(case, &mut run);
     recount(case, &mut run.session).await?;
     let outcome = RunOutcome::Housekeeping { what: what.to_owned() };

@@ -7,8 +7,8 @@ use ostler_engine::history::Item;
 use ostler_store::StoreError;
 use serde_json::{Value, json};
 
-use super::answer::Run;
 use super::case::Case;
+use super::run::Run;
 use super::small_turn::{self, Small};
 use super::step_02_rate::Rate;
 use crate::org_view::AgentView;
@@ -40,13 +40,17 @@ pub(super) async fn listen(
     }
     let extraction = text.map_or(Extraction::Nothing, |text| read(&text));
     let Some(interview) = &mut run.session.interview else { return Ok(()) };
-    let next = interview.state.take(&interview.template, &extraction);
-    if next == NextStep::Complete {
-        let fields = interview.state.fields();
-        let completed = json!({"session": run.session.id, "fields": fields});
-        run.draft.happened("interview_completed", completed);
+    if interview.state.take(&interview.template, &extraction) == NextStep::Complete {
+        completed(run);
     }
     Ok(())
+}
+
+/// Says that all is answered.
+pub(super) fn completed(run: &mut Run) {
+    let fields = run.session.interview.as_ref().map(|one| one.state.fields());
+    let completed = json!({"session": run.session.id, "fields": fields});
+    run.draft.happened("interview_completed", completed);
 }
 
 const fn is_agents(message: &ThreadMessage) -> bool {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ostler_domain::id::SessionId;
 use ostler_engine::driver::Handle;
+use ostler_engine::tool::ToolSet;
 
 use crate::org_view::OrgView;
 use crate::talk::session::Session;
@@ -18,6 +19,8 @@ pub(crate) struct LiveTurn {
     pub(crate) session: Arc<Session>,
     /// The org.
     pub(crate) view: Arc<OrgView>,
+    /// The tools that there are.
+    pub(crate) tools: Arc<ToolSet>,
     /// What the org can still spend.
     pub(crate) available: ostler_domain::money::Credits,
     /// A way to stop it.

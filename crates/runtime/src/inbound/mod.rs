@@ -22,11 +22,12 @@
 //! | 10-13 | messages, counters, the record, the reply | `step_10_messages`, `step_11_stats`, `step_12_record`, `step_13_reply` |
 //!
 //! What a channel brings becomes a row in [`receive`]; `answer` lists the steps in
-//! order. What a model is asked beside the answer (a `summary`, the reading of an
+//! order, `assemble` those before the model. What a model is asked beside the answer (a `summary`, the reading of an
 //! `interview`) is a `small_turn`.
 
 pub mod accept;
 mod answer;
+mod assemble;
 mod bell;
 pub(crate) mod case;
 mod claims;
@@ -34,16 +35,18 @@ mod decision;
 pub(crate) mod draft;
 mod host;
 mod housekeeping;
+mod input;
 mod interview;
 pub mod live;
 pub mod receive;
+mod run;
 mod saved;
 mod small_turn;
 mod step_01_agent;
 mod step_02_rate;
 pub(crate) mod step_03_session;
 mod step_04_context;
-mod step_05_prompt;
+pub(crate) mod step_05_prompt;
 mod step_06_history;
 pub(crate) mod step_07_tools;
 mod step_07b_credits;

@@ -20,6 +20,12 @@ pub(super) struct Saved {
     pub(super) session: Session,
     /// The turns of the run that are over.
     pub(super) before: Vec<Finished>,
+    /// Small turns beside those.
+    #[serde(default)]
+    pub(super) beside: Vec<Finished>,
+    /// The session before this one, as the run leaves it.
+    #[serde(default)]
+    pub(super) old: Option<Session>,
     /// The turn that is not.
     pub(super) open: Open,
     /// The turn itself.
@@ -72,7 +78,16 @@ pub(super) struct Outside {
 #[derive(Serialize)]
 pub(super) struct Saving<'a> {
     pub(super) session: &'a Session,
-    pub(super) before: &'a [Finished],
+    #[serde(flatten)]
+    pub(super) so_far: SoFar<'a>,
     pub(super) open: &'a Open,
     pub(super) turn: &'a Turn,
+}
+
+/// What a run has come to before a turn of it begins.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(super) struct SoFar<'a> {
+    pub(super) before: &'a [Finished],
+    pub(super) beside: &'a [Finished],
+    pub(super) old: Option<&'a Session>,
 }

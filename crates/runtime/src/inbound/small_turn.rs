@@ -15,10 +15,10 @@ use ostler_engine::turn::{End, ITSELF, Known, Limits, NewTurn, Turn};
 use ostler_store::StoreError;
 
 use super::case::Case;
-use super::saved::Open;
+use super::saved::{Open, SoFar};
 use super::step_02_rate::Rate;
 use super::step_07b_credits as credits_step;
-use super::step_08_turn::{self as turn_step, Finished, Setting};
+use super::step_08_turn::{self as turn_step, Finished, Setting, Shown};
 use super::step_12_record as record_step;
 use crate::org_view::AgentView;
 use crate::talk::session::Session;
@@ -98,7 +98,8 @@ async fn held(
         limits: Limits { max_steps: 1, max_tokens: MOST_TOKENS, ..parts.settings.turn },
         now: case.now,
     });
-    let setting = Setting { agent, session, scope, models, before: &[], timeout: TIMEOUT };
+    let (so_far, timeout, shown) = (SoFar::default(), TIMEOUT, Shown::ToNobody);
+    let setting = Setting { agent, session, scope, models, so_far, timeout, shown };
     let known = Known::new();
     let mut finished = Box::pin(turn_step::run(case, setting, open, turn, &known)).await?;
     if let Some(spent) = finished.record.spent.remove(ITSELF) {

@@ -25,6 +25,25 @@ pub(super) async fn contact(
     Ok(known.map(|known| known.contact.id))
 }
 
+/// Shares with the agents of a team whom they talk to, as far as the org knows
+/// it now.
+pub(super) async fn share(case: &Case<'_>, session: &mut Session) -> Result<(), StoreError> {
+    let Session { team: Some(team), contact, name, .. } = session else { return Ok(()) };
+    let known = match contact {
+        Some(id) => match case.store().contact(*id).await {
+            Ok(stored) => Some(stored.contact),
+            Err(StoreError::NotFound(_)) => None,
+            Err(other) => return Err(other),
+        },
+        None => None,
+    };
+    team.shared.customer_profile = match known {
+        Some(contact) => contact.profile(),
+        None => name.iter().map(|name| ("name".to_owned(), name.clone())).collect(),
+    };
+    Ok(())
+}
+
 /// The documents for an agent and a message, and a word about them for the
 /// record. What the org knows is a help and no condition: if it cannot be read,
 /// the agent answers without it.

@@ -7,14 +7,13 @@ use ostler_domain::session::guided::NextStep;
 use ostler_domain::session::key::Entry;
 use ostler_domain::tool::ToolName;
 
-use super::case::Case;
 use crate::library::Read;
-use crate::org_view::AgentView;
+use crate::org_view::{AgentView, OrgView};
 use crate::talk::session::{Interview, Session};
 
 /// The system prompt of an agent in a session.
-pub(super) fn build(
-    case: &Case<'_>,
+pub(crate) fn build(
+    view: &OrgView,
     agent: &AgentView,
     session: &Session,
     scope: &ToolScope,
@@ -23,8 +22,8 @@ pub(super) fn build(
 ) -> String {
     let documents: Vec<PromptDocument<'_>> =
         documents.iter().map(|one| PromptDocument { title: &one.title, text: &one.text }).collect();
-    let colleagues = case.view.colleagues(agent.agent.id);
-    let policy = case.view.settings.errors;
+    let colleagues = view.colleagues(agent.agent.id);
+    let policy = view.settings.errors;
     let degraded = session.errors.degraded(session.budget.spending(), policy).is_some();
     let off: Vec<ToolName> = scope.unavailable_in_session().cloned().collect();
     let mut notices: Vec<&str> = notices.iter().map(|kind| kind.for_agent()).collect();
@@ -32,8 +31,8 @@ pub(super) fn build(
     let facts = PromptFacts {
         agent: &agent.agent,
         standing: &agent.standing,
-        org: &case.view.org,
-        parent: case.view.parent.as_ref(),
+        org: &view.org,
+        parent: view.parent.as_ref(),
         colleagues: &colleagues,
         soul: &agent.soul,
         documents: &documents,

@@ -1,5 +1,6 @@
 //! Steps 8 and 9: the model is asked, and the tools that it calls pass the gate.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,14 +11,14 @@ use ostler_domain::scope::ToolScope;
 use ostler_engine::driver::{Commands, Driver, Place, Progress, commands};
 use ostler_engine::history::Item;
 use ostler_engine::outcome::{Effect, Status};
-use ostler_engine::turn::{End, Known, Models, Question, Rules, Turn};
+use ostler_engine::turn::{End, ITSELF, Known, Models, Question, Rules, Spent, Turn};
 use ostler_store::{Settle, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::case::Case;
 use super::host::TurnHost;
 use super::live::LiveTurn;
-use super::saved::Open;
+use super::saved::{Open, SoFar};
 use crate::org_view::AgentView;
 use crate::talk::run::TurnRecord;
 use crate::talk::session::Session;
@@ -37,6 +38,9 @@ pub(super) struct Finished {
     pub(super) errors: ostler_domain::session::errors::ErrorState,
     /// Who pays.
     pub(super) payer: OrgId,
+    /// What colleagues have spent who worked beside the agent.
+    #[serde(default)]
+    pub(super) consulted: BTreeMap<AgentId, Credits>,
     /// Calls outside of which nobody knows what became.
     #[serde(default)]
     pub(super) unknown: u32,
@@ -52,11 +56,15 @@ impl Finished {
         self.record.charges.iter().map(|charge| charge.amount).sum()
     }
 
-    /// Counts what it cost against its session, and the team.
+    /// Counts what it cost against its session, and the team: what a colleague
+    /// has spent is the colleague's.
     pub(super) fn count_against(&self, session: &mut Session) {
         session.budget.record(self.credits());
-        if let Some(team) = &mut session.team {
-            team.budget.record(self.agent, self.credits());
+        let Some(team) = &mut session.team else { return };
+        let others: Credits = self.consulted.values().copied().sum();
+        team.budget.record(self.agent, self.credits().saturating_sub(others));
+        for (colleague, spent) in &self.consulted {
+            team.budget.record(*colleague, *spent);
         }
     }
 
@@ -77,10 +85,21 @@ pub(super) struct Setting<'a> {
     pub(super) session: &'a Session,
     pub(super) scope: Arc<ToolScope>,
     pub(super) models: Arc<dyn Models>,
-    /// The turns of the run that are over.
-    pub(super) before: &'a [Finished],
+    /// What the run has come to.
+    pub(super) so_far: SoFar<'a>,
     /// How long it may take.
     pub(super) timeout: Duration,
+    /// Who sees what is written.
+    pub(super) shown: Shown,
+}
+
+/// Who sees what is written while it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Whoever follows the conversation.
+    ToAll,
+    /// Nobody: it is not for the customer.
+    ToNobody,
 }
 
 /// Runs a turn to its end. While it runs, the conversation is kept.
@@ -88,16 +107,17 @@ pub(super) async fn run(
     case: &Case<'_>,
     setting: Setting<'_>,
     open: Open,
-    mut turn: Turn,
+    turn: Turn,
     known: &Known,
 ) -> Result<Finished, StoreError> {
-    let Setting { agent, session, scope, models, before, timeout } = setting;
+    let mut turn = with_pictures(case, turn).await;
+    let Setting { agent, session, scope, models, so_far, timeout, shown } = setting;
     let place = Place {
         org: case.org(),
         agent: agent.agent.id,
         session: Some(session.id),
         contact: session.contact,
-        key: format!("{}/{}", case.run, before.len()),
+        key: format!("{}/{}", case.run, so_far.before.len()),
         timeout,
     };
     let rules = Rules {
@@ -111,10 +131,10 @@ pub(super) async fn run(
     };
     let (handle, mut commands) = commands();
     let available = open.harness.credit_budget.turn.tightest().0;
-    let live =
-        LiveTurn { session: Arc::new(session.clone()), view: case.view.clone(), available, handle };
+    let (view, tools) = (case.view.clone(), case.desk.parts.tools.clone());
+    let live = LiveTurn { session: Arc::new(session.clone()), view, tools, available, handle };
     let running = case.desk.live.enter(session.id, live);
-    let host = TurnHost::new(case, session, before, open);
+    let host = TurnHost::new(case, session, so_far, open, shown);
     let driver = Driver { place: &place, rules, host: &host };
     let progress = kept(case, driver.drive(&mut turn, known, &mut commands)).await?;
     drop(running);
@@ -125,7 +145,29 @@ pub(super) async fn run(
         // at the keyboard has nobody to ask.
         Progress::Suspended(_) => stop(&driver, &mut turn, known).await?,
     };
-    Ok(finished(agent, host.into_open(), &turn, end))
+    Ok(finished(case, agent, host.into_open(), &turn, end))
+}
+
+/// Loads the pictures that the turn refers to.
+async fn with_pictures(case: &Case<'_>, mut turn: Turn) -> Turn {
+    let mut wanted = Vec::new();
+    turn.images(|image| wanted.extend(image.blob));
+    if wanted.is_empty() {
+        return turn;
+    }
+    let mut loaded = BTreeMap::new();
+    for blob in wanted {
+        match case.store().blob(blob).await {
+            Ok(found) => {
+                loaded.insert(blob, Arc::<str>::from(crate::base64_text::encode(&found.bytes)));
+            }
+            Err(error) => tracing::warn!(%error, %blob, "a picture cannot be read"),
+        }
+    }
+    turn.images(|image| {
+        image.data = image.blob.and_then(|blob| loaded.get(&blob).cloned());
+    });
+    turn
 }
 
 /// Keeps the conversation while something takes its time.
@@ -158,7 +200,7 @@ async fn stop(
     }
 }
 
-fn finished(agent: &AgentView, open: Open, turn: &Turn, end: End) -> Finished {
+fn finished(case: &Case<'_>, agent: &AgentView, open: Open, turn: &Turn, end: End) -> Finished {
     let account = turn.account();
     let unknown = unknown(&open, turn.said());
     let mut harness = open.harness;
@@ -171,6 +213,7 @@ fn finished(agent: &AgentView, open: Open, turn: &Turn, end: End) -> Finished {
         put_off: account.put_off.clone(),
         errors: account.errors.clone(),
         payer: open.payer,
+        consulted: consulted(case, &account.spent),
         unknown,
         reservation: open.reservation,
         record: TurnRecord {
@@ -187,6 +230,17 @@ fn finished(agent: &AgentView, open: Open, turn: &Turn, end: End) -> Finished {
             end,
         },
     }
+}
+
+/// What was spent by agents of the org that worked inside the turn.
+fn consulted(case: &Case<'_>, spent: &BTreeMap<String, Spent>) -> BTreeMap<AgentId, Credits> {
+    let mut of_agents = BTreeMap::new();
+    for (slug, spent) in spent.iter().filter(|(slug, _)| *slug != ITSELF) {
+        if let Some(one) = case.view.agents.iter().find(|one| one.agent.slug == *slug) {
+            of_agents.insert(one.agent.id, spent.credits);
+        }
+    }
+    of_agents
 }
 
 /// How many of the calls that were written down have an unknown outcome.

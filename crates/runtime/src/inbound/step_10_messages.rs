@@ -2,22 +2,24 @@
 
 use ostler_domain::agent::limits::RateVerdict;
 use ostler_domain::gate::approval::{Approval, ApprovalStatus};
+use ostler_domain::gate::{DenyReason, Verdict};
 use ostler_domain::hierarchy::chat::testing_greeting;
 use ostler_domain::human::escalation::{Effect, EscalationRequest, Event};
 use ostler_domain::human::triggers::{AfterReply, Trigger, after_reply, is_uncertain};
 use ostler_domain::id::ApprovalId;
+use ostler_domain::message::Part;
 use ostler_domain::notice::{NoticeKind, Recipient, exhaustion_recipients};
 use ostler_domain::session::key::Entry;
 use ostler_domain::team::handoff::transition_message;
 use ostler_domain::tool::ToolName;
 use ostler_engine::history::{CallResult, Item};
-use ostler_engine::turn::{End, Question, QuestionKind};
+use ostler_engine::turn::{End, Judgement, Question, QuestionKind};
 use ostler_store::StoredApproval;
 use serde_json::json;
 
-use super::answer::{Run, parts};
 use super::case::{Arrived, Case};
 use super::draft::Saying;
+use super::run::Run;
 use super::step_02_rate::Rate;
 use super::step_07b_credits::Empty;
 use super::step_08_turn::Finished;
@@ -147,6 +149,7 @@ pub(super) fn after_turn(
     step_11_stats::count(run, &finished);
     run.session.unknown_outcomes = run.session.unknown_outcomes.saturating_add(finished.unknown);
     disabled(run, agent, &finished);
+    unpaid(run, agent, &finished);
     ask_people(case, run, agent, &mut finished);
     run.session.resolution = None;
     run.draft.settle.push(finished.settle());
@@ -182,6 +185,16 @@ fn disabled(run: &mut Run, agent: &AgentView, finished: &Finished) {
         let data = json!({"tool": tool, "session": session, "agent": agent.agent.id});
         run.draft.happened("tool_disabled", data.clone());
         run.draft.notify(NoticeKind::ToolDisabled, Recipient::Owner, tool.as_str(), data);
+    }
+}
+
+/// The owner hears of each tool that could not be paid for.
+fn unpaid(run: &mut Run, agent: &AgentView, finished: &Finished) {
+    for Judgement { tool, verdict, .. } in &finished.record.decisions {
+        let Verdict::Deny(DenyReason::OverBudget(short)) = verdict else { continue };
+        let data = json!({"tool": tool, "session": run.session.id, "agent": agent.agent.id,
+            "costs": short.wanted, "left": short.remaining, "limit": short.limit});
+        run.draft.notify(NoticeKind::ToolUnpaid, Recipient::Owner, tool.as_str(), data);
     }
 }
 
@@ -360,7 +373,9 @@ fn say_of(
     }
     let author = MessageAuthor::Agent { id: agent.agent.id };
     match &text {
-        Some(text) => run.say(case, Saying { author, parts: parts(text), work, purpose }),
+        Some(text) => {
+            run.say(case, Saying { author, parts: vec![Part::text(text)], work, purpose });
+        }
         None => {
             let saying = Saying { author, parts: Vec::new(), work, purpose };
             run.draft.keep(&mut run.session, saying, Some(case.run), case.now);

@@ -1,6 +1,6 @@
 //! Step 11: what is counted.
 
-use super::answer::Run;
+use super::run::Run;
 use super::step_02_rate::{cost_of, messages_of};
 use super::step_08_turn::Finished;
 

@@ -13,8 +13,8 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{AfterTurn, Committed, Due, NewRun, StoreError, TurnCommit};
 use serde_json::json;
 
-use super::answer::Run;
 use super::case::Case;
+use super::run::Run;
 use super::step_02_rate::Rate;
 use super::step_03_session::state;
 use super::step_07b_credits::Purse;
@@ -29,7 +29,7 @@ use crate::talk::snapshot::{
     Autonomy, BudgetGroup, Errors, EscalationView, Identity, RateLimits, ScopeView, SessionContext,
     SessionMode, Snapshot, SoulRef,
 };
-use crate::talk::write;
+use crate::talk::{read, write};
 
 /// The form of runs that this program writes.
 pub(crate) const VERSION: u32 = 1;
@@ -48,6 +48,7 @@ pub(super) async fn commit(
     let before = case.beginning.session.as_ref();
     let before = before.filter(|stored| stored.id == run.session.id).and_then(|one| one.due_at);
     run.draft.aside.due = due(&case.view, &run.session, before, case.now);
+    let began = case.beginning.session.as_ref().map_or(case.lease.epoch(), |one| one.epoch);
     let credits: Credits = run.done.iter().chain(&run.beside).map(Finished::credits).sum();
     run.draft.happened(
         "run",
@@ -73,6 +74,8 @@ pub(super) async fn commit(
     let sends = !draft.outbox.is_empty();
     let mut commit = TurnCommit {
         lease: case.lease,
+        began,
+        read: began,
         session,
         run: NewRun { id: case.run, data: write(&record) },
         messages: draft.messages,
@@ -96,6 +99,7 @@ pub(super) async fn commit(
         }
         match store.commit_turn(commit.clone()).await {
             Err(StoreError::Outdated(_)) => {}
+            Err(StoreError::Moved) => overtaken(case, &run.session, &mut commit).await?,
             Err(other) => return Err(other.into()),
             Ok(committed) => {
                 crate::faults::point("after_commit");
@@ -111,6 +115,26 @@ pub(super) async fn commit(
         }
     }
     Err(RunError::Outdated("others kept changing the same records".into()))
+}
+
+/// A person has stepped in since the run began: the session is what they made of
+/// it, and has spent what the run has cost.
+async fn overtaken(
+    case: &Case<'_>,
+    ours: &Session,
+    commit: &mut TurnCommit,
+) -> Result<(), RunError> {
+    let now = case.desk.parts.store.begin_turn(case.lease, 0).await?.session;
+    let now = now.ok_or(StoreError::Moved)?;
+    commit.read = now.epoch;
+    let before = case.beginning.session.as_ref().filter(|one| one.id == ours.id);
+    if let Some(before) = before {
+        let mut theirs: Session = read("session", &now.data)?;
+        theirs.spend_as(&read("session", &before.data)?, ours);
+        commit.session = state(&theirs);
+        commit.aside.due = None;
+    }
+    Ok(())
 }
 
 /// Says to those who follow that the run is over.

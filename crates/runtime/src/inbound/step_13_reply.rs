@@ -9,9 +9,9 @@ use ostler_domain::session::key::Peer;
 use ostler_store::Author;
 use serde_json::json;
 
-use super::answer::Run;
 use super::case::Case;
 use super::draft::Draft;
+use super::run::Run;
 use crate::org_view::OrgView;
 use crate::talk::asked::Asked;
 use crate::talk::entry::Wrote;

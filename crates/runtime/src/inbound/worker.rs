@@ -13,9 +13,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::accept::Doorbell;
-use super::answer::{Input, answer};
+use super::answer::answer;
 use super::case::{Arrived, Case, Desk};
 use super::claims::Claims;
+use super::input::Input;
 use super::live::Live;
 use super::saved::Saved;
 use super::step_06_history::MESSAGES;

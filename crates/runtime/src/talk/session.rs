@@ -226,7 +226,8 @@ impl Session {
         }
     }
 
-    fn is_completed(&self) -> bool {
+    /// Whether its interview has all the answers.
+    pub(crate) fn is_completed(&self) -> bool {
         let next = self.interview.as_ref().map(|one| one.state.next(&one.template));
         next == Some(NextStep::Complete)
     }
@@ -239,6 +240,17 @@ impl Session {
             unknown_outcomes: self.unknown_outcomes as usize,
         };
         self.clock.sync(waiting, now);
+    }
+
+    /// Spends what another form of the session has spent since it was read.
+    pub(crate) fn spend_as(&mut self, before: &Self, after: &Self) {
+        self.budget.record(after.budget.spent.saturating_sub(before.budget.spent));
+        let (Some(team), Some(after)) = (&mut self.team, &after.team) else { return };
+        let spent = before.team.as_ref().map(|team| &team.budget.per_agent);
+        for (agent, credits) in &after.budget.per_agent {
+            let earlier = spent.and_then(|spent| spent.get(agent)).copied().unwrap_or_default();
+            team.budget.record(*agent, credits.saturating_sub(earlier));
+        }
     }
 
     /// The word that a session is found by.

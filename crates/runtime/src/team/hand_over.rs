@@ -48,9 +48,6 @@ pub(crate) fn hand_over(
         if goal.is_some() {
             team.shared.conversation_goal = goal;
         }
-        if let Some(name) = &session.name {
-            team.shared.customer_profile.insert("name".into(), name.clone());
-        }
     }
     let handed = json!({"session": session.id, "from": from, "to": to, "reason": request.reason});
     if tell {

@@ -1,16 +1,18 @@
-//! `tag_in_agent`: a colleague answers from now on.
+//! `tag_in_agent`: a colleague answers from now on, or is only asked.
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ostler_domain::team::handoff::{HandoffFacts, HandoffRequest, validate};
-use ostler_domain::tool::ToolSpec;
+use ostler_domain::team::handoff::{HandoffFacts, HandoffRequest, may_consult, validate};
+use ostler_domain::tool::{Risk, ToolSpec};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::Outcome;
-use ostler_engine::tool::{Definition, Reply, Tool, ToolContext};
+use ostler_engine::tool::{Definition, Reply, SubTurn, Tool, ToolContext};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::effect::TeamEffect;
-use crate::inbound::live::Live;
+use crate::inbound::live::{Live, LiveTurn};
+use crate::inbound::{step_05_prompt, step_07_tools};
+use crate::org_view::AgentView;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,6 +35,10 @@ struct Arguments {
     /// What the customer wants to achieve.
     #[serde(default)]
     conversation_goal: Option<String>,
+    /// Only ask your colleague, who answers you and not the customer; you keep the
+    /// conversation. You may ask several at once.
+    #[serde(default)]
+    consult: bool,
 }
 
 const DESCRIPTION: &str = "Hand this conversation to a colleague who can help better. They answer \
@@ -50,7 +56,7 @@ impl TagInAgent {
         Self { definition: Definition::new(spec, DESCRIPTION, schema), live }
     }
 
-    fn tag_in(&self, call: &Authorized, context: &ToolContext) -> Result<Outcome, Outcome> {
+    fn tag_in(&self, call: &Authorized, context: &ToolContext) -> Result<Reply, Outcome> {
         let wanted: Arguments = call.arguments()?;
         let not_here = || Outcome::failed("There is no conversation to hand over here.");
         let turn =
@@ -72,6 +78,12 @@ impl TagInAgent {
             available: turn.available,
             config: &config,
         };
+        if wanted.consult {
+            may_consult(&facts).map_err(|why| Outcome::failed(why.to_string()))?;
+            return target
+                .map(|one| Reply::Delegate(consult(&turn, one, &request)))
+                .ok_or_else(not_here);
+        }
         validate(&request, &facts, context.now).map_err(|why| Outcome::failed(why.to_string()))?;
         if !TeamEffect::among(&context.pending).is_empty() {
             return Err(Outcome::failed("You have given this conversation away already."));
@@ -86,7 +98,32 @@ impl TagInAgent {
             note: wanted.note,
             goal: wanted.conversation_goal,
         };
-        Ok(Outcome::ok(format!("{name} answers from now on.")).with(effect.into()).last())
+        let outcome = Outcome::ok(format!("{name} answers from now on."));
+        Ok(Reply::Done(outcome.with(effect.into()).last()))
+    }
+}
+
+/// Work for a colleague beside the agent that has the conversation: with its own
+/// prompt and model, and to look things up, since nobody has given it more.
+fn consult(turn: &LiveTurn, colleague: &AgentView, request: &HandoffRequest) -> SubTurn {
+    let LiveTurn { session, view, tools, .. } = turn;
+    let scope = step_07_tools::scope(view, colleague, session, tools);
+    let system = step_05_prompt::build(view, colleague, session, &scope, &[], &[]);
+    let reads = scope.active().filter(|spec| spec.risk == Risk::Read);
+    let HandoffRequest { reason, context_summary, suggested_approach } = request;
+    let mut task = format!("A colleague who talks to the customer asks you: {reason}");
+    for known in [Some(context_summary), suggested_approach.as_ref()].into_iter().flatten() {
+        if !known.trim().is_empty() {
+            task.push_str(&format!("\n{}", known.trim()));
+        }
+    }
+    task.push_str("\nAnswer your colleague; you do not have the conversation.");
+    SubTurn {
+        agent_type: colleague.agent.slug.clone(),
+        model: colleague.agent.models.first().cloned(),
+        system: system.into(),
+        task,
+        tools: reads.map(|spec| spec.name.clone()).collect(),
     }
 }
 
@@ -96,7 +133,7 @@ impl Tool for TagInAgent {
     }
 
     fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, Reply> {
-        let outcome = self.tag_in(call, context).unwrap_or_else(|refused| refused);
-        std::future::ready(Reply::Done(outcome)).boxed()
+        let reply = self.tag_in(call, context).unwrap_or_else(Reply::Done);
+        std::future::ready(reply).boxed()
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! The id of a message's event is its place. A page that reconnects sends it
 //! back and goes on behind it; a page that comes without one gets the last
-//! messages of the present session. What is being written has no id.
+//! messages of the present session. What is being written has no id; a page that
+//! comes in the middle of it gets what was written so far.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -92,6 +93,16 @@ fn write_place(place: TalkPlace) -> String {
     format!("{}.{}", place.session, place.seq)
 }
 
+/// A draft that a page shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Draft {
+    run: RunId,
+    agent: AgentId,
+    attempt: u32,
+    /// How many bytes of it are shown.
+    length: usize,
+}
+
 /// A page that is open.
 struct Page {
     server: Server,
@@ -107,8 +118,8 @@ struct Page {
     /// The session that the page knows to be over.
     ended: Option<SessionId>,
     names: HashMap<AgentId, Option<String>>,
-    /// The draft that the page shows: the run, the attempt, and its length.
-    draft: Option<(RunId, u32, usize)>,
+    /// The draft that the page shows.
+    draft: Option<Draft>,
     /// The run whose messages were shown last: what it was writing is of no
     /// interest any more.
     told_of: Option<RunId>,
@@ -126,8 +137,9 @@ impl Page {
         mut deltas: Receiver<Delta>,
     ) -> std::result::Result<(), Gone> {
         pipe.send(Sent::default().retry(RETRY).comment("here")).await?;
+        let mut again = Instant::now() + self.look(&pipe).await?;
+        self.show_drafts(&pipe).await?;
         loop {
-            let again = Instant::now() + self.look(&pipe).await?;
             loop {
                 tokio::select! {
                     ring = rings.recv() => match ring {
@@ -142,14 +154,28 @@ impl Page {
                             break;
                         }
                         Ok(delta) => self.show(&pipe, delta).await?,
-                        // Words are missing: what is left would make no sense.
-                        Err(RecvError::Lagged(_)) => self.discard(&pipe).await?,
+                        // Words are missing: what there is is shown anew.
+                        Err(RecvError::Lagged(_)) => {
+                            self.discard(&pipe).await?;
+                            self.show_drafts(&pipe).await?;
+                        }
                         Err(RecvError::Closed) => return Ok(()),
                     },
                     () = tokio::time::sleep_until(again) => break,
                 }
             }
+            again = Instant::now() + self.look(&pipe).await?;
         }
+    }
+
+    /// Shows what is being written in this conversation, as far as it is.
+    async fn show_drafts(&mut self, pipe: &Pipe) -> std::result::Result<(), Gone> {
+        for draft in self.server.parts.deltas.drafts(self.key.org) {
+            if self.is_mine(&draft).await {
+                self.show(pipe, draft).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a piece is of this conversation, which may just have begun, and of
@@ -289,12 +315,14 @@ impl Page {
     async fn show(&mut self, pipe: &Pipe, delta: Delta) -> std::result::Result<(), Gone> {
         match delta.piece {
             Piece::Text { offset, text } => {
-                let follows = self.draft == Some((delta.run, delta.attempt, offset));
-                // A page that came in the middle waits for the message.
-                if offset != 0 && !follows {
+                let Delta { run, agent, attempt, .. } = delta;
+                let same = |one: &Draft| (one.run, one.agent, one.attempt) == (run, agent, attempt);
+                // What does not follow is shown already, or cannot be.
+                if self.draft.filter(same).map_or(0, |one| one.length) != offset {
                     return Ok(());
                 }
-                self.draft = Some((delta.run, delta.attempt, offset + text.len()));
+                let length = offset + text.len();
+                self.draft = Some(Draft { run, agent, attempt, length });
                 self.send(pipe, &Event::Delta { offset, text }).await
             }
             Piece::DraftDiscarded => self.discard(pipe).await,

@@ -96,18 +96,21 @@ pub(crate) enum Refusal {
     NotWaiting,
     /// A call with the same id is another one.
     OtherCall,
+    /// A person has stepped into the conversation.
+    Moved,
 }
 
 impl Refusal {
     /// The error that the function `refuse` of PostgreSQL raises.
     pub(crate) const SQL_STATE: &str = "OS001";
-    const ALL: [Self; 3] = [Self::StaleLease, Self::NotWaiting, Self::OtherCall];
+    const ALL: [Self; 4] = [Self::StaleLease, Self::NotWaiting, Self::OtherCall, Self::Moved];
 
     const fn name(self) -> &'static str {
         match self {
             Self::StaleLease => "stale_lease",
             Self::NotWaiting => "not_waiting",
             Self::OtherCall => "other_call",
+            Self::Moved => "moved",
         }
     }
 
@@ -123,6 +126,7 @@ impl From<Refusal> for StoreError {
             Refusal::StaleLease => Self::StaleLease,
             Refusal::NotWaiting => Self::NotFound("waiting message"),
             Refusal::OtherCall => Self::Conflict("another call with this id".into()),
+            Refusal::Moved => Self::Moved,
         }
     }
 }

@@ -8,7 +8,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{POLICY, accept, claim, next, said, turn, with_org};
+use crate::world::{POLICY, accept, claim, next, overtaken, said, turn, with_org};
 
 const SENDING: Duration = Duration::from_secs(30);
 
@@ -121,7 +121,7 @@ async fn z08_a_turn_that_is_overtaken_sends_nothing(store: &Store) {
     accept(store, org, "rosa", "m2").await;
     claimed.messages = store.more_messages(claimed.lease, POLICY).await.unwrap();
     store.org(org).silence_agents(claimed.lease.conversation()).await.unwrap();
-    let late = turn(&claimed);
+    let late = overtaken(turn(&claimed));
     let id = late.outbox[0].id;
     assert_eq!(store.commit_turn(late).await.unwrap(), Committed::Overtaken);
     assert_eq!(store.org(org).outbox_state(id).await.unwrap(), OutboxState::Withdrawn);
@@ -138,11 +138,27 @@ async fn z08_a_first_turn_is_overtaken_as_well(store: &Store) {
     accept(store, org, "rosa", "m1").await;
     let claimed = claim(store).await.unwrap();
     store.org(org).silence_agents(claimed.lease.conversation()).await.unwrap();
-    let late = turn(&claimed);
+    let late = overtaken(turn(&claimed));
     let id = late.outbox[0].id;
     assert_eq!(store.commit_turn(late.clone()).await.unwrap(), Committed::Overtaken);
     assert_eq!(store.commit_turn(late).await.unwrap(), Committed::Before);
     assert_eq!(store.org(org).outbox_state(id).await.unwrap(), OutboxState::Withdrawn);
     assert_eq!(said(store, &claimed).await.len(), 2, "the turn is on record");
     assert!(take(store).await.is_none());
+}
+
+on_every_backend!(
+    /// Z08: a turn that begins after a person has stepped in and handed back is
+    /// heard, though its worker has claimed the conversation before that.
+    z08_a_turn_that_begins_after_a_takeover_is_sent
+);
+async fn z08_a_turn_that_begins_after_a_takeover_is_sent(store: &Store) {
+    let org = with_org(store, 1).await;
+    accept(store, org, "rosa", "m1").await;
+    let claimed = claim(store).await.unwrap();
+    store.org(org).silence_agents(claimed.lease.conversation()).await.unwrap();
+    let epoch = claimed.lease.epoch() + 1;
+    let later = TurnCommit { began: epoch, read: epoch, ..turn(&claimed) };
+    assert_eq!(store.commit_turn(later).await.unwrap(), Committed::Whole);
+    assert!(take(store).await.is_some());
 }

@@ -1,5 +1,7 @@
 //! Business records: any kind, by org, changed by whoever read them last.
 
+use std::time::Duration;
+
 use ostler_domain::hierarchy::Weight;
 use ostler_domain::hierarchy::delegation::OrgDelegation;
 use ostler_domain::hierarchy::insight::{Insight, InsightCategory};
@@ -7,10 +9,10 @@ use ostler_domain::hierarchy::issue::Issue;
 use ostler_domain::hierarchy::route::Party;
 use ostler_domain::id::{AgentId, OrgId, RecordId};
 use ostler_domain::org::layer::BusinessLayer;
-use ostler_store::{Change, Store, StoreError};
+use ostler_store::{ANSWERS, Change, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{next, with_org};
+use crate::world::{Backend, next, with_org};
 
 on_every_backend!(
     /// L20, L26, L28, L32: the three kinds of records between layers come back
@@ -130,4 +132,29 @@ async fn a_write_that_fails_takes_no_other_down(store: &Store) {
     let found: Vec<_> = found.into_iter().map(|record| (record.id, record.data)).collect();
     assert_eq!((found.len(), refused), (100, 100));
     assert_eq!(found, written, "what was answered is what is there");
+}
+
+/// Answers to requests that may be repeated are forgotten in batches once they
+/// are old; records of other kinds stay however old they are.
+#[tokio::test(flavor = "multi_thread")]
+async fn old_answers_are_forgotten() {
+    const DAY: Duration = Duration::from_secs(86_400);
+    for backend in [Backend::sqlite_file(), Backend::postgres().await] {
+        let store = backend.migrated().await;
+        let org = with_org(&store, 1).await;
+        for kind in [ANSWERS, ANSWERS, ANSWERS, "booking"] {
+            let id = RecordId::from_u128(next());
+            store.org(org).create_record(kind, id, "{}".into()).await.unwrap();
+        }
+        assert_eq!(store.forget_answers(DAY, 9).await.unwrap(), 0, "none is a day old");
+        backend.execute("UPDATE records SET updated_at = updated_at - 86400001").await;
+        let new = RecordId::from_u128(next());
+        store.org(org).create_record(ANSWERS, new, "{}".into()).await.unwrap();
+        assert_eq!(store.forget_answers(DAY, 2).await.unwrap(), 2);
+        assert_eq!(store.forget_answers(DAY, 2).await.unwrap(), 1);
+        assert_eq!(store.forget_answers(DAY, 2).await.unwrap(), 0);
+        let left = store.org(org).records(ANSWERS, None, 9).await.unwrap();
+        assert_eq!(left.iter().map(|one| one.id).collect::<Vec<_>>(), [new]);
+        assert_eq!(store.org(org).records("booking", None, 9).await.unwrap().len(), 1);
+    }
 }

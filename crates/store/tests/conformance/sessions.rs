@@ -119,10 +119,17 @@ async fn z08_a_person_steps_in_between(store: &Store) {
 
     let late = turn(&claimed);
     let agents = late.outbox[0].id;
-    assert_eq!(store.commit_turn(late).await.unwrap(), Committed::Overtaken);
-    assert_eq!(store.org(org).outbox_state(agents).await.unwrap(), OutboxState::Withdrawn);
+    let refused = store.commit_turn(late.clone()).await;
+    assert!(matches!(refused, Err(StoreError::Moved)), "{refused:?}");
     let stored = store.org(org).session(session).await.unwrap();
     assert_eq!((stored.data.as_str(), stored.epoch), ("{\"human\":true}", 1));
+    // Worked out anew, it says what the person has said and what the turn cost.
+    let data = "{\"human\":true,\"spent\":1}".to_owned();
+    let anew = SessionState { status: stored.status, data: data.clone(), ..late.session.clone() };
+    let late = TurnCommit { read: stored.epoch, session: anew, ..late };
+    assert_eq!(store.commit_turn(late).await.unwrap(), Committed::Overtaken);
+    assert_eq!(store.org(org).session(session).await.unwrap().data, data);
+    assert_eq!(store.org(org).outbox_state(agents).await.unwrap(), OutboxState::Withdrawn);
     let waiting = store.org(org).sessions(Which::HandedOff, None, 10).await.unwrap();
     assert_eq!(waiting.len(), 1);
     let sent = store.claim_outbox(std::time::Duration::from_secs(9)).await.unwrap().unwrap();

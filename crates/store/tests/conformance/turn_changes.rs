@@ -8,7 +8,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{POLICY, accept, claim, next, said, turn, with_org};
+use crate::world::{POLICY, accept, claim, next, overtaken, said, turn, with_org};
 
 const KIND: &str = "booking";
 
@@ -148,7 +148,11 @@ async fn a_turn_that_was_overtaken_keeps_its_changes(store: &Store) {
     accept(store, org, "rosa", "m1").await;
     let claimed = claim(store).await.unwrap();
     store.org(org).silence_agents(claimed.lease.conversation()).await.unwrap();
-    let committed = store.commit_turn(turn_with(&claimed, vec![create(new)])).await.unwrap();
+    let late = turn_with(&claimed, vec![create(new)]);
+    let refused = store.commit_turn(late.clone()).await;
+    assert!(matches!(refused, Err(StoreError::Moved)), "{refused:?}");
+    assert_eq!(record(store, org, new).await, None);
+    let committed = store.commit_turn(overtaken(late)).await.unwrap();
     assert_eq!(committed, Committed::Overtaken);
     assert_eq!(record(store, org, new).await, Some((1, "new".into())));
 }

@@ -208,6 +208,8 @@ pub(crate) fn turn(claimed: &Claimed) -> TurnCommit {
     let number = claimed.lease.conversation().as_u128();
     TurnCommit {
         lease: claimed.lease,
+        began: claimed.lease.epoch(),
+        read: claimed.lease.epoch(),
         session: SessionState {
             id: ostler_domain::id::SessionId::from_u128(number),
             thread: ostler_domain::id::ThreadId::from_u128(number),
@@ -231,6 +233,11 @@ pub(crate) fn turn(claimed: &Claimed) -> TurnCommit {
         answered: claimed.messages.iter().map(|message| message.id).collect(),
         then: AfterTurn::Release,
     }
+}
+
+/// The same turn, worked out anew after a person has stepped in once.
+pub(crate) fn overtaken(turn: TurnCommit) -> TurnCommit {
+    TurnCommit { read: turn.read + 1, ..turn }
 }
 
 /// What the thread of a conversation says.

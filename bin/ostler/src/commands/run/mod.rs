@@ -5,6 +5,7 @@ mod end;
 mod interrupt;
 mod parts;
 mod show;
+mod subagents;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -34,7 +35,9 @@ pub(crate) async fn run(command: &Run) -> anyhow::Result<ExitCode> {
     let interrupt = Interrupt::watch();
     let models = parts::models(command)?;
     let servers = parts::servers(command).await?;
-    let tools = Arc::new(ToolSet::new(parts::tools(command, servers.as_ref())?)?);
+    let mut tools = parts::tools(command, servers.as_ref())?;
+    tools.extend(subagents::tool(command, &models, &tools)?);
+    let tools = Arc::new(ToolSet::new(tools)?);
     let screen = Screen::new(command.output.json);
     let mut turn = Turn::new(new_turn(command, &screen));
     let end = drive(command, &models, &tools, &screen, &interrupt, &mut turn).await?;

@@ -27,6 +27,13 @@ pub(super) struct Chosen {
     name: String,
 }
 
+impl Chosen {
+    /// What it is called.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl Models for Chosen {
     fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>> {
         self.catalogue.model(Some(name.unwrap_or(&self.name)))

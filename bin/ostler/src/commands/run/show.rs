@@ -40,6 +40,7 @@ impl Screen {
                 "credits": credits,
                 "steps": account.steps,
                 "decisions": account.decisions,
+                "said": turn.said(),
             });
             return self.line(&last.to_string());
         }
@@ -96,6 +97,9 @@ impl Screen {
             }
             Event::SubagentStarted { agent_type, task } => {
                 self.note(path, &format!("{agent_type}: {task}"));
+            }
+            Event::SubagentEnded { agent_type, duration_ms } => {
+                self.note(path, &format!("{agent_type} is done after {duration_ms} ms"));
             }
             _ => {}
         }

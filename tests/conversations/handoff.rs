@@ -1,0 +1,347 @@
+//! One agent hands a conversation to another: who answers, what they are told,
+//! and when several of them work at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::FutureExt as _;
+use futures_util::stream::{BoxStream, StreamExt as _};
+use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::contact::{Contact, ContactDetails};
+use ostler_domain::human::triggers::TriggerKind;
+use ostler_domain::id::{AgentId, ContactId};
+use ostler_domain::money::price::ModelPrice;
+use ostler_domain::org::settings::OrgSettings;
+use ostler_domain::session::status::SessionStatus;
+use ostler_domain::team::config::TeamConfig;
+use ostler_engine::history::Item;
+use ostler_engine::model::{Chunk, Model, ModelError, Request};
+use ostler_engine::outcome::Status;
+use ostler_runtime::operations::Actor;
+use ostler_runtime::parts::Settings;
+use ostler_runtime::talk::run::RunOutcome;
+use ostler_store::Store;
+use tokio::sync::Barrier;
+
+use crate::kit::{Seen, Watched, calm, calmed, catalogue_of, scripted, words, world};
+use crate::world::{ENZO, GIA, ORG, World, agent};
+
+/// The kitchen.
+const NINA: AgentId = AgentId::from_u128(0x717a);
+const COOLDOWN: Duration = Duration::from_secs(121);
+
+const SCRIPT: &str = "
+rules:
+  - when: { user: invoice, agent: 'You are Gia' }
+    answer:
+      call: tag_in_agent
+      with: { targetAgentId: enzo, reason: invoice discrepancy,
+              contextSummary: Rosa paid 50 and expected 40,
+              suggestedApproach: compare it with order 1234,
+              note: she is in a hurry, conversationGoal: ten euros back }
+  - when: { user: oven, agent: 'You are Enzo' }
+    answer:
+      call: tag_in_agent
+      with: { targetAgentId: nina, reason: the oven, contextSummary: her pizza was cold,
+              note: be quick }
+  - when: { user: money, agent: 'You are Nina' }
+    answer:
+      call: tag_in_agent
+      with: { targetAgentId: enzo, reason: money again, contextSummary: she asks for money }
+  - when: { user: back, agent: 'You are Enzo' }
+    answer:
+      call: tag_in_agent
+      with: { targetAgentId: gia, reason: done, contextSummary: all is paid back }
+default: 'About {user}: yes.'
+";
+
+async fn with_nina(world: &World) {
+    world.save_agent(agent(NINA, "nina", Subtype::from("kitchen"))).await;
+}
+
+/// The system prompt that an agent was last asked with.
+fn prompt(seen: &Seen, name: &str) -> String {
+    let begin = format!("You are {name}");
+    let of = seen.all().into_iter().rev().find(|asked| asked.system.contains(&begin));
+    of.expect("it was asked").system
+}
+
+/// What stands between the marks of a handoff.
+fn block(prompt: &str) -> &str {
+    const END: &str = "--- END HANDOFF CONTEXT ---";
+    let from = prompt.find("--- HANDOFF CONTEXT ---").expect("it begins");
+    let to = prompt.find(END).expect("it ends") + END.len();
+    &prompt[from..to]
+}
+
+/// G03: a trigger that the org has a specialist for makes a team: the specialist
+/// answers at once and from then on. Without one it goes to a person.
+#[tokio::test]
+async fn g03_a_trigger_switches_to_the_specialist() {
+    for mapped in [true, false] {
+        let (world, seen) = world(SCRIPT).await;
+        world.change(ENZO, |enzo| enzo.blocked_topics.clear()).await;
+        let specialists =
+            if mapped { [(TriggerKind::BlockedTopic, ENZO)].into() } else { [].into() };
+        let team = TeamConfig { specialists, ..TeamConfig::default() };
+        world.save_settings(&OrgSettings { team: Some(team), ..calm() }).await;
+        world.say("rosa", "hello").await;
+        let heard = world.say("rosa", "I need medical advice").await;
+        let (session, run) = (world.session("rosa").await, world.runs("rosa").await.pop().unwrap());
+        if !mapped {
+            assert_eq!((session.team, session.status), (None, SessionStatus::HandedOff));
+            assert_eq!((run.turns.len(), seen.count()), (0, 1), "no model is asked");
+            continue;
+        }
+        assert_eq!(heard, ["About I need medical advice: yes."]);
+        let team = session.team.unwrap();
+        assert_eq!((team.participants(), team.active()), (&[GIA, ENZO][..], ENZO));
+        assert_eq!(team.history()[0].reason, "blocked topic: medical advice");
+        let answered = run.turns.iter().map(|turn| turn.agent).collect::<Vec<_>>();
+        assert_eq!((answered, run.outcome), (vec![ENZO], RunOutcome::Answered));
+        assert_eq!((session.status, session.escalation), (SessionStatus::Active, None));
+        world.say("rosa", "thanks").await;
+        assert_eq!(world.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
+    }
+}
+
+/// G07: what comes in runs in the harness of the team's active agent; a session
+/// without a team in that of the default.
+#[tokio::test]
+async fn g07_a_message_runs_in_the_active_agents_harness() {
+    let (world, seen) = world(SCRIPT).await;
+    world.say("rosa", "my invoice").await;
+    world.say("rosa", "and then?").await;
+    let run = world.runs("rosa").await.pop().unwrap();
+    assert_eq!(run.turns.iter().map(|turn| turn.agent).collect::<Vec<_>>(), [ENZO]);
+    assert_eq!(run.turns[0].harness.identity.agent_id, ENZO);
+    assert_eq!(run.turns[0].harness.soul.owner, ENZO);
+    assert!(seen.last().system.contains("You are Enzo"), "{}", seen.last().system);
+    world.say("otto", "hello").await;
+    assert_eq!(world.harness("otto").await.identity.agent_id, GIA);
+    assert!(seen.last().system.contains("You are Gia"), "{}", seen.last().system);
+}
+
+/// G16: the four parameters of a handoff are stored with the session, and the
+/// agent that was tagged in reads them.
+#[tokio::test]
+async fn g16_the_parameters_of_a_handoff_are_stored_and_read() {
+    let (world, seen) = world(SCRIPT).await;
+    world.say("rosa", "my invoice").await;
+    let team = world.session("rosa").await.team.unwrap();
+    let [record] = team.history() else { panic!("{:?}", team.history()) };
+    assert_eq!((record.from, record.to), (GIA, ENZO));
+    assert_eq!(record.reason, "invoice discrepancy");
+    assert_eq!(record.context_summary, "Rosa paid 50 and expected 40");
+    assert_eq!(record.suggested_approach.as_deref(), Some("compare it with order 1234"));
+    let told = prompt(&seen, "Enzo");
+    for part in ["You are Enzo", &record.reason, &record.context_summary, "order 1234"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+/// G21: the agent that was tagged in has its own soul, what the other one knows,
+/// its note, why it was tagged in, between the marks, and the last 20 messages.
+#[tokio::test]
+async fn g21_the_target_is_told_everything() {
+    let (world, seen) = world(SCRIPT).await;
+    for n in 0..11 {
+        world.say("rosa", &format!("question {n}")).await;
+    }
+    world.say("rosa", "my invoice").await;
+    let asked = seen.last();
+    assert_eq!(
+        block(&asked.system),
+        "--- HANDOFF CONTEXT ---\n\
+         You were tagged in by a colleague.\n\
+         You were tagged in because: invoice discrepancy\n\
+         Context: Rosa paid 50 and expected 40\n\
+         Suggested approach: compare it with order 1234\n\
+         Note for you: she is in a hurry\n\
+         Continue helping the customer seamlessly.\n\
+         --- END HANDOFF CONTEXT ---"
+    );
+    assert!(asked.system.contains(&format!("I am {ENZO}.")), "{}", asked.system);
+    assert!(!asked.system.contains(&format!("I am {GIA}.")), "{}", asked.system);
+    let history: Vec<String> = asked.history.iter().map(words).collect();
+    assert_eq!(history.len(), 21, "{history:?}");
+    assert_eq!((&*history[0], &*history[20]), ("question 1", "my invoice"));
+    let before = seen.all().into_iter().rev().find(|one| one.system.contains("You are Gia"));
+    assert!(!before.unwrap().system.contains("HANDOFF"), "the first one is told nothing");
+}
+
+/// G23: of three agents each reads its own note and nobody else's.
+#[tokio::test]
+async fn g23_a_note_is_for_one_agent() {
+    let (world, seen) = world(SCRIPT).await;
+    with_nina(&world).await;
+    world.say("rosa", "my invoice").await;
+    assert!(block(&prompt(&seen, "Enzo")).contains("Note for you: she is in a hurry"));
+    world.pass(COOLDOWN);
+    world.say("rosa", "the oven").await;
+    let nina = prompt(&seen, "Nina");
+    assert!(block(&nina).contains("Note for you: be quick"), "{nina}");
+    assert!(!nina.contains("in a hurry"), "{nina}");
+    world.pass(COOLDOWN);
+    world.say("rosa", "my money").await;
+    let enzo = prompt(&seen, "Enzo");
+    assert!(block(&enzo).contains("Note for you: she is in a hurry"), "{enzo}");
+    assert!(!enzo.contains("be quick"), "{enzo}");
+    let notes = world.session("rosa").await.team.unwrap().shared.handoff_notes;
+    assert_eq!(notes.keys().copied().collect::<Vec<_>>(), [ENZO, NINA]);
+}
+
+/// G24: every agent of a team reads what the org knows of the contact, as it is
+/// at that moment.
+#[tokio::test]
+async fn g24_the_team_shares_the_customers_profile() {
+    const WHO: &str = "rosa@example.com";
+    let (world, seen) = world(SCRIPT).await;
+    let rosa = Contact {
+        id: ContactId::from_u128(5),
+        name: "Rosa Bianchi".into(),
+        details: ContactDetails { phone: None, email: Some(WHO.into()) },
+        locale: Some("it-IT".into()),
+        tags: ["vegan".to_owned()].into(),
+        notes: Vec::new(),
+        crm: None,
+    };
+    let stored = world.org().create_contact(rosa.clone()).await.unwrap();
+    world.say(WHO, "my invoice").await;
+    let enzo = prompt(&seen, "Enzo");
+    let known = "Goal: ten euros back\nCustomer e-mail: rosa@example.com\n\
+                 Customer language: it-IT\nCustomer name: Rosa Bianchi\nCustomer tags: vegan";
+    assert!(enzo.contains(known), "{enzo}");
+    world.pass(COOLDOWN);
+    let renamed = Contact { name: "Rosa Verdi".into(), ..rosa };
+    world.org().update_contact(stored.version, renamed).await.unwrap();
+    world.say(WHO, "back please").await;
+    assert_eq!(world.session(WHO).await.active_agent(), Some(GIA));
+    let gia = prompt(&seen, "Gia");
+    assert!(gia.contains("Customer name: Rosa Verdi") && gia.contains("Goal: ten"), "{gia}");
+    let profile = world.session(WHO).await.team.unwrap().shared.customer_profile;
+    assert_eq!(profile["e-mail"], WHO);
+    // Somebody whom the org does not know has a name at most.
+    world.say("otto", "my invoice").await;
+    let profile = world.session("otto").await.team.unwrap().shared.customer_profile;
+    assert_eq!(profile, [("name".to_owned(), "otto".to_owned())].into());
+}
+
+/// A model that answers colleagues only when two of them are asked at once.
+struct Together {
+    model: Arc<dyn Model>,
+    both: Arc<Barrier>,
+}
+
+impl Model for Together {
+    fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
+        let alone = request.system.contains("You are Gia");
+        let (answer, both) = (self.model.answer(request), self.both.clone());
+        async move {
+            if !alone {
+                both.wait().await;
+            }
+            answer
+        }
+        .flatten_stream()
+        .boxed()
+    }
+
+    fn price(&self) -> ModelPrice {
+        self.model.price()
+    }
+}
+
+const CONSULTS: &str = "
+price: { input: 0, output: 10 }
+usage: { output: 1000 }
+rules:
+  - when: { user: both, agent: 'You are Gia' }
+    answer:
+      - calls:
+          - { tool: tag_in_agent, with: { targetAgentId: enzo, reason: what is owed, consult: true } }
+          - { tool: tag_in_agent, with: { targetAgentId: nina, reason: the oven, consult: true } }
+      - 'I have asked: {result}'
+  - when: { agent: 'You are Enzo' }
+    answer: Ten euros are owed.
+  - when: { agent: 'You are Nina' }
+    answer: A margherita is in the oven.
+default: 'About {user}: yes.'
+";
+
+/// Gia, Enzo and Nina in one session.
+async fn three(parallel: bool) -> (World, Seen) {
+    let seen = Seen::default();
+    let both = Arc::new(Barrier::new(2));
+    let model = Arc::new(Together { model: scripted(CONSULTS), both });
+    let models = catalogue_of(vec![(
+        "scripted",
+        Arc::new(Watched::new("scripted", model, seen.clone())) as Arc<dyn Model>,
+    )]);
+    let store = Store::connect("sqlite::memory:").unwrap();
+    store.migrate().await.unwrap();
+    let world = calmed(World::made_of(store, models, Settings::default(), Vec::new())).await;
+    with_nina(&world).await;
+    let team = TeamConfig { allow_parallel_execution: parallel, ..TeamConfig::default() };
+    world.save_settings(&OrgSettings { team: Some(team), ..calm() }).await;
+    world.say("rosa", "hello").await;
+    let id = world.session("rosa").await.id;
+    let operations = world.operations();
+    let office = operations.as_actor(Actor::Terminal, ORG);
+    office.assign(id, &["gia", "enzo", "nina"]).await.unwrap();
+    world.work().await;
+    (world, seen)
+}
+
+/// What came of the calls of the last run, as the customer's agent was told it.
+async fn results(world: &World) -> Vec<(Status, String)> {
+    let last = world.thread("rosa").await.pop().unwrap();
+    let results = last.work.iter().filter_map(|item| match item {
+        Item::Results { results } => Some(results),
+        _ => None,
+    });
+    let each = results.flatten().map(|one| (one.outcome.status, one.outcome.content.clone()));
+    each.collect()
+}
+
+/// G29: where an org allows it, two agents of a team work at the same time inside
+/// one run: each answers only while the other is asked as well. The conversation
+/// stays where it is, they only look things up, and what they spend is theirs.
+#[tokio::test]
+async fn g29_agents_of_a_team_may_work_at_once() {
+    let (world, seen) = three(true).await;
+    let heard = tokio::time::timeout(Duration::from_secs(60), world.say("rosa", "both please"));
+    let heard = heard.await.expect("both are asked at once");
+    assert!(heard.len() == 1 && heard[0].starts_with("I have asked: "), "{heard:?}");
+    let said = results(&world).await;
+    assert_eq!((said[0].0, said[1].0), (Status::Ok, Status::Ok));
+    assert!(said[0].1.starts_with("Ten euros are owed."), "{said:?}");
+    assert!(said[1].1.starts_with("A margherita is in the oven."), "{said:?}");
+    let runs = world.runs("rosa").await;
+    let run = runs.last().unwrap();
+    assert_eq!(run.turns.iter().map(|turn| turn.agent).collect::<Vec<_>>(), [GIA]);
+    let team = world.session("rosa").await.team.unwrap();
+    assert_eq!((team.active(), team.history().len()), (GIA, 0));
+    let spent = &team.budget.per_agent;
+    assert_eq!((spent[&ENZO].get(), spent[&NINA].get(), spent[&GIA].get()), (1, 1, 2));
+    assert_eq!(run.credits.get(), 4);
+    let enzo = seen.all().into_iter().find(|asked| asked.system.contains("You are Enzo")).unwrap();
+    assert!(enzo.system.contains(&format!("I am {ENZO}.")), "{}", enzo.system);
+    assert_eq!(enzo.history.len(), 1, "the question and nothing else");
+    assert!(enzo.offered.contains(&"list_products".to_owned()), "{:?}", enzo.offered);
+    for writes in ["create_booking", "tag_in_agent", "escalate_to_human"] {
+        assert!(!enzo.offered.contains(&writes.to_owned()), "{writes}");
+    }
+}
+
+/// G29: by default agents work one at a time: nobody is asked beside the one who
+/// has the conversation.
+#[tokio::test]
+async fn g29_by_default_one_agent_works_at_a_time() {
+    let (world, seen) = three(false).await;
+    world.say("rosa", "both please").await;
+    let said = results(&world).await;
+    let refused = "agents here work one at a time; hand the conversation over instead";
+    assert_eq!(said, [(Status::Failed, refused.to_owned()), (Status::Failed, refused.to_owned())]);
+    assert!(seen.all().iter().all(|asked| asked.system.contains("You are Gia")));
+}
