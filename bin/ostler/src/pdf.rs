@@ -96,7 +96,7 @@ pub(crate) fn print(file: &Path) -> anyhow::Result<ExitCode> {
     let read = move || pdf_extract::extract_text_from_mem(&bytes);
     let reading = std::thread::Builder::new().stack_size(STACK).spawn(read)?;
     match reading.join() {
-        Ok(Ok(text)) => {
+        Ok(Ok(text)) if !locked || !text.trim().is_empty() => {
             let end = text.floor_char_boundary(MOST_TEXT);
             std::io::stdout().write_all(&text.as_bytes()[..end])?;
             Ok(ExitCode::SUCCESS)

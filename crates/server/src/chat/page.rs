@@ -13,7 +13,7 @@ const PAGE: &str = include_str!("page.html");
 
 /// Nothing but the chat's own script runs on it, and no other page shows it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; \
-                      connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
+                      connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
 /// Shows the page.

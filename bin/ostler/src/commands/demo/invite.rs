@@ -55,8 +55,8 @@ pub(super) async fn print(around: &Around<'_>) -> anyhow::Result<()> {
         format!(" --home {}", quoted(&home.display().to_string()))
     };
     anstream::println!(
-        "\n  {HEADER}Ctrl-C{HEADER:#} stops it, and everything is kept. The same command goes on with \
-         it; to begin anew:\n    {name} demo --reset{home}"
+        "\n  {HEADER}Ctrl-C{HEADER:#} stops it, and everything is kept. To go on with it, or to begin \
+         anew:\n    {name} demo{home}\n    {name} demo --reset{home}"
     );
     Ok(())
 }

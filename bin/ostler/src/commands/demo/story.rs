@@ -56,7 +56,7 @@ pub(super) fn explain() {
     anstream::println!(
         "\n  Gia answers Bella Pizza's customers and must not touch money, so she handed Rosa to Enzo.\n  \
          He may, but not alone: the refund waits for a person. Then Rosa asked for one, and waits too.\n  \
-         None of that is up to the model: the runtime decides it, call by call."
+         Models only ask; what may run is decided by the runtime, call by call."
     );
 }
 

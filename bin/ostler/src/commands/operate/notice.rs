@@ -1,7 +1,7 @@
 //! `ostler notice`: what the org's owner was told. All of it is here, whether a
 //! chat or a mail told it as well or not.
 
-use ostler_domain::id::{AgentId, NoticeId};
+use ostler_domain::id::{AgentId, NoticeId, SessionId};
 use ostler_domain::notice::{LowCredits, NoticeKind};
 use ostler_store::StoredNotice;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ async fn ls(place: &In) -> anyhow::Result<()> {
             one.notice.id.to_string().into(),
             clock(one.created_at).into(),
             words(one, data, &names).into(),
-            Cell::styled(text(data, "session").unwrap_or_default(), QUIET),
+            Cell::styled(session(data), QUIET),
         ]
     }));
     print_rows(&rows);
@@ -83,6 +83,11 @@ async fn ls(place: &In) -> anyhow::Result<()> {
 
 fn text<'d>(data: &'d Value, name: &str) -> Option<&'d str> {
     data[name].as_str().filter(|text| !text.is_empty())
+}
+
+fn session(data: &Value) -> String {
+    let id: Option<SessionId> = text(data, "session").and_then(|id| id.parse().ok());
+    id.map_or_else(String::new, SessionId::short)
 }
 
 /// What a notice says, for people.

@@ -91,10 +91,15 @@ async fn print(store: &Store, org: &Org, talk: &Talk) -> anyhow::Result<()> {
         .collect();
     print_rows(&rows);
     anstream::println!();
-    for (number, (command, what)) in next(store, org, session, runs).await?.iter().enumerate() {
-        let word = if number == 0 { "next" } else { "" };
-        anstream::println!("{QUIET}{word:<9}{QUIET:#}{command}  {QUIET}{what}{QUIET:#}");
-    }
+    let next = next(store, org, session, runs).await?.into_iter();
+    let words = std::iter::once("next   ").chain(std::iter::repeat(""));
+    let rows: Vec<[Cell; 3]> = next
+        .zip(words)
+        .map(|((command, what), word)| {
+            [Cell::styled(word, QUIET), command.into(), Cell::styled(what, QUIET)]
+        })
+        .collect();
+    print_rows(&rows);
     Ok(())
 }
 
