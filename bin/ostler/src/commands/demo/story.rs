@@ -39,9 +39,9 @@ fn print(talk: &Talk, run: RunId) {
     for line in talk.lines_of(run) {
         match line {
             Line::Said { at, who, text, mark, .. } => {
-                let mark = mark.as_deref().unwrap_or_default();
+                let mark = mark.as_ref().map_or_else(String::new, |mark| format!("  {mark}"));
                 anstream::println!(
-                    "  {at}  {HEADER}{who:<22}{HEADER:#} {text}  {QUIET}{mark}{QUIET:#}"
+                    "  {at}  {HEADER}{who:<22}{HEADER:#} {text}{QUIET}{mark}{QUIET:#}"
                 );
             }
             Line::Did { what, why, .. } => {

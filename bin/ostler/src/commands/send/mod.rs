@@ -89,8 +89,8 @@ fn print(talk: &Talk, run: RunId, json: bool) -> anyhow::Result<()> {
     for line in new {
         match line {
             Line::Said { who, text, mark, .. } => {
-                let mark = mark.as_deref().unwrap_or_default();
-                anstream::println!("{HEADER}{who}{HEADER:#}  {text}  {QUIET}{mark}{QUIET:#}");
+                let mark = mark.as_ref().map_or_else(String::new, |mark| format!("  {mark}"));
+                anstream::println!("{HEADER}{who}{HEADER:#}  {text}{QUIET}{mark}{QUIET:#}");
             }
             Line::Did { what, why, .. } => {
                 anstream::println!("      {QUIET}{what}  {why}{QUIET:#}");
