@@ -211,7 +211,7 @@ async fn z06_the_scope_of_a_live_session_explains_itself() {
     world.org().save_policy(0, deny).await.unwrap();
     let session = world.session("rosa").await.id;
     let tools = &world.worker.parts().tools;
-    let explained = session_scope(&world.store, tools, ORG, session).await.unwrap().unwrap();
+    let explained = session_scope(&world.store, tools, ORG, session, None).await.unwrap().unwrap();
     assert_eq!(explained.agent.agent.id, GIA);
     let why = |tool: &str| {
         let removed = explained.scope.find(tool).unwrap().removed.clone();
@@ -230,7 +230,7 @@ async fn z06_the_scope_of_a_live_session_explains_itself() {
     let active: Vec<String> = explained.scope.active().map(|tool| tool.name.to_string()).collect();
     assert_eq!(seen.last().offered, active);
     assert!(
-        session_scope(&world.store, tools, ostler_domain::id::OrgId::from_u128(9), session)
+        session_scope(&world.store, tools, ostler_domain::id::OrgId::from_u128(9), session, None)
             .await
             .is_err()
     );

@@ -96,6 +96,17 @@ impl Home {
         }
     }
 
+    /// Whether commands find it without being told where it is.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.folder == Path::new(DEMO)
+    }
+
+    /// Where orgs keep secrets in files: in a folder of each.
+    pub(crate) fn secrets(&self) -> PathBuf {
+        let folder = self.folder.join("secrets");
+        std::path::absolute(&folder).unwrap_or(folder)
+    }
+
     /// Where the script is.
     pub(crate) fn script(&self) -> Option<PathBuf> {
         self.config.script.as_ref().map(|path| self.folder.join(path))

@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use ostler_channels::secret::Secret;
 use ostler_channels::{Channels, Limits as ChannelLimits, Reach};
-use ostler_engine::secret::OrgSecrets;
-use ostler_engine::tool::ToolSet;
 use ostler_models::catalogue::{Catalogue, Options, Provider, SharedCatalogue, Uses};
 use ostler_models::chance::Chance;
 use ostler_models::cooldown::{Clock as RestClock, Cooldowns};
@@ -25,12 +23,12 @@ use ostler_runtime::sweep::Sweeper;
 use ostler_server::Server;
 use ostler_server::server::Parts as ServerParts;
 use ostler_store::Store;
-use ostler_tools::web::Fetcher;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::home::Home;
+use crate::toolbox;
 
 /// What conversations are answered with.
 pub(crate) struct Kit {
@@ -55,14 +53,11 @@ impl Kit {
     /// Builds on a store that is open.
     pub(crate) fn of(home: &Home, store: Store) -> anyhow::Result<Self> {
         let live = Live::default();
-        let mut tools = ostler_tools::catalogue::business(store.clone());
-        tools.extend(ostler_tools::catalogue::web(&Fetcher::public()?));
-        tools.extend(ostler_runtime::team::tools(&live));
         let settings = Settings::default();
         let backlog = settings.backlog;
         let parts = Parts {
             store: store.clone(),
-            tools: Arc::new(ToolSet::new(tools)?),
+            tools: toolbox::tools(home, &store, &live)?,
             models: Arc::new(models(home)?),
             effects: Arc::new(ostler_tools::planner(store.clone())),
             deltas: Deltas::default(),
@@ -124,12 +119,9 @@ impl Kit {
     }
 }
 
-/// The channels, with the secrets of each org: its own variables, and the files
-/// in its own folder below `secrets`.
+/// The channels, with the secrets of each org.
 fn channels(home: &Home) -> anyhow::Result<Channels> {
-    let secrets = OrgSecrets::default()
-        .with_variables("OSTLER_SECRET_")
-        .with_folder(home.folder.join("secrets"));
+    let secrets = toolbox::secrets(home);
     let reach = if home.config.local_network { Reach::Anywhere } else { Reach::Public };
     let read = move |org, at: &_| match secrets.read(org, at) {
         Ok(secret) => Ok(Secret::new(secret.expose())),

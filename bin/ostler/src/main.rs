@@ -5,9 +5,13 @@
 mod cli;
 mod commands;
 mod desk;
+mod draft;
 mod home;
 mod kit;
+mod pdf;
+mod random;
 mod screen;
+mod toolbox;
 mod world;
 
 use std::process::ExitCode;

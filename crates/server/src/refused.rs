@@ -98,6 +98,8 @@ impl From<OperationError> for Refused {
             | OperationError::NoWay(_) => Code::NotNow,
             OperationError::Team(_)
             | OperationError::NoAgent(_)
+            | OperationError::NoService { .. }
+            | OperationError::NotConnected(_)
             | OperationError::Document(_)
             | OperationError::BadArguments { .. }
             | OperationError::Empty(_) => Code::Invalid,

@@ -35,6 +35,7 @@ pub(crate) fn all(server: Server) -> Router {
 /// Pages that embed a chat, and those who visit them.
 fn visitors(server: &Server) -> Router<Server> {
     Router::new()
+        .route("/", get(chat::page::show))
         .route("/visitors", post(chat::visitors::welcome).options(chat::door::asked))
         .route("/messages", post(chat::messages::post).options(chat::door::asked))
         .route("/events", get(chat::events::follow).options(chat::door::asked))

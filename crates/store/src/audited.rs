@@ -1,8 +1,9 @@
 //! What people do to an org's things, with the line that tells of it: both are
 //! stored, or neither is.
 
-use ostler_domain::id::{ConversationId, DocumentId, OrgId};
+use ostler_domain::id::{ConversationId, DocumentId, KeyId, OrgId};
 use ostler_domain::knowledge::Document;
+use ostler_domain::secret::KeySecret;
 
 use crate::OrgStore;
 use crate::audit::{self, NewAudit};
@@ -10,6 +11,8 @@ use crate::backend::{Operation, Scope, Tx};
 use crate::deadletters::{Abandon, LetterId, Replay};
 use crate::error::Result;
 use crate::inbox::{self, GoesOn};
+use crate::integrations::{self, OrgIntegration};
+use crate::keys::{self, NewKey};
 use crate::knowledge::{Create, Delete};
 use crate::ledger::{Grant, NewGrant};
 use crate::notices::{NewNotice, Notify};
@@ -69,6 +72,24 @@ impl Audited<'_> {
     pub async fn delete_document(self, id: DocumentId) -> Result<()> {
         let delete = Delete(self.of.org, id);
         self.write(delete).await
+    }
+
+    /// Creates a connection to a service, or changes it.
+    pub async fn save_integration(self, integration: OrgIntegration) -> Result<()> {
+        let save = integrations::Save(self.of.org, integration);
+        self.write(save).await
+    }
+
+    /// Creates a key; see [`OrgStore::create_key`].
+    pub async fn create_key(self, key: NewKey, secret: &KeySecret) -> Result<()> {
+        let create = keys::Create::new(self.of.org, key, secret);
+        self.write(create).await
+    }
+
+    /// Makes a key useless from now on.
+    pub async fn revoke_key(self, id: KeyId) -> Result<()> {
+        let revoke = keys::Revoke(self.of.org, id);
+        self.write(revoke).await
     }
 
     async fn write<O: Operation>(self, operation: O) -> Result<O::Output> {

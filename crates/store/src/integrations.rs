@@ -108,7 +108,7 @@ impl Connection {
     }
 }
 
-struct Save(OrgId, OrgIntegration);
+pub(crate) struct Save(pub(crate) OrgId, pub(crate) OrgIntegration);
 
 impl Operation for Save {
     type Output = ();

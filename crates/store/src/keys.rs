@@ -94,8 +94,7 @@ impl Store {
 impl OrgStore<'_> {
     /// Creates a key. Only the platform's can act as platform admins.
     pub async fn create_key(&self, key: NewKey, secret: &KeySecret) -> Result<()> {
-        let (shown, digest) = (secret.shown().to_owned(), digest(secret));
-        self.store.write(Create { org: self.org, key, shown, digest }).await
+        self.store.write(Create::new(self.org, key, secret)).await
     }
 
     /// The org's keys after one of them, oldest first, the revoked ones too.
@@ -114,11 +113,17 @@ fn digest(secret: &KeySecret) -> Vec<u8> {
     Sha256::digest(secret.expose().as_bytes()).to_vec()
 }
 
-struct Create {
+pub(crate) struct Create {
     org: OrgId,
     key: NewKey,
     shown: String,
     digest: Vec<u8>,
+}
+
+impl Create {
+    pub(crate) fn new(org: OrgId, key: NewKey, secret: &KeySecret) -> Self {
+        Self { org, key, shown: secret.shown().to_owned(), digest: digest(secret) }
+    }
 }
 
 impl Operation for Create {
@@ -204,7 +209,7 @@ impl Operation for List {
     }
 }
 
-struct Revoke(OrgId, KeyId);
+pub(crate) struct Revoke(pub(crate) OrgId, pub(crate) KeyId);
 
 impl Operation for Revoke {
     type Output = ();

@@ -52,8 +52,12 @@ Examples:
     #[command(after_help = "\
 Examples:
   ostler send --org bella --contact rosa \"Are you open on Monday?\"
+  ostler send --org bella --contact otto --attach burnt.jpg \"Look at this!\"
   ostler send --org bella --contact otto --json \"I paid twice. Order 1234.\"")]
     Send(talk::Send),
+    /// Print the words of a PDF; a process of its own, since a bad file may end it
+    #[command(hide = true)]
+    PdfText(PdfText),
     /// Look at conversations, take them over, hand them back
     #[command(subcommand)]
     Session(talk::Session),
@@ -69,9 +73,21 @@ Examples:
     /// See messages that could not be answered or sent
     #[command(subcommand)]
     Deadletter(operate::Deadletter),
+    /// See calls of which nobody knows what became, and say it
+    #[command(subcommand)]
+    Outcome(operate::Outcome),
+    /// See what the org's owner was told
+    #[command(subcommand)]
+    Notice(operate::Notice),
     /// Tell agents what an org knows
     #[command(subcommand)]
     Knowledge(operate::Knowledge),
+    /// Connect services that tools use
+    #[command(subcommand)]
+    Integration(operate::Integration),
+    /// Make keys for programs that use the HTTP API
+    #[command(subcommand)]
+    Key(operate::Key),
     /// Look at the harness that an agent worked in
     #[command(subcommand)]
     Harness(talk::Harness),
@@ -195,6 +211,13 @@ pub(crate) struct Run {
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PdfText {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -341,26 +364,51 @@ pub(crate) enum Tools {
     /// Show which tools an agent has, and the first rule that removed the rest
     #[command(after_help = "\
 Examples:
+  ostler tools explain --session rosa
+  ostler tools explain --session ses_…9d --agent enzo --tool refund_payment
+  ostler tools explain --session rosa --org bella --json
   ostler tools explain --world examples/harbour.toml --agent gia
-  ostler tools explain --world examples/harbour.toml --agent gia --session rosa
-  ostler tools explain --world examples/harbour.toml --agent enzo --tool refund_payment
-  ostler tools explain --world examples/harbour.toml --agent gia --json")]
+  ostler tools explain --world examples/harbour.toml --agent enzo --session rosa")]
     Explain(Explain),
+    /// List the tools that agents can have here, and what they need
+    #[command(after_help = "\
+Examples:
+  ostler tools ls
+  ostler tools ls --org bella --json")]
+    Ls(ToolsLs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    #[command(flatten)]
-    pub(crate) world: WorldFile,
-    /// The agent, by its slug
-    #[arg(long, value_name = "AGENT")]
-    pub(crate) agent: String,
-    /// A session of the agent's org, by its name; without one, a fresh session
+    /// A session: its id, the end of its id, or what the channel calls the person
     #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
+    /// The agent, by its slug; in a live session otherwise the one that answers
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
     /// One tool only, stage by stage
     #[arg(long, value_name = "TOOL")]
     pub(crate) tool: Option<String>,
+    /// The org, if several have a session of that name
+    #[arg(long, value_name = "ORG")]
+    pub(crate) org: Option<String>,
+    /// Look into a world file instead of an installation; without a session at a
+    /// fresh one. examples/harbour.toml is one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) world: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) at: talk::At,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsLs {
+    /// The org whose connected services count; without one, none is looked at
+    #[arg(long, value_name = "ORG")]
+    pub(crate) org: Option<String>,
+    #[command(flatten)]
+    pub(crate) at: talk::At,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use ostler_domain::id::{ApprovalId, DocumentId};
+use ostler_domain::id::{ApprovalId, CallId, DocumentId, KeyId, NoticeId};
+use ostler_domain::org::role::Role;
+use ostler_domain::secret::SecretRef;
 
 use super::Output;
 use super::talk::At;
@@ -177,10 +179,11 @@ pub(crate) struct Abandon {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Knowledge {
-    /// Add a document that agents may read: Markdown or text
+    /// Add a document that agents may read: Markdown, text, or the words of a PDF
     #[command(after_help = "\
 Examples:
-  ostler knowledge add menu.md --org bella --tags menu,prices")]
+  ostler knowledge add menu.md --org bella --tags menu,prices
+  ostler knowledge add allergens.pdf --org bella --title \"Allergens\"")]
     Add(KnowledgeAdd),
     /// List documents
     #[command(after_help = "\
@@ -196,7 +199,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct KnowledgeAdd {
-    /// The file
+    /// The file, in UTF-8 or a PDF with text in it
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Its title; otherwise its first heading, or its name
@@ -214,6 +217,153 @@ pub(crate) struct KnowledgeRm {
     /// The document
     #[arg(value_name = "DOCUMENT")]
     pub(crate) document: DocumentId,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Outcome {
+    /// List calls of which nobody knows what became
+    #[command(after_help = "\
+Examples:
+  ostler outcome ls --org bella
+
+Messages that may or may not have been sent are in `ostler deadletter ls`.")]
+    Ls(In),
+    /// Say what became of a call; the agent goes on with that
+    #[command(after_help = "\
+Examples:
+  ostler outcome resolve cal_01jd0v4k9pf2ht6z3m8w5x7ybc \"The payment was made once.\" --org bella")]
+    Resolve(Resolve),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resolve {
+    /// The call
+    #[arg(value_name = "CALL")]
+    pub(crate) call: CallId,
+    /// What became of it, in words that the agent reads
+    #[arg(value_name = "TEXT")]
+    pub(crate) outcome: String,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Notice {
+    /// List what the org's owner was told and has not read, oldest first
+    #[command(after_help = "\
+Examples:
+  ostler notice ls --org bella
+  ostler notice ls --org bella --json")]
+    Ls(In),
+    /// Mark notices as read
+    #[command(after_help = "\
+Examples:
+  ostler notice read ntc_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
+  ostler notice read --all --org bella")]
+    Read(NoticeRead),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NoticeRead {
+    /// The notices
+    #[arg(value_name = "NOTICE", required_unless_present = "all")]
+    pub(crate) notices: Vec<NoticeId>,
+    /// Every one that is listed
+    #[arg(long, conflicts_with = "notices")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Integration {
+    /// List the services that tools can use, and which of them are connected
+    #[command(after_help = "\
+Examples:
+  ostler integration ls --org bella")]
+    Ls(In),
+    /// Connect a service, so that the tools on it are there
+    #[command(after_help = "\
+Examples:
+  ostler integration connect payments --org bella
+  UNSPLASH_ACCESS_KEY=… ostler integration connect unsplash --org bella
+  ostler integration connect unsplash --org bella \\
+      --secret env:OSTLER_SECRET_ORG_01JD0V4K9PF2HT6Z3M8W5X7YBC_UNSPLASH
+
+A key is named, never written down: env:NAME or file:PATH. Whoever runs the
+agents reads it there; an org may name its own variables, which begin with
+OSTLER_SECRET_ and its id, and files in its folder below secrets/.")]
+    Connect(Connect),
+    /// Take a service away from an org's tools
+    #[command(after_help = "\
+Examples:
+  ostler integration disconnect unsplash --org bella")]
+    Disconnect(Disconnect),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Connect {
+    /// The service
+    #[arg(value_name = "SERVICE")]
+    pub(crate) service: String,
+    /// Where its key is kept: env:NAME or file:PATH
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) secret: Option<SecretRef>,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Disconnect {
+    /// The service
+    #[arg(value_name = "SERVICE")]
+    pub(crate) service: String,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Make a key for a program; it is shown once
+    #[command(after_help = "\
+Examples:
+  ostler key create \"night shift\" --org bella
+  ostler key create reporting --org bella --role viewer --days 30")]
+    Create(KeyCreate),
+    /// List keys, the revoked ones too
+    #[command(after_help = "\
+Examples:
+  ostler key ls --org bella")]
+    Ls(In),
+    /// Make a key useless from now on
+    #[command(after_help = "\
+Examples:
+  ostler key revoke key_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella")]
+    Revoke(KeyRevoke),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyCreate {
+    /// What it is for
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// What it may do: viewer, operator, admin or owner
+    #[arg(long, value_name = "ROLE", default_value = "operator")]
+    pub(crate) role: Role,
+    /// After how many days it is of no use; never if this is not said
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub(crate) days: Option<u32>,
+    #[command(flatten)]
+    pub(crate) place: In,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyRevoke {
+    /// The key
+    #[arg(value_name = "KEY")]
+    pub(crate) key: KeyId,
     #[command(flatten)]
     pub(crate) place: In,
 }

@@ -54,8 +54,11 @@ pub(crate) struct Serve {
 #[derive(Debug, Args)]
 pub(crate) struct Send {
     /// What the customer writes
-    #[arg(value_name = "TEXT")]
-    pub(crate) text: String,
+    #[arg(value_name = "TEXT", required_unless_present = "attach")]
+    pub(crate) text: Option<String>,
+    /// A file beside it: a picture, a recording, anything up to 20 MiB; up to ten
+    #[arg(long, value_name = "FILE")]
+    pub(crate) attach: Vec<PathBuf>,
     /// The org, by its slug or its id
     #[arg(long, value_name = "ORG")]
     pub(crate) org: String,
@@ -87,12 +90,18 @@ Examples:
 Examples:
   ostler session show ses_…9d
   ostler session show rosa --org bella --json")]
-    Show(SessionShow),
+    Show(OnSession),
     /// Take a conversation over: its agents fall silent at once
-    #[command(after_help = "\
+    #[command(
+        visible_alias = "pause",
+        after_help = "\
 Examples:
   ostler session take-over ses_…9d
-  ostler session take-over rosa --org bella")]
+  ostler session take-over rosa --org bella
+
+Agents are silent until you hand back with `ostler session resume`; whether you
+write meanwhile is up to you."
+    )]
     TakeOver(OnSession),
     /// Write to the customer of a conversation that you have taken over
     #[command(after_help = "\
@@ -129,20 +138,6 @@ pub(crate) struct SessionLs {
     /// Only those that wait for a person
     #[arg(long)]
     pub(crate) waiting: bool,
-    #[command(flatten)]
-    pub(crate) at: At,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionShow {
-    /// The session: its id, the end of its id, or what the channel calls the person
-    #[arg(value_name = "SESSION")]
-    pub(crate) session: String,
-    /// The org, if several have one of that name
-    #[arg(long, value_name = "ORG")]
-    pub(crate) org: Option<String>,
     #[command(flatten)]
     pub(crate) at: At,
     #[command(flatten)]

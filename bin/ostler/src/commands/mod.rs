@@ -26,13 +26,14 @@ use anyhow::anyhow;
 use ostler_domain::org::Org;
 use ostler_store::Store;
 
-use crate::cli::{Cli, Command, Tools};
+use crate::cli::{Cli, Command};
 use crate::world::World;
 
 /// Runs what was typed.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Run(run) => return block_on(run::run(&run)),
+        Command::PdfText(pdf) => return crate::pdf::print(&pdf.file),
         Command::Demo(demo) => block_on(demo::run(&demo)),
         Command::Serve(serve) => block_on(serve::serve(&serve)),
         Command::Worker(work) => block_on(serve::work(&work)),
@@ -42,6 +43,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Escalation(escalation) => block_on(operate::escalation::run(&escalation)),
         Command::Credit(credit) => block_on(operate::credit::run(&credit)),
         Command::Deadletter(letter) => block_on(operate::deadletter::run(&letter)),
+        Command::Outcome(outcome) => block_on(operate::outcome::run(&outcome)),
+        Command::Notice(notice) => block_on(operate::notice::run(&notice)),
+        Command::Integration(service) => block_on(operate::integration::run(&service)),
+        Command::Key(key) => block_on(operate::key::run(&key)),
         Command::Knowledge(knowledge) => block_on(operate::knowledge::run(&knowledge)),
         Command::Harness(harness) => block_on(harness::run(&harness)),
         Command::Agent(agent) => block_on(agent::run(&agent)),
@@ -55,9 +60,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Prune(prune) => block_on(prune::run(&prune)),
         Command::MockModel(mock) => block_on(mock_model::run(&mock)),
         Command::Migrate(migrate) => block_on(migrate::run(&migrate.database.url)),
-        Command::Tools(Tools::Explain(explain)) => {
-            tools::run(&World::read(&explain.world.path)?, &explain)
-        }
+        Command::Tools(tools) => block_on(tools::run(&tools)),
     }?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,29 +5,34 @@ use serde_json::Value;
 use crate::{stderr, stdout};
 
 /// A world in which the story was played.
-struct Played {
+pub(crate) struct Played {
     folder: tempfile::TempDir,
     shown: String,
 }
 
 impl Played {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let home = folder.path().to_string_lossy().into_owned();
         let shown = stdout(&["demo", "--once", "--home", &home]);
         Self { folder, shown }
     }
 
-    fn home(&self) -> String {
+    pub(crate) fn home(&self) -> String {
         self.folder.path().to_string_lossy().into_owned()
     }
 
     /// What a command prints in this world.
-    fn run(&self, args: &[&str]) -> String {
+    pub(crate) fn run(&self, args: &[&str]) -> String {
         stdout(&[args, &["--home", &self.home()]].concat())
     }
 
-    fn json(&self, args: &[&str]) -> Value {
+    /// What a command says that is refused in this world.
+    pub(crate) fn refused(&self, args: &[&str]) -> String {
+        stderr(&[args, &["--home", &self.home()]].concat())
+    }
+
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         let text = self.run(&[args, &["--json"]].concat());
         serde_json::from_str(&text).expect("JSON")
     }
@@ -43,8 +48,11 @@ fn the_demo_tells_a_story() {
         "handoff 1 → Enzo",
         "⏸ refund_payment",
         "⚑ escalated to a human: asked for a person",
-        "try ",
-        "reset with `ostler demo --reset`",
+        "the refund waits for a person",
+        "/chat/bnd_",
+        "export OSTLER_HOME=",
+        "ostler approval approve apr_",
+        "demo --reset",
     ];
     for part in parts {
         assert!(played.shown.contains(part), "{part} in {}", played.shown);
@@ -80,7 +88,6 @@ fn an_operator_works_from_the_terminal() {
         assert!(harness.contains(group), "A02: {group} in {harness}");
     }
     assert!(played.run(&["credit", "show", "--org", "bella"]).contains("purchased"));
-    let home = played.home();
-    let wrong = stderr(&["approval", "approve", "apr_zz", "--org", "bella", "--home", &home]);
+    let wrong = played.refused(&["approval", "approve", "apr_zz", "--org", "bella"]);
     assert!(wrong.contains("no approval apr_zz in Bella Pizza"), "{wrong}");
 }

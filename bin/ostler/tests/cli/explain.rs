@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use crate::demo::Played;
 use crate::{in_sample, stderr};
 
 fn explain(args: &[&str]) -> String {
@@ -96,6 +97,42 @@ fn one_tool_is_shown_stage_by_stage() {
     gate            asks first: destructive, semi_autonomous
     "
     );
+}
+
+/// Z06: in a live session it is the agent that answers whose tools are explained,
+/// by the policies that are stored; a service that is connected brings its tools.
+#[test]
+fn z06_the_scope_of_a_live_session_explains_itself() {
+    let played = Played::new();
+    let explain = |args: &[&str]| {
+        let report = played.json(&[&["tools", "explain", "--session", "rosa"], args].concat());
+        let tools = report["tools"].as_array().expect("a list of tools").clone();
+        (report, tools)
+    };
+    let (report, tools) = explain(&[]);
+    assert_eq!(report["agent"], "Enzo", "Gia handed over to him");
+    assert_eq!(tool(&tools, "refund_payment")["verdict"]["decision"], "ask");
+    assert_eq!(tool(&tools, "get_order")["verdict"]["decision"], "allow");
+    let table = [
+        ("delete_contact", "platform", "platform", "denied"),
+        ("search_unsplash_images", "integrations", "", "not_connected"),
+        ("web_fetch", "agent", "agent", "outside_profile"),
+    ];
+    for (name, stage, policy_layer, rule) in table {
+        let tool = tool(&tools, name);
+        assert_eq!(tool["stage"], stage, "{name}");
+        assert_eq!(tool["policy_layer"].as_str().unwrap_or(""), policy_layer, "{name}");
+        assert_eq!(tool["removal"]["rule"], rule, "{name}");
+    }
+    let (report, tools) = explain(&["--agent", "gia"]);
+    assert_eq!(report["agent"], "Gia");
+    assert_eq!(tool(&tools, "refund_payment")["removal"]["rule"], "not_on_layer_list");
+    let table = played.run(&["tools", "explain", "--session", "rosa", "--org", "bella"]);
+    assert!(table.contains("ostler integration connect unsplash --org bella"), "{table}");
+    let said = played.refused(&["tools", "explain", "--session", "rosa", "--agent", "enso"]);
+    assert_eq!(said, "error: no Bella Pizza agent `enso`; did you mean `enzo`?\n");
+    let said = played.refused(&["tools", "explain", "--agent", "gia"]);
+    assert!(said.contains("say in which session, with --session"), "{said}");
 }
 
 #[test]

@@ -7,13 +7,17 @@ mod contact;
 mod demo;
 mod doctor;
 mod explain;
+mod knowledge;
 mod layer;
 mod migrate;
 mod mock_model;
+mod operate;
+mod pdf;
 mod prune;
 mod queue;
 mod run;
 mod subagents;
+mod send;
 mod wrong_input;
 
 use std::path::PathBuf;
@@ -98,6 +102,17 @@ fn every_help_has_examples() {
         &["knowledge", "add"],
         &["knowledge", "ls"],
         &["knowledge", "rm"],
+        &["tools", "ls"],
+        &["outcome", "ls"],
+        &["outcome", "resolve"],
+        &["notice", "ls"],
+        &["notice", "read"],
+        &["integration", "ls"],
+        &["integration", "connect"],
+        &["integration", "disconnect"],
+        &["key", "create"],
+        &["key", "ls"],
+        &["key", "revoke"],
         &["harness", "show"],
         &["contact"],
         &["contact", "export"],

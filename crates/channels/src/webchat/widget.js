@@ -159,12 +159,14 @@
     }
   };
 
+  const stream = () => `${base}/events?token=${encodeURIComponent(token)}`;
+
   let events = null;
   const listen = () => {
     if (events) events.close();
     /* An EventSource sends no headers. It comes again by itself, behind the last
        event that it has seen. */
-    events = new EventSource(`${base}/events?token=${encodeURIComponent(token)}`);
+    events = new EventSource(stream());
     events.onmessage = ({ data }) => {
       const event = JSON.parse(data);
       if (event.type === "message") { state.textContent = ""; show(event); }
@@ -177,11 +179,25 @@
       if (event.type === "ended") state.textContent = "This conversation has ended.";
     };
     events.onerror = () => {
-      if (events.readyState !== EventSource.CLOSED) return;
-      token = null;
-      localStorage.removeItem(kept);
+      if (!events || events.readyState !== EventSource.CLOSED) return;
       events = null;
+      /* Leaving the page closes it too; then the page is gone before this runs. */
+      setTimeout(recover, 1000);
     };
+  };
+
+  /* The stream has ended for good. Only a token that is refused is forgotten, and
+     the conversation with it. */
+  const recover = async () => {
+    if (events || !token) return;
+    const asked = new AbortController();
+    const status = await fetch(stream(), { signal: asked.signal })
+      .then((answer) => answer.status, () => 0);
+    asked.abort();
+    if (events || !token) return;
+    if (status === 200) listen();
+    else if (status === 401) { token = null; localStorage.removeItem(kept); }
+    else setTimeout(recover, 5000);
   };
 
   const toggle = (visible) => {

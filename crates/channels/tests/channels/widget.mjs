@@ -36,13 +36,17 @@ const sources = [];
 // The first post is lost on its way, the second finds a token that has expired.
 const answers = [{ status: 200, body: { token: "t1" } }, null, { status: 401 },
   { status: 200, body: { token: "t2" } }, { status: 202, body: { id: "1" } }];
+// What the stream says when it is asked why it ended.
+const streams = [503, 200, 401];
 const fetch = async (url, { headers, body }) => {
+  if (url.includes("/events?")) return { status: streams.shift() };
   asked.push({ url, authorization: headers.authorization, body: JSON.parse(body) });
   const answer = answers.shift();
   if (!answer) throw new TypeError("the network is down");
   return { ok: answer.status < 300, status: answer.status, json: async () => answer.body };
 };
 class EventSource {
+  static CLOSED = 2;
   constructor(url) { this.url = url; sources.push(this); }
   close() { this.closed = true; }
 }
@@ -54,7 +58,7 @@ const document = {
   createElement: (tag) => new Element(tag),
 };
 const page = vm.createContext({
-  document, fetch, EventSource, URL, crypto, navigator: { language: "it" }, console,
+  document, fetch, EventSource, URL, AbortController, crypto, navigator: { language: "it" }, console,
   matchMedia: () => ({ matches: true }),
   setTimeout: (wake) => setImmediate(wake),
   localStorage: {
@@ -84,6 +88,18 @@ for (const event of [{ type: "delta", offset: 0, text: "Sal" }, { type: "draft_d
   drafts.push(look().join("|"));
 }
 for (let twice = 0; twice < 2; twice += 1) tell(message);
-console.log(JSON.stringify({
-  asked, left: words.value, events: sources.map((source) => source.url), drafts, shown: look(),
-}));
+const events = sources.map((source) => source.url);
+const shown = look();
+
+// The stream ends for good: at the moment the token is still kept, as the page may
+// just be left. It is forgotten once it is refused.
+const ended = [];
+const settle = async () => { for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate); };
+for (let twice = 0; twice < 2; twice += 1) {
+  sources.at(-1).readyState = EventSource.CLOSED;
+  sources.at(-1).onerror();
+  const left = [...kept.values()];
+  await settle();
+  ended.push({ left, settled: [...kept.values()], streams: sources.length });
+}
+console.log(JSON.stringify({ asked, left: words.value, events, drafts, shown, ended }));

@@ -47,6 +47,16 @@ fn a_visitor_writes_and_reads() {
     assert_eq!(seen["shown"], json!([shown]));
 }
 
+/// A page that is left and comes again is in the same conversation: the token is
+/// forgotten only if it is refused.
+#[test]
+fn a_visitor_keeps_the_conversation_when_the_page_is_left() {
+    let ended = visit()["ended"].clone();
+    let again = json!({"left": ["t2"], "settled": ["t2"], "streams": 3});
+    let refused = json!({"left": ["t2"], "settled": [], "streams": 3});
+    assert_eq!(ended, json!([again, refused]));
+}
+
 #[test]
 fn the_script_is_small_and_makes_no_html() {
     assert!(WIDGET.len() < 16 * 1024);

@@ -10,15 +10,15 @@ use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
 use crate::talk::{Unreadable, read};
 
 /// How many messages of the conversation are read.
-pub(super) const MESSAGES: u32 = 20;
+pub(crate) const MESSAGES: u32 = 20;
 
 /// The messages, oldest first.
-pub(super) fn messages(stored: &[StoredMessage]) -> Result<Vec<ThreadMessage>, Unreadable> {
+pub(crate) fn messages(stored: &[StoredMessage]) -> Result<Vec<ThreadMessage>, Unreadable> {
     stored.iter().map(|one| read("message", &one.data)).collect()
 }
 
 /// The messages as a model reads them.
-pub(super) fn items(messages: &[ThreadMessage]) -> Vec<Item> {
+pub(crate) fn items(messages: &[ThreadMessage]) -> Vec<Item> {
     let mut items = Vec::with_capacity(messages.len());
     for message in messages {
         match &message.author {
@@ -41,7 +41,7 @@ pub(super) fn items(messages: &[ThreadMessage]) -> Vec<Item> {
 
 /// Whether anything in a conversation is from outside: what a tool brought from
 /// there, a customer's picture, or mail, which anybody can write in any name.
-pub(super) fn trust(channel: &Channel, history: &[Item]) -> Trust {
+pub(crate) fn trust(channel: &Channel, history: &[Item]) -> Trust {
     let outside = |item: &Item| match item {
         Item::User { content } => content.iter().any(Content::is_image),
         Item::Results { results } => {

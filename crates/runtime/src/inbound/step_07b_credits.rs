@@ -10,7 +10,7 @@ use ostler_store::{NewReservation, StoreError};
 
 use super::case::Case;
 use crate::ids::fresh;
-use crate::org_view::AgentView;
+use crate::org_view::{AgentView, OrgView};
 use crate::talk::session::Session;
 
 /// What a turn may spend.
@@ -52,7 +52,7 @@ impl From<BudgetLimit> for Empty {
 }
 
 /// The most that can be asked for at once where there is no limit.
-const PLENTY: Credits = Credits::new(1_000_000);
+pub(crate) const PLENTY: Credits = Credits::new(1_000_000);
 
 /// Holds what the first answer may cost.
 pub(super) async fn hold(
@@ -70,7 +70,7 @@ pub(super) async fn hold(
     if team.is_some_and(|left| left < MINIMUM_CHARGE) {
         return Ok(Err(Empty::Team));
     }
-    let payer = payer(case, agent);
+    let payer = payer(&case.view, agent);
     let left = session.budget.remaining().min(team.unwrap_or(PLENTY));
     let wanted = price.estimate(input_tokens, max_tokens);
     let id = fresh(ReservationId::from_u128);
@@ -122,9 +122,9 @@ pub(super) async fn hold(
 }
 
 /// Who pays for an agent: its org, or the platform for what belongs to it.
-fn payer(case: &Case<'_>, agent: &AgentView) -> OrgId {
+pub(crate) fn payer(view: &OrgView, agent: &AgentView) -> OrgId {
     match agent.agent.protection {
-        Protection::Protected => case.view.platform.unwrap_or(case.org()),
-        Protection::Open => case.org(),
+        Protection::Protected => view.platform.unwrap_or(view.org.id),
+        Protection::Open => view.org.id,
     }
 }

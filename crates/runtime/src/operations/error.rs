@@ -45,6 +45,17 @@ pub enum OperationError {
     /// The tool of a call is not there.
     #[error("there is no tool `{0}` here any more; reject the call instead")]
     NoTool(String),
+    /// No tool uses this service.
+    #[error("no tool here uses `{name}`; those that can be connected are: {known}")]
+    NoService {
+        /// What was named.
+        name: String,
+        /// The services that tools use.
+        known: String,
+    },
+    /// The service was never connected.
+    #[error("`{0}` is not connected here")]
+    NotConnected(String),
     /// Something has to be said and was not.
     #[error("{0} must not be empty")]
     Empty(&'static str),

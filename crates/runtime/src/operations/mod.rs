@@ -14,6 +14,8 @@ mod credits;
 mod dead_letters;
 mod error;
 mod escalations;
+mod integrations;
+mod keys;
 mod knowledge;
 mod notices;
 mod people;

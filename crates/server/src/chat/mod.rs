@@ -5,6 +5,7 @@ pub(crate) mod door;
 pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod messages;
+pub(crate) mod page;
 pub(crate) mod visitors;
 
 use axum::http::header;

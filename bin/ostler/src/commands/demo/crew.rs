@@ -29,7 +29,10 @@ const PIECES: usize = 200;
 
 /// Has both work.
 pub(super) async fn play() -> anyhow::Result<()> {
-    anstream::println!("\n  Agents on queues …");
+    anstream::println!(
+        "\n  Beside conversations, agents work on queues: a council is asked the same question, a \
+         swarm\n  shares a pile of work …"
+    );
     let runtime = AgentRuntime::builder(Arc::new(MemoryBus::default())).start().await?;
     council(&runtime).await?;
     swarm(&runtime).await?;

@@ -1,6 +1,8 @@
 //! `ostler demo`: a small world, a short story in it, and time to look around.
 
+mod chat;
 mod crew;
+mod invite;
 mod story;
 
 use std::io::Write as _;
@@ -11,6 +13,7 @@ use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use self::invite::Around;
 use super::layer;
 use crate::cli::talk::Demo;
 use crate::home::{Config, Home};
@@ -50,7 +53,12 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
         env!("CARGO_PKG_VERSION"),
         folder.display()
     );
+    anstream::println!(
+        "  Organizations, each below its parent, with their agents; who may do what follows from\n  the business layer.\n"
+    );
     layer::print_tree(&world);
+    let org = story::client(&store).await?;
+    let chat = chat::open(&home, &store, org).await?;
 
     let kit = Kit::of(&home, store)?;
     let (stop, stopped) = watch::channel(false);
@@ -60,12 +68,14 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
     let running = kit.clone();
     let working = tokio::spawn(async move { running.run(AT_ONCE, listener, stopped).await });
     if new {
-        story::play(&kit).await?;
+        story::play(&kit, org, chat).await?;
+        story::explain();
         crew::play().await?;
     } else {
         anstream::println!("\n  {QUIET}The story was played before; all of it is kept.{QUIET:#}");
     }
-    story::invite(&kit, address).await?;
+    let around = Around { home: &home, store: &kit.store, org, chat, address };
+    invite::print(&around).await?;
     if !command.once {
         tokio::signal::ctrl_c().await?;
         anstream::println!("\n{QUIET}stopped; everything is kept{QUIET:#}");

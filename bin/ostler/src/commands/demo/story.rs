@@ -1,13 +1,13 @@
 //! The story that the demonstration plays: a question, a handover, a refund that
 //! a person has to approve, and a customer who wants a person.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use ostler_domain::id::{BindingId, OrgId};
+use ostler_domain::id::{BindingId, OrgId, RunId};
+use ostler_domain::message::Part;
 use ostler_domain::session::key::{ConversationKey, Entry as EntryKind, Peer};
-use ostler_store::{Store, Which};
+use ostler_store::Store;
 
 use crate::commands::send;
 use crate::commands::session::view::{Line, Talk};
@@ -23,27 +23,25 @@ const LINES: [&str; 2] = [
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Plays the story.
-pub(super) async fn play(kit: &Kit) -> anyhow::Result<()> {
-    let org = client(&kit.store).await?;
-    anstream::println!("\n  A customer writes …");
-    let key = rosa(&kit.store, org).await?;
-    let mut seen = 0;
+pub(super) async fn play(kit: &Kit, org: OrgId, chat: BindingId) -> anyhow::Result<()> {
+    anstream::println!("\n  A customer writes on the web chat of Bella Pizza …");
+    let peer = Peer::Person("rosa".into());
+    let key = ConversationKey { org, binding: chat, peer, entry: EntryKind::Customer };
     for text in LINES {
-        send::write(kit, &key, text).await?;
-        let talk = send::answered(kit, &key, seen, PATIENCE).await?;
-        print(&talk, seen);
-        seen = talk.lines.len();
+        let message = send::write(kit, &key, vec![Part::text(text)]).await?;
+        let (talk, run) = send::answered(kit, &key, message, PATIENCE).await?;
+        print(&talk, run);
     }
     Ok(())
 }
 
-fn print(talk: &Talk, seen: usize) {
-    for line in &talk.lines[seen..] {
+fn print(talk: &Talk, run: RunId) {
+    for line in talk.lines_of(run) {
         match line {
-            Line::Said { at, who, text, mark } => {
-                let mark = mark.as_deref().unwrap_or_default();
+            Line::Said { at, who, text, mark, .. } => {
+                let mark = mark.as_ref().map_or_else(String::new, |mark| format!("  {mark}"));
                 anstream::println!(
-                    "  {at}  {HEADER}{who:<22}{HEADER:#} {text}  {QUIET}{mark}{QUIET:#}"
+                    "  {at}  {HEADER}{who:<22}{HEADER:#} {text}{QUIET}{mark}{QUIET:#}"
                 );
             }
             Line::Did { what, why, .. } => {
@@ -53,43 +51,20 @@ fn print(talk: &Talk, seen: usize) {
     }
 }
 
-/// Says what can be done next.
-pub(super) async fn invite(kit: &Kit, address: Option<SocketAddr>) -> anyhow::Result<()> {
-    let org = client(&kit.store).await?;
-    let newest = kit.store.org(org).sessions(Which::All, None, 1).await?;
-    let session = newest.first().map_or_else(|| "ses_…".to_owned(), |one| one.id.to_string());
-    let ostler = std::env::args().next().unwrap_or_else(|| "ostler".to_owned());
-    if let Some(address) = address {
-        anstream::println!("\n  {HEADER}api{HEADER:#}   http://{address}   (docs/API.md)");
-    }
+/// Says what to make of it.
+pub(super) fn explain() {
     anstream::println!(
-        "
-  {HEADER}try{HEADER:#}   {ostler} send --org bella --contact rosa \"hello?\"
-        {ostler} session show {session}
-        {ostler} approval ls --org bella            {ostler} escalation ls --org bella
-        {ostler} session take-over {session}
-        {ostler} send --org bella --contact otto \"Are you open on Monday?\"
-        {ostler} team create review --members legal,style --register echo
-        {ostler} team ask review \"May we ship this?\" --council
-  {HEADER}stop{HEADER:#}  Ctrl-C   (everything is kept; start again with `ostler demo`; reset with `ostler demo --reset`)"
+        "\n  Gia answers Bella Pizza's customers and must not touch money, so she handed Rosa to Enzo.\n  \
+         He may, but not alone: the refund waits for a person. Then Rosa asked for one, and waits too.\n  \
+         Models only ask; what may run is decided by the runtime, call by call."
     );
-    Ok(())
 }
 
 /// Bella Pizza.
-async fn client(store: &Store) -> anyhow::Result<OrgId> {
+pub(super) async fn client(store: &Store) -> anyhow::Result<OrgId> {
     let orgs = store.orgs().await?;
     let bella = orgs.iter().find(|org| org.slug == "bella").context("the world has no bella")?;
     Ok(bella.id)
-}
-
-/// Rosa's conversation on the web chat.
-async fn rosa(store: &Store, org: OrgId) -> anyhow::Result<ConversationKey> {
-    let bindings = store.org(org).bindings(None, 10).await?;
-    let binding: BindingId =
-        bindings.first().map(|one| one.binding.id).context("bella has no web chat")?;
-    let peer = Peer::Person("rosa".into());
-    Ok(ConversationKey { org, binding, peer, entry: EntryKind::Customer })
 }
 
 #[cfg(test)]

@@ -47,9 +47,8 @@ fn said(done: &StoredApproval, json: bool, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The call as people read it.
 fn call(one: &StoredApproval) -> String {
-    format!("{}({})", one.approval.tool, one.payload.trim_matches(['{', '}']).replace('"', ""))
+    super::call(one.approval.tool.as_str(), &one.payload)
 }
 
 /// The approval that is meant; if there is none, what waits is said.

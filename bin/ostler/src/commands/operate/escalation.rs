@@ -32,6 +32,10 @@ pub(crate) async fn run(command: &Escalation) -> anyhow::Result<()> {
         ]
     }));
     print_rows(&rows);
-    anstream::println!("\n{QUIET}next{QUIET:#}  ostler session take-over {}", queue[0].session.id);
+    let first = queue[0].session.id;
+    anstream::println!(
+        "\n{QUIET}next{QUIET:#}  ostler session take-over {first}  {QUIET}answer it yourself{QUIET:#}\n      \
+         ostler session dismiss {first}    {QUIET}a false alarm{QUIET:#}"
+    );
     Ok(())
 }

@@ -1,15 +1,24 @@
 //! `ostler knowledge`: what an org's agents may read.
 
-use anyhow::Context as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use ostler_domain::knowledge::DocumentError;
 use serde_json::json;
 
 use super::open;
 use crate::cli::operate::{In, Knowledge, KnowledgeAdd};
 use crate::commands::session::view::clock;
+use crate::pdf;
 use crate::screen::{Cell, HEADER, print_rows, thousands};
 
 /// How many are listed.
 const LISTED: u32 = 200;
+/// The most bytes that are read of a file to see what it is; a document of text
+/// has fewer.
+const MOST_BYTES: u64 = 1 << 20;
 
 pub(crate) async fn run(command: &Knowledge) -> anyhow::Result<()> {
     match command {
@@ -25,10 +34,7 @@ pub(crate) async fn run(command: &Knowledge) -> anyhow::Result<()> {
 }
 
 async fn add(command: &KnowledgeAdd) -> anyhow::Result<()> {
-    let name = command.file.display();
-    let text = std::fs::read_to_string(&command.file).with_context(|| {
-        format!("cannot read {name} as text; Markdown and plain text are taken")
-    })?;
+    let text = text_of(&command.file).await?;
     let heading = text.lines().find_map(|line| line.strip_prefix("# "));
     let stem = command.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let title = command.title.clone().or_else(|| heading.map(|line| line.trim().to_owned()));
@@ -41,6 +47,26 @@ async fn add(command: &KnowledgeAdd) -> anyhow::Result<()> {
     }
     anstream::println!("{id}  {title}  {} bytes", thousands(text.len() as u64));
     Ok(())
+}
+
+/// The words of a file.
+async fn text_of(file: &Path) -> anyhow::Result<String> {
+    let name = file.display();
+    let mut start = Vec::new();
+    let opened = File::open(file).with_context(|| format!("cannot read {name}"))?;
+    opened
+        .take(MOST_BYTES)
+        .read_to_end(&mut start)
+        .with_context(|| format!("cannot read {name}"))?;
+    if pdf::is_pdf(&start) {
+        return pdf::text(file).await;
+    }
+    if start.len() as u64 == MOST_BYTES {
+        bail!("{name} is too long: {}", DocumentError::LongBody);
+    }
+    String::from_utf8(start).ok().with_context(|| {
+        format!("{name} is neither text in UTF-8 nor a PDF; save it as one of them")
+    })
 }
 
 async fn ls(place: &In) -> anyhow::Result<()> {

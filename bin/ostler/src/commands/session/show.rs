@@ -3,18 +3,21 @@
 use anyhow::bail;
 use ostler_domain::id::OrgId;
 use ostler_domain::org::Org;
+use ostler_runtime::talk::run::RunRecord;
 use ostler_runtime::talk::session::Session;
 use ostler_store::{Store, StoredSession, Which};
 
 use super::view::{Line, Names, Talk, of_session, person};
-use crate::cli::talk::SessionShow;
+use crate::cli::operate::OnSession;
 use crate::home::Home;
 use crate::screen::{Cell, HEADER, QUIET, print_rows};
 
 /// How many sessions of an org are looked through.
 const LOOKED_AT: u32 = 500;
+/// How many calls that wait are named.
+const LISTED: u32 = 3;
 
-pub(crate) async fn run(command: &SessionShow) -> anyhow::Result<()> {
+pub(crate) async fn run(command: &OnSession) -> anyhow::Result<()> {
     let home = Home::find(&command.at)?;
     let store = Store::open(&home.database()).await?;
     let (org, stored) = find(&store, &command.session, command.org.as_deref()).await?;
@@ -75,20 +78,61 @@ async fn print(store: &Store, org: &Org, talk: &Talk) -> anyhow::Result<()> {
     let rows: Vec<[Cell; 4]> = lines
         .iter()
         .map(|line| match line {
-            Line::Said { at, who, text, mark } => [
+            Line::Said { at, who, text, mark, .. } => [
                 Cell::styled(at, QUIET),
                 Cell::styled(who, HEADER),
                 text.as_str().into(),
                 Cell::styled(mark.clone().unwrap_or_default(), QUIET),
             ],
-            Line::Did { who, what, why } => {
+            Line::Did { who, what, why, .. } => {
                 ["".into(), who.as_str().into(), what.as_str().into(), Cell::styled(why, QUIET)]
             }
         })
         .collect();
     print_rows(&rows);
-    if let Some(run) = runs.last() {
-        anstream::println!("\n{QUIET}next{QUIET:#}     ostler harness show {}", run.id);
-    }
+    anstream::println!();
+    let next = next(store, org, session, runs).await?.into_iter();
+    let words = std::iter::once("next   ").chain(std::iter::repeat(""));
+    let rows: Vec<[Cell; 3]> = next
+        .zip(words)
+        .map(|((command, what), word)| {
+            [Cell::styled(word, QUIET), command.into(), Cell::styled(what, QUIET)]
+        })
+        .collect();
+    print_rows(&rows);
     Ok(())
+}
+
+/// What can be done with a session as it stands.
+async fn next(
+    store: &Store,
+    org: &Org,
+    session: &Session,
+    runs: &[RunRecord],
+) -> anyhow::Result<Vec<(String, &'static str)>> {
+    let id = session.id;
+    let mut all = Vec::new();
+    match session.open_escalation().map(|one| one.state.human.is_some()) {
+        Some(false) => {
+            all.push((format!("ostler session take-over {id}"), "answer it yourself"));
+            all.push((format!("ostler session dismiss {id}"), "a false alarm"));
+        }
+        Some(true) => {
+            all.push((format!("ostler session say \"…\" {id}"), "write to the customer"));
+            all.push((format!("ostler session resume {id}"), "hand it back to the agent"));
+        }
+        None => {}
+    }
+    for one in store.org(org.id).pending_approvals(id, None, LISTED).await? {
+        let command = format!("ostler approval approve {} --org {}", one.approval.id, org.slug);
+        all.push((command, "let the call run"));
+    }
+    if session.unknown_outcomes > 0 {
+        all.push((format!("ostler outcome ls --org {}", org.slug), "calls without a known end"));
+    }
+    all.push((format!("ostler tools explain --session {id}"), "what the agent may do"));
+    if let Some(run) = runs.last() {
+        all.push((format!("ostler harness show {}", run.id), "what it worked in"));
+    }
+    Ok(all)
 }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use ostler_domain::gate::Verdict;
-use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::id::{AgentId, OrgId, RunId};
+use ostler_domain::message::Part;
 use ostler_domain::session::key::{ConversationKey, Peer};
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::TeamSession;
@@ -40,6 +41,8 @@ impl Names {
 pub(crate) enum Line {
     /// Somebody said something.
     Said {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
         at: String,
         who: String,
         text: String,
@@ -47,7 +50,21 @@ pub(crate) enum Line {
         mark: Option<String>,
     },
     /// An agent did something, or it was decided that it may not.
-    Did { who: String, what: String, why: String },
+    Did {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
+        who: String,
+        what: String,
+        why: String,
+    },
+}
+
+impl Line {
+    const fn run(&self) -> Option<RunId> {
+        match self {
+            Self::Said { run, .. } | Self::Did { run, .. } => *run,
+        }
+    }
 }
 
 /// A conversation.
@@ -57,6 +74,13 @@ pub(crate) struct Talk {
     pub(crate) state: String,
     pub(crate) lines: Vec<Line>,
     pub(crate) runs: Vec<RunRecord>,
+}
+
+impl Talk {
+    /// What was said and done in a run.
+    pub(crate) fn lines_of(&self, run: RunId) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(move |line| line.run() == Some(run))
+    }
 }
 
 /// The newest session of a conversation, once there is one.
@@ -114,24 +138,50 @@ fn lines(
         if let (MessageAuthor::Agent { id }, Some(run)) = (&message.author, run) {
             lines.extend(decisions(run, *id, names));
         }
-        let text = message.text();
+        let text = shown(message);
         if !text.is_empty() {
             let mark = (message.purpose == Purpose::Transition)
                 .then(|| handoffs.next())
                 .flatten()
                 .map(|(one, count)| format!("handoff {count} → {}", names.get(one.to)));
             let (at, who) = (clock(message.at), who(session, message, names));
-            lines.push(Line::Said { at, who, text, mark });
+            lines.push(Line::Said { run: message.run, at, who, text, mark });
         }
         if let Some(RunOutcome::Escalated { reason }) =
             run.filter(|_| ends_run).map(|run| &run.outcome)
         {
             let who = String::new();
             let what = format!("⚑ escalated to a human: {reason}");
-            lines.push(Line::Did { who, what, why: urgency(session) });
+            lines.push(Line::Did { run: message.run, who, what, why: urgency(session) });
         }
     }
     lines
+}
+
+/// The words of a message, and what lies beside them.
+fn shown(message: &ThreadMessage) -> String {
+    let text = message.text();
+    let words = (!text.is_empty()).then_some(text);
+    let files = message.parts.iter().filter_map(|part| {
+        let file = part.attachment()?;
+        let kind = match part {
+            Part::Image(_) => "picture",
+            Part::Audio(_) => "recording",
+            _ => "file",
+        };
+        let name = file.name.as_deref().unwrap_or("without a name");
+        Some(format!("[{kind} {name}, {}, {}]", file.media_type, size(file.size)))
+    });
+    words.into_iter().chain(files).collect::<Vec<_>>().join(" ")
+}
+
+/// A length in bytes, as people say it.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", bytes.div_ceil(1024)),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    }
 }
 
 fn urgency(session: &Session) -> String {
@@ -155,7 +205,7 @@ fn decisions(run: &RunRecord, agent: AgentId, names: &Names) -> Vec<Line> {
             let asked = matches!(one.verdict, Verdict::Ask(_)).then(|| approvals.next()).flatten();
             let asked = asked.map_or_else(String::new, |id| format!(" → {id}"));
             let why = format!("{word}  {}{asked}", one.verdict);
-            Line::Did { who, what: format!("{sign} {tool}"), why }
+            Line::Did { run: Some(run.id), who, what: format!("{sign} {tool}"), why }
         })
     });
     decided.collect()
@@ -193,12 +243,18 @@ pub(crate) fn state(session: &Session) -> String {
         1 => " · 1 call waits for approval".into(),
         many => format!(" · {many} calls wait for approval"),
     };
-    format!("{state}{approvals} · {spent}")
+    let unknown = match session.unknown_outcomes {
+        0 => String::new(),
+        1 => " · nobody knows what became of 1 call".into(),
+        many => format!(" · nobody knows what became of {many} calls"),
+    };
+    format!("{state}{approvals}{unknown} · {spent}")
 }
 
-/// The time of day, where the reader is.
+/// The time of day where the reader is, with the day if that is not today.
 pub(crate) fn clock(at: Timestamp) -> String {
     let moment = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
     let here = moment.to_zoned(jiff::tz::TimeZone::system());
-    here.strftime("%H:%M:%S").to_string()
+    let today = here.date() == jiff::Zoned::now().date();
+    here.strftime(if today { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" }).to_string()
 }

@@ -1,0 +1,50 @@
+//! PDFs that the tests write, good and bad.
+
+/// A PDF of one page with these lines on it, each an object of its own kind as
+/// programs write them.
+pub(crate) fn with_lines(lines: &[&str]) -> Vec<u8> {
+    let shown: String = lines
+        .iter()
+        .map(|line| {
+            let line = line.replace('\\', "\\\\").replace('(', "\\(").replace(')', "\\)");
+            format!("({line}) Tj 0 -24 Td\n")
+        })
+        .collect();
+    page(&format!("BT /F1 16 Tf 72 720 Td\n{shown}ET"))
+}
+
+/// A PDF of one page that only draws, as a scan does.
+pub(crate) fn scan() -> Vec<u8> {
+    page("0.8 g 72 72 400 600 re f")
+}
+
+fn page(content: &str) -> Vec<u8> {
+    let stream = format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len());
+    of_objects(&[
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R \
+         /Resources << /Font << /F1 5 0 R >> >> >>",
+        &stream,
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+    ])
+}
+
+/// A file with these objects, and the table of where they are.
+pub(crate) fn of_objects(objects: &[&str]) -> Vec<u8> {
+    let mut file = String::from("%PDF-1.4\n");
+    let mut places = Vec::new();
+    for (number, object) in (1..).zip(objects) {
+        places.push(file.len());
+        file.push_str(&format!("{number} 0 obj\n{object}\nendobj\n"));
+    }
+    let (table, count) = (file.len(), objects.len() + 1);
+    file.push_str(&format!("xref\n0 {count}\n0000000000 65535 f \n"));
+    for place in places {
+        file.push_str(&format!("{place:010} 00000 n \n"));
+    }
+    file.push_str(&format!(
+        "trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n"
+    ));
+    file.into_bytes()
+}
