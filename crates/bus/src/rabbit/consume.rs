@@ -199,7 +199,7 @@ impl Consuming {
         let id = arrived.open.id;
         if self.ids_in_work.contains(&id) {
             self.twins.entry(id).or_default().push(arrived);
-        } else if self.settled.knows(id, arrived.redelivered) {
+        } else if self.settled.knows(arrived.open.sending(), arrived.redelivered) {
             arrived.open.ack().await;
         } else {
             self.held.insert(arrived.place, arrived);

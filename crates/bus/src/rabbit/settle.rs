@@ -24,34 +24,39 @@ const ACK_PATIENCE: Duration = Duration::from_secs(5);
 /// How long full dead letters are left alone.
 const FULL_WAIT: Duration = Duration::from_millis(100);
 
-/// The messages that a consumer settled. An ack that was lost with its
-/// connection brings its message again; then it is acked, and not handled.
+/// One sending of a message: which, and when. A dead letter that is put back
+/// and a plan that was approved are sent again under their old id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Sending(EnvelopeId, Option<u64>);
+
+/// What a consumer settled. An ack that was lost with its connection brings its
+/// message again; then it is acked, and not handled.
 #[derive(Default)]
-pub(super) struct Settled(Mutex<(HashSet<EnvelopeId>, VecDeque<EnvelopeId>)>);
+pub(super) struct Settled(Mutex<(HashSet<Sending>, VecDeque<Sending>)>);
 
 impl Settled {
-    fn insert(&self, id: EnvelopeId) {
+    fn insert(&self, sending: Sending) {
         let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (ids, order) = &mut *both;
-        if ids.insert(id) {
-            order.push_back(id);
+        let (known, order) = &mut *both;
+        if known.insert(sending) {
+            order.push_back(sending);
         }
         while order.len() > REMEMBERED {
             if let Some(oldest) = order.pop_front() {
-                ids.remove(&oldest);
+                known.remove(&oldest);
             }
         }
     }
 
-    /// Whether this comes again although it is settled. What comes for the
-    /// first time is not: a dead letter that was put back has its old id.
-    pub(super) fn knows(&self, id: EnvelopeId, redelivered: bool) -> bool {
+    /// Whether this comes again although it is settled. What the broker brings
+    /// for the first time is not.
+    pub(super) fn knows(&self, sending: Sending, redelivered: bool) -> bool {
         let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (ids, order) = &mut *both;
-        if !redelivered && ids.remove(&id) {
-            order.retain(|known| *known != id);
+        let (known, order) = &mut *both;
+        if !redelivered && known.remove(&sending) {
+            order.retain(|one| *one != sending);
         }
-        ids.contains(&id)
+        known.contains(&sending)
     }
 }
 
@@ -66,6 +71,10 @@ pub(super) struct Open {
 }
 
 impl Open {
+    pub(super) fn sending(&self) -> Sending {
+        Sending(self.id, *self.properties.timestamp())
+    }
+
     pub(super) async fn ack(&self) {
         // If it fails, the message comes again and is known as settled.
         let acking = self.acker.ack(BasicAckOptions::default());
@@ -90,13 +99,13 @@ pub(super) async fn settle(
 ) -> bool {
     match verdict {
         Verdict::Done => {
-            settled.insert(open.id);
+            settled.insert(open.sending());
             open.ack().await;
         }
         Verdict::Again(_) if open.attempt < bus.options.limits.attempts => return false,
         Verdict::Again(failure) | Verdict::Dead(failure) => {
             if bury(bus, open, failure, stopping).await {
-                settled.insert(open.id);
+                settled.insert(open.sending());
                 open.ack().await;
             } else {
                 open.give_back().await;
