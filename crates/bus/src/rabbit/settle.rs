@@ -1,11 +1,12 @@
 //! The end of a delivery: ack, or a dead letter and then ack.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lapin::options::{BasicAckOptions, BasicNackOptions};
-use lapin::{Acker, BasicProperties};
+use lapin::types::DeliveryTag;
+use lapin::{BasicProperties, Channel};
 use ostler_domain::id::EnvelopeId;
 use tokio::sync::watch;
 
@@ -67,7 +68,10 @@ pub(super) struct Open {
     pub(super) attempt: u32,
     pub(super) properties: BasicProperties,
     pub(super) body: Vec<u8>,
-    pub(super) acker: Acker,
+    /// Where it came from, and its number there. An ack on the channel itself
+    /// is on its way at once; one by lapin's `Acker` goes through two tasks.
+    pub(super) channel: Arc<Channel>,
+    pub(super) delivery_tag: DeliveryTag,
 }
 
 impl Open {
@@ -75,16 +79,21 @@ impl Open {
         Sending(self.id, *self.properties.timestamp())
     }
 
+    /// Whether the broker would hear of it: otherwise the message comes again.
+    pub(super) fn can_be_settled(&self) -> bool {
+        self.channel.status().connected()
+    }
+
     pub(super) async fn ack(&self) {
         // If it fails, the message comes again and is known as settled.
-        let acking = self.acker.ack(BasicAckOptions::default());
+        let acking = self.channel.basic_ack(self.delivery_tag, BasicAckOptions::default());
         let _lost = tokio::time::timeout(ACK_PATIENCE, acking).await;
     }
 
     /// Gives the message back.
     pub(super) async fn give_back(&self) {
         let options = BasicNackOptions { multiple: false, requeue: true };
-        let nacking = self.acker.nack(options);
+        let nacking = self.channel.basic_nack(self.delivery_tag, options);
         let _comes_anyway = tokio::time::timeout(ACK_PATIENCE, nacking).await;
     }
 }
@@ -145,7 +154,7 @@ async fn bury(
     loop {
         // The link of this delivery is lost: whoever gets the message next
         // decides, and not both.
-        if !open.acker.usable() {
+        if !open.can_be_settled() {
             return false;
         }
         if let Ok(Sent::Confirmed) = bus.send(&out, bus.deadline()).await {

@@ -36,12 +36,15 @@ pub(super) struct Wanted {
     pub(super) prefetch: u16,
 }
 
+/// A message with the channel that it came through, and is settled on.
+pub(super) type Arriving = (Arc<Channel>, Delivery);
+
 /// A channel that brings the messages of one class.
 struct Opened {
-    channel: Channel,
+    channel: Arc<Channel>,
     tag: ShortString,
     /// `None` when its consumer ends.
-    arriving: BoxStream<'static, Option<Delivery>>,
+    arriving: BoxStream<'static, Option<Arriving>>,
 }
 
 /// A class that is asked until it answers; nothing if the link is lost.
@@ -52,8 +55,8 @@ type Answer = oneshot::Receiver<lapin::Result<Opened>>;
 
 /// What a consumer takes its messages from.
 pub(super) struct Subscription {
-    channels: Vec<(Channel, ShortString)>,
-    arriving: SelectAll<BoxStream<'static, Option<Delivery>>>,
+    channels: Vec<(Arc<Channel>, ShortString)>,
+    arriving: SelectAll<BoxStream<'static, Option<Arriving>>>,
     coming: FuturesUnordered<Coming>,
 }
 
@@ -91,7 +94,7 @@ impl Subscription {
 
     /// The next message; nothing when the subscription has ended. Whoever stops
     /// waiting for it loses nothing.
-    pub(super) async fn next(&mut self) -> Option<Delivery> {
+    pub(super) async fn next(&mut self) -> Option<Arriving> {
         loop {
             tokio::select! {
                 Some(opened) = self.coming.next() => self.add(opened?),
@@ -112,7 +115,7 @@ impl Subscription {
     }
 
     /// A message that has come already.
-    pub(super) fn at_hand(&mut self) -> Option<Delivery> {
+    pub(super) fn at_hand(&mut self) -> Option<Arriving> {
         self.arriving.next().now_or_never()??
     }
 
@@ -204,7 +207,10 @@ async fn consume(link: &Link, queue: String, prefetch: u16) -> lapin::Result<Ope
     let (options, none) = (BasicConsumeOptions::default(), FieldTable::default());
     let consumer = channel.basic_consume(queue.into(), "".into(), options, none).await?;
     let tag = consumer.tag();
+    let channel = Arc::new(channel);
+    let through = Arc::clone(&channel);
     let end = stream::once(std::future::ready(None));
-    let arriving = consumer.map(Result::ok).chain(end).boxed();
+    let each = consumer.map(move |next| Some((Arc::clone(&through), next.ok()?)));
+    let arriving = each.chain(end).boxed();
     Ok(Opened { channel, tag, arriving })
 }
