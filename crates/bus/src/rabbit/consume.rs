@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lapin::message::Delivery;
 use ostler_domain::dispatch::priority::{Place, Priority};
 use ostler_domain::id::EnvelopeId;
 use tokio::sync::watch;
@@ -12,9 +13,9 @@ use tokio::task::JoinSet;
 
 use super::link::Link;
 use super::settle::{Open, Settled, settle};
-use super::subscribe::{Subscription, Wanted};
+use super::subscribe::{Arriving, Subscription, Wanted};
 use super::{Inner, letter};
-use crate::bus::{ConsumeOptions, Delivery, Failure, Handler, Verdict};
+use crate::bus::{self, ConsumeOptions, Failure, Handler, Verdict};
 use crate::consumer::Consumer;
 use crate::envelope::Envelope;
 use crate::memory::handle;
@@ -134,29 +135,31 @@ impl Consuming {
         };
         let mut stopping = self.stopping.clone();
         let mut replaced = std::pin::pin!(bus.links.newer(link.generation));
-        loop {
+        let ended = loop {
             self.begin();
             tokio::select! {
                 biased;
-                () = raised(&mut stopping) => break,
+                () = raised(&mut stopping) => break Ended::Stopped,
                 _ = &mut replaced => return Ended::Lost,
                 Some(done) = self.in_work.join_next() => self.finished(done.ok()).await,
                 next = subscription.next() => match next {
-                    Some(delivery) => {
-                        let arrived = self.read(delivery);
+                    Some(arriving) => {
+                        let arrived = self.read(arriving);
                         self.arrive(arrived).await;
                     }
-                    None => return Ended::Lost,
+                    None => break Ended::Lost,
                 },
             }
-        }
+        };
         let patience = bus.options.answer_patience;
-        if tokio::time::timeout(patience, self.leave(&mut subscription)).await.is_err() {
-            link.suspect();
+        if matches!(ended, Ended::Stopped) {
+            if tokio::time::timeout(patience, self.leave(&mut subscription)).await.is_err() {
+                link.suspect();
+            }
+            self.drain().await;
         }
-        self.drain().await;
         let _closed_or_lost = tokio::time::timeout(patience, subscription.close()).await;
-        Ended::Stopped
+        ended
     }
 
     /// Takes no more, and gives back what is not begun.
@@ -168,13 +171,13 @@ impl Consuming {
         for arrived in std::mem::take(&mut self.twins).into_values().flatten() {
             arrived.open.give_back().await;
         }
-        while let Some(delivery) = subscription.at_hand() {
-            self.read(delivery).open.give_back().await;
+        while let Some(arriving) = subscription.at_hand() {
+            self.read(arriving).open.give_back().await;
         }
     }
 
-    fn read(&mut self, delivery: lapin::message::Delivery) -> Arrived {
-        let lapin::message::Delivery { properties, data, acker, redelivered, .. } = delivery;
+    fn read(&mut self, (channel, delivery): Arriving) -> Arrived {
+        let Delivery { properties, data, delivery_tag, redelivered, .. } = delivery;
         let content = letter::read(&properties, &data, &self.bus.options.limits);
         let refusal = |envelope: Arc<Envelope>| {
             let refused = self.options.refusal(&envelope.message.kind);
@@ -191,7 +194,8 @@ impl Consuming {
         };
         let content = content.and_then(refusal);
         self.arrivals += 1;
-        let open = Open { id, queue: self.queue.clone(), attempt, properties, body: data, acker };
+        let queue = self.queue.clone();
+        let open = Open { id, queue, attempt, properties, body: data, channel, delivery_tag };
         Arrived { content, redelivered, open, place }
     }
 
@@ -199,7 +203,7 @@ impl Consuming {
         let id = arrived.open.id;
         if self.ids_in_work.contains(&id) {
             self.twins.entry(id).or_default().push(arrived);
-        } else if self.settled.knows(id, arrived.redelivered) {
+        } else if self.settled.knows(arrived.open.sending(), arrived.redelivered) {
             arrived.open.ack().await;
         } else {
             self.held.insert(arrived.place, arrived);
@@ -225,7 +229,7 @@ impl Consuming {
         let Some(Worked { id, again }) = worked else { return };
         self.ids_in_work.remove(&id);
         // On a lost link it comes again by itself.
-        if let Some(mut arrived) = again.filter(|arrived| arrived.open.acker.usable()) {
+        if let Some(mut arrived) = again.filter(|arrived| arrived.open.can_be_settled()) {
             arrived.open.attempt += 1;
             arrived.redelivered = true;
             self.held.insert(arrived.place, arrived);
@@ -249,7 +253,7 @@ async fn work(
         Err(failure) => Verdict::Dead(failure.clone()),
         Ok(envelope) => {
             let (envelope, redelivered) = (Arc::clone(envelope), arrived.redelivered);
-            handle(&*handler, Delivery { envelope, queue, attempt, redelivered }).await
+            handle(&*handler, bus::Delivery { envelope, queue, attempt, redelivered }).await
         }
     };
     let over = settle(&bus, &arrived.open, verdict, &settled, &stopping).await;

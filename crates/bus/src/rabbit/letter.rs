@@ -13,6 +13,7 @@ use super::topology::Topology;
 use crate::bus::{Failure, Limits};
 use crate::dead::{DeadLetter, Death};
 use crate::envelope::Envelope;
+use crate::id::now;
 use crate::queue::QueueName;
 
 const QUEUE: &str = "ostler-queue";
@@ -23,9 +24,11 @@ const DIED_AT: &str = "ostler-died-at";
 /// How much of a reason or a bad body is shown.
 const SHOWN: usize = 500;
 
-/// The properties of a message: durable, with its id and type.
+/// The properties of a message: durable, with its id and type, and the moment
+/// of this sending in milliseconds, by which it is told from another.
 pub(super) fn properties(envelope: &Envelope) -> BasicProperties {
     BasicProperties::default()
+        .with_timestamp(now().as_millis().unsigned_abs())
         .with_delivery_mode(2)
         .with_content_type("application/json".into())
         .with_message_id(envelope.message.id.to_string().into())

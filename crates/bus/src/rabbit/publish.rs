@@ -30,6 +30,18 @@ pub(super) struct Outgoing<'a> {
     pub(super) body: &'a [u8],
 }
 
+impl Outgoing<'_> {
+    /// Whether all it needs was seen to through this link; the usual case, told
+    /// without making names anew.
+    fn is_ready(&self, link: &Link) -> bool {
+        match self.need {
+            Need::Nothing => true,
+            Need::Class(..) => link.has_declared(&self.routing_key),
+            _ => false,
+        }
+    }
+}
+
 /// What the broker did with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
@@ -143,11 +155,13 @@ impl Inner {
     }
 
     async fn send_once(&self, link: &Link, out: &Outgoing<'_>) -> Asked<Sent> {
-        match self.ensure(link, &out.need).await {
-            Asked::Answered(()) => {}
-            Asked::Refused(reason) => return Asked::Refused(reason),
-            Asked::Silent => return Asked::Silent,
-            Asked::Lost => return Asked::Lost,
+        if !out.is_ready(link) {
+            match self.ensure(link, &out.need).await {
+                Asked::Answered(()) => {}
+                Asked::Refused(reason) => return Asked::Refused(reason),
+                Asked::Silent => return Asked::Silent,
+                Asked::Lost => return Asked::Lost,
+            }
         }
         let options = BasicPublishOptions { mandatory: out.mandatory, immediate: false };
         let confirming = async {

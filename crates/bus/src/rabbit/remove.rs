@@ -6,6 +6,8 @@
 //! consumer gave back a moment ago is seen. How many there are it only
 //! estimates.
 
+use std::sync::Arc;
+
 use lapin::Channel;
 use lapin::message::Delivery;
 use lapin::options::{BasicGetOptions, QueueDeleteOptions};
@@ -30,7 +32,7 @@ impl Inner {
             return Ok(false);
         }
         let link = self.links.up().await?;
-        let channel = self.answer(&link, link.connection.create_channel()).await?;
+        let channel = Arc::new(self.answer(&link, link.connection.create_channel()).await?);
         let burying = self.bury_all(&link, &channel, queue, why);
         let patience = self.options.limits.publish_patience;
         let buried = tokio::time::timeout(patience, burying).await.ok().transpose()?.is_some();
@@ -46,7 +48,7 @@ impl Inner {
     async fn bury_all(
         &self,
         link: &Link,
-        channel: &Channel,
+        channel: &Arc<Channel>,
         queue: &QueueName,
         why: &Failure,
     ) -> Result<()> {
@@ -57,11 +59,12 @@ impl Inner {
             loop {
                 let getting = channel.basic_get(name.as_str().into(), BasicGetOptions::default());
                 let Some(message) = self.answer(link, getting).await? else { break };
-                let Delivery { properties, data, acker, .. } = message.delivery;
+                let Delivery { properties, data, delivery_tag, .. } = message.delivery;
                 let id = letter::id(&properties, &data);
                 let attempt = letter::earlier_deliveries(&properties).saturating_add(1);
-                let queue = queue.clone();
-                let open = Open { id, queue, attempt, properties, body: data, acker };
+                let (queue, channel) = (queue.clone(), Arc::clone(channel));
+                let body = data;
+                let open = Open { id, queue, attempt, properties, body, channel, delivery_tag };
                 settle(self, &open, Verdict::Dead(why.clone()), &settled, &stopping).await;
             }
         }

@@ -52,14 +52,22 @@ async fn consume(bus: &Inner, link: &Link) -> lapin::Result<()> {
     channel.basic_qos(PREFETCH, BasicQosOptions::default()).await?;
     let queue = bus.topology.replies(&bus.reply_to);
     let (options, none) = (BasicConsumeOptions::default(), FieldTable::default());
-    let mut replies = channel.basic_consume(queue.into(), "".into(), options, none).await?;
-    while let Some(delivery) = replies.next().await {
-        let delivery = delivery?;
-        match letter::read(&delivery.properties, &delivery.data, &bus.options.limits) {
-            Ok(reply) => deliver(bus, reply),
-            Err(failure) => tracing::warn!(reason = failure.reason, "a reply cannot be read"),
+    let replies = channel.basic_consume(queue.into(), "".into(), options, none).await?;
+    // What came together is acked together.
+    let mut replies = replies.ready_chunks(PREFETCH.into());
+    while let Some(batch) = replies.next().await {
+        let mut last = None;
+        for delivery in batch {
+            let delivery = delivery?;
+            match letter::read(&delivery.properties, &delivery.data, &bus.options.limits) {
+                Ok(reply) => deliver(bus, reply),
+                Err(failure) => tracing::warn!(reason = failure.reason, "a reply cannot be read"),
+            }
+            last = Some(delivery.delivery_tag);
         }
-        delivery.acker.ack(BasicAckOptions::default()).await?;
+        if let Some(last) = last {
+            channel.basic_ack(last, BasicAckOptions { multiple: true }).await?;
+        }
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! The end of a delivery: ack, or a dead letter and then ack.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lapin::options::{BasicAckOptions, BasicNackOptions};
-use lapin::{Acker, BasicProperties};
+use lapin::types::DeliveryTag;
+use lapin::{BasicProperties, Channel};
 use ostler_domain::id::EnvelopeId;
 use tokio::sync::watch;
 
@@ -24,34 +25,39 @@ const ACK_PATIENCE: Duration = Duration::from_secs(5);
 /// How long full dead letters are left alone.
 const FULL_WAIT: Duration = Duration::from_millis(100);
 
-/// The messages that a consumer settled. An ack that was lost with its
-/// connection brings its message again; then it is acked, and not handled.
+/// One sending of a message: which, and when. A dead letter that is put back
+/// and a plan that was approved are sent again under their old id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Sending(EnvelopeId, Option<u64>);
+
+/// What a consumer settled. An ack that was lost with its connection brings its
+/// message again; then it is acked, and not handled.
 #[derive(Default)]
-pub(super) struct Settled(Mutex<(HashSet<EnvelopeId>, VecDeque<EnvelopeId>)>);
+pub(super) struct Settled(Mutex<(HashSet<Sending>, VecDeque<Sending>)>);
 
 impl Settled {
-    fn insert(&self, id: EnvelopeId) {
+    fn insert(&self, sending: Sending) {
         let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (ids, order) = &mut *both;
-        if ids.insert(id) {
-            order.push_back(id);
+        let (known, order) = &mut *both;
+        if known.insert(sending) {
+            order.push_back(sending);
         }
         while order.len() > REMEMBERED {
             if let Some(oldest) = order.pop_front() {
-                ids.remove(&oldest);
+                known.remove(&oldest);
             }
         }
     }
 
-    /// Whether this comes again although it is settled. What comes for the
-    /// first time is not: a dead letter that was put back has its old id.
-    pub(super) fn knows(&self, id: EnvelopeId, redelivered: bool) -> bool {
+    /// Whether this comes again although it is settled. What the broker brings
+    /// for the first time is not.
+    pub(super) fn knows(&self, sending: Sending, redelivered: bool) -> bool {
         let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (ids, order) = &mut *both;
-        if !redelivered && ids.remove(&id) {
-            order.retain(|known| *known != id);
+        let (known, order) = &mut *both;
+        if !redelivered && known.remove(&sending) {
+            order.retain(|one| *one != sending);
         }
-        ids.contains(&id)
+        known.contains(&sending)
     }
 }
 
@@ -62,20 +68,32 @@ pub(super) struct Open {
     pub(super) attempt: u32,
     pub(super) properties: BasicProperties,
     pub(super) body: Vec<u8>,
-    pub(super) acker: Acker,
+    /// Where it came from, and its number there. An ack on the channel itself
+    /// is on its way at once; one by lapin's `Acker` goes through two tasks.
+    pub(super) channel: Arc<Channel>,
+    pub(super) delivery_tag: DeliveryTag,
 }
 
 impl Open {
+    pub(super) fn sending(&self) -> Sending {
+        Sending(self.id, *self.properties.timestamp())
+    }
+
+    /// Whether the broker would hear of it: otherwise the message comes again.
+    pub(super) fn can_be_settled(&self) -> bool {
+        self.channel.status().connected()
+    }
+
     pub(super) async fn ack(&self) {
         // If it fails, the message comes again and is known as settled.
-        let acking = self.acker.ack(BasicAckOptions::default());
+        let acking = self.channel.basic_ack(self.delivery_tag, BasicAckOptions::default());
         let _lost = tokio::time::timeout(ACK_PATIENCE, acking).await;
     }
 
     /// Gives the message back.
     pub(super) async fn give_back(&self) {
         let options = BasicNackOptions { multiple: false, requeue: true };
-        let nacking = self.acker.nack(options);
+        let nacking = self.channel.basic_nack(self.delivery_tag, options);
         let _comes_anyway = tokio::time::timeout(ACK_PATIENCE, nacking).await;
     }
 }
@@ -90,13 +108,13 @@ pub(super) async fn settle(
 ) -> bool {
     match verdict {
         Verdict::Done => {
-            settled.insert(open.id);
+            settled.insert(open.sending());
             open.ack().await;
         }
         Verdict::Again(_) if open.attempt < bus.options.limits.attempts => return false,
         Verdict::Again(failure) | Verdict::Dead(failure) => {
             if bury(bus, open, failure, stopping).await {
-                settled.insert(open.id);
+                settled.insert(open.sending());
                 open.ack().await;
             } else {
                 open.give_back().await;
@@ -136,7 +154,7 @@ async fn bury(
     loop {
         // The link of this delivery is lost: whoever gets the message next
         // decides, and not both.
-        if !open.acker.usable() {
+        if !open.can_be_settled() {
             return false;
         }
         if let Ok(Sent::Confirmed) = bus.send(&out, bus.deadline()).await {

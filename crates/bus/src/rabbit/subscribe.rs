@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::{BoxStream, FuturesUnordered, SelectAll};
 use futures_util::{FutureExt, StreamExt, stream};
 use lapin::Channel;
@@ -17,6 +17,7 @@ use lapin::message::Delivery;
 use lapin::options::{BasicCancelOptions, BasicConsumeOptions, BasicQosOptions};
 use lapin::types::{FieldTable, ShortString};
 use ostler_domain::dispatch::priority::Priority;
+use tokio::sync::oneshot;
 
 use super::Inner;
 use super::link::Link;
@@ -35,21 +36,27 @@ pub(super) struct Wanted {
     pub(super) prefetch: u16,
 }
 
+/// A message with the channel that it came through, and is settled on.
+pub(super) type Arriving = (Arc<Channel>, Delivery);
+
 /// A channel that brings the messages of one class.
 struct Opened {
-    channel: Channel,
+    channel: Arc<Channel>,
     tag: ShortString,
     /// `None` when its consumer ends.
-    arriving: BoxStream<'static, Option<Delivery>>,
+    arriving: BoxStream<'static, Option<Arriving>>,
 }
 
 /// A class that is asked until it answers; nothing if the link is lost.
 type Coming = BoxFuture<'static, Option<Opened>>;
 
+/// The broker's answer to one class.
+type Answer = oneshot::Receiver<lapin::Result<Opened>>;
+
 /// What a consumer takes its messages from.
 pub(super) struct Subscription {
-    channels: Vec<(Channel, ShortString)>,
-    arriving: SelectAll<BoxStream<'static, Option<Delivery>>>,
+    channels: Vec<(Arc<Channel>, ShortString)>,
+    arriving: SelectAll<BoxStream<'static, Option<Arriving>>>,
     coming: FuturesUnordered<Coming>,
 }
 
@@ -87,7 +94,7 @@ impl Subscription {
 
     /// The next message; nothing when the subscription has ended. Whoever stops
     /// waiting for it loses nothing.
-    pub(super) async fn next(&mut self) -> Option<Delivery> {
+    pub(super) async fn next(&mut self) -> Option<Arriving> {
         loop {
             tokio::select! {
                 Some(opened) = self.coming.next() => self.add(opened?),
@@ -100,21 +107,21 @@ impl Subscription {
     /// Has no more messages sent.
     pub(super) async fn cancel(&mut self) {
         self.coming.clear();
-        for (channel, tag) in &self.channels {
-            let cancelling = channel.basic_cancel(tag.clone(), BasicCancelOptions::default());
-            let _cancelled_or_lost = cancelling.await;
-        }
+        let each = self
+            .channels
+            .iter()
+            .map(|(channel, tag)| channel.basic_cancel(tag.clone(), BasicCancelOptions::default()));
+        let _cancelled_or_lost = join_all(each).await;
     }
 
     /// A message that has come already.
-    pub(super) fn at_hand(&mut self) -> Option<Delivery> {
+    pub(super) fn at_hand(&mut self) -> Option<Arriving> {
         self.arriving.next().now_or_never()??
     }
 
     pub(super) async fn close(self) {
-        for (channel, _) in self.channels {
-            let _closed_or_lost = channel.close(200, "done".into()).await;
-        }
+        let each = self.channels.iter().map(|(channel, _)| channel.close(200, "done".into()));
+        let _closed_or_lost = join_all(each).await;
     }
 }
 
@@ -129,10 +136,7 @@ async fn insist(
         match subscribe(&bus, &link, &wanted, class).await {
             Asked::Answered(opened) => return Some(opened),
             Asked::Lost => return None,
-            Asked::Silent => {
-                let (queue, class) = (&wanted.queue, class.as_str());
-                tracing::warn!(%queue, class, "a class of the queue does not answer");
-            }
+            Asked::Silent => tell_silence(&wanted, class),
             Asked::Refused(reason) => {
                 let (queue, class) = (&wanted.queue, class.as_str());
                 tracing::warn!(%queue, class, reason, "a class of the queue cannot be had");
@@ -142,8 +146,19 @@ async fn insist(
     }
 }
 
-/// Subscribes to a class on a new channel.
-async fn subscribe(bus: &Inner, link: &Link, wanted: &Wanted, class: Priority) -> Asked<Opened> {
+fn tell_silence(wanted: &Wanted, class: Priority) {
+    let (queue, class) = (&wanted.queue, class.as_str());
+    tracing::warn!(%queue, class, "a class of the queue does not answer");
+}
+
+/// Subscribes to a class on a new channel. It waits as long as the link lives:
+/// the broker answers in the end, and to ask twice would make two consumers.
+async fn subscribe(
+    bus: &Arc<Inner>,
+    link: &Arc<Link>,
+    wanted: &Wanted,
+    class: Priority,
+) -> Asked<Opened> {
     let need = Need::Class(wanted.queue.clone(), class);
     match bus.ensure(link, &need).await {
         Asked::Answered(()) => {}
@@ -152,33 +167,50 @@ async fn subscribe(bus: &Inner, link: &Link, wanted: &Wanted, class: Priority) -
         Asked::Lost => return Asked::Lost,
     }
     let patience = bus.options.answer_patience;
-    match tokio::time::timeout(patience, consume(bus, link, wanted, class)).await {
-        Ok(Ok(opened)) => Asked::Answered(opened),
-        Ok(Err(error)) if is_refusal(&error) => {
-            bus.forget(link, &need);
-            Asked::Refused(error.to_string())
+    let queue = bus.topology.queue(&wanted.queue, class);
+    let mut answer = ask(Arc::clone(link), queue, wanted.prefetch);
+    loop {
+        match tokio::time::timeout(patience, &mut answer).await {
+            Ok(Ok(Ok(opened))) => return Asked::Answered(opened),
+            Ok(Ok(Err(error))) if is_refusal(&error) => {
+                bus.forget(link, &need);
+                return Asked::Refused(error.to_string());
+            }
+            Ok(_) => {
+                link.suspect();
+                return Asked::Lost;
+            }
+            Err(_) => match link.silence::<Opened>(patience).await {
+                Asked::Lost => return Asked::Lost,
+                _ => tell_silence(wanted, class),
+            },
         }
-        Ok(Err(_)) => {
-            link.suspect();
-            Asked::Lost
-        }
-        Err(_) => link.silence(patience).await,
     }
 }
 
-async fn consume(
-    bus: &Inner,
-    link: &Link,
-    wanted: &Wanted,
-    class: Priority,
-) -> lapin::Result<Opened> {
+/// Asks in a task of its own, which sees the answer even if nobody waits for it
+/// any more: lapin does not end a consumer that nobody waited for, and the broker
+/// would send it messages that nobody takes.
+fn ask(link: Arc<Link>, queue: String, prefetch: u16) -> Answer {
+    let (tell, told) = oneshot::channel();
+    tokio::spawn(async move {
+        if let Err(Ok(unwanted)) = tell.send(consume(&link, queue, prefetch).await) {
+            let _closed_or_lost = unwanted.channel.close(200, "not wanted any more".into()).await;
+        }
+    });
+    told
+}
+
+async fn consume(link: &Link, queue: String, prefetch: u16) -> lapin::Result<Opened> {
     let channel = link.connection.create_channel().await?;
-    channel.basic_qos(wanted.prefetch, BasicQosOptions::default()).await?;
-    let queue = bus.topology.queue(&wanted.queue, class);
+    channel.basic_qos(prefetch, BasicQosOptions::default()).await?;
     let (options, none) = (BasicConsumeOptions::default(), FieldTable::default());
     let consumer = channel.basic_consume(queue.into(), "".into(), options, none).await?;
     let tag = consumer.tag();
+    let channel = Arc::new(channel);
+    let through = Arc::clone(&channel);
     let end = stream::once(std::future::ready(None));
-    let arriving = consumer.map(Result::ok).chain(end).boxed();
+    let each = consumer.map(move |next| Some((Arc::clone(&through), next.ok()?)));
+    let arriving = each.chain(end).boxed();
     Ok(Opened { channel, tag, arriving })
 }

@@ -1,6 +1,7 @@
 //! What only a broker can be given, and what it is told.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapin::options::{
     BasicGetOptions, BasicPublishOptions, ConfirmSelectOptions, ExchangeDeclareOptions,
@@ -8,10 +9,14 @@ use lapin::options::{
 };
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, ExchangeKind};
-use ostler_bus::{BusError, Limits, RabbitBus, RabbitOptions, Selection};
+use ostler_bus::{BusError, ConsumeOptions, Limits, RabbitBus, RabbitOptions, Selection, Verdict};
 use ostler_domain::dispatch::failure::FailureClass;
+use tokio::sync::Semaphore;
 
-use crate::world::{Bus, Seen, broker, dead, envelope, prefix, publish, queue, until_waiting};
+use crate::world::{
+    Backend, Bus, Seen, broker, dead, envelope, failure, number, prefix, publish, queue,
+    until_waiting,
+};
 
 /// A bus, and a bare channel beside it.
 async fn world(limits: Limits) -> (Bus, String, Connection, Channel) {
@@ -132,4 +137,42 @@ async fn a_bad_address_is_not_repeated() {
         let refused = RabbitBus::connect(address, RabbitOptions::default()).await.err();
         assert_eq!(refused, Some(BusError::Address));
     }
+}
+
+/// X10: a dead letter that was put back is handled, also by the consumer that
+/// once buried it and gets it from another that gave it back.
+#[tokio::test(flavor = "multi_thread")]
+async fn x10_what_was_put_back_is_not_taken_for_what_was_settled_on_rabbitmq() {
+    let bus = Backend::rabbitmq().bus().await;
+    let inbox = queue("agent.again");
+    let one_by_one = || ConsumeOptions { concurrency: 1, prefetch: 1, accepts: None };
+    let buried = AtomicBool::new(false);
+    let first = Seen::judging(move |delivery| {
+        if number(delivery) == 1 && !buried.swap(true, Ordering::Relaxed) {
+            Verdict::Dead(failure("not the first time"))
+        } else {
+            Verdict::Done
+        }
+    });
+    let _first = first.consume_with(&bus, &inbox, one_by_one()).await;
+    publish(&bus, &inbox, [1]).await;
+    dead(&bus, 1).await;
+
+    // Now the first is full, and the second holds what was put back.
+    first.gate.forget_permits(Semaphore::MAX_PERMITS);
+    publish(&bus, &inbox, [2, 3]).await;
+    until_waiting(&bus, &inbox, 0).await;
+    let second = Seen::gated();
+    let leaving = second.consume_with(&bus, &inbox, one_by_one()).await;
+    publish(&bus, &inbox, [4]).await;
+    second.until(1).await;
+    assert_eq!(bus.replay(Selection::All).await.unwrap(), 1);
+    until_waiting(&bus, &inbox, 0).await;
+    tokio::join!(leaving.close(), async {
+        until_waiting(&bus, &inbox, 1).await;
+        second.let_pass();
+        first.let_pass();
+    });
+    first.until(4).await;
+    assert_eq!((first.numbers(), second.numbers()), (vec![1, 2, 3, 1], vec![4]));
 }

@@ -7,7 +7,7 @@ use ostler_bus::{Envelope, MemoryBus};
 use ostler_domain::dispatch::delegation::{Delegation, DelegationStatus};
 use ostler_domain::dispatch::life::TeamStatus;
 use ostler_domain::dispatch::plan::PlanAnswer;
-use ostler_runtime::queue::coordination::{Coordination, PlanApprovalRequest};
+use ostler_runtime::queue::coordination::{Coordination, PlanApprovalRequest, Report};
 use ostler_runtime::queue::{
     AgentRecord, AgentRuntime, Assignment, Echo, Human, Page, Placement, QueueError, Spec, Stored,
     TeamSpec, Work, agent_fn,
@@ -155,6 +155,19 @@ async fn a_restart_loses_no_plan(place: Place) {
     runtime.answer(&boss, request.message.id, approval).await.unwrap();
     let done = tokio::time::timeout(Duration::from_secs(60), told.recv()).await.unwrap().unwrap();
     assert_eq!(done.message, pay.message);
+    // The request is off the list; who asked to be asked is shown what was done.
+    let shown = async {
+        loop {
+            let open = runtime.worklist().list(&boss, Page::default()).await.unwrap();
+            assert!(open.iter().all(|one| one.message.id != request.message.id), "{open:?}");
+            if let [report] = &open[..] {
+                return Report::read(report).unwrap();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let report = tokio::time::timeout(Duration::from_secs(60), shown).await.unwrap();
+    assert_eq!((report.agent, report.message), (name("ada"), pay.message.id));
     runtime.shutdown().await.unwrap();
     assert!(told.try_recv().is_err(), "it is done once");
 }

@@ -15,6 +15,7 @@ mod resilience;
 mod supervision;
 mod teams;
 mod trace;
+mod travel;
 mod world;
 
 /// Runs a test on every bus.

@@ -61,6 +61,10 @@ impl Agent for Fateful {
         _context: &AgentContext,
         envelope: &Arc<Envelope>,
     ) -> Result<Option<Reply>, AgentError> {
+        // Whoever leads the team is told of others that have nothing to do.
+        if envelope.message.kind.as_str() != "say" {
+            return Ok(None);
+        }
         let id = envelope.message.id;
         self.in_work[self.index].fetch_add(1, Ordering::SeqCst);
         tokio::task::yield_now().await;
