@@ -19,8 +19,8 @@ pub(crate) struct Config {
     /// The database: `sqlite:PATH` or `postgres://…`. A path is from the folder
     /// of this file.
     pub(crate) database: String,
-    /// The bus of agents on queues: `memory:`, which is the usual one, or
-    /// `amqp://…`.
+    /// The bus, on which agents are asked and workers are woken: `memory:`, which
+    /// is the usual one, or `amqp://…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bus: Option<String>,
     /// A script that answers as the model `scripted`.
@@ -32,6 +32,10 @@ pub(crate) struct Config {
     /// Where the HTTP API listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) listen: Option<String>,
+    /// The address under which the web reaches the HTTP API; providers that bring
+    /// messages are told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) public_url: Option<String>,
     /// Whether channels may lead to hosts of the local network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) local_network: bool,
@@ -94,6 +98,11 @@ impl Home {
             }
             _ => self.config.database.clone(),
         }
+    }
+
+    /// Where the bus is.
+    pub(crate) fn bus(&self) -> &str {
+        self.config.bus.as_deref().unwrap_or("memory:")
     }
 
     /// Where the script is.

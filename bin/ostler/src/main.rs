@@ -7,6 +7,7 @@ mod commands;
 mod desk;
 mod home;
 mod kit;
+mod log;
 mod screen;
 mod world;
 

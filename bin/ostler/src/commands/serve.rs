@@ -34,6 +34,7 @@ async fn run(
     at_once: usize,
     listener: Option<(TcpListener, SocketAddr)>,
 ) -> anyhow::Result<()> {
+    crate::log::begin()?;
     let kit = Kit::open(home).await?;
     match &listener {
         Some((_, address)) => anstream::println!("serving at http://{address}; Ctrl-C stops"),
