@@ -10,8 +10,8 @@ use ostler_domain::dispatch::priority::Priority;
 use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::UtcDay;
 
-use crate::broker::Broker;
 use crate::eventually;
+use crate::server::Server;
 
 fn envelope(priority: Priority) -> Arc<Envelope> {
     let code = ReferenceCode::new(UtcDay::default(), 1);
@@ -26,7 +26,7 @@ fn envelope(priority: Priority) -> Arc<Envelope> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "how soon a queue that was suspended is served again is the broker's; make soak runs it"]
 async fn x28_a_silent_class_starves_no_other_and_comes_back_by_itself() {
-    let mut broker = Broker::start();
+    let mut broker = Server::broker();
     let options =
         RabbitOptions { answer_patience: Duration::from_secs(3), ..RabbitOptions::default() };
     let bus = RabbitBus::connect(&broker.url, options).await.expect("the broker answers");

@@ -1,6 +1,8 @@
 //! The folder of an installation: its `ostler.toml`, and what that says.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
@@ -36,6 +38,11 @@ pub(crate) struct Config {
     /// messages are told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) public_url: Option<String>,
+    /// After how many seconds a process that says nothing is given up: 60 if it is
+    /// not said. Another then answers what it was answering; whether it sent what
+    /// it was sending is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) given_up_after_secs: Option<NonZeroU32>,
     /// Whether channels may lead to hosts of the local network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) local_network: bool,
@@ -103,6 +110,11 @@ impl Home {
     /// Where the bus is.
     pub(crate) fn bus(&self) -> &str {
         self.config.bus.as_deref().unwrap_or("memory:")
+    }
+
+    /// After which time a process that says nothing is given up, if that is said.
+    pub(crate) fn given_up_after(&self) -> Option<Duration> {
+        self.config.given_up_after_secs.map(|secs| Duration::from_secs(secs.get().into()))
     }
 
     /// Where the script is.

@@ -41,12 +41,15 @@ pub(crate) struct Kit {
     pub(crate) worker: Worker,
     pub(crate) intake: Intake,
     channels: Channels,
+    sending: SendOptions,
     trunk: Trunk,
     updates: Updates,
 }
 
 /// How often what is due is looked for.
 const SWEEP: Duration = Duration::from_secs(5);
+/// How much longer than a provider may take a message is kept from others.
+const TO_RECORD: Duration = Duration::from_secs(5);
 /// How many messages are sent at once.
 const COURIERS: usize = 4;
 
@@ -63,7 +66,12 @@ impl Kit {
         let mut tools = ostler_tools::catalogue::business(store.clone());
         tools.extend(ostler_tools::catalogue::web(&Fetcher::public()?));
         tools.extend(ostler_runtime::team::tools(&live));
-        let settings = Settings::default();
+        let mut settings = Settings::default();
+        let mut sending = SendOptions::default();
+        if let Some(time) = home.given_up_after() {
+            settings.claims.lease = time;
+            sending.claim = time.max(ChannelLimits::default().send + TO_RECORD);
+        }
         let backlog = settings.backlog;
         let parts = Parts {
             store: store.clone(),
@@ -78,7 +86,7 @@ impl Kit {
         let intake = Intake::new(store.clone(), worker.bell().clone(), backlog);
         let trunk = Trunk::reach(home.bus(), RabbitOptions::default())?;
         let updates = home.config.public_url.clone().map_or(Updates::Asked, Updates::Brought);
-        Ok(Self { store, worker, intake, channels: channels(home)?, trunk, updates })
+        Ok(Self { store, worker, intake, channels: channels(home)?, sending, trunk, updates })
     }
 
     /// Answers, sends and sweeps, and serves whoever connects if there is a
@@ -122,7 +130,7 @@ impl Kit {
         let (store, channels) = (self.store.clone(), self.channels.clone());
         let clock = self.worker.parts().clock.clone();
         let bell = self.worker.outbox_bell().clone();
-        Courier::new(store, channels, clock, SendOptions::default(), bell)
+        Courier::new(store, channels, clock, self.sending, bell)
     }
 
     fn reception(&self) -> Reception {

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use anyhow::Context as _;
 use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::cli::talk::{Serve, Work};
@@ -42,7 +44,7 @@ async fn run(
     }
     let (stop, stopped) = watch::channel(false);
     let signal = async {
-        let _ = tokio::signal::ctrl_c().await;
+        told_to_stop().await;
         anstream::eprintln!("{QUIET}finishing what was begun …{QUIET:#}");
         stop.send_replace(true);
         std::future::pending::<()>().await;
@@ -51,4 +53,17 @@ async fn run(
         () = kit.run(at_once, listener.map(|(listener, _)| listener), stopped) => Ok(()),
         () = signal => Ok(()),
     }
+}
+
+/// Returns when somebody presses Ctrl-C, or when the system ends the program.
+async fn told_to_stop() {
+    #[cfg(unix)]
+    if let Ok(mut ended) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = ended.recv() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
 }
