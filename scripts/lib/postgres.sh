@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # A private PostgreSQL: data below $data, password known to nobody else.
 
-# Sets postgres_url once the server answers on the given port.
+# Makes an empty cluster and starts it on the given port; sets postgres_pid and
+# postgres_url once it answers.
 start_postgres() {
   local port=$1 home=$data/postgres log=$data/postgres.log bin password
   bin=$(newest_postgres)
@@ -15,13 +16,26 @@ start_postgres() {
   run_postgres CONT "$bin/initdb" --pgdata="$home/data" --username=ostler --pwfile="$home/password" \
     --auth=scram-sha-256 --encoding=UTF8 --no-locale --no-sync >"$log" 2>&1 </dev/null &
   wait $! || give_up "initdb failed" "$log"
+  postgres_url="postgres://ostler:$password@127.0.0.1:$port/postgres"
+  launch_postgres "$port"
+}
 
+# Starts the server alone, for the first time or on the data that it left.
+launch_postgres() {
+  local port=$1 home=$data/postgres log=$data/postgres.log bin
+  bin=$(newest_postgres)
   # The socket directory is off because its path could exceed what a socket
   # allows; fsync stays on because tests rely on what was committed.
   run_postgres QUIT "$bin/postgres" -D "$home/data" -c port="$port" -c listen_addresses=127.0.0.1 \
     -c unix_socket_directories= -c max_connections=200 -c shared_buffers=32MB >>"$log" 2>&1 </dev/null &
-  postgres_url="postgres://ostler:$password@127.0.0.1:$port/postgres"
-  await PostgreSQL $! "$log" postgres_answers "$bin/psql"
+  postgres_pid=$!
+  await PostgreSQL "$postgres_pid" "$log" postgres_answers "$bin/psql"
+}
+
+# Ends the server; its data stay. INT cuts all connections, QUIT is a crash.
+stop_postgres() {
+  kill -s "$1" "$postgres_pid"
+  wait "$postgres_pid" 2>/dev/null || true
 }
 
 # The password makes sure that it is our server that answers.

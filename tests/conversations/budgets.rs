@@ -87,11 +87,11 @@ default: I see.
     database.execute(
         "CREATE TABLE looks (one);
          CREATE TRIGGER look AFTER UPDATE ON credit_accounts BEGIN INSERT INTO looks VALUES (1); END",
-    );
+    ).await;
     let looks = async |text: &str| {
-        let before = database.number("SELECT count(*) FROM looks");
+        let before = database.number("SELECT count(*) FROM looks").await;
         world.say("rosa", text).await;
-        database.number("SELECT count(*) FROM looks") - before
+        database.number("SELECT count(*) FROM looks").await - before
     };
     let once = looks("once").await;
     assert_eq!(looks("often").await, once);

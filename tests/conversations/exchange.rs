@@ -119,7 +119,12 @@ impl Exchange {
     }
 
     pub(crate) fn of(world: World, options: SendOptions) -> Self {
-        let limits = Limits { send: Duration::from_millis(700), ..Limits::default() };
+        Self::within(world, options, Duration::from_millis(700))
+    }
+
+    /// The same, where a provider may take so long.
+    pub(crate) fn within(world: World, options: SendOptions, send: Duration) -> Self {
+        let limits = Limits { send, ..Limits::default() };
         let channels = Channels::new(limits, Reach::Anywhere, |_, at| match at {
             SecretRef::Env(name) if name == "TOKEN" => Ok(Secret::new(TOKEN)),
             SecretRef::Env(name) if name == "KEY" => Ok(Secret::new(KEY)),
@@ -170,8 +175,13 @@ impl Exchange {
     /// A gateway for text messages that answers like this.
     pub(crate) async fn sms(&self, replies: impl IntoIterator<Item = Reply>) -> Server {
         let server = Server::start(replies).await;
-        self.bind(SMS, "sms", GIA, 1, &json!({"url": server.url})).await;
+        self.gateway_at(&server).await;
         server
+    }
+
+    /// This is the gateway for text messages.
+    pub(crate) async fn gateway_at(&self, server: &Server) {
+        self.bind(SMS, "sms", GIA, 1, &json!({"url": server.url})).await;
     }
 
     /// A message that waits to be sent to somebody.

@@ -57,17 +57,18 @@ async fn c19_z04_a_fault_in_any_table_delays_one_answer() {
     world.change(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
     world.change(GIA, |gia| gia.limits.max_messages_per_day = 10_000).await;
     let tables = database
-        .texts("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+        .texts("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        .await;
     assert!(tables.len() > 20, "{tables:?}");
     for table in tables {
         let who = format!("rosa-{table}");
         world.write(&who, "book a table").await;
-        database.execute(&format!("ALTER TABLE {table} RENAME TO lost"));
+        database.execute(&format!("ALTER TABLE {table} RENAME TO lost")).await;
         for _ in 0..2 {
             // It may fail to claim, fail to answer, or not need this table.
             let _ = world.worker.answer_next().await;
         }
-        database.execute(&format!("ALTER TABLE lost RENAME TO {table}"));
+        database.execute(&format!("ALTER TABLE lost RENAME TO {table}")).await;
         world.work().await;
         assert_eq!(heard(&world).await, ["Booked."], "{table}");
         assert_eq!(world.runs(&who).await.len(), 1, "{table}");
@@ -85,14 +86,16 @@ async fn c19_z04_a_commit_that_fails_leaves_nothing() {
     for (n, table) in ["messages", "runs", "outbox", "sessions", "events"].into_iter().enumerate() {
         let who = format!("rosa-{table}");
         world.write(&who, "hello").await;
-        database.execute(&format!(
-            "CREATE TRIGGER fault BEFORE INSERT ON {table}
+        database
+            .execute(&format!(
+                "CREATE TRIGGER fault BEFORE INSERT ON {table}
              BEGIN SELECT RAISE(ABORT, 'a fault'); END"
-        ));
+            ))
+            .await;
         assert!(world.worker.answer_next().await.unwrap());
         assert!(world.worker.answer_next().await.unwrap());
         assert_eq!(world.sessions().await.len(), n, "{table}");
-        database.execute("DROP TRIGGER fault");
+        database.execute("DROP TRIGGER fault").await;
         assert!(heard(&world).await.is_empty(), "{table}");
         world.work().await;
         assert_eq!(heard(&world).await, ["I see."], "{table}");
@@ -107,13 +110,15 @@ async fn c19_z04_what_fails_for_good_is_a_dead_letter() {
     let database = Database::sqlite();
     let (world, _) = world_on(database.migrated().await, WORK, Vec::new(), settings()).await;
     world.write("rosa", "hello").await;
-    database.execute(
-        "CREATE TRIGGER fault BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'a fault'); END",
-    );
+    database
+        .execute(
+            "CREATE TRIGGER fault BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'a fault'); END",
+        )
+        .await;
     for _ in 0..10 {
         world.worker.answer_next().await.unwrap();
     }
-    database.execute("DROP TRIGGER fault");
+    database.execute("DROP TRIGGER fault").await;
     assert!(heard(&world).await.is_empty());
     let letters = world.org().dead_letters(None, 10).await.unwrap();
     assert_eq!(letters.len(), 1);

@@ -100,7 +100,7 @@ async fn a14_what_cannot_be_read_costs_no_answer() {
     assert_eq!(world.say("rosa", "hello").await, ["I see."]);
     assert_eq!(note().await, (RunOutcome::Answered, "0 documents".to_owned()));
     document(&world, 1, "Menu", "Margherita 10.00", &["menu"]).await;
-    database.execute("ALTER TABLE documents RENAME TO lost");
+    database.execute("ALTER TABLE documents RENAME TO lost").await;
     assert_eq!(world.say("rosa", "hello").await, ["I see."]);
     let (outcome, note) = note().await;
     assert_eq!(outcome, RunOutcome::Answered);

@@ -10,7 +10,7 @@ use ostler_domain::channel::Channel;
 use ostler_domain::dispatch::name::AgentName;
 use ostler_domain::id::AgentId;
 use ostler_runtime::delivery::{Courier, SendOptions};
-use ostler_runtime::queue::{AgentRuntime, Ai, Council};
+use ostler_runtime::queue::{AgentRuntime, Ai, Council, Staff};
 use ostler_runtime::talk::run::{RunOutcome, RunRecord};
 use ostler_runtime::talk::session::Session;
 use serde_json::json;
@@ -50,7 +50,8 @@ impl Office {
             let ai = Ai::new(world.intake.clone(), ORG, id);
             builder = builder.agent(ai.spec(named(name)), ai);
         }
-        let agents = builder.start().await.unwrap();
+        let (agents, staff) = (builder.start().await.unwrap(), Staff::default());
+        staff.enter(ORG, agents.clone());
         let channels = Channels::new(Limits::default(), Reach::Public, |_, _| {
             Err("this test has no secrets".to_owned())
         });
@@ -62,7 +63,7 @@ impl Office {
             SendOptions::default(),
             worker.outbox_bell().clone(),
         )
-        .answering_on(agents.clone());
+        .answering_on(staff);
         let (stop, stopped) = watch::channel(false);
         let mut running = JoinSet::new();
         let stopping = stopped.clone();

@@ -5,9 +5,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-mod broker;
 mod killed;
 mod restart;
+mod server;
 mod silent;
 mod swarm;
 

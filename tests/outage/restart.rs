@@ -12,7 +12,7 @@ use ostler_domain::id::EnvelopeId;
 use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::UtcDay;
 
-use crate::broker::Broker;
+use crate::server::Server;
 use crate::{eventually, number_of};
 
 /// How long the broker is gone, in seconds; a longer campaign sets the variable.
@@ -20,7 +20,7 @@ const DOWN: &str = "OSTLER_DOWN_SECS";
 /// Messages before the outage, and as many from then on.
 const HALF: u64 = 300;
 
-async fn bus(broker: &Broker, patience: Duration) -> RabbitBus {
+async fn bus(broker: &Server, patience: Duration) -> RabbitBus {
     let limits = Limits { publish_patience: patience, ..Limits::default() };
     let options = RabbitOptions { limits, ..RabbitOptions::default() };
     RabbitBus::connect(&broker.url, options).await.expect("the broker answers")
@@ -74,7 +74,7 @@ fn firsts(seen: &Seen) -> Vec<(u64, EnvelopeId)> {
 /// order; and whatever comes twice has the same id.
 #[tokio::test(flavor = "multi_thread")]
 async fn x28_a_restart_of_the_broker_loses_nothing_that_it_confirmed() {
-    let mut broker = Broker::start();
+    let mut broker = Server::broker();
     let patient = bus(&broker, Duration::from_secs(300)).await;
     let hasty = bus(&broker, Duration::from_millis(500)).await;
     let (flow, heap): (QueueName, QueueName) =

@@ -11,8 +11,8 @@ use ostler_domain::dispatch::priority::Priority;
 use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::UtcDay;
 
-use crate::broker::Broker;
 use crate::eventually;
+use crate::server::Server;
 
 /// How long the bus waits for an answer here.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -26,7 +26,7 @@ fn envelope(priority: Priority) -> Arc<Envelope> {
 
 /// A queue whose lowest class does not answer, with one message in it.
 struct Silent {
-    broker: Broker,
+    broker: Server,
     bus: RabbitBus,
     queue: QueueName,
     /// The class of each message that was handled.
@@ -35,7 +35,7 @@ struct Silent {
 
 impl Silent {
     async fn begin() -> Self {
-        let mut broker = Broker::start();
+        let mut broker = Server::broker();
         let options = RabbitOptions { answer_patience: PATIENCE, ..RabbitOptions::default() };
         let bus = RabbitBus::connect(&broker.url, options).await.expect("the broker answers");
         let queue: QueueName = "agent.flow".parse().unwrap();

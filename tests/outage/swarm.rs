@@ -22,7 +22,7 @@ use ostler_domain::time::UtcDay;
 use ostler_store::{Store, StoreError};
 use tokio::task::JoinSet;
 
-use crate::broker::Broker;
+use crate::server::Server;
 use crate::{eventually, number_of};
 
 /// Name the broker, the database and the org to a worker; without the first a
@@ -104,7 +104,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(broker: &Broker, database: &str, org: OrgId) -> Self {
+    fn start(broker: &Server, database: &str, org: OrgId) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "swarm::worker", "--nocapture"])
             .env(BROKER, &broker.url)
@@ -208,7 +208,7 @@ async fn x28_a_swarm_outlives_a_killed_process_and_a_restarted_broker() {
     let messages = number_of(MESSAGES.0, MESSAGES.1);
     let store = Store::connect(&database).unwrap();
     let org = new_org(&store).await;
-    let mut broker = Broker::start();
+    let mut broker = Server::broker();
     let bus = bus(&broker.url).await;
     let mut workers: Vec<Worker> =
         (0..WORKERS).map(|_| Worker::start(&broker, &database, org)).collect();

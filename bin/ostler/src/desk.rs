@@ -46,12 +46,11 @@ impl Desk {
             None => platform(&store).await?,
         };
         let stored = Stored::new(store, org.id);
-        let address = reach.bus.clone().or(home.config.bus);
-        let address = address.unwrap_or_else(|| IN_PROCESS.to_owned());
+        let address = reach.bus.clone().unwrap_or_else(|| home.bus().to_owned());
         let in_process = address == IN_PROCESS;
         let options = RabbitOptions { prefix: stored.bus_prefix(), ..RabbitOptions::default() };
         let bus = ostler_bus::open(&address, options).await?;
-        let mut builder = AgentRuntime::builder(bus).stored(&stored);
+        let mut builder = AgentRuntime::of_org(bus, &stored);
         if in_process {
             builder = builder.hosting(Hosting::default());
         }

@@ -1,6 +1,8 @@
 //! The folder of an installation: its `ostler.toml`, and what that says.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
@@ -19,8 +21,8 @@ pub(crate) struct Config {
     /// The database: `sqlite:PATH` or `postgres://…`. A path is from the folder
     /// of this file.
     pub(crate) database: String,
-    /// The bus of agents on queues: `memory:`, which is the usual one, or
-    /// `amqp://…`.
+    /// The bus, on which agents are asked and workers are woken: `memory:`, which
+    /// is the usual one, or `amqp://…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bus: Option<String>,
     /// A script that answers as the model `scripted`.
@@ -32,6 +34,15 @@ pub(crate) struct Config {
     /// Where the HTTP API listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) listen: Option<String>,
+    /// The address under which the web reaches the HTTP API; providers that bring
+    /// messages are told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) public_url: Option<String>,
+    /// After how many seconds a process that says nothing is given up: 60 if it is
+    /// not said. Another then answers what it was answering; whether it sent what
+    /// it was sending is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) given_up_after_secs: Option<NonZeroU32>,
     /// Whether channels may lead to hosts of the local network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) local_network: bool,
@@ -105,6 +116,16 @@ impl Home {
     pub(crate) fn secrets(&self) -> PathBuf {
         let folder = self.folder.join("secrets");
         std::path::absolute(&folder).unwrap_or(folder)
+    }
+
+    /// Where the bus is.
+    pub(crate) fn bus(&self) -> &str {
+        self.config.bus.as_deref().unwrap_or("memory:")
+    }
+
+    /// After which time a process that says nothing is given up, if that is said.
+    pub(crate) fn given_up_after(&self) -> Option<Duration> {
+        self.config.given_up_after_secs.map(|secs| Duration::from_secs(secs.get().into()))
     }
 
     /// Where the script is.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostler_bus::{RabbitOptions, Trunk};
 use ostler_channels::secret::Secret;
 use ostler_channels::{Channels, Limits as ChannelLimits, Reach};
 use ostler_models::catalogue::{Catalogue, Options, Provider, SharedCatalogue, Uses};
@@ -17,9 +18,11 @@ use ostler_runtime::inbound::Worker;
 use ostler_runtime::inbound::accept::Intake;
 use ostler_runtime::inbound::live::Live;
 use ostler_runtime::inbound::receive::Reception;
+use ostler_runtime::inbound::receive::attend::Updates;
 use ostler_runtime::operations::Operations;
 use ostler_runtime::parts::{Clock, Parts, Settings};
 use ostler_runtime::sweep::Sweeper;
+use ostler_runtime::switchboard::Switchboard;
 use ostler_server::Server;
 use ostler_server::server::Parts as ServerParts;
 use ostler_store::Store;
@@ -36,10 +39,15 @@ pub(crate) struct Kit {
     pub(crate) worker: Worker,
     pub(crate) intake: Intake,
     channels: Channels,
+    sending: SendOptions,
+    trunk: Trunk,
+    updates: Updates,
 }
 
 /// How often what is due is looked for.
 const SWEEP: Duration = Duration::from_secs(5);
+/// How much longer than a provider may take a message is kept from others.
+const TO_RECORD: Duration = Duration::from_secs(5);
 /// How many messages are sent at once.
 const COURIERS: usize = 4;
 
@@ -53,7 +61,12 @@ impl Kit {
     /// Builds on a store that is open.
     pub(crate) fn of(home: &Home, store: Store) -> anyhow::Result<Self> {
         let live = Live::default();
-        let settings = Settings::default();
+        let mut settings = Settings::default();
+        let mut sending = SendOptions::default();
+        if let Some(time) = home.given_up_after() {
+            settings.claims.lease = time;
+            sending.claim = time.max(ChannelLimits::default().send + TO_RECORD);
+        }
         let backlog = settings.backlog;
         let parts = Parts {
             store: store.clone(),
@@ -66,7 +79,9 @@ impl Kit {
         };
         let worker = Worker::new(parts, live);
         let intake = Intake::new(store.clone(), worker.bell().clone(), backlog);
-        Ok(Self { store, worker, intake, channels: channels(home)? })
+        let trunk = Trunk::reach(home.bus(), RabbitOptions::default())?;
+        let updates = home.config.public_url.clone().map_or(Updates::Asked, Updates::Brought);
+        Ok(Self { store, worker, intake, channels: channels(home)?, sending, trunk, updates })
     }
 
     /// Answers, sends and sweeps, and serves whoever connects if there is a
@@ -77,10 +92,9 @@ impl Kit {
         listener: Option<TcpListener>,
         stop: watch::Receiver<bool>,
     ) {
-        let (worker, channels) = (self.worker.clone(), self.channels.clone());
-        let clock = worker.parts().clock.clone();
-        let (store, bell) = (self.store.clone(), worker.outbox_bell().clone());
-        let courier = Courier::new(store, channels, clock, SendOptions::default(), bell);
+        let worker = self.worker.clone();
+        let switchboard = Switchboard::beside(&worker, self.intake.clone(), self.trunk.clone());
+        let courier = self.courier().answering_on(switchboard.staff().clone());
         let sweeper = Sweeper::beside(&worker, SWEEP);
         let typing = Typing::new(worker.live().clone(), self.channels.clone());
         let mut all = JoinSet::new();
@@ -90,7 +104,12 @@ impl Kit {
         all.spawn(async move { sweeper.run(stopped).await });
         let stopped = stop.clone();
         all.spawn(async move { typing.run(stopped).await });
+        let stopped = stop.clone();
+        all.spawn(async move { switchboard.run(stopped).await });
         if let Some(listener) = listener {
+            let (reception, updates) = (self.reception(), self.updates.clone());
+            let stopped = stop.clone();
+            all.spawn(async move { reception.attend(&updates, stopped).await });
             let (server, mut stopped) = (self.server(), stop.clone());
             all.spawn(async move {
                 let over =
@@ -102,19 +121,26 @@ impl Kit {
         while all.join_next().await.is_some() {}
     }
 
+    fn courier(&self) -> Courier {
+        let (store, channels) = (self.store.clone(), self.channels.clone());
+        let clock = self.worker.parts().clock.clone();
+        let bell = self.worker.outbox_bell().clone();
+        Courier::new(store, channels, clock, self.sending, bell)
+    }
+
+    fn reception(&self) -> Reception {
+        let (store, channels) = (self.store.clone(), self.channels.clone());
+        let people = Arc::new(Operations::beside(&self.worker));
+        let clock = self.worker.parts().clock.clone();
+        Reception::new(store, self.intake.clone(), channels, people, clock)
+    }
+
     fn server(&self) -> Server {
         let parts = self.worker.parts();
         let operations = Operations::beside(&self.worker);
         let (store, channels, clock) =
             (self.store.clone(), self.channels.clone(), parts.clock.clone());
-        let reception = Reception::new(
-            store.clone(),
-            self.intake.clone(),
-            channels.clone(),
-            Arc::new(operations.clone()),
-            clock.clone(),
-        );
-        let deltas = parts.deltas.clone();
+        let (reception, deltas) = (self.reception(), parts.deltas.clone());
         Server::new(ServerParts { store, operations, reception, channels, deltas, clock })
     }
 }

@@ -8,6 +8,7 @@ mod desk;
 mod draft;
 mod home;
 mod kit;
+mod log;
 mod pdf;
 mod random;
 mod screen;

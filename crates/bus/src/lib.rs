@@ -63,6 +63,6 @@ pub use envelope::{Context, Envelope, Kind, Message, NotAKind, Payload, VERSION,
 pub use error::{BusError, Result};
 pub use id::{next_id, now};
 pub use memory::MemoryBus;
-pub use open::open;
+pub use open::{Trunk, open};
 pub use queue::{NotAQueueName, QueueName};
 pub use rabbit::{RabbitBus, RabbitOptions};

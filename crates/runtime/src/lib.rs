@@ -17,5 +17,6 @@ pub mod org_view;
 pub mod parts;
 pub mod queue;
 pub mod sweep;
+pub mod switchboard;
 pub mod talk;
 pub mod team;

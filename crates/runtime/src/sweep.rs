@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
+use ostler_domain::id::{OrgId, SessionId};
 use ostler_domain::time::Timestamp;
 use ostler_store::{Accepted, DueSession, Store, StoreError, StoredApproval};
 use tokio::sync::watch;
 
 use crate::inbound::Worker;
 use crate::inbound::accept::{Doorbell, inbound};
-use crate::operations::decided;
+use crate::operations::{decided, ring_in};
 use crate::parts::Clock;
 use crate::talk::entry::Entry;
 
@@ -103,7 +104,10 @@ impl Sweeper {
                 let repeat = format!("tick:{}:{}", due.id, due.due_at.as_millis());
                 let row = inbound(due.key.clone(), &repeat, &Entry::Tick);
                 let accepted = self.store.org(due.org).accept_inbound(row, u32::MAX).await?;
-                ticked += u64::from(matches!(accepted, Accepted::New(_)));
+                if matches!(accepted, Accepted::New(_)) {
+                    ticked += 1;
+                    self.bell.ring_for(&due.key);
+                }
             }
             if page.len() < PAGE as usize {
                 return Ok(ticked);
@@ -116,11 +120,23 @@ impl Sweeper {
         let then = |stored: &StoredApproval| Some(decided(stored.approval.id));
         let mut expired = 0;
         loop {
-            let some = self.store.expire_approvals(PAGE, then).await?.len();
-            expired += some as u64;
-            if some < PAGE as usize {
+            let some = self.store.expire_approvals(PAGE, then).await?;
+            expired += some.len() as u64;
+            for (org, stored) in &some {
+                self.ring_in(*org, stored.approval.session).await;
+            }
+            if some.len() < PAGE as usize {
                 return Ok(expired);
             }
+        }
+    }
+}
+
+impl Sweeper {
+    /// Wakes a worker for a session's conversation.
+    async fn ring_in(&self, org: OrgId, session: SessionId) {
+        if let Ok(session) = self.store.org(org).session(session).await {
+            ring_in(&self.bell, &self.store, org, session.conversation).await;
         }
     }
 }

@@ -170,7 +170,7 @@ impl OrgStore<'_> {
         outcome: String,
         then: GoesOn,
         line: NewAudit,
-    ) -> Result<()> {
+    ) -> Result<ConversationId> {
         let resolve = Resolve(self.org, call, outcome);
         self.store.write(ResolveIn { resolve, then, line }).await
     }
@@ -314,19 +314,20 @@ struct ResolveIn {
 }
 
 impl Operation for ResolveIn {
-    type Output = ();
+    type Output = ConversationId;
 
     fn scope(&self) -> Scope {
         self.resolve.scope()
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    async fn run<T: Tx>(&self, tx: &T) -> Result<ConversationId> {
         let Self { resolve: Resolve(org, call, _), then, line } = self;
         self.resolve.run(tx).await?;
         let row = tx.first(&FOUND, &[(*org).into(), (*call).into()]).await?;
         let conversation = row.ok_or(StoreError::NotFound("call"))?.id(2)?;
         inbox::go_on(tx, *org, conversation, then).await?;
-        tx.batch(&[audit::append(*org, line)?]).await.map(drop)
+        tx.batch(&[audit::append(*org, line)?]).await?;
+        Ok(conversation)
     }
 }
 

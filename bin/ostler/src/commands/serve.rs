@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use anyhow::Context as _;
 use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::cli::talk::{Serve, Work};
@@ -34,6 +36,7 @@ async fn run(
     at_once: usize,
     listener: Option<(TcpListener, SocketAddr)>,
 ) -> anyhow::Result<()> {
+    crate::log::begin()?;
     let kit = Kit::open(home).await?;
     match &listener {
         Some((_, address)) => anstream::println!("serving at http://{address}; Ctrl-C stops"),
@@ -41,7 +44,7 @@ async fn run(
     }
     let (stop, stopped) = watch::channel(false);
     let signal = async {
-        let _ = tokio::signal::ctrl_c().await;
+        told_to_stop().await;
         anstream::eprintln!("{QUIET}finishing what was begun …{QUIET:#}");
         stop.send_replace(true);
         std::future::pending::<()>().await;
@@ -50,4 +53,17 @@ async fn run(
         () = kit.run(at_once, listener.map(|(listener, _)| listener), stopped) => Ok(()),
         () = signal => Ok(()),
     }
+}
+
+/// Returns when somebody presses Ctrl-C, or when the system ends the program.
+async fn told_to_stop() {
+    #[cfg(unix)]
+    if let Ok(mut ended) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = ended.recv() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
 }

@@ -16,8 +16,8 @@ mod pdf;
 mod prune;
 mod queue;
 mod run;
-mod subagents;
 mod send;
+mod subagents;
 mod wrong_input;
 
 use std::path::PathBuf;

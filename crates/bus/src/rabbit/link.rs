@@ -158,7 +158,7 @@ async fn keep(
     tell: watch::Sender<State>,
     mut closing: watch::Receiver<bool>,
 ) {
-    let mut wait = options.first_wait;
+    let (mut wait, mut said) = (options.first_wait, false);
     for generation in 1.. {
         let attempt = connect(&uri, &options, generation);
         let link = tokio::select! {
@@ -167,7 +167,7 @@ async fn keep(
         };
         let reason = match link {
             Ok(link) => {
-                wait = options.first_wait;
+                (wait, said) = (options.first_wait, false);
                 tracing::info!(generation, "connected to the broker");
                 tell.send_replace(State::Up(Arc::clone(&link)));
                 let lost = tokio::select! {
@@ -183,7 +183,11 @@ async fn keep(
             }
             Err(reason) => reason,
         };
-        tracing::warn!(generation, reason, "no connection to the broker");
+        // Once is enough, however long it lasts.
+        if !said {
+            said = true;
+            tracing::warn!(reason, "there is no connection to the broker; it is tried again");
+        }
         tell.send_replace(State::Down(reason.into()));
         tokio::select! {
             _ = closing.wait_for(|closing| *closing) => break,

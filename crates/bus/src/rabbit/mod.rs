@@ -85,7 +85,9 @@ pub struct RabbitBus(Arc<Inner>);
 struct Inner {
     options: RabbitOptions,
     topology: Topology,
-    links: Links,
+    links: Arc<Links>,
+    /// Whether the link ends with this bus.
+    owns_link: bool,
     /// Bounds what is on its way.
     in_flight: Semaphore,
     consumers: Consumers,
@@ -102,11 +104,31 @@ struct Inner {
 impl RabbitBus {
     /// Connects to `amqp://user:password@host:port/vhost`, or `amqps`.
     pub async fn connect(address: &str, options: RabbitOptions) -> Result<Self> {
+        let bus = Self::reach(address, options)?;
+        bus.0.prepare(&Need::Dead).await?;
+        Ok(bus)
+    }
+
+    /// The same, without waiting for the broker: whatever needs it waits for it,
+    /// as it does when the broker goes away later.
+    pub fn reach(address: &str, options: RabbitOptions) -> Result<Self> {
+        let links = Arc::new(Links::open(address, &options)?);
+        Self::on(links, true, options)
+    }
+
+    /// Another bus on the same connection, whose names on the broker begin with
+    /// something else. It ends with this one at the latest.
+    pub fn beside(&self, prefix: &str) -> Result<Self> {
+        let options = RabbitOptions { prefix: prefix.to_owned(), ..self.0.options.clone() };
+        Self::on(Arc::clone(&self.0.links), false, options)
+    }
+
+    fn on(links: Arc<Links>, owns_link: bool, options: RabbitOptions) -> Result<Self> {
         let topology = Topology::new(&options)?;
-        let links = Links::open(address, &options)?;
-        let bus = Self(Arc::new(Inner {
+        Ok(Self(Arc::new(Inner {
             topology,
             links,
+            owns_link,
             in_flight: Semaphore::new(options.publishes_in_flight),
             consumers: Consumers::default(),
             replies: Arc::default(),
@@ -115,9 +137,7 @@ impl RabbitBus {
             browsing: Mutex::new(()),
             closed: AtomicBool::new(false),
             options,
-        }));
-        bus.0.prepare(&Need::Dead).await?;
-        Ok(bus)
+        })))
     }
 }
 
@@ -164,7 +184,9 @@ impl Inner {
     async fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
         self.consumers.close_all().await;
-        self.links.close().await;
+        if self.owns_link {
+            self.links.close().await;
+        }
     }
 }
 

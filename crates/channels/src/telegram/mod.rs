@@ -52,6 +52,10 @@ struct Settings {
     /// What to do when nobody knows whether a message was sent.
     #[serde(default)]
     when_unknown: WhenUnknown,
+    /// Whether Telegram is asked for updates; if it is not said, it is where this
+    /// server has no address on the web.
+    #[serde(default)]
+    polling: Option<bool>,
 }
 
 /// A bot.
@@ -63,6 +67,7 @@ pub struct Telegram {
     username: Option<String>,
     token: Secret,
     pub(crate) when_unknown: WhenUnknown,
+    polling: Option<bool>,
 }
 
 impl Telegram {
@@ -81,14 +86,19 @@ impl Telegram {
             let what = "a bot's token, such as the one that @BotFather gives out";
             return Err(OpenError::BadSecret { channel: "telegram".into(), what });
         }
-        let when_unknown = settings.when_unknown;
+        let (when_unknown, polling) = (settings.when_unknown, settings.polling);
         let username = settings.username.map(|name| name.trim_start_matches('@').to_lowercase());
-        Ok(Self { http, binding, base, username, token, when_unknown })
+        Ok(Self { http, binding, base, username, token, when_unknown, polling })
     }
 
     /// The pieces that a message is sent in.
     pub(crate) fn pieces(&self, message: &Outbound) -> Vec<Piece> {
         pieces(message, &SHAPE)
+    }
+
+    /// Whether it is to be asked for updates, if the binding says it.
+    pub const fn polling(&self) -> Option<bool> {
+        self.polling
     }
 
     /// Shows that somebody is writing, for a few seconds.

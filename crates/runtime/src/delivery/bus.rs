@@ -27,9 +27,12 @@ impl Courier {
         asked: &Asked,
     ) -> End {
         let Some(to) = asked.reply_to() else { return Delivery::Sent.into() };
-        let Some(agents) = &self.agents else {
+        let Some(staff) = &self.staff else {
             let why = "nobody here is connected to the bus; start the courier with one";
             return self.dead(row, why, Some(outgoing), None);
+        };
+        let Some(agents) = staff.of(row.org) else {
+            return self.later(row, outgoing, "the agents of the org are not on the bus yet");
         };
         let id = derived(EnvelopeId::from_u128, row.id.as_u128(), "answer");
         let kind = match row.author {
@@ -45,17 +48,17 @@ impl Courier {
                 tracing::debug!(%error, message = %row.id, "an answer came late");
                 Delivery::Sent.into()
             }
-            Err(error) => self.later(row, outgoing, &error),
+            Err(error) => self.later(row, outgoing, &error.to_string()),
         }
     }
 
-    fn later(&self, row: &mut Outbound, outgoing: &Outgoing, error: &QueueError) -> End {
-        tracing::warn!(%error, message = %row.id, "an answer did not get onto the bus");
+    fn later(&self, row: &mut Outbound, outgoing: &Outgoing, why: &str) -> End {
+        tracing::warn!(why, message = %row.id, "an answer did not get onto the bus");
         row.progress.tries = row.progress.tries.saturating_add(1);
         match RetryPolicy::of_channel(&channel()).wait_after(row.progress.tries, None, EVEN) {
             Some(wait) if row.progress.letters == 0 => Delivery::RetryAfter(wait).into(),
             _ => {
-                let letter = self.letter(row, error.to_string(), None);
+                let letter = self.letter(row, why.to_owned(), None);
                 told(row, letter, Some(outgoing))
             }
         }

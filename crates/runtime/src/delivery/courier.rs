@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::inbound::accept::Doorbell;
 use crate::parts::Clock;
-use crate::queue::AgentRuntime;
+use crate::queue::Staff;
 
 /// How couriers work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Courier {
     pub(super) channels: Channels,
     pub(super) clock: Clock,
     pub(super) options: SendOptions,
-    pub(super) agents: Option<AgentRuntime>,
+    pub(super) staff: Option<Staff>,
     bell: Doorbell,
 }
 
@@ -66,13 +66,13 @@ impl Courier {
         options: SendOptions,
         bell: Doorbell,
     ) -> Self {
-        Self { store, channels, clock, options, agents: None, bell }
+        Self { store, channels, clock, options, staff: None, bell }
     }
 
-    /// Has it answer on the bus of these agents too.
+    /// Has it answer on the buses of these agents too.
     #[must_use]
-    pub fn answering_on(mut self, agents: AgentRuntime) -> Self {
-        self.agents = Some(agents);
+    pub fn answering_on(mut self, staff: Staff) -> Self {
+        self.staff = Some(staff);
         self
     }
 

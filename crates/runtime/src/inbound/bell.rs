@@ -36,10 +36,14 @@ pub struct Doorbell {
 }
 
 impl Doorbell {
-    /// Wakes a worker, for nothing in particular.
+    /// Wakes a worker of this process, for nothing in particular.
     pub fn ring(&self) {
         self.rings.ring();
-        self.ring_at(0);
+    }
+
+    /// Whether others hear it too.
+    pub(crate) fn is_on_a_bus(&self) -> bool {
+        self.street.get().is_some()
     }
 
     /// Wakes a worker for a conversation.
@@ -86,7 +90,7 @@ impl Doorbell {
 
 impl std::fmt::Debug for Doorbell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Doorbell").field("on_a_bus", &self.street.get().is_some()).finish()
+        f.debug_struct("Doorbell").field("on_a_bus", &self.is_on_a_bus()).finish()
     }
 }
 

@@ -91,7 +91,7 @@ impl Office<'_> {
         let repeat = format!("decided:{approval}:{}", line.id);
         let then = goes_on(repeat, &Entry::Decided { approval });
         store.audited(line).go_on(session.conversation, then).await?;
-        self.ring();
+        self.ring_in(session.conversation).await;
         Ok(asked)
     }
 
@@ -104,9 +104,10 @@ impl Office<'_> {
     ) -> Result<StoredApproval> {
         let store = self.allowed(Duty::Work).await?;
         let (by, line) = (self.actor.person(), self.line(action, &id, &data));
+        let session = store.session(store.approval(id).await?.approval.session).await?;
         let decided = store.decide_approval_in(id, by, verdict, decided(id), line).await;
         // It may have turned out that nobody had decided in time.
-        self.ring();
+        self.ring_in(session.conversation).await;
         Ok(decided?)
     }
 }

@@ -29,8 +29,9 @@ impl Office<'_> {
     pub async fn replay_dead_letter(&self, id: LetterId) -> Result<()> {
         let store = self.allowed(Duty::Work).await?;
         let line = self.line("replay_dead_letter", &name(id), &json!({}));
+        let letter = store.dead_letter(id).await?;
         store.audited(line).replay_dead_letter(id).await?;
-        self.ring();
+        self.ring_in(letter.conversation).await;
         Ok(())
     }
 

@@ -26,7 +26,7 @@ mod unknown;
 
 use std::sync::Arc;
 
-use ostler_domain::id::{AuditId, InboxId, OrgId, RunId, SessionId};
+use ostler_domain::id::{AuditId, ConversationId, InboxId, OrgId, RunId, SessionId};
 use ostler_domain::org::duty::Duty;
 use ostler_engine::tool::ToolSet;
 use ostler_store::{GoesOn, NewAudit, OrgStore, Store};
@@ -142,8 +142,26 @@ impl<'o> Office<'o> {
         }
     }
 
-    fn ring(&self) {
-        self.inner().bell.ring();
+    /// Wakes a worker for a conversation.
+    async fn ring_in(&self, conversation: ConversationId) {
+        let Inner { store, bell, .. } = self.inner();
+        ring_in(bell, store, self.org, conversation).await;
+    }
+}
+
+/// Wakes a worker for a conversation: of this process or, where there is a bus, of
+/// any. If its key cannot be read, one finds it by looking.
+pub(crate) async fn ring_in(
+    bell: &Doorbell,
+    store: &Store,
+    org: OrgId,
+    conversation: ConversationId,
+) {
+    bell.ring();
+    if bell.is_on_a_bus()
+        && let Ok(key) = store.org(org).conversation_key(conversation).await
+    {
+        bell.ring_for(&key);
     }
 }
 

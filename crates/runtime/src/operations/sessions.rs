@@ -102,7 +102,7 @@ impl Office<'_> {
         let repeat = format!("assigned:{}", fresh(ostler_domain::id::InboxId::from_u128));
         let line = self.line("assign_team", &id, &json!({"agents": agents}));
         store.audited(line).go_on(session.conversation, goes_on(repeat, &entry)).await?;
-        self.ring();
+        self.inner().bell.ring_for(&session.key());
         Ok(agents)
     }
 }

@@ -69,7 +69,7 @@ impl Office<'_> {
                 Err(other) => return Err(other.into()),
                 Ok(silenced) => {
                     self.inner().live.stop(id);
-                    self.ring();
+                    self.inner().bell.ring_for(&session.key());
                     return Ok((session, silenced));
                 }
             }

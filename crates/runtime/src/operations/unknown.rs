@@ -28,8 +28,8 @@ impl Office<'_> {
         let known = write(&Outcome::ok(outcome.clone()));
         let entry = Entry::Resolved { call, outcome };
         let then = goes_on(format!("resolved:{call}"), &entry);
-        store.resolve_unknown_in(call, known, then, line).await?;
-        self.ring();
+        let conversation = store.resolve_unknown_in(call, known, then, line).await?;
+        self.ring_in(conversation).await;
         Ok(())
     }
 }

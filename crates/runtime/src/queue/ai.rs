@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::agent::{Agent, AgentError, Reply};
 use super::context::AgentContext;
-use super::registry::AgentRecord;
+use super::registry::{AgentRecord, Placement};
 use super::spec::Spec;
 use crate::ids::derived;
 use crate::inbound::accept::Intake;
@@ -71,6 +71,14 @@ impl Ai {
     pub fn spec(&self, name: AgentName) -> Spec {
         let config = serde_json::to_value(self.who).unwrap_or_default();
         Spec { config, ..Spec::new(name).of_type(Self::TYPE).at_once(16) }
+    }
+
+    /// The record under which any process of the installation makes it when it is
+    /// asked.
+    pub fn record(&self, name: AgentName) -> AgentRecord {
+        let Spec { at_once, config, .. } = self.spec(name.clone());
+        let at_once = at_once.into();
+        AgentRecord { at_once, config, ..AgentRecord::new(name, Self::TYPE, Placement::Hosted) }
     }
 
     /// The conversation that a message belongs to: that of its sender, or, where

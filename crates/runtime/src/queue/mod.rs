@@ -45,6 +45,7 @@ mod plans;
 mod registry;
 mod runtime;
 mod spec;
+mod staff;
 mod stored;
 mod teams;
 mod worklist;
@@ -66,6 +67,7 @@ pub use runtime::{
     TeamSpec,
 };
 pub use spec::{Spec, Stay, TeamWork};
+pub use staff::Staff;
 pub use stored::Stored;
 pub use teams::{MemoryTeams, TeamChange, Teams};
 pub use worklist::{MemoryWorkList, WorkList};

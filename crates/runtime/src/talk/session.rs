@@ -149,6 +149,12 @@ pub(crate) struct Opening<'a> {
 }
 
 impl Session {
+    /// The key of its conversation.
+    pub fn key(&self) -> ConversationKey {
+        let Self { org, binding, entry, .. } = *self;
+        ConversationKey { org, binding, peer: self.peer.clone(), entry }
+    }
+
     /// A session that opens now.
     pub(crate) fn open(opening: Opening<'_>) -> Self {
         let Opening { id, thread, conversation, key, channel, agent, budget, now } = opening;

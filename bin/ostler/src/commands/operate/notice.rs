@@ -105,6 +105,9 @@ fn words(stored: &StoredNotice, data: &Value, names: &Names) -> String {
         NoticeKind::ToolDisabled => {
             format!("{} failed too often and is off in a session", stored.notice.subject)
         }
+        NoticeKind::ToolUnpaid => {
+            format!("{} was not used: there are not enough credits", stored.notice.subject)
+        }
         NoticeKind::LowCredits(LowCredits::Percent20) => "a fifth of the credits is left".into(),
         NoticeKind::LowCredits(LowCredits::Percent10) => "a tenth of the credits is left".into(),
         NoticeKind::LowCredits(LowCredits::Empty) => "the month's credits are gone".into(),

@@ -9,12 +9,14 @@
 //! | module | what it owns |
 //! |---|---|
 //! | `arrival` | how a person came in: a customer, an owner, a test |
+//! | [`attend`] | which bots are asked for updates, and which have them brought |
 //! | `files` | attachments: fetched within limits, kept once |
 //! | `groups` | which of the org's bots are in a group |
 //! | [`people`] | what the org's own people do in their chats |
 //! | `poll` | asking Telegram for updates |
 
 mod arrival;
+pub mod attend;
 mod files;
 mod groups;
 pub mod people;

@@ -13,12 +13,13 @@ mod worklist;
 
 use std::sync::Arc;
 
+use ostler_bus::MessageBus;
 use ostler_domain::id::OrgId;
 use ostler_store::{OrgStore, Store, StoreError};
 
 use super::error::QueueError;
 use super::page::Page;
-use super::runtime::Builder;
+use super::runtime::{AgentRuntime, Builder, RuntimeOptions};
 
 /// The records of one org's agents, in a store.
 #[derive(Debug, Clone)]
@@ -41,6 +42,18 @@ impl Stored {
 
     const fn there(&self) -> OrgStore<'_> {
         self.store.org(self.org)
+    }
+}
+
+/// How many queues the hosted agents of an org share.
+const SHARDS: u16 = 4;
+
+impl AgentRuntime {
+    /// A runtime for the agents of an org, with the options that all processes of
+    /// an installation share.
+    pub fn of_org(bus: Arc<dyn MessageBus>, stored: &Stored) -> Builder {
+        let options = RuntimeOptions { shards: SHARDS, ..RuntimeOptions::default() };
+        Self::builder(bus).stored(stored).options(options)
     }
 }
 

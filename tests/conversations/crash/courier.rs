@@ -1,23 +1,20 @@
-//! Processes that are killed while they send: nothing is lost, and nothing is
+//! Couriers that are killed while they send: nothing is lost, and nothing is
 //! sent twice that is not said to be unknown.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use ostler_domain::message::Part;
 use ostler_runtime::delivery::SendOptions;
 use ostler_store::{Author, OutboxState, Store};
 use serde_json::json;
-use tokio::process::Command;
 
+use super::{dies, start, times};
 use crate::exchange::{Exchange, SMS, options};
 use crate::server::Reply;
 use crate::world::World;
 
 /// Names the database to a courier; without it a courier's test does nothing.
 const DATABASE: &str = "OSTLER_CRASH_DATABASE";
-/// How often each place is tried; the variable changes it.
-const TIMES: (&str, usize) = ("OSTLER_CRASH_TIMES", 20);
 const CLAIM: Duration = Duration::from_millis(200);
 const SILENT: &str = "default: I see.";
 
@@ -44,8 +41,7 @@ async fn z09_a_courier_that_is_killed_leaves_an_unknown_outcome() {
     store.migrate().await.unwrap();
     let org = exchange(World::on(store, SILENT).await);
     let gateway = org.sms([Reply::json(200, &json!({}))]).await;
-    let times = std::env::var(TIMES.0).map_or(TIMES.1, |times| times.parse().unwrap());
-    for round in 0..times {
+    for round in 0..times() {
         for (place, arrives) in [("during_delivery", 0), ("after_provider", 1)] {
             let mut all = Vec::new();
             for (person, n) in [("1", 1), ("1", 2), ("2", 1)] {
@@ -54,7 +50,9 @@ async fn z09_a_courier_that_is_killed_leaves_an_unknown_outcome() {
                 all.push((org.post(&to, SMS, Author::Agent, parts).await, text));
             }
             let visit = 1 + round % all.len();
-            killed(&database, &format!("{place}:{visit}")).await;
+            let fault = format!("{place}:{visit}");
+            let told = (DATABASE, database.as_str());
+            dies(start("crash::courier::courier", told, Some(&fault)), &fault).await;
             tokio::time::sleep(CLAIM + Duration::from_millis(50)).await;
             assert_eq!(org.courier.sweep().await.unwrap().unknown, 1, "{place} {round}");
             org.deliver().await;
@@ -74,18 +72,4 @@ async fn z09_a_courier_that_is_killed_leaves_an_unknown_outcome() {
             assert_eq!(unknown, 1, "{place} {round}");
         }
     }
-}
-
-/// Runs a courier until it is killed.
-async fn killed(database: &str, fault: &str) {
-    let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crash::courier"])
-        .env(DATABASE, database)
-        .env("OSTLER_FAULT", fault)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .await
-        .unwrap();
-    assert!(!status.success(), "{fault} was not reached");
 }

@@ -1,14 +1,14 @@
-//! A RabbitMQ of a test's own, run by `scripts/broker`.
+//! A server of a test's own, run by a script that takes it away and brings it
+//! back.
 
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use tokio::task::block_in_place;
 
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/broker");
-
-/// A broker. It goes, with its data, when this is dropped or the test dies.
-pub(crate) struct Broker {
+/// A server. It goes, with its data, when this is dropped or the test dies.
+pub(crate) struct Server {
     /// Its address, which stays the same.
     pub(crate) url: String,
     script: Child,
@@ -16,19 +16,32 @@ pub(crate) struct Broker {
     answers: Lines<BufReader<ChildStdout>>,
 }
 
-impl Broker {
-    pub(crate) fn start() -> Self {
+impl Server {
+    /// A RabbitMQ.
+    pub(crate) fn broker() -> Self {
+        Self::start("broker")
+    }
+
+    /// A PostgreSQL.
+    pub(crate) fn database() -> Self {
+        Self::start("database")
+    }
+
+    fn start(name: &str) -> Self {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+        let mut scripts = scripts.map(|above| above.join("scripts").join(name));
+        let path = scripts.find(|path| path.exists()).expect("the script is there");
         block_in_place(|| {
-            let mut script = Command::new(SCRIPT)
+            let mut script = Command::new(path)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
-                .expect("scripts/broker starts");
+                .expect("the script starts");
             let commands = script.stdin.take();
             let answers = BufReader::new(script.stdout.take().unwrap()).lines();
-            let mut broker = Self { url: String::new(), script, commands, answers };
-            broker.url = broker.answer().strip_prefix("ready ").expect("an address").to_owned();
-            broker
+            let mut server = Self { url: String::new(), script, commands, answers };
+            server.url = server.answer().strip_prefix("ready ").expect("an address").to_owned();
+            server
         })
     }
 
@@ -66,11 +79,11 @@ impl Broker {
     }
 
     fn answer(&mut self) -> String {
-        self.answers.next().expect("scripts/broker says why it ended").expect("a line")
+        self.answers.next().expect("the script says why it ended").expect("a line")
     }
 }
 
-impl Drop for Broker {
+impl Drop for Server {
     fn drop(&mut self) {
         drop(self.commands.take());
         let _ended = block_in_place(|| self.script.wait());
