@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::exchange::{BOT, Exchange, MAIL, SMS, message, sent};
 use crate::real::{Phone, Smtp, within};
-use crate::server::{Reply, Server};
+use crate::server::{Reply, Seen, Server};
 use crate::world::GIA;
 
 const PIZZA: &str = "
@@ -112,7 +112,7 @@ async fn c16_an_answer_has_the_form_of_its_channel() {
 
     org.update(BOT, &message(1, 7, "the menu")).await;
     org.work().await;
-    let pieces: Vec<Value> = bot.seen().iter().map(|seen| seen.json()).collect();
+    let pieces: Vec<Value> = bot.seen().iter().map(Seen::json).collect();
     assert!(pieces.len() > 1, "{}", pieces.len());
     for piece in &pieces {
         let text = piece["text"].as_str().unwrap();

@@ -164,7 +164,7 @@ async fn c07_a_tool_that_cannot_be_paid_for_does_not_run() {
         let few = Credits::new(20);
         match limit {
             "session" => {
-                (settings.session_budget.cap, settings.session_budget.warning) = (few, few)
+                (settings.session_budget.cap, settings.session_budget.warning) = (few, few);
             }
             "team" => settings.team.as_mut().unwrap().budget = few,
             _ => {}

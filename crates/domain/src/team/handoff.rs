@@ -86,20 +86,29 @@ pub enum HandoffRefused {
         /// How long it still takes.
         remaining_secs: u64,
     },
-    /// The agents of the org work one after the other.
-    #[error("agents here work one at a time; hand the conversation over instead")]
-    OneAtATime,
-    /// A colleague of another conversation.
-    #[error("{name} takes no part in this conversation; hand it over instead")]
-    NotTakingPart {
-        /// Its name.
-        name: String,
-    },
     /// Nothing left to pay the target with.
     #[error("there is not enough credit left for a colleague to answer")]
     NoCredits {
         /// What is left.
         available: Credits,
+    },
+}
+
+/// Why a colleague does not work beside the agent that has a conversation. That
+/// agent is told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConsultRefused {
+    /// The conversation could not be handed over to them either.
+    #[error(transparent)]
+    Handoff(#[from] HandoffRefused),
+    /// The agents of the org work one after the other.
+    #[error("agents here work one at a time; hand the conversation over instead")]
+    OneAtATime,
+    /// A colleague who is not one of the team.
+    #[error("{name} takes no part in this conversation; hand it over instead")]
+    NotTakingPart {
+        /// Its name.
+        name: String,
     },
 }
 
@@ -152,21 +161,21 @@ pub fn validate(
 /// Checks whether a colleague may work beside the agent that has the
 /// conversation, which keeps it. Only the agents of a team do, and only where the
 /// org lets several of them work at once.
-pub fn may_consult(facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
+pub fn may_consult(facts: &HandoffFacts<'_>) -> Result<(), ConsultRefused> {
     let target =
         facts.target.filter(|agent| agent.org == facts.org).ok_or(HandoffRefused::NoSuchAgent)?;
     check_people(target, facts)?;
     let participants = facts.team.map(TeamSession::participants).unwrap_or_default();
     if !facts.config.allow_parallel_execution {
-        return Err(HandoffRefused::OneAtATime);
+        return Err(ConsultRefused::OneAtATime);
     }
     let name = target.display_name.clone();
     if facts.config.agents_at_once(participants.len()) < 2 || !participants.contains(&target.id) {
-        return Err(HandoffRefused::NotTakingPart { name });
+        return Err(ConsultRefused::NotTakingPart { name });
     }
     check_credits(facts)?;
     let allowed = permitted(facts.config.permissions.as_ref(), facts.from, target.id);
-    if allowed { Ok(()) } else { Err(HandoffRefused::NotPermitted { name }) }
+    if allowed { Ok(()) } else { Err(HandoffRefused::NotPermitted { name }.into()) }
 }
 
 /// The one who hands over has the conversation, and the target can take it.

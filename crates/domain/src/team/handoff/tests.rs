@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use super::{
-    HandoffFacts, HandoffRefused, HandoffRequest, ValidHandoff, transition_message, validate,
+    ConsultRefused, HandoffFacts, HandoffRefused, HandoffRequest, ValidHandoff, may_consult,
+    transition_message, validate,
 };
 use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, AgentKind, AgentStatus};
@@ -254,4 +255,36 @@ fn g32_a_team_survives_being_stored() {
     let team = scene.team.unwrap();
     let stored = serde_json::to_string(&team).unwrap();
     assert_eq!(serde_json::from_str::<TeamSession>(&stored).unwrap(), team);
+}
+
+/// G29: a colleague works beside the agent that has the conversation only where
+/// the org allows it, in a team that both are of, and never for an agent that does
+/// not have it.
+#[test]
+fn g29_who_may_work_beside_whom() {
+    let check = |change: fn(&mut Scene), expected: Result<(), ConsultRefused>| {
+        let mut scene = scene();
+        scene.config.allow_parallel_execution = true;
+        let (org, both) = (scene.gia.org, [&scene.gia, &scene.enzo]);
+        let team = TeamSession::assemble(SESSION, org, &both, Credits::new(100));
+        scene.team = team.ok();
+        change(&mut scene);
+        assert_eq!(may_consult(&scene.facts(&scene.gia, Some(&scene.enzo))), expected);
+    };
+    let enzo = || scene().enzo.display_name;
+    let alone = Err(ConsultRefused::NotTakingPart { name: enzo() });
+    check(|_| {}, Ok(()));
+    check(|scene| scene.config.allow_parallel_execution = false, Err(ConsultRefused::OneAtATime));
+    check(|scene| scene.team = None, alone.clone());
+    check(|scene| scene.enzo.id = AgentId::from_u128(77), alone);
+    let not_yours = Err(HandoffRefused::NotYours.into());
+    check(|scene| scene.team.as_mut().unwrap().active = scene.enzo.id, not_yours);
+    let with_human = Err(HandoffRefused::WithHuman.into());
+    check(|scene| scene.status = SessionStatus::HandedOff, with_human);
+    let poor = HandoffRefused::NoCredits { available: Credits::ZERO };
+    check(|scene| scene.available = Credits::ZERO, Err(poor.into()));
+    let refused = Err(HandoffRefused::NotPermitted { name: enzo() }.into());
+    check(|scene| scene.config.permissions = Some([].into()), refused);
+    let elsewhere = Err(HandoffRefused::NoSuchAgent.into());
+    check(|scene| scene.enzo.org = OrgId::from_u128(99), elsewhere);
 }
