@@ -36,7 +36,8 @@ const STEPS: &[Sql] = &steps![
     "0017_dispatch",
     "0018_sessions",
     "0019_delivery",
-    "0020_library_stamp"
+    "0020_library_stamp",
+    "0021_shared_work"
 ];
 
 /// The version of the schema that this program needs.
