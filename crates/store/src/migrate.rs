@@ -37,7 +37,8 @@ const STEPS: &[Sql] = &steps![
     "0018_sessions",
     "0019_delivery",
     "0020_library_stamp",
-    "0021_answers"
+    "0021_answers",
+    "0022_shared_work"
 ];
 
 /// The version of the schema that this program needs.

@@ -6,10 +6,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use ostler_bus::{BusError, ConsumeOptions, Verdict};
 
-use crate::on_every_bus;
-use crate::world::{
-    Backend, Seen, dead, envelope, eventually, failure, publish, queue, until_waiting,
-};
+use crate::kit::{Backend, dead, eventually, on_every_bus};
+use crate::world::{Seen, envelope, failure, publish, queue, until_waiting};
 
 on_every_bus!(x27_messages_wait_for_a_consumer);
 /// X27: what is published before anybody consumes is delivered later, in

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use ostler_bus::{ConsumeOptions, Kind, Limits, Selection, Verdict};
 use ostler_domain::dispatch::failure::FailureClass;
 
-use crate::on_every_bus;
-use crate::world::{
-    Backend, Seen, dead, envelope, eventually, failure, number, publish, queue, until_waiting,
-};
+use crate::kit::{Backend, dead, eventually, on_every_bus};
+use crate::world::{Seen, envelope, failure, number, publish, queue, until_waiting};
 
 on_every_bus!(x10_x28_a_failed_message_is_a_dead_letter);
 /// X10, X28: the message is kept with reason and attempts, and the next one is

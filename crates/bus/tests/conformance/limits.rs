@@ -6,8 +6,8 @@ use std::time::Duration;
 use ostler_bus::{BusError, Limits, MessageBus, OnFull, RabbitBus, RabbitOptions};
 use ostler_domain::dispatch::priority::Priority;
 
-use crate::on_every_bus;
-use crate::world::{Backend, Bus, Seen, broker, envelope, prefix, queue};
+use crate::kit::{Backend, Bus, on_every_bus, prefix};
+use crate::world::{Seen, broker, envelope, queue};
 
 /// Publishes until the queue refuses; a broker may take a few more than it
 /// should.

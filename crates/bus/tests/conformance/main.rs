@@ -5,6 +5,8 @@
 
 mod consuming;
 mod deadletters;
+#[path = "../kit/mod.rs"]
+mod kit;
 mod limits;
 mod order;
 mod property;
@@ -14,21 +16,3 @@ mod requests;
 mod teams;
 mod wire;
 mod world;
-
-/// Runs a test on every bus.
-macro_rules! on_every_bus {
-    ($name:ident) => {
-        mod $name {
-            #[tokio::test(flavor = "multi_thread")]
-            async fn memory() {
-                super::$name(&$crate::world::Backend::Memory).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread")]
-            async fn rabbitmq() {
-                super::$name(&$crate::world::Backend::rabbitmq()).await;
-            }
-        }
-    };
-}
-pub(crate) use on_every_bus;

@@ -6,8 +6,8 @@ use ostler_bus::ConsumeOptions;
 use ostler_domain::dispatch::priority::Priority;
 use ostler_domain::time::Timestamp;
 
-use crate::on_every_bus;
-use crate::world::{Backend, Seen, envelope, eventually, publish, queue, until_waiting};
+use crate::kit::{Backend, eventually, on_every_bus};
+use crate::world::{Seen, envelope, publish, queue, until_waiting};
 
 on_every_bus!(x58_the_most_pressing_waiting_message_is_next);
 /// X58: by class, then the nearest deadline, then the order of arrival. On

@@ -1,17 +1,15 @@
 //! Whatever happens in whatever order, each published message ends as handled
 //! or as a dead letter, exactly one of the two.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use ostler_bus::{ConsumeOptions, Consumer, Delivery, Limits, Selection, Verdict};
 use ostler_domain::dispatch::priority::Priority;
-use ostler_domain::id::EnvelopeId;
 use ostler_domain::time::Timestamp;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-use crate::world::{Backend, envelope, eventually, failure, number, queue};
+use crate::kit::{Backend, Counted, campaign, ends, once, until_all_ended};
+use crate::world::{envelope, failure, number, queue};
 
 const QUEUES: [&str; 2] = ["agent.p", "agent.q"];
 
@@ -57,12 +55,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// What became of each message: how often it was handled.
-type Handled = Arc<Mutex<BTreeMap<EnvelopeId, u32>>>;
-
 /// Handles, fails, panics or asks for more attempts, as the message says. What
 /// is replayed after it died is handled.
-fn judge(handled: &Handled, died: &Handled, delivery: &Delivery) -> Verdict {
+fn judge(handled: &Counted, died: &Counted, delivery: &Delivery) -> Verdict {
     let id = delivery.envelope.message.id;
     let again = died.lock().unwrap().contains_key(&id);
     let verdict = match number(delivery) {
@@ -81,7 +76,7 @@ fn judge(handled: &Handled, died: &Handled, delivery: &Delivery) -> Verdict {
 
 async fn run(backend: &Backend, steps: Vec<Step>) -> Result<(), TestCaseError> {
     let bus = backend.limited(Limits { attempts: 4, ..Limits::default() }).await;
-    let (handled, died) = (Handled::default(), Handled::default());
+    let (handled, died) = (Counted::default(), Counted::default());
     let in_work = Arc::new(Mutex::new(0i32));
     let consume = async |name: usize, options| {
         let (handled, died, in_work) = (handled.clone(), died.clone(), in_work.clone());
@@ -130,20 +125,10 @@ async fn run(backend: &Backend, steps: Vec<Step>) -> Result<(), TestCaseError> {
     for name in 0..2 {
         consumers.push(consume(name, ConsumeOptions::default()).await);
     }
-    let settled = async || {
-        let dead = bus.dead_letters(Selection::All, 1000).await.unwrap().len();
-        handled.lock().unwrap().len() + dead >= published.len()
-    };
-    eventually("every message to end", settled).await;
+    until_all_ended(&bus, &handled, &published).await;
     bus.stop_all().await;
     prop_assert_eq!(*in_work.lock().unwrap(), 0, "stop returned before a handler did");
-    let mut ends: BTreeMap<EnvelopeId, u32> = handled.lock().unwrap().clone();
-    for letter in bus.dead_letters(Selection::All, 1000).await.unwrap() {
-        *ends.entry(letter.id).or_default() += 1;
-    }
-    published.sort_unstable();
-    let once: Vec<(EnvelopeId, u32)> = published.iter().map(|id| (*id, 1)).collect();
-    prop_assert_eq!(ends.into_iter().collect::<Vec<_>>(), once);
+    prop_assert_eq!(ends(&bus, &handled).await, once(&published));
     for name in QUEUES {
         prop_assert_eq!(bus.depth(&queue(name)).await.unwrap().total(), 0);
     }
@@ -151,26 +136,12 @@ async fn run(backend: &Backend, steps: Vec<Step>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn campaign(backend: &Backend, cases: u32) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let drawn = Config { failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
-    let config = if std::env::var_os("PROPTEST_CASES").is_some() {
-        drawn
-    } else {
-        Config { cases, rng_seed: RngSeed::Fixed(1_794_750_000), ..drawn }
-    };
-    let result =
-        TestRunner::new(config).run(&steps(), |steps| runtime.block_on(run(backend, steps)));
-    let failure = result.err().map(|failure| failure.to_string()).unwrap_or_default();
-    assert!(failure.is_empty(), "{failure}");
-}
-
 #[test]
 fn every_message_ends_once_in_memory() {
-    campaign(&Backend::Memory, 300);
+    campaign(&Backend::Memory, 300, &steps(), run);
 }
 
 #[test]
 fn every_message_ends_once_on_rabbitmq() {
-    campaign(&Backend::rabbitmq(), 12);
+    campaign(&Backend::rabbitmq(), 12, &steps(), run);
 }

@@ -9,11 +9,9 @@ use ostler_bus::{
 };
 use serde_json::json;
 
+use crate::kit::{Bus, LONG, dead, eventually, prefix};
 use crate::proxy::Proxy;
-use crate::world::{
-    Bus, Seen, broker, dead, envelope, eventually, failure, number, prefix, publish, queue,
-    until_waiting,
-};
+use crate::world::{Seen, broker, envelope, failure, number, publish, queue, until_waiting};
 
 /// A bus through a proxy, and one straight to the broker with the same queues.
 async fn world(patience: Duration) -> (Proxy, Bus, Bus) {
@@ -28,12 +26,22 @@ async fn world(patience: Duration) -> (Proxy, Bus, Bus) {
         longest_wait: Duration::from_millis(100),
         ..RabbitOptions::default()
     };
-    let through = RabbitBus::connect(&proxy.url, options.clone()).await.unwrap();
-    let straight = RabbitBus::connect(&broker(), options).await.unwrap();
-    (proxy, Arc::new(through), Arc::new(straight))
+    let through = connect(&proxy.url, &options).await;
+    let straight = connect(&broker(), &options).await;
+    (proxy, through, straight)
 }
 
-const LONG: Duration = Duration::from_secs(60);
+/// Connects, as often as it takes: an impatient bus gives up on a busy machine.
+async fn connect(address: &str, options: &RabbitOptions) -> Bus {
+    let connecting = async {
+        loop {
+            if let Ok(bus) = RabbitBus::connect(address, options.clone()).await {
+                return Arc::new(bus);
+            }
+        }
+    };
+    tokio::time::timeout(LONG, connecting).await.expect("the broker answers")
+}
 
 /// The first time that each number was seen, in order.
 fn firsts(numbers: &[u64]) -> Vec<u64> {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use ostler_bus::{BusError, ConsumeOptions, Consumer, Delivery, QueueName, Verdict};
 use serde_json::json;
 
-use crate::on_every_bus;
-use crate::world::{Backend, Bus, Seen, envelope, number, queue};
+use crate::kit::{Backend, Bus, on_every_bus};
+use crate::world::{Seen, envelope, number, queue};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -6,8 +6,8 @@ use ostler_bus::QueueName;
 use ostler_domain::dispatch::name::{AgentName, TeamName};
 use ostler_domain::dispatch::priority::Priority;
 
-use crate::on_every_bus;
-use crate::world::{Backend, Seen, envelope, publish, until_waiting};
+use crate::kit::{Backend, on_every_bus};
+use crate::world::{Seen, envelope, publish, until_waiting};
 
 on_every_bus!(x35_each_member_gets_one_copy);
 /// X35: each member gets exactly one copy, of whatever class; who joined twice
@@ -64,7 +64,7 @@ async fn x36_a_team_shares_its_work(backend: &Backend) {
         }
         let total = || workers.iter().map(|worker| worker.all().len()).sum::<usize>();
         let expected = (4 * (round + 1)).min(400);
-        crate::world::eventually("the round", async || total() >= expected).await;
+        crate::kit::eventually("the round", async || total() >= expected).await;
     }
     workers.iter().for_each(Seen::let_pass);
     for consumer in consumers {

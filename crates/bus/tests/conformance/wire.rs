@@ -13,10 +13,8 @@ use ostler_bus::{BusError, ConsumeOptions, Limits, RabbitBus, RabbitOptions, Sel
 use ostler_domain::dispatch::failure::FailureClass;
 use tokio::sync::Semaphore;
 
-use crate::world::{
-    Backend, Bus, Seen, broker, dead, envelope, failure, number, prefix, publish, queue,
-    until_waiting,
-};
+use crate::kit::{Backend, Bus, dead, prefix};
+use crate::world::{Seen, broker, envelope, failure, number, publish, queue, until_waiting};
 
 /// A bus, and a bare channel beside it.
 async fn world(limits: Limits) -> (Bus, String, Connection, Channel) {

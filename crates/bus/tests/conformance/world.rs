@@ -1,63 +1,20 @@
-//! Buses for tests, and consumers that remember what they saw.
+//! Consumers that remember what they saw.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use ostler_bus::{
-    ConsumeOptions, Consumer, Delivery, Envelope, Failure, Limits, MemoryBus, MessageBus,
-    QueueName, RabbitBus, RabbitOptions, Verdict,
-};
+use ostler_bus::{ConsumeOptions, Consumer, Delivery, Envelope, Failure, QueueName, Verdict};
 use ostler_domain::dispatch::failure::FailureClass;
 use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::UtcDay;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-pub(crate) type Bus = Arc<dyn MessageBus>;
-
-/// Where a test's buses are.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Backend {
-    Memory,
-    /// The broker that `make test` started; the queues of a test have a prefix.
-    RabbitMq {
-        url: String,
-        prefix: String,
-    },
-}
+use crate::kit::{Backend, Bus, eventually};
 
 pub(crate) fn broker() -> String {
-    std::env::var("OSTLER_TEST_AMQP_URL")
-        .expect("OSTLER_TEST_AMQP_URL is not set; run the tests with `make test`")
-}
-
-/// A prefix that no other test has, in this process or another.
-pub(crate) fn prefix() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("t{}-{:x}-{number}.", std::process::id(), ostler_bus::now().as_millis())
-}
-
-impl Backend {
-    pub(crate) fn rabbitmq() -> Self {
-        Self::RabbitMq { url: broker(), prefix: prefix() }
-    }
-
-    pub(crate) async fn bus(&self) -> Bus {
-        self.limited(Limits::default()).await
-    }
-
-    /// A bus with these limits; on RabbitMQ with queues of its own.
-    pub(crate) async fn limited(&self, limits: Limits) -> Bus {
-        match self {
-            Self::Memory => Arc::new(MemoryBus::new(limits)),
-            Self::RabbitMq { url, .. } => {
-                let options =
-                    RabbitOptions { prefix: prefix(), limits, ..RabbitOptions::default() };
-                Arc::new(RabbitBus::connect(url, options).await.expect("the broker answers"))
-            }
-        }
+    match Backend::rabbitmq() {
+        Backend::RabbitMq(address) => address,
+        Backend::Memory => panic!("a broker is no memory"),
     }
 }
 
@@ -155,27 +112,8 @@ impl Seen {
     }
 }
 
-/// Waits until something is so. It takes as long as it takes on a busy
-/// machine; what never comes is told by name.
-pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !holds().await {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
-    assert!(waited.is_ok(), "waited for {what} in vain");
-}
-
 /// Waits until so many messages wait in a queue.
 pub(crate) async fn until_waiting(bus: &Bus, name: &QueueName, count: u64) {
     let what = format!("{count} waiting in {name}");
     eventually(&what, async || bus.depth(name).await.unwrap().total() == count).await;
-}
-
-/// Waits until so many dead letters are there, and returns them.
-pub(crate) async fn dead(bus: &Bus, count: usize) -> Vec<ostler_bus::DeadLetter> {
-    let all = async || bus.dead_letters(ostler_bus::Selection::All, 1000).await.unwrap();
-    eventually(&format!("{count} dead letters"), async || all().await.len() >= count).await;
-    all().await
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::error::Result;
 use super::page::Page;
+use super::spec::TeamWork;
 
 pub use memory::MemoryRegistry;
 
@@ -46,6 +47,9 @@ pub struct AgentRecord {
     pub at_once: u32,
     /// What its factory is told.
     pub config: Value,
+    /// Whether it takes its team's work.
+    #[serde(default)]
+    pub team_work: TeamWork,
     /// Whether it takes work, as last heard.
     pub availability: Availability,
     /// Until when that holds; without an end for a hosted agent, whose
@@ -65,6 +69,7 @@ impl AgentRecord {
             placement,
             at_once: 1,
             config: Value::Null,
+            team_work: TeamWork::Own,
             availability: Availability::Unavailable,
             available_until: None,
             load: 0,

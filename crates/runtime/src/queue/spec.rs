@@ -9,6 +9,7 @@ use ostler_domain::dispatch::breaker::BreakerPolicy;
 use ostler_domain::dispatch::choice::Capability;
 use ostler_domain::dispatch::failure::RecoveryPolicy;
 use ostler_domain::dispatch::name::{AgentName, NotAName};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::registry::{AgentRecord, Placement};
@@ -27,7 +28,8 @@ pub enum Stay {
 }
 
 /// Whether an agent takes what is meant for any member of its team.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TeamWork {
     /// Only what is addressed to it.
     #[default]
@@ -134,6 +136,7 @@ impl Spec {
             capabilities: record.capabilities.clone(),
             at_once: u16::try_from(record.at_once).unwrap_or(u16::MAX).max(1),
             config: record.config.clone(),
+            team_work: record.team_work,
             ..Self::new(record.name.clone())
         }
     }
@@ -144,6 +147,7 @@ impl Spec {
             capabilities: self.capabilities.clone(),
             at_once: u32::from(self.at_once),
             config: self.config.clone(),
+            team_work: self.team_work,
             ..AgentRecord::new(self.name.clone(), self.agent_type.clone(), Placement::Pinned)
         }
     }

@@ -12,8 +12,8 @@ use ostler_runtime::queue::coordination::{
 };
 use ostler_runtime::queue::{AgentRuntime, RuntimeOptions};
 
-use crate::on_every_bus;
-use crate::world::{Backend, LONG, Probe, dead, name, said, say, spec, waiting};
+use crate::kit::{Backend, LONG, dead, on_every_bus};
+use crate::world::{Probe, name, said, say, spec, waiting};
 
 fn claim(tier: Tier) -> Claim {
     Claim {
@@ -86,7 +86,7 @@ async fn x32_x45_nothing_happens_before_the_answer(backend: &Backend) {
         let (runtime, message) = (runtime.clone(), message.clone());
         tokio::spawn(async move { runtime.ask(&name("worker"), message, LONG).await })
     };
-    crate::world::eventually("the proposal", async || waiting(runtime.bus(), "boss").await == 1)
+    crate::kit::eventually("the proposal", async || waiting(runtime.bus(), "boss").await == 1)
         .await;
     runtime.send(&name("worker"), say(6)).await.unwrap();
     worker.until(1).await;

@@ -1,7 +1,6 @@
 //! The examples run, each on every bus, and are as short as they should be.
 
-use crate::on_every_bus;
-use crate::world::Backend;
+use crate::kit::{Backend, on_every_bus};
 
 /// The longest an example may be.
 const LINES: usize = 60;

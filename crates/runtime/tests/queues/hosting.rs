@@ -10,10 +10,8 @@ use ostler_runtime::queue::{
     AgentRecord, AgentRuntime, Echo, Hosting, MemoryRegistry, Placement, QueueError,
 };
 
-use crate::on_every_bus;
-use crate::world::{
-    Backend, LONG, Probe, ask, dead, eventually, name, number, prefix, said, say, spec,
-};
+use crate::kit::{Backend, LONG, dead, eventually, on_every_bus, prefix};
+use crate::world::{Probe, ask, name, number, said, say, spec};
 
 fn hosted(text: &str, agent_type: &str) -> AgentRecord {
     AgentRecord::new(name(text), agent_type, Placement::Hosted)

@@ -9,10 +9,8 @@ use ostler_domain::dispatch::life::TeamStatus;
 use ostler_domain::dispatch::name::AgentName;
 use ostler_runtime::queue::{AgentError, AgentRuntime, Echo, QueueError, Reply, agent_fn};
 
-use crate::on_every_bus;
-use crate::world::{
-    Backend, LONG, Probe, ask, dead, eventually, name, said, say, spec, team, waiting,
-};
+use crate::kit::{Backend, LONG, dead, eventually, on_every_bus};
+use crate::world::{Probe, ask, name, said, say, spec, team, waiting};
 
 async fn is_available(runtime: &AgentRuntime, agent: &str) -> bool {
     let record = runtime.registry().get(&name(agent)).await.unwrap();

@@ -5,6 +5,8 @@
 mod authority;
 mod examples;
 mod hosting;
+#[path = "../../../bus/tests/kit/mod.rs"]
+mod kit;
 mod lifecycle;
 mod patterns;
 mod people;
@@ -17,21 +19,3 @@ mod teams;
 mod trace;
 mod travel;
 mod world;
-
-/// Runs a test on every bus.
-macro_rules! on_every_bus {
-    ($name:ident) => {
-        mod $name {
-            #[tokio::test(flavor = "multi_thread")]
-            async fn memory() {
-                super::$name(&$crate::world::Backend::Memory).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread")]
-            async fn rabbitmq() {
-                super::$name(&$crate::world::Backend::rabbitmq()).await;
-            }
-        }
-    };
-}
-pub(crate) use on_every_bus;

@@ -1,11 +1,14 @@
 //! The patterns as calls.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ostler_runtime::queue::{Council, Echo, QueueError};
+use ostler_runtime::queue::{
+    AgentRecord, Council, Echo, Placement, QueueError, TeamSpec, TeamWork,
+};
 
-use crate::on_every_bus;
-use crate::world::{Backend, LONG, Probe, ask, eventually, name, number, said, say, spec, team};
+use crate::kit::{Backend, LONG, eventually, on_every_bus};
+use crate::world::{Probe, ask, name, number, said, say, spec, team};
 
 on_every_bus!(x34_direct);
 /// X34: a message to `agent.{id}`, with and without a reply.
@@ -23,7 +26,8 @@ on_every_bus!(x35_broadcast);
 /// X35: each member gets one copy; who left gets none.
 async fn x35_broadcast(backend: &Backend) {
     let runtime = backend.runtime().await;
-    let members: Vec<(&str, Probe)> = ["lead", "a", "b"].map(|who| (who, Probe::quiet())).into();
+    let members: Vec<(&str, Probe)> =
+        ["lead", "a", "b"].map(|who| (who, Probe::quiet().at_work())).into();
     for (who, probe) in &members {
         runtime.start_in_team(&team("crew"), spec(who), probe.clone()).await.unwrap();
     }
@@ -45,12 +49,44 @@ async fn x35_broadcast(backend: &Backend) {
     assert_eq!(members[0].1.seen()[0].context.team, Some(team("crew")));
 }
 
+on_every_bus!(x36_x65_members_from_records_share_the_work);
+/// X36, X65: agents whose records say so take the shared work of their team
+/// when they are started from these records; others take only their own.
+async fn x36_x65_members_from_records_share_the_work(backend: &Backend) {
+    let probes: BTreeMap<&str, Probe> =
+        ["lead", "w0", "w1"].map(|one| (one, Probe::quiet().at_work().gated())).into();
+    let made = probes.clone();
+    let builder = backend.builder().await;
+    let builder = builder.factory("probe", move |record| Ok(made[record.name.as_str()].clone()));
+    let runtime = builder.start().await.unwrap();
+    for agent in probes.keys() {
+        let team_work = if *agent == "lead" { TeamWork::Own } else { TeamWork::Shared };
+        let record = AgentRecord::new(name(agent), "probe", Placement::Pinned);
+        runtime.registry().register(AgentRecord { team_work, ..record }).await.unwrap();
+    }
+    let swarm = TeamSpec::led_by_recorded(team("swarm"), name("lead"));
+    let swarm = swarm.recorded(name("w0")).recorded(name("w1"));
+    runtime.assemble(swarm).await.unwrap();
+    for number in 0..40 {
+        runtime.give_to_team(&team("swarm"), say(number)).await.unwrap();
+    }
+    // Neither goes on before both have one.
+    for worker in ["w0", "w1"] {
+        probes[worker].until(1).await;
+    }
+    probes.values().for_each(|probe| probe.let_pass(100));
+    let shared = || ["w0", "w1"].map(|one| probes[one].numbers()).concat();
+    eventually("all to be done", async || shared().len() == 40).await;
+    runtime.shutdown().await.unwrap();
+    assert!(probes["lead"].seen().is_empty());
+}
+
 on_every_bus!(x36_swarm);
 /// X36: four workers, 400 equal messages: each is handled once, and each worker
 /// has its share.
 async fn x36_swarm(backend: &Backend) {
     let runtime = backend.runtime().await;
-    let workers: Vec<Probe> = (0..4).map(|_| Probe::quiet().gated()).collect();
+    let workers: Vec<Probe> = (0..4).map(|_| Probe::quiet().at_work().gated()).collect();
     for (index, worker) in workers.iter().enumerate() {
         let spec = spec(&format!("w{index}")).sharing_team_work();
         runtime.start_in_team(&team("swarm"), spec, worker.clone()).await.unwrap();

@@ -9,8 +9,8 @@ use ostler_runtime::queue::{
 use serde_json::json;
 use std::sync::Arc;
 
-use crate::on_every_bus;
-use crate::world::{Backend, LONG, ask, eventually, name, say, spec};
+use crate::kit::{Backend, LONG, eventually, on_every_bus};
+use crate::world::{ask, name, say, spec};
 
 async fn list(runtime: &AgentRuntime, person: &str) -> Vec<Arc<Envelope>> {
     runtime.worklist().list(&name(person), Page::default()).await.unwrap()

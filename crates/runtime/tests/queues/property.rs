@@ -2,18 +2,16 @@
 //! or as a dead letter, exactly one of the two, and a stop returns only when
 //! what was in work is done.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex};
 
-use ostler_bus::{Envelope, Limits, Selection};
+use ostler_bus::Envelope;
 use ostler_domain::dispatch::failure::{FailureClass, RecoveryPolicy, Strategy as Recover};
-use ostler_domain::id::EnvelopeId;
 use ostler_runtime::queue::{Agent, AgentContext, AgentError, AgentRuntime, Reply, Spec};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-use crate::world::{Backend, eventually, fails, name, number, prefix, say, strict, team};
+use crate::kit::{Backend, Counted, campaign, ends, once, until_all_ended};
+use crate::world::{fails, name, number, say, strict, team};
 
 const AGENTS: [&str; 3] = ["p", "q", "r"];
 
@@ -43,14 +41,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..50)
 }
 
-/// What became of each message: how often it was handled.
-type Handled = Arc<Mutex<BTreeMap<EnvelopeId, u32>>>;
-
 /// Handles, fails, panics or works at the second try, as the message says.
 #[derive(Clone)]
 struct Fateful {
-    handled: Handled,
-    tries: Handled,
+    handled: Counted,
+    tries: Counted,
     in_work: Arc<[AtomicI32; 3]>,
     index: usize,
 }
@@ -144,11 +139,11 @@ impl World {
 }
 
 async fn run(backend: &Backend, steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let bus = backend.shared(&prefix(), Limits::default()).await;
+    let bus = backend.bus().await;
     let runtime = AgentRuntime::builder(Arc::clone(&bus)).start().await.unwrap();
     let agent = Fateful {
-        handled: Handled::default(),
-        tries: Handled::default(),
+        handled: Counted::default(),
+        tries: Counted::default(),
         in_work: Arc::default(),
         index: 0,
     };
@@ -164,52 +159,24 @@ async fn run(backend: &Backend, steps: Vec<Step>) -> Result<(), TestCaseError> {
         world.runtime.stop(&name(agent)).await.unwrap();
         world.start(index, 1, true).await;
     }
-    let letters = async || bus.dead_letters(Selection::All, 1000).await.unwrap();
-    let settled = async || {
-        let handled = world.agent.handled.lock().unwrap().len();
-        handled + letters().await.len() >= published.len()
-    };
-    eventually("every message to end", settled).await;
+    until_all_ended(&bus, &world.agent.handled, &published).await;
     world.runtime.shutdown().await.unwrap();
     prop_assert!((0..3).all(|index| world.in_work(index) == 0), "a handler outlived the stop");
-    let ends = async || {
-        let mut ends: BTreeMap<EnvelopeId, u32> = world.agent.handled.lock().unwrap().clone();
-        for letter in letters().await {
-            *ends.entry(letter.id).or_default() += 1;
-        }
-        ends
-    };
     // A broker takes a moment to have back what was just looked at.
-    eventually("every end to be seen", async || ends().await.len() == published.len()).await;
-    published.sort_unstable();
-    let once: Vec<(EnvelopeId, u32)> = published.iter().map(|id| (*id, 1)).collect();
-    prop_assert_eq!(ends().await.into_iter().collect::<Vec<_>>(), once);
+    until_all_ended(&bus, &world.agent.handled, &published).await;
+    prop_assert_eq!(ends(&bus, &world.agent.handled).await, once(&published));
     bus.close().await;
     Ok(())
-}
-
-fn campaign(backend: &Backend, cases: u32) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let drawn = Config { failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
-    let config = if std::env::var_os("PROPTEST_CASES").is_some() {
-        drawn
-    } else {
-        Config { cases, rng_seed: RngSeed::Fixed(1_794_760_000), ..drawn }
-    };
-    let result =
-        TestRunner::new(config).run(&steps(), |steps| runtime.block_on(run(backend, steps)));
-    let failure = result.err().map(|failure| failure.to_string()).unwrap_or_default();
-    assert!(failure.is_empty(), "{failure}");
 }
 
 /// X10, X15, X66: handled or dead-lettered, exactly one, in memory.
 #[test]
 fn every_message_ends_once_in_memory() {
-    campaign(&Backend::Memory, 200);
+    campaign(&Backend::Memory, 200, &steps(), run);
 }
 
 /// X10, X15, X66: the same on RabbitMQ.
 #[test]
 fn every_message_ends_once_on_rabbitmq() {
-    campaign(&Backend::rabbitmq(), 10);
+    campaign(&Backend::rabbitmq(), 10, &steps(), run);
 }

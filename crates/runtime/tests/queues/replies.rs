@@ -5,9 +5,9 @@ use ostler_domain::id::EnvelopeId;
 use ostler_runtime::queue::{AgentError, Echo, Reply, agent_fn};
 use serde_json::json;
 
-use crate::on_every_bus;
+use crate::kit::{Backend, dead, on_every_bus};
 use crate::trace;
-use crate::world::{Backend, Probe, ask, dead, fails, name, number, said, say, spec, strict};
+use crate::world::{Probe, ask, fails, name, number, said, say, spec, strict};
 
 on_every_bus!(x07_x29_x61_a_reply_says_whose_it_is);
 /// X07, X29, X61: to `reply_to`, with the request's code, the request as its

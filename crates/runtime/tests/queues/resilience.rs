@@ -14,11 +14,9 @@ use ostler_runtime::queue::{
 };
 use serde_json::json;
 
-use crate::on_every_bus;
+use crate::kit::{Backend, LONG, dead, eventually, on_every_bus};
 use crate::trace;
-use crate::world::{
-    Backend, LONG, Probe, ask, dead, eventually, fails, name, number, said, say, spec, strict,
-};
+use crate::world::{Probe, ask, fails, name, number, said, say, spec, strict};
 
 async fn breaker(runtime: &AgentRuntime, agent: &str) -> BreakerState {
     let status = runtime.status().await.unwrap();

@@ -8,8 +8,8 @@ use ostler_domain::dispatch::sla::{SlaAction, SlaPolicy};
 use ostler_runtime::queue::coordination::{Assigned, Coordination, Sla};
 use ostler_runtime::queue::{Assignment, Page, QueueError, RuntimeOptions};
 
-use crate::on_every_bus;
-use crate::world::{Backend, Probe, eventually, name, say, spec};
+use crate::kit::{Backend, eventually, on_every_bus};
+use crate::world::{Probe, name, say, spec};
 
 on_every_bus!(x40_x61_work_becomes_ready_when_all_before_it_is_done);
 /// X40, X61: work is assigned when all its blockers are complete, under a code

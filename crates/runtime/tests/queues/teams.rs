@@ -14,8 +14,8 @@ use ostler_runtime::queue::coordination::{
 use ostler_runtime::queue::{AgentRuntime, Assignment, Echo, Page, QueueError, Reply, TeamSpec};
 use serde_json::json;
 
-use crate::on_every_bus;
-use crate::world::{Backend, LONG, Probe, code, dead, eventually, name, said, say, spec, team};
+use crate::kit::{Backend, LONG, dead, eventually, on_every_bus};
+use crate::world::{Probe, code, name, said, say, spec, team};
 
 async fn status(runtime: &AgentRuntime, name: &str) -> Option<TeamStatus> {
     runtime.teams().get(&team(name)).await.unwrap().map(|team| team.status())

@@ -9,10 +9,8 @@ use ostler_domain::dispatch::priority::Priority;
 use ostler_domain::id::EnvelopeId;
 use ostler_runtime::queue::AgentRuntime;
 
-use crate::on_every_bus;
-use crate::world::{
-    Backend, LONG, Probe, code, eventually, name, number, said, say, spec, team, waiting,
-};
+use crate::kit::{Backend, LONG, eventually, on_every_bus};
+use crate::world::{Probe, code, name, number, said, say, spec, team, waiting};
 
 /// A message with something in every field.
 fn full(number: u64) -> Envelope {

@@ -1,13 +1,8 @@
 //! Runtimes for tests, and agents that remember what they saw.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use ostler_bus::{
-    DeadLetter, Envelope, Limits, MemoryBus, MessageBus, QueueName, RabbitBus, RabbitOptions,
-    Selection,
-};
+use ostler_bus::{Envelope, QueueName};
 use ostler_domain::dispatch::breaker::BreakerPolicy;
 use ostler_domain::dispatch::failure::{FailureClass, RecoveryPolicy};
 use ostler_domain::dispatch::name::{AgentName, TeamName};
@@ -17,44 +12,11 @@ use ostler_runtime::queue::{Agent, AgentContext, AgentError, AgentRuntime, Build
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-pub(crate) type Bus = Arc<dyn MessageBus>;
+use crate::kit::{Backend, Bus, LONG, eventually};
+
 type Answer = Result<Option<Reply>, AgentError>;
 
-/// Longer than anything takes on a busy machine.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
-
-/// Where a test's buses are.
-#[derive(Debug)]
-pub(crate) enum Backend {
-    Memory,
-    /// The broker that `make test` started.
-    RabbitMq(String),
-}
-
 impl Backend {
-    pub(crate) fn rabbitmq() -> Self {
-        let address = std::env::var("OSTLER_TEST_AMQP_URL")
-            .expect("OSTLER_TEST_AMQP_URL is not set; run the tests with `make test`");
-        Self::RabbitMq(address)
-    }
-
-    /// A bus of the test's own.
-    pub(crate) async fn bus(&self) -> Bus {
-        self.shared(&prefix(), Limits::default()).await
-    }
-
-    /// A bus whose queues others with the same prefix see too.
-    pub(crate) async fn shared(&self, prefix: &str, limits: Limits) -> Bus {
-        match self {
-            Self::Memory => Arc::new(MemoryBus::new(limits)),
-            Self::RabbitMq(address) => {
-                let prefix = prefix.to_owned();
-                let options = RabbitOptions { prefix, limits, ..RabbitOptions::default() };
-                Arc::new(RabbitBus::connect(address, options).await.expect("the broker answers"))
-            }
-        }
-    }
-
     pub(crate) async fn builder(&self) -> Builder {
         AgentRuntime::builder(self.bus().await)
     }
@@ -62,13 +24,6 @@ impl Backend {
     pub(crate) async fn runtime(&self) -> AgentRuntime {
         self.builder().await.start().await.unwrap()
     }
-}
-
-/// A prefix that no other test has, in this process or another.
-pub(crate) fn prefix() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("r{}-{:x}-{number}.", std::process::id(), ostler_bus::now().as_millis())
 }
 
 pub(crate) fn name(text: &str) -> AgentName {
@@ -119,13 +74,15 @@ pub(crate) fn fails(class: FailureClass) -> Answer {
 pub(crate) struct Probe {
     seen: Arc<Mutex<Vec<Arc<Envelope>>>>,
     pub(crate) gate: Arc<Semaphore>,
+    /// What is not said to it is let pass.
+    hears_all: bool,
     answer: Arc<dyn Fn(&Envelope) -> Answer + Send + Sync>,
 }
 
 impl Probe {
     pub(crate) fn answering(answer: impl Fn(&Envelope) -> Answer + Send + Sync + 'static) -> Self {
         let gate = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
-        Self { seen: Arc::default(), gate, answer: Arc::new(answer) }
+        Self { seen: Arc::default(), gate, hears_all: true, answer: Arc::new(answer) }
     }
 
     /// Takes everything and says nothing.
@@ -135,6 +92,12 @@ impl Probe {
 
     pub(crate) fn gated(self) -> Self {
         Self { gate: Arc::new(Semaphore::new(0)), ..self }
+    }
+
+    /// Notes only what is said to it, not what its team tells: whoever leads one
+    /// hears at any moment that a member has nothing to do.
+    pub(crate) fn at_work(self) -> Self {
+        Self { hears_all: false, ..self }
     }
 
     pub(crate) fn let_pass(&self, count: usize) {
@@ -161,29 +124,13 @@ impl Probe {
 
 impl Agent for Probe {
     async fn process(&self, _context: &AgentContext, envelope: &Arc<Envelope>) -> Answer {
+        if !self.hears_all && envelope.message.kind.as_str() != "say" {
+            return Ok(None);
+        }
         self.seen.lock().unwrap().push(Arc::clone(envelope));
         self.gate.acquire().await.unwrap().forget();
         (self.answer)(envelope)
     }
-}
-
-/// Waits until something is so. It takes as long as it takes on a busy
-/// machine; what never comes is told by name.
-pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !holds().await {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let waited = tokio::time::timeout(LONG, waiting).await;
-    assert!(waited.is_ok(), "waited for {what} in vain");
-}
-
-/// Waits until so many dead letters are there, and returns them.
-pub(crate) async fn dead(bus: &Bus, count: usize) -> Vec<DeadLetter> {
-    let all = async || bus.dead_letters(Selection::All, 1000).await.unwrap();
-    eventually(&format!("{count} dead letters"), async || all().await.len() >= count).await;
-    all().await
 }
 
 pub(crate) async fn waiting(bus: &Bus, agent: &str) -> u64 {

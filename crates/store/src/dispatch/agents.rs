@@ -62,6 +62,8 @@ pub struct QueueAgent {
     pub load: u64,
     /// What its program is told, as JSON.
     pub config: String,
+    /// Whether it takes what is meant for any member of its team.
+    pub shares_work: bool,
 }
 
 /// How many agents can do something.
@@ -80,7 +82,7 @@ const WHAT: &str = "agent on a queue";
 macro_rules! columns {
     () => {
         "SELECT a.name, a.agent_type, a.placement, a.capabilities, a.availability,
-           a.available_until, a.at_once, a.load, a.config FROM queue_agents a "
+           a.available_until, a.at_once, a.load, a.config, a.shares_work FROM queue_agents a "
     };
 }
 
@@ -95,12 +97,13 @@ macro_rules! is_there {
 /// Touches no row if one is there with another placement.
 const SAVE: Sql = sql!(
     "INSERT INTO queue_agents (org, name, agent_type, placement, capabilities, availability,
-       available_until, at_once, load, config, updated_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, now_ms())
+       available_until, at_once, load, config, shares_work, updated_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, now_ms())
      ON CONFLICT (org, name) DO UPDATE SET agent_type = excluded.agent_type,
        capabilities = excluded.capabilities, availability = excluded.availability,
        available_until = excluded.available_until, at_once = excluded.at_once,
-       load = excluded.load, config = excluded.config, updated_at = excluded.updated_at
+       load = excluded.load, config = excluded.config,
+       shares_work = excluded.shares_work, updated_at = excluded.updated_at
      WHERE queue_agents.placement = excluded.placement"
 );
 const FORGET_CAPABILITIES: Sql =
@@ -222,7 +225,7 @@ impl Operation for Save {
 }
 
 impl QueueAgent {
-    fn params(&self, org: OrgId) -> Result<[Value; 10]> {
+    fn params(&self, org: OrgId) -> Result<[Value; 11]> {
         Ok([
             org.into(),
             self.name.as_str().into(),
@@ -234,6 +237,7 @@ impl QueueAgent {
             self.at_once.into(),
             number(self.load),
             self.config.as_str().into(),
+            i64::from(self.shares_work).into(),
         ])
     }
 
@@ -389,5 +393,6 @@ fn agent(row: &Row) -> Result<QueueAgent> {
         at_once: u32::try_from(row.int(6)?).unwrap_or(u32::MAX),
         load: u64::try_from(row.int(7)?).unwrap_or_default(),
         config: row.text(8)?.to_owned(),
+        shares_work: row.int(9)? != 0,
     })
 }

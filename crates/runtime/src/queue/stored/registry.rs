@@ -10,6 +10,7 @@ use super::{Stored, length, most, unreadable};
 use crate::queue::error::{QueueError, Result};
 use crate::queue::page::Page;
 use crate::queue::registry::{AgentRecord, Coverage, Placement, Presence, Registry};
+use crate::queue::spec::TeamWork;
 
 impl Registry for Stored {
     fn register(&self, record: AgentRecord) -> BoxFuture<'_, Result<()>> {
@@ -84,6 +85,7 @@ fn written(record: AgentRecord) -> Result<QueueAgent> {
         at_once: record.at_once,
         load: record.load,
         config: serde_json::to_string(&record.config).map_err(unreadable)?,
+        shares_work: record.team_work == TeamWork::Shared,
     })
 }
 
@@ -98,6 +100,7 @@ fn read(agent: QueueAgent) -> Result<AgentRecord> {
         },
         at_once: agent.at_once,
         config: serde_json::from_str(&agent.config).map_err(unreadable)?,
+        team_work: if agent.shares_work { TeamWork::Shared } else { TeamWork::Own },
         availability: agent.availability,
         available_until: agent.available_until,
         load: agent.load,

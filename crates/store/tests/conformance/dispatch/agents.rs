@@ -18,6 +18,7 @@ fn agent(called: &str, capabilities: &[&str]) -> QueueAgent {
         at_once: 4,
         load: 0,
         config: r#"{"tone":"dry"}"#.into(),
+        shares_work: false,
     }
 }
 
@@ -67,7 +68,7 @@ async fn an_agent_is_replaced_renewed_withdrawn_and_forgotten(store: &Store) {
     let org = with_org(store, 1).await;
     let there = store.org(org);
     there.save_queue_agent(agent("ada", &["review", "cook"])).await.unwrap();
-    let changed = QueueAgent { at_once: 9, ..agent("ada", &["review", "sing"]) };
+    let changed = QueueAgent { at_once: 9, shares_work: true, ..agent("ada", &["review", "sing"]) };
     there.save_queue_agent(changed.clone()).await.unwrap();
     assert_eq!(there.queue_agent(&name("ada")).await.unwrap(), Some(changed));
     assert!(able(store, org, "cook", 0).await.is_empty());
