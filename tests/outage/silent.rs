@@ -26,7 +26,7 @@ fn envelope(priority: Priority) -> Arc<Envelope> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "how soon a queue that was suspended is served again is the broker's; make soak runs it"]
 async fn x28_a_silent_class_starves_no_other_and_comes_back_by_itself() {
-    let mut broker = Server::broker();
+    let mut broker = Server::start("broker");
     let options =
         RabbitOptions { answer_patience: Duration::from_secs(3), ..RabbitOptions::default() };
     let bus = RabbitBus::connect(&broker.url, options).await.expect("the broker answers");

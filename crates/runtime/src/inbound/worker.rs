@@ -22,6 +22,7 @@ use super::{decision, housekeeping};
 use crate::ids::derived;
 use crate::library::Library;
 use crate::org_view::Views;
+use crate::outage::Outage;
 use crate::parts::Parts;
 use crate::talk::entry::{Entry, Wrote};
 use crate::talk::{Unreadable, read};
@@ -54,6 +55,7 @@ pub enum RunError {
 pub struct Worker {
     desk: Arc<Desk>,
     bell: Doorbell,
+    outage: Arc<Outage>,
 }
 
 impl Worker {
@@ -62,7 +64,7 @@ impl Worker {
     pub fn new(parts: Parts, live: Live) -> Self {
         let (views, library) = (Views::default(), Library::default());
         let desk = Desk { parts, views, library, live, outbox: Doorbell::default() };
-        Self { desk: Arc::new(desk), bell: Doorbell::default() }
+        Self { desk: Arc::new(desk), bell: Doorbell::default(), outage: Arc::default() }
     }
 
     /// The bell that wakes it.
@@ -100,10 +102,19 @@ impl Worker {
         while !*stop.borrow() {
             let rings = self.bell.rings();
             let wait = match self.answer_next().await {
-                Ok(true) => continue,
-                Ok(false) => self.desk.parts.settings.look_every,
+                Ok(answered) => {
+                    if self.outage.ends() {
+                        tracing::warn!("conversations can be claimed again");
+                    }
+                    if answered {
+                        continue;
+                    }
+                    self.desk.parts.settings.look_every
+                }
                 Err(error) => {
-                    tracing::warn!(%error, "no conversation could be claimed");
+                    if self.outage.begins() {
+                        tracing::warn!(%error, "no conversation can be claimed; it is tried again");
+                    }
                     AFTER_FAILURE
                 }
             };
