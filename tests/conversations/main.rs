@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod approvals;
+mod attending;
 mod budgets;
 mod buses;
 mod channels;
@@ -37,6 +38,7 @@ mod scope;
 mod server;
 mod sessions;
 mod sweeping;
+mod switchboard;
 mod takeover;
 mod team;
 mod triggers;

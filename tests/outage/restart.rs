@@ -74,7 +74,7 @@ fn firsts(seen: &Seen) -> Vec<(u64, EnvelopeId)> {
 /// order; and whatever comes twice has the same id.
 #[tokio::test(flavor = "multi_thread")]
 async fn x28_a_restart_of_the_broker_loses_nothing_that_it_confirmed() {
-    let mut broker = Server::broker();
+    let mut broker = Server::start("broker");
     let patient = bus(&broker, Duration::from_secs(300)).await;
     let hasty = bus(&broker, Duration::from_millis(500)).await;
     let (flow, heap): (QueueName, QueueName) =

@@ -17,17 +17,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A RabbitMQ.
-    pub(crate) fn broker() -> Self {
-        Self::start("broker")
-    }
-
-    /// A PostgreSQL.
-    pub(crate) fn database() -> Self {
-        Self::start("database")
-    }
-
-    fn start(name: &str) -> Self {
+    /// The one that a script runs: `broker` is a RabbitMQ, `database` a PostgreSQL.
+    pub(crate) fn start(name: &str) -> Self {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
         let mut scripts = scripts.map(|above| above.join("scripts").join(name));
         let path = scripts.find(|path| path.exists()).expect("the script is there");

@@ -35,7 +35,7 @@ struct Silent {
 
 impl Silent {
     async fn begin() -> Self {
-        let mut broker = Server::broker();
+        let mut broker = Server::start("broker");
         let options = RabbitOptions { answer_patience: PATIENCE, ..RabbitOptions::default() };
         let bus = RabbitBus::connect(&broker.url, options).await.expect("the broker answers");
         let queue: QueueName = "agent.flow".parse().unwrap();

@@ -208,7 +208,7 @@ async fn x28_a_swarm_outlives_a_killed_process_and_a_restarted_broker() {
     let messages = number_of(MESSAGES.0, MESSAGES.1);
     let store = Store::connect(&database).unwrap();
     let org = new_org(&store).await;
-    let mut broker = Server::broker();
+    let mut broker = Server::start("broker");
     let bus = bus(&broker.url).await;
     let mut workers: Vec<Worker> =
         (0..WORKERS).map(|_| Worker::start(&broker, &database, org)).collect();

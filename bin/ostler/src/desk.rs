@@ -9,14 +9,19 @@ use anyhow::{Context as _, bail};
 use ostler_bus::{Envelope, QueueName, RabbitOptions};
 use ostler_domain::dispatch::life::Team;
 use ostler_domain::dispatch::name::{AgentName, TeamName};
+use ostler_domain::id::OrgId;
 use ostler_domain::org::{Org, Place};
-use ostler_runtime::queue::{AgentRuntime, Hosting, Placement, QueueError, Stored};
+use ostler_runtime::inbound::accept::{Doorbell, Intake};
+use ostler_runtime::parts::Settings;
+use ostler_runtime::queue::{AgentRuntime, Ai, Hosting, Placement, QueueError, Staff, Stored};
 use ostler_store::Store;
 use serde_json::json;
+use tokio::sync::Mutex;
 
 use crate::cli::queue::{Reach, Saying};
 use crate::commands::find_org;
 use crate::home::Home;
+use crate::kit::{Answering, Kit};
 
 /// The bus of this process.
 const IN_PROCESS: &str = "memory:";
@@ -28,7 +33,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The place from which agents are spoken to.
 pub(crate) struct Desk {
     pub(crate) runtime: AgentRuntime,
+    home: Home,
+    store: Store,
+    org: OrgId,
     in_process: bool,
+    /// Answers for AI agents of this process, which only accept.
+    answering: Mutex<Option<Answering>>,
 }
 
 /// An agent that could not be started here.
@@ -45,16 +55,30 @@ impl Desk {
             Some(name) => find_org(&store, name).await?,
             None => platform(&store).await?,
         };
-        let stored = Stored::new(store, org.id);
+        let stored = Stored::new(store.clone(), org.id);
         let address = reach.bus.clone().unwrap_or_else(|| home.bus().to_owned());
         let in_process = address == IN_PROCESS;
         let options = RabbitOptions { prefix: stored.bus_prefix(), ..RabbitOptions::default() };
         let bus = ostler_bus::open(&address, options).await?;
         let mut builder = AgentRuntime::of_org(bus, &stored);
         if in_process {
-            builder = builder.hosting(Hosting::default());
+            let backlog = Settings::default().backlog;
+            let intake = Intake::new(store.clone(), Doorbell::default(), backlog);
+            builder = builder.factory(Ai::TYPE, Ai::factory(intake)).hosting(Hosting::default());
         }
-        Ok(Self { runtime: builder.start().await?, in_process })
+        let (runtime, answering) = (builder.start().await?, Mutex::default());
+        Ok(Self { runtime, home, store, org: org.id, in_process, answering })
+    }
+
+    /// Has somebody answer what AI agents accept.
+    async fn answer(&self) -> anyhow::Result<()> {
+        let mut answering = self.answering.lock().await;
+        if answering.is_none() {
+            let staff = Staff::default();
+            staff.enter(self.org, self.runtime.clone());
+            *answering = Some(Kit::of(&self.home, self.store.clone())?.answer_on(staff));
+        }
+        Ok(())
     }
 
     /// Has agents there for a message to them. Those that cannot be are returned.
@@ -72,6 +96,9 @@ impl Desk {
                 });
                 continue;
             };
+            if self.in_process && record.agent_type == Ai::TYPE {
+                self.answer().await?;
+            }
             if !self.in_process || record.placement == Placement::Hosted {
                 continue;
             }
@@ -128,6 +155,9 @@ impl Desk {
     /// Stops what was started here; what it had in work is done.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         self.runtime.shutdown().await?;
+        if let Some(answering) = self.answering.into_inner() {
+            answering.stop().await?;
+        }
         self.runtime.bus().close().await;
         Ok(())
     }

@@ -21,6 +21,7 @@ use ostler_runtime::inbound::receive::Reception;
 use ostler_runtime::inbound::receive::attend::Updates;
 use ostler_runtime::operations::Operations;
 use ostler_runtime::parts::{Clock, Parts, Settings};
+use ostler_runtime::queue::Staff;
 use ostler_runtime::sweep::Sweeper;
 use ostler_runtime::switchboard::Switchboard;
 use ostler_server::Server;
@@ -28,7 +29,7 @@ use ostler_server::server::Parts as ServerParts;
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::home::Home;
 use crate::toolbox;
@@ -42,6 +43,20 @@ pub(crate) struct Kit {
     sending: SendOptions,
     trunk: Trunk,
     updates: Updates,
+}
+
+/// Somebody who answers what is asked of agents.
+pub(crate) struct Answering {
+    stop: watch::Sender<bool>,
+    working: JoinHandle<()>,
+}
+
+impl Answering {
+    /// Finishes what was begun.
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        self.stop.send_replace(true);
+        Ok(self.working.await?)
+    }
 }
 
 /// How often what is due is looked for.
@@ -119,6 +134,16 @@ impl Kit {
         }
         all.spawn(async move { worker.run(at_once, stop).await });
         while all.join_next().await.is_some() {}
+    }
+
+    /// Answers what is asked of agents that are on a bus already.
+    pub(crate) fn answer_on(&self, staff: Staff) -> Answering {
+        let (stop, stopped) = watch::channel(false);
+        let (worker, courier) = (self.worker.clone(), self.courier().answering_on(staff));
+        let working = tokio::spawn(async move {
+            tokio::join!(worker.run(1, stopped.clone()), courier.run(1, stopped));
+        });
+        Answering { stop, working }
     }
 
     fn courier(&self) -> Courier {

@@ -14,6 +14,9 @@ pub(crate) fn begin() -> anyhow::Result<()> {
         Ok(wanted) => wanted.parse()?,
         Err(_) => Targets::new()
             .with_default(LevelFilter::WARN)
+            // What is wrong with a connection is said by those who need it.
+            .with_target("deadpool", LevelFilter::OFF)
+            .with_target("lapin", LevelFilter::OFF)
             .with_target("ostler_server", LevelFilter::INFO)
             .with_target("ostler_bus", LevelFilter::INFO),
     };

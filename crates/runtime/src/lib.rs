@@ -14,6 +14,7 @@ pub mod inbound;
 mod library;
 pub mod operations;
 pub mod org_view;
+mod outage;
 pub mod parts;
 pub mod queue;
 pub mod sweep;

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::inbound::Worker;
 use crate::inbound::accept::{Doorbell, Intake};
+use crate::outage::Outage;
 use crate::queue::{AgentRuntime, Ai, Hosting, QueueError, Staff, Stored};
 
 /// How often new orgs and new agents are looked for.
@@ -80,19 +81,19 @@ impl Switchboard {
     }
 
     async fn connect(&self, ears: &mut Vec<Consumer>) {
-        let mut said = false;
+        let outage = Outage::default();
         loop {
             let wait = match self.look(ears).await {
                 Ok(()) => {
-                    said = false;
+                    if outage.ends() {
+                        tracing::warn!("all agents are on the bus");
+                    }
                     LOOK_EVERY
                 }
                 Err(error) => {
-                    if !said {
-                        let what = "not all agents are on the bus yet; conversations go on";
-                        tracing::warn!(%error, "{what}");
+                    if outage.begins() {
+                        tracing::warn!(%error, "not all agents are on the bus; conversations go on");
                     }
-                    said = true;
                     AGAIN_AFTER
                 }
             };

@@ -91,3 +91,15 @@ fn an_operator_works_from_the_terminal() {
     let wrong = played.refused(&["approval", "approve", "apr_zz", "--org", "bella"]);
     assert!(wrong.contains("no approval apr_zz in Bella Pizza"), "{wrong}");
 }
+
+/// X63: an org's agents are on the bus, where they are asked like any agent there
+/// and answer in their harness.
+#[test]
+fn x63_an_ai_agent_is_asked_on_the_bus() {
+    let played = Played::new();
+    assert!(played.run(&["agent", "ls", "--org", "bella"]).contains("gia"));
+    let told = played.run(&["agent", "send", "gia", "hello", "--org", "bella"]);
+    assert!(told.contains("sent to gia") && told.lines().count() > 1, "{told}");
+    let sessions = played.run(&["session", "ls", "--org", "bella"]);
+    assert!(sessions.contains("bus"), "{sessions}");
+}

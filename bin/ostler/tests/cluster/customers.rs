@@ -23,10 +23,10 @@ pub(crate) struct Customers(JoinSet<()>);
 impl Customers {
     /// Has so many people write so many messages each, to any of these doors. The
     /// gateway brings a message until it has a receipt for it.
-    pub(crate) fn write(doors: Vec<String>, people: usize, messages: usize) -> Self {
+    pub(crate) fn write(doors: &[String], people: usize, messages: usize) -> Self {
         let mut writing = JoinSet::new();
         for who in 0..people {
-            let doors = doors.clone();
+            let doors = doors.to_owned();
             writing.spawn(async move {
                 for (n, word) in Self::words(who, messages).into_iter().enumerate() {
                     let text = if n % 3 == 0 { format!("note {word}") } else { word.clone() };

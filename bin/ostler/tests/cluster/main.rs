@@ -15,6 +15,7 @@ mod server;
 mod world;
 
 use std::collections::BTreeSet;
+use std::process::Command;
 use std::time::Duration;
 
 use customers::{Customers, words_in};
@@ -25,7 +26,6 @@ use ostler_store::Store;
 use process::Process;
 use serde_json::{Value, json};
 use server::Server;
-use tokio_postgres::NoTls;
 use world::{Installation, ORG};
 
 /// Messages of each conversation; the variable changes it.
@@ -56,12 +56,12 @@ async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 #[tokio::test(flavor = "multi_thread")]
 async fn c19_z04_z09_three_processes_lose_nothing_and_repeat_nothing() {
     let gateway = Gateway::start([Reply::json(200, &json!({}))]).await;
-    let (mut broker, mut database) = (Server::broker(), Server::database());
+    let (mut broker, mut database) = (Server::start("broker"), Server::start("database"));
     let place = Installation::make(&database.url, &broker.url, &gateway.url).await;
     let mut processes = vec![Process::serve(&place), Process::serve(&place), Process::work(&place)];
     let doors: Vec<String> = processes.iter().filter_map(|one| one.address.clone()).collect();
     let messages = number_of(MESSAGES);
-    let customers = Customers::write(doors, CONVERSATIONS, messages);
+    let customers = Customers::write(&doors, CONVERSATIONS, messages);
     let all = CONVERSATIONS * messages;
     let answered = async |percent: usize| {
         let what = format!("{percent} % of the answers");
@@ -82,15 +82,15 @@ async fn c19_z04_z09_three_processes_lose_nothing_and_repeat_nothing() {
     database.come_back();
     customers.done().await;
 
-    let look = Look::at(&database.url).await;
+    let look = Look(database.url.clone());
     let left = "SELECT (SELECT count(*) FROM inbox WHERE state = 'pending')
         + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending'))";
-    eventually("everything to be done", async || look.number(left).await == 0).await;
+    eventually("everything to be done", async || look.number(left) == 0).await;
     for process in processes {
         process.stop().await;
     }
-    each_answered_once(&look, &gateway, messages).await;
-    nothing_is_held(&look, all).await;
+    each_answered_once(&look, &gateway, messages);
+    nothing_is_held(&look, all);
     books_balance(&place, &look).await;
 }
 
@@ -102,10 +102,10 @@ fn words_of(gateway: &Gateway) -> Vec<String> {
 
 /// Each message has one answer, which went out once or is unknown; what went out
 /// is in order.
-async fn each_answered_once(look: &Look, gateway: &Gateway, messages: usize) {
+fn each_answered_once(look: &Look, gateway: &Gateway, messages: usize) {
     let mut answered = Vec::new();
     let mut unknown = BTreeSet::new();
-    for row in look.texts("SELECT state || ' ' || payload FROM outbox").await {
+    for row in look.texts("SELECT state || ' ' || payload FROM outbox") {
         let (state, payload) = row.split_once(' ').unwrap();
         let payload: Value = serde_json::from_str(payload).unwrap();
         let words = words_in(payload["parts"][0]["text"].as_str().unwrap());
@@ -135,13 +135,12 @@ async fn each_answered_once(look: &Look, gateway: &Gateway, messages: usize) {
 }
 
 /// No conversation is in anybody's hands, and no message is without an end.
-async fn nothing_is_held(look: &Look, all: usize) {
-    let count = async |what: &str| look.number(&format!("SELECT count(*) FROM {what}")).await;
-    assert_eq!(count("inbox").await as usize, all);
-    assert_eq!(count("inbox WHERE state <> 'done'").await, 0);
-    assert_eq!(count("conversations WHERE lease_until > 0 OR pending_at IS NOT NULL").await, 0);
-    assert_eq!(count("checkpoints").await, 0);
-    let runs = look.texts("SELECT data FROM runs").await;
+fn nothing_is_held(look: &Look, all: usize) {
+    assert_eq!(look.count("inbox"), all);
+    assert_eq!(look.count("inbox WHERE state <> 'done'"), 0);
+    assert_eq!(look.count("conversations WHERE lease_until > 0 OR pending_at IS NOT NULL"), 0);
+    assert_eq!(look.count("checkpoints"), 0);
+    let runs = look.texts("SELECT data FROM runs");
     let runs: Vec<Value> = runs.iter().map(|run| serde_json::from_str(run).unwrap()).collect();
     let inputs: Vec<&str> = runs
         .iter()
@@ -155,37 +154,33 @@ async fn nothing_is_held(look: &Look, all: usize) {
 /// What was granted is there, or was spent for a run that is on record.
 async fn books_balance(place: &Installation, look: &Look) {
     let store = Store::open(&place.database).await.unwrap();
-    look.execute("UPDATE reservations SET expires_at = 1 WHERE charges IS NULL").await;
+    look.texts("UPDATE reservations SET expires_at = 1 WHERE charges IS NULL");
     while !store.sweep_reservations().await.unwrap().is_empty() {}
     store.apply_settlements().await.unwrap();
     assert_eq!(store.check_ledger().await.unwrap().wrong, []);
     let account = store.org(ORG).account().await.unwrap();
     let spent: Credits = PoolKind::ALL.map(|kind| account.pool(kind).spent).into_iter().sum();
     let reserved: Credits = PoolKind::ALL.map(|kind| account.pool(kind).reserved).into_iter().sum();
-    let runs =
-        look.number("SELECT sum((data::json ->> 'credits')::bigint)::bigint FROM runs").await;
-    assert_eq!((spent.get() as i64, reserved), (runs, Credits::ZERO));
+    let runs = look.number("SELECT sum((data::json ->> 'credits')::bigint) FROM runs");
+    assert_eq!((spent.get(), reserved), (runs as u64, Credits::ZERO));
 }
 
 /// A look at the database, whomever its rows belong to.
-struct Look(tokio_postgres::Client);
+struct Look(String);
 
 impl Look {
-    async fn at(url: &str) -> Self {
-        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
-        tokio::spawn(connection);
-        Self(client)
+    fn texts(&self, sql: &str) -> Vec<String> {
+        let psql = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--command", sql];
+        let output = Command::new("psql").arg(&self.0).args(psql).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
-    async fn number(&self, sql: &str) -> i64 {
-        self.0.query_one(sql, &[]).await.unwrap().get(0)
+    fn number(&self, sql: &str) -> usize {
+        self.texts(sql)[0].parse().unwrap()
     }
 
-    async fn texts(&self, sql: &str) -> Vec<String> {
-        self.0.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
-    }
-
-    async fn execute(&self, sql: &str) {
-        self.0.batch_execute(sql).await.unwrap();
+    fn count(&self, what: &str) -> usize {
+        self.number(&format!("SELECT count(*) FROM {what}"))
     }
 }

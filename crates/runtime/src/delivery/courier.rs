@@ -1,5 +1,6 @@
 //! Couriers: they claim what waits in the outbox, one message at a time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_channels::Channels;
@@ -9,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::inbound::accept::Doorbell;
+use crate::outage::Outage;
 use crate::parts::Clock;
 use crate::queue::Staff;
 
@@ -46,6 +48,7 @@ pub struct Courier {
     pub(super) options: SendOptions,
     pub(super) staff: Option<Staff>,
     bell: Doorbell,
+    outage: Arc<Outage>,
 }
 
 /// What a sweep found.
@@ -59,14 +62,14 @@ pub struct Swept {
 
 impl Courier {
     /// A courier that is woken by a bell.
-    pub const fn new(
+    pub fn new(
         store: Store,
         channels: Channels,
         clock: Clock,
         options: SendOptions,
         bell: Doorbell,
     ) -> Self {
-        Self { store, channels, clock, options, staff: None, bell }
+        Self { store, channels, clock, options, staff: None, bell, outage: Arc::default() }
     }
 
     /// Has it answer on the buses of these agents too.
@@ -92,9 +95,19 @@ impl Courier {
     async fn work(&self, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
             match self.send_next().await {
-                Ok(true) => continue,
-                Ok(false) => {}
-                Err(error) => tracing::warn!(%error, "nothing could be sent"),
+                Ok(sent) => {
+                    if self.outage.ends() {
+                        tracing::warn!("messages can be sent again");
+                    }
+                    if sent {
+                        continue;
+                    }
+                }
+                Err(error) => {
+                    if self.outage.begins() {
+                        tracing::warn!(%error, "nothing can be sent; it is tried again");
+                    }
+                }
             }
             tokio::select! {
                 () = self.bell.rings().notified() => {}

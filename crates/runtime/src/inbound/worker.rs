@@ -24,6 +24,7 @@ use super::{decision, housekeeping};
 use crate::ids::derived;
 use crate::library::Library;
 use crate::org_view::Views;
+use crate::outage::Outage;
 use crate::parts::Parts;
 use crate::talk::entry::{Entry, Wrote};
 use crate::talk::{Unreadable, read};
@@ -57,6 +58,7 @@ pub struct Worker {
     desk: Arc<Desk>,
     claims: Claims,
     bell: Doorbell,
+    outage: Arc<Outage>,
 }
 
 impl Worker {
@@ -66,7 +68,8 @@ impl Worker {
         let (views, library) = (Views::default(), Library::default());
         let claims = Claims::new(parts.store.clone(), parts.settings.claims);
         let desk = Desk { parts, views, library, live, outbox: Doorbell::default() };
-        Self { desk: Arc::new(desk), claims, bell: Doorbell::default() }
+        let (bell, outage) = (Doorbell::default(), Arc::default());
+        Self { desk: Arc::new(desk), claims, bell, outage }
     }
 
     /// The bell that wakes it.
@@ -104,10 +107,19 @@ impl Worker {
         while !*stop.borrow() {
             let rings = self.bell.rings();
             let wait = match self.answer_next().await {
-                Ok(true) => continue,
-                Ok(false) => self.desk.parts.settings.look_every,
+                Ok(answered) => {
+                    if self.outage.ends() {
+                        tracing::warn!("conversations can be claimed again");
+                    }
+                    if answered {
+                        continue;
+                    }
+                    self.desk.parts.settings.look_every
+                }
                 Err(error) => {
-                    tracing::warn!(%error, "no conversation could be claimed");
+                    if self.outage.begins() {
+                        tracing::warn!(%error, "no conversation can be claimed; it is tried again");
+                    }
                     AFTER_FAILURE
                 }
             };
