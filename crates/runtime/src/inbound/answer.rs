@@ -523,32 +523,10 @@ async fn go_on(
     let timeout = case.desk.parts.settings.turn_timeout;
     let (session, before) = (&run.session, &run.done);
     let setting = Setting { agent, session, scope, models, before, timeout };
-    let turn = with_pictures(case, turn).await;
+    let turn = super::media::load(case, turn).await;
     let finished = Box::pin(turn_step::run(case, setting, open, turn, known)).await?;
     run.trace.end(began);
     Ok(finished)
-}
-
-/// Loads the pictures that the turn refers to.
-async fn with_pictures(case: &Case<'_>, mut turn: Turn) -> Turn {
-    let mut wanted = Vec::new();
-    turn.images(|image| wanted.extend(image.blob));
-    if wanted.is_empty() {
-        return turn;
-    }
-    let mut loaded = std::collections::BTreeMap::new();
-    for blob in wanted {
-        match case.store().blob(blob).await {
-            Ok(found) => {
-                loaded.insert(blob, Arc::<str>::from(crate::base64_text::encode(&found.bytes)));
-            }
-            Err(error) => tracing::warn!(%error, %blob, "a picture cannot be read"),
-        }
-    }
-    turn.images(|image| {
-        image.data = image.blob.and_then(|blob| loaded.get(&blob).cloned());
-    });
-    turn
 }
 
 /// Words as parts.

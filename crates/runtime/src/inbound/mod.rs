@@ -35,6 +35,7 @@ mod host;
 mod housekeeping;
 mod interview;
 pub mod live;
+mod media;
 pub mod receive;
 mod saved;
 mod small_turn;
