@@ -57,7 +57,7 @@ async fn open(place: &In) -> anyhow::Result<(Desk, Org)> {
 }
 
 /// A call as people read it.
-fn call(tool: &str, arguments: &str) -> String {
+fn in_words(tool: &str, arguments: &str) -> String {
     let read: Result<serde_json::Map<String, Value>, _> = serde_json::from_str(arguments);
     let Ok(read) = read else { return format!("{tool}({arguments})") };
     let each = read.iter().map(|(name, value)| match value {

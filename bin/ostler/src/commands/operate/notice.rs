@@ -117,8 +117,10 @@ fn words(stored: &StoredNotice, data: &Value, names: &Names) -> String {
             format!("{} handed over to {}{}", agent("from"), agent("to"), because("reason"))
         }
         NoticeKind::ApprovalWanted => {
-            let call =
-                super::call(text(data, "tool").unwrap_or("a tool"), &data["arguments"].to_string());
+            let call = super::in_words(
+                text(data, "tool").unwrap_or("a tool"),
+                &data["arguments"].to_string(),
+            );
             format!("{} wants to call {call}", agent("agent"))
         }
         NoticeKind::ApprovalExpired => "nobody decided on a call in time".into(),

@@ -49,7 +49,7 @@ async fn ls(place: &In) -> anyhow::Result<()> {
     rows.extend(calls.iter().map(|one| {
         [
             one.intent.call.to_string().into(),
-            super::call(&one.intent.tool, &one.intent.arguments).into(),
+            super::in_words(&one.intent.tool, &one.intent.arguments).into(),
             clock(one.intended_at).into(),
             one.run.to_string().into(),
         ]
