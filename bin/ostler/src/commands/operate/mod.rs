@@ -21,6 +21,7 @@ use ostler_runtime::parts::Clock;
 use ostler_store::Store;
 use serde_json::Value;
 
+use crate::cli::Output;
 use crate::cli::operate::In;
 use crate::cli::talk::At;
 use crate::home::Home;
@@ -54,6 +55,15 @@ async fn open(place: &In) -> anyhow::Result<(Desk, Org)> {
     let desk = Desk::open(&place.at).await?;
     let org = super::find_org(&desk.store, &place.org).await?;
     Ok((desk, org))
+}
+
+/// Says that something is done, to people or to a program.
+fn say(output: &Output, done: &Value, words: &str) -> anyhow::Result<()> {
+    if output.json {
+        return super::print_json(done);
+    }
+    anstream::println!("{words}");
+    Ok(())
 }
 
 /// A call as people read it.
