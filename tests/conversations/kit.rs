@@ -311,6 +311,8 @@ pub(crate) fn words(item: &Item) -> String {
             let texts = content.iter().map(|one| match one {
                 Content::Text { text } => text.as_str(),
                 Content::Image(_) => "<picture>",
+                Content::Audio(_) => "<recording>",
+                Content::File(_) => "<file>",
             });
             texts.collect::<Vec<_>>().join("\n")
         }

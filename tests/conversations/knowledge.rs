@@ -6,7 +6,7 @@ use ostler_domain::id::{BlobId, DocumentId};
 use ostler_domain::knowledge::Document;
 use ostler_domain::message::Part;
 use ostler_engine::history::{Content, Item};
-use ostler_models::words_only::WordsOnly;
+use ostler_models::senses::{Senses, Within};
 use ostler_runtime::parts::Settings;
 use ostler_runtime::talk::run::RunOutcome;
 use ostler_store::NewBlob;
@@ -108,15 +108,15 @@ async fn a14_what_cannot_be_read_costs_no_answer() {
     assert!(read(&world, "rosa").await.is_empty());
 }
 
-/// A picture reaches a model that takes pictures; another is told in words, and
-/// so is everybody of a recording or a file.
+/// A picture, a recording and a PDF reach a model that takes them; another is told
+/// in words. A file of text is words for both.
 #[tokio::test]
 async fn pictures_reach_models_that_take_them_and_words_the_others() {
     let seen = Seen::default();
     let watch = |name: &str| Watched::new(name, scripted(PLAIN), seen.clone());
     let models = catalogue_of(vec![
         ("scripted", Arc::new(watch("sees"))),
-        ("blind", Arc::new(WordsOnly::new(Arc::new(watch("blind"))))),
+        ("blind", Arc::new(Within::new(Arc::new(watch("blind")), Senses::WORDS))),
     ]);
     let store = ostler_store::Store::connect("sqlite::memory:").unwrap();
     store.migrate().await.unwrap();
@@ -126,7 +126,7 @@ async fn pictures_reach_models_that_take_them_and_words_the_others() {
             id: BlobId::from_u128(id),
             media_type: media.parse().unwrap(),
             name: name.map(Into::into),
-            bytes: vec![1, 2, 3],
+            bytes: b"a,b".to_vec(),
         };
         Part::attached(world.org().put_blob(blob).await.unwrap())
     };
@@ -135,24 +135,32 @@ async fn pictures_reach_models_that_take_them_and_words_the_others() {
         attach(1, "image/png", None).await,
         attach(2, "audio/ogg", None).await,
         attach(3, "application/pdf", Some("menu.pdf")).await,
+        attach(4, "text/csv", Some("orders.csv")).await,
     ];
     world.send(world.key("rosa"), parts.clone(), None).await;
     world.work().await;
     let Some(Item::User { content }) = seen.last().history.last().cloned() else {
         panic!("the message comes last");
     };
-    let [_, Content::Image(picture), Content::Text { text: sound }, Content::Text { text: file }] =
+    let [_, Content::Image(picture), Content::Audio(sound), Content::File(file), words_of_file] =
         &content[..]
     else {
         panic!("{content:?}");
     };
-    assert_eq!(picture.data.as_deref(), Some("AQID"));
-    assert_eq!(sound, "[a recording, audio/ogg, which you cannot hear]");
-    assert_eq!(file, "[a file, menu.pdf, which you cannot open]");
+    for media in [picture, sound, file] {
+        assert_eq!(media.data.as_deref(), Some("YSxi"), "{media:?}");
+    }
+    let says = "[the file orders.csv]\na,b\n[the end of the file]";
+    assert_eq!(words_of_file, &Content::text(says));
     world.change(GIA, |gia| gia.models = vec!["blind".into()]).await;
     world.send(world.key("otto"), parts, None).await;
     world.work().await;
     let told = words(seen.last().history.last().unwrap());
-    assert!(told.contains("[a picture, image/png, which you cannot see]"), "{told}");
-    assert!(!told.contains("<picture>"), "{told}");
+    let notes = [
+        "[a picture, image/png, which you cannot see]",
+        "[a recording, audio/ogg, which you cannot hear]",
+        "[a file, menu.pdf, which you cannot read]",
+        says,
+    ];
+    assert_eq!(told, format!("What is this?\n{}", notes.join("\n")));
 }

@@ -56,7 +56,7 @@ const EVERYTHING: &[&str] = &[
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
 /// bare drivers and the bare client of the broker beside ours, and scenarios look
 /// at databases from beside the store.
-const ROOMS: [(&str, &[&str]); 16] = [
+const ROOMS: [(&str, &[&str]); 17] = [
     ("rusqlite", &["ostler-store", "ostler-bench", "ostler-tests"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench", "ostler-tests"]),
     ("sqlx", &["ostler-store"]),
@@ -76,6 +76,7 @@ const ROOMS: [(&str, &[&str]); 16] = [
     ("serde-saphyr", &["ostler-models"]),
     ("rmcp", &["ostler-tools", "ostler-server"]),
     ("html5ever", &["ostler-tools"]),
+    ("pdf-extract", &["ostler"]),
 ];
 
 /// All that a pure crate may be built from.

@@ -34,7 +34,7 @@ const MODEL: Method = Method {
         ("crates/engine/src/driver/mod.rs", 1, "the driver"),
         ("crates/models/src/fallback.rs", 1, "a model that passes the question on"),
         ("crates/models/src/retry.rs", 1, "a model that passes the question on"),
-        ("crates/models/src/words_only.rs", 1, "a model that passes the question on"),
+        ("crates/models/src/senses.rs", 1, "a model that passes the question on"),
         ("crates/models/src/catalogue/uses.rs", 1, "a model that passes the question on"),
     ],
 };

@@ -68,13 +68,40 @@ pub enum Content {
         text: String,
     },
     /// A picture.
-    Image(Image),
+    Image(Media),
+    /// A recording.
+    Audio(Media),
+    /// Any other file.
+    File(Media),
 }
 
 impl Content {
-    /// Whether it is a picture.
-    pub const fn is_image(&self) -> bool {
-        matches!(self, Self::Image(_))
+    /// What lies beside the words, if it does.
+    pub const fn media(&self) -> Option<&Media> {
+        match self {
+            Self::Image(media) | Self::Audio(media) | Self::File(media) => Some(media),
+            Self::Text { .. } => None,
+        }
+    }
+
+    /// The same, to load it.
+    pub const fn media_mut(&mut self) -> Option<&mut Media> {
+        match self {
+            Self::Image(media) | Self::Audio(media) | Self::File(media) => Some(media),
+            Self::Text { .. } => None,
+        }
+    }
+
+    /// What a model is told that cannot take it.
+    pub fn in_words(&self) -> String {
+        let (kind, cannot) = match self {
+            Self::Text { text } => return text.clone(),
+            Self::Image(_) => ("picture", "see"),
+            Self::Audio(_) => ("recording", "hear"),
+            Self::File(_) => ("file", "read"),
+        };
+        let what = self.media().map_or("", Media::called);
+        format!("[a {kind}, {what}, which you cannot {cannot}]")
     }
 
     /// Words.
@@ -83,17 +110,30 @@ impl Content {
     }
 }
 
-/// A picture. Its bytes are not part of what is stored; whoever takes a turn up
-/// again loads them from the blob.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
+/// A picture, a recording or a file. Its bytes are not part of what is stored;
+/// whoever takes a turn up again loads them from the blob.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Media {
     /// Where its bytes are kept.
     pub blob: Option<BlobId>,
     /// What they are: `image/png`.
     pub media_type: String,
+    /// The name of the file, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its length in bytes, as far as it is known.
+    #[serde(default)]
+    pub size: u64,
     /// The bytes in base 64, as the providers take them.
     #[serde(skip)]
     pub data: Option<Arc<str>>,
+}
+
+impl Media {
+    /// What it is called: its name, or what it is.
+    pub fn called(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.media_type)
+    }
 }
 
 /// The name that a model gave to a call.

@@ -10,6 +10,12 @@ pub const BYTES: u64 = 4;
 const ENTRY: u64 = 4;
 /// What a picture costs, about.
 const IMAGE: u64 = 1600;
+/// Bytes of a recording, and of a document, that are a token, about.
+const SOUND_BYTES: u64 = 1024;
+const FILE_BYTES: u64 = 16;
+/// The most that is thought of for one of them: not every model takes it, and what
+/// it is really charged with is what counts.
+const MOST: u64 = 20_000;
 
 /// About how many tokens a text has; never fewer than one for any text.
 pub const fn of_text(text: &str) -> u64 {
@@ -24,6 +30,8 @@ pub fn of_item(item: &Item) -> u64 {
             .map(|content| match content {
                 Content::Text { text } => of_text(text),
                 Content::Image(_) => IMAGE,
+                Content::Audio(media) => (media.size / SOUND_BYTES).clamp(IMAGE, MOST),
+                Content::File(media) => (media.size / FILE_BYTES).clamp(IMAGE, MOST),
             })
             .sum(),
         Item::Assistant { text, calls, .. } => {

@@ -18,6 +18,6 @@ pub mod price;
 pub mod retry;
 mod safe;
 pub mod scripted;
+pub mod senses;
 pub mod sse;
 mod stream;
-pub mod words_only;

@@ -110,6 +110,22 @@ default: abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz
     }
 }
 
+/// A chat has a page of its own, on which nothing runs but the chat's script.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_has_a_page_of_its_own() {
+    let online = Online::new(ECHO).await;
+    let get = |path: String| online.http.get(online.url(&path)).send();
+    let page = get(format!("/chat/{WEBCHAT}")).await.unwrap();
+    assert_eq!(page.status(), 200);
+    let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    assert!(policy.contains("script-src 'self'") && policy.contains("frame-ancestors 'none'"));
+    let page = page.text().await.unwrap();
+    assert!(page.contains("<h1>Bella Pizza</h1>"), "{page}");
+    assert!(page.contains(&format!("data-binding=\"{WEBCHAT}\"")), "{page}");
+    let nothing = get(format!("/chat/{}", ostler_domain::id::BindingId::from_u128(404)));
+    assert_eq!(problem(nothing.await.unwrap()).await, (404, "not_found".to_owned()));
+}
+
 /// A token shows its own conversation and nothing of anybody else's.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_visitor_sees_nothing_of_another() {

@@ -25,10 +25,10 @@ fn notices_are_listed_until_they_are_read() {
     assert!(played.run(&["notice", "ls", "--org", "bella"]).contains("has read all there is"));
 }
 
-/// L52: Unsplash is there once an org has connected it, with a key that is
+/// Unsplash is there once an org has connected it, with a key that is
 /// named and never written down.
 #[test]
-fn l52_a_service_is_connected_by_the_place_of_its_key() {
+fn a_service_is_connected_by_the_place_of_its_key() {
     let played = Played::new();
     let said = played.refused(&["integration", "connect", "unsplash", "--org", "bella"]);
     assert!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::call::CallState;
 use super::node::{Node, Phase};
 use super::protocol::{Path, Question};
-use crate::history::{Content, Image, Item};
+use crate::history::{Content, Item};
 
 impl Node {
     /// Whether it has nothing to do until a person answers.
@@ -26,20 +26,21 @@ impl Node {
         }
     }
 
-    pub(super) fn images(&mut self, each: &mut impl FnMut(&mut Image)) {
-        let has_images = |item: &Item| matches!(item, Item::User { content } if content.iter().any(Content::is_image));
-        if self.history.iter().any(has_images) {
+    pub(super) fn attached(&mut self, each: &mut impl FnMut(&mut Content)) {
+        let any = |content: &[Content]| content.iter().any(|one| one.media().is_some());
+        let has_some = |item: &Item| matches!(item, Item::User { content } if any(content));
+        if self.history.iter().any(has_some) {
             for item in Arc::make_mut(&mut self.history) {
                 if let Item::User { content } = item {
-                    images_in(content, each);
+                    attached_in(content, each);
                 }
             }
         }
-        self.follow_ups.iter_mut().for_each(|waiting| images_in(&mut waiting.content, each));
+        self.follow_ups.iter_mut().for_each(|waiting| attached_in(&mut waiting.content, each));
         if let Phase::Tools { calls, .. } = &mut self.phase {
             for call in calls {
                 if let CallState::Delegated { agent } = &mut call.state {
-                    agent.images(each);
+                    agent.attached(each);
                 }
             }
         }
@@ -59,10 +60,6 @@ impl Node {
     }
 }
 
-fn images_in(content: &mut [Content], each: &mut impl FnMut(&mut Image)) {
-    for content in content {
-        if let Content::Image(image) = content {
-            each(image);
-        }
-    }
+fn attached_in(content: &mut [Content], each: &mut impl FnMut(&mut Content)) {
+    content.iter_mut().filter(|one| one.media().is_some()).for_each(each);
 }

@@ -37,14 +37,14 @@ pub use protocol::{
 pub use resume::Known;
 pub use rules::{ModelChains, Models, Rules};
 
-use crate::history::{CallId, Image, Item, ToolCall};
+use crate::history::{CallId, Content, Item, ToolCall};
 use call::Call;
 use node::{Node, Phase};
 
 pub use node::FollowUp;
 
 /// The form in which turns are stored; a newer program reads older forms.
-pub const STATE_VERSION: u32 = 1;
+pub const STATE_VERSION: u32 = 2;
 
 /// What holds for every agent of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -245,10 +245,10 @@ impl Turn {
         self.root.follow_ups.drain(..).collect()
     }
 
-    /// Every picture of the turn. Their bytes are not stored with it, so whoever
-    /// takes a turn up again loads them.
-    pub fn images(&mut self, mut each: impl FnMut(&mut Image)) {
-        self.root.images(&mut each);
+    /// Every picture, recording and file of the turn. Their bytes are not stored
+    /// with it, so whoever takes a turn up again loads them.
+    pub fn attached(&mut self, mut each: impl FnMut(&mut Content)) {
+        self.root.attached(&mut each);
     }
 
     /// Whether it has read anything from outside.

@@ -19,7 +19,7 @@ impl Turn {
     /// run again, unless they have an effect outside that cannot be repeated:
     /// what became of those is `known`, or it is unknown. A turn that has waited
     /// for long is told its budget first ([`Input::Budget`](super::Input)) and
-    /// its pictures are loaded ([`Turn::images`]).
+    /// its pictures are loaded ([`Turn::attached`]).
     pub fn resume(&mut self, known: &Known, rules: &Rules<'_>, out: &mut Out) {
         let limits = self.limits;
         let mut step = Step::new(rules, &mut self.account, &limits, out);

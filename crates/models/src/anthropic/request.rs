@@ -2,16 +2,15 @@
 //! alternate and the first is the user's, results come first in the message
 //! after their calls, and no text is empty.
 
-use ostler_engine::history::{CallResult, Content, Item};
+use ostler_engine::history::{CallResult, Content, Item, Media};
 use ostler_engine::model::Request;
 use ostler_engine::outcome::Status;
 
 use super::Options;
 use super::wire::{Block, Body, CacheControl, Kind, Message, Role, Source, Tool};
 use crate::safe;
+use crate::senses::GONE;
 
-/// What stands for a picture whose bytes are not there.
-const NO_PICTURE: &str = "[a picture that is no longer available]";
 /// What stands before a conversation that we began.
 const NOTHING_YET: &str = "[the conversation begins with your words]";
 
@@ -92,13 +91,20 @@ fn user(content: &Content) -> Option<Kind<'_>> {
     match content {
         Content::Text { text } if text.trim().is_empty() => None,
         Content::Text { text } => Some(Kind::Text { text }),
-        Content::Image(image) => Some(match &image.data {
-            Some(data) => {
-                Kind::Image { source: Source::Base64 { media_type: &image.media_type, data } }
-            }
-            None => Kind::Text { text: NO_PICTURE },
+        Content::Image(media) => Some(match source(media) {
+            Some(source) => Kind::Image { source },
+            None => Kind::Text { text: GONE },
+        }),
+        Content::Audio(media) | Content::File(media) => Some(match source(media) {
+            Some(source) => Kind::Document { source, title: media.name.as_deref() },
+            None => Kind::Text { text: GONE },
         }),
     }
+}
+
+fn source(media: &Media) -> Option<Source<'_>> {
+    let data = media.data.as_deref()?;
+    Some(Source::Base64 { media_type: &media.media_type, data })
 }
 
 fn result(result: &CallResult) -> Kind<'_> {

@@ -56,6 +56,11 @@ pub(super) enum Kind<'a> {
     Image {
         source: Source<'a>,
     },
+    Document {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+    },
     ToolUse {
         id: Cow<'a, str>,
         name: Cow<'a, str>,

@@ -23,7 +23,7 @@ use crate::fallback::{Fallback, Link};
 use crate::http::Http;
 use crate::price::{Known, PriceList};
 use crate::retry::Retrying;
-use crate::words_only::WordsOnly;
+use crate::senses::Within;
 use uses::Counted;
 
 /// What a catalogue is made of.
@@ -210,8 +210,7 @@ impl Catalogue {
                 let (provider, model) = self.provider(name)?;
                 let price = self.options.prices.find(name).0;
                 let client = provider.client(self.options.http.clone(), name, model, price);
-                let sees = !provider.words_only.iter().any(|one| one == model);
-                let client = if sees { client } else { Arc::new(WordsOnly::new(client)) };
+                let client: Arc<dyn Model> = Arc::new(Within::new(client, provider.senses(model)));
                 (client, provider.cooldown_key())
             }
         };

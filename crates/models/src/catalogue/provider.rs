@@ -9,6 +9,10 @@ use ostler_engine::model::Model;
 use crate::anthropic::{self, Anthropic};
 use crate::http::Http;
 use crate::openai::{self, LimitField, OpenAi};
+use crate::senses::Senses;
+
+/// The provider whose wire others speak too.
+const OPENAI: &str = "openai";
 
 /// What a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub struct Provider {
     pub key: Option<SecretRef>,
     /// Models to list, besides those whose prices are known.
     pub models: Vec<String>,
-    /// Its models that take words only: they are told of pictures.
+    /// Its models that take words only: they are told of all else.
     pub words_only: Vec<String>,
 }
 
@@ -55,8 +59,7 @@ impl Provider {
         let other = Wire::OpenAi(LimitField::MaxTokens);
         let key = |name: &str| SecretRef::Env(name.to_owned());
         vec![
-            Self::new("openai", openai, "https://api.openai.com/v1")
-                .with_key(key("OPENAI_API_KEY")),
+            Self::new(OPENAI, openai, "https://api.openai.com/v1").with_key(key("OPENAI_API_KEY")),
             Self::new("anthropic", Wire::Anthropic, "https://api.anthropic.com/v1")
                 .with_key(key("ANTHROPIC_API_KEY")),
             Self::new("openrouter", other, "https://openrouter.ai/api/v1")
@@ -65,6 +68,23 @@ impl Provider {
             Self::new("vllm", other, "http://localhost:8000/v1"),
             Self::new("llamacpp", other, "http://localhost:8080/v1"),
         ]
+    }
+
+    /// What one of its models takes beside words. Of servers that only speak as
+    /// others do, nothing is expected but that models see.
+    pub(super) fn senses(&self, model: &str) -> Senses {
+        if self.words_only.iter().any(|one| one == model) {
+            return Senses::WORDS;
+        }
+        let sees = Senses { sees: true, ..Senses::WORDS };
+        match self.wire {
+            Wire::Anthropic => Senses { reads: true, ..sees },
+            Wire::OpenAi(_) if self.name == OPENAI => {
+                let hears = model.contains("audio");
+                Senses { hears, reads: !hears, sees: !hears }
+            }
+            Wire::OpenAi(_) => sees,
+        }
     }
 
     /// What its key is known by when it rests.
@@ -92,5 +112,26 @@ impl Provider {
                 Arc::new(Anthropic::new(http, options))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Provider, Senses};
+
+    #[test]
+    fn models_take_what_their_makers_say() {
+        let check = |name: &str, sees, hears, reads| {
+            let (provider, model) = name.split_once('/').unwrap();
+            let mut all = Provider::built_in().into_iter();
+            let mut provider = all.find(|one| one.name == provider).unwrap();
+            provider.words_only = vec!["words".into()];
+            assert_eq!(provider.senses(model), Senses { sees, hears, reads }, "{name}");
+        };
+        check("anthropic/claude-sonnet-4-5", true, false, true);
+        check("openai/gpt-4o", true, false, true);
+        check("openai/gpt-4o-audio-preview", false, true, false);
+        check("ollama/llama3", true, false, false);
+        check("ollama/words", false, false, false);
     }
 }

@@ -1,6 +1,6 @@
 //! Anthropic's messages.
 
-use ostler_engine::history::{CallId, CallResult, Content, Image, Item, ToolCall};
+use ostler_engine::history::{CallId, CallResult, Content, Item, Media, ToolCall};
 use ostler_engine::model::{Chunk, StopReason, Usage};
 use ostler_engine::outcome::{Outcome, Status};
 use serde_json::{Value, json};
@@ -59,7 +59,12 @@ fn read_block(block: &Value, history: &mut Vec<Item>) -> Result<(), String> {
         "text" => Content::text(text(block, "text")?),
         "image" => {
             let media_type = block["source"]["media_type"].as_str().unwrap_or("image/*").to_owned();
-            Content::Image(Image { blob: None, media_type, data: None })
+            Content::Image(Media { media_type, ..Media::default() })
+        }
+        "document" => {
+            let media_type = block["source"]["media_type"].as_str().unwrap_or_default().to_owned();
+            let name = block["title"].as_str().map(str::to_owned);
+            Content::File(Media { media_type, name, ..Media::default() })
         }
         "tool_result" => {
             let call = CallId::new(text(block, "tool_use_id")?);

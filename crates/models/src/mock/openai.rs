@@ -1,6 +1,6 @@
 //! OpenAI's chat completions.
 
-use ostler_engine::history::{CallId, CallResult, Content, Image, Item, ToolCall};
+use ostler_engine::history::{CallId, CallResult, Content, Item, Media, ToolCall};
 use ostler_engine::model::{Chunk, StopReason, Usage};
 use ostler_engine::outcome::Outcome;
 use serde_json::{Value, json};
@@ -87,7 +87,16 @@ fn part(part: &Value) -> Result<Content, String> {
             let url = text(&part["image_url"], "url")?;
             let media_type = url.strip_prefix("data:").and_then(|data| data.split(';').next());
             let media_type = media_type.unwrap_or("image/*").to_owned();
-            Ok(Content::Image(Image { blob: None, media_type, data: None }))
+            Ok(Content::Image(Media { media_type, ..Media::default() }))
+        }
+        "input_audio" => {
+            let media_type = format!("audio/{}", text(&part["input_audio"], "format")?);
+            Ok(Content::Audio(Media { media_type, ..Media::default() }))
+        }
+        "file" => {
+            let name = Some(text(&part["file"], "filename")?.to_owned());
+            let media_type = "application/pdf".to_owned();
+            Ok(Content::File(Media { media_type, name, ..Media::default() }))
         }
         other => Err(format!("there are no parts of type `{other}`")),
     }

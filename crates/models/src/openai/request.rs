@@ -2,17 +2,16 @@
 
 use std::borrow::Cow;
 
-use ostler_engine::history::{self, Item};
+use ostler_engine::history::{self, Item, Media};
 use ostler_engine::model::Request;
 
 use super::wire::{
-    Body, Called, Content, Function, ImageUrl, Message, Part, StreamOptions, Tool, ToolCall,
+    Body, Called, Content, File, Function, ImageUrl, InputAudio, Message, Part, StreamOptions,
+    Tool, ToolCall,
 };
 use super::{LimitField, Options};
 use crate::safe;
-
-/// What stands for a picture whose bytes are not there.
-const NO_PICTURE: &str = "[a picture that is no longer available]";
+use crate::senses::{GONE, sound_format};
 
 pub(super) fn body<'a>(options: &'a Options, request: &'a Request) -> Body<'a> {
     let mut messages = Vec::with_capacity(request.history.len() + 1);
@@ -67,7 +66,7 @@ fn add<'a>(item: &'a Item, messages: &mut Vec<Message<'a>>) {
 fn user(content: &[history::Content]) -> Content<'_> {
     let texts = content.iter().map(|piece| match piece {
         history::Content::Text { text } => Some(text.as_str()),
-        history::Content::Image(_) => None,
+        _ => None,
     });
     if let Some(texts) = texts.collect::<Option<Vec<&str>>>() {
         return Content::Text(match texts.as_slice() {
@@ -81,14 +80,23 @@ fn user(content: &[history::Content]) -> Content<'_> {
 fn part(content: &history::Content) -> Part<'_> {
     match content {
         history::Content::Text { text } => Part::Text { text },
-        history::Content::Image(image) => match &image.data {
-            Some(data) => {
-                let url = format!("data:{};base64,{data}", image.media_type);
-                Part::ImageUrl { image_url: ImageUrl { url } }
-            }
-            None => Part::Text { text: NO_PICTURE },
-        },
+        history::Content::Image(media) => beside(media, |data| {
+            let url = format!("data:{};base64,{data}", media.media_type);
+            Part::ImageUrl { image_url: ImageUrl { url } }
+        }),
+        history::Content::Audio(media) => beside(media, |data| {
+            let format = sound_format(&media.media_type).unwrap_or("mp3");
+            Part::InputAudio { input_audio: InputAudio { data, format } }
+        }),
+        history::Content::File(media) => beside(media, |data| {
+            let file_data = format!("data:{};base64,{data}", media.media_type);
+            Part::File { file: File { filename: media.called(), file_data } }
+        }),
     }
+}
+
+fn beside<'a>(media: &'a Media, part: impl FnOnce(&'a str) -> Part<'a>) -> Part<'a> {
+    media.data.as_deref().map_or(Part::Text { text: GONE }, part)
 }
 
 /// What a model wrote instead of arguments is not sent back: servers that read

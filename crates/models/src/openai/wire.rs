@@ -56,6 +56,20 @@ pub(super) enum Content<'a> {
 pub(super) enum Part<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: ImageUrl },
+    InputAudio { input_audio: InputAudio<'a> },
+    File { file: File<'a> },
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct InputAudio<'a> {
+    pub(super) data: &'a str,
+    pub(super) format: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct File<'a> {
+    pub(super) filename: &'a str,
+    pub(super) file_data: String,
 }
 
 #[derive(Debug, Serialize)]

@@ -128,7 +128,7 @@ fn joined(said: &[Item]) -> Cow<'_, str> {
         .flatten()
         .filter_map(|content| match content {
             Content::Text { text } => Some(text.as_str()),
-            Content::Image(_) => None,
+            _ => None,
         });
     let first = texts.next().unwrap_or_default();
     texts.fold(Cow::Borrowed(first), |all, text| Cow::Owned(format!("{all}\n{text}")))

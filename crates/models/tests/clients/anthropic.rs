@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ostler_engine::history::{CallId, CallResult, Content, Image, Item, ToolCall};
+use ostler_engine::history::{CallId, CallResult, Content, Item, Media, ToolCall};
 use ostler_engine::model::{Chunk, ModelErrorKind, StopReason, Usage};
 use ostler_engine::outcome::{Outcome, Status};
 use ostler_models::anthropic::{Anthropic, Options};
@@ -154,9 +154,14 @@ async fn an_error_inside_the_stream_is_told() {
     check("authentication_error", 401, false).await;
 }
 
+fn menu() -> Content {
+    let (media_type, name) = ("application/pdf".into(), Some("menu.pdf".into()));
+    Content::File(Media { media_type, name, data: Some("JVBERg==".into()), ..Media::default() })
+}
+
 fn conversation() -> Vec<Item> {
     let picture = |data: Option<Arc<str>>| {
-        Content::Image(Image { blob: None, media_type: "image/png".into(), data })
+        Content::Image(Media { media_type: "image/png".into(), data, ..Media::default() })
     };
     let call = |id: &str, name: &str, text| ToolCall::new(CallId::new(id), name, text);
     let result = |id: &str, outcome| CallResult { call: CallId::new(id), outcome };
@@ -181,7 +186,7 @@ fn conversation() -> Vec<Item> {
         Item::user("Well?"),
         Item::Assistant { text: "It is ".into(), calls: vec![], partial: true },
         Item::Assistant { text: String::new(), calls: vec![], partial: true },
-        Item::User { content: vec![picture(None)] },
+        Item::User { content: vec![picture(None), menu()] },
         Item::user("Now."),
     ]
 }
@@ -225,7 +230,9 @@ async fn a_request_keeps_the_rules_of_the_house() {
             ]},
             {"role": "assistant", "content": [words("It is")]},
             {"role": "user", "content": [
-                words("[a picture that is no longer available]"),
+                words("[something that is no longer available]"),
+                {"type": "document", "title": "menu.pdf", "source":
+                    {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="}},
                 {"type": "text", "text": "Now.", "cache_control": kept},
             ]},
         ],

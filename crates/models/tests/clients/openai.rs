@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ostler_domain::tool::Trust;
-use ostler_engine::history::{CallId, CallResult, Content, Image, Item, ToolCall};
+use ostler_engine::history::{CallId, CallResult, Content, Item, Media, ToolCall};
 use ostler_engine::model::{Chunk, ModelErrorKind, Request, StopReason, Usage};
 use ostler_engine::outcome::{Outcome, Status};
 use ostler_models::openai::{LimitField, OpenAi, Options};
@@ -182,7 +182,7 @@ async fn an_error_inside_the_stream_is_told() {
 
 fn conversation() -> Request {
     let picture = |data: Option<Arc<str>>| {
-        Content::Image(Image { blob: None, media_type: "image/png".into(), data })
+        Content::Image(Media { media_type: "image/png".into(), data, ..Media::default() })
     };
     let call = |id: &str, name: &str, text| ToolCall::new(CallId::new(id), name, text);
     let result = |id: &str, outcome| CallResult { call: CallId::new(id), outcome };
@@ -202,7 +202,19 @@ fn conversation() -> Request {
         Item::Assistant { text: String::new(), calls: vec![], partial: true },
         Item::User { content: vec![Content::text("And"), Content::text("now?")] },
         Item::User { content: vec![picture(None)] },
+        Item::User { content: vec![sound(), menu()] },
     ])
+}
+
+/// What a customer said instead of writing it.
+fn sound() -> Content {
+    let (media_type, data) = ("audio/mpeg".into(), Some("SUQz".into()));
+    Content::Audio(Media { media_type, data, ..Media::default() })
+}
+
+fn menu() -> Content {
+    let (media_type, name) = ("application/pdf".into(), Some("menu.pdf".into()));
+    Content::File(Media { media_type, name, data: Some("JVBERg==".into()), ..Media::default() })
 }
 
 #[tokio::test]
@@ -239,7 +251,12 @@ async fn a_request_says_all_that_was_said() {
             {"role": "assistant", "content": "It is "},
             {"role": "user", "content": "And\nnow?"},
             {"role": "user", "content": [
-                {"type": "text", "text": "[a picture that is no longer available]"},
+                {"type": "text", "text": "[something that is no longer available]"},
+            ]},
+            {"role": "user", "content": [
+                {"type": "input_audio", "input_audio": {"data": "SUQz", "format": "mp3"}},
+                {"type": "file", "file": {"filename": "menu.pdf",
+                    "file_data": "data:application/pdf;base64,JVBERg=="}},
             ]},
         ],
     });

@@ -38,6 +38,7 @@ mod housekeeping;
 mod input;
 mod interview;
 pub mod live;
+mod media;
 pub mod receive;
 mod run;
 mod saved;

@@ -1,9 +1,9 @@
 //! Step 6: the conversation so far, as a model reads it.
 
 use ostler_domain::channel::Channel;
-use ostler_domain::message::Part;
+use ostler_domain::message::{Attachment, Part};
 use ostler_domain::tool::Trust;
-use ostler_engine::history::{Content, Image, Item};
+use ostler_engine::history::{Content, Item, Media};
 use ostler_store::StoredMessage;
 
 use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
@@ -40,10 +40,10 @@ pub(crate) fn items(messages: &[ThreadMessage]) -> Vec<Item> {
 }
 
 /// Whether anything in a conversation is from outside: what a tool brought from
-/// there, a customer's picture, or mail, which anybody can write in any name.
+/// there, a customer's picture or file, or mail, which anybody can write in any name.
 pub(crate) fn trust(channel: &Channel, history: &[Item]) -> Trust {
     let outside = |item: &Item| match item {
-        Item::User { content } => content.iter().any(Content::is_image),
+        Item::User { content } => content.iter().any(|one| one.media().is_some()),
         Item::Results { results } => {
             results.iter().any(|result| result.outcome.trust == Trust::Untrusted)
         }
@@ -62,26 +62,25 @@ fn say(items: &mut Vec<Item>, text: String) {
     }
 }
 
-/// What somebody wrote, as a model takes it: words, pictures by reference, and
-/// a word about everything else.
+/// What somebody wrote, as a model takes it: words, and all else by reference.
 pub(super) fn content(parts: &[Part]) -> Vec<Content> {
     let each = parts.iter().map(|part| match part {
         Part::Text { text } => Content::text(text.clone()),
-        Part::Image(picture) => Content::Image(Image {
-            blob: Some(picture.blob),
-            media_type: picture.media_type.as_str().to_owned(),
-            data: None,
-        }),
-        Part::Audio(sound) => Content::text(format!(
-            "[a recording, {}, which you cannot hear]",
-            sound.name.as_deref().unwrap_or(sound.media_type.as_str())
-        )),
-        Part::File(file) => Content::text(format!(
-            "[a file, {}, which you cannot open]",
-            file.name.as_deref().unwrap_or(file.media_type.as_str())
-        )),
+        Part::Image(picture) => Content::Image(media(picture)),
+        Part::Audio(sound) => Content::Audio(media(sound)),
+        Part::File(file) => Content::File(media(file)),
         Part::Unknown => Content::text("[something that cannot be shown]"),
     });
     let content: Vec<Content> = each.collect();
     if content.is_empty() { vec![Content::text("[an empty message]")] } else { content }
+}
+
+fn media(of: &Attachment) -> Media {
+    Media {
+        blob: Some(of.blob),
+        media_type: of.media_type.as_str().to_owned(),
+        name: of.name.clone(),
+        size: of.size,
+        data: None,
+    }
 }

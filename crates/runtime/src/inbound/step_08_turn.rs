@@ -110,7 +110,7 @@ pub(super) async fn run(
     turn: Turn,
     known: &Known,
 ) -> Result<Finished, StoreError> {
-    let mut turn = with_pictures(case, turn).await;
+    let mut turn = super::media::load(case, turn).await;
     let Setting { agent, session, scope, models, so_far, timeout, shown } = setting;
     let place = Place {
         org: case.org(),
@@ -146,28 +146,6 @@ pub(super) async fn run(
         Progress::Suspended(_) => stop(&driver, &mut turn, known).await?,
     };
     Ok(finished(case, agent, host.into_open(), &turn, end))
-}
-
-/// Loads the pictures that the turn refers to.
-async fn with_pictures(case: &Case<'_>, mut turn: Turn) -> Turn {
-    let mut wanted = Vec::new();
-    turn.images(|image| wanted.extend(image.blob));
-    if wanted.is_empty() {
-        return turn;
-    }
-    let mut loaded = BTreeMap::new();
-    for blob in wanted {
-        match case.store().blob(blob).await {
-            Ok(found) => {
-                loaded.insert(blob, Arc::<str>::from(crate::base64_text::encode(&found.bytes)));
-            }
-            Err(error) => tracing::warn!(%error, %blob, "a picture cannot be read"),
-        }
-    }
-    turn.images(|image| {
-        image.data = image.blob.and_then(|blob| loaded.get(&blob).cloned());
-    });
-    turn
 }
 
 /// Keeps the conversation while something takes its time.

@@ -48,7 +48,7 @@ fn said(done: &StoredApproval, json: bool, what: &str) -> anyhow::Result<()> {
 }
 
 fn call(one: &StoredApproval) -> String {
-    super::call(one.approval.tool.as_str(), &one.payload)
+    super::in_words(one.approval.tool.as_str(), &one.payload)
 }
 
 /// The approval that is meant; if there is none, what waits is said.

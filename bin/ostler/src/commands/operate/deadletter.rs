@@ -1,10 +1,10 @@
 //! `ostler deadletter`: messages that could not be answered or sent.
 
 use anyhow::bail;
-use ostler_store::LetterId;
+use ostler_store::{Fault, LetterId};
 use serde_json::json;
 
-use super::open;
+use super::{open, say};
 use crate::cli::operate::{Deadletter, In};
 use crate::commands::session::view::clock;
 use crate::screen::{Cell, HEADER, QUIET, print_rows};
@@ -17,16 +17,18 @@ pub(crate) async fn run(command: &Deadletter) -> anyhow::Result<()> {
         Deadletter::Ls(place) => ls(place).await,
         Deadletter::Replay(letter) => {
             let (desk, org) = open(&letter.place).await?;
-            desk.office(&org).replay_dead_letter(named(&letter.letter)?).await?;
-            anstream::println!("{} is tried again", letter.letter);
-            Ok(())
+            let id = named(&letter.letter)?;
+            desk.office(&org).replay_dead_letter(id).await?;
+            let done = json!({"id": written(id), "done": "replayed"});
+            say(&letter.place.output, &done, &format!("{} is tried again", letter.letter))
         }
         Deadletter::Abandon(abandon) => {
             let (desk, org) = open(&abandon.letter.place).await?;
             let id = named(&abandon.letter.letter)?;
             desk.office(&org).abandon_dead_letter(id, &abandon.reason).await?;
-            anstream::println!("{} is laid aside", abandon.letter.letter);
-            Ok(())
+            let done = json!({"id": written(id), "done": "abandoned"});
+            let words = format!("{} is laid aside", abandon.letter.letter);
+            say(&abandon.letter.place.output, &done, &words)
         }
     }
 }
@@ -78,10 +80,15 @@ async fn ls(place: &In) -> anyhow::Result<()> {
         ]
     }));
     print_rows(&rows);
-    let first = written(letters[0].id);
+    let (first, slug) = (written(letters[0].id), &org.slug);
     anstream::println!(
-        "\n{QUIET}next{QUIET:#}  ostler deadletter replay {first} --org {}",
-        org.slug
+        "\n{QUIET}next{QUIET:#}  ostler deadletter replay {first} --org {slug}\n      ostler deadletter \
+         abandon {first} --org {slug} --reason \"…\""
     );
+    if letters.iter().any(|one| one.fault == Fault::Unknown) {
+        anstream::println!(
+            "{QUIET}      what is unknown may have arrived: tried again, it may arrive twice{QUIET:#}"
+        );
+    }
     Ok(())
 }

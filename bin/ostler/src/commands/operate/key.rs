@@ -7,7 +7,7 @@ use ostler_domain::time::Timestamp;
 use ostler_runtime::parts::Clock;
 use serde_json::json;
 
-use super::open;
+use super::{open, say};
 use crate::cli::operate::{In, Key, KeyCreate};
 use crate::commands::session::view::clock;
 use crate::random;
@@ -25,8 +25,8 @@ pub(crate) async fn run(command: &Key) -> anyhow::Result<()> {
         Key::Revoke(revoke) => {
             let (desk, org) = open(&revoke.place).await?;
             desk.office(&org).revoke_key(revoke.key).await?;
-            anstream::println!("{} is of no use from now on", revoke.key);
-            Ok(())
+            let done = json!({"id": revoke.key, "done": "revoked"});
+            say(&revoke.place.output, &done, &format!("{} is of no use from now on", revoke.key))
         }
     }
 }

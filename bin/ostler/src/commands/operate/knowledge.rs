@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use ostler_domain::knowledge::DocumentError;
 use serde_json::json;
 
-use super::open;
+use super::{open, say};
 use crate::cli::operate::{In, Knowledge, KnowledgeAdd};
 use crate::commands::session::view::clock;
 use crate::pdf;
@@ -27,8 +27,8 @@ pub(crate) async fn run(command: &Knowledge) -> anyhow::Result<()> {
         Knowledge::Rm(rm) => {
             let (desk, org) = open(&rm.place).await?;
             desk.office(&org).remove_document(rm.document).await?;
-            anstream::println!("{} is removed", rm.document);
-            Ok(())
+            let done = json!({"document": rm.document, "done": "removed"});
+            say(&rm.place.output, &done, &format!("{} is removed", rm.document))
         }
     }
 }

@@ -21,6 +21,7 @@ use ostler_runtime::parts::Clock;
 use ostler_store::Store;
 use serde_json::Value;
 
+use crate::cli::Output;
 use crate::cli::operate::In;
 use crate::cli::talk::At;
 use crate::home::Home;
@@ -56,8 +57,17 @@ async fn open(place: &In) -> anyhow::Result<(Desk, Org)> {
     Ok((desk, org))
 }
 
+/// Says that something is done, to people or to a program.
+fn say(output: &Output, done: &Value, words: &str) -> anyhow::Result<()> {
+    if output.json {
+        return super::print_json(done);
+    }
+    anstream::println!("{words}");
+    Ok(())
+}
+
 /// A call as people read it.
-fn call(tool: &str, arguments: &str) -> String {
+fn in_words(tool: &str, arguments: &str) -> String {
     let read: Result<serde_json::Map<String, Value>, _> = serde_json::from_str(arguments);
     let Ok(read) = read else { return format!("{tool}({arguments})") };
     let each = read.iter().map(|(name, value)| match value {

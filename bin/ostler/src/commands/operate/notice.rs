@@ -6,7 +6,7 @@ use ostler_domain::notice::{LowCredits, NoticeKind};
 use ostler_store::StoredNotice;
 use serde_json::{Value, json};
 
-use super::open;
+use super::{open, say};
 use crate::cli::operate::{In, Notice, NoticeRead};
 use crate::commands::session::view::{Names, clock};
 use crate::screen::{Cell, HEADER, QUIET, print_rows};
@@ -33,14 +33,11 @@ async fn read(command: &NoticeRead) -> anyhow::Result<()> {
     for id in &ids {
         office.read_notice(*id).await?;
     }
-    if command.place.output.json {
-        return crate::commands::print_json(&json!({"read": ids}));
-    }
-    match ids.len() {
-        1 => anstream::println!("1 notice is read"),
-        many => anstream::println!("{many} notices are read"),
-    }
-    Ok(())
+    let words = match ids.len() {
+        1 => "1 notice is read".to_owned(),
+        many => format!("{many} notices are read"),
+    };
+    say(&command.place.output, &json!({"read": ids}), &words)
 }
 
 async fn ls(place: &In) -> anyhow::Result<()> {
@@ -120,8 +117,10 @@ fn words(stored: &StoredNotice, data: &Value, names: &Names) -> String {
             format!("{} handed over to {}{}", agent("from"), agent("to"), because("reason"))
         }
         NoticeKind::ApprovalWanted => {
-            let call =
-                super::call(text(data, "tool").unwrap_or("a tool"), &data["arguments"].to_string());
+            let call = super::in_words(
+                text(data, "tool").unwrap_or("a tool"),
+                &data["arguments"].to_string(),
+            );
             format!("{} wants to call {call}", agent("agent"))
         }
         NoticeKind::ApprovalExpired => "nobody decided on a call in time".into(),

@@ -2,6 +2,7 @@
 
 use ostler_domain::message::Part;
 use ostler_runtime::talk::session::Session;
+use serde_json::json;
 
 use super::Desk;
 use crate::cli::operate::OnSession;
@@ -45,9 +46,9 @@ pub(crate) async fn run(command: &Command) -> anyhow::Result<()> {
         Command::Assign(assign) => {
             let (desk, place) = open(&assign.on).await?;
             let agents: Vec<&str> = assign.agents.iter().map(String::as_str).collect();
-            desk.office(&place.0).assign(place.1, &agents).await?;
-            anstream::println!("{}  {} from now on", place.1, agents.join(", "));
-            Ok(())
+            let team = desk.office(&place.0).assign(place.1, &agents).await?;
+            let words = format!("{}  {} from now on", place.1, agents.join(", "));
+            super::say(&assign.on.output, &json!({"session": place.1, "agents": team}), &words)
         }
         Command::Ls(_) | Command::Show(_) => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::open;
+use super::{open, say};
 use crate::cli::operate::{In, Outcome};
 use crate::commands::session::view::clock;
 use crate::screen::{Cell, HEADER, QUIET, print_rows};
@@ -16,12 +16,9 @@ pub(crate) async fn run(command: &Outcome) -> anyhow::Result<()> {
         Outcome::Resolve(resolve) => {
             let (desk, org) = open(&resolve.place).await?;
             desk.office(&org).resolve_unknown(resolve.call, &resolve.outcome).await?;
-            if resolve.place.output.json {
-                let said = json!({"call": resolve.call, "outcome": resolve.outcome});
-                return crate::commands::print_json(&said);
-            }
-            anstream::println!("{} is known; the agent goes on with that", resolve.call);
-            Ok(())
+            let done = json!({"call": resolve.call, "outcome": resolve.outcome});
+            let words = format!("{} is known; the agent goes on with that", resolve.call);
+            say(&resolve.place.output, &done, &words)
         }
     }
 }
@@ -49,7 +46,7 @@ async fn ls(place: &In) -> anyhow::Result<()> {
     rows.extend(calls.iter().map(|one| {
         [
             one.intent.call.to_string().into(),
-            super::call(&one.intent.tool, &one.intent.arguments).into(),
+            super::in_words(&one.intent.tool, &one.intent.arguments).into(),
             clock(one.intended_at).into(),
             one.run.to_string().into(),
         ]

@@ -10,6 +10,7 @@ use ostler_domain::session::key::{ConversationKey, Peer};
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::TeamSession;
 use ostler_domain::time::Timestamp;
+use ostler_runtime::operations::Actor;
 use ostler_runtime::talk::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::talk::run::{RunOutcome, RunRecord};
 use ostler_runtime::talk::session::Session;
@@ -215,7 +216,10 @@ fn who(session: &Session, message: &ThreadMessage, names: &Names) -> String {
     match &message.author {
         MessageAuthor::Customer { name } => name.clone().unwrap_or_else(|| person(session)),
         MessageAuthor::Agent { id } => names.get(*id),
-        MessageAuthor::Human { user } => format!("{} (a person)", user.short()),
+        MessageAuthor::Human { user } if *user == Actor::Terminal.person() => {
+            "a person (terminal)".into()
+        }
+        MessageAuthor::Human { user } => format!("a person ({})", user.short()),
         MessageAuthor::System => "ostler".into(),
     }
 }
