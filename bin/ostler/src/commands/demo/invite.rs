@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ostler_domain::id::{BindingId, OrgId};
 use ostler_store::{DecisionState, Store};
+use terminal_size::terminal_size;
 
 use crate::home::Home;
 use crate::screen::{HEADER, QUIET};
@@ -36,11 +37,12 @@ pub(super) async fn print(around: &Around<'_>) -> anyhow::Result<()> {
         anstream::println!("    alias ostler={}", quoted(path));
     }
     anstream::println!("    export OSTLER_HOME={}\n", quoted(&home.display().to_string()));
+    let wide = terminal_size().is_none_or(|(width, _)| usize::from(width.0) >= WIDE);
     for (command, what) in commands(around).await? {
-        if command.len() > WIDTH {
-            anstream::println!("    {command}\n    {:WIDTH$}  {QUIET}{what}{QUIET:#}", "");
-        } else {
+        if wide {
             anstream::println!("    {command:WIDTH$}  {QUIET}{what}{QUIET:#}");
+        } else {
+            anstream::println!("    {command}\n      {QUIET}{what}{QUIET:#}");
         }
     }
     if let Some(address) = around.address {
@@ -63,6 +65,8 @@ pub(super) async fn print(around: &Around<'_>) -> anyhow::Result<()> {
 
 /// How wide commands are.
 const WIDTH: usize = 66;
+/// How wide a terminal is that has room for a word beside each.
+const WIDE: usize = 120;
 
 async fn commands(around: &Around<'_>) -> anyhow::Result<Vec<(String, &'static str)>> {
     let store = around.store.org(around.org);
