@@ -1,6 +1,11 @@
 //! Visitors of a page with a chat on it.
 
+use ostler_domain::channel::Channel;
+use ostler_domain::org::settings::OrgSettings;
+use ostler_domain::session::guided::{Completion, InterviewTemplate, Phase, Question};
+
 use super::{Online, problem};
+use crate::kit::calm;
 use crate::world::{ECHO, WEBCHAT};
 
 const HELLO: &str = "
@@ -124,6 +129,46 @@ async fn a_chat_has_a_page_of_its_own() {
     assert!(page.contains(&format!("data-binding=\"{WEBCHAT}\"")), "{page}");
     let nothing = get(format!("/chat/{}", ostler_domain::id::BindingId::from_u128(404)));
     assert_eq!(problem(nothing.await.unwrap()).await, (404, "not_found".to_owned()));
+}
+
+/// Z03: what a model is asked beside the answer, here what a visitor's words say
+/// about a question, is never shown.
+#[tokio::test(flavor = "multi_thread")]
+async fn z03_what_is_not_for_the_visitor_is_not_shown() {
+    let script = "
+rules:
+  - when: { agent: 'You read answers' }
+    answer: '{\"answer\": \"four\", \"confidence\": 95}'
+  - when: { user: four }
+    answer: { text: A table for four., delay: 200ms }
+default: { text: For how many people?, delay: 200ms }
+";
+    let online = Online::new(script).await;
+    let ask = "For how many?".into();
+    let questions = vec![Question { field: "people".into(), ask, required: true }];
+    let phases = vec![Phase { name: "booking".into(), questions }];
+    let template = InterviewTemplate { phases, completion: Completion::AllAsked };
+    let interviews = [(Channel::Webchat, template)].into();
+    online.world.save_settings(&OrgSettings { interviews, ..calm() }).await;
+    let token = online.visitor().await;
+    let mut page = online.listen(&token, None).await;
+    let mut shown = Vec::new();
+    for (id, text) in [("1", "a table"), ("2", "four")] {
+        assert_eq!(online.post(&token, id, text).await.status(), 202);
+        loop {
+            let event = page.next().await.unwrap();
+            match event.data["type"].as_str().unwrap() {
+                "delta" => shown.push(event.data["text"].as_str().unwrap().to_owned()),
+                "message" if event.data["from"] == "agent" => break,
+                _ => {}
+            }
+        }
+    }
+    let run = online.world.sessions().await.remove(0).interview.unwrap();
+    assert_eq!(run.state.fields()["people"], "four", "it was read");
+    let expected = ["For how many people?", "A table for four."];
+    assert!(shown.iter().all(|text| expected.contains(&text.as_str())), "{shown:?}");
+    assert!(!shown.is_empty());
 }
 
 /// A token shows its own conversation and nothing of anybody else's.
