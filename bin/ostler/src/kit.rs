@@ -41,7 +41,7 @@ pub(crate) struct Kit {
     pub(crate) intake: Intake,
     channels: Channels,
     sending: SendOptions,
-    trunk: Trunk,
+    bus: String,
     updates: Updates,
 }
 
@@ -94,9 +94,9 @@ impl Kit {
         };
         let worker = Worker::new(parts, live);
         let intake = Intake::new(store.clone(), worker.bell().clone(), backlog);
-        let trunk = Trunk::reach(home.bus(), RabbitOptions::default())?;
+        let bus = home.bus().to_owned();
         let updates = home.config.public_url.clone().map_or(Updates::Asked, Updates::Brought);
-        Ok(Self { store, worker, intake, channels: channels(home)?, sending, trunk, updates })
+        Ok(Self { store, worker, intake, channels: channels(home)?, sending, bus, updates })
     }
 
     /// Answers, sends and sweeps, and serves whoever connects if there is a
@@ -106,9 +106,10 @@ impl Kit {
         at_once: usize,
         listener: Option<TcpListener>,
         stop: watch::Receiver<bool>,
-    ) {
+    ) -> anyhow::Result<()> {
         let worker = self.worker.clone();
-        let switchboard = Switchboard::beside(&worker, self.intake.clone(), self.trunk.clone());
+        let trunk = Trunk::reach(&self.bus, RabbitOptions::default())?;
+        let switchboard = Switchboard::beside(&worker, self.intake.clone(), trunk);
         let courier = self.courier().answering_on(switchboard.staff().clone());
         let sweeper = Sweeper::beside(&worker, SWEEP);
         let typing = Typing::new(worker.live().clone(), self.channels.clone());
@@ -134,6 +135,7 @@ impl Kit {
         }
         all.spawn(async move { worker.run(at_once, stop).await });
         while all.join_next().await.is_some() {}
+        Ok(())
     }
 
     /// Answers what is asked of agents that are on a bus already.

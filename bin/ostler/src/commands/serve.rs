@@ -50,7 +50,7 @@ async fn run(
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        () = kit.run(at_once, listener.map(|(listener, _)| listener), stopped) => Ok(()),
+        ended = kit.run(at_once, listener.map(|(listener, _)| listener), stopped) => ended,
         () = signal => Ok(()),
     }
 }

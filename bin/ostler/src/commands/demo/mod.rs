@@ -81,8 +81,7 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
         anstream::println!("\n{QUIET}stopped; everything is kept{QUIET:#}");
     }
     stop.send_replace(true);
-    working.await?;
-    Ok(())
+    working.await?
 }
 
 /// Where the demonstration can be reached: the usual place, or any free one of
