@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_bus::{Envelope, Kind, MessageBus, Payload};
+use ostler_bus::{Envelope, Kind, MessageBus, Payload, QueueName};
 use ostler_domain::dispatch::name::AgentName;
 use ostler_domain::reference::ReferenceCode;
 use ostler_runtime::queue::{AgentRecord, AgentRuntime, Echo, Hosting, Placement, Spec};
@@ -78,9 +78,11 @@ impl Agents {
         Ok(Self { runtime, names, question })
     }
 
-    /// The form of a question on the wire.
+    /// The form of a question on the wire, with where its reply goes.
     pub(super) fn body(&self) -> Result<Vec<u8>, BenchError> {
-        Ok(serde_json::to_vec(&self.question.envelope())?)
+        let mut question = self.question.envelope();
+        question.context.reply_to = self.names.first().map(QueueName::agent);
+        Ok(serde_json::to_vec(&question)?)
     }
 
     pub(super) async fn shutdown(&self) -> Result<(), BenchError> {

@@ -7,20 +7,25 @@
 //! estimates.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lapin::Channel;
 use lapin::message::Delivery;
 use lapin::options::{BasicGetOptions, QueueDeleteOptions};
 use ostler_domain::dispatch::priority::Priority;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::link::Link;
 use super::settle::{Open, Settled, settle};
-use super::topology::Need;
+use super::topology::{ASK_AGAIN, Need};
 use super::{Inner, letter};
 use crate::bus::{Failure, Verdict};
 use crate::error::Result;
 use crate::queue::QueueName;
+
+/// How long the broker may take to see that a consumer left.
+const GONE_WITHIN: Duration = Duration::from_secs(2);
 
 impl Inner {
     /// Makes dead letters of what waits in a queue, and deletes it. False if it
@@ -28,7 +33,7 @@ impl Inner {
     pub(super) async fn remove(&self, queue: &QueueName, why: &Failure) -> Result<bool> {
         let need = Need::Queue(queue.clone());
         self.prepare(&need).await?;
-        if self.depth(queue).await?.consumers > 0 {
+        if self.is_consumed(queue).await? {
             return Ok(false);
         }
         let link = self.links.up().await?;
@@ -43,6 +48,19 @@ impl Inner {
         // What was fetched and not buried is the queue's again.
         self.answer(&link, channel.close(200, "done".into())).await?;
         Ok(buried)
+    }
+
+    /// Whether somebody takes from a queue. The broker counts a consumer that
+    /// left until it has back what that one gave back.
+    async fn is_consumed(&self, queue: &QueueName) -> Result<bool> {
+        let patience = Instant::now() + GONE_WITHIN;
+        while self.depth(queue).await?.consumers > 0 {
+            if Instant::now() >= patience {
+                return Ok(true);
+            }
+            tokio::time::sleep(ASK_AGAIN).await;
+        }
+        Ok(false)
     }
 
     async fn bury_all(

@@ -138,10 +138,10 @@ async fn run(backend: &Backend, steps: Vec<Step>) -> Result<(), TestCaseError> {
 
 #[test]
 fn every_message_ends_once_in_memory() {
-    campaign(&Backend::Memory, 300, &steps(), run);
+    campaign(&Backend::Memory, 300, &steps(), &run);
 }
 
 #[test]
 fn every_message_ends_once_on_rabbitmq() {
-    campaign(&Backend::rabbitmq(), 12, &steps(), run);
+    campaign(&Backend::rabbitmq(), 12, &steps(), &run);
 }

@@ -44,7 +44,7 @@ pub(crate) fn campaign<S: Strategy>(
     backend: &Backend,
     cases: u32,
     steps: &S,
-    run: impl AsyncFn(&Backend, S::Value) -> Result<(), TestCaseError>,
+    run: &impl AsyncFn(&Backend, S::Value) -> Result<(), TestCaseError>,
 ) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let drawn = Config { failure_persistence: None, max_shrink_iters: 200, ..Config::default() };

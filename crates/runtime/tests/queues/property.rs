@@ -172,11 +172,11 @@ async fn run(backend: &Backend, steps: Vec<Step>) -> Result<(), TestCaseError> {
 /// X10, X15, X66: handled or dead-lettered, exactly one, in memory.
 #[test]
 fn every_message_ends_once_in_memory() {
-    campaign(&Backend::Memory, 200, &steps(), run);
+    campaign(&Backend::Memory, 200, &steps(), &run);
 }
 
 /// X10, X15, X66: the same on RabbitMQ.
 #[test]
 fn every_message_ends_once_on_rabbitmq() {
-    campaign(&Backend::rabbitmq(), 10, &steps(), run);
+    campaign(&Backend::rabbitmq(), 10, &steps(), &run);
 }

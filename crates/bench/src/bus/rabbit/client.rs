@@ -64,7 +64,7 @@ impl Client {
         take_answers(&connection, &answers, Arc::clone(&waiting)).await?;
         let queues: Vec<_> = (0..shape.queues).map(|n| format!("{prefix}bare-{n}")).collect();
         for queue in &queues {
-            declare(&publisher, queue, quorum()).await?;
+            declare(&publisher, queue, quorum(prefix)).await?;
             answer(&connection, &publisher, queue, shape).await?;
         }
         let (prefix, asked) = (prefix.to_owned(), AtomicU64::new(0));
@@ -190,8 +190,15 @@ fn bounded() -> FieldTable {
     arguments
 }
 
-fn quorum() -> FieldTable {
+/// The settings of the bus's own queues, which also bury in its exchange.
+fn quorum(prefix: &str) -> FieldTable {
+    let attempts = i32::try_from(Limits::default().attempts).unwrap_or(i32::MAX);
+    let dead = format!("{prefix}ostler.dead");
     let mut arguments = bounded();
     arguments.insert("x-queue-type".into(), AMQPValue::LongString("quorum".into()));
+    arguments.insert("x-delivery-limit".into(), AMQPValue::LongInt(attempts));
+    arguments.insert("x-dead-letter-exchange".into(), AMQPValue::LongString(dead.into()));
+    let strategy = AMQPValue::LongString("at-least-once".into());
+    arguments.insert("x-dead-letter-strategy".into(), strategy);
     arguments
 }
