@@ -68,17 +68,29 @@ pub enum Which {
 
 /// What agents are configured by first, then the documents.
 const STAMP: Sql = sql!("SELECT stamp FROM config_stamp ORDER BY one");
-const NEWEST: Sql = sql!(
-    "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
-     FROM sessions s JOIN conversations c ON c.org = s.org AND c.id = s.conversation
-     WHERE s.org = ?1 AND s.conversation = ?2 ORDER BY s.id DESC LIMIT 1"
-);
-const LAST: Sql = sql!(
-    "SELECT seq, id, data FROM messages WHERE org = ?1 AND thread = (
-       SELECT s.thread FROM sessions s
-       WHERE s.org = ?1 AND s.conversation = ?2 ORDER BY s.id DESC LIMIT 1)
-     ORDER BY seq DESC LIMIT ?3"
-);
+/// A conversation has few sessions and an org many: both databases would walk
+/// back through all of the org's to find its newest, if they were let.
+const NEWEST: Sql = Sql {
+    sqlite: "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
+       FROM sessions s INDEXED BY sessions_of
+       JOIN conversations c ON c.org = s.org AND c.id = s.conversation
+       WHERE s.org = ?1 AND s.conversation = ?2 ORDER BY s.id DESC LIMIT 1",
+    postgres: "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
+       FROM (SELECT * FROM sessions WHERE org = $1 AND conversation = $2 OFFSET 0) s
+       JOIN conversations c ON c.org = s.org AND c.id = s.conversation
+       ORDER BY s.id DESC LIMIT 1",
+};
+const LAST: Sql = Sql {
+    sqlite: "SELECT seq, id, data FROM messages WHERE org = ?1 AND thread = (
+         SELECT s.thread FROM sessions s INDEXED BY sessions_of
+         WHERE s.org = ?1 AND s.conversation = ?2 ORDER BY s.id DESC LIMIT 1)
+       ORDER BY seq DESC LIMIT ?3",
+    postgres: "SELECT seq, id, data FROM messages WHERE org = $1 AND thread = (
+         SELECT s.thread
+         FROM (SELECT id, thread FROM sessions WHERE org = $1 AND conversation = $2 OFFSET 0) s
+         ORDER BY s.id DESC LIMIT 1)
+       ORDER BY seq DESC LIMIT $3",
+};
 const GET: Sql = sql!(
     "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
      FROM sessions s JOIN conversations c ON c.org = s.org AND c.id = s.conversation
@@ -101,10 +113,12 @@ const DUE: Sql = sql!(
      ORDER BY s.due_at, s.org, s.id LIMIT ?5"
 );
 const RUN: Sql = sql!("SELECT id, session, data FROM runs WHERE org = ?1 AND id = ?2");
-const RUNS: Sql = sql!(
-    "SELECT id, session, data FROM runs WHERE org = ?1 AND session = ?2 AND id < ?3
-     ORDER BY id DESC LIMIT ?4"
-);
+const RUNS: Sql = Sql {
+    sqlite: "SELECT id, session, data FROM runs INDEXED BY runs_of
+       WHERE org = ?1 AND session = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4",
+    postgres: "SELECT id, session, data FROM runs
+       WHERE org = $1 AND session = $2 AND id < $3 ORDER BY id DESC LIMIT $4",
+};
 const KEY: Sql = sql!("SELECT key FROM conversations WHERE org = ?1 AND id = ?2");
 
 /// A session that is to be looked at.

@@ -62,10 +62,13 @@ pub enum SessionEnd {
 const SLACK: u128 = 60_000 << 80;
 
 const CONVERSATION: Sql = sql!("SELECT id FROM conversations WHERE org = ?1 AND key = ?2");
-const NEWEST: Sql = sql!(
-    "SELECT s.id, s.status FROM sessions s
-     WHERE s.org = ?1 AND s.conversation = ?2 ORDER BY s.id DESC LIMIT 1"
-);
+const NEWEST: Sql = Sql {
+    sqlite: "SELECT s.id, s.status FROM sessions s INDEXED BY sessions_of
+       WHERE s.org = ?1 AND s.conversation = ?2 ORDER BY s.id DESC LIMIT 1",
+    postgres: "SELECT s.id, s.status FROM (
+         SELECT id, status FROM sessions WHERE org = $1 AND conversation = $2 OFFSET 0) s
+       ORDER BY s.id DESC LIMIT 1",
+};
 const LAST: Sql = sql!(
     "SELECT m.seq, m.id, m.data, s.id FROM sessions s
      JOIN messages m ON m.org = s.org AND m.thread = s.thread
