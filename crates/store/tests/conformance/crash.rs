@@ -20,8 +20,8 @@ const SHORT: ClaimPolicy =
     ClaimPolicy { lease: Duration::from_millis(500), per_org: 10_000, ..POLICY };
 /// Hands out everything that is left.
 const POLICY_FOR_ALL: ClaimPolicy = ClaimPolicy { per_org: 10_000, ..POLICY };
-/// How often a child is killed here; a longer campaign sets the variable.
-const KILLS: u64 = 12;
+/// How often a child is killed here; another campaign sets the variable.
+const KILLS: u64 = 200;
 
 /// The child: accepts and answers messages until it is killed, and says each
 /// time what was acknowledged to it.
