@@ -21,6 +21,7 @@ mod blob_uses;
 mod blobs;
 mod changes;
 mod checkpoint;
+mod claim;
 mod contacts;
 mod deadletters;
 mod decisions;
@@ -69,6 +70,7 @@ pub use bindings::OrgBinding;
 pub use blobs::{NewBlob, StoredBlob};
 pub use changes::Change;
 pub use checkpoint::{Checkpoint, OpenCheckpoint};
+pub use claim::{ClaimPolicy, Claimed, Waiting};
 pub use contacts::StoredContact;
 pub use deadletters::{DeadLetter, Fault, LetterId};
 pub use decisions::DecisionState;
@@ -86,7 +88,7 @@ pub use intervene::Intervention;
 pub use journal::{Call, Intent, Outcome, Recorded, Repeat};
 pub use keys::{Key, NewKey};
 pub use knowledge::{DocumentHit, DocumentSummary, StoredDocument};
-pub use lease::{ClaimPolicy, Claimed, GiveBack, Lease, Waiting};
+pub use lease::{GiveBack, Lease};
 pub use ledger::{
     Imbalance, LedgerCheck, LedgerLine, LineKind, NewGrant, NewReservation, Reserved, Settle,
 };
