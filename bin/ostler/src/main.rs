@@ -20,6 +20,11 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
 
+/// What a worker takes, the thread that writes often frees: the system's own
+/// allocator makes them wait for each other.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const RED: Style = AnsiColor::Red.on_default().bold();
 
 fn main() -> ExitCode {

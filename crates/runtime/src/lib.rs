@@ -21,3 +21,4 @@ pub mod sweep;
 pub mod switchboard;
 pub mod talk;
 pub mod team;
+mod threads;

@@ -74,26 +74,24 @@ const ORGS: Sql = sql!(
        FROM due WHERE due.org IS NOT NULL)
      SELECT org, active FROM loaded WHERE active < ?1 ORDER BY active, random() LIMIT ?2"
 );
-const TAKE: Sql = Sql {
-    sqlite: "UPDATE conversations
-       SET lease_token = lease_token + 1, lease_until = now_ms() + ?2,
-           pending_at = now_ms() + ?2
-       WHERE org = ?1 AND id = (
-         SELECT id FROM conversations WHERE org = ?1 AND pending_at <= (SELECT now_ms())
-         ORDER BY pending_at, id LIMIT 1)
-       RETURNING id, lease_token, epoch, key,
+/// The conversations of an org that have waited longest.
+const PICK: Sql = Sql {
+    sqlite: "SELECT c.id, c.lease_token, c.epoch, c.key,
          coalesce((SELECT k.version FROM checkpoints k
-                   WHERE k.org = conversations.org AND k.conversation = conversations.id), 0)",
-    postgres: "UPDATE conversations
-       SET lease_token = lease_token + 1, lease_until = now_ms() + $2,
-           pending_at = now_ms() + $2
-       WHERE org = $1 AND id = (
-         SELECT id FROM conversations WHERE org = $1 AND pending_at <= (SELECT now_ms())
-         ORDER BY pending_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
-       RETURNING id, lease_token, epoch, key,
+                   WHERE k.org = c.org AND k.conversation = c.id), 0)
+       FROM conversations c WHERE c.org = ?1 AND c.pending_at <= (SELECT now_ms())
+       ORDER BY c.pending_at, c.id LIMIT ?2",
+    postgres: "SELECT c.id, c.lease_token, c.epoch, c.key,
          coalesce((SELECT k.version FROM checkpoints k
-                   WHERE k.org = conversations.org AND k.conversation = conversations.id), 0)",
+                   WHERE k.org = c.org AND k.conversation = c.id), 0)
+       FROM conversations c WHERE c.org = $1 AND c.pending_at <= (SELECT now_ms())
+       ORDER BY c.pending_at, c.id LIMIT $2 FOR UPDATE OF c SKIP LOCKED",
 };
+const TAKE: Sql = sql!(
+    "UPDATE conversations SET lease_token = lease_token + 1, lease_until = now_ms() + ?3,
+       pending_at = now_ms() + ?3
+     WHERE org = ?1 AND id = ?2"
+);
 /// A conversation that this program cannot read is left to a newer one: put
 /// aside long enough that it is in nobody's way, and not so long that whoever
 /// waits in it would notice that programs of two versions are running.
@@ -139,15 +137,13 @@ impl Store {
 
     /// Claims up to so many conversations like
     /// [`claim_conversation`](Self::claim_conversation), for workers that look for
-    /// one at the same time, and reads what their turns begin with, so many of
-    /// their last messages among it.
+    /// one at the same time, and reads what their turns begin with.
     pub async fn claim_and_begin(
         &self,
         policy: ClaimPolicy,
         most: usize,
-        history: u32,
     ) -> Result<Vec<(Claimed, Beginning)>> {
-        self.write(ClaimAndBegin { policy, most, history }).await
+        self.write(ClaimAndBegin { policy, most }).await
     }
 
     /// What has come into a conversation that the worker kept. Empty means that
@@ -174,7 +170,6 @@ impl Operation for Claim {
 struct ClaimAndBegin {
     policy: ClaimPolicy,
     most: usize,
-    history: u32,
 }
 
 impl Operation for ClaimAndBegin {
@@ -185,89 +180,124 @@ impl Operation for ClaimAndBegin {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
-        let mut begun = Vec::new();
-        for claimed in claim(tx, self.policy, self.most).await? {
-            let Lease { org, conversation, .. } = claimed.lease;
-            begun.push((claimed, sessions::begin(tx, org, conversation, self.history).await?));
-        }
-        Ok(begun)
+        let claimed = claim(tx, self.policy, self.most).await?;
+        let begun: Vec<_> =
+            claimed.iter().map(|one| (one.lease.org, one.lease.conversation)).collect();
+        let begun = sessions::begin(tx, &begun).await?;
+        Ok(claimed.into_iter().zip(begun).collect())
     }
 }
 
-/// Takes one conversation of each org in turn, until there are so many.
+/// A conversation that is taken, before it is known what waits in it.
+struct Taken {
+    lease: Lease,
+    key: ConversationKey,
+}
+
+/// Claims up to so many conversations. Those in which nothing is left to answer
+/// make room for others.
 async fn claim<T: Tx>(tx: &T, policy: ClaimPolicy, most: usize) -> Result<Vec<Claimed>> {
-    let (cap, orgs) = (i64::from(policy.per_org), most.max(ORGS_AT_ONCE) as i64);
-    let mut loaded = Vec::new();
-    for row in tx.query(&ORGS, &[cap.into(), orgs.into()]).await? {
-        loaded.push((row.id(0)?, row.int(1)?));
-    }
-    let mut claimed = Vec::new();
-    while !loaded.is_empty() {
-        let mut again = Vec::new();
-        for (org, active) in loaded {
-            if claimed.len() == most {
-                return Ok(claimed);
-            }
-            if let Some(one) = claim_in(tx, policy, org).await? {
-                claimed.push(one);
-                again.extend((active + 1 < cap).then_some((org, active + 1)));
-            }
+    loop {
+        let picked = pick(tx, policy, most).await?;
+        if picked.is_empty() {
+            return Ok(Vec::new());
         }
-        loaded = again;
+        let taken = take(tx, policy, picked).await?;
+        let claimed = try_all(tx, policy, taken).await?;
+        if !claimed.is_empty() {
+            return Ok(claimed);
+        }
     }
+}
+
+/// Looks for conversations in which something is due: as many of each org, as
+/// far as each has them and may have them worked on.
+async fn pick<T: Tx>(tx: &T, policy: ClaimPolicy, most: usize) -> Result<Vec<(OrgId, Row)>> {
+    let (cap, orgs) = (i64::from(policy.per_org), most.max(ORGS_AT_ONCE) as i64);
+    let mut shares = Vec::new();
+    for row in tx.query(&ORGS, &[cap.into(), orgs.into()]).await? {
+        shares.push((row.id(0)?, cap - row.int(1)?));
+    }
+    let each = shares
+        .iter()
+        .map(|(org, room): &(OrgId, i64)| vec![Value::from(*org), (*room).min(most as i64).into()]);
+    let mut found: Vec<_> = Vec::new();
+    for ((org, _), rows) in
+        shares.iter().zip(tx.query_each(&PICK, &each.collect::<Vec<_>>()).await?)
+    {
+        found.push((*org, rows.into_iter()));
+    }
+    let mut picked = Vec::new();
+    while picked.len() < most && !found.is_empty() {
+        found.retain_mut(|(org, rows)| {
+            let next = rows.next().filter(|_| picked.len() < most);
+            let more = next.is_some();
+            picked.extend(next.map(|row| (*org, row)));
+            more
+        });
+    }
+    Ok(picked)
+}
+
+/// Takes conversations, and puts aside those that a newer program must read.
+async fn take<T: Tx>(tx: &T, policy: ClaimPolicy, picked: Vec<(OrgId, Row)>) -> Result<Vec<Taken>> {
+    let (mut taken, mut statements) = (Vec::new(), Vec::new());
+    for (org, row) in picked {
+        let conversation: ConversationId = row.id(0)?;
+        let understood = row.int(4)? <= i64::from(policy.understands);
+        let key = ConversationKey::read(org, row.text(3)?).filter(|_| understood);
+        let params = vec![org.into(), conversation.into()];
+        let Some(key) = key else {
+            statements.push(Statement { sql: &PARK, params, must: None });
+            continue;
+        };
+        let params = [params, vec![policy.lease.into()]].concat();
+        statements.push(Statement { sql: &TAKE, params, must: None });
+        let lease = Lease { org, conversation, token: row.int(1)? + 1, epoch: row.int(2)? };
+        taken.push(Taken { lease, key });
+    }
+    tx.batch(&statements).await?;
+    Ok(taken)
+}
+
+/// Counts a try on what waits in conversations that were taken, and gives those
+/// back in which nothing does.
+async fn try_all<T: Tx>(tx: &T, policy: ClaimPolicy, taken: Vec<Taken>) -> Result<Vec<Claimed>> {
+    let places: Vec<Vec<Value>> = taken.iter().map(|one| waiting_in(one.lease)).collect();
+    let found = tx.query_each(&WAITING, &places).await?;
+    let (mut claimed, mut statements) = (Vec::new(), Vec::new());
+    for (Taken { lease, key }, rows) in taken.into_iter().zip(found) {
+        let messages = due(tx, lease, policy.max_attempts, rows).await?;
+        if messages.is_empty() {
+            let params = vec![lease.org.into(), lease.conversation.into()];
+            statements.push(Statement { sql: &SETTLE, params, must: None });
+            continue;
+        }
+        statements.extend(tries(lease.org, &messages));
+        claimed.push(Claimed { lease, key, messages });
+    }
+    tx.batch(&statements).await?;
     Ok(claimed)
 }
 
-/// Takes the conversation of an org that has waited longest.
-async fn claim_in<T: Tx>(tx: &T, policy: ClaimPolicy, org: OrgId) -> Result<Option<Claimed>> {
-    while let Some(row) = tx.first(&TAKE, &[org.into(), policy.lease.into()]).await? {
-        if let Some(claimed) = taken(tx, policy, org, &row).await? {
-            return Ok(Some(claimed));
-        }
-    }
-    Ok(None)
+/// Where the messages of a conversation wait, and how many are looked at.
+fn waiting_in(lease: Lease) -> Vec<Value> {
+    vec![lease.org.into(), lease.conversation.into(), TOGETHER.into()]
 }
 
-/// What waits in a conversation that was taken; nothing if all of it is dead, or
-/// if a newer program must read it.
-async fn taken<T: Tx>(
+/// What is handed out of what waits: all that is due, but one that was tried
+/// before comes alone, so that it takes no other down with it. What has had its
+/// attempts is given up.
+async fn due<T: Tx>(
     tx: &T,
-    policy: ClaimPolicy,
-    org: OrgId,
-    row: &Row,
-) -> Result<Option<Claimed>> {
-    let conversation: ConversationId = row.id(0)?;
-    let place = [Value::from(org), conversation.into()];
-    let understood = row.int(4)? <= i64::from(policy.understands);
-    let key = ConversationKey::read(org, row.text(3)?).filter(|_| understood);
-    let Some(key) = key else {
-        tx.execute(&PARK, &place).await?;
-        return Ok(None);
-    };
-    let messages = try_messages(tx, org, conversation, policy.max_attempts).await?;
-    if messages.is_empty() {
-        tx.execute(&SETTLE, &place).await?;
-        return Ok(None);
-    }
-    let lease = Lease { org, conversation, token: row.int(1)?, epoch: row.int(2)? };
-    Ok(Some(Claimed { lease, key, messages }))
-}
-
-/// Gives up on messages that had their attempts, and counts one on those that
-/// are handed out: all that wait, but one that was tried before comes alone, so
-/// that it takes no other down with it.
-async fn try_messages<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    conversation: ConversationId,
+    lease: Lease,
     max_attempts: u32,
+    mut rows: Vec<Row>,
 ) -> Result<Vec<Waiting>> {
-    let [org, conversation] = [Value::from(org), conversation.into()];
-    let place = [org.clone(), conversation.clone(), TOGETHER.into()];
-    let mut rows = tx.query(&WAITING, &place).await?;
     if rows.iter().any(|row| row.int(2).is_ok_and(|tried| tried >= i64::from(max_attempts))) {
-        tx.execute(&GIVE_UP, &[org.clone(), conversation, max_attempts.into()]).await?;
-        rows = tx.query(&WAITING, &place).await?;
+        let params = [lease.org.into(), lease.conversation.into(), max_attempts.into()];
+        tx.execute(&GIVE_UP, &params).await?;
+        rows = tx.query(&WAITING, &waiting_in(lease)).await?;
     }
     let rows = rows.iter().take_while(|row| row.int(4).is_ok_and(|due| due == 1));
     let mut due = rows.map(waiting).collect::<Result<Vec<Waiting>>>()?;
@@ -276,16 +306,16 @@ async fn try_messages<T: Tx>(
     for message in &mut due {
         message.attempts += 1;
     }
-    let tries: Vec<Statement> = due
-        .iter()
-        .map(|message| Statement {
-            sql: &TRY,
-            params: vec![org.clone(), message.id.into()],
-            must: None,
-        })
-        .collect();
-    tx.batch(&tries).await?;
     Ok(due)
+}
+
+/// Counts one try on each.
+fn tries(org: OrgId, messages: &[Waiting]) -> impl Iterator<Item = Statement> {
+    messages.iter().map(move |message| Statement {
+        sql: &TRY,
+        params: vec![org.into(), message.id.into()],
+        must: None,
+    })
 }
 
 struct More(Lease, ClaimPolicy);
@@ -300,7 +330,10 @@ impl Operation for More {
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Waiting>> {
         let Self(lease, policy) = *self;
         check_fence(tx, lease).await?;
-        try_messages(tx, lease.org, lease.conversation, policy.max_attempts).await
+        let rows = tx.query(&WAITING, &waiting_in(lease)).await?;
+        let due = due(tx, lease, policy.max_attempts, rows).await?;
+        tx.batch(&tries(lease.org, &due).collect::<Vec<_>>()).await?;
+        Ok(due)
     }
 }
 

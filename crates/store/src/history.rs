@@ -29,8 +29,29 @@ impl OrgStore<'_> {
     pub async fn last_messages(&self, thread: ThreadId, most: u32) -> Result<Vec<StoredMessage>> {
         self.store.read(Last(self.org, thread, most)).await
     }
+
+    /// The same, for a worker that goes on with the conversation.
+    pub async fn thread_so_far(&self, thread: ThreadId, most: u32) -> Result<Vec<StoredMessage>> {
+        self.store.read(SoFar(Last(self.org, thread, most))).await
+    }
 }
 
+struct SoFar(Last);
+
+impl Operation for SoFar {
+    type Output = Vec<StoredMessage>;
+    const EACH_TURN: bool = true;
+
+    fn scope(&self) -> Scope {
+        self.0.scope()
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredMessage>> {
+        self.0.run(tx).await
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Last(OrgId, ThreadId, u32);
 
 impl Operation for Last {

@@ -66,13 +66,11 @@ const EARLIER: Sql =
     sql!("SELECT id FROM inbox WHERE org = ?1 AND binding = ?2 AND provider_id = ?3");
 const KEY: Sql = sql!("SELECT key FROM conversations WHERE org = ?1 AND id = ?2");
 const OF_SESSION: Sql = sql!("SELECT conversation FROM sessions WHERE org = ?1 AND id = ?2");
-/// Counts no further than the cap, so that a flooded inbox is not walked.
+/// Whether so many wait and one more. It walks no further than that.
 const WAITING: Sql = Sql {
-    sqlite: "SELECT count(*) FROM (
-       SELECT 1 FROM inbox INDEXED BY inbox_pending
-       WHERE org = ?1 AND state = 'pending' LIMIT ?2) AS waiting",
-    postgres: "SELECT count(*) FROM (
-       SELECT 1 FROM inbox WHERE org = $1 AND state = 'pending' LIMIT $2) AS waiting",
+    sqlite: "SELECT 1 FROM inbox INDEXED BY inbox_pending
+       WHERE org = ?1 AND state = 'pending' LIMIT 1 OFFSET ?2",
+    postgres: "SELECT 1 FROM inbox WHERE org = $1 AND state = 'pending' LIMIT 1 OFFSET $2",
 };
 
 impl OrgStore<'_> {
@@ -133,8 +131,8 @@ impl Operation for Accept {
         if let Some(row) = tx.first(&EARLIER, &same).await? {
             return Ok(Accepted::Repeat(row.id(0)?));
         }
-        let waiting = tx.first(&WAITING, &[org.clone(), self.backlog.into()]).await?;
-        if waiting.map_or(Ok(0), |row| row.int(0))? >= i64::from(self.backlog) {
+        let others = i64::from(self.backlog) - 1;
+        if others < 0 || tx.first(&WAITING, &[org.clone(), others.into()]).await?.is_some() {
             return Err(StoreError::Backlog { limit: self.backlog });
         }
         let ring = [org.clone(), (*new_conversation).into(), key_text];

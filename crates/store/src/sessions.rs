@@ -9,7 +9,6 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
-use crate::history::{self, StoredMessage};
 use crate::lease::Lease;
 use crate::{OrgStore, Store};
 
@@ -38,8 +37,8 @@ pub struct StoredSession {
 pub struct Beginning {
     /// The conversation's newest session, if it has one.
     pub session: Option<StoredSession>,
-    /// Its last messages, oldest first.
-    pub messages: Vec<StoredMessage>,
+    /// The place of the last message of its thread; 0 if nothing was said.
+    pub last_message: i64,
     /// Grows whenever anything that agents are configured by changes.
     pub config: i64,
     /// Grows whenever a document changes.
@@ -71,25 +70,18 @@ const STAMP: Sql = sql!("SELECT stamp FROM config_stamp ORDER BY one");
 /// A conversation has few sessions and an org many: both databases would walk
 /// back through all of the org's to find its newest, if they were let.
 const NEWEST: Sql = Sql {
-    sqlite: "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
+    sqlite: "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch,
+         coalesce((SELECT max(m.seq) FROM messages m
+                   WHERE m.org = s.org AND m.thread = s.thread), 0)
        FROM sessions s INDEXED BY sessions_of
        JOIN conversations c ON c.org = s.org AND c.id = s.conversation
        WHERE s.org = ?1 AND s.conversation = ?2 ORDER BY s.id DESC LIMIT 1",
-    postgres: "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
+    postgres: "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch,
+         coalesce((SELECT max(m.seq) FROM messages m
+                   WHERE m.org = s.org AND m.thread = s.thread), 0)
        FROM (SELECT * FROM sessions WHERE org = $1 AND conversation = $2 OFFSET 0) s
        JOIN conversations c ON c.org = s.org AND c.id = s.conversation
        ORDER BY s.id DESC LIMIT 1",
-};
-const LAST: Sql = Sql {
-    sqlite: "SELECT seq, id, data FROM messages WHERE org = ?1 AND thread = (
-         SELECT s.thread FROM sessions s INDEXED BY sessions_of
-         WHERE s.org = ?1 AND s.conversation = ?2 ORDER BY s.id DESC LIMIT 1)
-       ORDER BY seq DESC LIMIT ?3",
-    postgres: "SELECT seq, id, data FROM messages WHERE org = $1 AND thread = (
-         SELECT s.thread
-         FROM (SELECT id, thread FROM sessions WHERE org = $1 AND conversation = $2 OFFSET 0) s
-         ORDER BY s.id DESC LIMIT 1)
-       ORDER BY seq DESC LIMIT $3",
 };
 const GET: Sql = sql!(
     "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
@@ -138,8 +130,8 @@ pub struct DueSession {
 
 impl Store {
     /// What a worker needs to know to begin a turn, in one look.
-    pub async fn begin_turn(&self, lease: Lease, history: u32) -> Result<Beginning> {
-        self.read(Begin(lease.org, lease.conversation, history)).await
+    pub async fn begin_turn(&self, lease: Lease) -> Result<Beginning> {
+        self.read(Begin(lease.org, lease.conversation)).await
     }
 
     /// Sessions of all orgs that are to be looked at, the longest due first;
@@ -227,7 +219,7 @@ fn key(org: OrgId, text: &str) -> Result<ConversationKey> {
     ConversationKey::read(org, text).ok_or(StoreError::NotFound("conversation"))
 }
 
-struct Begin(OrgId, ConversationId, u32);
+struct Begin(OrgId, ConversationId);
 
 impl Operation for Begin {
     type Output = Beginning;
@@ -238,31 +230,31 @@ impl Operation for Begin {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Beginning> {
-        begin(tx, self.0, self.1, self.2).await
+        let begun = begin(tx, &[(self.0, self.1)]).await?.pop();
+        begun.ok_or(StoreError::NotFound("conversation"))
     }
 }
 
-/// What a turn of a conversation begins with.
+/// What turns of conversations begin with.
 pub(crate) async fn begin<T: Tx>(
     tx: &T,
-    org: OrgId,
-    conversation: ConversationId,
-    history: u32,
-) -> Result<Beginning> {
-    let place = [Value::from(org), conversation.into()];
-    let last = [place[0].clone(), place[1].clone(), history.into()];
-    let queries: [(&'static Sql, &[Value]); 3] = [(&STAMP, &[]), (&NEWEST, &place), (&LAST, &last)];
-    let answers = tx.query_in_order(&queries).await?;
-    let [stamp, newest, messages] = &answers[..] else {
-        return Err(StoreError::NotFound("conversation"));
-    };
-    let stamp = |place: usize| stamp.get(place).map_or(Ok(0), |row: &Row| row.int(0));
+    conversations: &[(OrgId, ConversationId)],
+) -> Result<Vec<Beginning>> {
+    let places: Vec<[Value; 2]> =
+        conversations.iter().map(|(org, id)| [(*org).into(), (*id).into()]).collect();
+    let mut queries: Vec<(&'static Sql, &[Value])> = vec![(&STAMP, &[])];
+    queries.extend(places.iter().map(|place| (&NEWEST, place.as_slice())));
+    let mut answers = tx.query_in_order(&queries).await?.into_iter();
+    let stamps = answers.next().unwrap_or_default();
+    let stamp = |place: usize| stamps.get(place).map_or(Ok(0), |row: &Row| row.int(0));
     let (config, library) = (stamp(0)?, stamp(1)?);
-    let session = newest.first().map(session).transpose()?;
-    let mut messages =
-        messages.iter().map(history::message).collect::<Result<Vec<StoredMessage>>>()?;
-    messages.reverse();
-    Ok(Beginning { session, messages, config, library })
+    let begun = answers.map(|newest| {
+        let newest = newest.first();
+        let session = newest.map(session).transpose()?;
+        let last_message = newest.map_or(Ok(0), |row| row.int(7))?;
+        Ok(Beginning { session, last_message, config, library })
+    });
+    begun.collect()
 }
 
 struct Stamp;

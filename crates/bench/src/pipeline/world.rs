@@ -79,8 +79,10 @@ impl World {
     }
 
     /// Somebody writes, and a message is answered: theirs, or another's who
-    /// wrote at the same time.
-    pub(super) async fn turn(&self, who: &str, task: Task) -> Result<(), BenchError> {
+    /// wrote at the same time. Says whether it was: where somebody wrote twice
+    /// before it was their turn, both are answered at once, and one finds nothing
+    /// left to do.
+    pub(super) async fn turn(&self, who: &str, task: Task) -> Result<bool, BenchError> {
         let key = ConversationKey {
             org: ORG,
             binding: BINDING,
@@ -91,10 +93,7 @@ impl World {
         let entry =
             Entry::Wrote(Wrote { parts: vec![Part::text(task.name())], from, ..Wrote::default() });
         self.intake.accept(key, &next().to_string(), &entry).await?;
-        while !self.worker.answer_next().await? {
-            tokio::task::yield_now().await;
-        }
-        Ok(())
+        Ok(self.worker.answer_next().await?)
     }
 }
 

@@ -121,6 +121,8 @@ fn spans(patterns: &[Vec<Token>], words: &[String]) -> Vec<Range<usize>> {
 /// Where the longest match of a pattern that begins at `start` ends. All ways
 /// to match are followed side by side, so that no pattern takes long.
 fn end(pattern: &[Token], words: &[String], start: usize) -> Option<usize> {
+    // Nearly all patterns fail at their first word, and that is seen at once.
+    pattern.first().filter(|token| begins(token, words, start))?;
     let mut reached = BTreeSet::from([start]);
     for token in pattern {
         reached = reached.iter().flat_map(|&at| after(token, words, at)).collect();
@@ -129,6 +131,18 @@ fn end(pattern: &[Token], words: &[String], start: usize) -> Option<usize> {
         }
     }
     reached.last().copied()
+}
+
+/// Whether a token can begin at a place.
+fn begins(token: &Token, words: &[String], at: usize) -> bool {
+    match token {
+        Token::Start => at == 0,
+        Token::End => at == words.len(),
+        Token::Gap => true,
+        Token::OneOf { choices, optional } => {
+            *optional || choices.iter().any(|choice| words[at..].starts_with(choice))
+        }
+    }
 }
 
 /// Where a token that begins at a place may end.

@@ -43,7 +43,7 @@ pub(super) async fn answer(
     let mut trace = Trace::new();
     let began = Trace::begin("3", "session");
     let Found { current, old } = session_step::find(case)?;
-    let mut earlier = history_step::messages(&case.beginning.messages)?;
+    let mut earlier = history_step::so_far(case).await?;
     let mut session = match current {
         Some(mut session) => {
             recount(case, &mut session).await?;

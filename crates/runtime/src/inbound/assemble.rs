@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::try_join;
 use ostler_domain::notice::NoticeKind;
 use ostler_engine::history::{Content, Item};
 use ostler_engine::tokens;
@@ -43,7 +44,13 @@ pub(super) async fn assemble(
     agent: &AgentView,
 ) -> Result<Assembled, RunError> {
     let began = Trace::begin("2", "rate limit");
-    let Day { rate, notices } = rate_step::look(case, agent, &run.session).await?;
+    // Asked together, both are answered in one look.
+    let (day, contact) = try_join(
+        rate_step::look(case, agent, &run.session),
+        context_step::contact(case, &run.session),
+    )
+    .await?;
+    let Day { rate, notices } = day;
     run.trace.end(began);
     if let Some(outcome) = messages_step::rate_limited(case, run, &rate) {
         return Ok(Assembled::Stopped(outcome));
@@ -51,7 +58,7 @@ pub(super) async fn assemble(
 
     let began = Trace::begin("4", "contact and knowledge");
     let text = input.words(&run.earlier);
-    run.session.contact = context_step::contact(case, &run.session).await?;
+    run.session.contact = contact;
     context_step::share(case, &mut run.session).await?;
     let (documents, note) = context_step::documents(case, agent, &text).await;
     run.trace.end_with(began, Some(note));

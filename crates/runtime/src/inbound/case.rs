@@ -14,12 +14,14 @@ use crate::library::Library;
 use crate::org_view::{OrgView, Views};
 use crate::parts::Parts;
 use crate::talk::entry::Wrote;
+use crate::threads::Threads;
 
 /// What every run of a process shares.
 pub(crate) struct Desk {
     pub(crate) parts: Parts,
     pub(crate) views: Views,
     pub(crate) library: Library,
+    pub(crate) threads: Threads,
     pub(crate) live: Live,
     /// Wakes whoever sends what was committed.
     pub(crate) outbox: Doorbell,

@@ -7,8 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ostler_store::{Beginning, ClaimPolicy, Claimed, GiveBack, Store, StoreError};
 use tokio::sync::oneshot;
 
-use super::step_06_history::MESSAGES;
-
 /// A conversation, and what its turn begins with.
 type Begun = (Claimed, Beginning);
 type Answer = Result<Option<Begun>, StoreError>;
@@ -73,7 +71,7 @@ impl Inner {
         if workers.is_empty() {
             return false;
         }
-        match self.store.claim_and_begin(self.policy, workers.len(), MESSAGES).await {
+        match self.store.claim_and_begin(self.policy, workers.len()).await {
             Ok(begun) => self.hand_out(begun, workers).await,
             Err(error) => fail(&error, workers),
         }

@@ -1,6 +1,6 @@
 //! What a run is going to commit, as it comes together.
 
-use ostler_domain::id::{AgentId, MessageId, NoticeId, OutboxId, RunId, UserId};
+use ostler_domain::id::{AgentId, MessageId, NoticeId, OutboxId, RunId, SessionId, UserId};
 use ostler_domain::message::Part;
 use ostler_domain::notice::{NoticeKind, Recipient};
 use ostler_domain::time::{Timestamp, Window};
@@ -9,7 +9,8 @@ use ostler_engine::outcome::Effect;
 use ostler_store::{
     Aside, Author, Count, NewEvent, NewMessage, NewNotice, NewOutbound, Settle, StoredApproval,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::ids::fresh;
 use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
@@ -21,6 +22,8 @@ use crate::talk::write;
 #[derive(Default)]
 pub(crate) struct Draft {
     pub(crate) messages: Vec<NewMessage>,
+    /// The same, as they are.
+    pub(crate) said: Vec<ThreadMessage>,
     pub(crate) outbox: Vec<NewOutbound>,
     pub(crate) events: Vec<NewEvent>,
     pub(crate) settle: Vec<Settle>,
@@ -56,6 +59,17 @@ impl Saying {
     }
 }
 
+/// Something was said, for those who follow.
+#[derive(Serialize)]
+struct Said<'a> {
+    author: &'a MessageAuthor,
+    message: MessageId,
+    purpose: Purpose,
+    run: Option<RunId>,
+    session: SessionId,
+    text: String,
+}
+
 impl Draft {
     /// Adds a message to the thread.
     pub(crate) fn keep(
@@ -70,13 +84,11 @@ impl Draft {
         let id = fresh(MessageId::from_u128);
         let data = write(&message);
         session.messages = session.messages.saturating_add(1);
-        let author = serde_json::to_value(&message.author).unwrap_or_default();
-        self.happened(
-            "message",
-            json!({"message": id, "session": session.id, "author": author,
-                   "text": message.text(), "purpose": message.purpose, "run": run}),
-        );
+        let (author, purpose, text) = (&message.author, message.purpose, message.text());
+        let said = Said { author, message: id, purpose, run, session: session.id, text };
+        self.happened("message", said);
         self.messages.push(NewMessage { id, data });
+        self.said.push(message);
         id
     }
 
@@ -88,8 +100,8 @@ impl Draft {
 
     /// Something that others may follow.
     #[allow(clippy::needless_pass_by_value, reason = "it is made for this call")]
-    pub(crate) fn happened(&mut self, kind: &str, data: Value) {
-        self.events.push(NewEvent { kind: kind.to_owned(), data: data.to_string() });
+    pub(crate) fn happened(&mut self, kind: &str, data: impl Serialize) {
+        self.events.push(NewEvent { kind: kind.to_owned(), data: write(&data) });
     }
 
     /// Tells somebody something.

@@ -38,7 +38,7 @@ pub(super) async fn with(
     };
     let session: Session = read("session", &stored.data)?;
     let way = Way::of(&case.view, &session, None);
-    let earlier = history_step::messages(&case.beginning.messages)?;
+    let earlier = history_step::so_far(case).await?;
     let (trace, draft, done) = (Trace::new(), Draft::default(), Vec::new());
     let (beside, old) = (Vec::new(), None);
     let mut run = Run { trace, draft, session, earlier, done, beside, old, way };
@@ -92,7 +92,7 @@ pub(super) async fn tick(case: &Case<'_>, row: InboxId, then: AfterTurn) -> Resu
         }
         _ => Vec::new(),
     };
-    let earlier = history_step::messages(&case.beginning.messages)?;
+    let earlier = history_step::so_far(case).await?;
     for (repeat, entry) in team::go_on(&mut session, &earlier, &effects) {
         // It waits behind this row, and is known again if this is done again.
         let go_on = inbound(case.key.clone(), &repeat, &entry);
@@ -131,7 +131,7 @@ async fn ended(
     if !over {
         return Ok(None);
     }
-    let messages = history_step::messages(&case.beginning.messages)?;
+    let messages = history_step::so_far(case).await?;
     let summing_up = summary::write(case, &mut session, &messages).await?;
     Ok(Some((session, summing_up)))
 }

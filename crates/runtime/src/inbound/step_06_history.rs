@@ -1,16 +1,47 @@
 //! Step 6: the conversation so far, as a model reads it.
 
 use ostler_domain::channel::Channel;
+use ostler_domain::id::ThreadId;
 use ostler_domain::message::{Attachment, Part};
 use ostler_domain::tool::Trust;
 use ostler_engine::history::{Content, Item, Media};
 use ostler_store::StoredMessage;
 
+use super::case::Case;
+use super::worker::RunError;
 use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
 use crate::talk::{Unreadable, read};
 
 /// How many messages of the conversation are read.
 pub(crate) const MESSAGES: u32 = 20;
+
+/// The last messages of the conversation's newest session, oldest first.
+pub(super) async fn so_far(case: &Case<'_>) -> Result<Vec<ThreadMessage>, RunError> {
+    let Some(session) = &case.beginning.session else { return Ok(Vec::new()) };
+    let last = case.beginning.last_message;
+    if last == 0 {
+        return Ok(Vec::new());
+    }
+    if let Some(known) = case.desk.threads.take(session.thread, last) {
+        return Ok(known);
+    }
+    Ok(messages(&case.store().thread_so_far(session.thread, MESSAGES).await?)?)
+}
+
+/// Remembers what was said for the next turn.
+pub(super) fn remember(
+    case: &Case<'_>,
+    thread: ThreadId,
+    mut earlier: Vec<ThreadMessage>,
+    said: Vec<ThreadMessage>,
+) {
+    let goes_on = case.beginning.session.as_ref().is_some_and(|one| one.thread == thread);
+    let before = if goes_on { case.beginning.last_message } else { 0 };
+    let last = before + said.len() as i64;
+    earlier.extend(said);
+    earlier.drain(..earlier.len().saturating_sub(MESSAGES as usize));
+    case.desk.threads.bring(thread, last, earlier);
+}
 
 /// The messages, oldest first.
 pub(crate) fn messages(stored: &[StoredMessage]) -> Result<Vec<ThreadMessage>, Unreadable> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ostler_domain::agent::limits::AgentLimits;
-use ostler_domain::id::InboxId;
+use ostler_domain::id::{AgentId, InboxId, RunId, SessionId};
 use ostler_domain::money::Credits;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::key::{Entry, Peer};
@@ -11,12 +11,13 @@ use ostler_domain::session::status::SessionStatus;
 use ostler_domain::soul::soul_owner;
 use ostler_domain::time::Timestamp;
 use ostler_store::{AfterTurn, Committed, Due, NewRun, StoreError, TurnCommit};
-use serde_json::json;
+use serde::Serialize;
 
 use super::case::Case;
 use super::run::Run;
 use super::step_02_rate::Rate;
 use super::step_03_session::state;
+use super::step_06_history as history_step;
 use super::step_07b_credits::Purse;
 use super::step_08_turn::Finished;
 use super::worker::RunError;
@@ -36,6 +37,16 @@ pub(crate) const VERSION: u32 = 1;
 /// How often changes are worked out anew when somebody else was faster.
 const TRIES: usize = 5;
 
+/// A run is over, for those who follow.
+#[derive(Serialize)]
+struct Over {
+    agents: Vec<AgentId>,
+    credits: Credits,
+    outcome: &'static str,
+    run: RunId,
+    session: SessionId,
+}
+
 /// Commits a run: all of it, or nothing.
 pub(super) async fn commit(
     case: &Case<'_>,
@@ -50,12 +61,14 @@ pub(super) async fn commit(
     run.draft.aside.due = due(&case.view, &run.session, before, case.now);
     let began = case.beginning.session.as_ref().map_or(case.lease.epoch(), |one| one.epoch);
     let credits: Credits = run.done.iter().chain(&run.beside).map(Finished::credits).sum();
-    run.draft.happened(
-        "run",
-        json!({"run": case.run, "session": run.session.id, "outcome": outcome.word(),
-               "agents": run.done.iter().map(|one| one.agent).collect::<Vec<_>>(),
-               "credits": credits}),
-    );
+    let ended = Over {
+        agents: run.done.iter().map(|one| one.agent).collect(),
+        credits,
+        outcome: outcome.word(),
+        run: case.run,
+        session: run.session.id,
+    };
+    run.draft.happened("run", ended);
     let session = state(&run.session);
     let agent = run.session.active_agent();
     let record = RunRecord {
@@ -70,7 +83,7 @@ pub(super) async fn commit(
         beside: run.beside.into_iter().map(|one| one.record).collect(),
         credits,
     };
-    let draft = run.draft;
+    let (draft, thread) = (run.draft, run.session.thread);
     let sends = !draft.outbox.is_empty();
     let mut commit = TurnCommit {
         lease: case.lease,
@@ -106,8 +119,14 @@ pub(super) async fn commit(
                 if sends {
                     case.desk.outbox.ring();
                 }
-                if committed == Committed::Overtaken {
-                    tracing::info!(run = %case.run, "a person took over while this was answered");
+                match committed {
+                    Committed::Whole => {
+                        history_step::remember(case, thread, run.earlier, draft.said);
+                    }
+                    Committed::Overtaken => {
+                        tracing::info!(run = %case.run, "a person took over while this was answered");
+                    }
+                    Committed::Before => {}
                 }
                 over(case, record.session, agent);
                 return Ok(());
@@ -124,7 +143,7 @@ async fn overtaken(
     ours: &Session,
     commit: &mut TurnCommit,
 ) -> Result<(), RunError> {
-    let now = case.desk.parts.store.begin_turn(case.lease, 0).await?.session;
+    let now = case.desk.parts.store.begin_turn(case.lease).await?.session;
     let now = now.ok_or(StoreError::Moved)?;
     commit.read = now.epoch;
     let before = case.beginning.session.as_ref().filter(|one| one.id == ours.id);
@@ -138,11 +157,7 @@ async fn overtaken(
 }
 
 /// Says to those who follow that the run is over.
-fn over(
-    case: &Case<'_>,
-    session: ostler_domain::id::SessionId,
-    agent: Option<ostler_domain::id::AgentId>,
-) {
+fn over(case: &Case<'_>, session: SessionId, agent: Option<AgentId>) {
     let deltas = &case.desk.parts.deltas;
     if let Some(agent) = agent.filter(|_| deltas.is_followed()) {
         let (org, conversation, run) = (case.org(), case.lease.conversation(), case.run);

@@ -101,17 +101,12 @@ pub(super) fn forward(case: &Case<'_>, run: &mut Run) {
     let owner = || people.owner.as_ref().map(|at| (at, Peer::Person(at.identifier.clone())));
     let Some((at, to)) = group.or_else(owner) else { return };
     let who = run.session.name.clone().unwrap_or_else(|| "The customer".to_owned());
-    let written: Vec<ThreadMessage> = run
-        .draft
-        .messages
-        .iter()
-        .filter_map(|one| crate::talk::read("message", &one.data).ok())
-        .filter(|one: &ThreadMessage| matches!(one.author, MessageAuthor::Customer { .. }))
-        .collect();
-    let words: Vec<String> = written.iter().map(ThreadMessage::text).collect();
+    let customers = |one: &&ThreadMessage| matches!(one.author, MessageAuthor::Customer { .. });
+    let written: Vec<&ThreadMessage> = run.draft.said.iter().filter(customers).collect();
+    let words: Vec<String> = written.iter().map(|one| one.text()).collect();
     let mut parts = vec![Part::text(format!("{who}: {}", words.join("\n")))];
-    let all = written.into_iter().flat_map(|one| one.parts);
-    parts.extend(all.filter(|part| part.attachment().is_some()));
+    let all = written.iter().flat_map(|one| &one.parts);
+    parts.extend(all.filter(|part| part.attachment().is_some()).cloned());
     run.draft.send(
         Author::Notice,
         &Outgoing {

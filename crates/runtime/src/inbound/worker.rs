@@ -19,11 +19,8 @@ use super::claims::Claims;
 use super::input::Input;
 use super::live::Live;
 use super::saved::Saved;
-use super::step_06_history::MESSAGES;
 use super::{decision, housekeeping};
 use crate::ids::derived;
-use crate::library::Library;
-use crate::org_view::Views;
 use crate::outage::Outage;
 use crate::parts::Parts;
 use crate::talk::entry::{Entry, Wrote};
@@ -65,9 +62,9 @@ impl Worker {
     /// A worker with these parts. `live` is what the tools of the runtime were
     /// made with.
     pub fn new(parts: Parts, live: Live) -> Self {
-        let (views, library) = (Views::default(), Library::default());
+        let (views, library, threads) = Default::default();
         let claims = Claims::new(parts.store.clone(), parts.settings.claims);
-        let desk = Desk { parts, views, library, live, outbox: Doorbell::default() };
+        let desk = Desk { parts, views, library, threads, live, outbox: Doorbell::default() };
         let (bell, outage) = (Doorbell::default(), Arc::default());
         Self { desk: Arc::new(desk), claims, bell, outage }
     }
@@ -190,7 +187,7 @@ impl Worker {
         let (store, lease) = (&self.desk.parts.store, claimed.lease);
         let beginning = match begun {
             Some(beginning) => beginning,
-            None => store.begin_turn(lease, MESSAGES).await?,
+            None => store.begin_turn(lease).await?,
         };
         let view = self.desk.views.get(store, lease.org(), beginning.config).await?;
         let (row, attempt) = (first.id, first.attempts);

@@ -1,12 +1,16 @@
 //! SQLite: one thread that writes, connections beside it that read.
 //!
 //! Writes that wait at the same time share a transaction and so one flush to
-//! the disk, and each is answered only after the commit. One that fails takes
+//! the disk, and each is answered only after that ([`flush`]). While the disk is
+//! busy with one transaction, the next takes up whatever else comes: the larger
+//! it is, the fewer pages are written more than once. One that fails takes
 //! nothing else down: the others are written again, now with a savepoint for
 //! each. Savepoints cost a copy of every page that is changed, so they are there
 //! only where something has failed a moment ago. What every turn reads is read on
 //! that thread, too, before the writes that wait with it, and answered at once.
 
+mod checkpoint;
+mod flush;
 mod prepared;
 
 use std::future::Future;
@@ -23,6 +27,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement as Prepared, params_from_iter};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use flush::{Flusher, Progress};
 use prepared::Writer;
 
 use super::sql::Sql;
@@ -40,9 +45,6 @@ const READERS: usize = 8;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Memory for pages of the file, as SQLite wants it: negative, in KiB.
 const CACHE_KIB: i64 = -64 * 1024;
-/// Pages in the log before they are moved into the file: rarely, so that a page
-/// which is written often is moved once.
-const WAL_PAGES: i64 = 8192;
 /// Prepared statements that a reading connection keeps.
 const STATEMENTS: usize = 256;
 /// Groups that have savepoints after something failed.
@@ -51,33 +53,48 @@ const CAREFUL_GROUPS: u32 = 16;
 /// A SQLite database.
 #[derive(Debug, Clone)]
 pub(crate) struct Sqlite {
-    jobs: mpsc::Sender<Box<dyn Job>>,
+    jobs: mpsc::Sender<Item>,
     /// None for a database in memory, which only its one connection can see.
-    readers: Option<Arc<Readers>>,
+    beside: Option<Beside>,
+}
+
+/// What a database file has beside its writer.
+#[derive(Debug, Clone)]
+struct Beside {
+    readers: Arc<Readers>,
+    progress: Arc<Progress>,
 }
 
 impl Sqlite {
     /// Opens a file, or a database in memory.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
-        let writer = connect(path)?;
-        if path.is_some() {
+        let mut writer = connect(path)?;
+        if let Some(path) = path {
             let mode: String =
                 writer.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
             if mode != "wal" {
                 let why = format!("the file cannot have a write-ahead log, only `{mode}`");
                 return Err(StoreError::Unavailable(why));
             }
-            writer.pragma_update(None, "synchronous", "FULL")?;
+            // The flush after each commit is the flusher's.
+            writer.pragma_update(None, "synchronous", "NORMAL")?;
             writer.pragma_update(None, "cache_size", CACHE_KIB)?;
-            writer.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
+            checkpoint::start(&mut writer, path.to_owned())?;
         }
         let (jobs, waiting) = mpsc::channel(MAX_WAITING);
+        let (flusher, beside) = match path {
+            Some(path) => {
+                let (flusher, progress) = Flusher::start(log_of(path), jobs.downgrade())?;
+                let readers = Arc::new(Readers::new(path.to_owned()));
+                (Some(flusher), Some(Beside { readers, progress }))
+            }
+            None => (None, None),
+        };
         std::thread::Builder::new()
             .name("ostler-sqlite".into())
-            .spawn(move || write_all(&Writer::new(&writer), waiting))
+            .spawn(move || write_all(&Writer::new(&writer), flusher.as_ref(), waiting))
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        let readers = path.map(|path| Arc::new(Readers::new(path.to_owned())));
-        Ok(Self { jobs, readers })
+        Ok(Self { jobs, beside })
     }
 
     /// Runs an operation that writes.
@@ -89,7 +106,7 @@ impl Sqlite {
         let (answer, answered) = oneshot::channel();
         let job = WriterJob { operation, reads, result: None, answer };
         let gone = || StoreError::Unavailable("the writer has stopped".into());
-        self.jobs.send(Box::new(job)).await.map_err(|_| gone())?;
+        self.jobs.send(Item::Job(Box::new(job))).await.map_err(|_| gone())?;
         // The operation comes back with the answer, so that it is not the
         // writer who spends time on freeing it.
         let (result, _operation) = answered.await.map_err(|_| gone())?;
@@ -98,18 +115,27 @@ impl Sqlite {
 
     /// Runs an operation that reads.
     pub(crate) async fn read<O: Operation>(&self, operation: O) -> Result<O::Output> {
-        let readers = self.readers.as_ref().filter(|_| !O::EACH_TURN);
-        let Some(readers) = readers.cloned() else {
+        let beside = self.beside.as_ref().filter(|_| !O::EACH_TURN);
+        let Some(Beside { readers, progress }) = beside.cloned() else {
             return self.on_writer(operation, true).await;
         };
         let turn = readers.turns.clone().acquire_owned().await;
-        tokio::task::spawn_blocking(move || {
+        let read = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             readers.run(&operation)
         })
         .await
-        .map_err(|error| StoreError::Backend(error.to_string()))?
+        .map_err(|error| StoreError::Backend(error.to_string()))?;
+        progress.caught_up().await;
+        read
     }
+}
+
+/// Where SQLite keeps the log of a database file.
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
 }
 
 fn connect(path: Option<&Path>) -> Result<Connection> {
@@ -133,14 +159,44 @@ fn connect(path: Option<&Path>) -> Result<Connection> {
     Ok(connection)
 }
 
+/// Why what was done is not kept.
+#[derive(Clone, Copy)]
+enum NotKept<'a> {
+    /// SQLite refused the transaction.
+    BySqlite(&'a rusqlite::Error),
+    /// The disk refused a flush.
+    ByDisk(&'a str),
+}
+
+impl From<NotKept<'_>> for StoreError {
+    fn from(why: NotKept<'_>) -> Self {
+        match why {
+            NotKept::BySqlite(error) => error.into(),
+            NotKept::ByDisk(why) => Self::Unavailable(format!(
+                "the disk refused to keep what was written ({why}); look after it, then start anew"
+            )),
+        }
+    }
+}
+
+/// What comes to the writer.
+enum Item {
+    /// Something to do.
+    Job(Box<dyn Job>),
+    /// The disk has what it was given.
+    Flushed,
+}
+
 /// Something that waits for the writer, and if it writes for the commit.
 trait Job: Send {
     /// Whether it only reads.
     fn reads(&self) -> bool;
+    /// Whether its answer waits until it is on the disk.
+    fn is_flushed(&self) -> bool;
     /// Does it; says whether what it did is to be kept.
     fn run(&mut self, writer: &Writer<'_>) -> bool;
     /// Answers, after the commit or its failure.
-    fn finish(self: Box<Self>, committed: std::result::Result<(), &rusqlite::Error>);
+    fn finish(self: Box<Self>, committed: std::result::Result<(), NotKept<'_>>);
 }
 
 struct WriterJob<O: Operation> {
@@ -155,6 +211,10 @@ impl<O: Operation> Job for WriterJob<O> {
         self.reads
     }
 
+    fn is_flushed(&self) -> bool {
+        O::FLUSHED && !self.reads
+    }
+
     fn run(&mut self, writer: &Writer<'_>) -> bool {
         let tx = SqliteTx::Write(writer);
         let result = catch_unwind(AssertUnwindSafe(|| finish_now(self.operation.run(&tx))))
@@ -164,7 +224,7 @@ impl<O: Operation> Job for WriterJob<O> {
         keep
     }
 
-    fn finish(self: Box<Self>, committed: std::result::Result<(), &rusqlite::Error>) {
+    fn finish(self: Box<Self>, committed: std::result::Result<(), NotKept<'_>>) {
         let result = match (committed, self.result) {
             (Ok(()), Some(result)) => result,
             (Err(error), _) => Err(error.into()),
@@ -176,20 +236,40 @@ impl<O: Operation> Job for WriterJob<O> {
 }
 
 /// The writer's life: take what waits, do it, commit, answer.
-fn write_all(writer: &Writer<'_>, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+fn write_all(writer: &Writer<'_>, flusher: Option<&Flusher>, mut waiting: mpsc::Receiver<Item>) {
     let mut careful = 0;
     while let Some(first) = waiting.blocking_recv() {
-        let mut group = vec![first];
+        let mut group = Vec::from_iter(first.job());
         while group.len() < MAX_GROUP
             && let Ok(next) = waiting.try_recv()
         {
-            group.push(next);
+            group.extend(next.job());
         }
         group = read_group(writer, group);
         while !group.is_empty() {
-            group = write_group(writer, group, &mut careful);
+            let mut more = || flusher.and_then(|flusher| while_flushing(flusher, &mut waiting));
+            group = write_group(writer, flusher, group, &mut more, &mut careful);
         }
     }
+}
+
+impl Item {
+    fn job(self) -> Option<Box<dyn Job>> {
+        match self {
+            Self::Job(job) => Some(job),
+            Self::Flushed => None,
+        }
+    }
+}
+
+/// What else comes as long as the disk is busy.
+fn while_flushing(flusher: &Flusher, waiting: &mut mpsc::Receiver<Item>) -> Option<Box<dyn Job>> {
+    while flusher.is_busy() {
+        if let Item::Job(job) = waiting.blocking_recv()? {
+            return Some(job);
+        }
+    }
+    None
 }
 
 /// Reads what is to be read, all of it at one moment, answers that, and returns
@@ -204,7 +284,7 @@ fn read_group(writer: &Writer<'_>, group: Vec<Box<dyn Job>>) -> Vec<Box<dyn Job>
         if begun.is_ok() {
             job.run(writer);
         }
-        job.finish(begun.as_ref().map(|_| ()));
+        job.finish(begun.as_ref().map(|_| ()).map_err(NotKept::BySqlite));
     }
     if !writer.connection.is_autocommit() {
         let _ = writer.execute("COMMIT");
@@ -226,39 +306,80 @@ enum Ended {
 /// again. `careful` is how many groups still get savepoints.
 fn write_group(
     writer: &Writer<'_>,
+    flusher: Option<&Flusher>,
     mut group: Vec<Box<dyn Job>>,
+    more: &mut impl FnMut() -> Option<Box<dyn Job>>,
     careful: &mut u32,
 ) -> Vec<Box<dyn Job>> {
-    let written =
-        if *careful > 0 { try_each(writer, &mut group) } else { try_together(writer, &mut group) };
+    if let Some(flusher) = flusher {
+        flusher.begin();
+    }
+    let written = if *careful > 0 {
+        try_each(writer, &mut group)
+    } else {
+        try_together(writer, &mut group, more)
+    };
     if !writer.connection.is_autocommit() {
         let _ = writer.connection.execute_batch("ROLLBACK");
     }
-    let committed = match written {
+    let Written { on_their_way, again } = settle(written, group, careful, flusher.is_some());
+    if let Some(flusher) = flusher {
+        flusher.flush(on_their_way);
+    }
+    again
+}
+
+/// What becomes of the jobs of a group that are not answered yet.
+#[derive(Default)]
+struct Written {
+    /// They are committed, and answered when they are on the disk.
+    on_their_way: Vec<Box<dyn Job>>,
+    /// They must be tried again.
+    again: Vec<Box<dyn Job>>,
+}
+
+/// Answers those jobs that wait for nothing more.
+fn settle(
+    written: rusqlite::Result<Ended>,
+    mut group: Vec<Box<dyn Job>>,
+    careful: &mut u32,
+    flushed: bool,
+) -> Written {
+    match written {
         Ok(Ended::Committed { failed }) => {
             *careful = if failed { CAREFUL_GROUPS } else { careful.saturating_sub(1) };
-            Ok(())
+            let (on_their_way, now): (Vec<_>, Vec<_>) =
+                group.into_iter().partition(|job| flushed && job.is_flushed());
+            now.into_iter().for_each(|job| job.finish(Ok(())));
+            Written { on_their_way, ..Written::default() }
         }
         Ok(Ended::Failed(_)) if group.len() > 1 => {
             *careful = CAREFUL_GROUPS;
-            return group;
+            Written { again: group, ..Written::default() }
         }
         Ok(Ended::Failed(culprit) | Ended::GaveUp(culprit)) => {
             group.remove(culprit).finish(Ok(()));
-            return group;
+            Written { again: group, ..Written::default() }
         }
-        Err(error) => Err(error),
-    };
-    for job in group {
-        job.finish(committed.as_ref().copied());
+        Err(error) => {
+            group.into_iter().for_each(|job| job.finish(Err(NotKept::BySqlite(&error))));
+            Written::default()
+        }
     }
-    Vec::new()
 }
 
-/// Runs every job and commits, unless one fails.
-fn try_together(writer: &Writer<'_>, group: &mut [Box<dyn Job>]) -> rusqlite::Result<Ended> {
+/// Runs every job, and more as they come, and commits, unless one fails.
+fn try_together(
+    writer: &Writer<'_>,
+    group: &mut Vec<Box<dyn Job>>,
+    more: &mut impl FnMut() -> Option<Box<dyn Job>>,
+) -> rusqlite::Result<Ended> {
     writer.execute("BEGIN IMMEDIATE")?;
-    for (at, job) in group.iter_mut().enumerate() {
+    for at in 0..MAX_GROUP {
+        if at == group.len() {
+            group.extend(more());
+        }
+        let Some(job) = group.get_mut(at) else { break };
         let keep = job.run(writer);
         if writer.connection.is_autocommit() {
             return Ok(Ended::GaveUp(at));

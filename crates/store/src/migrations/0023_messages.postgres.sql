@@ -1,0 +1,1 @@
+-- On PostgreSQL messages lie in the order in which they were written anyway.
