@@ -30,6 +30,10 @@ pub struct Subagent {
     pub description: String,
     /// Its system prompt.
     pub instructions: String,
+    /// Whether it begins with all that its caller was told and has done, and not
+    /// with its task alone.
+    #[serde(default)]
+    pub forked: bool,
     /// The tools it may use, as far as its caller may use them.
     #[serde(default)]
     pub tools: Vec<ToolName>,
@@ -141,10 +145,14 @@ impl Subagents {
     }
 
     fn description(&self) -> String {
-        let kinds = self.all.iter().map(|one| format!("- {}: {}", one.name, one.description));
+        let kinds = self.all.iter().map(|one| {
+            let knows = if one.forked { " (knows this conversation)" } else { "" };
+            format!("- {}: {}{knows}", one.name, one.description)
+        });
         format!(
-            "Give a piece of work to another agent, which sees nothing but the task and answers \
-             with its result. Several can work at the same time. The agents:\n{}",
+            "Give a piece of work to another agent, which answers with its result. It sees \
+             nothing but the task, unless it says otherwise here. Several can work at the same \
+             time. The agents:\n{}",
             kinds.collect::<Vec<_>>().join("\n")
         )
     }
@@ -179,6 +187,7 @@ impl Subagents {
             model: choice.model().map(str::to_owned),
             system: agent.instructions.as_str().into(),
             task: given.task,
+            forked: agent.forked,
             tools: agent.tools.clone(),
         })
     }
@@ -223,6 +232,7 @@ mod tests {
             name: "explore".into(),
             description: "looks things up".into(),
             instructions: "You explore.".into(),
+            forked: false,
             tools: vec![ToolName::from_static("look")],
             default_model: None,
         }

@@ -123,10 +123,14 @@ pub struct SubTurn {
     pub agent_type: String,
     /// The model, if it is another one.
     pub model: Option<String>,
-    /// Its system prompt.
+    /// Its system prompt. A forked agent has its caller's, and reads this before
+    /// its task.
     pub system: Arc<str>,
     /// What it is to do.
     pub task: String,
+    /// Whether it begins with all that its caller was told and has done, and not
+    /// with its task alone.
+    pub forked: bool,
     /// The tools it may use; those that the caller may not use stay closed.
     pub tools: Vec<ToolName>,
 }

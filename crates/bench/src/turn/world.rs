@@ -139,6 +139,7 @@ impl Tool for Subagent {
             model: None,
             system: "You explore.".into(),
             task: Task::Plain.name().into(),
+            forked: false,
             tools: vec![ToolName::from_static("look")],
         };
         Box::pin(std::future::ready(Reply::Delegate(work)))

@@ -42,8 +42,8 @@ pub fn parse_subagent_meta(result: &str) -> (&str, Option<SubagentMeta>) {
 }
 
 impl Node {
-    /// Starts another agent on a call. It sees its task alone, and has no tool
-    /// that its caller does not have.
+    /// Starts another agent on a call. It sees its task alone, or, forked, what
+    /// its caller knows as well, and has no tool that its caller does not have.
     pub(super) fn delegate(
         &mut self,
         call: &ToolCall,
@@ -54,14 +54,19 @@ impl Node {
             let why = "Agents cannot call agents any deeper than this. Do it yourself.";
             return self.done(call, Outcome::of(Status::Denied, why), step);
         }
-        let SubTurn { agent_type, model, system, task, tools } = sub;
+        let SubTurn { agent_type, model, system, task, forked, tools } = sub;
         let allowed = tools.into_iter().filter(|tool| self.may_use(tool.as_str())).collect();
+        let (system, history) = if forked {
+            (self.system.clone(), self.fork(&system, &task))
+        } else {
+            (system, vec![Item::user(task.clone())])
+        };
         let mut agent = Self {
             kind: Some(agent_type.clone()),
             model: model.or_else(|| self.model.clone()),
             system,
             allowed: Some(allowed),
-            history: Arc::new(vec![Item::user(task.clone())]),
+            history: Arc::new(history),
             phase: Phase::Ready,
             trust: self.trust,
             follow_ups: VecDeque::new(),
@@ -75,6 +80,17 @@ impl Node {
         agent.ask_model(step);
         step.path.pop();
         CallState::Delegated { agent: Box::new(agent) }
+    }
+
+    /// What an agent that is forked from this one begins with: all that came
+    /// before the answer in which it was called.
+    fn fork(&self, instructions: &str, task: &str) -> Vec<Item> {
+        let mut history = Vec::clone(&self.history);
+        let called =
+            |item: &mut Item| matches!(item, Item::Assistant { calls, .. } if !calls.is_empty());
+        history.pop_if(called);
+        history.push(Item::user(format!("{instructions}\n\n{task}")));
+        history
     }
 
     /// Takes the result of an agent that is done.

@@ -225,6 +225,7 @@ async fn c20_agents_at_once_share_one_budget() {
             model: None,
             system: "s".into(),
             task: "t".into(),
+            forked: false,
             tools: vec![],
         };
         let reply = Input::Reply(CallId::new(id), Reply::Delegate(sub));

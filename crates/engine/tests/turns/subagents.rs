@@ -3,6 +3,7 @@
 use ostler_domain::gate::{AskReason, Verdict};
 use ostler_domain::tool::Trust;
 use ostler_engine::driver::{Progress, commands};
+use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Usage};
 use ostler_engine::turn::{End, Event, ITSELF, Known, Turn, parse_subagent_meta};
 
@@ -34,6 +35,47 @@ async fn m05_a_subagent_is_apart() {
     assert!(is_acceptable(&asked[2].history, true));
     let denied = turn.account().decisions.iter().filter(|d| matches!(d.verdict, Verdict::Deny(_)));
     assert_eq!(denied.map(|d| d.tool.as_str()).collect::<Vec<_>>(), ["note"]);
+}
+
+/// Z02, M05: a forked agent knows what its caller knows, and no more is allowed to
+/// it: each of its calls passes the same gate, and what a person must decide
+/// waits for that.
+#[tokio::test]
+async fn z02_a_forked_turn_passes_the_same_gate() {
+    let mut world = World::new([
+        calls(&[("a", "look", r#"{"text": "here"}"#)]),
+        calls(&[("b", "fork", r#"{"text": "go on"}"#)]),
+        calls(&[("x", "note", "{}"), ("y", "pay", "{}")]),
+        words("paid"),
+        words("done"),
+    ]);
+    world.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
+    let mut waiting = turn("where is it?");
+    let Progress::Suspended(questions) = world.drive(&mut waiting).await else { panic!("it asks") };
+    let (path, question) = &questions[0];
+    assert_eq!((path[0].0.as_ref(), question.call.name.as_str()), ("b", "pay"));
+    let denied = waiting.account().decisions.iter();
+    let denied = denied.filter(|one| matches!(one.verdict, Verdict::Deny(_)));
+    assert_eq!(denied.map(|one| one.tool.as_str()).collect::<Vec<_>>(), ["note"]);
+
+    let mut turn = Turn::load(&waiting.store().unwrap()).unwrap();
+    let (handle, mut commands) = commands();
+    handle.decide(path.clone(), question.call.id.clone(), approve(question)).unwrap();
+    let end = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
+    assert!(
+        matches!(end, Progress::Ended(End::Answer { ref text, .. }) if text == "done"),
+        "{end:?}"
+    );
+
+    let asked = world.model.asked();
+    let (parent, forked) = (&asked[1], &asked[2]);
+    assert_eq!(forked.system, parent.system);
+    assert_eq!(forked.history[..parent.history.len()], parent.history[..]);
+    assert_eq!(forked.history.last(), Some(&Item::user("You explore.\n\ngo on")));
+    assert_eq!(*forked.offered, FOR_SUBAGENTS);
+    assert!(asked.iter().all(|one| is_acceptable(&one.history, true)));
+    let said = story(turn.said());
+    assert_eq!(said.len(), 5, "nothing of what it said but its result is the caller's: {said:?}");
 }
 
 /// M09: its work is heard of, with where it belongs.

@@ -174,17 +174,21 @@ pub(crate) fn tools() -> Arc<ToolSet> {
             now(Reply::Ask(Ask::Plan { title: None, plan: said(call) }))
         }),
         tool(control("leave"), |call, _| now(Reply::Done(Outcome::ok(said(call)).last()))),
-        tool(control("subagent"), |call, _| {
-            now(Reply::Delegate(SubTurn {
-                agent_type: "explore".into(),
-                model: None,
-                system: "You explore.".into(),
-                task: said(call),
-                tools: FOR_SUBAGENTS.map(ToolName::from_static).into(),
-            }))
-        }),
+        tool(control("subagent"), |call, _| now(Reply::Delegate(explore(call, false)))),
+        tool(control("fork"), |call, _| now(Reply::Delegate(explore(call, true)))),
     ];
     Arc::new(ToolSet::new(all).unwrap())
+}
+
+fn explore(call: &Authorized, forked: bool) -> SubTurn {
+    SubTurn {
+        agent_type: "explore".into(),
+        model: None,
+        system: "You explore.".into(),
+        task: said(call),
+        forked,
+        tools: FOR_SUBAGENTS.map(ToolName::from_static).into(),
+    }
 }
 
 /// A host that remembers.

@@ -123,6 +123,7 @@ fn consult(turn: &LiveTurn, colleague: &AgentView, request: &HandoffRequest) -> 
         model: colleague.agent.models.first().cloned(),
         system: system.into(),
         task,
+        forked: false,
         tools: reads.map(|spec| spec.name.clone()).collect(),
     }
 }
