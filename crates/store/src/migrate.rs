@@ -38,7 +38,8 @@ const STEPS: &[Sql] = &steps![
     "0019_delivery",
     "0020_library_stamp",
     "0021_answers",
-    "0022_shared_work"
+    "0022_shared_work",
+    "0023_workflows"
 ];
 
 /// The version of the schema that this program needs.
