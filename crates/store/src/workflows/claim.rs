@@ -87,6 +87,11 @@ const TAKEN: Sql = sql!(
      WHERE org = ?1 AND workflow = ?2 AND task = ?3 AND question = ?4"
 );
 
+const RELEASE: Sql = sql!(
+    "UPDATE workflows SET lease_until = 0, due_at = now_ms() + ?4
+     WHERE org = ?1 AND id = ?2 AND lease_token = ?3"
+);
+
 impl Store {
     /// Takes up a workflow that somebody is to look at, of whatever org, the one
     /// that has waited longest first. It is kept from others for this time.
@@ -97,6 +102,12 @@ impl Store {
     /// Keeps a workflow for longer, and hears what was said to it.
     pub async fn hold_workflow(&self, lease: WorkflowLease, lasts: Duration) -> Result<Heard> {
         self.write(Hold(lease, lasts)).await
+    }
+
+    /// Gives a workflow back that did not come on; somebody looks at it again
+    /// after this time.
+    pub async fn release_workflow(&self, lease: WorkflowLease, again_in: Duration) -> Result<()> {
+        self.write(Release(lease, again_in)).await
     }
 
     /// Stores where the turn of a task stands before it touches something
@@ -145,6 +156,22 @@ impl Operation for Hold {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Heard> {
         hold(tx, self.0, self.1).await
+    }
+}
+
+struct Release(WorkflowLease, Duration);
+
+impl Operation for Release {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let [org, workflow] = self.0.place();
+        let params = [org, workflow, self.0.token.into(), self.1.into()];
+        tx.execute(&RELEASE, &params).await.map(drop)
     }
 }
 

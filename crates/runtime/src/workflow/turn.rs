@@ -1,0 +1,323 @@
+//! The turn of a task: an agent of the org in its harness, or a single call in
+//! that agent's name. It begins, or goes on where it was stored.
+
+use std::sync::Arc;
+
+use ostler_domain::channel::Channel;
+use ostler_domain::gate::Authority;
+use ostler_domain::id::{BindingId, ConversationId, SessionId, ThreadId};
+use ostler_domain::money::ledger::{Charge, Expense};
+use ostler_domain::scope::ToolScope;
+use ostler_domain::session::errors::ErrorState;
+use ostler_domain::session::key::{ConversationKey, Entry, Peer};
+use ostler_domain::workflow::Came;
+use ostler_engine::driver::{Driver, Handle, Place, Progress, commands};
+use ostler_engine::history::{CallResult, Item, ToolCall};
+use ostler_engine::outcome::{Outcome, Status};
+use ostler_engine::tokens;
+use ostler_engine::turn::{
+    End, Input, Limits, LoadError, Models, NewTurn, OnAsk, Out, Path, Question, Rules, Turn,
+};
+use ostler_store::{Settle, StoreError, WorkflowLease};
+
+use super::job::{Job, Todo};
+use super::only_call::OnlyCall;
+use super::perform::Performed;
+use super::question::{Given, OpenQuestion};
+use super::saved::{Saved, TaskRecord};
+use super::step_host::StepHost;
+use super::tools::StepTools;
+use crate::ids::derived;
+use crate::inbound::case::Desk;
+use crate::inbound::step_05_prompt;
+use crate::inbound::step_07_tools;
+use crate::inbound::step_07b_credits::{self as credits_step, Purse};
+use crate::org_view::{AgentView, OrgView};
+use crate::talk::read;
+use crate::talk::session::{Opening, Session};
+
+/// What an agent is told of its step.
+const STEP: &str = include_str!("texts/step.md");
+/// The channel that steps are on, as policy sees it.
+const CHANNEL: &str = "workflow";
+
+/// What a turn runs with.
+struct Setting<'v> {
+    view: &'v OrgView,
+    agent: &'v AgentView,
+    session: Session,
+    scope: Arc<ToolScope>,
+    models: Arc<dyn Models>,
+    limits: Limits,
+}
+
+/// Runs the turn of a task until it is over or waits for people.
+pub(super) async fn run(
+    desk: &Desk,
+    tools: &StepTools,
+    lease: WorkflowLease,
+    job: Job,
+) -> Result<Performed, StoreError> {
+    let store = &desk.parts.store;
+    let view = desk.views.get(store, lease.org(), store.config_stamp().await?).await?;
+    let named = match &job.todo {
+        Todo::Prompt { agent, .. } | Todo::Call { agent, .. } => agent.as_deref(),
+        _ => None,
+    };
+    let Some(agent) = named.and_then(|name| view.find_agent(name)) else {
+        let name = named.unwrap_or_default();
+        return Ok(Performed::failed(format!("there is no agent `{name}` here"), false));
+    };
+    let setting = setting(desk, tools, lease, &job, &view, agent);
+    let mut saved = job.saved.clone().unwrap_or_default();
+    let mut turn = match saved.turn.as_deref().map(Turn::load) {
+        None => new_turn(desk, &job, &setting),
+        Some(Ok(turn)) => turn,
+        Some(Err(error @ LoadError::Newer { .. })) => {
+            return Err(StoreError::Unreadable { what: "turn", why: error.to_string() });
+        }
+        Some(Err(error)) => return Ok(Performed::failed(error.to_string(), false)),
+    };
+    let Some(model) = setting.models.model(None) else {
+        return Ok(Performed::failed("there is no model for its agent here", false));
+    };
+    let offered: Vec<String> =
+        setting.scope.active().map(|spec| spec.name.as_str().to_owned()).collect();
+    let size = tokens::of_request("", turn.history(), tools, &offered);
+    let (price, most) = (model.price(), setting.limits.max_tokens);
+    let held = credits_step::hold(&desk.parts, &view, agent, &setting.session, price, size, most);
+    let purse = match held.await? {
+        Ok(purse) => purse,
+        Err(empty) => return Ok(Performed::failed(empty.words(), false)),
+    };
+    let known = saved.known();
+    let (handle, mut commands) = commands();
+    let taken = tell(&handle, &saved, &job);
+    saved.questions.clear();
+    let place = place(desk, lease, &job, agent);
+    let rules = rules(desk, tools, &setting);
+    turn.step(&[], Input::Budget(purse.budget), &rules, &mut Out::default()).ok();
+    let host = StepHost::new(&desk.parts, lease, job.task.to_string(), taken, saved, purse);
+    let driver = Driver { place: &place, rules, host: &host };
+    let progress = driver.drive(&mut turn, &known, &mut commands).await?;
+    crate::faults::point("after_step_turn");
+    let (saved, purse, _) = host.into_parts();
+    Ok(came(desk, &job, agent, &turn, progress, saved, &purse))
+}
+
+fn setting<'v>(
+    desk: &Desk,
+    tools: &StepTools,
+    lease: WorkflowLease,
+    job: &Job,
+    view: &'v OrgView,
+    agent: &'v AgentView,
+) -> Setting<'v> {
+    let from = lease.workflow().as_u128();
+    let key = ConversationKey {
+        org: lease.org(),
+        binding: derived(BindingId::from_u128, agent.agent.id.as_u128(), CHANNEL),
+        peer: Peer::Person(lease.workflow().to_string()),
+        entry: Entry::Owner,
+    };
+    let mut session = Session::open(Opening {
+        id: derived(SessionId::from_u128, from, "session"),
+        thread: derived(ThreadId::from_u128, from, "thread"),
+        conversation: derived(ConversationId::from_u128, from, "conversation"),
+        key: &key,
+        channel: Channel::from(CHANNEL),
+        agent: Some(agent.agent.id),
+        budget: view.settings.session_budget,
+        now: desk.parts.clock.now(),
+    });
+    session.budget.record(ostler_domain::money::Credits::new(job.spent));
+    let scope = step_07_tools::scope(view, agent, &session, tools);
+    let usual = Limits { on_ask: OnAsk::Suspend, ..desk.parts.settings.turn };
+    let (models, limits): (Arc<dyn Models>, _) = match &job.todo {
+        Todo::Call { tool, arguments, .. } => {
+            (Arc::new(OnlyCall::new(tool, arguments)), Limits { max_steps: 2, ..usual })
+        }
+        _ => (desk.parts.models.chain(&agent.agent.models), usual),
+    };
+    Setting { view, agent, session, scope, models, limits }
+}
+
+fn new_turn(desk: &Desk, job: &Job, setting: &Setting<'_>) -> Turn {
+    let Setting { view, agent, session, scope, .. } = setting;
+    let mut system = step_05_prompt::build(view, agent, session, scope, &[], &[]);
+    let told = STEP.replace("{step}", job.task.step.as_str()).replace("{workflow}", &job.workflow);
+    system.push_str(&told);
+    let prompt = match &job.todo {
+        Todo::Prompt { prompt, .. } => prompt.clone(),
+        _ => format!("Call the tool of the step `{}`.", job.task.step),
+    };
+    Turn::new(NewTurn {
+        system: system.into(),
+        history: vec![Item::user(prompt)],
+        approved: None,
+        trust: job.trust,
+        budget: ostler_domain::money::caps::TurnBudget {
+            reserved: ostler_domain::money::Credits::ZERO,
+            top_up: ostler_domain::money::Credits::ZERO,
+            session: ostler_domain::money::Credits::ZERO,
+            kept_for_reading: ostler_domain::money::Credits::ZERO,
+            team: None,
+        },
+        errors: ErrorState::default(),
+        limits: setting.limits,
+        now: desk.parts.clock.now(),
+    })
+}
+
+fn place(desk: &Desk, lease: WorkflowLease, job: &Job, agent: &AgentView) -> Place {
+    let (task, part) = (&job.task, &job.part);
+    Place {
+        org: lease.org(),
+        agent: agent.agent.id,
+        session: None,
+        contact: None,
+        key: format!("{}/{task}/{}.{}", lease.workflow(), part.round, part.attempt),
+        timeout: job.timeout.unwrap_or(desk.parts.settings.turn_timeout),
+    }
+}
+
+fn rules<'s>(desk: &Desk, tools: &'s StepTools, setting: &'s Setting<'_>) -> Rules<'s> {
+    Rules {
+        scope: &setting.scope,
+        tools,
+        require_approval_for: &setting.agent.agent.require_approval_for,
+        authority: Authority::Conversation(setting.agent.agent.autonomy),
+        errors: setting.view.settings.errors,
+        models: &*setting.models,
+        now: desk.parts.clock.now(),
+    }
+}
+
+/// Tells the turn what people answered to its questions; the names of all answers
+/// that are used up by that.
+fn tell(handle: &Handle, saved: &Saved, job: &Job) -> Vec<String> {
+    for (name, data) in &job.answers {
+        let asked = saved.questions.iter().find(|one| one.key == *name);
+        let Some((path, call)) = asked.and_then(|one| Some((one.path.clone(), one.call.clone()?)))
+        else {
+            continue;
+        };
+        let told = match read("answer", data) {
+            Ok(Given::Decision { decision }) => handle.decide(path, call, decision),
+            Ok(Given::Answer { answer }) => handle.answer(path, call, answer),
+            Ok(Given::Text { .. } | Given::Refused { .. }) => continue,
+            Err(error) => {
+                tracing::warn!(%error, task = %job.task, "an answer cannot be read");
+                continue;
+            }
+        };
+        if told.is_err() {
+            tracing::warn!(task = %job.task, "a turn has too many answers at once");
+        }
+    }
+    job.answers.iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// What came of the turn, and what it costs.
+fn came(
+    desk: &Desk,
+    job: &Job,
+    agent: &AgentView,
+    turn: &Turn,
+    progress: Progress,
+    saved: Saved,
+    purse: &Purse,
+) -> Performed {
+    let mut charges = turn.account().charges();
+    if matches!(job.todo, Todo::Call { .. }) {
+        // No model was asked.
+        charges.retain(|charge| charge.expense != Expense::Model);
+    }
+    let settle = Settle {
+        payer: purse.payer,
+        reservation: purse.reservation,
+        budget_owner: agent.agent.id,
+        charges: saved.unpaid(&charges),
+    };
+    let record = TaskRecord {
+        at: desk.parts.clock.now(),
+        trust: turn.trust(),
+        decisions: turn.account().decisions.clone(),
+        charges: charges.clone(),
+    };
+    let performed = match progress {
+        Progress::Suspended(questions) => suspended(job, turn, questions, saved, charges),
+        Progress::Ended(End::Answer { text, .. }) => match &job.todo {
+            Todo::Call { .. } => called(job, turn),
+            _ => Performed::done(text, turn.trust()),
+        },
+        Progress::Ended(end) => ended(&end),
+    };
+    let effects = match performed.came {
+        Came::Done => turn.account().effects.clone(),
+        _ => Vec::new(),
+    };
+    Performed { record: Some(record), settle: Some(settle), effects, ..performed }
+}
+
+fn suspended(
+    job: &Job,
+    turn: &Turn,
+    questions: Vec<(Path, Question)>,
+    saved: Saved,
+    paid: Vec<Charge>,
+) -> Performed {
+    let turn = match turn.store() {
+        Ok(turn) => turn,
+        Err(error) => return Performed::failed(error.to_string(), false),
+    };
+    let open = questions.into_iter();
+    let open = open.map(|(path, question)| OpenQuestion::of_turn(&job.part, path, question));
+    let saved = Saved { turn: Some(turn), questions: open.collect(), paid, calls: saved.calls };
+    Performed { saved: Some(saved), ..Performed::of(Came::Suspended) }
+}
+
+/// What a single call came to.
+fn called(job: &Job, turn: &Turn) -> Performed {
+    let last = turn.said().iter().rev().find_map(|item| match item {
+        Item::Results { results } => results.first(),
+        _ => None,
+    });
+    let Some(CallResult { call, outcome: Outcome { status, content, trust, .. } }) = last else {
+        return Performed::failed("the tool was not called", false);
+    };
+    match status {
+        Status::Ok => Performed::done(content.clone(), job.trust.after_reading(*trust)),
+        Status::OutcomeUnknown => {
+            let made = turn.said().iter().find_map(|item| match item {
+                Item::Assistant { calls, .. } => calls.iter().find(|one| one.id == *call),
+                _ => None,
+            });
+            let (tool, arguments) = made.map_or_else(Default::default, |made: &ToolCall| {
+                (made.name.clone(), made.arguments.clone())
+            });
+            Performed::asks(vec![OpenQuestion::of_outcome(&job.part, tool, arguments)])
+        }
+        Status::Failed | Status::TimedOut => Performed::failed(content.clone(), true),
+        _ => Performed::failed(content.clone(), false),
+    }
+}
+
+/// Why a turn came to no answer.
+fn ended(end: &End) -> Performed {
+    match end {
+        End::Answer { text, .. } => Performed::failed(text.clone(), false),
+        End::Aborted => Performed::failed("it was stopped", false),
+        End::TimedOut => Performed::failed("it took too long", true),
+        End::StepLimit { most } => {
+            Performed::failed(format!("it did not come to an answer within {most} steps"), true)
+        }
+        End::Loop { tool } => {
+            Performed::failed(format!("its agent called `{tool}` again and again"), true)
+        }
+        End::CreditsExhausted(short) => Performed::failed(short.to_string(), false),
+        End::ModelFailed(error) => {
+            Performed::failed(format!("no model answered: {error}"), error.kind.is_retryable())
+        }
+    }
+}
