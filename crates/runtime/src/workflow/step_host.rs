@@ -17,7 +17,7 @@ use crate::parts::Parts;
 use crate::talk::write;
 
 /// How much longer than a call the workflow is kept: enough to record its outcome.
-const TO_RECORD: Duration = Duration::from_secs(5);
+const TO_RECORD: Duration = Duration::from_secs(2);
 
 /// Who stores and reserves for the turn of a task.
 pub(super) struct StepHost<'a> {

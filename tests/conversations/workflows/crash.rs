@@ -1,0 +1,264 @@
+//! Whole processes that are killed in the middle of a workflow, and what others
+//! make of what they leave.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ostler_domain::id::WorkflowId;
+use ostler_runtime::operations::Actor;
+use ostler_runtime::workflow::Asked;
+use ostler_runtime::workflow::view::WorkflowDetail;
+use ostler_store::Store;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::bench::{Bench, Log, result, state, task};
+use crate::world::ORG;
+
+/// The folder of a process; without it the process's test does nothing.
+const FOLDER: &str = "OSTLER_WORKFLOW_FOLDER";
+/// The test that is a process.
+const PROCESS: &str = "workflows::crash::process";
+/// How long a process is believed to be there that says nothing.
+const LEASE: Duration = Duration::from_millis(300);
+/// How long a test waits for something at most.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const SCRIPT: &str = r#"
+rules:
+  - when: { user: please pay }
+    answer: [{ call: pay, with: { say: from the agent } }, 'It came to: {result}']
+default: 'About {user}: yes.'
+"#;
+
+/// A process: it brings workflows on until it is killed.
+#[tokio::test(flavor = "multi_thread")]
+async fn process() {
+    let Ok(folder) = std::env::var(FOLDER) else { return };
+    let bench = bench(&PathBuf::from(folder)).await;
+    let (_stop, stopped) = watch::channel(false);
+    let _in_vain = tokio::time::timeout(PATIENCE, bench.runner.run(4, stopped)).await;
+}
+
+async fn bench(folder: &std::path::Path) -> Bench {
+    let store = Store::connect(&format!("sqlite:{}", folder.join("ostler.db").display())).unwrap();
+    store.migrate().await.unwrap();
+    Bench::on(store, SCRIPT, Log::File(folder.join("log")), LEASE)
+}
+
+/// Processes that share a folder.
+struct Killing {
+    folder: tempfile::TempDir,
+    bench: Bench,
+}
+
+/// A process, which is killed when it is not wanted any more.
+struct Process(Child);
+
+impl Drop for Process {
+    /// On Unix this is `kill -9`.
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Killing {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = bench(folder.path()).await.furnished().await;
+        Self { folder, bench }
+    }
+
+    fn process(&self, fault: &str) -> Process {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", PROCESS, "--nocapture"])
+            .env(FOLDER, self.folder.path())
+            .env("OSTLER_FAULT", fault)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Process(child.unwrap())
+    }
+
+    /// Has calls of this hang from now on.
+    fn hang(&self, line: &str) {
+        std::fs::write(self.folder.path().join("log.hang"), line).unwrap();
+    }
+
+    async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
+        let began = Instant::now();
+        while !holds().await {
+            assert!(began.elapsed() < PATIENCE, "{what} took too long: {:?}", self.bench.log());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Waits until a workflow is in this state.
+    async fn becomes(&self, id: WorkflowId, status: &str) -> WorkflowDetail {
+        self.until(status, async || self.bench.look(id).await.summary.status == status).await;
+        self.bench.look(id).await
+    }
+
+    fn count(&self, line: &str) -> usize {
+        self.bench.log().iter().filter(|one| *one == line).count()
+    }
+}
+
+fn note(id: &str, after: &[&str]) -> Value {
+    json!({"id": id, "after": after, "tool": "note", "with": {"say": id}})
+}
+
+/// X54: a process is killed with `kill -9` in the middle of a step, twice; the
+/// third brings the workflow to its end, and no step that was done runs again.
+#[tokio::test(flavor = "multi_thread")]
+async fn x54_steps_that_were_done_do_not_run_again_after_a_kill() {
+    let killing = Killing::new().await;
+    let steps = json!([note("a", &[]), note("b", &["a"]), note("c", &["b"]), note("d", &["c"])]);
+    let id = killing.bench.start(steps, json!({})).await;
+    for hangs in ["b", "c"] {
+        killing.hang(&format!("note {hangs}"));
+        let process = killing.process("");
+        let began = format!("note {hangs}");
+        killing.until(&began, async || killing.count(&began) > 0).await;
+        drop(process);
+    }
+    killing.hang("");
+    let _last = killing.process("");
+    let done = killing.becomes(id, "done").await;
+    assert_eq!(result(&done, "d"), "d");
+    assert_eq!(
+        killing.bench.log(),
+        ["note a", "note b", "note b", "note c", "note c", "note d"],
+        "only the step that was running when it was killed ran again"
+    );
+}
+
+/// Z01: a process is killed while steps wait for an approval, an answer and an
+/// event; others have the answers, and are killed while they go on; everything
+/// happens exactly once.
+#[tokio::test(flavor = "multi_thread")]
+async fn z01_steps_that_wait_outlive_every_process() {
+    let killing = Killing::new().await;
+    let steps = json!([
+        {"id": "agent", "prompt": "please pay"},
+        {"id": "ask", "ask": "Which colour?"},
+        {"id": "event", "wait": "paid"},
+        {"id": "end", "after": ["agent", "ask", "event"], "tool": "note",
+         "with": {"say": "{{steps.agent.result}} {{steps.ask.result}} {{steps.event.result}}"}},
+    ]);
+    let id = killing.bench.start(steps, json!({})).await;
+    let process = killing.process("");
+    killing.becomes(id, "waiting").await;
+    drop(process);
+    assert!(killing.bench.log().is_empty());
+    let operations = killing.bench.world.operations();
+    let office = operations.as_actor(Actor::Terminal, ORG);
+    office.approve_task(id, &task("agent"), None).await.unwrap();
+    office.answer_task(id, &task("ask"), "blue").await.unwrap();
+    office.publish_event(None, "paid".parse().unwrap(), &json!("now")).await.unwrap();
+    // Each dies once it has stored one thing more.
+    for _ in 0..3 {
+        let mut process = killing.process("after_step_commit:2");
+        let mut over = async || {
+            process.0.try_wait().unwrap().is_some()
+                || killing.bench.look(id).await.summary.status == "done"
+        };
+        killing.until("a fault", &mut over).await;
+    }
+    let _last = killing.process("");
+    let done = killing.becomes(id, "done").await;
+    let said = "It came to: from the agent blue now";
+    assert_eq!(result(&done, "end"), said);
+    assert_eq!(killing.count("pay from the agent"), 1);
+    assert_eq!(killing.count(&format!("note {said}")), 1);
+}
+
+/// A call that cannot be repeated is killed in the middle: nobody makes it again,
+/// a person says what became of it, and the workflow goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn z01_nobody_repeats_a_call_that_a_kill_interrupted() {
+    let killing = Killing::new().await;
+    let steps = json!([
+        {"id": "pay", "tool": "pay", "with": {"say": "ten"}},
+        {"id": "end", "after": ["pay"], "tool": "note", "with": {"say": "{{steps.pay.result}}"}},
+    ]);
+    let id = killing.bench.start(steps, json!({})).await;
+    let first = killing.process("");
+    killing.becomes(id, "waiting").await;
+    drop(first);
+    let operations = killing.bench.world.operations();
+    let office = operations.as_actor(Actor::Terminal, ORG);
+    office.approve_task(id, &task("pay"), None).await.unwrap();
+    killing.hang("pay ten");
+    let second = killing.process("");
+    killing.until("the call", async || killing.count("pay ten") == 1).await;
+    drop(second);
+    let third = killing.process("");
+    let unknown = async || {
+        let detail = killing.bench.look(id).await;
+        let asked = detail.task(&task("pay")).and_then(|one| one.questions.first().cloned());
+        asked.is_some_and(|one| matches!(one.asked, Asked::Unknown { .. }))
+    };
+    killing.until("the question", unknown).await;
+    drop(third);
+    office.answer_task(id, &task("pay"), "it was paid").await.unwrap();
+    let _last = killing.process("");
+    let done = killing.becomes(id, "done").await;
+    assert_eq!((result(&done, "end"), killing.count("pay ten")), ("it was paid", 1));
+}
+
+/// X54, Z01: a process ends at every place where something is about to be stored or
+/// was just stored, again and again; whatever is left, another one brings it to
+/// the same end, and what was done before is not done again.
+#[tokio::test(flavor = "multi_thread")]
+async fn x54_z01_every_place_to_die_at_leads_to_the_same_end() {
+    let places = [
+        "step_begins:2",
+        "before_step_commit:2",
+        "after_step_commit:3",
+        "before_step_checkpoint:1",
+        "after_step_turn:2",
+        "before_step_commit:4",
+    ];
+    for place in places {
+        let killing = Killing::new().await;
+        let operations = killing.bench.world.operations();
+        let office = operations.as_actor(Actor::Terminal, ORG);
+        let steps = json!([
+            note("first", &[]),
+            {"id": "pay", "after": ["first"], "tool": "pay", "with": {"say": "once"}},
+            note("last", &["pay"]),
+        ]);
+        let id = killing.bench.start(steps, json!({})).await;
+        let mut approved = false;
+        let mut process = killing.process(place);
+        let mut done_before = Vec::new();
+        let mut deaths = 0;
+        killing
+            .until(place, async || {
+                let detail = killing.bench.look(id).await;
+                if !approved && state(&detail, "pay") == "waits" {
+                    office.approve_task(id, &task("pay"), None).await.unwrap();
+                    approved = true;
+                }
+                if process.0.try_wait().unwrap().is_some() {
+                    deaths += 1;
+                    let over = ["first", "pay", "last"].map(|name| (name, state(&detail, name)));
+                    let over = over.into_iter().filter(|(_, state)| *state == "done");
+                    done_before = over
+                        .map(|(name, _)| (name, killing.count(&format!("note {name}"))))
+                        .collect();
+                    process = killing.process("");
+                }
+                detail.summary.status == "done"
+            })
+            .await;
+        assert_eq!(deaths, 1, "{place} is not reached");
+        assert_eq!(killing.count("pay once"), 1, "{place}");
+        for (name, before) in done_before {
+            assert_eq!(killing.count(&format!("note {name}")), before, "{name} at {place}");
+        }
+    }
+}
