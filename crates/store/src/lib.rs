@@ -111,7 +111,7 @@ pub use turn::{
     TurnCommit,
 };
 pub use users::{Account, Membership, User};
-pub use workflows::claim::{ClaimedWorkflow, WorkflowLease};
+pub use workflows::claim::{ClaimedWorkflow, Tried, WorkflowLease};
 pub use workflows::commit::{AfterCommit, WorkflowCommit, WorkflowWait};
 pub use workflows::events::Published;
 pub use workflows::heard::{Heard, WorkflowAnswer};

@@ -96,6 +96,7 @@ impl Further {
             tasks: self.tasks,
             taken: self.taken,
             waits: self.waits,
+            waits_over: instance.progress.stop().is_some(),
             changes: self.changes,
             settle: self.settle.into_iter().collect(),
             then,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use ostler_engine::tool::BadTool;
-use ostler_store::{ClaimedWorkflow, StoreError};
+use ostler_store::{ClaimedWorkflow, StoreError, Tried};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -18,6 +18,8 @@ use crate::outage::Outage;
 
 /// How long it waits after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
+/// How long a workflow is left alone that this program cannot read.
+const AFTER_UNREADABLE: Duration = Duration::from_secs(30);
 
 /// Brings workflows on. Cheap to clone.
 #[derive(Clone)]
@@ -91,12 +93,18 @@ impl Runner {
         let driven = AssertUnwindSafe(Box::pin(drive.run(claimed))).catch_unwind().await;
         let Err(error) = driven.unwrap_or(Err(RunError::BrokeDown)) else { return };
         tracing::warn!(%error, workflow = %lease.workflow(), "a workflow did not come on");
-        if matches!(error, RunError::Store(StoreError::StaleLease)) {
-            return;
-        }
-        let parts = &self.desk.parts;
-        let again_in = parts.settings.retry_after;
-        if let Err(error) = parts.store.release_workflow(lease, again_in).await {
+        let retry_after = self.desk.parts.settings.retry_after;
+        let (again_in, tried) = match &error {
+            RunError::Store(StoreError::StaleLease) => return,
+            // A newer program may know how.
+            RunError::Unreadable(_) | RunError::Store(StoreError::Unreadable { .. }) => {
+                (AFTER_UNREADABLE, Tried::No)
+            }
+            RunError::Store(_) => (retry_after, Tried::No),
+            RunError::BrokeDown | RunError::Outdated(_) => (retry_after, Tried::Yes),
+        };
+        let store = &self.desk.parts.store;
+        if let Err(error) = store.release_workflow(lease, again_in, tried).await {
             tracing::warn!(%error, "a workflow could not be given back; its lease will end");
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ostler_domain::channel::Channel;
 use ostler_domain::gate::Authority;
 use ostler_domain::id::{BindingId, ConversationId, SessionId, ThreadId};
+use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Charge, Expense};
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::ErrorState;
@@ -31,7 +32,7 @@ use crate::ids::derived;
 use crate::inbound::case::Desk;
 use crate::inbound::step_05_prompt;
 use crate::inbound::step_07_tools;
-use crate::inbound::step_07b_credits::{self as credits_step, Purse};
+use crate::inbound::step_07b_credits::{self as credits_step, Empty, Purse};
 use crate::org_view::{AgentView, OrgView};
 use crate::talk::read;
 use crate::talk::session::{Opening, Session};
@@ -64,39 +65,39 @@ pub(super) async fn run(
         Todo::Prompt { agent, .. } | Todo::Call { agent, .. } => agent.as_deref(),
         _ => None,
     };
-    let Some(agent) = named.and_then(|name| view.find_agent(name)) else {
+    let working = |one: &&AgentView| one.agent.receives_messages();
+    let Some(agent) = named.and_then(|name| view.find_agent(name)).filter(working) else {
         let name = named.unwrap_or_default();
-        return Ok(Performed::failed(format!("there is no agent `{name}` here"), false));
+        return Ok(Performed::failed(format!("no agent `{name}` works here"), false));
     };
     let setting = setting(desk, tools, lease, &job, &view, agent);
     let mut saved = job.saved.clone().unwrap_or_default();
-    let mut turn = match saved.turn.as_deref().map(Turn::load) {
-        None => new_turn(desk, &job, &setting),
-        Some(Ok(turn)) => turn,
-        Some(Err(error @ LoadError::Newer { .. })) => {
+    let begun = match saved.turn.as_deref().map(Turn::load).transpose() {
+        Ok(begun) => begun,
+        Err(error @ LoadError::Newer { .. }) => {
             return Err(StoreError::Unreadable { what: "turn", why: error.to_string() });
         }
-        Some(Err(error)) => return Ok(Performed::failed(error.to_string(), false)),
+        Err(error) => return Ok(Performed::failed(error.to_string(), false)),
     };
-    let Some(model) = setting.models.model(None) else {
-        return Ok(Performed::failed("there is no model for its agent here", false));
-    };
-    let offered: Vec<String> =
-        setting.scope.active().map(|spec| spec.name.as_str().to_owned()).collect();
-    let size = tokens::of_request("", turn.history(), tools, &offered);
-    let (price, most) = (model.price(), setting.limits.max_tokens);
-    let held = credits_step::hold(&desk.parts, &view, agent, &setting.session, price, size, most);
-    let purse = match held.await? {
+    let first = first(&job, &setting);
+    let purse = match hold(desk, tools, &setting, &first, begun.as_ref()).await? {
         Ok(purse) => purse,
-        Err(empty) => return Ok(Performed::failed(empty.words(), false)),
+        Err(why) => return Ok(Performed::failed(why, false)),
+    };
+    let rules = rules(desk, tools, &setting);
+    let mut turn = match begun {
+        Some(mut turn) => {
+            // It may have waited for long; a turn that is over needs none.
+            let _over = turn.step(&[], Input::Budget(purse.budget), &rules, &mut Out::default());
+            turn
+        }
+        None => new_turn(desk, &job, &setting, first, &purse),
     };
     let known = saved.known();
     let (handle, mut commands) = commands();
     let taken = tell(&handle, &saved, &job);
     saved.questions.clear();
     let place = place(desk, lease, &job, agent);
-    let rules = rules(desk, tools, &setting);
-    turn.step(&[], Input::Budget(purse.budget), &rules, &mut Out::default()).ok();
     let host = StepHost::new(&desk.parts, lease, job.task.to_string(), taken, saved, purse);
     let driver = Driver { place: &place, rules, host: &host };
     let progress = driver.drive(&mut turn, &known, &mut commands).await?;
@@ -130,7 +131,7 @@ fn setting<'v>(
         budget: view.settings.session_budget,
         now: desk.parts.clock.now(),
     });
-    session.budget.record(ostler_domain::money::Credits::new(job.spent));
+    session.budget.record(Credits::new(job.spent));
     let scope = step_07_tools::scope(view, agent, &session, tools);
     let usual = Limits { on_ask: OnAsk::Suspend, ..desk.parts.settings.turn };
     let (models, limits): (Arc<dyn Models>, _) = match &job.todo {
@@ -142,7 +143,13 @@ fn setting<'v>(
     Setting { view, agent, session, scope, models, limits }
 }
 
-fn new_turn(desk: &Desk, job: &Job, setting: &Setting<'_>) -> Turn {
+/// What an agent is told and asked first.
+struct First {
+    system: Arc<str>,
+    history: Vec<Item>,
+}
+
+fn first(job: &Job, setting: &Setting<'_>) -> First {
     let Setting { view, agent, session, scope, .. } = setting;
     let mut system = step_05_prompt::build(view, agent, session, scope, &[], &[]);
     let told = STEP.replace("{step}", job.task.step.as_str()).replace("{workflow}", &job.workflow);
@@ -151,18 +158,37 @@ fn new_turn(desk: &Desk, job: &Job, setting: &Setting<'_>) -> Turn {
         Todo::Prompt { prompt, .. } => prompt.clone(),
         _ => format!("Call the tool of the step `{}`.", job.task.step),
     };
+    First { system: system.into(), history: vec![Item::user(prompt)] }
+}
+
+/// Holds what the next answer may cost, or says why nothing can be had.
+async fn hold(
+    desk: &Desk,
+    tools: &StepTools,
+    setting: &Setting<'_>,
+    first: &First,
+    begun: Option<&Turn>,
+) -> Result<Result<Purse, &'static str>, StoreError> {
+    let Some(model) = setting.models.model(None) else {
+        return Ok(Err("there is no model for its agent here"));
+    };
+    let offered: Vec<String> =
+        setting.scope.active().map(|spec| spec.name.as_str().to_owned()).collect();
+    let history = begun.map_or(first.history.as_slice(), Turn::history);
+    let size = tokens::of_request(&first.system, history, tools, &offered);
+    let (view, agent, session) = (setting.view, setting.agent, &setting.session);
+    let (price, most) = (model.price(), setting.limits.max_tokens);
+    let held = credits_step::hold(&desk.parts, view, agent, session, price, size, most);
+    Ok(held.await?.map_err(Empty::words))
+}
+
+fn new_turn(desk: &Desk, job: &Job, setting: &Setting<'_>, first: First, purse: &Purse) -> Turn {
     Turn::new(NewTurn {
-        system: system.into(),
-        history: vec![Item::user(prompt)],
+        system: first.system,
+        history: first.history,
         approved: None,
         trust: job.trust,
-        budget: ostler_domain::money::caps::TurnBudget {
-            reserved: ostler_domain::money::Credits::ZERO,
-            top_up: ostler_domain::money::Credits::ZERO,
-            session: ostler_domain::money::Credits::ZERO,
-            kept_for_reading: ostler_domain::money::Credits::ZERO,
-            team: None,
-        },
+        budget: purse.budget,
         errors: ErrorState::default(),
         limits: setting.limits,
         now: desk.parts.clock.now(),

@@ -32,6 +32,8 @@ pub struct WorkflowSummary {
     /// Why it was given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether somebody works on it, or is about to.
+    pub due: bool,
     /// What it has cost, in credits.
     pub spent: u64,
     /// When it was started.
@@ -90,6 +92,7 @@ impl WorkflowSummary {
             steps: steps.len(),
             waits: progress.suspended(),
             why,
+            due: stored.due,
             spent: stored.spent,
             created_at: stored.created_at,
             updated_at: stored.updated_at,

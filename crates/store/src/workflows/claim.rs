@@ -37,6 +37,15 @@ impl WorkflowLease {
     }
 }
 
+/// Whether a workflow that did not come on was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// It was, and counts.
+    Yes,
+    /// It was not: what stood in the way is not its fault.
+    No,
+}
+
 /// A workflow that somebody took up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedWorkflow {
@@ -88,7 +97,7 @@ const TAKEN: Sql = sql!(
 );
 
 const RELEASE: Sql = sql!(
-    "UPDATE workflows SET lease_until = 0, due_at = now_ms() + ?4
+    "UPDATE workflows SET lease_until = 0, due_at = now_ms() + ?4, tries = tries - ?5
      WHERE org = ?1 AND id = ?2 AND lease_token = ?3"
 );
 
@@ -105,9 +114,14 @@ impl Store {
     }
 
     /// Gives a workflow back that did not come on; somebody looks at it again
-    /// after this time.
-    pub async fn release_workflow(&self, lease: WorkflowLease, again_in: Duration) -> Result<()> {
-        self.write(Release(lease, again_in)).await
+    /// after this time. One that nobody could try was not tried.
+    pub async fn release_workflow(
+        &self,
+        lease: WorkflowLease,
+        again_in: Duration,
+        tried: Tried,
+    ) -> Result<()> {
+        self.write(Release(lease, again_in, tried)).await
     }
 
     /// Stores where the turn of a task stands before it touches something
@@ -159,7 +173,7 @@ impl Operation for Hold {
     }
 }
 
-struct Release(WorkflowLease, Duration);
+struct Release(WorkflowLease, Duration, Tried);
 
 impl Operation for Release {
     type Output = ();
@@ -170,7 +184,8 @@ impl Operation for Release {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let [org, workflow] = self.0.place();
-        let params = [org, workflow, self.0.token.into(), self.1.into()];
+        let undo = i64::from(self.2 == Tried::No);
+        let params = [org, workflow, self.0.token.into(), self.1.into(), undo.into()];
         tx.execute(&RELEASE, &params).await.map(drop)
     }
 }

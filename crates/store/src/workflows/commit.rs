@@ -34,6 +34,8 @@ pub struct WorkflowCommit {
     pub taken: Vec<(String, String)>,
     /// Steps that begin to wait for an event.
     pub waits: Vec<WorkflowWait>,
+    /// Whether no step waits for an event any more.
+    pub waits_over: bool,
     /// What local tools want stored.
     pub changes: Vec<Change>,
     /// What turns cost.
@@ -166,15 +168,16 @@ impl Commit {
         for settle in &commit.settle {
             all.push(charge(settle)?);
         }
+        if commit.waits_over {
+            all.push(statement(&WAITS_OVER, place()));
+        }
         match commit.then {
             AfterCommit::Keep => {}
             AfterCommit::Release { heard, again_in } => {
                 let [org, workflow] = place();
                 all.push(statement(&RELEASE, [org, workflow, heard.into(), again_in.into()]));
             }
-            AfterCommit::Over => {
-                all.extend([statement(&OVER, place()), statement(&WAITS_OVER, place())]);
-            }
+            AfterCommit::Over => all.push(statement(&OVER, place())),
         }
         Ok(all)
     }

@@ -54,6 +54,8 @@ pub struct StoredWorkflow {
     pub spent: u64,
     /// Whether somebody has stopped it.
     pub cancelled: bool,
+    /// Whether somebody has it, or is to look at it now.
+    pub due: bool,
     /// When it was started.
     pub created_at: Timestamp,
     /// When it last came on.
@@ -79,11 +81,13 @@ const START: Sql = sql!(
      VALUES (?1, ?2, ?3, 'running', ?4, ?5, ?6, now_ms(), now_ms(), now_ms())"
 );
 const GET: Sql = sql!(
-    "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at
+    "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at,
+       CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END
      FROM workflows WHERE org = ?1 AND id = ?2"
 );
 const LIST: Sql = sql!(
-    "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at
+    "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at,
+       CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END
      FROM workflows WHERE org = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
 );
 const TASKS: Sql = sql!(
@@ -191,6 +195,7 @@ fn workflow(row: &Row) -> Result<StoredWorkflow> {
         cancelled: row.int(7)? != 0,
         created_at: row.time(8)?,
         updated_at: row.time(9)?,
+        due: row.int(10)? != 0,
     })
 }
 

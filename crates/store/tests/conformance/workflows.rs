@@ -42,6 +42,7 @@ fn commit(lease: WorkflowLease, state: &str, then: AfterCommit) -> WorkflowCommi
         tasks: Vec::new(),
         taken: Vec::new(),
         waits: Vec::new(),
+        waits_over: false,
         changes: Vec::new(),
         settle: Vec::new(),
         then,

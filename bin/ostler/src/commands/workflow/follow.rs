@@ -20,6 +20,8 @@ use crate::screen::QUIET;
 
 /// How often it is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How many workflows are in work at once: others may be due, too.
+const AT_ONCE: usize = 4;
 /// The most letters of a result in one line.
 const LETTERS: usize = 100;
 
@@ -40,14 +42,14 @@ pub(super) async fn until_it_rests(
     let kit = Kit::of(&desk.home, desk.store.clone())?;
     let runner = Runner::beside(&kit.worker)?;
     let (stop, stopped) = watch::channel(false);
-    let working = tokio::spawn(async move { runner.run(1, stopped).await });
+    let working = tokio::spawn(async move { runner.run(AT_ONCE, stopped).await });
     let mut shown = BTreeMap::new();
     let detail = loop {
         let detail = desk.office(org).workflow(id).await?;
         if !json {
             print(&detail, &mut shown);
         }
-        if detail.summary.status != "running" && detail.summary.status != "undoing" {
+        if !detail.summary.due && detail.summary.status != "running" {
             break detail;
         }
         tokio::time::sleep(LOOK_EVERY).await;
