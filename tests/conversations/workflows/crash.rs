@@ -14,14 +14,17 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::bench::{Bench, Log, result, state, task};
+use crate::database::Database;
 use crate::world::ORG;
 
-/// The folder of a process; without it the process's test does nothing.
-const FOLDER: &str = "OSTLER_WORKFLOW_FOLDER";
+/// The log and the database of a process; without them the process's test does
+/// nothing.
+const LOG: &str = "OSTLER_WORKFLOW_LOG";
+const DATABASE: &str = "OSTLER_WORKFLOW_DATABASE";
 /// The test that is a process.
 const PROCESS: &str = "workflows::crash::process";
 /// How long a process is believed to be there that says nothing.
-const LEASE: Duration = Duration::from_millis(300);
+const LEASE: Duration = Duration::from_secs(1);
 /// How long a test waits for something at most.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -35,21 +38,20 @@ default: 'About {user}: yes.'
 /// A process: it brings workflows on until it is killed.
 #[tokio::test(flavor = "multi_thread")]
 async fn process() {
-    let Ok(folder) = std::env::var(FOLDER) else { return };
-    let bench = bench(&PathBuf::from(folder)).await;
+    let (Ok(log), Ok(url)) = (std::env::var(LOG), std::env::var(DATABASE)) else { return };
+    let bench = bench(Store::open(&url).await.unwrap(), PathBuf::from(log));
     let (_stop, stopped) = watch::channel(false);
     let _in_vain = tokio::time::timeout(PATIENCE, bench.runner.run(4, stopped)).await;
 }
 
-async fn bench(folder: &std::path::Path) -> Bench {
-    let store = Store::connect(&format!("sqlite:{}", folder.join("ostler.db").display())).unwrap();
-    store.migrate().await.unwrap();
-    Bench::on(store, SCRIPT, Log::File(folder.join("log")), LEASE)
+fn bench(store: Store, log: PathBuf) -> Bench {
+    Bench::on(store, SCRIPT, Log::File(log), LEASE)
 }
 
-/// Processes that share a folder.
+/// Processes that share a database.
 struct Killing {
     folder: tempfile::TempDir,
+    database: Database,
     bench: Bench,
 }
 
@@ -65,16 +67,26 @@ impl Drop for Process {
 }
 
 impl Killing {
-    async fn new() -> Self {
+    async fn on(database: Database) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let bench = bench(folder.path()).await.furnished().await;
-        Self { folder, bench }
+        let bench = bench(database.migrated().await, folder.path().join("log"));
+        Self { folder, database, bench: bench.furnished().await }
+    }
+
+    /// On a file, and on a server if there is one.
+    async fn everywhere() -> Vec<Self> {
+        let mut all = vec![Self::on(Database::sqlite()).await];
+        if let Some(server) = Database::postgres().await {
+            all.push(Self::on(server).await);
+        }
+        all
     }
 
     fn process(&self, fault: &str) -> Process {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", PROCESS, "--nocapture"])
-            .env(FOLDER, self.folder.path())
+            .env(LOG, self.folder.path().join("log"))
+            .env(DATABASE, &self.database.url)
             .env("OSTLER_FAULT", fault)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -90,7 +102,9 @@ impl Killing {
     async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
         let began = Instant::now();
         while !holds().await {
-            assert!(began.elapsed() < PATIENCE, "{what} took too long: {:?}", self.bench.log());
+            let all = self.bench.world.org().workflows(None, 1).await.unwrap();
+            let (log, late) = (self.bench.log(), began.elapsed() > PATIENCE);
+            assert!(!late, "{what} took too long: {log:?} {}", all[0].state);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -114,7 +128,12 @@ fn note(id: &str, after: &[&str]) -> Value {
 /// third brings the workflow to its end, and no step that was done runs again.
 #[tokio::test(flavor = "multi_thread")]
 async fn x54_steps_that_were_done_do_not_run_again_after_a_kill() {
-    let killing = Killing::new().await;
+    for killing in Killing::everywhere().await {
+        killed_in_steps(&killing).await;
+    }
+}
+
+async fn killed_in_steps(killing: &Killing) {
     let steps = json!([note("a", &[]), note("b", &["a"]), note("c", &["b"]), note("d", &["c"])]);
     let id = killing.bench.start(steps, json!({})).await;
     for hangs in ["b", "c"] {
@@ -140,7 +159,12 @@ async fn x54_steps_that_were_done_do_not_run_again_after_a_kill() {
 /// happens exactly once.
 #[tokio::test(flavor = "multi_thread")]
 async fn z01_steps_that_wait_outlive_every_process() {
-    let killing = Killing::new().await;
+    for killing in Killing::everywhere().await {
+        killed_while_waiting(&killing).await;
+    }
+}
+
+async fn killed_while_waiting(killing: &Killing) {
     let steps = json!([
         {"id": "agent", "prompt": "please pay"},
         {"id": "ask", "ask": "Which colour?"},
@@ -179,7 +203,12 @@ async fn z01_steps_that_wait_outlive_every_process() {
 /// a person says what became of it, and the workflow goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn z01_nobody_repeats_a_call_that_a_kill_interrupted() {
-    let killing = Killing::new().await;
+    for killing in Killing::everywhere().await {
+        killed_in_a_call(&killing).await;
+    }
+}
+
+async fn killed_in_a_call(killing: &Killing) {
     let steps = json!([
         {"id": "pay", "tool": "pay", "with": {"say": "ten"}},
         {"id": "end", "after": ["pay"], "tool": "note", "with": {"say": "{{steps.pay.result}}"}},
@@ -223,7 +252,7 @@ async fn x54_z01_every_place_to_die_at_leads_to_the_same_end() {
         "before_step_commit:4",
     ];
     for place in places {
-        let killing = Killing::new().await;
+        let killing = Killing::on(Database::sqlite()).await;
         let operations = killing.bench.world.operations();
         let office = operations.as_actor(Actor::Terminal, ORG);
         let steps = json!([

@@ -2,14 +2,15 @@
 //! side is, and each thing that came of it is committed before what follows
 //! begins.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use ostler_domain::time::Timestamp;
 use ostler_domain::workflow::{Came, Task};
 use ostler_store::{AfterCommit, ClaimedWorkflow, StoreError, WorkflowLease};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::further::Further;
 use super::instance::Instance;
@@ -24,17 +25,19 @@ const AT_ONCE: usize = 16;
 /// How often what tools want stored is worked out anew when others are faster.
 const TRIES: u32 = 5;
 
-type Work<'d> = BoxFuture<'d, (Task, Result<Performed, StoreError>)>;
+/// What is under way. Each runs by itself: what it stores may wait for what is
+/// stored here, and the other way round. Whoever lets go of it stops it.
+type Working = JoinSet<(Task, Result<Performed, StoreError>)>;
 
 /// A workflow that is being driven.
-pub(super) struct Drive<'d> {
-    pub(super) desk: &'d Desk,
-    pub(super) tools: &'d StepTools,
+pub(super) struct Drive {
+    pub(super) desk: Arc<Desk>,
+    pub(super) tools: StepTools,
     pub(super) lease: WorkflowLease,
     pub(super) stop: watch::Receiver<bool>,
 }
 
-impl<'d> Drive<'d> {
+impl Drive {
     /// Brings a workflow as far as it comes, and lets go of it.
     pub(super) async fn run(&self, claimed: ClaimedWorkflow) -> Result<(), RunError> {
         let mut instance = Instance::read(&claimed)?;
@@ -43,7 +46,8 @@ impl<'d> Drive<'d> {
             give_up(&mut instance, &begun, self.now());
             begun.clear();
         }
-        let (mut working, mut came) = (FuturesUnordered::<Work<'d>>::new(), None);
+        let (mut working, mut came) = (Working::new(), None);
+        let mut look_at = self.next_look();
         loop {
             let busy = !working.is_empty() || !begun.is_empty();
             let then = self.further(&mut instance, came.take(), busy, &mut begun).await?;
@@ -52,10 +56,14 @@ impl<'d> Drive<'d> {
             }
             for task in begun.drain(..) {
                 if let Some(job) = Job::of(&instance, &task) {
-                    working.push(self.work(task, job));
+                    self.work(&mut working, task, job);
                 }
             }
-            came = self.wait(&mut instance, &mut working).await?;
+            came = self.wait(&mut working, look_at).await?;
+            if Instant::now() >= look_at {
+                self.listen(&mut instance).await?;
+                look_at = self.next_look();
+            }
         }
     }
 
@@ -63,13 +71,12 @@ impl<'d> Drive<'d> {
         self.desk.parts.clock.now()
     }
 
-    fn work(&self, task: Task, job: Job) -> Work<'d> {
-        let (desk, tools, lease) = (self.desk, self.tools, self.lease);
-        async move {
-            let performed = perform(desk, tools, lease, job).await;
+    fn work(&self, working: &mut Working, task: Task, job: Job) {
+        let (desk, tools, lease) = (self.desk.clone(), self.tools.clone(), self.lease);
+        working.spawn(async move {
+            let performed = perform(&desk, &tools, lease, job).await;
             (task, performed)
-        }
-        .boxed()
+        });
     }
 
     /// Takes what came of a task, begins what follows, and commits both. If what
@@ -133,9 +140,10 @@ impl<'d> Drive<'d> {
             return Ok(then);
         }
         let (waits, spent) = (further.begins_to_wait(), further.spent());
-        let store = &self.desk.parts.store;
+        let parts = &self.desk.parts;
+        let further = further.commit(self.lease, instance, parts.settings.claims.lease, then);
         crate::faults::point("before_step_commit");
-        store.commit_workflow(further.commit(self.lease, instance, then)).await?;
+        parts.store.commit_workflow(further).await?;
         crate::faults::point("after_step_commit");
         instance.spent += spent;
         if waits && then == AfterCommit::Keep {
@@ -179,19 +187,20 @@ impl<'d> Drive<'d> {
     /// something was said to the workflow, which is kept meanwhile.
     async fn wait(
         &self,
-        instance: &mut Instance,
-        working: &mut FuturesUnordered<Work<'d>>,
+        working: &mut Working,
+        look_at: Instant,
     ) -> Result<Option<(Task, Performed)>, RunError> {
+        match tokio::time::timeout_at(look_at, working.join_next()).await {
+            Ok(Some(Ok((task, performed)))) => Ok(Some((task, performed?))),
+            Ok(Some(Err(_))) => Err(RunError::BrokeDown),
+            Ok(None) | Err(_) => Ok(None),
+        }
+    }
+
+    fn next_look(&self) -> Instant {
         let settings = &self.desk.parts.settings;
         let every = settings.look_every.min(settings.claims.lease / 3);
-        match tokio::time::timeout(every.max(Duration::from_millis(10)), working.next()).await {
-            Ok(Some((task, performed))) => Ok(Some((task, performed?))),
-            Ok(None) => Ok(None),
-            Err(_) => {
-                self.listen(instance).await?;
-                Ok(None)
-            }
-        }
+        Instant::now() + every.max(Duration::from_millis(10))
     }
 
     async fn listen(&self, instance: &mut Instance) -> Result<(), StoreError> {

@@ -1,5 +1,7 @@
 //! What is committed together when a workflow comes a step further.
 
+use std::time::Duration;
+
 use ostler_domain::money::Credits;
 use ostler_domain::time::Timestamp;
 use ostler_domain::workflow::Task;
@@ -86,6 +88,7 @@ impl Further {
         self,
         lease: WorkflowLease,
         instance: &Instance,
+        lasts: Duration,
         then: AfterCommit,
     ) -> WorkflowCommit {
         WorkflowCommit {
@@ -99,6 +102,7 @@ impl Further {
             waits_over: instance.progress.stop().is_some(),
             changes: self.changes,
             settle: self.settle.into_iter().collect(),
+            lasts,
             then,
         }
     }

@@ -89,7 +89,8 @@ impl Runner {
     /// What breaks down breaks one try and no runner.
     async fn drive(&self, claimed: ClaimedWorkflow, stop: watch::Receiver<bool>) {
         let lease = claimed.lease;
-        let drive = Drive { desk: &self.desk, tools: &self.tools, lease, stop };
+        let (desk, tools) = (self.desk.clone(), self.tools.clone());
+        let drive = Drive { desk, tools, lease, stop };
         let driven = AssertUnwindSafe(Box::pin(drive.run(claimed))).catch_unwind().await;
         let Err(error) = driven.unwrap_or(Err(RunError::BrokeDown)) else { return };
         tracing::warn!(%error, workflow = %lease.workflow(), "a workflow did not come on");

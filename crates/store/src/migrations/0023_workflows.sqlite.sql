@@ -25,6 +25,8 @@ CREATE TABLE workflows (
 ) WITHOUT ROWID;
 CREATE INDEX workflows_due ON workflows (due_at) WHERE due_at IS NOT NULL;
 
+-- What belongs to a workflow goes with it.
+
 -- What is done for their steps: what it came to, the turn that was begun, and the
 -- record of it.
 CREATE TABLE workflow_tasks (
@@ -35,7 +37,8 @@ CREATE TABLE workflow_tasks (
   saved TEXT,
   record TEXT,
   updated_at BIGINT NOT NULL,
-  PRIMARY KEY (org, workflow, task)
+  PRIMARY KEY (org, workflow, task),
+  FOREIGN KEY (org, workflow) REFERENCES workflows (org, id) ON DELETE CASCADE
 ) WITHOUT ROWID;
 
 -- What people answered, and events that reached their step. A question is
@@ -48,7 +51,8 @@ CREATE TABLE workflow_answers (
   data TEXT NOT NULL,
   taken BIGINT NOT NULL DEFAULT 0,
   answered_at BIGINT NOT NULL,
-  PRIMARY KEY (org, workflow, task, question)
+  PRIMARY KEY (org, workflow, task, question),
+  FOREIGN KEY (org, workflow) REFERENCES workflows (org, id) ON DELETE CASCADE
 ) WITHOUT ROWID;
 
 -- Steps that wait for an event.
@@ -59,7 +63,8 @@ CREATE TABLE workflow_waits (
   event TEXT NOT NULL,
   question TEXT NOT NULL,
   since BIGINT NOT NULL,
-  PRIMARY KEY (org, workflow, task)
+  PRIMARY KEY (org, workflow, task),
+  FOREIGN KEY (org, workflow) REFERENCES workflows (org, id) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX workflow_waits_for ON workflow_waits (org, event, since);
 
@@ -73,7 +78,9 @@ CREATE TABLE workflow_events (
   workflow BLOB,
   task TEXT,
   published_at BIGINT NOT NULL,
-  PRIMARY KEY (org, id)
+  PRIMARY KEY (org, id),
+  FOREIGN KEY (org, workflow) REFERENCES workflows (org, id) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX workflow_events_kept ON workflow_events (org, name, published_at, id)
   WHERE workflow IS NULL;
+CREATE INDEX workflow_events_of ON workflow_events (org, workflow) WHERE workflow IS NOT NULL;

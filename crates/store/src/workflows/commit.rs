@@ -40,6 +40,8 @@ pub struct WorkflowCommit {
     pub changes: Vec<Change>,
     /// What turns cost.
     pub settle: Vec<Settle>,
+    /// For how long it is kept from others from now on, if it is.
+    pub lasts: Duration,
     /// What becomes of the lease.
     pub then: AfterCommit,
 }
@@ -72,11 +74,15 @@ pub enum AfterCommit {
     Over,
 }
 
-const FENCE: Sql = sql!(
-    "UPDATE workflows SET status = ?4, state = ?5, spent = spent + ?6, tries = 0,
-       updated_at = now_ms()
-     WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0"
-);
+/// What is kept for longer, for a call outside, stays so.
+const FENCE: Sql = Sql {
+    sqlite: "UPDATE workflows SET status = ?4, state = ?5, spent = spent + ?6, tries = 0,
+         lease_until = max(lease_until, now_ms() + ?7), updated_at = now_ms()
+       WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0",
+    postgres: "UPDATE workflows SET status = $4, state = $5, spent = spent + $6, tries = 0,
+         lease_until = greatest(lease_until, now_ms() + $7), updated_at = now_ms()
+       WHERE org = $1 AND id = $2 AND lease_token = $3 AND lease_until > 0",
+};
 const TASK: Sql = sql!(
     "INSERT INTO workflow_tasks (org, workflow, task, result, saved, record, updated_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, now_ms())
@@ -131,6 +137,7 @@ impl Operation for Commit {
             commit.status.as_str().into(),
             commit.state.as_str().into(),
             i64::try_from(commit.spent).unwrap_or(i64::MAX).into(),
+            commit.lasts.into(),
         ];
         if tx.execute(&FENCE, &params).await? == 0 {
             return Err(StoreError::StaleLease);

@@ -1,18 +1,19 @@
 //! Workflows: one has them at a time, what they hear is heard once.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-use ostler_domain::id::RecordId;
-use ostler_domain::id::{EventId, OrgId, WorkflowId};
+use ostler_domain::id::{EventId, OrgId, RecordId, WorkflowId};
+use ostler_domain::org::Org;
 use ostler_domain::workflow::EventName;
 use ostler_store::{
-    AfterCommit, Change, ClaimedWorkflow, NewWorkflow, Published, Store, StoreError, StoredTask,
-    WorkflowAnswer, WorkflowCommit, WorkflowLease, WorkflowWait,
+    AfterCommit, Change, ClaimedWorkflow, NewWorkflow, PruneLimits, PruneMode, Published, Store,
+    StoreError, StoredTask, WorkflowAnswer, WorkflowCommit, WorkflowLease, WorkflowWait,
 };
 use tokio::task::JoinSet;
 
 use crate::on_every_backend;
-use crate::world::{next, with_org};
+use crate::world::{self, Backend, next, with_org};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -45,6 +46,7 @@ fn commit(lease: WorkflowLease, state: &str, then: AfterCommit) -> WorkflowCommi
         waits_over: false,
         changes: Vec::new(),
         settle: Vec::new(),
+        lasts: LONG,
         then,
     }
 }
@@ -187,6 +189,48 @@ async fn cancelling_is_heard_and_ends(store: &Store) {
     assert!(claimed.heard.cancelled);
     let nobody = store.org(org).cancel_workflow(WorkflowId::from_u128(next())).await;
     assert!(matches!(nobody, Err(StoreError::NotFound("workflow"))), "{nobody:?}");
+}
+
+/// Old workflows go once they are over, with all that belongs to them; those that
+/// wait stay, however old they are.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_and_old_goes_with_its_steps() {
+    for backend in Backend::both().await {
+        let store = backend.migrated().await;
+        let org = OrgId::from_u128(1);
+        let keeps = Org { retention_days: NonZeroU32::new(30), ..world::org(1) };
+        store.create_org(keeps).await.unwrap();
+        store.org(org).publish_event(event(), paid(), "7".into()).await.unwrap();
+        for status in ["done", "waiting"] {
+            start(&store, org).await;
+            let claimed = claim(&store).await.unwrap();
+            let task = StoredTask { task: "a".into(), ..StoredTask::default() };
+            let then = if status == "done" { AfterCommit::Over } else { release(0) };
+            let commit = WorkflowCommit {
+                status: status.into(),
+                tasks: vec![task],
+                waits: vec![wait("a")],
+                ..commit(claimed.lease, "1", then)
+            };
+            store.commit_workflow(commit).await.unwrap();
+        }
+        store.org(org).publish_event(event(), "other".parse().unwrap(), "8".into()).await.unwrap();
+        let old =
+            "UPDATE workflows SET updated_at = 0; UPDATE workflow_events SET published_at = 0";
+        backend.execute(old).await;
+        let limits = PruneLimits { batch: 10, mode: PruneMode::Delete };
+        let pruned = store.prune(limits, |_| ()).await.unwrap();
+        assert_eq!((pruned[0].workflows, pruned[0].signals), (1, 1));
+        for (table, left) in [
+            ("workflows", 1),
+            ("workflow_tasks", 1),
+            ("workflow_answers", 0),
+            ("workflow_waits", 1),
+            ("workflow_events", 0),
+        ] {
+            assert_eq!(backend.count(table).await, left, "{table}");
+        }
+    }
 }
 
 on_every_backend!(

@@ -24,7 +24,7 @@ pub(crate) async fn run(command: &Workflow) -> anyhow::Result<ExitCode> {
         Workflow::Show(on) => show::run(on).await,
         Workflow::Approve(approve) => say::approve(approve).await,
         Workflow::Reject(reject) => say::reject(reject).await,
-        Workflow::Answer(answer) => say::answer(answer).await,
+        Workflow::Answer(answer) => say::reply(answer).await,
         Workflow::Signal(signal) => say::signal(signal).await,
         Workflow::Cancel(on) => say::cancel(on).await,
     }?;

@@ -29,7 +29,7 @@ pub(super) async fn reject(command: &Reject) -> anyhow::Result<()> {
     said(&command.place, &org, id, &command.task, "rejected")
 }
 
-pub(super) async fn answer(command: &Answer) -> anyhow::Result<()> {
+pub(super) async fn reply(command: &Answer) -> anyhow::Result<()> {
     let (desk, org) = open(&command.place).await?;
     let id = find(&desk, &org, &command.workflow).await?;
     desk.office(&org).answer_task(id, &command.task, &command.text).await?;
