@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use ostler_domain::workflow::Definition;
 use serde_json::Value;
 
 use crate::demo::Played;
@@ -80,6 +81,24 @@ fn what_is_wrong_is_said() {
     assert!(nobody.contains("no workflow wfl_zz in Bella Pizza"), "{nobody}");
     let kept = played.run(&["workflow", "signal", "parcel-back", "--org", "bella"]);
     assert!(kept.contains("it is kept"), "{kept}");
+}
+
+/// Every example of the guide is a workflow.
+#[test]
+fn the_guide_is_right() {
+    let guide = include_str!("../../../../docs/WORKFLOWS.md");
+    let mut read = 0;
+    for example in guide.split("```toml\n").skip(1) {
+        let text = example.split("```").next().unwrap_or_default();
+        // Each is a part of one, which comes after a step that is not shown.
+        let before = "name = 'part'\ninputs = ['order', 'letters']\n\
+                      [[step]]\nid = 'book'\nvalue = '{}'\n";
+        let whole = format!("{before}{text}");
+        let definition: Result<Definition, _> = toml::from_str(&whole);
+        assert!(definition.is_ok(), "{definition:?} in {whole}");
+        read += 1;
+    }
+    assert!(read >= 5, "{read}");
 }
 
 /// A worker that is killed like any process that is in the way.

@@ -12,7 +12,7 @@ use ostler_runtime::workflow::Runner;
 use ostler_runtime::workflow::view::{TaskDetail, WorkflowDetail};
 use tokio::sync::watch;
 
-use super::show::{next_commands, style, symbol};
+use super::show::{asks, next_commands, style, symbol};
 use super::{Desk, find, open};
 use crate::cli::workflow::On;
 use crate::kit::Kit;
@@ -84,8 +84,9 @@ fn print(detail: &WorkflowDetail, shown: &mut BTreeMap<Task, &'static str>) {
 
 /// What came of a task, in one line.
 fn line(task: &TaskDetail) -> String {
-    let text = task.why.as_deref().or(task.result.as_deref()).unwrap_or_default();
-    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let asked = task.questions.first().map(|question| asks(&question.asked));
+    let text = asked.as_deref().or(task.why.as_deref()).or(task.result.as_deref());
+    let text: String = text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(LETTERS) {
         Some((at, _)) => format!("{} …", &text[..at]),
         None => text,

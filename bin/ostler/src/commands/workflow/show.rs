@@ -48,14 +48,15 @@ pub(super) fn symbol(state: &str) -> &'static str {
 fn print(detail: &WorkflowDetail, org: &Org) {
     let summary = &detail.summary;
     let state = Cell::styled(summary.status.as_str(), style(&summary.status));
-    print_rows(&[
+    let mut rows = vec![
         [Cell::styled(summary.name.as_str(), HEADER), state],
         ["id".into(), summary.id.to_string().into()],
-        ["why".into(), summary.why.clone().unwrap_or_default().into()],
         ["credits".into(), summary.spent.to_string().into()],
         ["started".into(), clock(summary.created_at).into()],
         ["came on".into(), clock(summary.updated_at).into()],
-    ]);
+    ];
+    rows.extend(summary.why.iter().map(|why| ["why".into(), why.as_str().into()]));
+    print_rows(&rows);
     for task in &detail.tasks {
         print_task(task);
     }
@@ -92,7 +93,7 @@ fn print_task(task: &TaskDetail) {
 }
 
 /// What is asked, in words.
-fn asks(asked: &Asked) -> String {
+pub(super) fn asks(asked: &Asked) -> String {
     match asked {
         Asked::Approval { tool, arguments, why, .. } => {
             format!("wants to call {}: {why}", in_words(tool, &arguments.to_string()))
