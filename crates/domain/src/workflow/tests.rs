@@ -32,11 +32,11 @@ impl Values for Results {
     }
 }
 
-fn read(steps: Value) -> Definition {
+fn read(steps: &Value) -> Definition {
     try_read(steps).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-fn try_read(steps: Value) -> Result<Definition, String> {
+fn try_read(steps: &Value) -> Result<Definition, String> {
     let whole = json!({"name": "test", "inputs": ["x"], "step": steps});
     serde_json::from_value(whole).map_err(|error| error.to_string())
 }
@@ -50,7 +50,7 @@ struct Play {
 }
 
 impl Play {
-    fn new(steps: Value) -> Self {
+    fn new(steps: &Value) -> Self {
         let definition = read(steps);
         let progress = Progress::new(&definition);
         Self { definition, progress, results: Results::default(), most: 100 }
@@ -86,7 +86,7 @@ fn name(text: &str) -> StepName {
 fn what_is_wrong_is_said_in_words() {
     let value = |id: &str| json!({"id": id, "value": "v"});
     let check = |steps: Value, expected: &str| {
-        let said = try_read(steps).err().unwrap_or_default();
+        let said = try_read(&steps).err().unwrap_or_default();
         assert!(said.contains(expected), "{said} should say {expected}");
     };
     check(json!([]), "has 1 to 200 steps");
@@ -114,7 +114,7 @@ fn what_is_wrong_is_said_in_words() {
 fn x52_a_circle_is_refused_with_its_steps() {
     let after = |id: &str, before: &str| json!({"id": id, "value": "", "after": [before]});
     let check = |steps: Value, expected: &str| {
-        let said = try_read(steps).err().unwrap_or_default();
+        let said = try_read(&steps).err().unwrap_or_default();
         assert!(said.contains(expected), "{said} should say {expected}");
     };
     check(json!([after("a", "a")]), "none can begin: a after a");
@@ -134,14 +134,14 @@ fn a_definition_is_written_as_it_is_read() {
         {"id": "e", "wait": "paid"},
     ]);
     let whole = json!({"name": "test", "inputs": ["x"], "step": steps});
-    assert_eq!(serde_json::to_value(read(steps.clone())).ok(), Some(whole));
+    assert_eq!(serde_json::to_value(read(&steps)).ok(), Some(whole));
 }
 
 /// X52, X55: steps begin side by side, in the order of what they wait for, and
 /// one that joins others waits for all of them.
 #[test]
 fn x52_x55_a_diamond_runs_side_by_side_and_joins() {
-    let mut play = Play::new(json!([
+    let mut play = Play::new(&json!([
         {"id": "join", "value": "", "after": ["left", "right"]},
         {"id": "left", "value": "", "after": ["start"]},
         {"id": "right", "value": "", "after": ["start"]},
@@ -166,7 +166,7 @@ fn x52_x55_a_diamond_runs_side_by_side_and_joins() {
 #[test]
 fn x53_compensations_run_in_reverse() {
     let undo = json!({"value": "back"});
-    let mut play = Play::new(json!([
+    let mut play = Play::new(&json!([
         {"id": "a", "value": "", "undo": undo},
         {"id": "b", "value": "", "after": ["a"]},
         {"id": "c", "value": "", "after": ["b"], "undo": undo},
@@ -197,7 +197,7 @@ fn x53_compensations_run_in_reverse() {
 #[test]
 fn x53_running_steps_end_first() {
     let undo = json!({"value": "back"});
-    let mut play = Play::new(json!([
+    let mut play = Play::new(&json!([
         {"id": "a", "value": "", "undo": undo},
         {"id": "b", "value": ""},
         {"id": "c", "ask": "Well?"},
@@ -219,7 +219,7 @@ fn x53_running_steps_end_first() {
 #[test]
 fn x56_a_branch_is_taken_by_the_result() {
     let when = |wanted: &str| json!({"value": "{{steps.a.result}}", "contains": wanted});
-    let mut play = Play::new(json!([
+    let mut play = Play::new(&json!([
         {"id": "a", "value": ""},
         {"id": "yes", "value": "", "after": ["a"], "when": when("yes")},
         {"id": "no", "value": "", "after": ["a"], "when": when("no")},
@@ -242,7 +242,7 @@ fn x56_a_loop_has_a_bound() {
     for (rounds, result) in [(["1", "2", "good"], Status::Done), (["1", "2", "3"], Status::Done)] {
         let until = json!({"value": "{{last}}", "equals": "good"});
         let repeat = json!({"most": 3, "until": until});
-        let mut play = Play::new(json!([{"id": "a", "value": "", "repeat": repeat}]));
+        let mut play = Play::new(&json!([{"id": "a", "value": "", "repeat": repeat}]));
         for round in rounds {
             play.begins(&["a"]);
             play.done("a", round);
@@ -256,7 +256,7 @@ fn x56_a_loop_has_a_bound() {
 /// once, when all are done.
 #[test]
 fn x68_parts_of_a_list_are_done_before_the_reduce() {
-    let mut play = Play::new(json!([
+    let mut play = Play::new(&json!([
         {"id": "list", "value": ""},
         {"id": "map", "value": "", "after": ["list"], "for_each": "{{steps.list.result}}",
          "at_once": 2},
@@ -281,7 +281,7 @@ fn a_list_may_be_empty_and_must_be_a_list() {
     for (list, begins, status) in
         [("", &["sum"][..], Status::Running), ("none", &[], Status::Failed)]
     {
-        let mut play = Play::new(json!([
+        let mut play = Play::new(&json!([
             {"id": "list", "value": ""},
             {"id": "map", "value": "", "after": ["list"], "for_each": "{{steps.list.result}}"},
             {"id": "sum", "value": "", "after": ["map"]},
@@ -295,7 +295,7 @@ fn a_list_may_be_empty_and_must_be_a_list() {
 
 #[test]
 fn what_waits_too_long_has_failed() {
-    let mut play = Play::new(json!([{"id": "a", "wait": "paid", "timeout_secs": 60}]));
+    let mut play = Play::new(&json!([{"id": "a", "wait": "paid", "timeout_secs": 60}]));
     play.begins(&["a"]);
     play.came("a", Came::Suspended);
     play.begins(&[]);
@@ -309,7 +309,7 @@ fn what_waits_too_long_has_failed() {
 #[test]
 fn a_cancelled_workflow_takes_back_what_was_done() {
     let undo = json!({"value": "back"});
-    let mut play = Play::new(json!([
+    let mut play = Play::new(&json!([
         {"id": "a", "value": "", "undo": undo},
         {"id": "b", "wait": "paid", "after": ["a"]},
     ]));
@@ -327,7 +327,7 @@ fn a_cancelled_workflow_takes_back_what_was_done() {
 
 #[test]
 fn nobody_has_more_in_work_than_there_is_room_for() {
-    let mut play = Play::new(json!([
+    let mut play = Play::new(&json!([
         {"id": "a", "value": ""}, {"id": "b", "value": ""}, {"id": "c", "value": ""},
     ]));
     play.most = 2;
