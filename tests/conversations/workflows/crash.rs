@@ -28,10 +28,20 @@ const LEASE: Duration = Duration::from_secs(1);
 /// How long a test waits for something at most.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// An agent has one that has one that has one, which pays and shows a plan.
 const SCRIPT: &str = r#"
 rules:
   - when: { user: please pay }
-    answer: [{ call: pay, with: { say: from the agent } }, 'It came to: {result}']
+    answer: [{ call: subagent, with: { agentType: deeper, task: level 1 } }, 'It is paid.']
+  - when: { user: level 1 }
+    answer: [{ call: subagent, with: { agentType: deeper, task: level 2 } }, 'done']
+  - when: { user: level 2 }
+    answer: [{ call: subagent, with: { agentType: deeper, task: level 3 } }, 'done']
+  - when: { user: level 3 }
+    answer:
+      - { call: pay, with: { say: from below } }
+      - { call: submit_plan, with: { plan: go on } }
+      - 'done'
 default: 'About {user}: yes.'
 "#;
 
@@ -154,9 +164,9 @@ async fn killed_in_steps(killing: &Killing) {
     );
 }
 
-/// Z01: a process is killed while steps wait for an approval, an answer and an
-/// event; others have the answers, and are killed while they go on; everything
-/// happens exactly once.
+/// Z01: a process is killed while steps wait for an approval (three agents below
+/// the step's own), an answer and an event; others have the answers, and are killed
+/// while they go on and while a plan waits; everything happens exactly once.
 #[tokio::test(flavor = "multi_thread")]
 async fn z01_steps_that_wait_outlive_every_process() {
     for killing in Killing::everywhere().await {
@@ -166,37 +176,66 @@ async fn z01_steps_that_wait_outlive_every_process() {
 
 async fn killed_while_waiting(killing: &Killing) {
     let steps = json!([
-        {"id": "agent", "prompt": "please pay"},
+        {"id": "deep", "prompt": "please pay"},
         {"id": "ask", "ask": "Which colour?"},
         {"id": "event", "wait": "paid"},
-        {"id": "end", "after": ["agent", "ask", "event"], "tool": "note",
-         "with": {"say": "{{steps.agent.result}} {{steps.ask.result}} {{steps.event.result}}"}},
+        {"id": "end", "after": ["deep", "ask", "event"], "tool": "note",
+         "with": {"say": "{{steps.deep.result}} {{steps.ask.result}} {{steps.event.result}}"}},
     ]);
     let id = killing.bench.start(steps, json!({})).await;
     let process = killing.process("");
-    killing.becomes(id, "waiting").await;
+    let waiting = killing.becomes(id, "waiting").await;
     drop(process);
+    let deep = task("deep");
+    assert_eq!(waiting.task(&deep).unwrap().questions[0].path.len(), 3);
     assert!(killing.bench.log().is_empty());
     let operations = killing.bench.world.operations();
     let office = operations.as_actor(Actor::Terminal, ORG);
-    office.approve_task(id, &task("agent"), None).await.unwrap();
+    office.approve_task(id, &deep, None).await.unwrap();
     office.answer_task(id, &task("ask"), "blue").await.unwrap();
     office.publish_event(None, "paid".parse().unwrap(), &json!("now")).await.unwrap();
-    // Each dies once it has stored one thing more.
+    let shows_a_plan = async || {
+        let detail = killing.bench.look(id).await;
+        let asked = detail.task(&deep).and_then(|one| one.questions.first().cloned());
+        asked.is_some_and(|one| matches!(one.asked, Asked::Plan { .. }))
+    };
+    // Each dies once it has stored two things more, as long as there are any.
     for _ in 0..3 {
         let mut process = killing.process("after_step_commit:2");
-        let mut over = async || {
-            process.0.try_wait().unwrap().is_some()
-                || killing.bench.look(id).await.summary.status == "done"
-        };
-        killing.until("a fault", &mut over).await;
+        let over = async || process.0.try_wait().unwrap().is_some() || shows_a_plan().await;
+        killing.until("a fault", over).await;
     }
+    let process = killing.process("");
+    killing.until("the plan", shows_a_plan).await;
+    drop(process);
+    office.approve_task(id, &deep, None).await.unwrap();
     let _last = killing.process("");
     let done = killing.becomes(id, "done").await;
-    let said = "It came to: from the agent blue now";
+    let said = "It is paid. blue now";
     assert_eq!(result(&done, "end"), said);
-    assert_eq!(killing.count("pay from the agent"), 1);
-    assert_eq!(killing.count(&format!("note {said}")), 1);
+    assert_eq!(killing.bench.log(), ["pay from below", &format!("note {said}")]);
+}
+
+/// A workflow that ends every process at the same place is given up, and says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_takes_a_deadly_workflow_up_for_ever() {
+    let killing = Killing::on(Database::sqlite()).await;
+    let id = killing.bench.start(json!([note("a", &[])]), json!({})).await;
+    let mut process = killing.process("step_begins:1");
+    let mut deaths = 0;
+    killing
+        .until("giving up", async || {
+            if process.0.try_wait().unwrap().is_some() {
+                deaths += 1;
+                process = killing.process("step_begins:1");
+            }
+            killing.bench.look(id).await.summary.status == "failed"
+        })
+        .await;
+    // The first had stored that it begins; five others came no further.
+    assert_eq!(deaths, 6);
+    let why = killing.bench.look(id).await.summary.why.unwrap();
+    assert!(why.contains("died again and again"), "{why}");
 }
 
 /// A call that cannot be repeated is killed in the middle: nobody makes it again,

@@ -1,12 +1,14 @@
 //! Order, branches, loops and lists.
 
+use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::org::settings::OrgSettings;
 use serde_json::json;
 
 use super::bench::{Bench, result, state, task};
-use crate::world::ECHO;
+use crate::world::{ECHO, ENZO, agent};
 
 /// X52, X55: steps run in the order of what they wait for, side by side where
 /// nothing stands in between, and one that joins others has all their results.
@@ -143,6 +145,28 @@ async fn a_step_is_tried_again() {
     assert_eq!(bench.log().len(), 3);
     let why = failed.summary.why.unwrap();
     assert_eq!(why, "the step `a` failed: It is broken.");
+}
+
+/// A step that has reached outside is not tried again, however often it may be: what
+/// it did would happen twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_that_has_paid_is_not_tried_again() {
+    let script = r"
+rules:
+  - when: { user: pay, step: 1 }
+    answer: { call: pay, with: { say: ten } }
+  - when: { step: 2+ }
+    answer: { call: note, with: { say: again and again } }
+";
+    let bench = Bench::new(script).await;
+    let mut enzo = agent(ENZO, "enzo", Subtype::from("billing_specialist"));
+    enzo.autonomy = AutonomyLevel::Autonomous;
+    bench.world.save_agent(enzo).await;
+    let steps = json!([{"id": "a", "prompt": "pay", "retries": 3}]);
+    let failed = bench.run(steps, json!({})).await;
+    let why = failed.summary.why.unwrap();
+    assert!(why.contains("again and again (it had reached outside before"), "{why}");
+    assert_eq!(bench.log().iter().filter(|line| *line == "pay ten").count(), 1);
 }
 
 /// What agents cost is taken from the org once, and a workflow spends no more than

@@ -1,5 +1,7 @@
 //! Steps that wait for people, and the gate that makes them wait.
 
+use std::time::Duration;
+
 use ostler_domain::gate::Verdict;
 use ostler_runtime::operations::{Actor, OperationError};
 use ostler_runtime::workflow::Asked;
@@ -170,6 +172,28 @@ async fn a_question_is_answered_with_one_of_its_options() {
     office.answer_task(id, &task("ask"), "yes").await.unwrap();
     bench.again().work().await;
     assert_eq!(result(&bench.look(id).await, "then"), "they said yes");
+}
+
+/// What nobody answers in time has failed, whoever looks then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_not_waited_for_for_ever() {
+    let bench = Bench::new(ECHO).await;
+    let steps = json!([{"id": "ask", "ask": "Well?", "timeout_secs": 1}]);
+    let id = bench.start(steps, json!({})).await;
+    bench.work().await;
+    assert_eq!(bench.look(id).await.summary.status, "waiting");
+    bench.world.pass(Duration::from_secs(2));
+    for _ in 0..200 {
+        bench.work().await;
+        let detail = bench.look(id).await;
+        if detail.summary.status == "failed" {
+            let why = "the step `ask` failed: nobody answered in time";
+            assert_eq!(detail.summary.why.as_deref(), Some(why));
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("nobody looked");
 }
 
 /// What a step read from outside makes later steps careful: a destructive call

@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{
-    BadDefinition, Condition, Definition, Each, MOST_PARTS, MOST_RETRIES, MOST_ROUNDS, Repeat,
-    Step, Test, Work,
-};
+use super::definition::{Definition, MOST_PARTS, MOST_RETRIES, MOST_ROUNDS, Step};
 use super::template::BadTemplate;
-use super::{Argument, EventName, StepName, Template};
+use super::work::{Argument, Condition, Each, Repeat, Test, Work};
+use super::{BadDefinition, EventName, StepName, Template};
 use crate::tool::ToolName;
 
 /// How many parts of a list are in work at once, unless a step says otherwise.

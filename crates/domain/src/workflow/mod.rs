@@ -6,17 +6,23 @@
 //! is over and what is undone in which order. Results are not in it: whoever
 //! runs the steps keeps them, and shows them as [`Values`].
 
+mod bad;
 pub mod definition;
 mod form;
 pub mod progress;
+pub mod standing;
 mod task;
 pub mod template;
+pub mod work;
 
 pub use crate::dispatch::name::{EventName, StepName};
-pub use definition::{Argument, BadDefinition, Condition, Definition, Step, Work};
-pub use progress::{Came, Part, Progress, Standing, Status};
+pub use bad::BadDefinition;
+pub use definition::{Definition, Step};
+pub use progress::Progress;
+pub use standing::{At, Came, Part, Standing, Status, Stop};
 pub use task::{NotATask, Task};
 pub use template::{Reference, Template, Values};
+pub use work::{Argument, Condition, Work};
 
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::progress::Stop;
-use super::{Came, Definition, Progress, Reference, Status, StepName, Task, Template, Values};
+use super::{
+    Came, Definition, Progress, Reference, Status, StepName, Stop, Task, Template, Values,
+};
 use crate::time::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_millis(1_000);

@@ -12,6 +12,7 @@
 //! too, goes through the engine's driver and its gate.
 
 mod drive;
+mod ended;
 mod further;
 mod instance;
 mod job;

@@ -6,7 +6,7 @@ use ostler_domain::money::ledger::Charge;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::Trust;
 use ostler_engine::history::CallId;
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::{Outcome, Status};
 use ostler_engine::turn::{self, Judgement, Path};
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,13 @@ impl Saved {
             one.outcome.clone().map(|outcome| (place, outcome))
         });
         done.collect()
+    }
+
+    /// Whether anything was done outside, or may have been.
+    pub(super) fn has_effects(&self) -> bool {
+        let done =
+            |one: &Outside| one.outcome.as_ref().is_none_or(|outcome| outcome.status == Status::Ok);
+        self.calls.iter().any(done)
     }
 
     /// What is still to be paid of all that a turn has cost.

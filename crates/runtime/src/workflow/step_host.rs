@@ -21,11 +21,11 @@ const TO_RECORD: Duration = Duration::from_secs(2);
 
 /// Who stores and reserves for the turn of a task.
 pub(super) struct StepHost<'a> {
-    pub(super) parts: &'a Parts,
-    pub(super) lease: WorkflowLease,
-    pub(super) task: String,
+    parts: &'a Parts,
+    lease: WorkflowLease,
+    task: String,
     /// Answers that the turn goes on with.
-    pub(super) taken: Vec<String>,
+    taken: Vec<String>,
     saved: Mutex<Saved>,
     purse: Mutex<Purse>,
 }
@@ -47,9 +47,9 @@ impl<'a> StepHost<'a> {
     }
 
     /// What is stored and held in the end.
-    pub(super) fn into_parts(self) -> (Saved, Purse, Vec<String>) {
+    pub(super) fn into_parts(self) -> (Saved, Purse) {
         let saved = self.saved.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (saved, self.purse.into_inner().unwrap_or_else(PoisonError::into_inner), self.taken)
+        (saved, self.purse.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn store(&self, lasts: Duration) -> Result<(), StoreError> {

@@ -7,25 +7,21 @@ use ostler_domain::channel::Channel;
 use ostler_domain::gate::Authority;
 use ostler_domain::id::{BindingId, ConversationId, SessionId, ThreadId};
 use ostler_domain::money::Credits;
-use ostler_domain::money::ledger::{Charge, Expense};
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::session::key::{ConversationKey, Entry, Peer};
-use ostler_domain::workflow::Came;
-use ostler_engine::driver::{Driver, Handle, Place, Progress, commands};
-use ostler_engine::history::{CallResult, Item, ToolCall};
-use ostler_engine::outcome::{Outcome, Status};
+use ostler_engine::driver::{Driver, Handle, Place, commands};
+use ostler_engine::history::Item;
 use ostler_engine::tokens;
-use ostler_engine::turn::{
-    End, Input, Limits, LoadError, Models, NewTurn, OnAsk, Out, Path, Question, Rules, Turn,
-};
-use ostler_store::{Settle, StoreError, WorkflowLease};
+use ostler_engine::turn::{Input, Limits, LoadError, Models, NewTurn, OnAsk, Out, Rules, Turn};
+use ostler_store::{StoreError, WorkflowLease};
 
+use super::ended;
 use super::job::{Job, Todo};
 use super::only_call::OnlyCall;
 use super::perform::Performed;
-use super::question::{Given, OpenQuestion};
-use super::saved::{Saved, TaskRecord};
+use super::question::Given;
+use super::saved::Saved;
 use super::step_host::StepHost;
 use super::tools::StepTools;
 use crate::ids::derived;
@@ -102,8 +98,8 @@ pub(super) async fn run(
     let driver = Driver { place: &place, rules, host: &host };
     let progress = driver.drive(&mut turn, &known, &mut commands).await?;
     crate::faults::point("after_step_turn");
-    let (saved, purse, _) = host.into_parts();
-    Ok(came(desk, &job, agent, &turn, progress, saved, &purse))
+    let (saved, purse) = host.into_parts();
+    Ok(ended::came(desk, &job, agent, &turn, progress, saved, &purse))
 }
 
 fn setting<'v>(
@@ -202,7 +198,8 @@ fn place(desk: &Desk, lease: WorkflowLease, job: &Job, agent: &AgentView) -> Pla
         agent: agent.agent.id,
         session: None,
         contact: None,
-        key: format!("{}/{task}/{}.{}", lease.workflow(), part.round, part.attempt),
+        // The same for every try, so that who knows keys does nothing twice.
+        key: format!("{}/{task}/{}", lease.workflow(), part.round),
         timeout: job.timeout.unwrap_or(desk.parts.settings.turn_timeout),
     }
 }
@@ -242,108 +239,4 @@ fn tell(handle: &Handle, saved: &Saved, job: &Job) -> Vec<String> {
         }
     }
     job.answers.iter().map(|(name, _)| name.clone()).collect()
-}
-
-/// What came of the turn, and what it costs.
-fn came(
-    desk: &Desk,
-    job: &Job,
-    agent: &AgentView,
-    turn: &Turn,
-    progress: Progress,
-    saved: Saved,
-    purse: &Purse,
-) -> Performed {
-    let mut charges = turn.account().charges();
-    if matches!(job.todo, Todo::Call { .. }) {
-        // No model was asked.
-        charges.retain(|charge| charge.expense != Expense::Model);
-    }
-    let settle = Settle {
-        payer: purse.payer,
-        reservation: purse.reservation,
-        budget_owner: agent.agent.id,
-        charges: saved.unpaid(&charges),
-    };
-    let record = TaskRecord {
-        at: desk.parts.clock.now(),
-        trust: turn.trust(),
-        decisions: turn.account().decisions.clone(),
-        charges: charges.clone(),
-    };
-    let performed = match progress {
-        Progress::Suspended(questions) => suspended(job, turn, questions, saved, charges),
-        Progress::Ended(End::Answer { text, .. }) => match &job.todo {
-            Todo::Call { .. } => called(job, turn),
-            _ => Performed::done(text, turn.trust()),
-        },
-        Progress::Ended(end) => ended(&end),
-    };
-    let effects = match performed.came {
-        Came::Done => turn.account().effects.clone(),
-        _ => Vec::new(),
-    };
-    Performed { record: Some(record), settle: Some(settle), effects, ..performed }
-}
-
-fn suspended(
-    job: &Job,
-    turn: &Turn,
-    questions: Vec<(Path, Question)>,
-    saved: Saved,
-    paid: Vec<Charge>,
-) -> Performed {
-    let turn = match turn.store() {
-        Ok(turn) => turn,
-        Err(error) => return Performed::failed(error.to_string(), false),
-    };
-    let open = questions.into_iter();
-    let open = open.map(|(path, question)| OpenQuestion::of_turn(&job.part, path, question));
-    let saved = Saved { turn: Some(turn), questions: open.collect(), paid, calls: saved.calls };
-    Performed { saved: Some(saved), ..Performed::of(Came::Suspended) }
-}
-
-/// What a single call came to.
-fn called(job: &Job, turn: &Turn) -> Performed {
-    let last = turn.said().iter().rev().find_map(|item| match item {
-        Item::Results { results } => results.first(),
-        _ => None,
-    });
-    let Some(CallResult { call, outcome: Outcome { status, content, trust, .. } }) = last else {
-        return Performed::failed("the tool was not called", false);
-    };
-    match status {
-        Status::Ok => Performed::done(content.clone(), job.trust.after_reading(*trust)),
-        Status::OutcomeUnknown => {
-            let made = turn.said().iter().find_map(|item| match item {
-                Item::Assistant { calls, .. } => calls.iter().find(|one| one.id == *call),
-                _ => None,
-            });
-            let (tool, arguments) = made.map_or_else(Default::default, |made: &ToolCall| {
-                (made.name.clone(), made.arguments.clone())
-            });
-            Performed::asks(vec![OpenQuestion::of_outcome(&job.part, tool, arguments)])
-        }
-        Status::Failed | Status::TimedOut => Performed::failed(content.clone(), true),
-        _ => Performed::failed(content.clone(), false),
-    }
-}
-
-/// Why a turn came to no answer.
-fn ended(end: &End) -> Performed {
-    match end {
-        End::Answer { text, .. } => Performed::failed(text.clone(), false),
-        End::Aborted => Performed::failed("it was stopped", false),
-        End::TimedOut => Performed::failed("it took too long", true),
-        End::StepLimit { most } => {
-            Performed::failed(format!("it did not come to an answer within {most} steps"), true)
-        }
-        End::Loop { tool } => {
-            Performed::failed(format!("its agent called `{tool}` again and again"), true)
-        }
-        End::CreditsExhausted(short) => Performed::failed(short.to_string(), false),
-        End::ModelFailed(error) => {
-            Performed::failed(format!("no model answered: {error}"), error.kind.is_retryable())
-        }
-    }
 }

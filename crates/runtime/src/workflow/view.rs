@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use ostler_domain::id::WorkflowId;
 use ostler_domain::time::Timestamp;
-use ostler_domain::workflow::progress::{At, Stop};
-use ostler_domain::workflow::{Definition, Progress, Standing, StepName, Task};
+use ostler_domain::workflow::{At, Definition, Progress, Standing, StepName, Stop, Task};
 use ostler_store::{StoredTask, StoredWorkflow};
 use serde::Serialize;
 
