@@ -100,7 +100,7 @@ pub enum At {
 /// What came of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
-    /// A result, which [`Values`] shows already.
+    /// A result, which [`Values`](super::Values) shows already.
     Done,
     /// It failed.
     Failed {
