@@ -161,7 +161,9 @@ impl Drive {
         if instance.heard.cancelled {
             instance.progress.cancel();
         }
+        let room = AT_ONCE.saturating_sub(instance.progress.running().len());
         let mut begun = instance.answered();
+        begun.truncate(room);
         begun.retain(|task| instance.progress.wake(task));
         let look = instance.known.of(&instance.definition);
         begun.extend(instance.progress.advance(&instance.definition, &look, AT_ONCE, self.now()));
