@@ -268,7 +268,8 @@ async fn d09_an_approved_call_needs_credits_when_it_is_made() {
     assert_eq!(contacts(&world).await, ["Rosa"]);
 }
 
-/// D09: a tool that the agent has lost meanwhile is not called.
+/// D09, Z02: an approved call passes the gate again: a tool that the agent has lost
+/// meanwhile is not called.
 #[tokio::test]
 async fn d09_an_approved_call_needs_its_tool_when_it_is_made() {
     let world = world(AutonomyLevel::SemiAutonomous).await;

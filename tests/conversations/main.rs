@@ -42,4 +42,5 @@ mod switchboard;
 mod takeover;
 mod team;
 mod triggers;
+mod workflows;
 mod world;

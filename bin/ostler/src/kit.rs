@@ -24,6 +24,7 @@ use ostler_runtime::parts::{Clock, Parts, Settings};
 use ostler_runtime::queue::Staff;
 use ostler_runtime::sweep::Sweeper;
 use ostler_runtime::switchboard::Switchboard;
+use ostler_runtime::workflow::Runner;
 use ostler_server::Server;
 use ostler_server::server::Parts as ServerParts;
 use ostler_store::Store;
@@ -65,6 +66,8 @@ const SWEEP: Duration = Duration::from_secs(5);
 const TO_RECORD: Duration = Duration::from_secs(5);
 /// How many messages are sent at once.
 const COURIERS: usize = 4;
+/// How many workflows are in work at once.
+const WORKFLOWS: usize = 16;
 
 impl Kit {
     /// Opens an installation.
@@ -113,7 +116,10 @@ impl Kit {
         let courier = self.courier().answering_on(switchboard.staff().clone());
         let sweeper = Sweeper::beside(&worker, SWEEP);
         let typing = Typing::new(worker.live().clone(), self.channels.clone());
+        let runner = Runner::beside(&worker)?;
         let mut all = JoinSet::new();
+        let stopped = stop.clone();
+        all.spawn(async move { runner.run(WORKFLOWS, stopped).await });
         let stopped = stop.clone();
         all.spawn(async move { courier.run(COURIERS, stopped).await });
         let stopped = stop.clone();

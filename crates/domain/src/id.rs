@@ -178,6 +178,10 @@ ids! {
     AuditId = "aud";
     /// A message on the bus.
     EnvelopeId = "env";
+    /// A workflow that was started.
+    WorkflowId = "wfl";
+    /// Something that happened and that workflows may wait for.
+    EventId = "evt";
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@
 //! | [`knowledge`] | what does an org know, and what of it fits a question |
 //! | [`prompt`] | what is the model told |
 //! | [`dispatch`] | which agent on the bus may do what, when, and what if it fails |
+//! | [`workflow`] | which step of a durable graph comes next, and what is undone |
 //! | [`channel`] | through what is something sent, and what if it fails |
 //!
 //! Beside them stand the words that all of them use: [`id`], [`time`],
@@ -47,6 +48,7 @@ pub mod channel;
 pub mod contact;
 pub mod dispatch;
 pub mod gate;
+mod graph;
 pub mod hierarchy;
 pub mod human;
 pub mod id;
@@ -65,6 +67,7 @@ pub mod soul;
 pub mod team;
 pub mod time;
 pub mod tool;
+pub mod workflow;
 
 #[cfg(test)]
 mod testing;

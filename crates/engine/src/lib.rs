@@ -5,8 +5,10 @@
 //! tool. The engine stores nothing and knows no database and no network; whoever
 //! runs a turn stores what it asks to be stored. [`secret`] reads the keys that
 //! models and tools need, since both are built on this crate. [`subagent`] has
-//! the agents that work inside another agent's turn.
+//! the agents that work inside another agent's turn, and [`ask`] the tools by
+//! which an agent asks a person.
 
+pub mod ask;
 pub mod context;
 pub mod driver;
 pub mod gate;

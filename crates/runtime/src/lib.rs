@@ -1,4 +1,4 @@
-//! Agents at work: on queues, and in customers' conversations.
+//! Agents at work: on queues, in customers' conversations, and in workflows.
 //!
 //! Owns what happens between a message and its answer. The rules are
 //! `domain`'s, the turn is `engine`'s, what is kept is `store`'s, and what
@@ -22,3 +22,4 @@ pub mod switchboard;
 pub mod talk;
 pub mod team;
 mod threads;
+pub mod workflow;

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use ostler_api::problem::{Code, MEDIA_TYPE, Problem};
 use ostler_channels::error::{OpenError, ReceiveError};
 use ostler_runtime::inbound::receive::NotTaken;
-use ostler_runtime::operations::OperationError;
+use ostler_runtime::operations::{OperationError, WorkflowRefused};
 use ostler_store::StoreError;
 
 /// How long somebody should wait who is told to come later, in seconds.
@@ -92,6 +92,12 @@ impl From<OperationError> for Refused {
             OperationError::Unreadable(error) => return Self::internal(&error),
             OperationError::Forbidden { .. } => Code::Forbidden,
             OperationError::Busy => Code::Conflict,
+            OperationError::Workflow(
+                WorkflowRefused::NotWaiting { .. }
+                | WorkflowRefused::Answered(_)
+                | WorkflowRefused::Over,
+            ) => Code::NotNow,
+            OperationError::Workflow(_) => Code::Invalid,
             OperationError::Escalation(_)
             | OperationError::Status(_)
             | OperationError::NoTool(_)

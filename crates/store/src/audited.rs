@@ -1,9 +1,10 @@
 //! What people do to an org's things, with the line that tells of it: both are
 //! stored, or neither is.
 
-use ostler_domain::id::{ConversationId, DocumentId, KeyId, OrgId};
+use ostler_domain::id::{ConversationId, DocumentId, EventId, KeyId, OrgId, WorkflowId};
 use ostler_domain::knowledge::Document;
 use ostler_domain::secret::KeySecret;
+use ostler_domain::workflow::EventName;
 
 use crate::OrgStore;
 use crate::audit::{self, NewAudit};
@@ -16,6 +17,9 @@ use crate::keys::{self, NewKey};
 use crate::knowledge::{Create, Delete};
 use crate::ledger::{Grant, NewGrant};
 use crate::notices::{NewNotice, Notify};
+use crate::workflows::events::{self, Published};
+use crate::workflows::heard::{self, WorkflowAnswer};
+use crate::workflows::{self, NewWorkflow};
 
 /// An org's things, for one change that has a line in the audit log.
 #[derive(Debug, Clone)]
@@ -90,6 +94,36 @@ impl Audited<'_> {
     pub async fn revoke_key(self, id: KeyId) -> Result<()> {
         let revoke = keys::Revoke(self.of.org, id);
         self.write(revoke).await
+    }
+
+    /// Starts a workflow.
+    pub async fn start_workflow(self, new: NewWorkflow) -> Result<()> {
+        let start = workflows::Start(self.of.org, new);
+        self.write(start).await
+    }
+
+    /// Answers a question of a workflow's step; see
+    /// [`OrgStore::answer_workflow`].
+    pub async fn answer_workflow(self, id: WorkflowId, answer: WorkflowAnswer) -> Result<()> {
+        let given = heard::Give(self.of.org, id, answer);
+        self.write(given).await
+    }
+
+    /// Stops a workflow; see [`OrgStore::cancel_workflow`].
+    pub async fn cancel_workflow(self, id: WorkflowId) -> Result<bool> {
+        let cancel = heard::Cancel(self.of.org, id);
+        self.write(cancel).await
+    }
+
+    /// Publishes an event; see [`OrgStore::publish_event`].
+    pub async fn publish_event(
+        self,
+        id: EventId,
+        name: EventName,
+        payload: String,
+    ) -> Result<Published> {
+        let publish = events::Publish { org: self.of.org, id, name, payload };
+        self.write(publish).await
     }
 
     async fn write<O: Operation>(self, operation: O) -> Result<O::Output> {

@@ -26,8 +26,9 @@ pub enum StoreError {
     /// The org would be left without anybody in a role that it needs.
     #[error("this is the last {0} of the organization; make somebody else {0} first")]
     LastOf(Role),
-    /// Another worker holds the conversation now; this one's work is void.
-    #[error("the conversation is held by another worker now")]
+    /// Another worker holds the conversation or the workflow now; this one's work
+    /// is void.
+    #[error("another worker has taken this over; what this one was doing is void")]
     StaleLease,
     /// What a turn was to change is not as it was read any more. Nothing of the
     /// turn is stored, and its worker still has the conversation.

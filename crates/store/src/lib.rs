@@ -56,6 +56,7 @@ mod sessions;
 mod told;
 mod turn;
 mod users;
+mod workflows;
 
 use ostler_domain::id::OrgId;
 
@@ -110,6 +111,11 @@ pub use turn::{
     TurnCommit,
 };
 pub use users::{Account, Membership, User};
+pub use workflows::claim::{ClaimedWorkflow, Tried, WorkflowLease};
+pub use workflows::commit::{AfterCommit, WorkflowCommit, WorkflowWait};
+pub use workflows::events::Published;
+pub use workflows::heard::{Heard, WorkflowAnswer};
+pub use workflows::{NewWorkflow, StoredTask, StoredWorkflow};
 
 use backend::Operation;
 use backend::postgres::Postgres;

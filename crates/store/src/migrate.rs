@@ -39,7 +39,8 @@ const STEPS: &[Sql] = &steps![
     "0020_library_stamp",
     "0021_answers",
     "0022_shared_work",
-    "0023_messages"
+    "0023_messages",
+    "0024_workflows"
 ];
 
 /// The version of the schema that this program needs.

@@ -54,6 +54,10 @@ pub enum Kind {
     Runs,
     /// Events.
     Events,
+    /// Workflows that are over, with their steps.
+    Workflows,
+    /// What happened and no workflow waited for.
+    Signals,
 }
 
 /// How far a pruning has come.
@@ -88,6 +92,10 @@ pub struct OrgPruned {
     pub runs: u64,
     /// Events.
     pub events: u64,
+    /// Workflows that are over, with their steps.
+    pub workflows: u64,
+    /// What happened and no workflow waited for.
+    pub signals: u64,
 }
 
 impl OrgPruned {
@@ -102,6 +110,8 @@ impl OrgPruned {
             messages: 0,
             runs: 0,
             events: 0,
+            workflows: 0,
+            signals: 0,
         }
     }
 
@@ -114,6 +124,8 @@ impl OrgPruned {
             Kind::Messages => &mut self.messages,
             Kind::Runs => &mut self.runs,
             Kind::Events => &mut self.events,
+            Kind::Workflows => &mut self.workflows,
+            Kind::Signals => &mut self.signals,
         };
         *sum += rows;
     }
@@ -163,7 +175,7 @@ macro_rules! table {
     };
 }
 
-static TABLES: [Table; 3] = [
+static TABLES: [Table; 5] = [
     table!(Kind::Inbox, "inbox", "received_at", "state IN ('done', 'abandoned')"),
     table!(Kind::Outbox, "outbox", "due_at", "state IN ('sent', 'withdrawn', 'abandoned')"),
     table!(
@@ -174,6 +186,8 @@ static TABLES: [Table; 3] = [
            SELECT 1 FROM checkpoints k WHERE k.org = journal.org
              AND k.conversation = journal.conversation AND k.run = journal.run)"
     ),
+    table!(Kind::Workflows, "workflows", "updated_at", "status IN ('done', 'failed', 'cancelled')"),
+    table!(Kind::Signals, "workflow_events", "published_at", "workflow IS NULL"),
 ];
 
 impl Store {

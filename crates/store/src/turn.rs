@@ -245,7 +245,7 @@ impl Operation for Commit {
 }
 
 /// What was there when the changes were worked out is not there any more.
-fn outdated(error: StoreError) -> StoreError {
+pub(crate) fn outdated(error: StoreError) -> StoreError {
     match error {
         StoreError::Conflict(_) | StoreError::NotFound(_) => StoreError::Outdated(error.into()),
         other => other,

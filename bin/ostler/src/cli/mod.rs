@@ -3,6 +3,7 @@
 pub(crate) mod operate;
 pub(crate) mod queue;
 pub(crate) mod talk;
+pub(crate) mod workflow;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -100,6 +101,9 @@ Examples:
     /// Look at work that was given to agents, and say where it stands
     #[command(subcommand)]
     Delegation(queue::Delegation),
+    /// Run durable graphs of steps, and answer what they ask
+    #[command(subcommand)]
+    Workflow(workflow::Workflow),
     /// Look at queues and dead letters
     #[command(subcommand)]
     Bus(queue::Bus),

@@ -1,9 +1,11 @@
 //! What can be typed to operate an installation.
 
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use ostler_domain::id::{ApprovalId, CallId, DocumentId, KeyId, NoticeId};
+use ostler_domain::id::{CallId, DocumentId, KeyId, NoticeId};
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::SecretRef;
 
@@ -368,8 +370,8 @@ pub(crate) struct KeyRevoke {
     pub(crate) place: In,
 }
 
-/// An approval by its id, or by the end of it.
-pub(crate) fn approval_named(text: &str, known: &[ApprovalId]) -> Option<ApprovalId> {
+/// One of those that are known, by its id or by the end of it.
+pub(crate) fn named<I: Copy + Display + FromStr>(text: &str, known: &[I]) -> Option<I> {
     let end = text.rsplit('…').next().unwrap_or(text);
     let exact = text.parse().ok();
     exact.or_else(|| {

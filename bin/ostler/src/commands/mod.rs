@@ -19,6 +19,7 @@ mod serve;
 mod session;
 mod team;
 mod tools;
+mod workflow;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ use crate::world::World;
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Run(run) => return block_on(run::run(&run)),
+        Command::Workflow(workflow) => return block_on(workflow::run(&workflow)),
         Command::PdfText(pdf) => return crate::pdf::print(&pdf.file),
         Command::Demo(demo) => block_on(demo::run(&demo)),
         Command::Serve(serve) => block_on(serve::serve(&serve)),

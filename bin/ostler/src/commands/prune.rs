@@ -23,6 +23,8 @@ struct Line {
     messages: u64,
     runs: u64,
     events: u64,
+    workflows: u64,
+    signals: u64,
 }
 
 pub(crate) async fn run(command: &Prune) -> anyhow::Result<()> {
@@ -52,16 +54,41 @@ pub(crate) async fn run(command: &Prune) -> anyhow::Result<()> {
 }
 
 fn line(slug: String, pruned: OrgPruned) -> Line {
-    let OrgPruned { org, days, inbox, outbox, calls, sessions, messages, runs, events } = pruned;
-    Line { org, slug, retention_days: days, inbox, outbox, calls, sessions, messages, runs, events }
+    let OrgPruned { org, days, inbox, outbox, calls, sessions, messages, runs, .. } = pruned;
+    let OrgPruned { events, workflows, signals, .. } = pruned;
+    Line {
+        org,
+        slug,
+        retention_days: days,
+        inbox,
+        outbox,
+        calls,
+        sessions,
+        messages,
+        runs,
+        events,
+        workflows,
+        signals,
+    }
 }
 
 fn print(lines: &[Line], mode: PruneMode) {
     if lines.is_empty() {
         return anstream::println!("no org has retention days, so everything is kept");
     }
-    let header =
-        ["org", "days", "inbox", "outbox", "calls", "sessions", "messages", "runs", "events"];
+    let header = [
+        "org",
+        "days",
+        "inbox",
+        "outbox",
+        "calls",
+        "sessions",
+        "messages",
+        "runs",
+        "events",
+        "workflows",
+        "signals",
+    ];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(lines.iter().map(|line| {
         let counts = [
@@ -72,6 +99,8 @@ fn print(lines: &[Line], mode: PruneMode) {
             line.messages,
             line.runs,
             line.events,
+            line.workflows,
+            line.signals,
         ];
         let mut cells = vec![line.slug.clone().into(), line.retention_days.to_string().into()];
         cells.extend(counts.map(|count| Cell::from(thousands(count))));

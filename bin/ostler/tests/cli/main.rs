@@ -18,6 +18,7 @@ mod queue;
 mod run;
 mod send;
 mod subagents;
+mod workflow;
 mod wrong_input;
 
 use std::path::PathBuf;
@@ -75,6 +76,15 @@ fn every_help_has_examples() {
         &["delegation", "ls"],
         &["delegation", "show"],
         &["delegation", "update"],
+        &["workflow", "run"],
+        &["workflow", "follow"],
+        &["workflow", "ls"],
+        &["workflow", "show"],
+        &["workflow", "approve"],
+        &["workflow", "reject"],
+        &["workflow", "answer"],
+        &["workflow", "signal"],
+        &["workflow", "cancel"],
         &["bus", "status"],
         &["bus", "dead-letters"],
         &["bus", "replay"],

@@ -30,8 +30,8 @@ fn pruning_counts_first_and_then_deletes() {
     let dry = stdout(&["prune", "--database", &url, "--dry-run"]);
     assert_eq!(
         dry,
-        "org    days  inbox  outbox  calls  sessions  messages  runs  events\n\
-         bella  30    1      0       0      0         0         0     0\n\n\
+        "org    days  inbox  outbox  calls  sessions  messages  runs  events  workflows  signals\n\
+         bella  30    1      0       0      0         0         0     0       0          0\n\n\
          nothing was deleted; without --dry-run it is\n"
     );
     assert_eq!(pruned(&url)[0]["inbox"], 1);

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::name::AgentName;
+use crate::graph::way;
 use crate::id::DelegationId;
 use crate::reference::ReferenceCode;
 use crate::time::Timestamp;
@@ -178,16 +179,8 @@ impl Board {
 
     /// Whether one waits for another, directly or not, or is it.
     fn waits_for(&self, one: DelegationId, other: DelegationId) -> bool {
-        let (mut open, mut seen) = (vec![one], BTreeSet::new());
-        while let Some(id) = open.pop() {
-            if id == other {
-                return true;
-            }
-            if seen.insert(id) {
-                open.extend(self.all.get(&id).into_iter().flat_map(|work| &work.blocked_by));
-            }
-        }
-        false
+        let next = |id| self.all.get(&id).into_iter().flat_map(|work| &work.blocked_by).copied();
+        way(one, other, next).is_some()
     }
 
     /// Changes where a piece of work stands; returns what became ready by it.

@@ -1,4 +1,4 @@
-//! The names of agents and teams on the bus.
+//! The names of agents and teams on the bus, and of workflows and what is in them.
 //!
 //! An [`AgentId`] in its written form is a name, and so is `echo`. A name has no
 //! dot, so that the address made of one names nothing else.
@@ -79,6 +79,10 @@ names! {
     AgentName;
     /// A team on the bus.
     TeamName;
+    /// A step of a workflow.
+    StepName;
+    /// Something that happens and that workflows wait for.
+    EventName;
 }
 
 impl From<AgentId> for AgentName {

@@ -24,6 +24,7 @@ mod price;
 mod reference;
 mod scope;
 mod soul;
+mod workflow;
 mod world;
 
 use proptest::strategy::Strategy;

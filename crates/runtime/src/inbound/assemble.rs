@@ -89,8 +89,9 @@ pub(super) async fn assemble(
     let size = tokens::of_request(&system, &history, tools, &offered);
     let purse = match models.model(None) {
         Some(model) => {
-            let (price, most) = (model.price(), case.desk.parts.settings.turn.max_tokens);
-            credits_step::hold(case, agent, &run.session, price, size, most).await?
+            let parts = &case.desk.parts;
+            let (price, most) = (model.price(), parts.settings.turn.max_tokens);
+            credits_step::hold(parts, &case.view, agent, &run.session, price, size, most).await?
         }
         None => {
             run.trace.end(began);

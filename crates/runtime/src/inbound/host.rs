@@ -14,6 +14,7 @@ use ostler_store::{Checkpoint, Repeat, StoreError};
 
 use super::case::Case;
 use super::saved::{Open, Outside, Saving, SoFar};
+use super::step_07b_credits::top_up;
 use super::step_08_turn::Shown;
 use crate::deltas::{Delta, Piece, Writing};
 use crate::ids::derived;
@@ -126,23 +127,13 @@ impl Host for TurnHost<'_, '_> {
     }
 
     async fn top_up(&self, more: Credits) -> Credits {
-        let (payer, reservation, total) = {
+        let (payer, reservation, held) = {
             let open = self.open();
-            (open.payer, open.reservation, open.held + more)
+            (open.payer, open.reservation, open.held)
         };
-        let parts = &self.case.desk.parts;
-        let lasts = parts.settings.reservation;
-        match parts.store.org(payer).top_up(reservation, total, lasts).await {
-            Ok(()) => {
-                self.open().held = total;
-                more
-            }
-            Err(StoreError::Credits(_)) => Credits::ZERO,
-            Err(error) => {
-                tracing::warn!(%error, run = %self.case.run, "credits could not be held");
-                Credits::ZERO
-            }
-        }
+        let added = top_up(&self.case.desk.parts, payer, reservation, held, more).await;
+        self.open().held = held + added;
+        added
     }
 
     fn event(&self, path: &Path, event: &Event) {

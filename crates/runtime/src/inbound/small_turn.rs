@@ -81,7 +81,8 @@ async fn held(
     let Some(model) = models.model(None) else { return Ok(Small::default()) };
     let size = tokens::of_request(&system, &history, &parts.tools, &[]);
     let price = model.price();
-    let Ok(purse) = credits_step::hold(case, agent, session, price, size, MOST_TOKENS).await?
+    let Ok(purse) =
+        credits_step::hold(parts, &case.view, agent, session, price, size, MOST_TOKENS).await?
     else {
         return Ok(Small::default());
     };

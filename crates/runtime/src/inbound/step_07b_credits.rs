@@ -8,29 +8,29 @@ use ostler_domain::money::ledger::ReserveError;
 use ostler_domain::money::price::{MINIMUM_CHARGE, ModelPrice};
 use ostler_store::{NewReservation, StoreError};
 
-use super::case::Case;
 use crate::ids::fresh;
 use crate::org_view::{AgentView, OrgView};
+use crate::parts::Parts;
 use crate::talk::session::Session;
 
 /// What a turn may spend.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Purse {
+pub(crate) struct Purse {
     /// Who pays.
-    pub(super) payer: OrgId,
+    pub(crate) payer: OrgId,
     /// What is held.
-    pub(super) reservation: ReservationId,
+    pub(crate) reservation: ReservationId,
     /// How much that is.
-    pub(super) held: Credits,
+    pub(crate) held: Credits,
     /// What the turn may spend.
-    pub(super) budget: TurnBudget,
+    pub(crate) budget: TurnBudget,
     /// What the harness shows.
-    pub(super) view: BudgetView,
+    pub(crate) view: BudgetView,
 }
 
 /// Why there is nothing to spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Empty {
+pub(crate) enum Empty {
     /// The org, and its parent, have nothing left.
     Org,
     /// A cap of the parent stands in the way.
@@ -39,6 +39,18 @@ pub(super) enum Empty {
     Session,
     /// The team has.
     Team,
+}
+
+impl Empty {
+    /// What people are told who run the agent.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Org => "the organization has no credits left",
+            Self::ParentCap => "the organization above does not pay for more",
+            Self::Session => "it has spent all that it may",
+            Self::Team => "its team has spent all that it may",
+        }
+    }
 }
 
 impl From<BudgetLimit> for Empty {
@@ -55,8 +67,9 @@ impl From<BudgetLimit> for Empty {
 pub(crate) const PLENTY: Credits = Credits::new(1_000_000);
 
 /// Holds what the first answer may cost.
-pub(super) async fn hold(
-    case: &Case<'_>,
+pub(crate) async fn hold(
+    parts: &Parts,
+    org: &OrgView,
     agent: &AgentView,
     session: &Session,
     price: ModelPrice,
@@ -70,18 +83,18 @@ pub(super) async fn hold(
     if team.is_some_and(|left| left < MINIMUM_CHARGE) {
         return Ok(Err(Empty::Team));
     }
-    let payer = payer(&case.view, agent);
+    let payer = payer(org, agent);
     let left = session.budget.remaining().min(team.unwrap_or(PLENTY));
     let wanted = price.estimate(input_tokens, max_tokens);
     let id = fresh(ReservationId::from_u128);
     let mut amount = wanted.min(left).max(MINIMUM_CHARGE);
-    let store = &case.desk.parts.store;
+    let store = &parts.store;
     let reserved = loop {
         let new = NewReservation {
             id,
             budget_owner: agent.agent.id,
             amount,
-            lasts: case.desk.parts.settings.reservation,
+            lasts: parts.settings.reservation,
         };
         match store.org(payer).reserve(new).await {
             Ok(reserved) => break reserved,
@@ -105,7 +118,7 @@ pub(super) async fn hold(
             Err(other) => return Err(other),
         }
     };
-    let view = if case.view.parent.is_some() {
+    let view = if org.parent.is_some() {
         store.org(payer).budget(session.budget).await?
     } else {
         let session_budget = session.budget.remaining();
@@ -119,6 +132,26 @@ pub(super) async fn hold(
         team,
     };
     Ok(Ok(Purse { payer, reservation: id, held: amount, budget, view }))
+}
+
+/// Holds more than is held already, and says how much more that is; nothing if
+/// there is no more.
+pub(crate) async fn top_up(
+    parts: &Parts,
+    payer: OrgId,
+    reservation: ReservationId,
+    held: Credits,
+    more: Credits,
+) -> Credits {
+    let lasts = parts.settings.reservation;
+    match parts.store.org(payer).top_up(reservation, held + more, lasts).await {
+        Ok(()) => more,
+        Err(StoreError::Credits(_)) => Credits::ZERO,
+        Err(error) => {
+            tracing::warn!(%error, %reservation, "credits could not be held");
+            Credits::ZERO
+        }
+    }
 }
 
 /// Who pays for an agent: its org, or the platform for what belongs to it.

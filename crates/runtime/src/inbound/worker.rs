@@ -84,6 +84,11 @@ impl Worker {
         &self.desk.live
     }
 
+    /// What it shares with others of its process.
+    pub(crate) fn desk(&self) -> Arc<Desk> {
+        self.desk.clone()
+    }
+
     /// What it was made with.
     pub fn parts(&self) -> &Parts {
         &self.desk.parts

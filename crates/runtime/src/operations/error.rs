@@ -4,9 +4,57 @@ use ostler_domain::human::escalation::EscalationError;
 use ostler_domain::knowledge::DocumentError;
 use ostler_domain::session::status::IllegalChange;
 use ostler_domain::team::TeamRefused;
+use ostler_domain::workflow::StepName;
 use ostler_store::StoreError;
 
 use crate::talk::Unreadable;
+
+/// Why something was not done to a workflow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkflowRefused {
+    /// An input is missing.
+    #[error("the workflow needs the input `{0}`; give it with --input '{{\"{0}\": …}}'")]
+    MissingInput(String),
+    /// An input is not one of the workflow's.
+    #[error("the workflow has no input `{0}`; add it to its `inputs` or leave it out")]
+    NoInput(String),
+    /// Its inputs are no table.
+    #[error("the input of a workflow is a JSON object, such as {{\"order\": \"1234\"}}")]
+    InputShape,
+    /// Nobody works on a step.
+    #[error("nobody works on the step `{0}`; name an `agent` there or for the whole workflow")]
+    Nobody(StepName),
+    /// A tool is not there.
+    #[error("the step `{step}` calls the tool `{tool}`, which is not here; see `ostler tools ls`")]
+    NoTool {
+        /// The step.
+        step: StepName,
+        /// The tool.
+        tool: String,
+    },
+    /// A task does not wait for what was said.
+    #[error("`{task}` does not wait for {what}; `ostler workflow show` says what it waits for")]
+    NotWaiting {
+        /// The task.
+        task: String,
+        /// What was said.
+        what: &'static str,
+    },
+    /// The answer is not one of those to choose from.
+    #[error("`{answer}` is not one of the answers: {options}")]
+    NotAnOption {
+        /// What was answered.
+        answer: String,
+        /// What can be.
+        options: String,
+    },
+    /// Somebody has answered already.
+    #[error("somebody has answered `{0}` already")]
+    Answered(String),
+    /// It is over.
+    #[error("this workflow is over, or was cancelled already")]
+    Over,
+}
 
 /// Why an operation was not done. Nothing is changed after any of them.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +110,9 @@ pub enum OperationError {
     /// The customer cannot be reached.
     #[error("nothing is connected to {0} any more, so the customer cannot be reached; connect it")]
     NoWay(String),
+    /// A workflow cannot be started like this.
+    #[error(transparent)]
+    Workflow(#[from] WorkflowRefused),
     /// Others were faster, again and again.
     #[error("this conversation keeps changing; look at it again and repeat what you wanted")]
     Busy,

@@ -23,6 +23,7 @@ mod sessions;
 mod step_in;
 mod takeover;
 mod unknown;
+mod workflows;
 
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ use crate::talk::write;
 
 pub use actor::Actor;
 pub(crate) use approvals::decided;
-pub use error::OperationError;
+pub use error::{OperationError, WorkflowRefused};
 pub use escalations::Waiting;
 pub use sessions::SessionDetail;
 pub use takeover::TakenOver;

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use ostler_domain::id::{
     AgentId, ApprovalId, AuditId, BindingId, BlobId, CallId, ContactId, ConversationId,
-    DelegationId, DocumentId, EnvelopeId, InboxId, IntegrationId, KeyId, MessageId, NoticeId,
-    OrgId, OutboxId, ProposalId, RecordId, ReservationId, RunId, SessionId, ThreadId, UserId,
+    DelegationId, DocumentId, EnvelopeId, EventId, InboxId, IntegrationId, KeyId, MessageId,
+    NoticeId, OrgId, OutboxId, ProposalId, RecordId, ReservationId, RunId, SessionId, ThreadId,
+    UserId, WorkflowId,
 };
 use ostler_domain::time::Timestamp;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -141,7 +142,7 @@ macro_rules! stored_ids {
 stored_ids!(OrgId, AgentId, BindingId, ConversationId, SessionId, ThreadId, MessageId);
 stored_ids!(RunId, InboxId, OutboxId, RecordId, ReservationId, ApprovalId, ProposalId, NoticeId);
 stored_ids!(CallId, UserId, KeyId, ContactId, IntegrationId, DocumentId, BlobId, AuditId);
-stored_ids!(DelegationId, EnvelopeId);
+stored_ids!(DelegationId, EnvelopeId, WorkflowId, EventId);
 
 /// A row of an answer.
 #[derive(Debug)]

@@ -44,6 +44,7 @@ mod tenants;
 mod told;
 mod turn_changes;
 mod users;
+mod workflows;
 mod world;
 
 /// Runs a test on every backend.

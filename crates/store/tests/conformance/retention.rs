@@ -129,6 +129,8 @@ async fn what_is_over_and_old_goes_and_nothing_open() {
             messages: 10,
             runs: 1,
             events: 3,
+            workflows: 0,
+            signals: 0,
         };
         let mut counted = store.prune(COUNT, |_| ()).await.unwrap();
         for _ in 0..3000 {

@@ -303,7 +303,7 @@ fn runs(pid: &str) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
 
-/// Z10: what an MCP server answers is from outside; after it a destructive tool
+/// Z10, Z02: what an MCP server answers is from outside; after it a destructive tool
 /// needs a person, although the user has switched asking off.
 #[tokio::test]
 async fn z10_after_an_answer_of_a_server_destructive_tools_ask() {

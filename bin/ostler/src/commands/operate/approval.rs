@@ -7,7 +7,7 @@ use ostler_domain::org::Org;
 use ostler_store::{DecisionState, StoredApproval};
 
 use super::{Desk, open};
-use crate::cli::operate::{Approval, In, approval_named};
+use crate::cli::operate::{self, Approval, In};
 use crate::commands::session::view::{Names, clock};
 use crate::screen::{Cell, HEADER, QUIET, WAITS, print_rows};
 
@@ -55,7 +55,7 @@ fn call(one: &StoredApproval) -> String {
 async fn named(desk: &Desk, org: &Org, text: &str) -> anyhow::Result<ApprovalId> {
     let pending = desk.office(org).approvals(DecisionState::Pending, None, LISTED).await?;
     let known: Vec<ApprovalId> = pending.iter().map(|one| one.approval.id).collect();
-    if let Some(id) = approval_named(text, &known) {
+    if let Some(id) = operate::named(text, &known) {
         return Ok(id);
     }
     if pending.is_empty() {

@@ -51,7 +51,7 @@ impl Desk {
 }
 
 /// An installation, and the org that was named in it.
-async fn open(place: &In) -> anyhow::Result<(Desk, Org)> {
+pub(super) async fn open(place: &In) -> anyhow::Result<(Desk, Org)> {
     let desk = Desk::open(&place.at).await?;
     let org = super::find_org(&desk.store, &place.org).await?;
     Ok((desk, org))
@@ -67,7 +67,7 @@ fn say(output: &Output, done: &Value, words: &str) -> anyhow::Result<()> {
 }
 
 /// A call as people read it.
-fn in_words(tool: &str, arguments: &str) -> String {
+pub(super) fn in_words(tool: &str, arguments: &str) -> String {
     let read: Result<serde_json::Map<String, Value>, _> = serde_json::from_str(arguments);
     let Ok(read) = read else { return format!("{tool}({arguments})") };
     let each = read.iter().map(|(name, value)| match value {

@@ -1,0 +1,141 @@
+//! Events that workflows wait for. One that nobody waits for is kept; each
+//! reaches one step, once. Whoever publishes one and whoever begins to wait for it
+//! meet at a lock of its name, so that neither misses the other.
+
+use ostler_domain::id::{EventId, OrgId, WorkflowId};
+use ostler_domain::workflow::EventName;
+
+use super::check_size;
+use super::claim::WorkflowLease;
+use super::commit::WorkflowWait;
+use super::heard::{CALL, GIVE};
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Scope, Tx};
+use crate::error::Result;
+
+/// What became of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Published {
+    /// A step waited for it and goes on.
+    Reached {
+        /// The workflow.
+        workflow: WorkflowId,
+        /// What the step does.
+        task: String,
+    },
+    /// Nobody waited; it is kept for the first who does.
+    Kept,
+    /// It was published before.
+    Repeat,
+}
+
+/// SQLite has one writer, who needs no lock.
+const LOCK: Sql = Sql {
+    sqlite: "SELECT ?1, ?2",
+    postgres: "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex') || $2, 0))",
+};
+const PUBLISH: Sql = sql!(
+    "INSERT INTO workflow_events (org, id, name, payload, published_at)
+     VALUES (?1, ?2, ?3, ?4, now_ms()) ON CONFLICT (org, id) DO NOTHING"
+);
+const WAITING: Sql = sql!(
+    "SELECT w.workflow, w.task, w.question FROM workflow_waits w
+     WHERE w.org = ?1 AND w.event = ?2 ORDER BY w.since, w.workflow, w.task LIMIT 1"
+);
+const KEPT: Sql = sql!(
+    "SELECT id, payload FROM workflow_events
+     WHERE org = ?1 AND name = ?2 AND workflow IS NULL ORDER BY published_at, id LIMIT 1"
+);
+const REACHED: Sql =
+    sql!("UPDATE workflow_events SET workflow = ?3, task = ?4 WHERE org = ?1 AND id = ?2");
+const WAIT: Sql = sql!(
+    "INSERT INTO workflow_waits (org, workflow, task, event, question, since)
+     VALUES (?1, ?2, ?3, ?4, ?5, now_ms())
+     ON CONFLICT (org, workflow, task) DO UPDATE
+       SET event = excluded.event, question = excluded.question"
+);
+const WAIT_OVER: Sql =
+    sql!("DELETE FROM workflow_waits WHERE org = ?1 AND workflow = ?2 AND task = ?3");
+
+impl OrgStore<'_> {
+    /// Publishes an event: the step that has waited longest for it goes on, or it
+    /// is kept for the first that will.
+    pub async fn publish_event(
+        &self,
+        id: EventId,
+        name: EventName,
+        payload: String,
+    ) -> Result<Published> {
+        self.store.write(Publish { org: self.org, id, name, payload }).await
+    }
+}
+
+pub(crate) struct Publish {
+    pub(crate) org: OrgId,
+    pub(crate) id: EventId,
+    pub(crate) name: EventName,
+    pub(crate) payload: String,
+}
+
+impl Operation for Publish {
+    type Output = Published;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Published> {
+        check_size("event", &self.payload)?;
+        let (org, name) = (Value::from(self.org), Value::from(self.name.as_str()));
+        tx.execute(&LOCK, &[org.clone(), name.clone()]).await?;
+        let payload = Value::from(self.payload.as_str());
+        let event = [org.clone(), self.id.into(), name.clone(), payload.clone()];
+        if tx.execute(&PUBLISH, &event).await? == 0 {
+            return Ok(Published::Repeat);
+        }
+        while let Some(row) = tx.first(&WAITING, &[org.clone(), name.clone()]).await? {
+            let (workflow, task, question) = (row.value(0)?, row.value(1)?, row.value(2)?);
+            let waiting = [org.clone(), workflow.clone(), task.clone()];
+            tx.execute(&WAIT_OVER, &waiting).await?;
+            // One that is over does not wait any more.
+            if tx.execute(&CALL, &[org.clone(), workflow.clone()]).await? > 0 {
+                let reached = [org.clone(), self.id.into(), workflow.clone(), task.clone()];
+                tx.execute(&REACHED, &reached).await?;
+                tx.execute(&GIVE, &[org, workflow, task, question, payload]).await?;
+                return Ok(Published::Reached { workflow: row.id(0)?, task: row.text(1)?.into() });
+            }
+        }
+        Ok(Published::Kept)
+    }
+}
+
+/// Locks the names of events that are waited for, in one order for all.
+pub(super) async fn lock<T: Tx>(
+    tx: &T,
+    lease: WorkflowLease,
+    waits: &[WorkflowWait],
+) -> Result<()> {
+    let mut names: Vec<&str> = waits.iter().map(|wait| wait.event.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        tx.execute(&LOCK, &[lease.org.into(), name.into()]).await?;
+    }
+    Ok(())
+}
+
+/// Has a step wait, or gives it an event that was kept. The names are locked.
+pub(super) async fn wait<T: Tx>(tx: &T, lease: WorkflowLease, wait: &WorkflowWait) -> Result<()> {
+    let [org, workflow] = lease.place();
+    let (task, event) = (Value::from(wait.task.as_str()), Value::from(wait.event.as_str()));
+    let question = Value::from(wait.question.as_str());
+    let Some(kept) = tx.first(&KEPT, &[org.clone(), event.clone()]).await? else {
+        return tx.execute(&WAIT, &[org, workflow, task, event, question]).await.map(drop);
+    };
+    let reached = [org.clone(), kept.value(0)?, workflow.clone(), task.clone()];
+    tx.execute(&REACHED, &reached).await?;
+    tx.execute(&CALL, &[org.clone(), workflow.clone()]).await?;
+    tx.execute(&GIVE, &[org, workflow, task, question, kept.value(1)?]).await.map(drop)
+}

@@ -1,0 +1,298 @@
+//! Workflows: one has them at a time, what they hear is heard once.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use ostler_domain::id::{EventId, OrgId, RecordId, WorkflowId};
+use ostler_domain::org::Org;
+use ostler_domain::workflow::EventName;
+use ostler_store::{
+    AfterCommit, Change, ClaimedWorkflow, NewWorkflow, PruneLimits, PruneMode, Published, Store,
+    StoreError, StoredTask, WorkflowAnswer, WorkflowCommit, WorkflowLease, WorkflowWait,
+};
+use tokio::task::JoinSet;
+
+use crate::on_every_backend;
+use crate::world::{self, Backend, next, with_org};
+
+const LONG: Duration = Duration::from_secs(60);
+
+async fn start(store: &Store, org: OrgId) -> WorkflowId {
+    let id = WorkflowId::from_u128(next());
+    let new = NewWorkflow {
+        id,
+        name: "test".into(),
+        definition: "{}".into(),
+        input: "{}".into(),
+        state: "0".into(),
+    };
+    store.org(org).start_workflow(new).await.unwrap();
+    id
+}
+
+async fn claim(store: &Store) -> Option<ClaimedWorkflow> {
+    store.claim_workflow(LONG).await.unwrap()
+}
+
+fn commit(lease: WorkflowLease, state: &str, then: AfterCommit) -> WorkflowCommit {
+    WorkflowCommit {
+        lease,
+        status: "running".into(),
+        state: state.into(),
+        spent: 0,
+        tasks: Vec::new(),
+        taken: Vec::new(),
+        waits: Vec::new(),
+        waits_over: false,
+        changes: Vec::new(),
+        settle: Vec::new(),
+        lasts: LONG,
+        then,
+    }
+}
+
+fn answer(text: &str) -> WorkflowAnswer {
+    WorkflowAnswer { task: "a".into(), question: "q".into(), data: text.into() }
+}
+
+fn paid() -> EventName {
+    "paid".parse().unwrap()
+}
+
+fn wait(task: &str) -> WorkflowWait {
+    WorkflowWait { task: task.into(), event: paid(), question: "event".into() }
+}
+
+fn release(heard: i64) -> AfterCommit {
+    AfterCommit::Release { heard, again_in: None }
+}
+
+fn event() -> EventId {
+    EventId::from_u128(next())
+}
+
+on_every_backend!(
+    /// X54: of many who look, one gets a workflow; whoever lost it commits nothing.
+    x54_a_workflow_has_one_worker
+);
+async fn x54_a_workflow_has_one_worker(store: &Store) {
+    let org = with_org(store, 1).await;
+    let id = start(store, org).await;
+    let mut looking = JoinSet::new();
+    for _ in 0..8 {
+        let store = store.clone();
+        looking.spawn(async move { store.claim_workflow(Duration::ZERO).await.unwrap() });
+    }
+    // Their leases are over at once, so that several may have had it, one by one.
+    let had: Vec<ClaimedWorkflow> = looking.join_all().await.into_iter().flatten().collect();
+    let last = claim(store).await.unwrap();
+    assert_eq!(last.workflow.id, id);
+    assert_eq!(last.tries as usize, had.len() + 1);
+    assert_eq!(claim(store).await, None);
+    for lost in had {
+        let refused = store.commit_workflow(commit(lost.lease, "stale", AfterCommit::Keep)).await;
+        assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
+        let refused = store.hold_workflow(lost.lease, LONG).await;
+        assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
+        let refused = store.save_workflow_task(lost.lease, "a", "{}".into(), &[], LONG).await;
+        assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
+    }
+    store.commit_workflow(commit(last.lease, "1", AfterCommit::Keep)).await.unwrap();
+    let (stored, tasks) = store.org(org).workflow(id).await.unwrap();
+    assert_eq!((stored.state.as_str(), tasks.len()), ("1", 0));
+}
+
+on_every_backend!(
+    /// X54: what came of tasks and how far the workflow is are one commit, with
+    /// what tools want stored, or none of it is.
+    x54_a_step_further_is_one_commit
+);
+async fn x54_a_step_further_is_one_commit(store: &Store) {
+    let org = with_org(store, 1).await;
+    let id = start(store, org).await;
+    let claimed = claim(store).await.unwrap();
+    let task = |result: Option<&str>, saved: Option<&str>| StoredTask {
+        task: "a".into(),
+        result: result.map(Into::into),
+        saved: saved.map(Into::into),
+        record: None,
+    };
+    let record = RecordId::from_u128(next());
+    let change = Change::CreateRecord { kind: "note".into(), id: record, data: "{}".into() };
+    let begun = WorkflowCommit {
+        tasks: vec![task(None, Some("turn"))],
+        changes: vec![change.clone()],
+        ..commit(claimed.lease, "1", AfterCommit::Keep)
+    };
+    store.commit_workflow(begun).await.unwrap();
+    let twice = WorkflowCommit {
+        tasks: vec![task(Some("done"), None)],
+        changes: vec![change],
+        ..commit(claimed.lease, "2", AfterCommit::Keep)
+    };
+    let refused = store.commit_workflow(twice).await;
+    assert!(matches!(refused, Err(StoreError::Outdated(_))), "{refused:?}");
+    let (stored, tasks) = store.org(org).workflow(id).await.unwrap();
+    assert_eq!((stored.state.as_str(), tasks), ("1", vec![task(None, Some("turn"))]));
+    let done = WorkflowCommit {
+        status: "done".into(),
+        tasks: vec![task(Some("done"), None)],
+        ..commit(claimed.lease, "3", AfterCommit::Over)
+    };
+    store.commit_workflow(done).await.unwrap();
+    assert_eq!(claim(store).await, None);
+    let (stored, tasks) = store.org(org).workflow(id).await.unwrap();
+    assert_eq!((stored.status.as_str(), tasks), ("done", vec![task(Some("done"), None)]));
+}
+
+on_every_backend!(
+    /// Z01: an answer is given once, is heard by whoever takes the workflow up,
+    /// and is there no more once a step has gone on with it.
+    z01_an_answer_is_heard_once
+);
+async fn z01_an_answer_is_heard_once(store: &Store) {
+    let (org, other) = (with_org(store, 1).await, with_org(store, 2).await);
+    let id = start(store, org).await;
+    let theirs = store.org(other).answer_workflow(id, answer("1")).await;
+    assert!(matches!(theirs, Err(StoreError::NotFound(_))), "{theirs:?}");
+    let claimed = claim(store).await.unwrap();
+    // Somebody answers while the worker lets go, and is not overheard.
+    store.org(org).answer_workflow(id, answer("1")).await.unwrap();
+    let again = store.org(org).answer_workflow(id, answer("2")).await;
+    assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
+    assert_eq!(claim(store).await, None, "somebody has it");
+    let known = claimed.heard.count;
+    store.commit_workflow(commit(claimed.lease, "1", release(known))).await.unwrap();
+    let claimed = claim(store).await.unwrap();
+    assert_eq!(claimed.heard.answers, [answer("1")]);
+    let taken = WorkflowCommit {
+        taken: vec![("a".into(), "q".into())],
+        ..commit(claimed.lease, "2", AfterCommit::Keep)
+    };
+    store.commit_workflow(taken).await.unwrap();
+    let heard = store.hold_workflow(claimed.lease, LONG).await.unwrap();
+    assert_eq!(heard.answers, []);
+    let again = store.org(org).answer_workflow(id, answer("3")).await;
+    assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
+}
+
+on_every_backend!(cancelling_is_heard_and_ends);
+async fn cancelling_is_heard_and_ends(store: &Store) {
+    let org = with_org(store, 1).await;
+    let id = start(store, org).await;
+    let claimed = claim(store).await.unwrap();
+    store.commit_workflow(commit(claimed.lease, "1", release(0))).await.unwrap();
+    assert_eq!(claim(store).await, None);
+    assert!(store.org(org).cancel_workflow(id).await.unwrap());
+    assert!(!store.org(org).cancel_workflow(id).await.unwrap());
+    let claimed = claim(store).await.unwrap();
+    assert!(claimed.heard.cancelled);
+    let nobody = store.org(org).cancel_workflow(WorkflowId::from_u128(next())).await;
+    assert!(matches!(nobody, Err(StoreError::NotFound("workflow"))), "{nobody:?}");
+}
+
+/// Old workflows go once they are over, with all that belongs to them; those that
+/// wait stay, however old they are.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_and_old_goes_with_its_steps() {
+    for backend in Backend::both().await {
+        let store = backend.migrated().await;
+        let org = OrgId::from_u128(1);
+        let keeps = Org { retention_days: NonZeroU32::new(30), ..world::org(1) };
+        store.create_org(keeps).await.unwrap();
+        store.org(org).publish_event(event(), paid(), "7".into()).await.unwrap();
+        for status in ["done", "waiting"] {
+            start(&store, org).await;
+            let claimed = claim(&store).await.unwrap();
+            let task = StoredTask { task: "a".into(), ..StoredTask::default() };
+            let then = if status == "done" { AfterCommit::Over } else { release(0) };
+            let commit = WorkflowCommit {
+                status: status.into(),
+                tasks: vec![task],
+                waits: vec![wait("a")],
+                ..commit(claimed.lease, "1", then)
+            };
+            store.commit_workflow(commit).await.unwrap();
+        }
+        store.org(org).publish_event(event(), "other".parse().unwrap(), "8".into()).await.unwrap();
+        let old =
+            "UPDATE workflows SET updated_at = 0; UPDATE workflow_events SET published_at = 0";
+        backend.execute(old).await;
+        let limits = PruneLimits { batch: 10, mode: PruneMode::Delete };
+        let pruned = store.prune(limits, |_| ()).await.unwrap();
+        assert_eq!((pruned[0].workflows, pruned[0].signals), (1, 1));
+        for (table, left) in [
+            ("workflows", 1),
+            ("workflow_tasks", 1),
+            ("workflow_answers", 0),
+            ("workflow_waits", 1),
+            ("workflow_events", 0),
+        ] {
+            assert_eq!(backend.count(table).await, left, "{table}");
+        }
+    }
+}
+
+on_every_backend!(
+    /// X69: an event reaches one waiting step, once; one that nobody waits for is
+    /// kept for the first who does.
+    x69_an_event_reaches_one_step_once
+);
+async fn x69_an_event_reaches_one_step_once(store: &Store) {
+    let org = with_org(store, 1).await;
+    let early = event();
+    let publish = async |id| store.org(org).publish_event(id, paid(), "7".into()).await.unwrap();
+    assert_eq!(publish(early).await, Published::Kept);
+    assert_eq!(publish(early).await, Published::Repeat);
+    let id = start(store, org).await;
+    let claimed = claim(store).await.unwrap();
+    let waiting = WorkflowCommit {
+        waits: vec![wait("a"), wait("b")],
+        ..commit(claimed.lease, "1", release(claimed.heard.count))
+    };
+    store.commit_workflow(waiting).await.unwrap();
+    let heard = claim(store).await.unwrap();
+    let reached = |task: &str| WorkflowAnswer {
+        task: task.into(),
+        question: "event".into(),
+        data: "7".into(),
+    };
+    assert_eq!(heard.heard.answers, [reached("a")]);
+    store.commit_workflow(commit(heard.lease, "2", release(heard.heard.count))).await.unwrap();
+    let late = event();
+    let found = publish(late).await;
+    assert_eq!(found, Published::Reached { workflow: id, task: "b".into() });
+    assert_eq!(publish(late).await, Published::Repeat);
+    let heard = claim(store).await.unwrap();
+    assert_eq!(heard.heard.answers, [reached("a"), reached("b")]);
+}
+
+on_every_backend!(
+    /// X69: whoever publishes and whoever begins to wait at the same moment do not
+    /// miss each other, however often they try.
+    x69_nobody_is_missed
+);
+async fn x69_nobody_is_missed(store: &Store) {
+    let org = with_org(store, 1).await;
+    let rounds = 20;
+    for _ in 0..rounds {
+        start(store, org).await;
+        let claimed = claim(store).await.unwrap();
+        let waits = vec![wait("a")];
+        let waiting = WorkflowCommit { waits, ..commit(claimed.lease, "1", release(0)) };
+        let (here, there) = (store.clone(), store.clone());
+        let publishing = tokio::spawn(async move {
+            here.org(org).publish_event(event(), paid(), "7".into()).await.unwrap()
+        });
+        let begins = tokio::spawn(async move { there.commit_workflow(waiting).await.unwrap() });
+        publishing.await.unwrap();
+        begins.await.unwrap();
+        let claimed = claim(store).await.expect("it was reached");
+        assert_eq!(claimed.heard.answers.len(), 1);
+        let over = WorkflowCommit {
+            status: "done".into(),
+            ..commit(claimed.lease, "2", AfterCommit::Over)
+        };
+        store.commit_workflow(over).await.unwrap();
+    }
+}
