@@ -214,19 +214,28 @@ async fn claim<T: Tx>(tx: &T, policy: ClaimPolicy, most: usize) -> Result<Vec<Cl
 /// far as each has them and may have them worked on.
 async fn pick<T: Tx>(tx: &T, policy: ClaimPolicy, most: usize) -> Result<Vec<(OrgId, Row)>> {
     let (cap, orgs) = (i64::from(policy.per_org), most.max(ORGS_AT_ONCE) as i64);
-    let mut shares = Vec::new();
+    let mut shares: Vec<(OrgId, i64)> = Vec::new();
     for row in tx.query(&ORGS, &[cap.into(), orgs.into()]).await? {
         shares.push((row.id(0)?, cap - row.int(1)?));
     }
-    let each = shares
-        .iter()
-        .map(|(org, room): &(OrgId, i64)| vec![Value::from(*org), (*room).min(most as i64).into()]);
-    let mut found: Vec<_> = Vec::new();
-    for ((org, _), rows) in
-        shares.iter().zip(tx.query_each(&PICK, &each.collect::<Vec<_>>()).await?)
-    {
-        found.push((*org, rows.into_iter()));
+    // Of no more orgs than wanted, and no more of each than its part: whatever is
+    // looked at here, nobody else can take meanwhile.
+    for some in shares.chunks(most.max(1)) {
+        let part = most.div_ceil(some.len()) as i64;
+        let places: Vec<Vec<Value>> =
+            some.iter().map(|(org, room)| vec![(*org).into(), part.min(*room).into()]).collect();
+        let found = tx.query_each(&PICK, &places).await?;
+        let picked = in_turn(some.iter().map(|(org, _)| *org).zip(found), most);
+        if !picked.is_empty() {
+            return Ok(picked);
+        }
     }
+    Ok(Vec::new())
+}
+
+/// One of each org in turn, until there are so many.
+fn in_turn(found: impl Iterator<Item = (OrgId, Vec<Row>)>, most: usize) -> Vec<(OrgId, Row)> {
+    let mut found: Vec<_> = found.map(|(org, rows)| (org, rows.into_iter())).collect();
     let mut picked = Vec::new();
     while picked.len() < most && !found.is_empty() {
         found.retain_mut(|(org, rows)| {
@@ -236,7 +245,7 @@ async fn pick<T: Tx>(tx: &T, policy: ClaimPolicy, most: usize) -> Result<Vec<(Or
             more
         });
     }
-    Ok(picked)
+    picked
 }
 
 /// Takes conversations, and puts aside those that a newer program must read.

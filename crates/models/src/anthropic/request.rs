@@ -2,12 +2,14 @@
 //! alternate and the first is the user's, results come first in the message
 //! after their calls, and no text is empty.
 
+use std::collections::BTreeSet;
+
 use ostler_engine::history::{CallResult, Content, Item, Media};
 use ostler_engine::model::Request;
 use ostler_engine::outcome::Status;
 
 use super::Options;
-use super::wire::{Block, Body, CacheControl, Kind, Message, Role, Source, Tool};
+use super::wire::{Block, Body, CacheControl, Kind, Message, Role, Source, Tool, ToolChoice};
 use crate::safe;
 use crate::senses::GONE;
 
@@ -29,12 +31,14 @@ pub(super) fn body<'a>(options: &'a Options, request: &'a Request) -> Body<'a> {
     if let Some(last) = last {
         last.cache_control = Some(CacheControl::Ephemeral);
     }
+    let (tools, tool_choice) = tools(request);
     Body {
         model: &options.model,
         max_tokens: request.max_tokens,
         stream: true,
         system: system(&request.system),
-        tools: tools(request),
+        tools,
+        tool_choice,
         messages,
     }
 }
@@ -46,14 +50,27 @@ fn system(prompt: &str) -> Vec<Block<'_>> {
     vec![Block { cache_control: Some(CacheControl::Ephemeral), ..text(prompt) }]
 }
 
-fn tools(request: &Request) -> Vec<Tool<'_>> {
-    let definitions = request.offered.iter().filter_map(|name| request.tools.definition(name));
-    let tools = definitions.map(|tool| Tool {
-        name: tool.spec.name.as_str(),
-        description: &tool.description,
-        input_schema: &tool.schema,
+/// The tools that are offered. Where none is and some were called before, those
+/// are shown and none may be chosen: calls without tools are refused there.
+fn tools(request: &Request) -> (Vec<Tool<'_>>, Option<ToolChoice>) {
+    let offered: Vec<_> = request.offered.iter().filter_map(|name| shown(request, name)).collect();
+    if !offered.is_empty() {
+        return (offered, None);
+    }
+    let calls = request.history.iter().flat_map(|item| match item {
+        Item::Assistant { calls, .. } => calls.as_slice(),
+        _ => &[],
     });
-    tools.collect()
+    let names: BTreeSet<&str> = calls.map(|call| call.name.as_str()).collect();
+    let called: Vec<_> = names.into_iter().filter_map(|name| shown(request, name)).collect();
+    let none = (!called.is_empty()).then_some(ToolChoice::None);
+    (called, none)
+}
+
+fn shown<'a>(request: &'a Request, name: &str) -> Option<Tool<'a>> {
+    let tool = request.tools.definition(name)?;
+    let (name, description) = (tool.spec.name.as_str(), tool.description.as_str());
+    Some(Tool { name, description, input_schema: &tool.schema })
 }
 
 /// Adds what somebody said to what they said just before.

@@ -14,6 +14,8 @@ pub(super) struct Body<'a> {
     pub(super) system: Vec<Block<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_choice: Option<ToolChoice>,
     pub(super) messages: Vec<Message<'a>>,
 }
 
@@ -22,6 +24,13 @@ pub(super) struct Tool<'a> {
     pub(super) name: &'a str,
     pub(super) description: &'a str,
     pub(super) input_schema: &'a Value,
+}
+
+/// Which tools may be called.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum ToolChoice {
+    None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -239,3 +239,15 @@ async fn a_request_keeps_the_rules_of_the_house() {
     });
     assert_eq!(seen.body, expected);
 }
+
+/// An agent that was forked without tools has a history with calls.
+#[tokio::test]
+async fn calls_of_the_past_come_with_their_tools() {
+    let server = Server::start([Reply::events(&events(&[finish("end_turn")]))]).await;
+    let mut request = request_after(conversation());
+    request.offered = Arc::default();
+    ask(&model(&server.url), request).await;
+    let body = &server.seen()[0].body;
+    assert_eq!(body["tools"][0]["name"], "get_weather");
+    assert_eq!(body["tool_choice"], json!({"type": "none"}));
+}

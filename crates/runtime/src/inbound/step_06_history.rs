@@ -37,6 +37,10 @@ pub(super) fn remember(
 ) {
     let goes_on = case.beginning.session.as_ref().is_some_and(|one| one.thread == thread);
     let before = if goes_on { case.beginning.last_message } else { 0 };
+    // A run that was taken up again may have come to another session than before.
+    if earlier.len() as i64 != before.min(i64::from(MESSAGES)) {
+        return;
+    }
     let last = before + said.len() as i64;
     earlier.extend(said);
     earlier.drain(..earlier.len().saturating_sub(MESSAGES as usize));

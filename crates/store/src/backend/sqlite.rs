@@ -13,6 +13,7 @@ mod checkpoint;
 mod flush;
 mod prepared;
 
+use std::ffi::OsStr;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ impl Sqlite {
     /// Opens a file, or a database in memory.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         let mut writer = connect(path)?;
-        if let Some(path) = path {
+        if path.is_some() {
             let mode: String =
                 writer.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
             if mode != "wal" {
@@ -79,12 +80,15 @@ impl Sqlite {
             // The flush after each commit is the flusher's.
             writer.pragma_update(None, "synchronous", "NORMAL")?;
             writer.pragma_update(None, "cache_size", CACHE_KIB)?;
-            checkpoint::start(&mut writer, path.to_owned())?;
+            writer.pragma_update(None, "journal_size_limit", checkpoint::KEPT)?;
+            // Whoever reads opens the log, which is there from then on.
+            writer.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
         }
         let (jobs, waiting) = mpsc::channel(MAX_WAITING);
         let (flusher, beside) = match path {
             Some(path) => {
-                let (flusher, progress) = Flusher::start(log_of(path), jobs.downgrade())?;
+                let (flusher, progress) = Flusher::start(&log_of(&writer, path), jobs.downgrade())?;
+                checkpoint::start(&mut writer, path.to_owned(), progress.clone())?;
                 let readers = Arc::new(Readers::new(path.to_owned()));
                 (Some(flusher), Some(Beside { readers, progress }))
             }
@@ -126,14 +130,15 @@ impl Sqlite {
         })
         .await
         .map_err(|error| StoreError::Backend(error.to_string()))?;
-        progress.caught_up().await;
+        progress.caught_up().await?;
         read
     }
 }
 
-/// Where SQLite keeps the log of a database file.
-fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
+/// Where SQLite keeps the log of a database file: beside the file itself, where
+/// the path leads to it over a link.
+fn log_of(writer: &Connection, path: &Path) -> PathBuf {
+    let mut log = writer.path().map_or_else(|| path.as_os_str(), OsStr::new).to_owned();
     log.push("-wal");
     log.into()
 }
@@ -164,6 +169,8 @@ fn connect(path: Option<&Path>) -> Result<Connection> {
 enum NotKept<'a> {
     /// SQLite refused the transaction.
     BySqlite(&'a rusqlite::Error),
+    /// SQLite gave up the transaction while it was done.
+    GivenUp,
     /// The disk refused a flush.
     ByDisk(&'a str),
 }
@@ -172,6 +179,7 @@ impl From<NotKept<'_>> for StoreError {
     fn from(why: NotKept<'_>) -> Self {
         match why {
             NotKept::BySqlite(error) => error.into(),
+            NotKept::GivenUp => Self::Backend("SQLite gave up the transaction".into()),
             NotKept::ByDisk(why) => Self::Unavailable(format!(
                 "the disk refused to keep what was written ({why}); look after it, then start anew"
             )),
@@ -245,6 +253,9 @@ fn write_all(writer: &Writer<'_>, flusher: Option<&Flusher>, mut waiting: mpsc::
         {
             group.extend(next.job());
         }
+        if let Some(why) = flusher.and_then(Flusher::failed) {
+            group.drain(..).for_each(|job| job.finish(Err(NotKept::ByDisk(why))));
+        }
         group = read_group(writer, group);
         while !group.is_empty() {
             let mut more = || flusher.and_then(|flusher| while_flushing(flusher, &mut waiting));
@@ -298,8 +309,9 @@ enum Ended {
     Committed { failed: bool },
     /// This job failed and nothing is written.
     Failed(usize),
-    /// SQLite gave the whole transaction up during this job.
-    GaveUp(usize),
+    /// SQLite gave the whole transaction up during this job, which may not have
+    /// noticed.
+    GaveUp { at: usize, unnoticed: bool },
 }
 
 /// Writes a group and answers it, or returns those jobs that must be tried
@@ -357,8 +369,12 @@ fn settle(
             *careful = CAREFUL_GROUPS;
             Written { again: group, ..Written::default() }
         }
-        Ok(Ended::Failed(culprit) | Ended::GaveUp(culprit)) => {
+        Ok(Ended::Failed(culprit)) => {
             group.remove(culprit).finish(Ok(()));
+            Written { again: group, ..Written::default() }
+        }
+        Ok(Ended::GaveUp { at, unnoticed }) => {
+            group.remove(at).finish(if unnoticed { Err(NotKept::GivenUp) } else { Ok(()) });
             Written { again: group, ..Written::default() }
         }
         Err(error) => {
@@ -382,7 +398,7 @@ fn try_together(
         let Some(job) = group.get_mut(at) else { break };
         let keep = job.run(writer);
         if writer.connection.is_autocommit() {
-            return Ok(Ended::GaveUp(at));
+            return Ok(Ended::GaveUp { at, unnoticed: keep });
         }
         if !keep {
             return Ok(Ended::Failed(at));
@@ -400,7 +416,7 @@ fn try_each(writer: &Writer<'_>, group: &mut [Box<dyn Job>]) -> rusqlite::Result
         writer.execute("SAVEPOINT job")?;
         let keep = job.run(writer);
         if writer.connection.is_autocommit() {
-            return Ok(Ended::GaveUp(at));
+            return Ok(Ended::GaveUp { at, unnoticed: keep });
         }
         if !keep {
             failed = true;

@@ -18,6 +18,23 @@ fn large(org: OrgId, name: &str) -> Inbound {
     Inbound { payload: format!("\"{}\"", "x".repeat(20_000)), ..message(org, "rosa", name) }
 }
 
+/// The log lies beside the file itself, not beside a link to it.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_written_over_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (there, link) = (folder.path().join("there"), folder.path().join("ostler.db"));
+    std::fs::create_dir(&there).unwrap();
+    std::os::unix::fs::symlink(there.join("real.db"), &link).unwrap();
+    let store = Store::connect(&format!("sqlite:{}", link.display())).unwrap();
+    store.migrate().await.unwrap();
+    let org = with_org(&store, 1).await;
+    accept(&store, org, "rosa", "m1").await;
+    assert!(claim(&store).await.is_some());
+    assert_eq!(store.org(org).org().await.unwrap().id, org, "read beside the writer");
+    assert!(there.join("real.db-wal").exists());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_refuses_and_work_goes_on_when_there_is_room() {
     for backend in [Backend::sqlite_file(), Backend::sqlite_memory()] {

@@ -8,10 +8,10 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, watch};
 
@@ -26,16 +26,25 @@ const MOST: usize = 8;
 pub(super) struct Progress {
     written: AtomicU64,
     flushed: watch::Sender<u64>,
+    /// Why the disk is not trusted any more. What the system did not write once
+    /// it may have forgotten, so nothing after that counts as written.
+    failed: OnceLock<String>,
 }
 
 impl Progress {
     /// Waits until all that was written is on the disk.
-    pub(super) async fn caught_up(&self) {
+    pub(super) async fn caught_up(&self) -> Result<()> {
         let written = self.written.load(Ordering::Acquire);
         if *self.flushed.borrow() < written {
             // The sender is here, so it does not end.
             let _ = self.flushed.subscribe().wait_for(|flushed| *flushed >= written).await;
         }
+        self.failed().map_or(Ok(()), |why| Err(NotKept::ByDisk(why).into()))
+    }
+
+    /// Why nothing is kept any more, if that is so.
+    pub(super) fn failed(&self) -> Option<&str> {
+        self.failed.get().map(String::as_str)
     }
 }
 
@@ -57,12 +66,19 @@ impl Flusher {
     /// Starts the thread that flushes the log of a database file, and tells the
     /// writer whenever it has.
     pub(super) fn start(
-        log: PathBuf,
+        log: &Path,
         writer: mpsc::WeakSender<Item>,
     ) -> Result<(Self, Arc<Progress>)> {
+        let unavailable = |error: std::io::Error| {
+            StoreError::Unavailable(format!("cannot open {}: {error}", log.display()))
+        };
+        let log = File::open(log).map_err(unavailable)?;
         let (groups, written) = sync_channel(MOST);
-        let progress =
-            Arc::new(Progress { written: AtomicU64::new(0), flushed: watch::Sender::new(0) });
+        let progress = Arc::new(Progress {
+            written: AtomicU64::new(0),
+            flushed: watch::Sender::new(0),
+            failed: OnceLock::new(),
+        });
         let flushed = progress.clone();
         std::thread::Builder::new()
             .name("ostler-flush".into())
@@ -76,6 +92,11 @@ impl Flusher {
         *self.progress.flushed.borrow() < self.handed.get()
     }
 
+    /// Why nothing is kept any more, if that is so.
+    pub(super) fn failed(&self) -> Option<&str> {
+        self.progress.failed()
+    }
+
     /// Says that a group is about to be written, before anybody can see it.
     pub(super) fn begin(&self) {
         self.progress.written.fetch_add(1, Ordering::AcqRel);
@@ -86,28 +107,28 @@ impl Flusher {
         let number = self.progress.written.load(Ordering::Acquire);
         self.handed.set(number);
         if let Err(refused) = self.groups.send(Group { number, jobs }) {
-            answer(refused.0.jobs, Some("the thread that does it has stopped"));
+            answer(refused.0.jobs, self.progress.failed().or(Some("it has stopped")));
         }
     }
 }
 
 /// The thread's life: take what was written, flush, answer.
 fn flush_all(
-    log: &Path,
+    log: &File,
     written: &Receiver<Group>,
     progress: &Progress,
     writer: &mpsc::WeakSender<Item>,
 ) {
-    let mut file: Option<File> = None;
-    let mut failed: Option<String> = None;
+    let _last = Last(progress);
     while let Ok(first) = written.recv() {
         let mut groups = vec![first];
         groups.extend(written.try_iter());
         // A group may have only writes that nobody waits for.
-        if failed.is_none() && groups.iter().any(|group| !group.jobs.is_empty()) {
-            // What the system did not write once it may have forgotten, so
-            // nothing after that counts as written.
-            failed = flush(log, &mut file).err().map(|error| error.to_string());
+        if progress.failed().is_none()
+            && groups.iter().any(|group| !group.jobs.is_empty())
+            && let Err(error) = log.sync_data()
+        {
+            let _ = progress.failed.set(error.to_string());
         }
         let last = groups.last().map_or(0, |group| group.number);
         progress.flushed.send_replace(last);
@@ -116,17 +137,19 @@ fn flush_all(
             let _ = writer.try_send(Item::Flushed);
         }
         for group in groups {
-            answer(group.jobs, failed.as_deref());
+            answer(group.jobs, progress.failed());
         }
     }
 }
 
-fn flush(log: &Path, file: &mut Option<File>) -> std::io::Result<()> {
-    let open = match file.take() {
-        Some(open) => open,
-        None => File::open(log)?,
-    };
-    file.insert(open).sync_data()
+/// Nobody waits for a thread that is gone, however it went.
+struct Last<'a>(&'a Progress);
+
+impl Drop for Last<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.failed.set("the thread that does it has stopped".to_owned());
+        self.0.flushed.send_replace(u64::MAX);
+    }
 }
 
 fn answer(jobs: Vec<Box<dyn Job>>, failed: Option<&str>) {
