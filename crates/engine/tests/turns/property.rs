@@ -229,7 +229,7 @@ impl Play {
                 model: (kind > 250).then(|| "missing".into()),
                 system: "You explore.".into(),
                 task: "go".into(),
-                forked: kind % 2 == 0,
+                forked: kind.is_multiple_of(2),
                 tools: ["look", "pay", "subagent"].map(ToolName::from_static).into(),
             }),
             _ => Reply::Done(Outcome::ok("done").untrusted()),
