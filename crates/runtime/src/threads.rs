@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use ostler_domain::id::ThreadId;
-use ostler_engine::history::Item;
+use ostler_domain::message::Part;
+use ostler_engine::tokens;
 
 use crate::talk::message::ThreadMessage;
 
@@ -77,17 +78,15 @@ impl Half {
 
 /// About how much memory a message takes.
 fn weight(message: &ThreadMessage) -> usize {
-    let work = message.work.iter().map(|item| match item {
-        Item::User { .. } => MESSAGE,
-        Item::Assistant { text, calls, .. } => {
-            let calls = calls.iter().map(|call| MESSAGE + call.arguments.to_string().len());
-            text.len() + calls.sum::<usize>()
-        }
-        Item::Results { results } => {
-            results.iter().map(|one| MESSAGE + one.outcome.content.len()).sum()
-        }
+    let words = message.parts.iter().map(|part| match part {
+        Part::Text { text } => text.len(),
+        _ => MESSAGE,
     });
-    MESSAGE + message.text().len() + work.sum::<usize>()
+    let work = message.work.iter().map(|item| {
+        let bytes = tokens::of_item(item).saturating_mul(tokens::BYTES);
+        MESSAGE + usize::try_from(bytes).unwrap_or(usize::MAX / 2)
+    });
+    words.chain(work).fold(MESSAGE, usize::saturating_add)
 }
 
 #[cfg(test)]

@@ -50,9 +50,10 @@ impl Office<'_> {
     /// waits is counted now, whatever the session said when it was stored.
     pub async fn session(&self, id: SessionId) -> Result<SessionDetail> {
         let store = self.allowed(Duty::Look).await?;
+        // Runs first: what they said and did to the session is there by then.
+        let runs = store.runs(id, None, SHOWN).await?;
         let mut session: Session = read("session", &store.session(id).await?.data)?;
         let messages = store.last_messages(session.thread, SHOWN).await?;
-        let runs = store.runs(id, None, SHOWN).await?;
         let pending = store.count_pending_approvals(Some(id)).await?;
         session.pending_approvals = u32::try_from(pending).unwrap_or(u32::MAX);
         Ok(SessionDetail {

@@ -93,9 +93,14 @@ pub struct Writer {
 
 /// The words of a message, part by part.
 pub(crate) fn text_of(parts: &[Part]) -> String {
-    let words = parts.iter().filter_map(|part| match part {
+    let mut words = parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
         _ => None,
     });
-    words.collect::<Vec<_>>().join("\n")
+    let mut text = words.next().unwrap_or_default().to_owned();
+    for more in words {
+        text.push('\n');
+        text.push_str(more);
+    }
+    text
 }

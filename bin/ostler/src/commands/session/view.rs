@@ -106,19 +106,15 @@ pub(crate) async fn of_session(
     org: OrgId,
     stored: &StoredSession,
 ) -> anyhow::Result<Talk> {
-    let session: Session = serde_json::from_str(&stored.data)?;
-    let names = Names::of(store, org).await?;
-    let messages = store.org(org).last_messages(session.thread, SHOWN).await?;
+    let (of, names) = (store.org(org), Names::of(store, org).await?);
+    // Runs first: what they said and did to the session is there by then.
+    let runs = of.runs(stored.id, None, SHOWN).await?;
+    let runs: Vec<RunRecord> =
+        runs.iter().rev().map(|one| serde_json::from_str(&one.data)).collect::<Result<_, _>>()?;
+    let messages = of.last_messages(stored.thread, SHOWN).await?;
     let messages: Vec<ThreadMessage> =
         messages.iter().map(|one| serde_json::from_str(&one.data)).collect::<Result<_, _>>()?;
-    let mut runs: Vec<RunRecord> = store
-        .org(org)
-        .runs(session.id, None, SHOWN)
-        .await?
-        .iter()
-        .map(|one| serde_json::from_str(&one.data))
-        .collect::<Result<_, _>>()?;
-    runs.reverse();
+    let session: Session = serde_json::from_str(&of.session(stored.id).await?.data)?;
     let lines = lines(&session, &messages, &runs, &names);
     let state = state(&session);
     Ok(Talk { session, state, lines, runs })
