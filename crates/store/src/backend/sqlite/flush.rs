@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, watch};
 
-use super::{Item, Job, NotKept};
+use super::job::{Item, Job, NotKept};
 use crate::error::{Result, StoreError};
 
 /// The most groups of writes that wait for the disk; then the writer waits, too.

@@ -1,0 +1,52 @@
+//! Connections that read while the writer writes.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
+
+use super::connect;
+use super::tx::{SqliteTx, finish_now};
+use crate::backend::Operation;
+use crate::error::Result;
+
+/// The most that read at the same time.
+const READERS: usize = 8;
+
+/// Connections that read while the writer writes.
+#[derive(Debug)]
+pub(super) struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    pub(super) turns: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, idle: Mutex::new(Vec::new()), turns: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    pub(super) fn run<O: Operation>(&self, operation: &O) -> Result<O::Output> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = idle().pop();
+        let connection = match taken {
+            Some(connection) => connection,
+            None => self.connect()?,
+        };
+        // One snapshot for all of an operation's queries.
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        let result = finish_now(operation.run(&SqliteTx::Read(&connection)));
+        // A connection that cannot end its transaction is not used again.
+        if connection.execute_batch("COMMIT").is_ok() {
+            idle().push(connection);
+        }
+        result
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        let connection = connect(Some(&self.path))?;
+        connection.pragma_update(None, "query_only", "ON")?;
+        Ok(connection)
+    }
+}

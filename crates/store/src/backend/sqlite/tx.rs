@@ -1,0 +1,113 @@
+//! What an operation sees of SQLite: everything is done when it is called.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Statement as Prepared, params_from_iter};
+
+use super::prepared::Writer;
+use crate::backend::sql::Sql;
+use crate::backend::value::{Row, Value};
+use crate::backend::{Statement, Tx};
+use crate::error::{Result, StoreError};
+
+/// The writer's transaction, or that of a connection which reads.
+pub(super) enum SqliteTx<'t, 'c> {
+    Write(&'t Writer<'c>),
+    Read(&'t Connection),
+}
+
+impl SqliteTx<'_, '_> {
+    fn prepared<T>(
+        &self,
+        text: &'static str,
+        run: impl FnOnce(&mut Prepared<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        Ok(match self {
+            Self::Write(writer) => writer.prepared(text, run)?,
+            Self::Read(connection) => run(&mut *connection.prepare_cached(text)?)?,
+        })
+    }
+}
+
+impl Tx for SqliteTx<'_, '_> {
+    async fn execute(&self, sql: &'static Sql, params: &[Value]) -> Result<u64> {
+        self.prepared(sql.sqlite, |statement| {
+            if !statement.readonly() {
+                return Ok(statement.execute(params_from_iter(params))? as u64);
+            }
+            let (mut rows, mut found) = (statement.query(params_from_iter(params))?, 0);
+            while rows.next()?.is_some() {
+                found += 1;
+            }
+            Ok(found)
+        })
+    }
+
+    async fn query(&self, sql: &'static Sql, params: &[Value]) -> Result<Vec<Row>> {
+        self.prepared(sql.sqlite, |statement| {
+            let columns = statement.column_count();
+            let mut rows = statement.query(params_from_iter(params))?;
+            let mut all = Vec::new();
+            while let Some(row) = rows.next()? {
+                let value = |column| Ok(owned(row.get_ref(column)?));
+                all.push(Row((0..columns).map(value).collect::<rusqlite::Result<_>>()?));
+            }
+            Ok(all)
+        })
+    }
+
+    async fn query_in_order(&self, queries: &[(&'static Sql, &[Value])]) -> Result<Vec<Vec<Row>>> {
+        let mut answers = Vec::with_capacity(queries.len());
+        for (sql, params) in queries {
+            answers.push(self.query(sql, params).await?);
+        }
+        Ok(answers)
+    }
+
+    async fn batch(&self, batch: &[Statement]) -> Result<Vec<u64>> {
+        let mut touched = Vec::with_capacity(batch.len());
+        for statement in batch {
+            let rows = self.execute(statement.sql, &statement.params).await?;
+            if rows == 0
+                && let Some(refusal) = statement.must
+            {
+                return Err(refusal.into());
+            }
+            touched.push(rows);
+        }
+        Ok(touched)
+    }
+
+    async fn finish(&self, batch: &[Statement]) -> Result<Vec<u64>> {
+        self.batch(batch).await
+    }
+
+    async fn script(&self, sql: &'static Sql) -> Result<()> {
+        let connection = match self {
+            Self::Write(writer) => writer.connection,
+            Self::Read(connection) => connection,
+        };
+        Ok(connection.execute_batch(sql.sqlite)?)
+    }
+}
+
+/// Runs a future that never waits: everything on SQLite is done when called.
+pub(super) fn finish_now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(StoreError::Backend("an operation waited for something".into())),
+    }
+}
+
+fn owned(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Int(value),
+        ValueRef::Real(value) => Value::Text(value.to_string()),
+        ValueRef::Text(value) => Value::Text(String::from_utf8_lossy(value).into_owned()),
+        ValueRef::Blob(value) => Value::Bytes(value.to_vec()),
+    }
+}
