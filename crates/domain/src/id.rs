@@ -11,6 +11,15 @@ use std::fmt;
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// How many characters 128 bits take.
 const LENGTH: usize = 26;
+/// The value of each character, and of all others one that is none.
+const VALUES: [u8; 256] = {
+    let (mut values, mut value) = ([u8::MAX; 256], 0);
+    while value < ALPHABET.len() {
+        values[ALPHABET[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
 
 /// Why a text is not an id of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,13 +42,25 @@ pub enum IdError {
     },
 }
 
-fn encode(mut bits: u128) -> String {
-    let mut out = [0u8; LENGTH];
-    for slot in out.iter_mut().rev() {
-        *slot = ALPHABET[(bits & 31) as usize];
-        bits >>= 5;
+/// The written form of an id: a prefix of three letters, `_` and the bits.
+struct Written([u8; 4 + LENGTH]);
+
+impl Written {
+    const fn new(prefix: [u8; 3], mut bits: u128) -> Self {
+        let mut out = [b'_'; 4 + LENGTH];
+        [out[0], out[1], out[2]] = prefix;
+        let mut place = out.len();
+        while place > 4 {
+            place -= 1;
+            out[place] = ALPHABET[(bits & 31) as usize];
+            bits >>= 5;
+        }
+        Self(out)
     }
-    out.iter().map(|&byte| char::from(byte)).collect()
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
 }
 
 fn decode(text: &str) -> Option<u128> {
@@ -48,9 +69,24 @@ fn decode(text: &str) -> Option<u128> {
         return None;
     }
     text.bytes().try_fold(0u128, |bits, byte| {
-        let value = ALPHABET.iter().position(|&known| known == byte)?;
-        Some(bits << 5 | value as u128)
+        let value = VALUES[usize::from(byte)];
+        (value < u8::MAX).then_some(bits << 5 | u128::from(value))
     })
+}
+
+/// Reads an id from where it is written, without a copy of the text.
+struct Reading<T>(std::marker::PhantomData<T>);
+
+impl<T: std::str::FromStr<Err = IdError>> serde::de::Visitor<'_> for Reading<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
 }
 
 macro_rules! ids {
@@ -61,7 +97,10 @@ macro_rules! ids {
 
         impl $name {
             /// The letters before the underscore.
-            pub const PREFIX: &'static str = $prefix;
+            pub const PREFIX: &'static str = match std::str::from_utf8($prefix) {
+                Ok(prefix) => prefix,
+                Err(_) => "",
+            };
 
             /// The id of these bits; production code takes them from a UUID v7.
             pub const fn from_u128(bits: u128) -> Self {
@@ -75,14 +114,18 @@ macro_rules! ids {
 
             /// The form for a screen: the prefix and the last four characters.
             pub fn short(self) -> String {
-                let body = encode(self.0);
-                format!("{}_…{}", Self::PREFIX, &body[LENGTH - 4..])
+                let written = self.written();
+                format!("{}_…{}", Self::PREFIX, &written.as_str()[LENGTH..])
+            }
+
+            const fn written(self) -> Written {
+                Written::new(*$prefix, self.0)
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}_{}", Self::PREFIX, encode(self.0))
+                f.write_str(self.written().as_str())
             }
         }
 
@@ -108,14 +151,13 @@ macro_rules! ids {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str(self.written().as_str())
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
+                deserializer.deserialize_str(Reading(std::marker::PhantomData))
             }
         }
     )*};
@@ -123,65 +165,65 @@ macro_rules! ids {
 
 ids! {
     /// An organization.
-    OrgId = "org";
+    OrgId = b"org";
     /// A person with a log-in.
-    UserId = "usr";
+    UserId = b"usr";
     /// An agent.
-    AgentId = "agt";
+    AgentId = b"agt";
     /// A contact: a person outside.
-    ContactId = "con";
+    ContactId = b"con";
     /// A channel binding of an org.
-    BindingId = "bnd";
+    BindingId = b"bnd";
     /// A conversation: what order and the lease are kept on.
-    ConversationId = "cnv";
+    ConversationId = b"cnv";
     /// A session.
-    SessionId = "ses";
+    SessionId = b"ses";
     /// A thread: an ordered list of messages.
-    ThreadId = "thr";
+    ThreadId = b"thr";
     /// A message of a thread.
-    MessageId = "msg";
+    MessageId = b"msg";
     /// A run.
-    RunId = "run";
+    RunId = b"run";
     /// A message that was accepted and waits for its turn.
-    InboxId = "inb";
+    InboxId = b"inb";
     /// A message that waits to be sent.
-    OutboxId = "out";
+    OutboxId = b"out";
     /// A call of a tool that reaches outside.
-    CallId = "cal";
+    CallId = b"cal";
     /// A business record.
-    RecordId = "rec";
+    RecordId = b"rec";
     /// An approval.
-    ApprovalId = "apr";
+    ApprovalId = b"apr";
     /// A hand-over to a human.
-    EscalationId = "esc";
+    EscalationId = b"esc";
     /// An issue sent up the org tree.
-    IssueId = "iss";
+    IssueId = b"iss";
     /// Work given down the org tree, or to an agent on the bus.
-    DelegationId = "del";
+    DelegationId = b"del";
     /// A learning sent up the org tree.
-    InsightId = "ins";
+    InsightId = b"ins";
     /// A soul proposal.
-    ProposalId = "prp";
+    ProposalId = b"prp";
     /// A credit reservation.
-    ReservationId = "rsv";
+    ReservationId = b"rsv";
     /// A knowledge document.
-    DocumentId = "doc";
+    DocumentId = b"doc";
     /// An API key.
-    KeyId = "key";
+    KeyId = b"key";
     /// A connection of an org to another service.
-    IntegrationId = "int";
+    IntegrationId = b"int";
     /// Bytes beside a message: an image, a recording, a file.
-    BlobId = "blb";
+    BlobId = b"blb";
     /// Something that somebody is told.
-    NoticeId = "ntc";
+    NoticeId = b"ntc";
     /// A line of the audit log.
-    AuditId = "aud";
+    AuditId = b"aud";
     /// A message on the bus.
-    EnvelopeId = "env";
+    EnvelopeId = b"env";
     /// A workflow that was started.
-    WorkflowId = "wfl";
+    WorkflowId = b"wfl";
     /// Something that happened and that workflows may wait for.
-    EventId = "evt";
+    EventId = b"evt";
 }
 
 #[cfg(test)]

@@ -36,8 +36,52 @@ const GAP: usize = 3;
 #[serde(from = "String", into = "String")]
 pub struct PhraseList {
     text: String,
-    patterns: Vec<Vec<Token>>,
-    false_friends: Vec<Vec<Token>>,
+    patterns: Patterns,
+    false_friends: Patterns,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Patterns {
+    all: Vec<Vec<Token>>,
+    /// The words with which a match begins. Nothing if there is a pattern that
+    /// may begin with any.
+    openers: Option<BTreeSet<String>>,
+}
+
+impl Default for Patterns {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
+impl Patterns {
+    fn new(all: Vec<Vec<Token>>) -> Self {
+        let openers = all.iter().map(|pattern| openers(pattern)).collect::<Option<Vec<_>>>();
+        Self { all, openers: openers.map(|each| each.into_iter().flatten().collect()) }
+    }
+
+    /// Every stretch of words that one of the patterns covers. Hardly any word
+    /// begins one, and that is seen at once.
+    fn spans<'a>(&'a self, words: &'a [&'a str]) -> impl Iterator<Item = Range<usize>> + 'a {
+        let begins = |word: &str| self.openers.as_ref().is_none_or(|all| all.contains(word));
+        let starts = words.iter().enumerate().filter(move |(_, word)| begins(word));
+        starts
+            .flat_map(move |(start, _)| {
+                self.all.iter().filter_map(move |pattern| Some(start..end(pattern, words, start)?))
+            })
+            .filter(|span| !span.is_empty())
+    }
+}
+
+/// The words with which a pattern begins, unless it may begin with any.
+fn openers(pattern: &[Token]) -> Option<Vec<String>> {
+    match pattern {
+        [Token::Start, rest @ ..] => openers(rest),
+        [Token::OneOf { choices, optional: false }, ..] => {
+            Some(choices.iter().filter_map(|words| words.first().cloned()).collect())
+        }
+        _ => None,
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +107,11 @@ impl From<String> for PhraseList {
                 None => patterns.push(pattern(line)),
             }
         }
-        Self { text, patterns, false_friends }
+        Self {
+            text,
+            patterns: Patterns::new(patterns),
+            false_friends: Patterns::new(false_friends),
+        }
     }
 }
 
@@ -82,11 +130,11 @@ impl PhraseList {
     /// Whether a text contains one of the phrases.
     pub fn matches(&self, text: &str) -> bool {
         text.split(ends_sentence).any(|sentence| {
-            let words = words(sentence);
-            let friends = spans(&self.false_friends, &words);
-            spans(&self.patterns, &words)
-                .iter()
-                .any(|span| !friends.iter().any(|friend| overlap(span, friend)))
+            let lowered = lowered(sentence);
+            let words: Vec<&str> = cut(&lowered).collect();
+            self.patterns
+                .spans(&words)
+                .any(|span| !self.false_friends.spans(&words).any(|friend| overlap(&span, &friend)))
         })
     }
 }
@@ -108,21 +156,9 @@ fn pattern(line: &str) -> Vec<Token> {
     line.split_whitespace().map(token).collect()
 }
 
-/// Every stretch of words that one of the patterns covers.
-fn spans(patterns: &[Vec<Token>], words: &[String]) -> Vec<Range<usize>> {
-    (0..words.len())
-        .flat_map(|start| {
-            patterns.iter().filter_map(move |pattern| Some(start..end(pattern, words, start)?))
-        })
-        .filter(|span| !span.is_empty())
-        .collect()
-}
-
 /// Where the longest match of a pattern that begins at `start` ends. All ways
 /// to match are followed side by side, so that no pattern takes long.
-fn end(pattern: &[Token], words: &[String], start: usize) -> Option<usize> {
-    // Nearly all patterns fail at their first word, and that is seen at once.
-    pattern.first().filter(|token| begins(token, words, start))?;
+fn end(pattern: &[Token], words: &[&str], start: usize) -> Option<usize> {
     let mut reached = BTreeSet::from([start]);
     for token in pattern {
         reached = reached.iter().flat_map(|&at| after(token, words, at)).collect();
@@ -133,29 +169,21 @@ fn end(pattern: &[Token], words: &[String], start: usize) -> Option<usize> {
     reached.last().copied()
 }
 
-/// Whether a token can begin at a place.
-fn begins(token: &Token, words: &[String], at: usize) -> bool {
-    match token {
-        Token::Start => at == 0,
-        Token::End => at == words.len(),
-        Token::Gap => true,
-        Token::OneOf { choices, optional } => {
-            *optional || choices.iter().any(|choice| words[at..].starts_with(choice))
-        }
-    }
-}
-
 /// Where a token that begins at a place may end.
-fn after(token: &Token, words: &[String], at: usize) -> Vec<usize> {
+fn after(token: &Token, words: &[&str], at: usize) -> Vec<usize> {
     match token {
         Token::Start => Vec::from_iter((at == 0).then_some(at)),
         Token::End => Vec::from_iter((at == words.len()).then_some(at)),
         Token::Gap => (at..=words.len().min(at + GAP)).collect(),
         Token::OneOf { choices, optional } => {
-            let fits = choices.iter().filter(|choice| words[at..].starts_with(choice));
+            let fits = choices.iter().filter(|choice| stands_at(choice, &words[at..]));
             fits.map(|choice| at + choice.len()).chain(optional.then_some(at)).collect()
         }
     }
+}
+
+fn stands_at(choice: &[String], words: &[&str]) -> bool {
+    choice.len() <= words.len() && choice.iter().zip(words).all(|(one, other)| one == other)
 }
 
 const fn ends_sentence(c: char) -> bool {
@@ -175,22 +203,36 @@ pub fn contains_phrase(text: &str, phrase: &str) -> bool {
 /// The words of a text in lower case. Apostrophes vanish (`don't` is `dont`);
 /// scripts that do not put spaces between words count character by character.
 pub fn words(text: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    // Greek has two small sigmas; which one a word ends in depends on the writer.
-    let text = text.to_lowercase().replace('ς', "σ");
-    for c in text.chars().filter(|c| !is_silent(*c)) {
-        if is_a_word_by_itself(c) {
-            words.extend([c.to_string(), String::new()]);
-        } else if c.is_alphanumeric() {
-            if let Some(word) = words.last_mut() {
-                word.push(c);
-            }
-        } else {
-            words.push(String::new());
-        }
+    cut(&lowered(text)).map(str::to_owned).collect()
+}
+
+/// A text in lower case, without what is silent.
+pub(super) fn lowered(text: &str) -> String {
+    let loud = |c: &char| !is_silent(*c);
+    if text.is_ascii() {
+        return text.chars().map(|c| c.to_ascii_lowercase()).filter(loud).collect();
     }
-    words.retain(|word| !word.is_empty());
-    words
+    // Greek has two small sigmas; which one a word ends in depends on the writer.
+    text.to_lowercase().chars().map(|c| if c == 'ς' { 'σ' } else { c }).filter(loud).collect()
+}
+
+/// The words of a text that is in lower case.
+pub(super) fn cut(text: &str) -> impl Iterator<Item = &str> {
+    let between = |c: char| !c.is_alphanumeric() && !is_a_word_by_itself(c);
+    text.split(between).flat_map(|chunk| {
+        let mut rest = chunk;
+        std::iter::from_fn(move || {
+            let first = rest.chars().next()?;
+            let end = if is_a_word_by_itself(first) {
+                first.len_utf8()
+            } else {
+                rest.find(is_a_word_by_itself).unwrap_or(rest.len())
+            };
+            let (word, left) = rest.split_at(end);
+            rest = left;
+            Some(word)
+        })
+    })
 }
 
 /// Apostrophes, and accents that come behind their letter.

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::escalation::Urgency;
-use super::phrases::{self, PhraseList, contains_phrase, words};
+use super::phrases::{self, PhraseList, contains_phrase, cut, lowered};
 use crate::id::AgentId;
 
 /// How much it takes.
@@ -279,8 +279,9 @@ pub fn after_reply(facts: &AfterReply<'_>, settings: &TriggerSettings) -> Option
 
 /// Whether two replies share at least this part of their words.
 fn alike(one: &str, other: &str, percent: usize) -> bool {
-    let one: BTreeSet<String> = words(one).into_iter().collect();
-    let other: BTreeSet<String> = words(other).into_iter().collect();
+    let (one, other) = (lowered(one), lowered(other));
+    let (one, other): (BTreeSet<&str>, BTreeSet<&str>) =
+        (cut(&one).collect(), cut(&other).collect());
     let (shared, all) = (one.intersection(&other).count(), one.union(&other).count());
     all > 0 && shared * 100 >= all * percent
 }
