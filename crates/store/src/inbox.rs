@@ -7,6 +7,7 @@ use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
+use crate::backlog::Backlog;
 use crate::error::{Result, StoreError};
 use crate::{blob_uses, personal};
 
@@ -66,12 +67,6 @@ const EARLIER: Sql =
     sql!("SELECT id FROM inbox WHERE org = ?1 AND binding = ?2 AND provider_id = ?3");
 const KEY: Sql = sql!("SELECT key FROM conversations WHERE org = ?1 AND id = ?2");
 const OF_SESSION: Sql = sql!("SELECT conversation FROM sessions WHERE org = ?1 AND id = ?2");
-/// Whether so many wait and one more. It walks no further than that.
-const WAITING: Sql = Sql {
-    sqlite: "SELECT 1 FROM inbox INDEXED BY inbox_pending
-       WHERE org = ?1 AND state = 'pending' LIMIT 1 OFFSET ?2",
-    postgres: "SELECT 1 FROM inbox WHERE org = $1 AND state = 'pending' LIMIT 1 OFFSET $2",
-};
 
 impl OrgStore<'_> {
     /// Accepts a message. A repeat is answered with the id of the first; beyond
@@ -80,6 +75,7 @@ impl OrgStore<'_> {
         if message.key.org != self.org {
             return Err(StoreError::NotFound("organization"));
         }
+        let backlog = Backlog::of(self.org, backlog, &self.store.room);
         self.store.write(Accept { org: self.org, message, backlog }).await
     }
 }
@@ -98,7 +94,7 @@ pub(crate) async fn go_on<T: Tx>(
     let key = key.ok_or(StoreError::NotFound("conversation"))?;
     let GoesOn { id, provider_id, payload } = what.clone();
     let message = Inbound { id, key, new_conversation: conversation, provider_id, payload };
-    Accept { org, message, backlog: u32::MAX }.run(tx).await
+    Accept { org, message, backlog: Backlog::Open }.run(tx).await
 }
 
 /// The conversation of a session.
@@ -114,7 +110,7 @@ pub(crate) async fn conversation_of<T: Tx>(
 pub(crate) struct Accept {
     pub(crate) org: OrgId,
     pub(crate) message: Inbound,
-    pub(crate) backlog: u32,
+    pub(crate) backlog: Backlog,
 }
 
 impl Operation for Accept {
@@ -131,10 +127,7 @@ impl Operation for Accept {
         if let Some(row) = tx.first(&EARLIER, &same).await? {
             return Ok(Accepted::Repeat(row.id(0)?));
         }
-        let others = i64::from(self.backlog) - 1;
-        if others < 0 || tx.first(&WAITING, &[org.clone(), others.into()]).await?.is_some() {
-            return Err(StoreError::Backlog { limit: self.backlog });
-        }
+        self.backlog.check(tx, self.org).await?;
         let ring = [org.clone(), (*new_conversation).into(), key_text];
         let row = tx.first(&RING, &ring).await?.ok_or(StoreError::NotFound("organization"))?;
         let conversation: ConversationId = row.id(0)?;

@@ -16,6 +16,7 @@ mod aside;
 mod audit;
 mod audited;
 mod backend;
+mod backlog;
 mod bindings;
 mod blob_uses;
 mod blobs;
@@ -58,6 +59,9 @@ mod turn;
 mod users;
 mod workflows;
 
+use std::sync::Arc;
+
+use futures_util::future::Either;
 use ostler_domain::id::OrgId;
 
 pub use agent_day::AgentDay;
@@ -120,11 +124,13 @@ pub use workflows::{NewWorkflow, StoredTask, StoredWorkflow};
 use backend::Operation;
 use backend::postgres::Postgres;
 use backend::sqlite::Sqlite;
+use backlog::Room;
 
 /// A database. Cheap to clone; all clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Store {
     backend: Backend,
+    room: Arc<Room>,
 }
 
 #[derive(Debug, Clone)]
@@ -146,7 +152,7 @@ impl Store {
             Some(("postgres" | "postgresql", _)) => Backend::Postgres(Postgres::open(url)?),
             _ => return Err(StoreError::BadUrl),
         };
-        Ok(Self { backend })
+        Ok(Self { backend, room: Arc::default() })
     }
 
     /// Connects, and makes sure that the schema is the one this program needs.
@@ -185,17 +191,20 @@ impl Store {
         OrgStore { store: self, org }
     }
 
-    async fn write<O: Operation>(&self, operation: O) -> Result<O::Output> {
+    /// Runs an operation that writes. Whoever waits for it holds little: futures
+    /// are copied into each other, and hundreds wait at a time.
+    fn write<O: Operation>(&self, operation: O) -> impl Future<Output = Result<O::Output>> {
         match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.write(operation).await,
-            Backend::Postgres(postgres) => postgres.write(operation).await,
+            Backend::Sqlite(sqlite) => Either::Left(sqlite.write(operation)),
+            Backend::Postgres(postgres) => Either::Right(Box::pin(postgres.write(operation))),
         }
     }
 
-    async fn read<O: Operation>(&self, operation: O) -> Result<O::Output> {
+    /// Runs an operation that reads.
+    fn read<O: Operation>(&self, operation: O) -> impl Future<Output = Result<O::Output>> {
         match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(operation).await,
-            Backend::Postgres(postgres) => postgres.read(operation).await,
+            Backend::Sqlite(sqlite) => Either::Left(Box::pin(sqlite.read(operation))),
+            Backend::Postgres(postgres) => Either::Right(Box::pin(postgres.read(operation))),
         }
     }
 }

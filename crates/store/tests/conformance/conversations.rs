@@ -283,6 +283,31 @@ async fn the_backlog_is_bounded(store: &Store) {
     assert!(matches!(repeat, Ok(Accepted::Repeat(_))), "what was accepted stays accepted");
 }
 
+on_every_backend!(the_backlog_is_exact_although_it_is_counted_seldom);
+async fn the_backlog_is_exact_although_it_is_counted_seldom(store: &Store) {
+    let org = with_org(store, 1).await;
+    let limit = 100;
+    let mut sent = 0;
+    let mut fill = async || {
+        let mut accepted = 0;
+        loop {
+            sent += 1;
+            let one = message(org, &format!("p{}", sent % 7), &format!("m{sent}"));
+            match store.org(org).accept_inbound(one, limit).await {
+                Ok(_) => accepted += 1,
+                Err(StoreError::Backlog { limit: 100 }) => return accepted,
+                Err(other) => panic!("{other}"),
+            }
+        }
+    };
+    assert_eq!(fill().await, 100);
+    let claimed = claim(store).await.unwrap();
+    let answered = claimed.messages.len();
+    store.commit_turn(turn(&claimed)).await.unwrap();
+    assert!(answered > 3, "more than are let in without being counted");
+    assert_eq!(fill().await, answered, "there is room for as many as were answered");
+}
+
 on_every_backend!(
     /// F09: many workers, and every message is answered once and in order.
     f09_many_workers_answer_each_message_once
