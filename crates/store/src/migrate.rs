@@ -40,7 +40,8 @@ const STEPS: &[Sql] = &steps![
     "0021_answers",
     "0022_shared_work",
     "0023_messages",
-    "0024_workflows"
+    "0024_workflows",
+    "0025_answered"
 ];
 
 /// The version of the schema that this program needs.

@@ -40,8 +40,8 @@ const COUNT: Sql = sql!(
 /// Adds, whatever the count is.
 pub(crate) const ADD: Sql = sql!(
     "INSERT INTO rate_counters (org, what, span, ends_at, used)
-     SELECT ?1, ?2, CAST(?3 AS BIGINT), w.at - w.at % ?3 + ?3, CAST(?4 AS BIGINT)
-     FROM (SELECT now_ms() AS at) w WHERE true
+     VALUES (?1, ?2, CAST(?3 AS BIGINT), (now_ms() / CAST(?3 AS BIGINT) + 1) * ?3,
+       CAST(?4 AS BIGINT))
      ON CONFLICT (org, what, span, ends_at) DO UPDATE SET used = rate_counters.used + excluded.used"
 );
 pub(crate) const CURRENT: Sql = sql!(

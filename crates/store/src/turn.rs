@@ -156,17 +156,27 @@ const MESSAGE: Sql = sql!(
 );
 /// The place in the order was made by the fence; an agent's words that a
 /// takeover overtook are withdrawn at once.
-const OUTBOX: Sql = sql!(
-    "INSERT INTO outbox (org, id, conversation, seq, author, epoch, payload, due_at, state)
-     SELECT c.org, ?2, c.id, c.out_seq - ?7, ?4, ?5, ?6, now_ms(),
-       CASE WHEN ?4 = 'agent' AND c.epoch <> ?5 THEN 'withdrawn' ELSE 'pending' END
-     FROM conversations c WHERE c.org = ?1 AND c.id = ?3"
-);
+const OUTBOX: Sql = Sql {
+    // A row that is selected would be one of many for SQLite, which makes a copy
+    // of every page in that case.
+    sqlite: "INSERT INTO outbox (org, id, conversation, seq, author, epoch, payload, due_at, state)
+       VALUES (?1, ?2, ?3,
+         (SELECT out_seq FROM conversations WHERE org = ?1 AND id = ?3) - ?7,
+         ?4, ?5, ?6, now_ms(),
+         CASE WHEN ?4 = 'agent'
+              AND (SELECT epoch FROM conversations WHERE org = ?1 AND id = ?3) <> ?5
+           THEN 'withdrawn' ELSE 'pending' END)",
+    postgres:
+        "INSERT INTO outbox (org, id, conversation, seq, author, epoch, payload, due_at, state)
+         SELECT c.org, $2, c.id, c.out_seq - $7, $4, $5, $6, now_ms(),
+           CASE WHEN $4 = 'agent' AND c.epoch <> $5 THEN 'withdrawn' ELSE 'pending' END
+         FROM conversations c WHERE c.org = $1 AND c.id = $3",
+};
 const ANSWERED: Sql = Sql {
-    sqlite: "UPDATE inbox SET state = 'done'
+    sqlite: "UPDATE inbox SET state = 'done', run = ?4
        WHERE org = ?1 AND id = ?2 AND conversation = ?3 AND state = 'pending'",
     postgres: "WITH answered AS (
-         UPDATE inbox SET state = 'done'
+         UPDATE inbox SET state = 'done', run = $4
          WHERE org = $1 AND id = $2 AND conversation = $3 AND state = 'pending' RETURNING 1)
        SELECT refuse('not_waiting') WHERE NOT EXISTS (SELECT 1 FROM answered)",
 };
@@ -280,7 +290,7 @@ impl Commit {
         let mut all = Vec::with_capacity(16);
         all.extend(decide(lease, read, session.id, run, outbox.len()));
         all.push(session_row(lease, &session));
-        all.extend(turn.answered.into_iter().map(|id| answered(lease, id)));
+        all.extend(turn.answered.into_iter().map(|id| answered(lease, id, run_id)));
         all.extend(talk.write(messages, outbox));
         all.extend(aside.statements(org, session.id));
         all.extend(events::append(org, run_id, &events)?);
@@ -323,8 +333,8 @@ fn session_row(lease: Lease, session: &SessionState) -> Statement {
     statement(&SESSION, params)
 }
 
-fn answered(lease: Lease, id: InboxId) -> Statement {
-    let params = [lease.org.into(), id.into(), lease.conversation.into()];
+fn answered(lease: Lease, id: InboxId, run: RunId) -> Statement {
+    let params = [lease.org.into(), id.into(), lease.conversation.into(), run.into()];
     Statement { must: Some(Refusal::NotWaiting), ..statement(&ANSWERED, params) }
 }
 

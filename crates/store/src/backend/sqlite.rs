@@ -36,8 +36,9 @@ use crate::error::{Result, StoreError};
 const MAX_WAITING: usize = 4096;
 /// How long another process may hold the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Memory for pages of the file, as SQLite wants it: negative, in KiB.
-const CACHE_KIB: i64 = -64 * 1024;
+/// Memory for pages of the file, as SQLite wants it: negative, in KiB. Much more
+/// would be no gain: a commit looks at all of them, and the system keeps others.
+const CACHE_KIB: i64 = -16 * 1024;
 /// Prepared statements that a reading connection keeps.
 const STATEMENTS: usize = 256;
 
@@ -92,17 +93,26 @@ impl Sqlite {
     }
 
     /// Runs an operation that writes.
-    pub(crate) async fn write<O: Operation>(&self, operation: O) -> Result<O::Output> {
-        self.on_writer(operation, false).await
+    pub(crate) fn write<O: Operation>(
+        &self,
+        operation: O,
+    ) -> impl Future<Output = Result<O::Output>> {
+        self.on_writer(operation, false)
     }
 
-    async fn on_writer<O: Operation>(&self, operation: O, reads: bool) -> Result<O::Output> {
+    fn on_writer<O: Operation>(
+        &self,
+        operation: O,
+        reads: bool,
+    ) -> impl Future<Output = Result<O::Output>> {
         let (answer, answered) = oneshot::channel();
-        let job = WriterJob::new(operation, reads, answer);
-        let gone = || StoreError::Unavailable("the writer has stopped".into());
-        self.jobs.send(Item::Job(Box::new(job))).await.map_err(|_| gone())?;
-        let (result, _operation) = answered.await.map_err(|_| gone())?;
-        result
+        let job = Box::new(WriterJob::new(operation, reads, answer));
+        async move {
+            let gone = || StoreError::Unavailable("the writer has stopped".into());
+            self.jobs.send(Item::Job(job)).await.map_err(|_| gone())?;
+            let (result, _operation) = answered.await.map_err(|_| gone())?;
+            result
+        }
     }
 
     /// Runs an operation that reads.

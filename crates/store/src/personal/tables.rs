@@ -145,26 +145,7 @@ pub(super) static OF_CONVERSATION: [Table; 4] = [
         },
         id::<CallId>,
     ),
-    Table::new(
-        Personal::Inbound,
-        statements!(
-            "inbox" by "inbox_of",
-            "conversation",
-            "id",
-            "provider_id, payload, state, reason, received_at"
-        ),
-        |row| {
-            Ok(json!({
-                "id": id::<InboxId>(row)?,
-                "provider_id": row.text(1)?,
-                "payload": text(row, 2),
-                "state": row.text(3)?,
-                "reason": text(row, 4),
-                "received_at": row.time(5)?,
-            }))
-        },
-        id::<InboxId>,
-    ),
+    Table::new(Personal::Inbound, (INBOX, DELETE_INBOX), inbound, id::<InboxId>),
     Table::new(
         Personal::Outbound,
         (OUTBOX, DELETE_OUTBOX),
@@ -196,9 +177,10 @@ pub(super) static SESSIONS: Table = Table::new(
     id::<SessionId>,
 );
 
-/// What a session has, its messages aside. Events go before the runs by which
-/// they are found.
-pub(super) static OF_SESSION: [Table; 3] = [
+/// What a session has, its messages aside. Events and what was answered go before
+/// the runs by which they are found.
+pub(super) static OF_SESSION: [Table; 4] = [
+    Table::new(Personal::Inbound, (ANSWERED, DELETE_ANSWERED), inbound, id::<InboxId>),
     Table::numbered(Personal::Event, (EVENTS, DELETE_EVENTS), Show::Many(events)),
     Table::new(
         Personal::Run,
@@ -235,6 +217,60 @@ pub(super) static MESSAGES: Table = Table::numbered(
         Ok(json!({"id": id, "number": row.int(0)?, "data": text(row, 2)}))
     }),
 );
+
+/// What waits and what was not answered have an index each.
+const INBOX: Sql = Sql {
+    sqlite: "SELECT id, provider_id, payload, state, reason, received_at FROM (
+         SELECT id, provider_id, payload, state, reason, received_at
+         FROM inbox INDEXED BY inbox_pending
+         WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND id > ?3
+         UNION ALL
+         SELECT id, provider_id, payload, state, reason, received_at
+         FROM inbox INDEXED BY inbox_of
+         WHERE org = ?1 AND conversation = ?2 AND state <> 'pending' AND run IS NULL
+           AND id > ?3)
+       ORDER BY id LIMIT ?4",
+    postgres: "SELECT id, provider_id, payload, state, reason, received_at FROM (
+         SELECT id, provider_id, payload, state, reason, received_at FROM inbox
+         WHERE org = $1 AND conversation = $2 AND state = 'pending' AND id > $3
+         UNION ALL
+         SELECT id, provider_id, payload, state, reason, received_at FROM inbox
+         WHERE org = $1 AND conversation = $2 AND state <> 'pending' AND run IS NULL
+           AND id > $3) AS unanswered
+       ORDER BY id LIMIT $4",
+};
+const DELETE_INBOX: Sql = Sql {
+    sqlite: "DELETE FROM inbox WHERE org = ?1 AND id IN (
+         SELECT id FROM inbox INDEXED BY inbox_pending
+         WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND id <= ?3
+         UNION ALL
+         SELECT id FROM inbox INDEXED BY inbox_of
+         WHERE org = ?1 AND conversation = ?2 AND state <> 'pending' AND run IS NULL
+           AND id <= ?3)",
+    postgres: "DELETE FROM inbox WHERE org = $1 AND id IN (
+         SELECT id FROM inbox
+         WHERE org = $1 AND conversation = $2 AND state = 'pending' AND id <= $3
+         UNION ALL
+         SELECT id FROM inbox
+         WHERE org = $1 AND conversation = $2 AND state <> 'pending' AND run IS NULL
+           AND id <= $3)",
+};
+const ANSWERED: Sql = Sql {
+    sqlite: "SELECT i.id, i.provider_id, i.payload, i.state, i.reason, i.received_at
+       FROM runs r INDEXED BY runs_of CROSS JOIN inbox i INDEXED BY inbox_in
+       WHERE r.org = ?1 AND r.session = ?2 AND i.org = ?1 AND i.run = r.id AND i.id > ?3
+       ORDER BY i.id LIMIT ?4",
+    postgres: "SELECT i.id, i.provider_id, i.payload, i.state, i.reason, i.received_at
+       FROM runs r JOIN inbox i ON i.run = r.id
+       WHERE r.org = $1 AND r.session = $2 AND i.org = $1 AND i.id > $3
+       ORDER BY i.id LIMIT $4",
+};
+const DELETE_ANSWERED: Sql = Sql {
+    sqlite: "DELETE FROM inbox INDEXED BY inbox_in WHERE org = ?1 AND id <= ?3 AND run IN (
+         SELECT r.id FROM runs r INDEXED BY runs_of WHERE r.org = ?1 AND r.session = ?2)",
+    postgres: "DELETE FROM inbox WHERE org = $1 AND id <= $3 AND run IN (
+         SELECT r.id FROM runs r WHERE r.org = $1 AND r.session = $2)",
+};
 
 /// What is to be sent and what was sent have an index each.
 const OUTBOX: Sql = Sql {
@@ -287,6 +323,18 @@ const DELETE_EVENTS: Sql = Sql {
     postgres: "DELETE FROM events WHERE org = $1 AND id <= $3 AND run IN (
          SELECT r.id FROM runs r WHERE r.org = $1 AND r.session = $2)",
 };
+
+/// A message that was accepted, for a reader.
+fn inbound(row: &Row) -> Result<Json> {
+    Ok(json!({
+        "id": id::<InboxId>(row)?,
+        "provider_id": row.text(1)?,
+        "payload": text(row, 2),
+        "state": row.text(3)?,
+        "reason": text(row, 4),
+        "received_at": row.time(5)?,
+    }))
+}
 
 /// The events of a row for a reader, each with its number.
 fn events(row: &Row) -> Result<Vec<Json>> {

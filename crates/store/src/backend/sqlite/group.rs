@@ -35,20 +35,23 @@ pub(super) fn write_all(
         }
         group = read_group(writer, group);
         while !group.is_empty() {
-            let mut more = || flusher.and_then(|flusher| while_flushing(flusher, &mut waiting));
+            let mut more = || next(flusher, &mut waiting);
             group = write_group(writer, flusher, group, &mut more, &mut careful);
         }
     }
 }
 
-/// What else comes as long as the disk is busy.
-fn while_flushing(flusher: &Flusher, waiting: &mut mpsc::Receiver<Item>) -> Option<Box<dyn Job>> {
-    while flusher.is_busy() {
-        if let Item::Job(job) = waiting.blocking_recv()? {
+/// What waits by now, or comes as long as the disk is busy.
+fn next(flusher: Option<&Flusher>, waiting: &mut mpsc::Receiver<Item>) -> Option<Box<dyn Job>> {
+    loop {
+        let item = match flusher {
+            Some(flusher) if flusher.is_busy() => waiting.blocking_recv()?,
+            _ => waiting.try_recv().ok()?,
+        };
+        if let Item::Job(job) = item {
             return Some(job);
         }
     }
-    None
 }
 
 /// Reads what is to be read, all of it at one moment, answers that, and returns

@@ -107,7 +107,10 @@ fn owned(value: ValueRef<'_>) -> Value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(value) => Value::Int(value),
         ValueRef::Real(value) => Value::Text(value.to_string()),
-        ValueRef::Text(value) => Value::Text(String::from_utf8_lossy(value).into_owned()),
+        ValueRef::Text(value) => Value::Text(match std::str::from_utf8(value) {
+            Ok(text) => text.to_owned(),
+            Err(_) => String::from_utf8_lossy(value).into_owned(),
+        }),
         ValueRef::Blob(value) => Value::Bytes(value.to_vec()),
     }
 }
