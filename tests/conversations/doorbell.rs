@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use ostler_bus::{MessageBus, QueueName};
 use ostler_runtime::parts::Settings;
-use ostler_runtime::talk::message::ThreadMessage;
 use tokio::sync::watch;
 
 use crate::buses::{Ends, eventually, on_every_bus};
@@ -45,7 +44,7 @@ async fn a_worker_wakes_for_what_another_process_accepted(Ends(here, there): End
         eventually("an answer", answered).await;
     }
     let said: Vec<String> =
-        accepting.thread("rosa").await.iter().map(ThreadMessage::text).collect();
+        accepting.thread("rosa").await.iter().map(|one| one.text().into_owned()).collect();
     let expected: Vec<String> = (1..=6)
         .flat_map(|n| [format!("message {n}"), format!("About message {n}: yes.")])
         .collect();

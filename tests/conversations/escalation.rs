@@ -77,7 +77,7 @@ async fn escalation() {
         sent.iter().filter(|one| one.to == Peer::Person("rosa".into())).collect();
     assert_eq!(customer.iter().map(|one| text_of(one)).collect::<Vec<_>>(), [HOLD]);
     let held = world.thread("rosa").await.pop().unwrap();
-    assert_eq!((held.purpose, held.text().as_str()), (Purpose::Hold, HOLD));
+    assert_eq!((held.purpose, held.text().as_ref()), (Purpose::Hold, HOLD));
 
     let owner = to_owner(&sent);
     assert_eq!(owner.len(), 1);
@@ -226,8 +226,9 @@ async fn g55_g56_nobody_is_asked_twice() {
     assert!(runs[1].turns.is_empty());
     let session = world.session("rosa").await;
     assert_eq!(session.escalation.unwrap().id, first.id);
-    let texts: Vec<_> = world.thread("rosa").await.iter().map(ThreadMessage::text).collect();
-    assert!(texts.contains(&"talk to a human, this is ridiculous, useless".to_owned()));
+    let thread = world.thread("rosa").await;
+    let texts: Vec<_> = thread.iter().map(ThreadMessage::text).collect();
+    assert!(texts.contains(&"talk to a human, this is ridiculous, useless".into()));
 }
 
 /// G31: with `autoResumeAfterHuman` the agent goes on once the person has been

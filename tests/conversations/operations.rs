@@ -21,7 +21,6 @@ use ostler_engine::outcome::{Outcome, Status};
 use ostler_engine::tool::{Definition, Reply, Tool, ToolContext};
 use ostler_runtime::operations::{Actor, OperationError};
 use ostler_runtime::parts::Settings;
-use ostler_runtime::talk::message::ThreadMessage;
 use ostler_store::{Delivery, NewGrant, Store, Which};
 
 use crate::world::{ECHO, ENZO, ORG, OWNER, World, agent};
@@ -137,7 +136,7 @@ default: Hello there.
     let office = operations.as_actor(Actor::Terminal, ORG);
     let listed = office.sessions(Which::All, None, 10).await.unwrap();
     let shown = office.session(listed[0].id).await.unwrap();
-    let said: Vec<String> = shown.messages.iter().map(ThreadMessage::text).collect();
+    let said: Vec<String> = shown.messages.iter().map(|one| one.text().into_owned()).collect();
     assert_eq!(said, ["hello", "Hello there.", "which products", "Nothing today."]);
     assert_eq!(shown.runs.len(), 2);
     assert_eq!(shown.runs[1].turns[0].decisions[0].tool, "list_products");

@@ -1,6 +1,5 @@
 //! From a message to its reply.
 
-use ostler_runtime::talk::message::ThreadMessage;
 use ostler_runtime::talk::run::RunOutcome;
 
 use crate::world::{ENZO, GIA, World};
@@ -21,7 +20,8 @@ async fn a10_c12_a_message_is_answered_and_the_session_goes_on() {
     let first = world.session("rosa").await;
     assert_eq!(world.say("rosa", "and now").await, ["I see."]);
     assert_eq!(world.session("rosa").await.id, first.id);
-    let said: Vec<String> = world.thread("rosa").await.iter().map(ThreadMessage::text).collect();
+    let said: Vec<String> =
+        world.thread("rosa").await.iter().map(|one| one.text().into_owned()).collect();
     assert_eq!(said, ["hello", "Hello! What can I do for you?", "and now", "I see."]);
     assert_eq!(world.say("otto", "hello").await.len(), 1);
     assert_ne!(world.session("otto").await.id, first.id);
@@ -34,7 +34,7 @@ async fn a03_every_step_is_on_the_record() {
     let world = World::new(HELLO).await;
     world.say("rosa", "hello").await;
     let runs = world.runs("rosa").await;
-    let steps: Vec<&str> = runs[0].steps.iter().map(|one| one.step.as_str()).collect();
+    let steps: Vec<&str> = runs[0].steps.iter().map(|one| one.step.as_ref()).collect();
     assert_eq!(steps, ["3", "1", "2", "4", "7", "5", "6", "7.5", "8"]);
     assert_eq!(runs[0].outcome, RunOutcome::Answered);
 }

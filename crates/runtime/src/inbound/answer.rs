@@ -14,7 +14,7 @@ use super::draft::Draft;
 use super::housekeeping::recount;
 use super::input::Input;
 use super::run::Run;
-use super::saved::{Open, Saved};
+use super::saved::Open;
 use super::step_01_agent as agent_step;
 use super::step_03_session::{self as session_step, Found};
 use super::step_06_history as history_step;
@@ -24,7 +24,7 @@ use super::step_10_messages::{self as messages_step, Next};
 use super::step_12_record as record_step;
 use super::step_13_reply::Way;
 use super::trace::Trace;
-use super::worker::RunError;
+use super::worker::{Recovered, RunError};
 use super::{interview, texts, triggers};
 use crate::org_view::AgentView;
 use crate::talk::message::Purpose;
@@ -38,7 +38,7 @@ const MOST_TURNS: usize = 4;
 pub(super) async fn answer(
     case: &Case<'_>,
     input: Input<'_>,
-    mut saved: Option<(Saved, Known)>,
+    mut saved: Option<Recovered>,
 ) -> Result<(), RunError> {
     let mut trace = Trace::new();
     let began = Trace::begin("3", "session");
@@ -49,9 +49,9 @@ pub(super) async fn answer(
             recount(case, &mut session).await?;
             session
         }
-        None => session_step::open(case, &input),
+        None => Box::new(session_step::open(case, &input)),
     };
-    if let Some((saved, _)) = &saved {
+    if let Some((saved, _)) = saved.as_deref() {
         // A session that was new when the run was stored is the same one now.
         (session.id, session.thread) = (saved.session.id, saved.session.thread);
     }
@@ -64,9 +64,10 @@ pub(super) async fn answer(
     let way = Way::of(&case.view, &session, input.arrived.last().map(|one| &one.wrote));
     let before = if old.is_some() { std::mem::take(&mut earlier) } else { Vec::new() };
     let (draft, done, beside) = (Draft::default(), Vec::new(), Vec::new());
-    let mut run = Run { trace, draft, session, earlier, done, beside, old: None, way };
+    let run = Run { trace, draft, session, earlier, done, beside, old: None, way };
+    let mut run = Box::new(run);
     if let Some(old) = old {
-        let known = saved.as_mut().and_then(|(saved, _)| saved.old.take());
+        let known = saved.as_mut().and_then(|saved| saved.0.old.take());
         Box::pin(session_step::follow(case, &mut run, old, &before, known)).await?;
     }
     messages_step::receive(case, &mut run, input.arrived);
@@ -77,7 +78,7 @@ pub(super) async fn answer(
     } else {
         messages_step::with_human(case, &mut run)
     };
-    record_step::commit(case, run, outcome, input.rows, input.then).await
+    Box::pin(record_step::commit(case, run, outcome, input.rows, input.then)).await
 }
 
 /// Steps 1 to 9, once for each agent that has the conversation.
@@ -85,9 +86,10 @@ async fn turns(
     case: &Case<'_>,
     run: &mut Run,
     input: &Input<'_>,
-    saved: &mut Option<(Saved, Known)>,
+    saved: &mut Option<Recovered>,
 ) -> Result<RunOutcome, RunError> {
-    if let Some((saved, known)) = saved.take() {
+    if let Some(recovered) = saved.take() {
+        let (saved, known) = *recovered;
         take_up(case, run, saved.before, saved.beside)?;
         let completed = run.session.is_completed();
         run.session = saved.session;

@@ -49,7 +49,9 @@ impl Doorbell {
     /// Wakes a worker for a conversation.
     pub(crate) fn ring_for(&self, key: &ConversationKey) {
         self.rings.ring();
-        self.ring_at(shard(&format!("{}/{}", key.org, key.text()), DOORS));
+        if self.is_on_a_bus() {
+            self.ring_at(shard(&format!("{}/{}", key.org, key.text()), DOORS));
+        }
     }
 
     /// Has it ring on a bus too, for workers of other processes. It is called

@@ -1,5 +1,7 @@
 //! What a run is going to commit, as it comes together.
 
+use std::borrow::Cow;
+
 use ostler_domain::id::{AgentId, MessageId, NoticeId, OutboxId, RunId, SessionId, UserId};
 use ostler_domain::message::Part;
 use ostler_domain::notice::{NoticeKind, Recipient};
@@ -67,7 +69,7 @@ struct Said<'a> {
     purpose: Purpose,
     run: Option<RunId>,
     session: SessionId,
-    text: String,
+    text: Cow<'a, str>,
 }
 
 impl Draft {

@@ -36,7 +36,7 @@ pub(super) async fn with(
     let Some(stored) = &case.beginning.session else {
         return no_session(case, row).await;
     };
-    let session: Session = read("session", &stored.data)?;
+    let session: Box<Session> = read("session", &stored.data)?;
     let way = Way::of(&case.view, &session, None);
     let earlier = history_step::so_far(case).await?;
     let (trace, draft, done) = (Trace::new(), Draft::default(), Vec::new());
@@ -45,7 +45,7 @@ pub(super) async fn with(
     change(case, &mut run);
     recount(case, &mut run.session).await?;
     let outcome = RunOutcome::Housekeeping { what: what.to_owned() };
-    record_step::commit(case, run, outcome, vec![row], then).await
+    Box::pin(record_step::commit(case, Box::new(run), outcome, vec![row], then)).await
 }
 
 /// Counts what people are still to decide on or to find out: they may have done
@@ -110,7 +110,7 @@ pub(super) async fn tick(case: &Case<'_>, row: InboxId, then: AfterTurn) -> Resu
         }
         if let Some((session, summing_up)) = ended {
             run.ended(&session, summing_up, close.is_some());
-            run.session = session;
+            *run.session = session;
         }
     })
     .await

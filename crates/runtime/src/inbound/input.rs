@@ -50,9 +50,9 @@ impl<'a> Input<'a> {
         if self.arrived.is_empty() {
             let last = earlier.iter().rev();
             let mut last = last.filter(|one| matches!(one.author, MessageAuthor::Customer { .. }));
-            return last.next().map(ThreadMessage::text).unwrap_or_default();
+            return last.next().map(ThreadMessage::text).unwrap_or_default().into_owned();
         }
-        let texts: Vec<String> = self.arrived.iter().map(|one| one.wrote.text()).collect();
+        let texts: Vec<_> = self.arrived.iter().map(|one| one.wrote.text()).collect();
         texts.join("\n")
     }
 }

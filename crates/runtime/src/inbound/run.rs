@@ -17,7 +17,7 @@ use crate::talk::session::Session;
 pub(super) struct Run {
     pub(super) trace: Trace,
     pub(super) draft: Draft,
-    pub(super) session: Session,
+    pub(super) session: Box<Session>,
     /// What was said before, oldest first.
     pub(super) earlier: Vec<ThreadMessage>,
     /// The turns that are over.
@@ -25,7 +25,7 @@ pub(super) struct Run {
     /// Small turns beside those.
     pub(super) beside: Vec<Finished>,
     /// The session before this one, if the run leaves it another.
-    pub(super) old: Option<Session>,
+    pub(super) old: Option<Box<Session>>,
     /// How replies go out.
     pub(super) way: Way,
 }
@@ -33,7 +33,7 @@ pub(super) struct Run {
 impl Run {
     /// What it has come to, for whoever would have to go on with it.
     pub(super) fn so_far(&self) -> SoFar<'_> {
-        SoFar { before: &self.done, beside: &self.beside, old: self.old.as_ref() }
+        SoFar { before: &self.done, beside: &self.beside, old: self.old.as_deref() }
     }
 
     /// Says something in the conversation, and sends it.

@@ -17,7 +17,7 @@ use crate::talk::snapshot::Snapshot;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Saved {
     /// The session, as the turn began with it.
-    pub(super) session: Session,
+    pub(super) session: Box<Session>,
     /// The turns of the run that are over.
     pub(super) before: Vec<Finished>,
     /// Small turns beside those.
@@ -25,7 +25,7 @@ pub(super) struct Saved {
     pub(super) beside: Vec<Finished>,
     /// The session before this one, as the run leaves it.
     #[serde(default)]
-    pub(super) old: Option<Session>,
+    pub(super) old: Option<Box<Session>>,
     /// The turn that is not.
     pub(super) open: Open,
     /// The turn itself.

@@ -21,7 +21,7 @@ use crate::talk::{Unreadable, asked, read, write};
 /// What the conversation has.
 pub(super) struct Found {
     /// The session that goes on.
-    pub(super) current: Option<Session>,
+    pub(super) current: Option<Box<Session>>,
     /// The session before, if this message opens another.
     pub(super) old: Option<Old>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Found {
 /// A session that is over.
 pub(super) struct Old {
     /// The session, closed.
-    pub(super) session: Session,
+    pub(super) session: Box<Session>,
     /// Whether it ends with this message.
     pub(super) ends_now: bool,
     /// Whether the new one goes on with it.
@@ -41,7 +41,7 @@ pub(super) fn find(case: &Case<'_>) -> Result<Found, Unreadable> {
     let Some(stored) = &case.beginning.session else {
         return Ok(Found { current: None, old: None });
     };
-    let mut session: Session = read("session", &stored.data)?;
+    let mut session: Box<Session> = read("session", &stored.data)?;
     let settings = &case.view.settings;
     let lifetime = settings.lifetime(&session.channel);
     match resolve(Some(session.current()), lifetime, settings.reopen, case.now) {
@@ -62,7 +62,7 @@ pub(super) async fn follow(
     run: &mut Run,
     Old { mut session, ends_now, resumed }: Old,
     messages: &[ThreadMessage],
-    known: Option<Session>,
+    known: Option<Box<Session>>,
 ) -> Result<(), RunError> {
     let had_summary = session.summary.is_some();
     let summing_up = match known {

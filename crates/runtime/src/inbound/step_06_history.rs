@@ -62,13 +62,13 @@ pub(crate) fn items(messages: &[ThreadMessage]) -> Vec<Item> {
             }
             MessageAuthor::Agent { .. } => {
                 items.extend(message.work.iter().cloned());
-                say(&mut items, message.text());
+                say(&mut items, message.text().into_owned());
             }
             MessageAuthor::Human { .. } => {
                 say(&mut items, format!("[a colleague, in person] {}", message.text()));
             }
             MessageAuthor::System if message.purpose == Purpose::Notice => {}
-            MessageAuthor::System => say(&mut items, message.text()),
+            MessageAuthor::System => say(&mut items, message.text().into_owned()),
         }
     }
     items

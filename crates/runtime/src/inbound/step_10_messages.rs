@@ -26,7 +26,7 @@ use super::step_08_turn::Finished;
 use super::{step_11_stats, texts};
 use crate::ids::fresh;
 use crate::org_view::AgentView;
-use crate::talk::message::{MessageAuthor, Purpose, ThreadMessage};
+use crate::talk::message::{MessageAuthor, Purpose};
 use crate::talk::run::RunOutcome;
 use crate::team::{self, TeamEffect};
 
@@ -330,7 +330,7 @@ fn last_reply(run: &Run) -> Option<String> {
             && one.purpose == Purpose::Talk
             && calm_since.is_none_or(|calm| one.at > calm)
     });
-    replies.next().map(ThreadMessage::text)
+    replies.next().map(|one| one.text().into_owned())
 }
 
 /// Whether the agent's own reply sends the conversation to a person. The reply

@@ -103,7 +103,7 @@ pub(super) fn forward(case: &Case<'_>, run: &mut Run) {
     let who = run.session.name.clone().unwrap_or_else(|| "The customer".to_owned());
     let customers = |one: &&ThreadMessage| matches!(one.author, MessageAuthor::Customer { .. });
     let written: Vec<&ThreadMessage> = run.draft.said.iter().filter(customers).collect();
-    let words: Vec<String> = written.iter().map(|one| one.text()).collect();
+    let words: Vec<_> = written.iter().map(|one| one.text()).collect();
     let mut parts = vec![Part::text(format!("{who}: {}", words.join("\n")))];
     let all = written.iter().flat_map(|one| &one.parts);
     parts.extend(all.filter(|part| part.attachment().is_some()).cloned());

@@ -33,8 +33,8 @@ impl Trace {
         let micros =
             |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         self.steps.push(StepRecord {
-            step: number.to_owned(),
-            name: name.to_owned(),
+            step: number.into(),
+            name: name.into(),
             began_us: micros(began.duration_since(self.began)),
             took_us: micros(began.elapsed()),
             note,

@@ -1,6 +1,8 @@
 //! Whether a conversation goes to a person, or to a specialist, before any model
 //! is asked.
 
+use std::borrow::Cow;
+
 use ostler_domain::human::triggers::{BeforeModel, Fired, Route, Trigger, before_model};
 use ostler_domain::id::AgentId;
 use ostler_domain::time::Timestamp;
@@ -27,12 +29,16 @@ pub(super) fn look(
     settled: &[Trigger],
 ) -> Option<Sent> {
     let calm_since = session.calm_since.unwrap_or(Timestamp::from_millis(i64::MIN));
-    let earlier: Vec<String> = earlier
+    let triggers = &case.view.settings.triggers;
+    let mut recent: Vec<Cow<'_, str>> = earlier
         .iter()
+        .rev()
         .filter(|one| matches!(one.author, MessageAuthor::Customer { .. }) && one.at > calm_since)
         .map(ThreadMessage::text)
+        .take(triggers.policy.mood_window)
         .collect();
-    let earlier: Vec<&str> = earlier.iter().map(String::as_str).collect();
+    recent.reverse();
+    let earlier: Vec<&str> = recent.iter().map(Cow::as_ref).collect();
     let facts = BeforeModel {
         message,
         earlier: &earlier,
@@ -41,7 +47,7 @@ pub(super) fn look(
         failed_tools: session.errors.disabled_since(calm_since),
         settled,
     };
-    let fired = before_model(&facts, &case.view.settings.triggers)?;
+    let fired = before_model(&facts, triggers)?;
     let to = specialist(case, agent, &fired);
     Some(Sent { fired, to })
 }

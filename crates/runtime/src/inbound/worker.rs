@@ -27,7 +27,7 @@ use crate::talk::entry::{Entry, Wrote};
 use crate::talk::{Unreadable, read};
 
 /// A turn that was begun and is gone on with.
-pub(super) type Recovered = (Saved, Known);
+pub(super) type Recovered = Box<(Saved, Known)>;
 
 /// How long it waits after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
@@ -206,8 +206,9 @@ impl Worker {
             attempt,
             now: self.desk.parts.clock.now(),
         };
-        let recovered = if attempt > 1 { self.recover(&case).await? } else { None };
-        match group.into_iter().next() {
+        let recovered = if attempt > 1 { Box::pin(self.recover(&case)).await? } else { None };
+        let mut group = group.into_iter();
+        match group.next() {
             Some((_, Entry::Decided { approval })) => {
                 Box::pin(decision::go_on(&case, row, approval, recovered, then)).await
             }
@@ -239,13 +240,18 @@ impl Worker {
                 Box::pin(answer(&case, input, recovered)).await
             }
             Some((_, Entry::Assigned { agents, by })) => {
-                housekeeping::assign(&case, row, &agents, by, then).await
+                Box::pin(housekeeping::assign(&case, row, &agents, by, then)).await
             }
-            Some((_, Entry::Tick)) => housekeeping::tick(&case, row, then).await,
-            Some((_, Entry::Wrote(_))) | None => {
-                let arrived = arrived(&claimed.messages, row)?;
+            Some((_, Entry::Tick)) => Box::pin(housekeeping::tick(&case, row, then)).await,
+            Some((first, Entry::Wrote(wrote))) => {
+                let mut arrived = vec![arrived(first, wrote)];
+                arrived.extend(group.filter_map(|(row, entry)| match entry {
+                    Entry::Wrote(wrote) => Some(self::arrived(row, wrote)),
+                    _ => None,
+                }));
                 Box::pin(answer(&case, Input::wrote(&arrived, then), recovered)).await
             }
+            None => Ok(()),
         }
     }
 
@@ -272,7 +278,7 @@ impl Worker {
                 known.insert((ours.path.clone(), ours.call.clone()), outcome);
             }
         }
-        Ok(Some((saved, known)))
+        Ok(Some(Box::new((saved, known))))
     }
 }
 
@@ -292,24 +298,6 @@ fn read_all(messages: &[Waiting]) -> Result<Vec<(&Waiting, Entry)>, Unreadable> 
     messages.iter().map(|one| Ok((one, read("message", &one.payload)?))).collect()
 }
 
-/// What was written, from a row on, as far as it was written together.
-fn arrived(
-    messages: &[Waiting],
-    from: ostler_domain::id::InboxId,
-) -> Result<Vec<Arrived>, Unreadable> {
-    let mut together = Vec::new();
-    for one in messages.iter().skip_while(|one| one.id != from) {
-        let entry = read("message", &one.payload)?;
-        let joins = joins(&entry);
-        if !joins && !together.is_empty() {
-            break;
-        }
-        if let Entry::Wrote(wrote) = entry {
-            together.push(Arrived { id: one.id, at: one.received_at, wrote });
-        }
-        if !joins {
-            break;
-        }
-    }
-    Ok(together)
+fn arrived(row: &Waiting, wrote: Wrote) -> Arrived {
+    Arrived { id: row.id, at: row.received_at, wrote }
 }

@@ -1,6 +1,8 @@
 //! What an inbox row says: somebody wrote, or something happened that the
 //! conversation goes on with.
 
+use std::borrow::Cow;
+
 use ostler_channels::mail_thread::Thread;
 use ostler_domain::human::triggers::Trigger;
 use ostler_domain::id::{AgentId, ApprovalId, CallId, UserId};
@@ -73,7 +75,7 @@ pub struct Wrote {
 
 impl Wrote {
     /// All words of it.
-    pub fn text(&self) -> String {
+    pub fn text(&self) -> Cow<'_, str> {
         text_of(&self.parts)
     }
 }
@@ -92,13 +94,14 @@ pub struct Writer {
 }
 
 /// The words of a message, part by part.
-pub(crate) fn text_of(parts: &[Part]) -> String {
+pub(crate) fn text_of(parts: &[Part]) -> Cow<'_, str> {
     let mut words = parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
         _ => None,
     });
-    let mut text = words.next().unwrap_or_default().to_owned();
+    let mut text = Cow::Borrowed(words.next().unwrap_or_default());
     for more in words {
+        let text = text.to_mut();
         text.push('\n');
         text.push_str(more);
     }

@@ -1,5 +1,7 @@
 //! A message of a thread.
 
+use std::borrow::Cow;
+
 use ostler_domain::id::{AgentId, RunId, UserId};
 use ostler_domain::message::Part;
 use ostler_domain::time::Timestamp;
@@ -69,7 +71,7 @@ pub enum Purpose {
 
 impl ThreadMessage {
     /// All words of it.
-    pub fn text(&self) -> String {
+    pub fn text(&self) -> Cow<'_, str> {
         text_of(&self.parts)
     }
 }

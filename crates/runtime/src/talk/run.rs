@@ -1,6 +1,7 @@
 //! A run: the record of answering one input. It is its own line in the audit:
 //! which tools, how many tokens, what it cost, which model and why that one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ostler_domain::id::{AgentId, ApprovalId, InboxId, RunId, SessionId};
@@ -93,9 +94,9 @@ impl RunOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// Its number: `3`, `7.5`.
-    pub step: String,
+    pub step: Cow<'static, str>,
     /// What it does.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// When it began, in microseconds since the run did.
     pub began_us: u64,
     /// How long it took, in microseconds.

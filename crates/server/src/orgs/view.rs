@@ -86,7 +86,7 @@ fn message(one: &ThreadMessage) -> Message {
     Message {
         at: one.at,
         author,
-        text: one.text(),
+        text: one.text().into_owned(),
         parts: one.parts.clone(),
         purpose: purpose.to_owned(),
         run: one.run,

@@ -157,7 +157,7 @@ fn lines(
 
 /// The words of a message, and what lies beside them.
 fn shown(message: &ThreadMessage) -> String {
-    let text = message.text();
+    let text = message.text().into_owned();
     let words = (!text.is_empty()).then_some(text);
     let files = message.parts.iter().filter_map(|part| {
         let file = part.attachment()?;
