@@ -41,7 +41,8 @@ const STEPS: &[Sql] = &steps![
     "0022_shared_work",
     "0023_messages",
     "0024_workflows",
-    "0025_answered"
+    "0025_answered",
+    "0026_counters"
 ];
 
 /// The version of the schema that this program needs.

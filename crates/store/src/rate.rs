@@ -4,7 +4,7 @@
 use ostler_domain::id::OrgId;
 use ostler_domain::time::{Timestamp, Window};
 
-use crate::backend::sql::{Sql, sql};
+use crate::backend::sql::Sql;
 use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
@@ -29,27 +29,50 @@ pub enum Counted {
 }
 
 /// Adds only what stays within the limit; a new row is no exception.
-const COUNT: Sql = sql!(
-    "INSERT INTO rate_counters (org, what, span, ends_at, used)
-     SELECT ?1, ?2, CAST(?3 AS BIGINT), w.at - w.at % ?3 + ?3, CAST(?4 AS BIGINT)
-     FROM (SELECT now_ms() AS at) w WHERE CAST(?4 AS BIGINT) <= ?5
-     ON CONFLICT (org, what, span, ends_at) DO UPDATE SET used = rate_counters.used + excluded.used
-     WHERE rate_counters.used <= ?5 - excluded.used
-     RETURNING used, ends_at"
-);
-/// Adds, whatever the count is.
-pub(crate) const ADD: Sql = sql!(
-    "INSERT INTO rate_counters (org, what, span, ends_at, used)
-     VALUES (?1, ?2, CAST(?3 AS BIGINT), (now_ms() / CAST(?3 AS BIGINT) + 1) * ?3,
-       CAST(?4 AS BIGINT))
-     ON CONFLICT (org, what, span, ends_at) DO UPDATE SET used = rate_counters.used + excluded.used"
-);
-pub(crate) const CURRENT: Sql = sql!(
-    "SELECT coalesce(c.used, 0), w.ends_at
-     FROM (SELECT n.at - n.at % ?3 + ?3 AS ends_at FROM (SELECT now_ms() AS at) n) w
-     LEFT JOIN rate_counters c
-       ON c.org = ?1 AND c.what = ?2 AND c.span = CAST(?3 AS BIGINT) AND c.ends_at = w.ends_at"
-);
+const COUNT: Sql = Sql {
+    sqlite: "INSERT INTO rate_counters (org, what, span, ends_at, used)
+       SELECT ?1, ?2, ?3, (now_ms() / ?3 + 1) * ?3, ?4 WHERE ?4 <= ?5
+       ON CONFLICT (org, what, span, ends_at)
+       DO UPDATE SET used = rate_counters.used + excluded.used
+       WHERE rate_counters.used <= ?5 - excluded.used
+       RETURNING used, ends_at",
+    postgres: "WITH w AS (SELECT (now_ms() / $3::bigint + 1) * $3::bigint AS ends_at),
+       beside AS (
+         SELECT coalesce(sum(c.used), 0)::bigint AS used FROM rate_counters c JOIN w
+           ON c.org = $1 AND c.what = $2 AND c.span = $3::bigint AND c.ends_at = w.ends_at
+              AND c.part > 0)
+       INSERT INTO rate_counters (org, what, span, ends_at, part, used)
+       SELECT $1, $2, $3::bigint, w.ends_at, 0, $4::bigint
+       FROM w, beside WHERE $4::bigint <= $5::bigint - beside.used
+       ON CONFLICT (org, what, span, ends_at, part)
+       DO UPDATE SET used = rate_counters.used + excluded.used
+       WHERE rate_counters.used <= $5::bigint - (SELECT used FROM beside) - excluded.used
+       RETURNING used + (SELECT used FROM beside), ends_at",
+};
+/// Adds, whatever the count is. On PostgreSQL whoever adds holds the row until
+/// its transaction is on the disk, so that each connection has one of its own.
+pub(crate) const ADD: Sql = Sql {
+    sqlite: "INSERT INTO rate_counters (org, what, span, ends_at, used)
+       VALUES (?1, ?2, ?3, (now_ms() / ?3 + 1) * ?3, ?4)
+       ON CONFLICT (org, what, span, ends_at)
+       DO UPDATE SET used = rate_counters.used + excluded.used",
+    postgres: "INSERT INTO rate_counters (org, what, span, ends_at, part, used)
+       VALUES ($1, $2, $3::bigint, (now_ms() / $3::bigint + 1) * $3::bigint,
+         1 + pg_backend_pid() % 64, $4::bigint)
+       ON CONFLICT (org, what, span, ends_at, part)
+       DO UPDATE SET used = rate_counters.used + excluded.used",
+};
+pub(crate) const CURRENT: Sql = Sql {
+    sqlite: "SELECT coalesce(c.used, 0), w.ends_at
+       FROM (SELECT (now_ms() / ?3 + 1) * ?3 AS ends_at) w
+       LEFT JOIN rate_counters c
+         ON c.org = ?1 AND c.what = ?2 AND c.span = ?3 AND c.ends_at = w.ends_at",
+    postgres: "SELECT coalesce(sum(c.used), 0)::bigint, w.ends_at
+       FROM (SELECT (now_ms() / $3::bigint + 1) * $3::bigint AS ends_at) w
+       LEFT JOIN rate_counters c
+         ON c.org = $1 AND c.what = $2 AND c.span = $3::bigint AND c.ends_at = w.ends_at
+       GROUP BY w.ends_at",
+};
 const SWEEP: Sql = Sql {
     sqlite: "DELETE FROM rate_counters WHERE (org, what, span, ends_at) IN (
        SELECT org, what, span, ends_at FROM rate_counters

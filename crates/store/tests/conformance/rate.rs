@@ -1,10 +1,10 @@
 //! Rate counters: never past the limit, however many count at once.
 
 use ostler_domain::time::Window;
-use ostler_store::{Counted, Store, Used};
+use ostler_store::{Count, Counted, Store, Used};
 
 use crate::on_every_backend;
-use crate::world::{Backend, with_org};
+use crate::world::{Backend, accept, claim, turn, with_org};
 
 const fn used(counted: Counted) -> u64 {
     match counted {
@@ -76,6 +76,38 @@ async fn a05_counters_stay_apart(store: &Store) {
         let resets_at = store.org(here).counted("messages", window).await.unwrap().resets_at;
         assert_eq!(resets_at.as_millis() % window.span().as_millis() as i64, 0);
     }
+}
+
+on_every_backend!(
+    /// A08: what turns have counted and what is counted against a limit is one count,
+    /// however many turns are committed at once.
+    a08_what_turns_count_is_held_against_the_limit
+);
+async fn a08_what_turns_count_is_held_against_the_limit(store: &Store) {
+    let org = with_org(store, 1).await;
+    for n in 0..20 {
+        accept(store, org, &format!("p{n}"), &format!("m{n}")).await;
+    }
+    let workers = (0..20).map(|_| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let claimed = claim(&store).await.unwrap();
+            let mut turn = turn(&claimed);
+            let what = "messages".to_owned();
+            turn.aside.counts.push(Count { what, window: Window::Day, amount: 2 });
+            store.commit_turn(turn).await.unwrap();
+        })
+    });
+    for worker in workers.collect::<Vec<_>>() {
+        worker.await.unwrap();
+    }
+    let count =
+        async |limit| store.org(org).count("messages", Window::Day, 1, limit).await.unwrap();
+    assert_eq!(store.org(org).counted("messages", Window::Day).await.unwrap().used, 40);
+    assert!(matches!(count(40).await, Counted::Exceeded(Used { used: 40, .. })));
+    assert!(matches!(count(41).await, Counted::Within(Used { used: 41, .. })));
+    assert!(matches!(count(41).await, Counted::Exceeded(Used { used: 41, .. })));
+    assert!(matches!(count(42).await, Counted::Within(Used { used: 42, .. })));
 }
 
 /// A08: a new window counts from nothing, and the old ones are deleted in

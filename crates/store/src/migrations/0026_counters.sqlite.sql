@@ -1,0 +1,1 @@
+-- One thread writes here, and nobody waits for a counter.
