@@ -54,6 +54,7 @@ mod reference;
 mod retention;
 mod sending;
 mod sessions;
+mod together;
 mod told;
 mod turn;
 mod users;
@@ -109,6 +110,7 @@ pub use records::Record;
 pub use retention::{Kind, OrgPruned, Progress, PruneLimits, PruneMode};
 pub use sending::{Announced, GoOn};
 pub use sessions::{Beginning, DueSession, StoredRun, StoredSession, Which};
+pub use together::{Answers, Together};
 pub use told::{ReadFrom, SessionEnd, TalkPlace, Told};
 pub use turn::{
     AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
@@ -125,12 +127,14 @@ use backend::Operation;
 use backend::postgres::Postgres;
 use backend::sqlite::Sqlite;
 use backlog::Room;
+use ledger::Reserving;
 
 /// A database. Cheap to clone; all clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Store {
     backend: Backend,
     room: Arc<Room>,
+    reserving: Arc<Reserving>,
 }
 
 #[derive(Debug, Clone)]
@@ -152,7 +156,7 @@ impl Store {
             Some(("postgres" | "postgresql", _)) => Backend::Postgres(Postgres::open(url)?),
             _ => return Err(StoreError::BadUrl),
         };
-        Ok(Self { backend, room: Arc::default() })
+        Ok(Self { backend, room: Arc::default(), reserving: Arc::default() })
     }
 
     /// Connects, and makes sure that the schema is the one this program needs.

@@ -12,6 +12,7 @@ mod book;
 mod check;
 mod lines;
 mod reserve;
+mod reserving;
 mod settle;
 
 pub use accounts::NewGrant;
@@ -21,4 +22,5 @@ pub use reserve::{NewReservation, Reserved};
 pub use settle::Settle;
 
 pub(crate) use accounts::{Grant, change_plan, open_account};
+pub(crate) use reserving::Reserving;
 pub(crate) use settle::charge;

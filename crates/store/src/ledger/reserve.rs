@@ -57,6 +57,10 @@ impl OrgStore<'_> {
     /// same id is a conflict.
     pub async fn reserve(&self, new: NewReservation) -> Result<Reserved> {
         at_once(new.amount)?;
+        let others = self.store.reserving.of(self.org);
+        if let Some(Some(reserved)) = others.ask((self.store.clone(), new)).await {
+            return Ok(reserved);
+        }
         match self.draw(Reserve(self.org, new)).await {
             Err(refused @ (StoreError::Conflict(_) | StoreError::Credits(_))) => {
                 match self.store.read(Found(self.org, new)).await? {
@@ -115,21 +119,31 @@ impl Operation for Reserve {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Reserved> {
-        let Self(org, new) = *self;
-        let mut book = Book::open(tx, org).await?;
-        let (now, expires_at) = (book.now, book.now + new.lasts);
-        drawn(tx, &mut book, |book| {
-            book.ledger.reserve(new.id, org, new.budget_owner, new.amount, now, expires_at)
-        })
-        .await?;
-        let reservation = Value::json(open(&book, new.id)?)?;
-        let params = vec![org.into(), new.id.into(), expires_at.as_millis().into(), reservation];
-        let mut all = vec![Statement { sql: &ADD, params, must: None }];
-        let left = book.ledger.affordable(org, now);
+        let mut book = Book::open(tx, self.0).await?;
+        let (reserved, add) = reserve_in(tx, &mut book, self.0, self.1).await?;
+        let mut all = vec![add];
         all.extend(book.write_back()?);
         tx.finish(&all).await?;
-        Ok(Reserved { left })
+        Ok(reserved)
     }
+}
+
+/// Holds credits in a book, and says what writes the reservation down.
+pub(super) async fn reserve_in<T: Tx>(
+    tx: &T,
+    book: &mut Book,
+    org: OrgId,
+    new: NewReservation,
+) -> Result<(Reserved, Statement)> {
+    let (now, expires_at) = (book.now, book.now + new.lasts);
+    drawn(tx, book, |book| {
+        book.ledger.reserve(new.id, org, new.budget_owner, new.amount, now, expires_at)
+    })
+    .await?;
+    let reservation = Value::json(open(book, new.id)?)?;
+    let params = vec![org.into(), new.id.into(), expires_at.as_millis().into(), reservation];
+    let reserved = Reserved { left: book.ledger.affordable(org, now) };
+    Ok((reserved, Statement { sql: &ADD, params, must: None }))
 }
 
 /// Draws on the org's own credits, and on its parent's if they are not enough.
