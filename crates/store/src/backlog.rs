@@ -70,9 +70,13 @@ pub(crate) enum Backlog {
 }
 
 impl Backlog {
-    /// A message that comes from outside.
+    /// A message that comes from outside. [`u32::MAX`] is no limit, and says
+    /// nothing about the room that there is for others.
     pub(crate) fn of(org: OrgId, limit: u32, room: &Arc<Room>) -> Self {
-        if room.take(org) { Self::Open } else { Self::Limited { limit, room: room.clone() } }
+        if limit == u32::MAX || room.take(org) {
+            return Self::Open;
+        }
+        Self::Limited { limit, room: room.clone() }
     }
 
     /// Refuses a message for which there is no room.

@@ -28,7 +28,8 @@ pub enum Counted {
     Exceeded(Used),
 }
 
-/// Adds only what stays within the limit; a new row is no exception.
+/// Adds only what stays within the limit; a new row is no exception. On PostgreSQL
+/// what turns are about to add is not waited for.
 const COUNT: Sql = Sql {
     sqlite: "INSERT INTO rate_counters (org, what, span, ends_at, used)
        SELECT ?1, ?2, ?3, (now_ms() / ?3 + 1) * ?3, ?4 WHERE ?4 <= ?5
@@ -78,10 +79,11 @@ const SWEEP: Sql = Sql {
        SELECT org, what, span, ends_at FROM rate_counters
        WHERE ends_at <= (SELECT now_ms()) ORDER BY ends_at LIMIT ?1)",
     postgres: "WITH over AS MATERIALIZED (
-         SELECT org, what, span, ends_at FROM rate_counters
+         SELECT org, what, span, ends_at, part FROM rate_counters
          WHERE ends_at <= (SELECT now_ms()) ORDER BY ends_at LIMIT $1 FOR UPDATE SKIP LOCKED)
        DELETE FROM rate_counters c USING over o
-       WHERE c.org = o.org AND c.what = o.what AND c.span = o.span AND c.ends_at = o.ends_at",
+       WHERE c.org = o.org AND c.what = o.what AND c.span = o.span AND c.ends_at = o.ends_at
+         AND c.part = o.part",
 };
 
 impl OrgStore<'_> {

@@ -16,7 +16,7 @@ pub trait Answers: Send + Sync + 'static {
     const MOST: usize;
 
     /// Answers all, in the order in which they ask. Whoever gets nothing is told so.
-    fn answer(
+    fn answer_all(
         &self,
         questions: Vec<Self::Question>,
     ) -> impl Future<Output = Vec<Self::Answer>> + Send;
@@ -76,6 +76,7 @@ impl<W: Answers> Inner<W> {
     async fn answer_some(&self) -> bool {
         let some: Vec<Asked<W>> = {
             let mut waiting = self.lock();
+            waiting.all.retain(|(_, asker)| !asker.is_closed());
             let some = waiting.all.len().min(W::MOST);
             waiting.answering = some > 0;
             waiting.all.drain(..some).collect()
@@ -84,7 +85,7 @@ impl<W: Answers> Inner<W> {
             return false;
         }
         let (questions, askers): (Vec<_>, Vec<_>) = some.into_iter().unzip();
-        let answers = self.who.answer(questions).await;
+        let answers = self.who.answer_all(questions).await;
         let mut unwanted = Vec::new();
         for (asker, answer) in askers.into_iter().zip(answers) {
             unwanted.extend(asker.send(answer).err());
@@ -146,7 +147,7 @@ mod tests {
         type Answer = (u32, usize);
         const MOST: usize = 10;
 
-        async fn answer(&self, questions: Vec<u32>) -> Vec<(u32, usize)> {
+        async fn answer_all(&self, questions: Vec<u32>) -> Vec<(u32, usize)> {
             tokio::time::sleep(Duration::from_millis(5)).await;
             assert!(!questions.contains(&13), "out of order");
             let together = questions.len();

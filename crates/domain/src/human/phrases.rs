@@ -15,6 +15,7 @@
 //! assert!(!list.matches("Connect me to the wifi."));
 //! ```
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -132,9 +133,8 @@ impl PhraseList {
         text.split(ends_sentence).any(|sentence| {
             let lowered = lowered(sentence);
             let words: Vec<&str> = cut(&lowered).collect();
-            self.patterns
-                .spans(&words)
-                .any(|span| !self.false_friends.spans(&words).any(|friend| overlap(&span, &friend)))
+            let friends = LazyCell::new(|| Covered::by(self.false_friends.spans(&words)));
+            self.patterns.spans(&words).any(|span| !friends.touches(&span))
         })
     }
 }
@@ -190,8 +190,24 @@ const fn ends_sentence(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | ';' | '\n' | '…' | '。' | '！' | '？')
 }
 
-const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
-    one.start < other.end && other.start < one.end
+/// What some stretches of words cover, for a quick look however many there are:
+/// where each begins, and how far it and those before it reach.
+struct Covered(Vec<(usize, usize)>);
+
+impl Covered {
+    /// The stretches come in the order in which they begin.
+    fn by(stretches: impl Iterator<Item = Range<usize>>) -> Self {
+        let reach = stretches.scan(0, |furthest, one| {
+            *furthest = one.end.max(*furthest);
+            Some((one.start, *furthest))
+        });
+        Self(reach.collect())
+    }
+
+    fn touches(&self, span: &Range<usize>) -> bool {
+        let before = self.0.partition_point(|(start, _)| *start < span.end);
+        before.checked_sub(1).is_some_and(|last| self.0[last].1 > span.start)
+    }
 }
 
 /// Whether a text contains a phrase word for word, whatever its case.

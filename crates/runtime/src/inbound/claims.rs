@@ -35,7 +35,7 @@ impl Answers for Look {
     type Answer = Answer;
     const MOST: usize = 64;
 
-    async fn answer(&self, workers: Vec<()>) -> Vec<Answer> {
+    async fn answer_all(&self, workers: Vec<()>) -> Vec<Answer> {
         match self.store.claim_and_begin(self.policy, workers.len()).await {
             Ok(begun) => {
                 let mut begun = begun.into_iter();

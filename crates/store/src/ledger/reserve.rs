@@ -58,8 +58,8 @@ impl OrgStore<'_> {
     pub async fn reserve(&self, new: NewReservation) -> Result<Reserved> {
         at_once(new.amount)?;
         let others = self.store.reserving.of(self.org);
-        if let Some(Some(reserved)) = others.ask((self.store.clone(), new)).await {
-            return Ok(reserved);
+        if let Some(Some(answer)) = others.ask((self.store.clone(), new)).await {
+            return answer;
         }
         match self.draw(Reserve(self.org, new)).await {
             Err(refused @ (StoreError::Conflict(_) | StoreError::Credits(_))) => {

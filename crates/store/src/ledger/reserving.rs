@@ -31,14 +31,21 @@ pub(super) struct ForMany(OrgId);
 
 impl Answers for ForMany {
     type Question = (Store, NewReservation);
-    type Answer = Option<Reserved>;
+    type Answer = Option<Result<Reserved>>;
     const MOST: usize = 64;
 
-    async fn answer(&self, questions: Vec<Self::Question>) -> Vec<Option<Reserved>> {
+    async fn answer_all(&self, questions: Vec<Self::Question>) -> Vec<Self::Answer> {
         let (stores, all): (Vec<Store>, Vec<NewReservation>) = questions.into_iter().unzip();
-        let nothing = vec![None; all.len()];
-        let Some(store) = stores.first() else { return nothing };
-        store.write(ReserveAll(self.0, all)).await.unwrap_or(nothing)
+        let Some(store) = stores.first() else { return Vec::new() };
+        let many = all.len();
+        match store.write(ReserveAll(self.0, all)).await {
+            Ok(reserved) => reserved.into_iter().map(|one| one.map(Ok)).collect(),
+            Err(StoreError::Unavailable(why)) => {
+                let gone = || Some(Err(StoreError::Unavailable(why.clone())));
+                std::iter::repeat_with(gone).take(many).collect()
+            }
+            Err(_) => std::iter::repeat_with(|| None).take(many).collect(),
+        }
     }
 }
 

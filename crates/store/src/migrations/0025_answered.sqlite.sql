@@ -20,6 +20,6 @@ CREATE TABLE runs (
   PRIMARY KEY (org, id)
 );
 INSERT INTO runs (org, id, session, data)
-  SELECT org, id, session, data FROM runs_before ORDER BY id;
+  SELECT org, id, session, data FROM runs_before ORDER BY org, id;
 DROP TABLE runs_before;
 CREATE INDEX runs_of ON runs (org, session, id);

@@ -44,6 +44,12 @@ const DELETE_MESSAGES: Sql = sql!(
     "DELETE FROM messages WHERE org = ?1 AND thread = ?2 AND seq IN (
        SELECT m.seq FROM messages m WHERE m.org = ?1 AND m.thread = ?2 ORDER BY m.seq LIMIT ?3)"
 );
+/// What such runs have answered is found by its conversation from then on, if it
+/// is younger than they are.
+const UNLINK: Sql = sql!(
+    "UPDATE inbox SET run = NULL WHERE org = ?1 AND run IN (
+       SELECT r.id FROM runs r WHERE r.org = ?1 AND r.session = ?2 ORDER BY r.id LIMIT ?3)"
+);
 const DELETE_RUNS: Sql = sql!(
     "DELETE FROM runs WHERE org = ?1 AND id IN (
        SELECT r.id FROM runs r WHERE r.org = ?1 AND r.session = ?2 ORDER BY r.id LIMIT ?3)"
@@ -168,7 +174,9 @@ impl Step {
         if let Some(thread) = thread {
             done.messages += tx.execute(&DELETE_MESSAGES, &[org(), thread, room(done)]).await?;
         }
-        done.runs += tx.execute(&DELETE_RUNS, &[org(), session.into(), room(done)]).await?;
+        let runs = [org(), session.into(), room(done)];
+        tx.execute(&UNLINK, &runs).await?;
+        done.runs += tx.execute(&DELETE_RUNS, &runs).await?;
         if room(done) == Value::Int(0) {
             return Ok(false);
         }

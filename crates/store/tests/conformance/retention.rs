@@ -201,6 +201,23 @@ async fn a_thread_that_another_session_uses_stays() {
     }
 }
 
+/// What was answered when its session was over for long is younger than that, and
+/// found without the run that goes.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_answered_late_is_found_by_its_conversation() {
+    for backend in Backend::both().await {
+        let store = backend.migrated().await;
+        let org = keeping(&store, 1, Some(1)).await;
+        let turn = session(&held(&store, org, "rosa").await, "closed", 1);
+        store.commit_turn(turn).await.unwrap();
+        assert_eq!(backend.count("inbox WHERE run IS NOT NULL").await, 1);
+        backend.execute("UPDATE sessions SET closed_at = 1").await;
+        let pruned = store.prune(DELETE, |_| ()).await.unwrap();
+        assert_eq!((pruned[0].sessions, pruned[0].runs, pruned[0].inbox), (1, 1, 0));
+        assert_eq!(backend.count("inbox WHERE state = 'done' AND run IS NULL").await, 1);
+    }
+}
+
 /// The time at which a session was closed is kept, and forgotten if it goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_time_of_closing_is_known() {

@@ -227,3 +227,12 @@ fn a_nasty_pattern_is_harmless() {
     let list = PhraseList::parse(&format!("{} ... ... b", "a? ".repeat(60)));
     assert!(!list.matches(&"a ".repeat(100)));
 }
+
+/// G49: a long sentence of nothing but false friends is looked through once.
+#[test]
+fn g49_very_many_false_friends_take_no_time() {
+    let list = PhraseList::parse("worst|best case?\n! worst case");
+    let text = "worst case ".repeat(200_000);
+    assert!(!list.matches(&text));
+    assert!(list.matches(&format!("{text} best")));
+}

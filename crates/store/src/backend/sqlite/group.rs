@@ -3,7 +3,8 @@
 //! One that fails takes nothing else down: the others are written again, now with
 //! a savepoint for each. Savepoints cost a copy of every page that is changed, so
 //! they are there only where something has failed a moment ago. What only reads is
-//! read before the writes that wait with it, and answered at once.
+//! read before the writes that wait with it, and answered at once; what comes later
+//! is answered with the writes.
 
 use tokio::sync::mpsc;
 
@@ -171,7 +172,7 @@ fn try_together(
         if writer.connection.is_autocommit() {
             return Ok(Ended::GaveUp { at, unnoticed: keep });
         }
-        if !keep {
+        if !keep && !job.reads() {
             return Ok(Ended::Failed(at));
         }
     }

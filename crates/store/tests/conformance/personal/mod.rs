@@ -96,6 +96,21 @@ async fn all_that_is_kept_of_a_person_is_handed_over(store: &Store) {
     assert_eq!(store.org(org.id).export_contact(otto).count().await.unwrap(), everything());
 }
 
+/// Messages that were answered before anybody noted by which run.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_older_program_answered_is_found_too() {
+    for backend in Backend::both().await {
+        let store = backend.migrated().await;
+        let org = people::org(&store, 1).await;
+        let rosa = somebody(&store, &org, "xyzzy", PHONE).await;
+        backend.execute("UPDATE inbox SET run = NULL").await;
+        let count = store.org(org.id).export_contact(rosa).count().await.unwrap();
+        assert_eq!(count, everything());
+        assert_eq!(delete(&store, org.id, rosa).await.unwrap(), everything());
+        assert_eq!(backend.count("inbox").await, 0);
+    }
+}
+
 on_every_backend!(
     /// A05: nobody is handed over or deleted by another org.
     a05_a_contact_of_another_org_is_not_found
