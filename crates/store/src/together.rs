@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 
 /// Whoever answers.
@@ -51,7 +52,7 @@ impl<W: Answers> Together<W> {
     }
 
     /// Asks. There is no answer if whoever answers broke down, or stops.
-    pub async fn ask(&self, question: W::Question) -> Option<W::Answer> {
+    pub fn ask(&self, question: W::Question) -> impl Future<Output = Option<W::Answer>> + use<W> {
         let (answer, answered) = oneshot::channel();
         let answering = {
             let mut waiting = self.0.lock();
@@ -63,7 +64,7 @@ impl<W: Answers> Together<W> {
             // others wait for this, too.
             tokio::spawn(Shift { inner: self.0.clone(), over: false }.work());
         }
-        answered.await.ok()
+        answered.map(Result::ok)
     }
 }
 
