@@ -34,7 +34,8 @@ impl Room {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// There is room for so many, unless others have said so and it is used up.
+    /// There is room for so many. What is left of an earlier count stays: those who
+    /// have taken of it may not be in the database yet.
     fn found(&self, org: OrgId, room: u32) {
         let mut all = self.lock();
         let left = all.entry(org).or_default();
