@@ -50,12 +50,11 @@ struct Over {
 /// Commits a run: all of it, or nothing.
 pub(super) async fn commit(
     case: &Case<'_>,
-    run: Box<Run>,
+    mut run: Box<Run>,
     outcome: RunOutcome,
     rows: Vec<InboxId>,
     then: AfterTurn,
 ) -> Result<(), RunError> {
-    let mut run = *run;
     run.session.sync_clock(case.now);
     let before = case.beginning.session.as_ref();
     let before = before.filter(|stored| stored.id == run.session.id).and_then(|one| one.due_at);
