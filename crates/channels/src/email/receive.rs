@@ -197,6 +197,14 @@ mod tests {
         check(json!({"from": {"email": "nobody"}}), "its sender has no address");
     }
 
+    #[test]
+    fn a_mail_within_a_mail_that_ends_too_early_is_read() {
+        let part = "--b\nContent-Type: message/rfc822\n\nContent-Type: message/rfc822\n\n\n--b--\n";
+        let head = "From: a@x\nSubject: s\nContent-Type: multipart/mixed; boundary=b\n\n";
+        let read = inbound(raw(&format!("{head}{part}")));
+        assert_eq!(read.from.identifier, "a@x");
+    }
+
     proptest! {
         /// Whatever a mail is made of, it is read, ignored or refused.
         #[test]
