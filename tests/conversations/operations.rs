@@ -232,20 +232,7 @@ default: 'About {user}: yes.'
 /// goes on when somebody has found out.
 #[tokio::test]
 async fn z09_an_operator_says_what_became_of_a_call() {
-    let store = Store::connect("sqlite::memory:").unwrap();
-    store.migrate().await.unwrap();
-    drop(World::on(store.clone(), PAYS).await);
-    let spec = built_in().into_iter().find(|one| one.name.as_str() == "create_contact").unwrap();
-    let spec = ToolSpec { reach: Reach::External, ..spec };
-    let lost =
-        Lost(Definition::new(spec, "Saves somebody.", serde_json::json!({"type": "object"})));
-    let (models, settings) = (crate::world::catalogue(PAYS), Settings::default());
-    let world = World::with_tools(store, models, settings, vec![Arc::new(lost)]);
-    let mut enzo = agent(ENZO, "enzo", Subtype::from("billing_specialist"));
-    enzo.autonomy = AutonomyLevel::Autonomous;
-    world.save_agent(enzo).await;
-    world.without_gia().await;
-
+    let world = world_of_lost_calls().await;
     world.say("rosa", "order this").await;
     let session = world.session("rosa").await;
     assert_eq!(session.unknown_outcomes, 1);
@@ -265,4 +252,22 @@ async fn z09_an_operator_says_what_became_of_a_call() {
     let after = world.session("rosa").await;
     assert_eq!((after.id, after.unknown_outcomes), (session.id, 0));
     assert!(office.unknown_calls(None, 10).await.unwrap().is_empty());
+}
+
+/// A world in which nobody learns what became of a call.
+pub(crate) async fn world_of_lost_calls() -> World {
+    let store = Store::connect("sqlite::memory:").unwrap();
+    store.migrate().await.unwrap();
+    drop(World::on(store.clone(), PAYS).await);
+    let spec = built_in().into_iter().find(|one| one.name.as_str() == "create_contact").unwrap();
+    let spec = ToolSpec { reach: Reach::External, ..spec };
+    let lost =
+        Lost(Definition::new(spec, "Saves somebody.", serde_json::json!({"type": "object"})));
+    let (models, settings) = (crate::world::catalogue(PAYS), Settings::default());
+    let world = World::with_tools(store, models, settings, vec![Arc::new(lost)]);
+    let mut enzo = agent(ENZO, "enzo", Subtype::from("billing_specialist"));
+    enzo.autonomy = AutonomyLevel::Autonomous;
+    world.save_agent(enzo).await;
+    world.without_gia().await;
+    world
 }

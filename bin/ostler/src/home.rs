@@ -73,7 +73,8 @@ impl Home {
             ),
         };
         if let Some(database) = &at.database {
-            home.config.database.clone_from(database);
+            // What is typed is from where it is typed.
+            home.config.database = from(&std::env::current_dir()?, database);
         }
         Ok(home)
     }
@@ -99,12 +100,7 @@ impl Home {
 
     /// Where the database is.
     pub(crate) fn database(&self) -> String {
-        match self.config.database.strip_prefix("sqlite:") {
-            Some(path) if !path.starts_with('/') && !path.starts_with(':') => {
-                format!("sqlite:{}", self.folder.join(path).display())
-            }
-            _ => self.config.database.clone(),
-        }
+        from(&self.folder, &self.config.database)
     }
 
     /// Whether commands find it without being told where it is.
@@ -116,6 +112,16 @@ impl Home {
     pub(crate) fn secrets(&self) -> PathBuf {
         let folder = self.folder.join("secrets");
         std::path::absolute(&folder).unwrap_or(folder)
+    }
+
+    /// Where the web finds it, or a browser on this machine.
+    pub(crate) fn web_address(&self) -> String {
+        let listen = || self.config.listen.as_deref().unwrap_or(ostler_server::server::ADDRESS);
+        let public = self.config.public_url.as_deref();
+        public.map_or_else(
+            || format!("http://{}", listen()),
+            |url| url.trim_end_matches('/').to_owned(),
+        )
     }
 
     /// Where the bus is.
@@ -131,5 +137,15 @@ impl Home {
     /// Where the script is.
     pub(crate) fn script(&self) -> Option<PathBuf> {
         self.config.script.as_ref().map(|path| self.folder.join(path))
+    }
+}
+
+/// A database whose path is from this folder.
+fn from(folder: &Path, database: &str) -> String {
+    match database.strip_prefix("sqlite:") {
+        Some(path) if !path.starts_with('/') && !path.starts_with(':') => {
+            format!("sqlite:{}", folder.join(path).display())
+        }
+        _ => database.to_owned(),
     }
 }

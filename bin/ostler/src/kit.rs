@@ -179,7 +179,7 @@ impl Kit {
 }
 
 /// The channels, with the secrets of each org.
-fn channels(home: &Home) -> anyhow::Result<Channels> {
+pub(crate) fn channels(home: &Home) -> anyhow::Result<Channels> {
     let secrets = toolbox::secrets(home);
     let reach = if home.config.local_network { Reach::Anywhere } else { Reach::Public };
     let read = move |org, at: &_| match secrets.read(org, at) {

@@ -12,6 +12,7 @@ mod log;
 mod pdf;
 mod random;
 mod screen;
+mod secrets;
 mod toolbox;
 mod world;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use ostler_domain::id::{ApprovalId, DocumentId, NoticeId, OrgId, SessionId};
+use ostler_domain::id::{ApprovalId, CallId, DocumentId, NoticeId, OrgId, SessionId};
 use ostler_domain::secret::KeySecret;
 use reqwest::{Method, RequestBuilder, Response};
 use rustls_platform_verifier::BuilderVerifierExt as _;
@@ -21,6 +21,7 @@ use crate::notice::Notice;
 use crate::page::{Page, Turn};
 use crate::problem::Problem;
 use crate::session::{Assign, Assigned, Say, Session, SessionDetail, TakenOver, Which};
+use crate::unknown_call::{Resolve, UnknownCall};
 use crate::who::Me;
 
 /// For a connection.
@@ -207,6 +208,16 @@ impl OrgClient<'_> {
     /// Lays a dead letter aside.
     pub async fn abandon(&self, id: &str, why: &Abandon) -> Result<()> {
         self.done(Method::POST, &["dead-letters", id, "abandon"], why).await
+    }
+
+    /// Calls of which nobody knows what became, oldest first.
+    pub async fn unknown_calls(&self, turn: &Turn) -> Result<Page<UnknownCall>> {
+        self.get(&["unknown-calls"], turn).await
+    }
+
+    /// Says what became of a call; the agent goes on with that.
+    pub async fn resolve(&self, id: CallId, known: &Resolve) -> Result<()> {
+        self.done(Method::POST, &["unknown-calls", &id.to_string(), "resolve"], known).await
     }
 
     /// The account.

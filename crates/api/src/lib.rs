@@ -9,7 +9,7 @@
 //! | [`problem`] | errors, with codes that programs can rely on |
 //! | [`page`] | lists, page by page |
 //! | [`session`] | conversations: looking, taking over, writing, handing back |
-//! | [`approval`], [`escalation`], [`dead_letter`], [`notice`] | what waits for a person |
+//! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_call`], [`notice`] | what waits for a person |
 //! | [`credit`] | accounts and ledgers |
 //! | [`knowledge`] | documents |
 //! | [`event`] | what happens, as it happens |
@@ -26,4 +26,5 @@ pub mod notice;
 pub mod page;
 pub mod problem;
 pub mod session;
+pub mod unknown_call;
 pub mod who;

@@ -100,33 +100,31 @@ impl Channels {
                 why,
             })
         };
-        let needed = |what: &'static str| match &config.secret {
-            Some(at) => read(at),
-            None => Err(OpenError::NoSecret { channel: channel.to_string(), what }),
+        // It is read once the settings are known to be right.
+        let needed = |what: &'static str| {
+            move || match &config.secret {
+                Some(at) => read(at),
+                None => Err(OpenError::NoSecret { channel: channel.to_string(), what }),
+            }
         };
         let (http, settings) = (self.http.clone(), config.settings.as_str());
         Ok(match channel {
             Channel::Telegram => {
-                let token = needed("the token that @BotFather gave out")?;
+                let token = needed("the token that @BotFather gave out");
                 Connection::Telegram(Telegram::open(http, *id, settings, token)?)
             }
             Channel::Email => {
-                let password = config.secret.as_ref().map(read).transpose()?;
-                Connection::Email(Box::new(Email::open(
-                    http.limits,
-                    http.reach,
-                    settings,
-                    password,
-                    read,
-                )?))
+                let password = config.secret.as_ref();
+                let email = Email::open(http.limits, http.reach, settings, password, read)?;
+                Connection::Email(Box::new(email))
             }
             Channel::Webchat => {
-                let secret = needed("a random text of at least 32 characters")?;
+                let secret = needed("a random text of at least 32 characters");
                 Connection::Webchat(Webchat::open(*id, settings, secret)?)
             }
             Channel::Sms | Channel::Whatsapp | Channel::Webhook | Channel::Named(_) => {
-                let secret = needed("a key of the form whsec_…")?;
-                Connection::Webhook(Webhook::open(http, channel.clone(), settings, &secret)?)
+                let secret = needed("a key of the form whsec_…");
+                Connection::Webhook(Webhook::open(http, channel.clone(), settings, secret)?)
             }
         })
     }

@@ -57,6 +57,11 @@ impl Keys {
         (!keys.is_empty()).then_some(Self(keys))
     }
 
+    /// A key of these bytes, in the form in which it is read.
+    pub fn write(key: &[u8; 32]) -> String {
+        format!("whsec_{}", encoding::standard(key))
+    }
+
     /// The headers of a request that is sent.
     pub fn sign(&self, id: &str, now: Timestamp, body: &[u8]) -> [(&'static str, String); 3] {
         let seconds = now.as_millis().div_euclid(1000).to_string();

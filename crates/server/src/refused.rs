@@ -101,7 +101,9 @@ impl From<OperationError> for Refused {
             OperationError::Escalation(_)
             | OperationError::Status(_)
             | OperationError::NoTool(_)
-            | OperationError::NoWay(_) => Code::NotNow,
+            | OperationError::NoWay(_)
+            | OperationError::Nobody => Code::NotNow,
+            OperationError::Bound(_) => Code::Conflict,
             OperationError::Team(_)
             | OperationError::NoAgent(_)
             | OperationError::NoService { .. }

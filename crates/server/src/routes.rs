@@ -10,7 +10,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use ostler_api::problem::Code;
 
-use crate::orgs::{approvals, credits, dead_letters, escalations, knowledge, notices, sessions};
+use crate::orgs::{
+    approvals, credits, dead_letters, escalations, knowledge, notices, sessions, unknown_calls,
+};
 use crate::refused::Refused;
 use crate::server::Server;
 use crate::{caller, chat, events, health, once, webhooks};
@@ -73,6 +75,8 @@ fn org() -> Router<Server> {
         .route("/dead-letters/{letter}", get(dead_letters::show))
         .route("/dead-letters/{letter}/replay", post(dead_letters::replay))
         .route("/dead-letters/{letter}/abandon", post(dead_letters::abandon))
+        .route("/unknown-calls", get(unknown_calls::list))
+        .route("/unknown-calls/{call}/resolve", post(unknown_calls::resolve))
         .route("/credits", get(credits::show))
         .route("/credits/ledger", get(credits::ledger))
         .route("/credits/grants", post(credits::grant))

@@ -9,6 +9,7 @@ use ostler_domain::workflow::EventName;
 use crate::OrgStore;
 use crate::audit::{self, NewAudit};
 use crate::backend::{Operation, Scope, Tx};
+use crate::bindings::{self, OrgBinding};
 use crate::deadletters::{Abandon, LetterId, Replay};
 use crate::error::Result;
 use crate::inbox::{self, GoesOn};
@@ -76,6 +77,12 @@ impl Audited<'_> {
     pub async fn delete_document(self, id: DocumentId) -> Result<()> {
         let delete = Delete(self.of.org, id);
         self.write(delete).await
+    }
+
+    /// Creates a binding, or changes it; see [`OrgStore::save_binding`].
+    pub async fn save_binding(self, binding: OrgBinding) -> Result<()> {
+        let save = bindings::Save(self.of.org, binding);
+        self.write(save).await
     }
 
     /// Creates a connection to a service, or changes it.

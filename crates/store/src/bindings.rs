@@ -64,7 +64,7 @@ impl OrgStore<'_> {
     }
 }
 
-struct Save(OrgId, OrgBinding);
+pub(crate) struct Save(pub(crate) OrgId, pub(crate) OrgBinding);
 
 impl Operation for Save {
     type Output = ();

@@ -76,7 +76,10 @@ struct Online {
 
 impl Online {
     async fn new(script: &str) -> Self {
-        let world = World::new(script).await;
+        Self::with(World::new(script).await).await
+    }
+
+    async fn with(world: World) -> Self {
         bind(&world, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
         bind(&world, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
         key(&world, ORG, 1, KEY, Role::Operator).await;

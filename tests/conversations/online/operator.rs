@@ -6,6 +6,7 @@ use ostler_api::knowledge::NewDocument;
 use ostler_api::page::Turn;
 use ostler_api::problem::Code;
 use ostler_api::session::{Author, Say, Status, Which};
+use ostler_api::unknown_call::Resolve;
 use ostler_domain::org::role::Role;
 use serde_json::{Value, json};
 
@@ -123,6 +124,34 @@ async fn a_repeated_request_is_done_once() {
     }
     titles.sort();
     assert_eq!(titles, ["Hours", "Menu 0", "Menu 1", "Menu 2", "Menu 3"]);
+}
+
+/// Z09: a program finds the call of which nobody knows what became, and says it;
+/// the agent goes on with that.
+#[tokio::test(flavor = "multi_thread")]
+async fn z09_a_program_says_what_became_of_a_call() {
+    let online = Online::with(crate::operations::world_of_lost_calls().await).await;
+    let token = online.visitor().await;
+    let mut page = online.listen(&token, None).await;
+    online.post(&token, "1", "order this").await;
+    let client = online.client(KEY);
+    let bella = client.org(ORG);
+    let lost = loop {
+        let found = bella.unknown_calls(&Turn::default()).await.unwrap().items;
+        if let Some(call) = found.into_iter().next() {
+            break call;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!((lost.tool.as_str(), &lost.arguments["name"]), ("create_contact", &"Rosa".into()));
+    let nothing = bella.resolve(lost.id, &Resolve { outcome: " ".into() }).await.unwrap_err();
+    let ClientError::Problem(nothing) = nothing else { panic!("{nothing}") };
+    assert_eq!(nothing.code, Code::Invalid);
+    bella.resolve(lost.id, &Resolve { outcome: "it went through".into() }).await.unwrap();
+    while page.message().await.data["text"] != "Good news, it went through." {}
+    assert_eq!(bella.unknown_calls(&Turn::default()).await.unwrap().items, []);
+    let again = bella.resolve(lost.id, &Resolve { outcome: "twice".into() }).await;
+    assert!(matches!(again, Err(ClientError::Problem(_))), "{again:?}");
 }
 
 /// What is listed, and what is empty, over the wire and back.

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+pub(crate) mod channel;
 pub(crate) mod operate;
 pub(crate) mod queue;
 pub(crate) mod talk;
@@ -86,6 +87,9 @@ Examples:
     /// Connect services that tools use
     #[command(subcommand)]
     Integration(operate::Integration),
+    /// Connect channels through which an org is reached
+    #[command(subcommand)]
+    Channel(channel::Channel),
     /// Make keys for programs that use the HTTP API
     #[command(subcommand)]
     Key(operate::Key),
@@ -119,19 +123,21 @@ Examples:
     /// Make the tables of a database, or bring them up to date
     #[command(after_help = "\
 Examples:
+  ostler migrate
   ostler migrate --database sqlite:ostler.db
   OSTLER_DATABASE_URL=postgres://ostler@localhost/ostler ostler migrate")]
     Migrate(Migrate),
     /// Look at a database, say what is wrong with it and what to do
     #[command(after_help = "\
 Examples:
+  ostler doctor
   ostler doctor --database sqlite:ostler.db
   ostler doctor --database postgres://ostler@localhost/ostler --json")]
     Doctor(Doctor),
     /// Delete what is over and older than the retention days of its org
     #[command(after_help = "\
 Examples:
-  ostler prune --database sqlite:ostler.db --dry-run
+  ostler prune --dry-run
   ostler prune --database postgres://ostler@localhost/ostler --json")]
     Prune(Prune),
     /// Hand over or delete all that an org keeps of one person
@@ -270,13 +276,13 @@ pub(crate) enum Suite {
 #[derive(Debug, Args)]
 pub(crate) struct Migrate {
     #[command(flatten)]
-    pub(crate) database: Database,
+    pub(crate) at: talk::At,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     #[command(flatten)]
-    pub(crate) database: Database,
+    pub(crate) at: talk::At,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -284,7 +290,7 @@ pub(crate) struct Doctor {
 #[derive(Debug, Args)]
 pub(crate) struct Prune {
     #[command(flatten)]
-    pub(crate) database: Database,
+    pub(crate) at: talk::At,
     /// Count what would be deleted, and delete nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -340,19 +346,7 @@ pub(crate) struct ContactOf {
     #[arg(long, value_name = "ORG")]
     pub(crate) org: String,
     #[command(flatten)]
-    pub(crate) database: Database,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Database {
-    /// The database: sqlite:PATH or postgres://…
-    #[arg(
-        long = "database",
-        value_name = "URL",
-        env = "OSTLER_DATABASE_URL",
-        hide_env_values = true
-    )]
-    pub(crate) url: String,
+    pub(crate) at: talk::At,
 }
 
 #[derive(Debug, Args)]

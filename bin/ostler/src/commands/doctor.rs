@@ -4,6 +4,7 @@ use ostler_store::{Check, Grade, Health, judge};
 use serde::Serialize;
 
 use crate::cli::Doctor;
+use crate::home::Home;
 use crate::screen::{BAD, Cell, GOOD, WAITS, print_rows};
 
 /// A check, as JSON.
@@ -15,7 +16,7 @@ struct Line<'c> {
 }
 
 pub(crate) async fn run(command: &Doctor) -> anyhow::Result<()> {
-    let checks = judge(&Health::of(&command.database.url).await);
+    let checks = judge(&Health::of(&Home::find(&command.at)?.database()).await);
     if command.output.json {
         super::print_json(&checks.iter().map(line).collect::<Vec<_>>())?;
     } else {

@@ -2,8 +2,11 @@
 
 use ostler_store::{SCHEMA_VERSION, Store};
 
-pub(crate) async fn run(url: &str) -> anyhow::Result<()> {
-    let from = Store::connect(url)?.migrate().await?;
+use crate::cli::Migrate;
+use crate::home::Home;
+
+pub(crate) async fn run(command: &Migrate) -> anyhow::Result<()> {
+    let from = Store::connect(&Home::find(&command.at)?.database())?.migrate().await?;
     if from == SCHEMA_VERSION {
         anstream::println!("the database is at schema version {from} already");
     } else {

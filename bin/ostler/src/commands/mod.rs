@@ -48,6 +48,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Outcome(outcome) => block_on(operate::outcome::run(&outcome)),
         Command::Notice(notice) => block_on(operate::notice::run(&notice)),
         Command::Integration(service) => block_on(operate::integration::run(&service)),
+        Command::Channel(channel) => block_on(operate::channel::run(&channel)),
         Command::Key(key) => block_on(operate::key::run(&key)),
         Command::Knowledge(knowledge) => block_on(operate::knowledge::run(&knowledge)),
         Command::Harness(harness) => block_on(harness::run(&harness)),
@@ -61,7 +62,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Doctor(doctor) => block_on(doctor::run(&doctor)),
         Command::Prune(prune) => block_on(prune::run(&prune)),
         Command::MockModel(mock) => block_on(mock_model::run(&mock)),
-        Command::Migrate(migrate) => block_on(migrate::run(&migrate.database.url)),
+        Command::Migrate(migrate) => block_on(migrate::run(&migrate)),
         Command::Tools(tools) => block_on(tools::run(&tools)),
     }?;
     Ok(ExitCode::SUCCESS)

@@ -5,6 +5,7 @@ use ostler_store::{OrgPruned, Progress, PruneLimits, PruneMode, Store};
 use serde::Serialize;
 
 use crate::cli::Prune;
+use crate::home::Home;
 use crate::screen::{Cell, HEADER, QUIET, print_rows, thousands};
 
 /// Rows that one transaction looks at: few enough that nobody waits for it.
@@ -28,7 +29,7 @@ struct Line {
 }
 
 pub(crate) async fn run(command: &Prune) -> anyhow::Result<()> {
-    let store = Store::open(&command.database.url).await?;
+    let store = Store::open(&Home::find(&command.at)?.database()).await?;
     let mode = if command.dry_run { PruneMode::Count } else { PruneMode::Delete };
     let mut rows = 0;
     let progress = |progress: Progress| {

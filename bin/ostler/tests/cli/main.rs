@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a test may insist, and so may what only tests use")]
 
 mod bench;
+mod channel;
 mod contact;
 mod demo;
 mod doctor;
@@ -120,6 +121,9 @@ fn every_help_has_examples() {
         &["integration", "ls"],
         &["integration", "connect"],
         &["integration", "disconnect"],
+        &["channel", "add"],
+        &["channel", "ls"],
+        &["channel", "change"],
         &["key", "create"],
         &["key", "ls"],
         &["key", "revoke"],

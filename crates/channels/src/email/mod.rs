@@ -95,7 +95,7 @@ impl Email {
         limits: Limits,
         reach: Reach,
         settings: &str,
-        secret: Option<Secret>,
+        secret: Option<&SecretRef>,
         read: impl Fn(&SecretRef) -> Result<Secret, OpenError>,
     ) -> Result<Self, OpenError> {
         let channel = || "email".to_owned();
@@ -114,7 +114,7 @@ impl Email {
             (Some(_), Some(_)) if server.security == Security::None && !here => {
                 return Err(wrong("a password is not sent without TLS; set `security`"));
             }
-            (Some(_), Some(secret)) => Some(secret),
+            (Some(_), Some(at)) => Some(read(at)?),
         };
         let keys = |at: &SecretRef| {
             let what = "one or more keys of the form whsec_… with white space between them";

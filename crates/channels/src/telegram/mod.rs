@@ -75,11 +75,12 @@ impl Telegram {
         http: Http,
         binding: BindingId,
         settings: &str,
-        token: Secret,
+        token: impl FnOnce() -> Result<Secret, OpenError>,
     ) -> Result<Self, OpenError> {
         let wrong = |why: String| OpenError::Settings { channel: "telegram".into(), why };
         let settings: Settings = crate::settings::read(settings).map_err(wrong)?;
         let base = base_url(settings.base_url.as_deref().unwrap_or(API)).map_err(wrong)?;
+        let token = token()?;
         // It becomes a part of an address.
         let plain = |c: char| c.is_ascii_alphanumeric() || ":_-".contains(c);
         if token.expose().is_empty() || !token.expose().chars().all(plain) {

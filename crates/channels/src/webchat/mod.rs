@@ -48,13 +48,14 @@ impl Webchat {
     pub(crate) fn open(
         binding: BindingId,
         settings: &str,
-        secret: Secret,
+        secret: impl FnOnce() -> Result<Secret, OpenError>,
     ) -> Result<Self, OpenError> {
         let wrong = |why: String| OpenError::Settings { channel: "webchat".into(), why };
         let settings: Settings = crate::settings::read(settings).map_err(wrong)?;
         let origin = |text: &String| crate::settings::web_url(text).map(|url| url.origin());
         let origins =
             settings.origins.iter().map(origin).collect::<Result<_, _>>().map_err(wrong)?;
+        let secret = secret()?;
         if secret.expose().len() < LEAST_SECRET {
             let what = "a random text of at least 32 characters";
             return Err(OpenError::BadSecret { channel: "webchat".into(), what });

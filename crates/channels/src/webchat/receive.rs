@@ -99,7 +99,8 @@ mod tests {
 
     fn chat() -> Webchat {
         let settings = r#"{"origins": ["https://bella.example"]}"#;
-        Webchat::open(BindingId::from_u128(1), settings, Secret::new("s".repeat(40))).unwrap()
+        Webchat::open(BindingId::from_u128(1), settings, || Ok(Secret::new("s".repeat(40))))
+            .unwrap()
     }
 
     fn receive(body: &Value) -> Result<Received, ReceiveError> {

@@ -103,7 +103,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
     fn chat(binding: u128, secret: &str) -> Webchat {
-        Webchat::open(BindingId::from_u128(binding), "", Secret::new(secret)).unwrap()
+        Webchat::open(BindingId::from_u128(binding), "", || Ok(Secret::new(secret))).unwrap()
     }
 
     fn token(chat: &Webchat, number: u128) -> String {

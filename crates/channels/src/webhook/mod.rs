@@ -71,7 +71,7 @@ impl Webhook {
         http: Http,
         channel: Channel,
         settings: &str,
-        secret: &Secret,
+        secret: impl FnOnce() -> Result<Secret, OpenError>,
     ) -> Result<Self, OpenError> {
         let wrong = |why: String| OpenError::Settings { channel: channel.to_string(), why };
         let settings: Settings = crate::settings::read(settings).map_err(wrong)?;
@@ -87,7 +87,7 @@ impl Webhook {
         if most < LEAST_CHARS {
             return Err(wrong(format!("max_chars is at least {LEAST_CHARS}")));
         }
-        let keys = Keys::read(secret).ok_or_else(|| OpenError::BadSecret {
+        let keys = Keys::read(&secret()?).ok_or_else(|| OpenError::BadSecret {
             channel: channel.to_string(),
             what: "one or more keys of the form whsec_… with white space between them",
         })?;

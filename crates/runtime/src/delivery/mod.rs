@@ -31,7 +31,7 @@ use ostler_domain::id::OrgId;
 use ostler_store::OrgBinding;
 
 /// A binding as channels know it.
-pub(crate) fn config(org: OrgId, bound: &OrgBinding) -> BindingConfig {
+pub fn config(org: OrgId, bound: &OrgBinding) -> BindingConfig {
     let OrgBinding { binding, settings, secret, .. } = bound.clone();
     BindingConfig { org, binding, settings, secret }
 }

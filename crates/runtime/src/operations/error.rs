@@ -1,6 +1,7 @@
 //! Why an operation was not done, in sentences for whoever asked.
 
 use ostler_domain::human::escalation::EscalationError;
+use ostler_domain::id::BindingId;
 use ostler_domain::knowledge::DocumentError;
 use ostler_domain::session::status::IllegalChange;
 use ostler_domain::team::TeamRefused;
@@ -104,6 +105,12 @@ pub enum OperationError {
     /// The service was never connected.
     #[error("`{0}` is not connected here")]
     NotConnected(String),
+    /// There is nobody to answer on a channel.
+    #[error("this organization has no agent that could answer; make one first")]
+    Nobody,
+    /// A bot has one binding: Telegram gives each update out once.
+    #[error("this bot is bound already, as {0}; change that binding instead")]
+    Bound(BindingId),
     /// Something has to be said and was not.
     #[error("{0} must not be empty")]
     Empty(&'static str),

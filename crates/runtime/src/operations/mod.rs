@@ -10,6 +10,7 @@
 
 mod actor;
 mod approvals;
+mod bindings;
 mod credits;
 mod dead_letters;
 mod error;
@@ -44,6 +45,7 @@ use crate::talk::write;
 
 pub use actor::Actor;
 pub(crate) use approvals::decided;
+pub use bindings::{BindingChange, NewBinding};
 pub use error::{OperationError, WorkflowRefused};
 pub use escalations::Waiting;
 pub use sessions::SessionDetail;

@@ -8,6 +8,7 @@ pub(crate) mod escalations;
 pub(crate) mod knowledge;
 pub(crate) mod notices;
 pub(crate) mod sessions;
+pub(crate) mod unknown_calls;
 mod view;
 
 use axum::extract::{FromRequestParts, RawPathParams};

@@ -9,6 +9,7 @@ use ostler_api::notice::Notice;
 use ostler_api::session::{
     Author, Decision, Message, Run, RunTurn, Session, SessionDetail, Status,
 };
+use ostler_api::unknown_call::UnknownCall;
 use ostler_domain::money::pools::{self, PoolKind};
 use ostler_domain::session::status::SessionStatus;
 use ostler_runtime::operations;
@@ -148,6 +149,17 @@ pub(super) fn dead_letter(one: &ostler_store::DeadLetter) -> DeadLetter {
         attempts: one.attempts,
         at: one.at,
         message: json(&one.payload),
+    }
+}
+
+pub(super) fn unknown_call(one: ostler_store::Call) -> UnknownCall {
+    UnknownCall {
+        id: one.intent.call,
+        tool: one.intent.tool,
+        arguments: json(&one.intent.arguments),
+        conversation: one.conversation,
+        run: one.run,
+        at: one.intended_at,
     }
 }
 

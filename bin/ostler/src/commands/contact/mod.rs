@@ -7,6 +7,7 @@ use ostler_domain::id::OrgId;
 use ostler_store::Store;
 
 use crate::cli::{Contact, ContactOf};
+use crate::home::Home;
 
 pub(crate) async fn run(command: &Contact) -> anyhow::Result<()> {
     match command {
@@ -17,7 +18,7 @@ pub(crate) async fn run(command: &Contact) -> anyhow::Result<()> {
 
 /// The database, and the org that was named in it.
 async fn open(of: &ContactOf) -> anyhow::Result<(Store, OrgId)> {
-    let store = Store::open(&of.database.url).await?;
+    let store = Store::open(&Home::find(&of.at)?.database()).await?;
     let org = super::find_org(&store, &of.org).await?;
     Ok((store, org.id))
 }

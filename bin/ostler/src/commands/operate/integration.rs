@@ -6,14 +6,13 @@ use anyhow::bail;
 use ostler_domain::org::Org;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::tool::Integration as Service;
-use ostler_engine::secret::NoSecret;
 use ostler_store::{Connection, OrgIntegration};
 use serde_json::json;
 
 use super::{Desk, open};
 use crate::cli::operate::{Connect, In, Integration};
 use crate::screen::{Cell, GOOD, HEADER, QUIET, WAITS, print_rows};
-use crate::toolbox;
+use crate::{secrets, toolbox};
 
 /// The services that take a key.
 const KEYED: [&str; 1] = ["unsplash"];
@@ -59,14 +58,7 @@ fn said(done: &OrgIntegration, json: bool, what: &str) -> anyhow::Result<()> {
 async fn secret(desk: &Desk, org: &Org, command: &Connect) -> anyhow::Result<Option<SecretRef>> {
     let readable = |at: &SecretRef| toolbox::of_services(&desk.home).read_key(org.id, at);
     if let Some(at) = &command.secret {
-        match readable(at) {
-            Ok(_) => {}
-            // It has to be there where the agents run, which may be elsewhere.
-            Err(missing @ (NoSecret::NotSet(_) | NoSecret::NoFile { .. })) => {
-                anstream::eprintln!("{WAITS}note{WAITS:#}: the key is not here yet; {missing}");
-            }
-            Err(refused) => bail!(refused),
-        }
+        secrets::accept(readable(at))?;
         return Ok(Some(at.clone()));
     }
     let service = Service::new(&command.service);

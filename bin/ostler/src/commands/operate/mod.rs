@@ -1,6 +1,7 @@
 //! Commands of operators: each asks `runtime::operations`, and prints.
 
 pub(crate) mod approval;
+pub(crate) mod channel;
 pub(crate) mod credit;
 pub(crate) mod deadletter;
 pub(crate) mod escalation;
