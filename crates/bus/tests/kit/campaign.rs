@@ -48,10 +48,15 @@ pub(crate) fn campaign<S: Strategy>(
 ) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let drawn = Config { failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
-    let config = if std::env::var_os("PROPTEST_CASES").is_some() {
-        drawn
-    } else {
-        Config { cases, rng_seed: RngSeed::Fixed(1_794_750_000), ..drawn }
+    // A case on a broker takes as long as a thousand in memory.
+    let variable = match backend {
+        Backend::Memory => "PROPTEST_CASES",
+        _ => "OSTLER_CASES",
+    };
+    let wished = std::env::var(variable).ok().and_then(|number| number.parse().ok());
+    let config = match wished {
+        Some(cases) => Config { cases, ..drawn },
+        None => Config { cases, rng_seed: RngSeed::Fixed(1_794_750_000), ..drawn },
     };
     let result = TestRunner::new(config).run(steps, |steps| runtime.block_on(run(backend, steps)));
     let failure = result.err().map(|failure| failure.to_string()).unwrap_or_default();
