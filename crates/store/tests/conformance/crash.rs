@@ -8,10 +8,10 @@ use std::time::Duration;
 use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Charge, Expense};
-use ostler_store::{ClaimPolicy, NewReservation, Settle, Store};
+use ostler_store::{Accepted, ClaimPolicy, NewReservation, Settle, Store};
 
 use crate::ledger::bought;
-use crate::world::{Backend, POLICY, accept, next, turn, with_org};
+use crate::world::{Backend, POLICY, message, next, turn, with_org};
 
 /// Names the database to the child; without it the child test does nothing.
 const URL: &str = "OSTLER_CRASH_CHILD_URL";
@@ -32,7 +32,7 @@ async fn child_that_is_killed() {
     let org = store.orgs().await.unwrap()[0].id;
     for n in 0_u32.. {
         let name = format!("{}-{n}", std::process::id());
-        accept(&store, org, &name, &name).await;
+        accept(&store, org, &name).await;
         println!("accepted {name} .");
         if let Some(claimed) = store.claim_conversation(SHORT).await.expect("claiming works") {
             let name = claimed.messages[0].payload.clone();
@@ -42,6 +42,12 @@ async fn child_that_is_killed() {
             println!("answered {name} .");
         }
     }
+}
+
+/// Accepts a message, however many of the dead wait for an answer.
+async fn accept(store: &Store, org: OrgId, name: &str) -> Accepted {
+    let accepted = store.org(org).accept_inbound(message(org, name, name), u32::MAX).await;
+    accepted.expect("accepted")
 }
 
 /// Holds two credits for a moment and says that one was spent.
@@ -108,8 +114,8 @@ async fn campaign(backend: &Backend) {
     }
     assert!(!accepted.is_empty() && !answered.is_empty(), "the child did something");
     for name in &accepted {
-        let again = accept(&store, org, name, name).await;
-        assert!(matches!(again, ostler_store::Accepted::Repeat(_)), "{name} was accepted and lost");
+        let again = accept(&store, org, name).await;
+        assert!(matches!(again, Accepted::Repeat(_)), "{name} was accepted and lost");
     }
     // What was answered is never handed out again, once the dead have let go.
     tokio::time::sleep(SHORT.lease * 2).await;
