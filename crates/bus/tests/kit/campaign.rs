@@ -48,7 +48,7 @@ pub(crate) fn campaign<S: Strategy>(
 ) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let drawn = Config { failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
-    // A case on a broker takes as long as a thousand in memory.
+    // A case on a broker takes as long as dozens in memory.
     let variable = match backend {
         Backend::Memory => "PROPTEST_CASES",
         _ => "OSTLER_CASES",

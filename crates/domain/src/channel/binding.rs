@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Channel;
 use crate::id::BindingId;
+use crate::secret::SecretRef;
 
 /// A connection of an org to a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,11 +36,24 @@ pub fn choose<'a>(
         .ok_or_else(|| NoBinding(channel.clone()))
 }
 
+/// The binding that has the bot of this one already, if there is one: Telegram gives
+/// each update out once, so a bot has one binding that is used.
+pub fn same_bot<'a>(
+    (new, token): (&Binding, Option<&SecretRef>),
+    others: impl IntoIterator<Item = (&'a Binding, Option<&'a SecretRef>)>,
+) -> Option<BindingId> {
+    let bot = |one: &Binding| one.enabled && one.channel == Channel::Telegram;
+    let mut others = others.into_iter();
+    let same = others.find(|(other, at)| bot(other) && other.id != new.id && *at == token);
+    same.filter(|_| bot(new)).map(|(other, _)| other.id)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Binding, NoBinding, choose};
+    use super::{Binding, NoBinding, choose, same_bot};
     use crate::channel::Channel;
     use crate::id::BindingId;
+    use crate::secret::SecretRef;
 
     fn binding(id: u128, channel: &str, priority: u32, enabled: bool) -> Binding {
         let (id, channel) = (BindingId::from_u128(id), Channel::from(channel));
@@ -63,5 +77,22 @@ mod tests {
         assert_eq!(chosen("email"), Ok(4));
         assert_eq!(chosen("sms"), Err(NoBinding(Channel::Sms)));
         assert_eq!(chosen("webchat"), Err(NoBinding(Channel::Webchat)));
+    }
+
+    #[test]
+    fn a_bot_has_one_binding_that_is_used() {
+        let place = |name: &str| SecretRef::Env(name.to_owned());
+        let (a, b) = (place("A"), place("B"));
+        let used = binding(1, "telegram", 1, true);
+        let check = |new: &Binding, token: &SecretRef, other: &Binding, expected: Option<u128>| {
+            let found = same_bot((new, Some(token)), [(other, Some(&a))]);
+            assert_eq!(found.map(BindingId::as_u128), expected, "{new:?} beside {other:?}");
+        };
+        check(&binding(2, "telegram", 1, true), &a, &used, Some(1));
+        check(&binding(2, "telegram", 1, true), &b, &used, None);
+        check(&binding(2, "telegram", 1, false), &a, &used, None);
+        check(&binding(2, "telegram", 1, true), &a, &binding(1, "telegram", 1, false), None);
+        check(&binding(2, "webchat", 1, true), &a, &binding(1, "webchat", 1, true), None);
+        check(&used, &a, &used, None);
     }
 }

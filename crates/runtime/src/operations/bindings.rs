@@ -2,7 +2,7 @@
 
 use ostler_domain::agent::routing::{Candidate, choose};
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::binding::Binding;
+use ostler_domain::channel::binding::{Binding, same_bot};
 use ostler_domain::id::{AgentId, BindingId};
 use ostler_domain::org::duty::Duty;
 use ostler_domain::secret::SecretRef;
@@ -82,17 +82,10 @@ impl Office<'_> {
     /// Binds the org to a channel, or changes how it is. It counts at once.
     pub async fn save_binding(&self, bound: OrgBinding) -> Result<()> {
         let store = self.allowed(Duty::SetUp).await?;
-        let same_bot = |other: &OrgBinding| {
-            other.binding.id != bound.binding.id
-                && other.binding.channel == Channel::Telegram
-                && other.binding.enabled
-                && other.secret == bound.secret
-        };
-        if bound.binding.channel == Channel::Telegram
-            && bound.binding.enabled
-            && let Some(other) = self.bindings().await?.iter().find(|one| same_bot(one))
-        {
-            return Err(OperationError::Bound(other.binding.id));
+        let known = self.bindings().await?;
+        let others = known.iter().map(|one| (&one.binding, one.secret.as_ref()));
+        if let Some(other) = same_bot((&bound.binding, bound.secret.as_ref()), others) {
+            return Err(OperationError::Bound(other));
         }
         let Binding { id, channel, enabled, .. } = &bound.binding;
         let said = json!({"channel": channel, "enabled": enabled, "agent": bound.agent});

@@ -124,8 +124,8 @@ fn secret(desk: &Desk, org: &Org, bound: &OrgBinding) -> anyhow::Result<SecretRe
         Kind::Webchat => random::text()?,
         _ => Keys::write(&random::bytes()?),
     };
-    let name = format!("{}-{}", binding.channel, binding.id);
-    secrets::keep(&desk.home, org.id, &name, &new)
+    // A channel may have any name, a file may not.
+    secrets::keep(&desk.home, org.id, &binding.id.to_string(), &new)
 }
 
 fn print_next(home: &Home, bound: &OrgBinding) {
