@@ -8,26 +8,28 @@ use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::gate::approval::ApprovalStatus;
 use ostler_domain::id::{ApprovalId, ReservationId};
 use ostler_domain::notice::NoticeKind;
-use ostler_domain::org::settings::{ApprovalTime, OrgSettings};
+use ostler_domain::org::settings::{ApprovalSettings, OrgSettings};
 use ostler_domain::team::config::TeamConfig;
 use ostler_domain::tool::{Risk, ToolName};
-use ostler_runtime::operations::{Actor, Office, OperationError, Operations};
-use ostler_runtime::parts::Settings;
-use ostler_runtime::talk::run::RunOutcome;
-use ostler_store::{DecisionState, GiveBack, NewReservation, Store, StoredApproval};
+use ostler_runtime::operations::{Actor, OrgOperations, OperationError, Operations};
+use ostler_runtime::deps::Settings;
+use ostler_runtime::records::run::RunOutcome;
+use ostler_store::{DecisionState, ReleaseReason, NewReservation, StoredApproval};
+use ostler_testkit::TestDatabase;
 use proptest::prelude::{ProptestConfig, any};
 use proptest::proptest;
 use serde_json::json;
 
-use crate::world::{ENZO, GIA, ORG, World, agent, catalogue};
+use crate::support::{ENZO, GIA, ORG, Scenario, agent, catalogue};
+
 
 /// Saves people as contacts, and looks products up.
 const SAVES: &str = "
 rules:
   - when: { user: { regex: 'remember (?<who>\\w+)' } }
-    answer: { call: create_contact, with: { name: '{who}' } }
+    answer: { call: create_contact, with: { name: '{{ who }}' } }
   - when: { user: products }
-    answer: [{ call: list_products }, 'We have this: {result}']
+    answer: [{ call: list_products }, 'We have this: {{ result }}']
   - when: { user: colleague }
     answer:
       call: tag_in_agent
@@ -35,216 +37,216 @@ rules:
   - when: { result: { tool: create_contact, status: pending_approval } }
     answer: I am checking that with my team.
   - when: { result: { tool: create_contact, status: ok } }
-    answer: 'You are in our books: {result}'
+    answer: 'You are in our books: {{ result }}'
   - when: { result: create_contact }
-    answer: 'That did not work: {result}'
+    answer: 'That did not work: {{ result }}'
   - when: { user: 'said no' }
     answer: I am sorry, that is not possible.
-default: 'About {user}: yes.'
+default: 'About {{ user }}: yes.'
 ";
 const CHECKING: &str = "I am checking that with my team.";
 
-async fn world(level: AutonomyLevel) -> World {
-    let world = World::new(SAVES).await;
+async fn scenario(level: AutonomyLevel) -> Scenario {
+    let scenario = Scenario::new(SAVES).await;
     let gia = agent(GIA, "gia", Subtype::CustomerService);
-    world.save_agent(ostler_domain::agent::Agent { autonomy: level, ..gia }).await;
-    world
+    scenario.save_agent(ostler_domain::agent::Agent { autonomy: level, ..gia }).await;
+    scenario
 }
 
-fn office(operations: &Operations) -> Office<'_> {
+fn operator(operations: &Operations) -> OrgOperations<'_> {
     operations.as_actor(Actor::Terminal, ORG)
 }
 
-async fn pending(world: &World) -> Vec<StoredApproval> {
-    world.org().approvals(DecisionState::Pending, None, 100).await.unwrap()
+async fn pending(scenario: &Scenario) -> Vec<StoredApproval> {
+    scenario.org().approvals(DecisionState::Pending, None, 100).await.unwrap()
 }
 
-async fn only(world: &World) -> ApprovalId {
-    let pending = pending(world).await;
+async fn only(scenario: &Scenario) -> ApprovalId {
+    let pending = pending(scenario).await;
     assert_eq!(pending.len(), 1, "{pending:?}");
     pending[0].approval.id
 }
 
 /// The names of all contacts.
-async fn contacts(world: &World) -> Vec<String> {
-    let all = world.org().contacts(None, 100).await.unwrap();
+async fn contacts(scenario: &Scenario) -> Vec<String> {
+    let all = scenario.org().contacts(None, 100).await.unwrap();
     all.into_iter().map(|one| one.contact.name).collect()
 }
 
 /// Does what waits, and says what customers heard of it.
-async fn heard(world: &World) -> Vec<String> {
-    world.work().await;
-    world.deliver().await.iter().map(crate::world::text_of).collect()
+async fn heard(scenario: &Scenario) -> Vec<String> {
+    scenario.work().await;
+    scenario.deliver().await.iter().map(crate::support::text_of).collect()
 }
 
 /// D01: a supervised agent asks for every call, reading included, and says that
 /// it is checking; what controls the conversation itself is not asked for.
 #[tokio::test]
 async fn d01_a_supervised_agent_asks_for_everything() {
-    let world = world(AutonomyLevel::Supervised).await;
-    assert_eq!(world.say("rosa", "remember Rosa").await, [CHECKING]);
-    world.say("rosa", "which products").await;
+    let scenario = scenario(AutonomyLevel::Supervised).await;
+    assert_eq!(scenario.say("rosa", "remember Rosa").await, [CHECKING]);
+    scenario.say("rosa", "which products").await;
     let asked: Vec<_> =
-        pending(&world).await.iter().map(|one| one.approval.tool.to_string()).collect();
+        pending(&scenario).await.iter().map(|one| one.approval.tool.to_string()).collect();
     assert_eq!(asked, ["create_contact", "list_products"]);
-    assert!(contacts(&world).await.is_empty());
-    world.say("rosa", "a colleague please").await;
-    assert_eq!(world.session("rosa").await.active_agent(), Some(ENZO));
-    assert_eq!(pending(&world).await.len(), 2);
+    assert!(contacts(&scenario).await.is_empty());
+    scenario.say("rosa", "a colleague please").await;
+    assert_eq!(scenario.session("rosa").await.active_agent(), Some(ENZO));
+    assert_eq!(pending(&scenario).await.len(), 2);
 }
 
 /// D02: an autonomous agent acts, except for what is on its list; what is on the
 /// list is asked for at every level, reading under `semi_autonomous` too.
 #[tokio::test]
 async fn d02_an_autonomous_agent_acts_but_for_its_list() {
-    let world = World::new(SAVES).await;
+    let scenario = Scenario::new(SAVES).await;
     let listed = |tool: &'static str| BTreeSet::from([ToolName::from_static(tool)]);
     let mut enzo = agent(ENZO, "enzo", Subtype::from("billing_specialist"));
     enzo.autonomy = AutonomyLevel::Autonomous;
     enzo.require_approval_for = listed("list_products");
-    world.save_agent(enzo).await;
-    world.without_gia().await;
-    assert!(world.say("rosa", "remember Rosa").await[0].starts_with("You are in our books"));
-    assert_eq!(contacts(&world).await, ["Rosa"]);
-    world.say("rosa", "which products").await;
-    assert_eq!(pending(&world).await[0].approval.tool.as_str(), "list_products");
+    scenario.save_agent(enzo).await;
+    scenario.pause_gia().await;
+    assert!(scenario.say("rosa", "remember Rosa").await[0].starts_with("You are in our books"));
+    assert_eq!(contacts(&scenario).await, ["Rosa"]);
+    scenario.say("rosa", "which products").await;
+    assert_eq!(pending(&scenario).await[0].approval.tool.as_str(), "list_products");
 
-    let world = World::new(SAVES).await;
+    let scenario = Scenario::new(SAVES).await;
     let mut gia = agent(GIA, "gia", Subtype::CustomerService);
     gia.require_approval_for = listed("list_products");
-    world.save_agent(gia).await;
-    world.say("rosa", "which products").await;
-    assert_eq!(pending(&world).await.len(), 1);
+    scenario.save_agent(gia).await;
+    scenario.say("rosa", "which products").await;
+    assert_eq!(pending(&scenario).await.len(), 1);
 }
 
 /// D03: an agent that only drafts changes nothing, and nobody is asked either.
 #[tokio::test]
 async fn d03_an_agent_that_drafts_changes_nothing() {
-    let world = world(AutonomyLevel::DraftOnly).await;
-    world.say("rosa", "remember Rosa").await;
-    assert!(contacts(&world).await.is_empty());
-    assert!(pending(&world).await.is_empty());
-    assert!(world.say("rosa", "which products").await[0].starts_with("We have this"));
+    let scenario = scenario(AutonomyLevel::DraftOnly).await;
+    scenario.say("rosa", "remember Rosa").await;
+    assert!(contacts(&scenario).await.is_empty());
+    assert!(pending(&scenario).await.is_empty());
+    assert!(scenario.say("rosa", "which products").await[0].starts_with("We have this"));
 }
 
 /// D04: reading runs, writing waits for a person, who sees how risky it is.
 #[tokio::test]
 async fn d04_a_semi_autonomous_agent_asks_before_it_writes() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    assert!(world.say("rosa", "which products").await[0].starts_with("We have this"));
-    assert_eq!(world.say("rosa", "remember Rosa").await, [CHECKING]);
-    let approval = pending(&world).await.remove(0).approval;
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    assert!(scenario.say("rosa", "which products").await[0].starts_with("We have this"));
+    assert_eq!(scenario.say("rosa", "remember Rosa").await, [CHECKING]);
+    let approval = pending(&scenario).await.remove(0).approval;
     assert_eq!((approval.risk, approval.agent), (Risk::Write, GIA));
-    assert!(contacts(&world).await.is_empty());
+    assert!(contacts(&scenario).await.is_empty());
 }
 
 /// D06: approved, the stored call is made once, and the customer hears of it in
 /// the same session, which went on meanwhile.
 #[tokio::test]
 async fn d06_an_approved_call_is_made_once() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    world.say("rosa", "remember Rosa").await;
-    assert_eq!(world.say("rosa", "meanwhile").await.len(), 1);
-    let id = only(&world).await;
-    office(&operations).approve(id).await.unwrap();
-    let said = heard(&world).await;
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    assert_eq!(scenario.say("rosa", "meanwhile").await.len(), 1);
+    let id = only(&scenario).await;
+    operator(&operations).approve(id).await.unwrap();
+    let said = heard(&scenario).await;
     assert!(said.len() == 1 && said[0].starts_with("You are in our books"), "{said:?}");
-    assert_eq!(contacts(&world).await, ["Rosa"]);
-    let again = office(&operations).approve(id).await.unwrap_err().to_string();
+    assert_eq!(contacts(&scenario).await, ["Rosa"]);
+    let again = operator(&operations).approve(id).await.unwrap_err().to_string();
     assert_eq!(again, format!("{id} is not pending any more"));
-    assert!(heard(&world).await.is_empty());
-    assert_eq!(contacts(&world).await, ["Rosa"]);
-    let stored = office(&operations).approval(id).await.unwrap();
+    assert!(heard(&scenario).await.is_empty());
+    assert_eq!(contacts(&scenario).await, ["Rosa"]);
+    let stored = operator(&operations).approval(id).await.unwrap();
     assert!(matches!(stored.approval.status, ApprovalStatus::Used { .. }));
-    let audit = world.org().audit(Some(&id.to_string()), None, 10).await.unwrap();
-    assert_eq!(audit.iter().map(|one| one.line.action.as_str()).collect::<Vec<_>>(), ["approve"]);
+    let audit = scenario.org().audit_entries(Some(&id.to_string()), None, 10).await.unwrap();
+    assert_eq!(audit.iter().map(|one| one.entry.action.as_str()).collect::<Vec<_>>(), ["approve"]);
 }
 
 /// D06: a person may change the arguments; what does not fit the tool is refused
 /// and changes nothing.
 #[tokio::test]
 async fn d06_arguments_may_be_changed_and_are_checked() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    world.say("rosa", "remember Rosa").await;
-    let id = only(&world).await;
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let id = only(&scenario).await;
     for bad in [json!({"name": 5}), json!({"nome": "Rosa"}), json!("Rosa")] {
-        let refused = office(&operations).approve_with(id, &bad).await;
+        let refused = operator(&operations).approve_with(id, &bad).await;
         assert!(matches!(refused, Err(OperationError::BadArguments { .. })), "{bad}: {refused:?}");
     }
-    office(&operations).approve_with(id, &json!({"name": "Rosa Rossi"})).await.unwrap();
-    heard(&world).await;
-    assert_eq!(contacts(&world).await, ["Rosa Rossi"]);
+    operator(&operations).approve_with(id, &json!({"name": "Rosa Rossi"})).await.unwrap();
+    heard(&scenario).await;
+    assert_eq!(contacts(&scenario).await, ["Rosa Rossi"]);
 }
 
 /// D06: rejected, nothing is done, the reason is kept, and the agent is told.
 #[tokio::test]
 async fn d06_a_rejected_call_is_never_made() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    world.say("rosa", "remember Rosa").await;
-    let id = only(&world).await;
-    assert!(matches!(office(&operations).reject(id, " ").await, Err(OperationError::Empty(_))));
-    office(&operations).reject(id, "we keep no names").await.unwrap();
-    assert_eq!(heard(&world).await, ["I am sorry, that is not possible."]);
-    assert!(contacts(&world).await.is_empty());
-    let stored = office(&operations).approval(id).await.unwrap();
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let id = only(&scenario).await;
+    assert!(matches!(operator(&operations).reject(id, " ").await, Err(OperationError::Empty(_))));
+    operator(&operations).reject(id, "we keep no names").await.unwrap();
+    assert_eq!(heard(&scenario).await, ["I am sorry, that is not possible."]);
+    assert!(contacts(&scenario).await.is_empty());
+    let stored = operator(&operations).approval(id).await.unwrap();
     let ApprovalStatus::Rejected { reason, .. } = stored.approval.status else { panic!() };
     assert_eq!(reason, "we keep no names");
 }
 
-async fn time_to_decide(world: &World, expire_after: Duration) {
+async fn time_to_decide(scenario: &Scenario, expire_after: Duration) {
     let settings = OrgSettings {
         team: Some(TeamConfig::default()),
-        approvals: ApprovalTime { expire_after },
+        approvals: ApprovalSettings { expire_after },
         ..OrgSettings::default()
     };
-    world.save_settings(&settings).await;
+    scenario.save_settings(&settings).await;
 }
 
 /// D07: nobody decides in time: the call is never made, and the customer and the
 /// owner are told.
 #[tokio::test]
 async fn d07_what_nobody_decided_expires() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    time_to_decide(&world, Duration::ZERO).await;
-    world.say("rosa", "remember Rosa").await;
-    let id = only(&world).await;
-    assert_eq!(world.sweep().await.approvals, 1);
-    let said = heard(&world).await;
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    time_to_decide(&scenario, Duration::ZERO).await;
+    scenario.say("rosa", "remember Rosa").await;
+    let id = only(&scenario).await;
+    assert_eq!(scenario.sweep().await.approvals, 1);
+    let said = heard(&scenario).await;
     assert!(said.len() == 1 && said[0].contains("could not be confirmed in time"), "{said:?}");
-    let told = world.notices().await;
+    let told = scenario.notices().await;
     assert_eq!(told.iter().filter(|one| one.notice.kind == NoticeKind::ApprovalExpired).count(), 1);
-    assert!(office(&operations).approve(id).await.is_err());
-    assert!(heard(&world).await.is_empty());
-    assert!(contacts(&world).await.is_empty());
+    assert!(operator(&operations).approve(id).await.is_err());
+    assert!(heard(&scenario).await.is_empty());
+    assert!(contacts(&scenario).await.is_empty());
 }
 
 /// D07: whoever decides too late learns that it is too late, and the customer is
 /// told as by the sweep.
 #[tokio::test]
 async fn d07_a_late_decision_is_none() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    time_to_decide(&world, Duration::ZERO).await;
-    world.say("rosa", "remember Rosa").await;
-    let id = only(&world).await;
-    let late = office(&operations).approve(id).await.unwrap_err().to_string();
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    time_to_decide(&scenario, Duration::ZERO).await;
+    scenario.say("rosa", "remember Rosa").await;
+    let id = only(&scenario).await;
+    let late = operator(&operations).approve(id).await.unwrap_err().to_string();
     assert_eq!(late, format!("{id} has expired; nothing was run"));
-    assert!(heard(&world).await[0].contains("could not be confirmed in time"));
-    assert_eq!(world.sweep().await.approvals, 0);
-    assert!(contacts(&world).await.is_empty());
+    assert!(heard(&scenario).await[0].contains("could not be confirmed in time"));
+    assert_eq!(scenario.sweep().await.approvals, 0);
+    assert!(contacts(&scenario).await.is_empty());
 }
 
 /// Holds all credits that the org has.
-async fn without_credits(world: &World) -> ReservationId {
-    let amount = world.org().affordable().await.unwrap().unwrap();
+async fn without_credits(scenario: &Scenario) -> ReservationId {
+    let amount = scenario.org().affordable().await.unwrap().unwrap();
     let id = ReservationId::from_u128(0x7e57);
-    let lasts = Duration::from_secs(3600);
-    let new = NewReservation { id, budget_owner: GIA, amount, lasts };
-    world.org().reserve(new).await.unwrap();
+    let ttl = Duration::from_secs(3600);
+    let new = NewReservation { id, budget_owner: GIA, amount, ttl };
+    scenario.org().reserve_credits(new).await.unwrap();
     id
 }
 
@@ -252,138 +254,137 @@ async fn without_credits(world: &World) -> ReservationId {
 /// there are some, and is made once.
 #[tokio::test]
 async fn d09_an_approved_call_needs_credits_when_it_is_made() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    world.say("rosa", "remember Rosa").await;
-    let id = only(&world).await;
-    let held = without_credits(&world).await;
-    office(&operations).approve(id).await.unwrap();
-    heard(&world).await;
-    assert!(contacts(&world).await.is_empty());
-    assert_eq!(world.runs("rosa").await.pop().unwrap().outcome, RunOutcome::CreditsExhausted);
-    world.org().release(held).await.unwrap();
-    office(&operations).approve(id).await.unwrap();
-    office(&operations).approve(id).await.unwrap();
-    heard(&world).await;
-    assert_eq!(contacts(&world).await, ["Rosa"]);
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let id = only(&scenario).await;
+    let held = without_credits(&scenario).await;
+    operator(&operations).approve(id).await.unwrap();
+    heard(&scenario).await;
+    assert!(contacts(&scenario).await.is_empty());
+    assert_eq!(scenario.runs("rosa").await.pop().unwrap().outcome, RunOutcome::CreditsExhausted);
+    scenario.org().release_reservation(held).await.unwrap();
+    operator(&operations).approve(id).await.unwrap();
+    operator(&operations).approve(id).await.unwrap();
+    heard(&scenario).await;
+    assert_eq!(contacts(&scenario).await, ["Rosa"]);
 }
 
 /// D09, Z02: an approved call passes the gate again: a tool that the agent has lost
 /// meanwhile is not called.
 #[tokio::test]
 async fn d09_an_approved_call_needs_its_tool_when_it_is_made() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    world.say("rosa", "remember Rosa").await;
-    let id = only(&world).await;
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let id = only(&scenario).await;
     let mut gia = agent(GIA, "gia", Subtype::CustomerService);
     gia.tools.policy.deny.insert(ToolName::from_static("create_contact"));
-    world.save_agent(gia).await;
-    office(&operations).approve(id).await.unwrap();
-    let said = heard(&world).await;
+    scenario.save_agent(gia).await;
+    operator(&operations).approve(id).await.unwrap();
+    let said = heard(&scenario).await;
     assert!(said[0].starts_with("That did not work"), "{said:?}");
-    assert!(contacts(&world).await.is_empty());
+    assert!(contacts(&scenario).await.is_empty());
 }
 
 /// D06: a worker that stopped after it had used the approval up, and before it
 /// committed: the next one makes the call.
 #[tokio::test]
 async fn d06_a_crash_between_use_and_commit_loses_nothing() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    world.say("rosa", "remember Rosa").await;
-    let id = only(&world).await;
-    let approved = office(&operations).approve(id).await.unwrap();
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let id = only(&scenario).await;
+    let approved = operator(&operations).approve(id).await.unwrap();
     let policy = Settings::default().claims;
-    let claimed = world.store.claim_conversation(policy).await.unwrap().unwrap();
-    world.org().use_approval(id, approved.approval.arguments).await.unwrap();
-    let back = GiveBack::Failed { retry_after: Duration::ZERO };
-    world.store.release_lease(claimed.lease, back).await.unwrap();
-    heard(&world).await;
-    assert_eq!(contacts(&world).await, ["Rosa"]);
-    assert!(heard(&world).await.is_empty());
+    let claimed = scenario.store.claim_conversation(policy).await.unwrap().unwrap();
+    scenario.org().use_approval(id, approved.approval.arguments).await.unwrap();
+    let back = ReleaseReason::Failed { retry_after: Duration::ZERO };
+    scenario.store.release_lease(claimed.lease, back).await.unwrap();
+    heard(&scenario).await;
+    assert_eq!(contacts(&scenario).await, ["Rosa"]);
+    assert!(heard(&scenario).await.is_empty());
 }
 
 /// D06: decided while a person has the conversation: the agent stays silent, and
 /// goes on with it when the conversation is its own again.
 #[tokio::test]
 async fn d06_a_decision_waits_while_a_person_has_the_conversation() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    world.say("rosa", "remember Rosa").await;
-    let (id, session) = (only(&world).await, world.session("rosa").await.id);
-    office(&operations).approve(id).await.unwrap();
-    office(&operations).take_over(session).await.unwrap();
-    assert!(heard(&world).await.is_empty());
-    assert!(contacts(&world).await.is_empty());
-    office(&operations).resume(session).await.unwrap();
-    let said = heard(&world).await;
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let (id, session) = (only(&scenario).await, scenario.session("rosa").await.id);
+    operator(&operations).approve(id).await.unwrap();
+    operator(&operations).take_over(session).await.unwrap();
+    assert!(heard(&scenario).await.is_empty());
+    assert!(contacts(&scenario).await.is_empty());
+    operator(&operations).resume(session).await.unwrap();
+    let said = heard(&scenario).await;
     assert!(said.len() == 1 && said[0].starts_with("You are in our books"), "{said:?}");
-    assert_eq!(contacts(&world).await, ["Rosa"]);
+    assert_eq!(contacts(&scenario).await, ["Rosa"]);
 }
 
 /// A call whose session was closed is not made.
 #[tokio::test]
 async fn an_approval_of_a_closed_session_comes_to_nothing() {
-    let world = world(AutonomyLevel::SemiAutonomous).await;
-    let operations = world.operations();
-    world.say("rosa", "remember Rosa").await;
-    let (id, session) = (only(&world).await, world.session("rosa").await.id);
-    office(&operations).approve(id).await.unwrap();
-    office(&operations).close(session).await.unwrap();
-    assert!(heard(&world).await.is_empty());
-    assert!(contacts(&world).await.is_empty());
-    world.say("otto", "remember Otto").await;
-    let (id, session) = (only(&world).await, world.session("otto").await.id);
-    office(&operations).close(session).await.unwrap();
-    let refused = office(&operations).approve(id).await.unwrap_err().to_string();
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let (id, session) = (only(&scenario).await, scenario.session("rosa").await.id);
+    operator(&operations).approve(id).await.unwrap();
+    operator(&operations).close(session).await.unwrap();
+    assert!(heard(&scenario).await.is_empty());
+    assert!(contacts(&scenario).await.is_empty());
+    scenario.say("otto", "remember Otto").await;
+    let (id, session) = (only(&scenario).await, scenario.session("otto").await.id);
+    operator(&operations).close(session).await.unwrap();
+    let refused = operator(&operations).approve(id).await.unwrap_err().to_string();
     assert_eq!(refused, "this session is closed");
 }
 
 /// Something that happens to approvals.
-async fn happen(world: &World, operations: &Operations, what: u8, number: usize) {
-    let office = office(operations);
-    let first = pending(world).await.first().map(|one| one.approval.id);
+async fn happen(scenario: &Scenario, operations: &Operations, what: u8, number: usize) {
+    let operator = operator(operations);
+    let first = pending(scenario).await.first().map(|one| one.approval.id);
     match (what % 6, first) {
         (0 | 1, _) => {
             let lasts = what.is_multiple_of(6);
             let time = if lasts { Duration::from_secs(3600) } else { Duration::ZERO };
-            time_to_decide(world, time).await;
-            world.write("rosa", &format!("remember Rosa{number}")).await;
+            time_to_decide(scenario, time).await;
+            scenario.write("rosa", &format!("remember Rosa{number}")).await;
         }
         // One may have expired meanwhile.
-        (2, Some(id)) => drop(office.approve(id).await),
-        (3, Some(id)) => drop(office.reject(id, "no").await),
-        (4, _) => drop(world.sweep().await),
+        (2, Some(id)) => drop(operator.approve(id).await),
+        (3, Some(id)) => drop(operator.reject(id, "no").await),
+        (4, _) => drop(scenario.sweep().await),
         _ => {}
     }
 }
 
 async fn counts_agree(steps: Vec<u8>) {
-    let store = Store::connect("sqlite::memory:").unwrap();
-    store.migrate().await.unwrap();
-    drop(World::on(store.clone(), SAVES).await);
-    let world = World::with(store, catalogue(SAVES), Settings::default());
-    let operations = world.operations();
-    world.say("rosa", "hello").await;
-    let id = world.session("rosa").await.id;
+    let store = TestDatabase::sqlite_memory().migrated().await;
+    drop(Scenario::in_store(store.clone(), SAVES).await);
+    let scenario = Scenario::with_models(store, catalogue(SAVES), Settings::default());
+    let operations = scenario.operations();
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
     for (number, what) in steps.into_iter().enumerate() {
-        happen(&world, &operations, what, number).await;
-        let rows = pending(&world).await.len();
-        let shown = office(&operations).session(id).await.unwrap();
+        happen(&scenario, &operations, what, number).await;
+        let rows = pending(&scenario).await.len();
+        let shown = operator(&operations).session(id).await.unwrap();
         assert_eq!(shown.session.pending_approvals as usize, rows, "shown at once");
         assert_eq!(shown.approvals.len(), rows);
-        world.work().await;
-        let rows = pending(&world).await.len();
-        let stored = world.session("rosa").await;
+        scenario.work().await;
+        let rows = pending(&scenario).await.len();
+        let stored = scenario.session("rosa").await;
         assert_eq!(stored.pending_approvals as usize, rows, "stored once all is done");
         if stored.status != ostler_domain::session::status::SessionStatus::Active {
             return;
         }
     }
-    let rows = pending(&world).await.len();
-    world.say("rosa", "how is it going").await;
-    let run = world.runs("rosa").await.pop().unwrap();
+    let rows = pending(&scenario).await.len();
+    scenario.say("rosa", "how is it going").await;
+    let run = scenario.runs("rosa").await.pop().unwrap();
     let harness = &run.turns[0].harness.escalation_state;
     assert_eq!(harness.pending_approvals as usize, rows, "in the harness");
 }

@@ -6,22 +6,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::id::OrgId;
 use ostler_domain::money::Credits;
-use ostler_domain::money::ledger::Bearer;
+use ostler_domain::money::ledger::CostBearer;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::money::sharing::SharingPolicy;
-use ostler_domain::notice::{NoticeKind, Recipient};
-use ostler_domain::org::plan::Plan;
-use ostler_domain::org::{Org, Place};
-use ostler_engine::outcome::Outcome;
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::org::{Org, OrgPlace};
+use ostler_engine::outcome::ToolOutcome;
 use ostler_runtime::operations::Actor;
-use ostler_runtime::parts::Settings;
-use ostler_runtime::talk::run::RunOutcome;
-use ostler_store::{LineKind, NewGrant, Store};
+use ostler_runtime::deps::Settings;
+use ostler_runtime::records::run::RunOutcome;
+use ostler_store::{LedgerLineKind, NewGrant, Store};
+use ostler_testkit::TestDatabase;
 
-use crate::database::{Database, on_every_database};
-use crate::enforcement::empty_the_purse;
-use crate::kit::{calm, org, puppet, world, world_on, world_with};
-use crate::world::{ENZO, GIA, ORG, World};
+use crate::enforcement::spend_all_credits;
+use crate::support::{ENZO, GIA, ORG, Scenario, lenient_settings, on_every_database, org, scenario, scenario_in, scenario_with, stub_tool};
 
 const AGENCY: OrgId = OrgId::from_u128(0xa6);
 const NO_CREDITS: &str =
@@ -33,31 +32,31 @@ fn costing(credits: u64) -> String {
     format!("price: {{ input: 0, output: 1000 }}\nusage: {{ output: {tokens} }}\ndefault: I see.\n")
 }
 
-/// A world whose org has a plan without monthly credits, and these besides.
-async fn poor(script: &str, purchased: u64) -> (World, crate::kit::Seen) {
-    let (world, seen) = world(script).await;
-    change_org(&world, |org| org.plan = Plan::Free).await;
-    empty_the_purse(&world).await;
+/// A scenario whose org has a plan without monthly credits, and these besides.
+async fn poor(script: &str, purchased: u64) -> (Scenario, crate::support::ModelCalls) {
+    let (scenario, seen) = scenario(script).await;
+    change_org(&scenario, |org| org.plan = LicencePlan::Free).await;
+    spend_all_credits(&scenario).await;
     if purchased > 0 {
-        world.grant(purchased).await;
+        scenario.grant(purchased).await;
     }
-    (world, seen)
+    (scenario, seen)
 }
 
-async fn change_org(world: &World, change: impl FnOnce(&mut Org)) {
-    let mut org = world.org().org().await.unwrap();
+async fn change_org(scenario: &Scenario, change: impl FnOnce(&mut Org)) {
+    let mut org = scenario.org().org().await.unwrap();
     change(&mut org);
-    world.org().update_org(org).await.unwrap();
+    scenario.org().update_org(org).await.unwrap();
 }
 
 /// Makes the org a client of an agency that has credits.
-async fn with_parent(world: &World, credits: u64, sharing: SharingPolicy) {
-    world.store.create_org(org(AGENCY, "agency", Place::TopLevel, Plan::Free)).await.unwrap();
+async fn with_parent(scenario: &Scenario, credits: u64, sharing: SharingPolicy) {
+    scenario.store.create_org(org(AGENCY, "agency", OrgPlace::TopLevel, LicencePlan::Free)).await.unwrap();
     let (pool, amount) = (PoolKind::Purchased, Credits::new(credits));
     let new = NewGrant { reference: "agency".into(), pool, amount };
-    world.store.org(AGENCY).grant(new).await.unwrap();
-    world.store.org(AGENCY).set_sharing(sharing).await.unwrap();
-    change_org(world, |org| org.place = Place::SubOrg { parent: AGENCY }).await;
+    scenario.store.org(AGENCY).grant_credits(new).await.unwrap();
+    scenario.store.org(AGENCY).set_sharing(sharing).await.unwrap();
+    change_org(scenario, |org| org.place = OrgPlace::SubOrg { parent: AGENCY }).await;
 }
 
 /// C20: however many calls a turn makes, the account is looked at as often.
@@ -80,22 +79,22 @@ rules:
       - Done.
 default: I see.
 ";
-    let database = Database::sqlite();
-    let tool = puppet("list_forms", |_| Outcome::ok("none"));
+    let database = TestDatabase::sqlite_file();
+    let tool = stub_tool("list_forms", |_| ToolOutcome::ok("none"));
     let store = database.migrated().await;
-    let (world, _) = world_on(store, script, vec![tool], Settings::default()).await;
+    let (scenario, _) = scenario_in(store, script, vec![tool], Settings::default()).await;
     database.execute(
         "CREATE TABLE looks (one);
          CREATE TRIGGER look AFTER UPDATE ON credit_accounts BEGIN INSERT INTO looks VALUES (1); END",
     ).await;
     let looks = async |text: &str| {
         let before = database.number("SELECT count(*) FROM looks").await;
-        world.say("rosa", text).await;
+        scenario.say("rosa", text).await;
         database.number("SELECT count(*) FROM looks").await - before
     };
     let once = looks("once").await;
     assert_eq!(looks("often").await, once);
-    assert_eq!(world.runs("rosa").await[1].turns[0].decisions.len(), 5);
+    assert_eq!(scenario.runs("rosa").await[1].turns[0].decisions.len(), 5);
 }
 
 /// C20, E08: the session's cap holds in the middle of a run.
@@ -115,49 +114,49 @@ default: I see.
 ";
     let calls = Arc::new(AtomicU32::new(0));
     let count = calls.clone();
-    let tool = puppet("create_booking", move |_| {
+    let tool = stub_tool("create_booking", move |_| {
         count.fetch_add(1, Ordering::SeqCst);
-        Outcome::ok("done")
+        ToolOutcome::ok("done")
     });
-    let (world, _) = world_with(script, vec![tool], Settings::default()).await;
-    world.change(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
-    let mut settings = calm();
+    let (scenario, _) = scenario_with(script, vec![tool], Settings::default()).await;
+    scenario.change_agent(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
+    let mut settings = lenient_settings();
     settings.session_budget.cap = Credits::new(5);
     settings.session_budget.warning = Credits::new(3);
-    world.save_settings(&settings).await;
-    world.say("rosa", "book").await;
+    scenario.save_settings(&settings).await;
+    scenario.say("rosa", "book").await;
     assert_eq!(calls.load(Ordering::SeqCst), 2, "one for the model, two of 1; the rest is kept");
-    assert!(world.session("rosa").await.budget.spent <= Credits::new(5));
+    assert!(scenario.session("rosa").await.budget.spent <= Credits::new(5));
 }
 
 /// C21, E03, E11: the harness shows the session's, the org's and the parent's
 /// budget, and whose spending it is; a top-level org has no parent's.
 #[tokio::test]
 async fn c21_e03_e11_the_harness_shows_the_budgets() {
-    let (world, _) = world(&costing(4)).await;
-    world.say("rosa", "hello").await;
-    let before = world.org().affordable().await.unwrap().unwrap();
-    world.say("rosa", "again").await;
-    let budget = world.harness("rosa").await.credit_budget;
+    let (scenario, _) = scenario(&costing(4)).await;
+    scenario.say("rosa", "hello").await;
+    let before = scenario.org().affordable().await.unwrap().unwrap();
+    scenario.say("rosa", "again").await;
+    let budget = scenario.harness("rosa").await.credit_budget;
     assert_eq!(budget.left.session_budget, Credits::new(46));
     assert_eq!(budget.left.parent_budget, None);
     assert_eq!(budget.budget_owner, GIA);
     let shown = budget.left.org_budget.unwrap() + budget.turn.reserved;
     assert_eq!(shown, before, "what is left, with what this turn holds");
 
-    with_parent(&world, 1000, SharingPolicy::default()).await;
-    world.say("rosa", "once more").await;
-    let budget = world.harness("rosa").await.credit_budget;
+    with_parent(&scenario, 1000, SharingPolicy::default()).await;
+    scenario.say("rosa", "once more").await;
+    let budget = scenario.harness("rosa").await.credit_budget;
     assert_eq!(budget.left.parent_budget, Some(Credits::new(100)), "the child's share");
-    let owners: Vec<_> = world
+    let owners: Vec<_> = scenario
         .org()
         .ledger_lines(None, 50)
         .await
         .unwrap()
         .into_iter()
         .filter_map(|line| match line.kind {
-            LineKind::Expense(entry) => Some(entry.budget_owner),
-            LineKind::Grant(_) => None,
+            LedgerLineKind::Expense(entry) => Some(entry.budget_owner),
+            LedgerLineKind::Grant(_) => None,
         })
         .collect();
     assert!(!owners.is_empty() && owners.iter().all(|owner| *owner == GIA));
@@ -166,16 +165,16 @@ async fn c21_e03_e11_the_harness_shows_the_budgets() {
 /// E02: twelve of five daily, five monthly and five bought leave three bought.
 #[tokio::test]
 async fn e02_pools_are_drawn_in_order() {
-    let (world, _) = world(&costing(12)).await;
-    change_org(&world, |org| org.plan = Plan::Free).await;
-    empty_the_purse(&world).await;
+    let (scenario, _) = scenario(&costing(12)).await;
+    change_org(&scenario, |org| org.plan = LicencePlan::Free).await;
+    spend_all_credits(&scenario).await;
     for (pool, n) in [(PoolKind::Daily, 0), (PoolKind::Monthly, 1), (PoolKind::Purchased, 2)] {
         let new = NewGrant { reference: format!("e02-{n}"), pool, amount: Credits::new(5) };
-        world.org().grant(new).await.unwrap();
+        scenario.org().grant_credits(new).await.unwrap();
     }
-    assert_eq!(world.say("rosa", "hello").await, ["I see."]);
-    let account = world.org().account().await.unwrap();
-    let left = PoolKind::ORDER.map(|pool| account.pool(pool).available.get());
+    assert_eq!(scenario.say("rosa", "hello").await, ["I see."]);
+    let account = scenario.org().credit_account().await.unwrap();
+    let left = PoolKind::DRAW_ORDER.map(|pool| account.pool(pool).available.get());
     assert_eq!(left, [0, 0, 3]);
 }
 
@@ -183,54 +182,54 @@ async fn e02_pools_are_drawn_in_order() {
 /// child; the child's ledger has it for the audit only; up to the child's cap.
 #[tokio::test]
 async fn e04_e05_the_parent_pays_up_to_the_cap() {
-    let (world, seen) = poor(&costing(6), 0).await;
+    let (scenario, seen) = poor(&costing(6), 0).await;
     let sharing = SharingPolicy { max_per_child: Credits::new(10), ..SharingPolicy::default() };
-    with_parent(&world, 1000, sharing).await;
-    assert_eq!(world.say("rosa", "hello").await, ["I see."]);
-    assert_eq!(world.spent(ORG).await, 6, "for the audit");
-    assert_eq!(world.spent(AGENCY).await, 6);
-    let bearers = async |of: OrgId| -> Vec<Bearer> {
-        world.store.org(of).apply_settlements().await.unwrap();
-        let lines = world.store.org(of).ledger_lines(None, 50).await.unwrap();
+    with_parent(&scenario, 1000, sharing).await;
+    assert_eq!(scenario.say("rosa", "hello").await, ["I see."]);
+    assert_eq!(scenario.spent(ORG).await, 6, "for the audit");
+    assert_eq!(scenario.spent(AGENCY).await, 6);
+    let bearers = async |of: OrgId| -> Vec<CostBearer> {
+        scenario.store.org(of).apply_settlements().await.unwrap();
+        let lines = scenario.store.org(of).ledger_lines(None, 50).await.unwrap();
         let expenses = lines.into_iter().filter_map(|line| match line.kind {
-            LineKind::Expense(entry) => Some(entry.bearer),
-            LineKind::Grant(_) => None,
+            LedgerLineKind::Expense(entry) => Some(entry.bearer),
+            LedgerLineKind::Grant(_) => None,
         });
         expenses.collect()
     };
-    assert_eq!(bearers(AGENCY).await, [Bearer::ForChild(ORG)]);
-    assert_eq!(bearers(ORG).await, [Bearer::PaidByParent(AGENCY)]);
+    assert_eq!(bearers(AGENCY).await, [CostBearer::ForChild(ORG)]);
+    assert_eq!(bearers(ORG).await, [CostBearer::PaidByParent(AGENCY)]);
     // Four of the cap are left: the answer is made to fit, and then it is over.
-    world.say("rosa", "again").await;
+    scenario.say("rosa", "again").await;
     assert!(seen.last().max_tokens <= 40, "{}", seen.last().max_tokens);
-    assert_eq!(world.say("rosa", "and again").await, [NO_CREDITS]);
-    assert_eq!(world.runs("rosa").await.pop().unwrap().outcome, RunOutcome::CreditsExhausted);
-    assert!(world.told(Recipient::Owner).await.contains(&NoticeKind::ChildCap));
+    assert_eq!(scenario.say("rosa", "and again").await, [NO_CREDITS]);
+    assert_eq!(scenario.runs("rosa").await.pop().unwrap().outcome, RunOutcome::CreditsExhausted);
+    assert!(scenario.notice_kinds(NoticeRecipient::Owner).await.contains(&NoticeKind::ChildCap));
     let moved: u64 = {
-        let account = world.store.org(AGENCY).account().await.unwrap();
+        let account = scenario.store.org(AGENCY).credit_account().await.unwrap();
         account.pool(PoolKind::Purchased).spent.get()
     };
     assert!(moved <= 10, "{moved}");
-    assert!(world.store.check_ledger().await.unwrap().wrong.is_empty());
+    assert!(scenario.store.check_ledger().await.unwrap().mismatches.is_empty());
 }
 
 /// E06: all children together draw no more than the shared cap.
 #[tokio::test]
 async fn e06_all_children_share_one_cap() {
-    let (world, seen) = poor(&costing(1), 0).await;
+    let (scenario, seen) = poor(&costing(1), 0).await;
     let sharing = SharingPolicy { max_total: Credits::new(2), ..SharingPolicy::default() };
-    with_parent(&world, 1000, sharing).await;
+    with_parent(&scenario, 1000, sharing).await;
     let other = OrgId::from_u128(0xbb);
-    let place = Place::SubOrg { parent: AGENCY };
-    world.store.create_org(org(other, "sister", place, Plan::Free)).await.unwrap();
-    let own = world.store.org(other).account().await.unwrap().available().unwrap();
+    let place = OrgPlace::SubOrg { parent: AGENCY };
+    scenario.store.create_org(org(other, "sister", place, LicencePlan::Free)).await.unwrap();
+    let own = scenario.store.org(other).credit_account().await.unwrap().available().unwrap();
     let id = ostler_domain::id::ReservationId::from_u128(0x77);
-    let lasts = std::time::Duration::from_secs(3600);
+    let ttl = std::time::Duration::from_secs(3600);
     let amount = own + Credits::new(1);
-    let new = ostler_store::NewReservation { id, budget_owner: ENZO, amount, lasts };
-    world.store.org(other).reserve(new).await.unwrap();
-    assert_eq!(world.say("rosa", "hello").await, ["I see."], "one of two is left");
-    assert_eq!(world.say("rosa", "again").await, [NO_CREDITS]);
+    let new = ostler_store::NewReservation { id, budget_owner: ENZO, amount, ttl };
+    scenario.store.org(other).reserve_credits(new).await.unwrap();
+    assert_eq!(scenario.say("rosa", "hello").await, ["I see."], "one of two is left");
+    assert_eq!(scenario.say("rosa", "again").await, [NO_CREDITS]);
     assert_eq!(seen.count(), 1);
 }
 
@@ -244,31 +243,31 @@ rules:
       with: { targetAgentId: enzo, reason: invoice, contextSummary: 'Rosa paid twice' }
       usage: { output: 30 }
   - when: { agent: 'You are Enzo' }
-    answer: { text: 'About {user}: done.', usage: { output: 50 } }
+    answer: { text: 'About {{ user }}: done.', usage: { output: 50 } }
 default: I see.
 ";
 
 /// E09, E10: each agent's spending is kept, and lowers the same purse.
 #[tokio::test]
 async fn e09_e10_a_team_spends_from_one_purse() {
-    let (world, seen) = world(TEAM).await;
-    world.say("rosa", "my invoice").await;
-    let team = world.session("rosa").await.team.unwrap();
+    let (scenario, seen) = scenario(TEAM).await;
+    scenario.say("rosa", "my invoice").await;
+    let team = scenario.session("rosa").await.team.unwrap();
     let spent: Vec<(_, u64)> =
         team.budget.per_agent.iter().map(|(agent, spent)| (*agent, spent.get())).collect();
     assert_eq!(spent, [(GIA, 3), (ENZO, 5)]);
     assert_eq!(team.budget.remaining(), Credits::new(92));
-    let harness = world.runs("rosa").await.remove(0).turns.remove(1).harness;
+    let harness = scenario.runs("rosa").await.remove(0).turns.remove(1).harness;
     assert_eq!(harness.escalation_state.team_budget_remaining, Some(Credits::new(97)));
-    let mut settings = calm();
+    let mut settings = lenient_settings();
     settings.session_budget.cap = Credits::new(1000);
     settings.session_budget.warning = Credits::new(1000);
     settings.team.as_mut().unwrap().budget = Credits::new(8);
-    world.save_settings(&settings).await;
-    world.say("otto", "my invoice").await;
-    assert_eq!(world.session("otto").await.team.unwrap().budget.remaining(), Credits::ZERO);
+    scenario.save_settings(&settings).await;
+    scenario.say("otto", "my invoice").await;
+    assert_eq!(scenario.session("otto").await.team.unwrap().budget.remaining(), Credits::ZERO);
     let before = seen.count();
-    assert_eq!(world.say("otto", "and now").await, [NO_CREDITS]);
+    assert_eq!(scenario.say("otto", "and now").await, [NO_CREDITS]);
     assert_eq!(seen.count(), before, "the purse is empty for both");
 }
 
@@ -276,13 +275,13 @@ async fn e09_e10_a_team_spends_from_one_purse() {
 /// agents are told, each once.
 #[tokio::test]
 async fn e07_everybody_is_told_once() {
-    let (world, _) = world(TEAM).await;
-    world.say("rosa", "my invoice").await;
-    empty_the_purse(&world).await;
-    assert_eq!(world.say("rosa", "hello?").await, [NO_CREDITS]);
-    world.say("rosa", "anybody?").await;
-    for recipient in [Recipient::Owner, Recipient::Agent(GIA), Recipient::Agent(ENZO)] {
-        let told = world.told(recipient).await;
+    let (scenario, _) = scenario(TEAM).await;
+    scenario.say("rosa", "my invoice").await;
+    spend_all_credits(&scenario).await;
+    assert_eq!(scenario.say("rosa", "hello?").await, [NO_CREDITS]);
+    scenario.say("rosa", "anybody?").await;
+    for recipient in [NoticeRecipient::Owner, NoticeRecipient::Agent(GIA), NoticeRecipient::Agent(ENZO)] {
+        let told = scenario.notice_kinds(recipient).await;
         let count = told.iter().filter(|kind| **kind == NoticeKind::CreditsExhausted).count();
         assert_eq!(count, 1, "{recipient:?}: {told:?}");
     }
@@ -292,31 +291,31 @@ async fn e07_everybody_is_told_once() {
 /// asked, the customer is told and the owner notified.
 #[tokio::test]
 async fn e08_a_session_narrows_at_40_and_closes_at_50() {
-    let (world, seen) = world(&costing(10)).await;
+    let (scenario, seen) = scenario(&costing(10)).await;
     for n in 0..4 {
-        world.say("rosa", &format!("message {n}")).await;
-        assert!(world.tools("rosa").await.contains(&"create_booking".into()), "{n}");
+        scenario.say("rosa", &format!("message {n}")).await;
+        assert!(scenario.tools("rosa").await.contains(&"create_booking".into()), "{n}");
     }
-    world.say("rosa", "message 5").await;
-    let tools = world.tools("rosa").await;
+    scenario.say("rosa", "message 5").await;
+    let tools = scenario.tools("rosa").await;
     assert!(!tools.contains(&"create_booking".into()) && tools.contains(&"list_events".into()));
-    assert!(world.harness("rosa").await.error_state.is_degraded_mode);
+    assert!(scenario.harness("rosa").await.error_state.is_degraded_mode);
     let system = seen.last().system;
     assert!(system.contains("do not work at the moment: create_booking"), "{system}");
     let before = seen.count();
-    assert_eq!(world.say("rosa", "message 6").await, [NO_CREDITS]);
+    assert_eq!(scenario.say("rosa", "message 6").await, [NO_CREDITS]);
     assert_eq!(seen.count(), before);
-    assert_eq!(world.told(Recipient::Owner).await, [NoticeKind::SessionCap]);
-    assert_eq!(world.say("otto", "hello").await, ["I see."], "another session is open");
+    assert_eq!(scenario.notice_kinds(NoticeRecipient::Owner).await, [NoticeKind::SessionCap]);
+    assert_eq!(scenario.say("otto", "hello").await, ["I see."], "another session is open");
 }
 
 /// The longest answer is what can be paid for.
 #[tokio::test]
 async fn c22_an_answer_is_no_longer_than_what_can_be_paid() {
-    let (world, seen) = poor(&costing(3), 7).await;
-    world.say("rosa", "hello").await;
+    let (scenario, seen) = poor(&costing(3), 7).await;
+    scenario.say("rosa", "hello").await;
     assert_eq!(seen.last().max_tokens, 70, "seven credits at ten tokens each");
-    world.say("rosa", "again").await;
+    scenario.say("rosa", "again").await;
     assert_eq!(seen.last().max_tokens, 40);
 }
 
@@ -326,27 +325,27 @@ async fn e14_z05_fifty_credits_answer_fifty(store: Store) {
     // The model is free, so that an answer costs the least that one can, and no
     // more is held for it.
     let free = "default: I see.";
-    let (world, _) = world_on(store, free, Vec::new(), Settings::default()).await;
-    change_org(&world, |org| org.plan = Plan::Free).await;
-    empty_the_purse(&world).await;
-    world.grant(50).await;
-    world.change(GIA, |gia| gia.limits.max_messages_per_day = 10_000).await;
+    let (scenario, _) = scenario_in(store, free, Vec::new(), Settings::default()).await;
+    change_org(&scenario, |org| org.plan = LicencePlan::Free).await;
+    spend_all_credits(&scenario).await;
+    scenario.grant(50).await;
+    scenario.change_agent(GIA, |gia| gia.limits.max_messages_per_day = 10_000).await;
     for who in 0..100 {
-        world.write(&format!("p{who}"), "hello").await;
+        scenario.write(&format!("p{who}"), "hello").await;
     }
     let workers = (0..8).map(|_| {
-        let worker = world.worker.clone();
+        let worker = scenario.worker.clone();
         tokio::spawn(async move { while worker.answer_next().await.unwrap() {} })
     });
     for worker in workers.collect::<Vec<_>>() {
         worker.await.unwrap();
     }
-    let heard: Vec<String> = world.deliver().await.iter().map(crate::world::text_of).collect();
+    let heard: Vec<String> = scenario.deliver().await.iter().map(crate::support::text_of).collect();
     let count = |text: &str| heard.iter().filter(|one| *one == text).count();
     assert_eq!(heard.len(), 100);
     assert_eq!((count("I see."), count(NO_CREDITS)), (50, 50));
-    assert_eq!(world.spent(ORG).await, 50);
-    assert!(world.store.check_ledger().await.unwrap().wrong.is_empty());
+    assert_eq!(scenario.spent(ORG).await, 50);
+    assert!(scenario.store.check_ledger().await.unwrap().mismatches.is_empty());
 }
 on_every_database!(
     /// E14, Z05.
@@ -367,29 +366,29 @@ async fn z05_a_thousand_calls_overdraw_no_session_and_no_team() {
     for (cap, team) in [(30, None), (50, Some(20))] {
         let ran = Arc::new(AtomicU32::new(0));
         let count = ran.clone();
-        let booking = puppet("create_booking", move |_| {
+        let booking = stub_tool("create_booking", move |_| {
             count.fetch_add(1, Ordering::SeqCst);
-            Outcome::ok("done")
+            ToolOutcome::ok("done")
         });
-        let (world, _) = world_with(&script, vec![booking], Settings::default()).await;
-        world.change(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
-        let mut settings = calm();
+        let (scenario, _) = scenario_with(&script, vec![booking], Settings::default()).await;
+        scenario.change_agent(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
+        let mut settings = lenient_settings();
         settings.session_budget.cap = Credits::new(cap);
         settings.session_budget.warning = Credits::new(cap);
         settings.team.as_mut().unwrap().budget = Credits::new(team.unwrap_or(100));
-        world.save_settings(&settings).await;
-        world.say("rosa", "hello").await;
+        scenario.save_settings(&settings).await;
+        scenario.say("rosa", "hello").await;
         if team.is_some() {
-            let (id, operations) = (world.session("rosa").await.id, world.operations());
+            let (id, operations) = (scenario.session("rosa").await.id, scenario.operations());
             operations.as_actor(Actor::Terminal, ORG).assign(id, &["gia", "enzo"]).await.unwrap();
-            world.work().await;
+            scenario.work().await;
         }
-        let before = world.session("rosa").await.budget.spent;
-        world.say("rosa", "everything at once").await;
-        let session = world.session("rosa").await;
+        let before = scenario.session("rosa").await.budget.spent;
+        scenario.say("rosa", "everything at once").await;
+        let session = scenario.session("rosa").await;
         let spent = session.budget.spent;
         assert!(spent <= Credits::new(cap), "{spent}");
-        assert_eq!(world.spent(ORG).await, spent.get());
+        assert_eq!(scenario.spent(ORG).await, spent.get());
         // All that there was, but for what an answer needs.
         let free = team.map_or(Credits::new(cap).saturating_sub(before), Credits::new);
         let here = spent.saturating_sub(before);
@@ -398,9 +397,9 @@ async fn z05_a_thousand_calls_overdraw_no_session_and_no_team() {
         if let Some(team) = session.team {
             assert_eq!(team.budget.per_agent, [(GIA, here)].into());
         }
-        assert!(world.store.check_ledger().await.unwrap().wrong.is_empty());
-        let account = world.org().account().await.unwrap();
-        let left = world.org().affordable().await.unwrap();
+        assert!(scenario.store.check_ledger().await.unwrap().mismatches.is_empty());
+        let account = scenario.org().credit_account().await.unwrap();
+        let left = scenario.org().affordable().await.unwrap();
         assert_eq!(account.available(), left, "nothing is held");
     }
 }

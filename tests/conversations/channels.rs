@@ -6,10 +6,9 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::exchange::{BOT, Exchange, MAIL, SMS, message, sent};
-use crate::real::{Phone, Smtp, within};
-use crate::server::{Reply, Seen, Server};
-use crate::world::GIA;
+use crate::real_servers::{TelegramServer, SmtpServer, with_timeout};
+use crate::fake_server::{Reply, SeenRequest, Server};
+use crate::support::{BOT, ConnectedOrg, GIA, MAIL, SMS, sent_message, telegram_message};
 
 const PIZZA: &str = "
 rules:
@@ -22,32 +21,32 @@ default: I see.
 /// reads the answer.
 #[tokio::test]
 async fn c16_a_telegram_conversation_through_a_real_server() {
-    let phone = Phone::start().await;
-    let org = Exchange::new(PIZZA).await;
+    let phone = TelegramServer::start().await;
+    let org = ConnectedOrg::new(PIZZA).await;
     let base = json!({"base_url": format!("http://127.0.0.1:{}", phone.port)});
     org.bind(BOT, "telegram", GIA, 1, &base).await;
     let (stop, stopped) = watch::channel(false);
-    let (reception, courier, worker) =
-        (org.reception.clone(), org.courier.clone(), org.world.worker.clone());
+    let (receiver, delivery, worker) =
+        (org.receiver.clone(), org.delivery.clone(), org.scenario.worker.clone());
     let (first, second, third) = (stopped.clone(), stopped.clone(), stopped);
-    let polling = tokio::spawn(async move { reception.poll(BOT, first).await });
-    let sending = tokio::spawn(async move { courier.run(2, second).await });
+    let polling = tokio::spawn(async move { receiver.poll(BOT, first).await });
+    let sending = tokio::spawn(async move { delivery.run(2, second).await });
     let working = tokio::spawn(async move { worker.run(2, third).await });
     for (asked, answer) in [("Avete la pizza?", "<b>Sì</b>, fino alle 23."), ("Bene", "I see.")] {
-        phone.does("/sendMessage", json!({"text": asked})).await;
-        assert_eq!(within(heard(&phone)).await["text"], answer);
+        phone.act("/sendMessage", json!({"text": asked})).await;
+        assert_eq!(with_timeout(heard(&phone)).await["text"], answer);
     }
     stop.send(true).unwrap();
     for task in [polling, sending, working] {
-        within(task).await.unwrap();
+        with_timeout(task).await.unwrap();
     }
-    assert_eq!(org.world.runs("7").await.len(), 2);
+    assert_eq!(org.scenario.runs("7").await.len(), 2);
 }
 
 /// What the bot writes next.
-async fn heard(phone: &Phone) -> Value {
+async fn heard(phone: &TelegramServer) -> Value {
     loop {
-        if let Some(message) = phone.reads().await.into_iter().next() {
+        if let Some(message) = phone.bot_messages().await.into_iter().next() {
             return message;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -58,8 +57,8 @@ async fn heard(phone: &Phone) -> Value {
 /// its thread.
 #[tokio::test]
 async fn c16_a_mail_conversation_through_a_real_server() {
-    let mut smtp = Smtp::start().await;
-    let org = Exchange::new(PIZZA).await;
+    let mut smtp = SmtpServer::start().await;
+    let org = ConnectedOrg::new(PIZZA).await;
     let mut settings = smtp.settings("none");
     settings["inbound_secret"] = "env:KEY".into();
     org.bind(MAIL, "email", GIA, 1, &settings).await;
@@ -67,7 +66,7 @@ async fn c16_a_mail_conversation_through_a_real_server() {
         "subject": "Re: Domanda", "text": "Avete la pizza?", "message_id": "<2@example.com>",
         "references": ["<1@bella.example>"]});
     for id in ["d1", "d2"] {
-        org.gateway(MAIL, id, &mail).await;
+        org.receive_webhook(MAIL, id, &mail).await;
     }
     org.work().await;
     let answer = smtp.next_mail().await;
@@ -83,7 +82,7 @@ async fn c16_a_mail_conversation_through_a_real_server() {
     ] {
         assert!(raw.contains(line), "{line}: {raw}");
     }
-    assert_eq!(org.world.runs("rosa@example.com").await.len(), 1, "the mail is taken once");
+    assert_eq!(org.scenario.runs("rosa@example.com").await.len(), 1, "the mail is taken once");
 }
 
 /// An answer with every kind of formatting, longer than Telegram takes at once.
@@ -102,17 +101,17 @@ fn texts(server: &Server) -> Vec<String> {
 #[tokio::test]
 async fn c16_an_answer_has_the_form_of_its_channel() {
     let script = format!("default: {}", serde_json::to_string(&long_answer()).unwrap());
-    let mut smtp = Smtp::start().await;
-    let org = Exchange::new(&script).await;
-    let bot = org.bot((1..=9).map(sent)).await;
+    let mut smtp = SmtpServer::start().await;
+    let org = ConnectedOrg::new(&script).await;
+    let bot = org.bot((1..=9).map(sent_message)).await;
     let gateway = org.sms([Reply::json(200, &json!({}))]).await;
     let mut settings = smtp.settings("none");
     settings["inbound_secret"] = "env:KEY".into();
     org.bind(MAIL, "email", GIA, 1, &settings).await;
 
-    org.update(BOT, &message(1, 7, "the menu")).await;
+    org.update(BOT, &telegram_message(1, 7, "the menu")).await;
     org.work().await;
-    let pieces: Vec<Value> = bot.seen().iter().map(Seen::json).collect();
+    let pieces: Vec<Value> = bot.seen().iter().map(SeenRequest::json).collect();
     assert!(pieces.len() > 1, "{}", pieces.len());
     for piece in &pieces {
         let text = piece["text"].as_str().unwrap();
@@ -127,7 +126,7 @@ async fn c16_an_answer_has_the_form_of_its_channel() {
     assert!(all.contains(r#"<a href="https://bella.example/menu">the menu</a>"#), "{all}");
 
     let text = json!({"type": "message", "from": {"id": "+39061234"}, "text": "the menu"});
-    org.gateway(SMS, "m1", &text).await;
+    org.receive_webhook(SMS, "m1", &text).await;
     org.work().await;
     let plain = texts(&gateway).join("\n");
     assert!(plain.contains("All of it & more <here>"), "{plain}");
@@ -138,7 +137,7 @@ async fn c16_an_answer_has_the_form_of_its_channel() {
 
     let mail = json!({"from": {"email": "rosa@example.com"}, "subject": "Menu",
         "text": "the menu", "message_id": "<9@example.com>"});
-    org.gateway(MAIL, "d9", &mail).await;
+    org.receive_webhook(MAIL, "d9", &mail).await;
     org.work().await;
     let raw = smtp.next_mail().await["raw"].as_str().unwrap().to_owned();
     let raw = base64::engine::general_purpose::STANDARD.decode(raw).unwrap();
@@ -146,5 +145,5 @@ async fn c16_an_answer_has_the_form_of_its_channel() {
     assert!(raw.contains("multipart/alternative"), "{raw}");
     assert!(raw.contains("text/plain") && raw.contains("text/html"), "{raw}");
 
-    assert_eq!(org.world.say("otto", "the menu").await, [long_answer()], "a page renders it");
+    assert_eq!(org.scenario.say("otto", "the menu").await, [long_answer()], "a page renders it");
 }

@@ -4,16 +4,15 @@
 use std::time::Duration;
 
 use ostler_domain::id::BlobId;
-use ostler_domain::message::Part;
-use ostler_domain::notice::{NoticeKind, Recipient};
+use ostler_domain::message::MessagePart;
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::retry::RetryPolicy;
-use ostler_runtime::delivery::{SendOptions, Typing};
-use ostler_store::{Author, LetterId, NewBlob, OutboxState};
+use ostler_runtime::delivery::{DeliveryOptions, Typing};
+use ostler_store::{Author, DeadLetterId, NewBlob, OutboxState};
 use serde_json::json;
 
-use crate::exchange::{BOT, Exchange, SMS, message, options, sent};
-use crate::server::{Reply, Seen, Server};
-use crate::world::{WEBCHAT, World};
+use crate::fake_server::{Reply, SeenRequest, Server};
+use crate::support::{BOT, ConnectedOrg, SMS, Scenario, WEBCHAT, delivery_options, sent_message, telegram_message};
 
 const SILENT: &str = "default: I see.";
 
@@ -22,21 +21,21 @@ fn status(code: u16) -> Reply {
 }
 
 fn texts(server: &Server) -> Vec<String> {
-    let text = |seen: &Seen| seen.json()["text"].as_str().unwrap_or_default().to_owned();
+    let text = |seen: &SeenRequest| seen.json()["text"].as_str().unwrap_or_default().to_owned();
     server.seen().iter().map(text).collect()
 }
 
-fn hello() -> Vec<Part> {
-    vec![Part::text("hello")]
+fn hello() -> Vec<MessagePart> {
+    vec![MessagePart::text("hello")]
 }
 
 /// C17: Telegram is tried three times, and the third one is delivered.
 #[tokio::test]
 async fn c17_a_provider_that_stumbles_is_tried_again() {
-    let org = Exchange::new(SILENT).await;
-    let bot = org.bot([status(500), status(502), sent(1)]).await;
-    let id = org.post("7", BOT, Author::Agent, hello()).await;
-    org.until(id, OutboxState::Sent).await;
+    let org = ConnectedOrg::new(SILENT).await;
+    let bot = org.bot([status(500), status(502), sent_message(1)]).await;
+    let id = org.queue_message("7", BOT, Author::Agent, hello()).await;
+    org.deliver_until(id, OutboxState::Sent).await;
     assert_eq!(texts(&bot), ["hello", "hello", "hello"]);
 }
 
@@ -46,19 +45,19 @@ async fn c17_a_provider_that_stumbles_is_tried_again() {
 async fn c17_c18_what_cannot_be_sent_is_a_dead_letter() {
     // Dead letters wait as long as they do in earnest.
     let letters = RetryPolicy::DEAD_LETTER;
-    let world = World::new(SILENT).await;
-    let org = Exchange::of(world, SendOptions { letters, ..options() });
+    let scenario = Scenario::new(SILENT).await;
+    let org = ConnectedOrg::of(scenario, DeliveryOptions { dead_letter_retries: letters, ..delivery_options() });
     let sms = org.sms([status(500), status(503), Reply::json(200, &json!({}))]).await;
-    let id = org.post("+39061234", SMS, Author::Agent, hello()).await;
-    org.until(id, OutboxState::Dead).await;
+    let id = org.queue_message("+39061234", SMS, Author::Agent, hello()).await;
+    org.deliver_until(id, OutboxState::Dead).await;
     assert_eq!(sms.seen().len(), 2);
-    let letter = org.world.org().dead_letter(LetterId::Outbox(id)).await.unwrap();
+    let letter = org.scenario.org().dead_letter(DeadLetterId::Outbox(id)).await.unwrap();
     assert_eq!(letter.attempts, 2);
     assert!(letter.reason.contains("503"), "{letter:?}");
     assert!(letter.payload.contains("+39061234") && letter.payload.contains("hello"));
-    assert_eq!(org.courier.sweep().await.unwrap().revived, 0, "it is not time yet");
-    org.world.org().replay_dead_letter(letter.id).await.unwrap();
-    org.until(id, OutboxState::Sent).await;
+    assert_eq!(org.delivery.sweep().await.unwrap().revived, 0, "it is not time yet");
+    org.scenario.org().replay_dead_letter(letter.id).await.unwrap();
+    org.deliver_until(id, OutboxState::Sent).await;
     let last = sms.seen().pop().unwrap().json();
     assert_eq!((&last["text"], &last["possible_duplicate"]), (&json!("hello"), &json!(false)));
 }
@@ -67,7 +66,7 @@ async fn c17_c18_what_cannot_be_sent_is_a_dead_letter() {
 /// owner is told.
 #[tokio::test]
 async fn c18_a_dead_letter_is_given_up_after_ten_times() {
-    let org = Exchange::new(SILENT).await;
+    let org = ConnectedOrg::new(SILENT).await;
     let bot = org
         .bot([Reply::json(
             403,
@@ -75,18 +74,18 @@ async fn c18_a_dead_letter_is_given_up_after_ten_times() {
         "description": "Forbidden: bot was blocked by the user"}),
         )])
         .await;
-    let id = org.post("7", BOT, Author::Agent, hello()).await;
+    let id = org.queue_message("7", BOT, Author::Agent, hello()).await;
     for _ in 0..1000 {
         org.deliver().await;
         if org.state(id).await == OutboxState::Abandoned {
             break;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
-        org.courier.sweep().await.unwrap();
+        org.delivery.sweep().await.unwrap();
     }
     assert_eq!(org.state(id).await, OutboxState::Abandoned);
     assert_eq!(bot.seen().len(), 10);
-    let told = org.world.org().unread_notices(Recipient::Owner, None, 10).await.unwrap();
+    let told = org.scenario.org().unread_notices(NoticeRecipient::Owner, None, 10).await.unwrap();
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!(told[0].notice.kind, NoticeKind::DeadLetterAbandoned);
     assert!(told[0].notice.data.contains("blocked by the user"), "{told:?}");
@@ -95,18 +94,18 @@ async fn c18_a_dead_letter_is_given_up_after_ten_times() {
 /// C17: formatting that the provider cannot read is left out, once.
 #[tokio::test]
 async fn c17_what_cannot_be_read_goes_as_plain_text() {
-    let org = Exchange::new(SILENT).await;
+    let org = ConnectedOrg::new(SILENT).await;
     let bad = Reply::json(
         400,
         &json!({"ok": false, "error_code": 400,
             "description": "Bad Request: can't parse entities: unexpected end"}),
     );
-    let bot = org.bot([bad.clone(), sent(1), bad]).await;
-    let first = org.post("7", BOT, Author::Agent, vec![Part::text("**hello**")]).await;
+    let bot = org.bot([bad.clone(), sent_message(1), bad]).await;
+    let first = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("**hello**")]).await;
     org.deliver().await;
     assert_eq!(org.state(first).await, OutboxState::Sent);
     assert_eq!(texts(&bot), ["<b>hello</b>", "hello"]);
-    let second = org.post("7", BOT, Author::Agent, vec![Part::text("**again**")]).await;
+    let second = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("**again**")]).await;
     org.deliver().await;
     assert_eq!(org.state(second).await, OutboxState::Dead);
     assert_eq!(texts(&bot)[2..], ["<b>again</b>", "again"]);
@@ -116,28 +115,28 @@ async fn c17_what_cannot_be_read_goes_as_plain_text() {
 /// other bindings go on.
 #[tokio::test]
 async fn c17_a_provider_that_asks_for_time_gets_it() {
-    let org = Exchange::new(SILENT).await;
+    let org = ConnectedOrg::new(SILENT).await;
     let slow_down = Reply::json(
         429,
         &json!({"ok": false, "error_code": 429, "description": "Too Many Requests",
             "parameters": {"retry_after": 2}}),
     );
-    let bot = org.bot([slow_down, sent(1)]).await;
+    let bot = org.bot([slow_down, sent_message(1)]).await;
     let sms = org.sms([Reply::json(200, &json!({}))]).await;
     let began = std::time::Instant::now();
-    let first = org.post("7", BOT, Author::Agent, hello()).await;
+    let first = org.queue_message("7", BOT, Author::Agent, hello()).await;
     let others = [
-        org.post("8", BOT, Author::Agent, hello()).await,
-        org.post("9", BOT, Author::Agent, hello()).await,
+        org.queue_message("8", BOT, Author::Agent, hello()).await,
+        org.queue_message("9", BOT, Author::Agent, hello()).await,
     ];
-    let text = org.post("+39", SMS, Author::Agent, hello()).await;
+    let text = org.queue_message("+39", SMS, Author::Agent, hello()).await;
     org.deliver().await;
     if began.elapsed() < Duration::from_secs(2) {
         assert_eq!(bot.seen().len(), 1);
     }
     assert_eq!((org.state(text).await, sms.seen().len()), (OutboxState::Sent, 1));
     for id in [first, others[0], others[1]] {
-        org.until(id, OutboxState::Sent).await;
+        org.deliver_until(id, OutboxState::Sent).await;
     }
     assert!(began.elapsed() >= Duration::from_secs(2));
     assert_eq!(bot.seen().len(), 4);
@@ -147,19 +146,19 @@ async fn c17_a_provider_that_asks_for_time_gets_it() {
 /// again. What comes after it goes out.
 #[tokio::test]
 async fn z09_nobody_repeats_what_may_have_arrived() {
-    let org = Exchange::new(SILENT).await;
-    let bot = org.bot([Reply::Cut, Reply::Hang, sent(1)]).await;
-    let cut = org.post("7", BOT, Author::Agent, vec![Part::text("one")]).await;
-    let slow = org.post("7", BOT, Author::Agent, vec![Part::text("two")]).await;
-    let last = org.post("7", BOT, Author::Agent, vec![Part::text("three")]).await;
-    org.until(last, OutboxState::Sent).await;
+    let org = ConnectedOrg::new(SILENT).await;
+    let bot = org.bot([Reply::Cut, Reply::Hang, sent_message(1)]).await;
+    let cut = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("one")]).await;
+    let slow = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("two")]).await;
+    let last = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("three")]).await;
+    org.deliver_until(last, OutboxState::Sent).await;
     let states = [org.state(cut).await, org.state(slow).await];
     assert_eq!(states, [OutboxState::Unknown, OutboxState::Unknown]);
     assert_eq!(texts(&bot), ["one", "two", "three"]);
-    org.courier.sweep().await.unwrap();
+    org.delivery.sweep().await.unwrap();
     org.deliver().await;
     assert_eq!(bot.seen().len(), 3, "nobody repeats it unasked");
-    org.world.org().replay_dead_letter(LetterId::Outbox(cut)).await.unwrap();
+    org.scenario.org().replay_dead_letter(DeadLetterId::Outbox(cut)).await.unwrap();
     org.deliver().await;
     assert_eq!(texts(&bot)[3], "(You may have received this before.)\none");
 }
@@ -167,11 +166,11 @@ async fn z09_nobody_repeats_what_may_have_arrived() {
 /// Z09: where a binding wants it, it is sent again, and marked.
 #[tokio::test]
 async fn z09_a_binding_may_have_it_sent_again() {
-    let org = Exchange::new(SILENT).await;
+    let org = ConnectedOrg::new(SILENT).await;
     let server = Server::start([Reply::Cut, Reply::json(200, &json!({}))]).await;
     let settings = json!({"url": server.url, "when_unknown": "resend"});
-    org.bind(SMS, "webhook", crate::world::GIA, 1, &settings).await;
-    let id = org.post("rosa", SMS, Author::Agent, hello()).await;
+    org.bind(SMS, "webhook", crate::support::GIA, 1, &settings).await;
+    let id = org.queue_message("rosa", SMS, Author::Agent, hello()).await;
     org.deliver().await;
     assert_eq!(org.state(id).await, OutboxState::Sent);
     let marked: Vec<bool> = server
@@ -186,12 +185,12 @@ async fn z09_a_binding_may_have_it_sent_again() {
 /// repeat those before it.
 #[tokio::test]
 async fn c16_pieces_that_were_sent_are_not_repeated() {
-    let org = Exchange::new(SILENT).await;
-    let bot = org.bot([sent(1), status(500), sent(2), sent(3)]).await;
+    let org = ConnectedOrg::new(SILENT).await;
+    let bot = org.bot([sent_message(1), status(500), sent_message(2), sent_message(3)]).await;
     let long = ["a", "b", "c"].map(|letter| letter.repeat(3900)).join("\n\n");
-    let id = org.post("7", BOT, Author::Agent, vec![Part::text(long)]).await;
-    let after = org.post("7", BOT, Author::Agent, hello()).await;
-    org.until(after, OutboxState::Sent).await;
+    let id = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text(long)]).await;
+    let after = org.queue_message("7", BOT, Author::Agent, hello()).await;
+    org.deliver_until(after, OutboxState::Sent).await;
     assert_eq!(org.state(id).await, OutboxState::Sent);
     let begins: Vec<String> = texts(&bot).iter().map(|text| text[..1].to_owned()).collect();
     assert_eq!(begins, ["a", "b", "b", "c", "h"]);
@@ -201,25 +200,25 @@ async fn c16_pieces_that_were_sent_are_not_repeated() {
 /// owner hears of it once; when the binding is back, the message goes out.
 #[tokio::test]
 async fn c15_a_message_waits_for_its_binding() {
-    let org = Exchange::new(SILENT).await;
-    let bot = org.bot([sent(1)]).await;
-    let mut bound = org.world.org().binding(BOT).await.unwrap();
+    let org = ConnectedOrg::new(SILENT).await;
+    let bot = org.bot([sent_message(1)]).await;
+    let mut bound = org.scenario.org().binding(BOT).await.unwrap();
     bound.binding.enabled = false;
-    org.world.org().save_binding(bound.clone()).await.unwrap();
-    let disabled = org.post("7", BOT, Author::Agent, hello()).await;
-    let second = org.post("8", BOT, Author::Agent, hello()).await;
+    org.scenario.org().save_binding(bound.clone()).await.unwrap();
+    let disabled = org.queue_message("7", BOT, Author::Agent, hello()).await;
+    let second = org.queue_message("8", BOT, Author::Agent, hello()).await;
     org.deliver().await;
     assert_eq!(org.state(disabled).await, OutboxState::Dead);
     assert_eq!(org.state(second).await, OutboxState::Dead);
-    let letter = org.world.org().dead_letter(LetterId::Outbox(disabled)).await.unwrap();
+    let letter = org.scenario.org().dead_letter(DeadLetterId::Outbox(disabled)).await.unwrap();
     assert_eq!(letter.reason, "the binding is disabled");
-    let told = org.world.org().unread_notices(Recipient::Owner, None, 10).await.unwrap();
+    let told = org.scenario.org().unread_notices(NoticeRecipient::Owner, None, 10).await.unwrap();
     let kinds: Vec<NoticeKind> = told.iter().map(|one| one.notice.kind).collect();
     assert_eq!((kinds, bot.seen().len()), (vec![NoticeKind::NoBinding], 0));
     bound.binding.enabled = true;
-    org.world.org().save_binding(bound).await.unwrap();
+    org.scenario.org().save_binding(bound).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
-    assert_eq!(org.courier.sweep().await.unwrap().revived, 2);
+    assert_eq!(org.delivery.sweep().await.unwrap().revived, 2);
     org.deliver().await;
     assert_eq!(org.state(disabled).await, OutboxState::Sent);
 }
@@ -228,16 +227,16 @@ async fn c15_a_message_waits_for_its_binding() {
 /// nor one that was a dead letter; what a person wrote goes out as it is.
 #[tokio::test]
 async fn z08_after_a_takeover_no_agent_is_heard() {
-    let org = Exchange::new(SILENT).await;
-    let bot = org.bot([status(403), sent(1)]).await;
-    let dead = org.post("7", BOT, Author::Agent, vec![Part::text("dead")]).await;
+    let org = ConnectedOrg::new(SILENT).await;
+    let bot = org.bot([status(403), sent_message(1)]).await;
+    let dead = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("dead")]).await;
     org.deliver().await;
-    let waits = org.post("7", BOT, Author::Agent, vec![Part::text("waits")]).await;
-    let letter = org.world.org().dead_letter(LetterId::Outbox(dead)).await.unwrap();
-    org.world.org().silence_agents(letter.conversation).await.unwrap();
-    let person = org.post("7", BOT, Author::Human, vec![Part::text("*I* am here")]).await;
+    let waits = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("waits")]).await;
+    let letter = org.scenario.org().dead_letter(DeadLetterId::Outbox(dead)).await.unwrap();
+    org.scenario.org().withdraw_agent_messages(letter.conversation).await.unwrap();
+    let person = org.queue_message("7", BOT, Author::Human, vec![MessagePart::text("*I* am here")]).await;
     tokio::time::sleep(Duration::from_millis(5)).await;
-    org.courier.sweep().await.unwrap();
+    org.delivery.sweep().await.unwrap();
     org.deliver().await;
     let states = [org.state(dead).await, org.state(waits).await, org.state(person).await];
     let expected = [OutboxState::Withdrawn, OutboxState::Withdrawn, OutboxState::Sent];
@@ -248,13 +247,13 @@ async fn z08_after_a_takeover_no_agent_is_heard() {
 /// C16: files come from where they are kept; a page reads its messages itself.
 #[tokio::test]
 async fn c16_files_go_along() {
-    let org = Exchange::new(SILENT).await;
+    let org = ConnectedOrg::new(SILENT).await;
     let sms = org.sms([Reply::json(200, &json!({}))]).await;
     let media_type = "image/png".parse().unwrap();
     let new = NewBlob { id: BlobId::from_u128(1), media_type, name: None, bytes: b"hi".to_vec() };
-    let picture = Part::attached(org.world.org().put_blob(new).await.unwrap());
-    let id = org.post("+39", SMS, Author::Agent, vec![Part::text("look"), picture]).await;
-    let page = org.post("rosa", WEBCHAT, Author::Agent, hello()).await;
+    let picture = MessagePart::from_attachment(org.scenario.org().put_blob(new).await.unwrap());
+    let id = org.queue_message("+39", SMS, Author::Agent, vec![MessagePart::text("look"), picture]).await;
+    let page = org.queue_message("rosa", WEBCHAT, Author::Agent, hello()).await;
     org.deliver().await;
     assert_eq!(org.state(id).await, OutboxState::Sent);
     assert_eq!(org.state(page).await, OutboxState::Sent);
@@ -265,18 +264,18 @@ async fn c16_files_go_along() {
 /// have begun when they are stopped.
 #[tokio::test]
 async fn couriers_share_the_work() {
-    let org = Exchange::new(SILENT).await;
+    let org = ConnectedOrg::new(SILENT).await;
     let sms = org.sms([Reply::json(200, &json!({}))]).await;
     let mut all = Vec::new();
     for n in 0..30 {
         for text in ["one", "two"] {
             let to = format!("+39{n}");
-            all.push(org.post(&to, SMS, Author::Agent, vec![Part::text(text)]).await);
+            all.push(org.queue_message(&to, SMS, Author::Agent, vec![MessagePart::text(text)]).await);
         }
     }
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let courier = org.courier.clone();
-    let running = tokio::spawn(async move { courier.run(8, stopped).await });
+    let delivery = org.delivery.clone();
+    let running = tokio::spawn(async move { delivery.run(8, stopped).await });
     for id in &all {
         for _ in 0..600 {
             if org.state(*id).await == OutboxState::Sent {
@@ -302,10 +301,10 @@ async fn couriers_share_the_work() {
 /// While a turn runs, the chat shows that somebody is writing.
 #[tokio::test]
 async fn a_turn_that_takes_its_time_is_shown() {
-    let org = Exchange::new("delay: 3s\ndefault: I see.").await;
-    let bot = org.bot([sent(1)]).await;
-    org.update(BOT, &message(1, 7, "hi")).await;
-    let typing = Typing::new(org.world.worker.live().clone(), org.channels.clone());
+    let org = ConnectedOrg::new("delay: 3s\ndefault: I see.").await;
+    let bot = org.bot([sent_message(1)]).await;
+    org.update(BOT, &telegram_message(1, 7, "hi")).await;
+    let typing = Typing::new(org.scenario.worker.running_turns().clone(), org.channels.clone());
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let showing = tokio::spawn(async move { typing.run(stopped).await });
     org.work().await;

@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use ostler_bus::{MessageBus, QueueName};
-use ostler_runtime::parts::Settings;
+use ostler_runtime::deps::Settings;
+use ostler_testkit::eventually;
 use tokio::sync::watch;
 
-use crate::buses::{Ends, eventually, on_every_bus};
-use crate::world::{ECHO, World, catalogue};
+use crate::support::{BusPair, ECHO, Scenario, catalogue, on_every_bus};
+
 
 /// A process on the same store whose workers look by themselves only once.
-fn listener(world: &World) -> World {
-    let settings = Settings { look_every: Duration::from_secs(3600), ..Settings::default() };
-    World::with(world.store.clone(), catalogue(ECHO), settings)
+fn listener(scenario: &Scenario) -> Scenario {
+    let settings = Settings { poll_interval: Duration::from_secs(3600), ..Settings::default() };
+    Scenario::with_models(scenario.store.clone(), catalogue(ECHO), settings)
 }
 
 async fn rings_waiting(bus: &dyn MessageBus) -> u64 {
@@ -26,8 +27,8 @@ async fn rings_waiting(bus: &dyn MessageBus) -> u64 {
 on_every_bus!(a_worker_wakes_for_what_another_process_accepted);
 /// F09: one process accepts, another answers, in order, though its workers would
 /// not look by themselves.
-async fn a_worker_wakes_for_what_another_process_accepted(Ends(here, there): Ends) {
-    let accepting = World::new(ECHO).await;
+async fn a_worker_wakes_for_what_another_process_accepted(BusPair(here, there): BusPair) {
+    let accepting = Scenario::new(ECHO).await;
     accepting.worker.bell().connect(here);
     let answering = listener(&accepting);
     let ears = answering.worker.bell().listen(&there).await.unwrap();
@@ -60,8 +61,8 @@ async fn a_worker_wakes_for_what_another_process_accepted(Ends(here, there): End
 on_every_bus!(rings_that_nobody_hears_are_one);
 /// However much is accepted while nobody listens, one ring waits at the door of
 /// a conversation, and whoever comes later hears that one.
-async fn rings_that_nobody_hears_are_one(Ends(here, there): Ends) {
-    let accepting = World::new(ECHO).await;
+async fn rings_that_nobody_hears_are_one(BusPair(here, there): BusPair) {
+    let accepting = Scenario::new(ECHO).await;
     accepting.worker.bell().connect(here);
     for number in 0..100 {
         accepting.write("rosa", &format!("message {number}")).await;

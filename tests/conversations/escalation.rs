@@ -6,14 +6,15 @@ use ostler_domain::human::escalation::{EscalationStatus, Urgency};
 use ostler_domain::notice::NoticeKind;
 use ostler_domain::session::key::Peer;
 use ostler_domain::session::status::SessionStatus;
-use ostler_domain::team::config::{AutoResume, TeamConfig, Unanswered};
+use ostler_domain::team::config::{AutoResume, TeamConfig, UnansweredPolicy};
 use ostler_runtime::operations::Actor;
-use ostler_runtime::talk::message::{Purpose, ThreadMessage};
-use ostler_runtime::talk::outgoing::Outgoing;
-use ostler_runtime::talk::run::RunOutcome;
-use ostler_store::Delivery;
+use ostler_runtime::records::message::{Purpose, ThreadMessage};
+use ostler_runtime::records::outgoing::OutgoingMessage;
+use ostler_runtime::records::run::RunOutcome;
+use ostler_store::OutboxDelivery;
 
-use crate::world::{EMAIL, ORG, TELEGRAM, World, text_of};
+use crate::support::{EMAIL, ORG, Scenario, TELEGRAM, text_of};
+
 
 const ESCALATES: &str = "
 rules:
@@ -34,21 +35,21 @@ rules:
     answer:
       call: escalate_to_human
       with: { reason: needs a person, urgency: low, contextSummary: an odd invoice }
-default: 'About {user}: yes.'
+default: 'About {{ user }}: yes.'
 ";
 
 const HOLD: &str = "Let me connect you with my team. They'll be right with you.";
 
-fn to_owner(sent: &[Outgoing]) -> Vec<&Outgoing> {
+fn to_owner(sent: &[OutgoingMessage]) -> Vec<&OutgoingMessage> {
     sent.iter().filter(|one| one.to == Peer::Person("1001".into())).collect()
 }
 
-fn to_group(sent: &[Outgoing]) -> Vec<String> {
+fn to_group(sent: &[OutgoingMessage]) -> Vec<String> {
     let group = Peer::Group("-500".into());
     sent.iter().filter(|one| one.to == group).map(text_of).collect()
 }
 
-fn mails(sent: &[Outgoing]) -> usize {
+fn mails(sent: &[OutgoingMessage]) -> usize {
     sent.iter().filter(|one| one.binding == EMAIL).count()
 }
 
@@ -57,15 +58,15 @@ fn mails(sent: &[Outgoing]) -> usize {
 /// hears of it with buttons. An urgency that does not exist is refused.
 #[tokio::test]
 async fn escalation() {
-    let world = World::new(ESCALATES).await;
-    world.with_people(TeamConfig::default()).await;
-    assert_eq!(world.say("otto", "nonsense").await, ["That did not work."]);
-    assert_eq!(world.session("otto").await.status, SessionStatus::Active);
+    let scenario = Scenario::new(ESCALATES).await;
+    scenario.set_notify_addresses(TeamConfig::default()).await;
+    assert_eq!(scenario.say("otto", "nonsense").await, ["That did not work."]);
+    assert_eq!(scenario.session("otto").await.status, SessionStatus::Active);
 
-    world.write("rosa", "I want a refund").await;
-    world.work().await;
-    let sent = world.deliver().await;
-    let session = world.session("rosa").await;
+    scenario.write("rosa", "I want a refund").await;
+    scenario.work().await;
+    let sent = scenario.deliver().await;
+    let session = scenario.session("rosa").await;
     assert_eq!(session.status, SessionStatus::HandedOff);
     let escalation = session.open_escalation().unwrap();
     assert_eq!(escalation.state.status, EscalationStatus::Pending);
@@ -76,7 +77,7 @@ async fn escalation() {
     let customer: Vec<_> =
         sent.iter().filter(|one| one.to == Peer::Person("rosa".into())).collect();
     assert_eq!(customer.iter().map(|one| text_of(one)).collect::<Vec<_>>(), [HOLD]);
-    let held = world.thread("rosa").await.pop().unwrap();
+    let held = scenario.thread("rosa").await.pop().unwrap();
     assert_eq!((held.purpose, held.text().as_ref()), (Purpose::Hold, HOLD));
 
     let owner = to_owner(&sent);
@@ -86,16 +87,16 @@ async fn escalation() {
     let id = session.id;
     assert_eq!(buttons, [format!("take_over:{id}"), format!("dismiss:{id}")]);
     assert!(text_of(owner[0]).contains("a refund"), "{:?}", owner[0]);
-    assert!(world.notices().await.iter().any(|one| one.notice.kind == NoticeKind::Escalation));
+    assert!(scenario.notices().await.iter().any(|one| one.notice.kind == NoticeKind::Escalation));
 }
 
 /// G28: a colleague who was tagged in asks for a person as the first one could.
 #[tokio::test]
 async fn g28_whoever_has_the_conversation_may_ask_for_a_person() {
-    let world = World::new(ESCALATES).await;
-    world.say("rosa", "my invoice").await;
-    let session = world.session("rosa").await;
-    assert_eq!(session.team.as_ref().unwrap().active(), crate::world::ENZO);
+    let scenario = Scenario::new(ESCALATES).await;
+    scenario.say("rosa", "my invoice").await;
+    let session = scenario.session("rosa").await;
+    assert_eq!(session.team.as_ref().unwrap().active(), crate::support::ENZO);
     let escalation = session.open_escalation().unwrap();
     assert_eq!(escalation.state.request.urgency, Urgency::Low);
 }
@@ -104,12 +105,12 @@ async fn g28_whoever_has_the_conversation_may_ask_for_a_person() {
 #[tokio::test]
 async fn g37_the_group_is_told_only_if_it_is_enabled() {
     for enabled in [false, true] {
-        let world = World::new(ESCALATES).await;
+        let scenario = Scenario::new(ESCALATES).await;
         let team = TeamConfig { team_group_enabled: enabled, ..TeamConfig::default() };
-        world.with_people(team).await;
-        world.write("rosa", "a refund").await;
-        world.work().await;
-        let sent = world.deliver().await;
+        scenario.set_notify_addresses(team).await;
+        scenario.write("rosa", "a refund").await;
+        scenario.work().await;
+        let sent = scenario.deliver().await;
         assert_eq!(to_group(&sent).len(), usize::from(enabled), "{sent:?}");
     }
 }
@@ -117,7 +118,7 @@ async fn g37_the_group_is_told_only_if_it_is_enabled() {
 /// G38: the queue has the most pressing first, then the oldest.
 #[tokio::test]
 async fn g38_the_queue_is_sorted() {
-    let world = World::new(ESCALATES).await;
+    let scenario = Scenario::new(ESCALATES).await;
     let order = [
         ("anna", "my invoice"),
         ("ben", "a refund"),
@@ -126,10 +127,10 @@ async fn g38_the_queue_is_sorted() {
         ("eva", "talk to a human"),
     ];
     for (who, text) in order {
-        world.say(who, text).await;
-        world.pass(Duration::from_secs(1));
+        scenario.say(who, text).await;
+        scenario.advance(Duration::from_secs(1));
     }
-    let operations = world.operations();
+    let operations = scenario.operations();
     let queue = operations.as_actor(Actor::Terminal, ORG).escalations().await.unwrap();
     let names: Vec<_> = queue.iter().map(|one| one.session.name.clone().unwrap()).collect();
     assert_eq!(names, ["ben", "dora", "carl", "eva", "anna"]);
@@ -138,53 +139,53 @@ async fn g38_the_queue_is_sorted() {
 /// G39: high urgency, five minutes, no answer: one e-mail, and never a second.
 #[tokio::test]
 async fn g39_an_email_goes_out_once_after_five_minutes() {
-    let world = World::new(ESCALATES).await;
-    world.with_people(TeamConfig::default()).await;
-    world.say("rosa", "a refund").await;
-    world.say("otto", "talk to a human").await;
-    world.pass(Duration::from_secs(299));
-    world.sweep().await;
-    assert_eq!(mails(&world.deliver().await), 0);
-    world.pass(Duration::from_secs(2));
-    world.sweep().await;
-    assert_eq!(mails(&world.deliver().await), 1);
+    let scenario = Scenario::new(ESCALATES).await;
+    scenario.set_notify_addresses(TeamConfig::default()).await;
+    scenario.say("rosa", "a refund").await;
+    scenario.say("otto", "talk to a human").await;
+    scenario.advance(Duration::from_secs(299));
+    scenario.sweep().await;
+    assert_eq!(mails(&scenario.deliver().await), 0);
+    scenario.advance(Duration::from_secs(2));
+    scenario.sweep().await;
+    assert_eq!(mails(&scenario.deliver().await), 1);
     for _ in 0..3 {
-        world.pass(Duration::from_secs(600));
-        world.sweep().await;
-        assert_eq!(mails(&world.deliver().await), 0);
+        scenario.advance(Duration::from_secs(600));
+        scenario.sweep().await;
+        assert_eq!(mails(&scenario.deliver().await), 0);
     }
 }
 
 /// G39: somebody came within four minutes: no e-mail.
 #[tokio::test]
 async fn g39_no_email_once_somebody_came() {
-    let world = World::new(ESCALATES).await;
-    world.with_people(TeamConfig::default()).await;
-    world.say("rosa", "a refund").await;
-    world.pass(Duration::from_secs(240));
-    let id = world.session("rosa").await.id;
-    world.operations().as_actor(Actor::Terminal, ORG).take_over(id).await.unwrap();
-    world.pass(Duration::from_secs(3600));
-    world.sweep().await;
-    assert_eq!(mails(&world.deliver().await), 0);
+    let scenario = Scenario::new(ESCALATES).await;
+    scenario.set_notify_addresses(TeamConfig::default()).await;
+    scenario.say("rosa", "a refund").await;
+    scenario.advance(Duration::from_secs(240));
+    let id = scenario.session("rosa").await.id;
+    scenario.operations().as_actor(Actor::Terminal, ORG).take_over(id).await.unwrap();
+    scenario.advance(Duration::from_secs(3600));
+    scenario.sweep().await;
+    assert_eq!(mails(&scenario.deliver().await), 0);
 }
 
 /// G57: after half an hour the owner is reminded, once; the customer goes on
 /// waiting.
 #[tokio::test]
 async fn g57_an_unanswered_escalation_is_remembered() {
-    let world = World::new(ESCALATES).await;
-    world.with_people(TeamConfig::default()).await;
-    world.say("rosa", "talk to a human").await;
+    let scenario = Scenario::new(ESCALATES).await;
+    scenario.set_notify_addresses(TeamConfig::default()).await;
+    scenario.say("rosa", "talk to a human").await;
     for (minutes, reminders) in [(29, 0), (2, 1), (60, 0), (600, 0)] {
-        world.pass(Duration::from_secs(minutes * 60));
-        world.sweep().await;
-        let sent = world.deliver().await;
+        scenario.advance(Duration::from_secs(minutes * 60));
+        scenario.sweep().await;
+        let sent = scenario.deliver().await;
         let owner = to_owner(&sent);
         assert_eq!(owner.len(), reminders, "after {minutes} more minutes");
         assert!(owner.iter().all(|one| text_of(one).contains("Still waiting")));
     }
-    let session = world.session("rosa").await;
+    let session = scenario.session("rosa").await;
     assert_eq!(session.open_escalation().unwrap().state.status, EscalationStatus::Pending);
     assert_eq!(session.status, SessionStatus::HandedOff);
 }
@@ -193,40 +194,40 @@ async fn g57_an_unanswered_escalation_is_remembered() {
 /// what was written.
 #[tokio::test]
 async fn g57_the_agent_goes_on_if_the_org_says_so() {
-    let world = World::new(ESCALATES).await;
-    let unanswered = Unanswered::ResumeAfterSecs(Duration::from_secs(1800));
-    world.with_people(TeamConfig { unanswered, ..TeamConfig::default() }).await;
-    world.say("rosa", "talk to a human").await;
-    world.pass(Duration::from_secs(1801));
-    world.sweep().await;
-    let sent = world.deliver().await;
+    let scenario = Scenario::new(ESCALATES).await;
+    let unanswered = UnansweredPolicy::ResumeAfterSecs(Duration::from_secs(1800));
+    scenario.set_notify_addresses(TeamConfig { unanswered, ..TeamConfig::default() }).await;
+    scenario.say("rosa", "talk to a human").await;
+    scenario.advance(Duration::from_secs(1801));
+    scenario.sweep().await;
+    let sent = scenario.deliver().await;
     let rosa: Vec<_> = sent.iter().filter(|one| one.to == Peer::Person("rosa".into())).collect();
     assert_eq!(rosa.len(), 1, "{sent:?}");
-    let session = world.session("rosa").await;
+    let session = scenario.session("rosa").await;
     assert_eq!(session.status, SessionStatus::Active);
     assert_eq!(session.escalation.unwrap().state.status, EscalationStatus::TimedOut);
-    assert_eq!(world.sweep().await.sessions, 0, "a tick that was done is not due again");
+    assert_eq!(scenario.sweep().await.sessions, 0, "a tick that was done is not due again");
 }
 
 /// G55, G56: while a person is waited for, what the customer writes is kept,
 /// they are asked for patience, no model is asked, and nobody is asked again.
 #[tokio::test]
 async fn g55_g56_nobody_is_asked_twice() {
-    let world = World::new(ESCALATES).await;
-    world.with_people(TeamConfig::default()).await;
-    world.say("rosa", "talk to a human").await;
-    let first = world.session("rosa").await.escalation.unwrap();
-    world.write("rosa", "talk to a human, this is ridiculous, useless").await;
-    world.work().await;
-    let sent = world.deliver().await;
+    let scenario = Scenario::new(ESCALATES).await;
+    scenario.set_notify_addresses(TeamConfig::default()).await;
+    scenario.say("rosa", "talk to a human").await;
+    let first = scenario.session("rosa").await.escalation.unwrap();
+    scenario.write("rosa", "talk to a human, this is ridiculous, useless").await;
+    scenario.work().await;
+    let sent = scenario.deliver().await;
     assert_eq!(sent.len(), 1, "only the customer hears something: {sent:?}");
     assert!(text_of(&sent[0]).contains("patience"));
-    let runs = world.runs("rosa").await;
+    let runs = scenario.runs("rosa").await;
     assert_eq!(runs[1].outcome, RunOutcome::WaitingForHuman);
     assert!(runs[1].turns.is_empty());
-    let session = world.session("rosa").await;
+    let session = scenario.session("rosa").await;
     assert_eq!(session.escalation.unwrap().id, first.id);
-    let thread = world.thread("rosa").await;
+    let thread = scenario.thread("rosa").await;
     let texts: Vec<_> = thread.iter().map(ThreadMessage::text).collect();
     assert!(texts.contains(&"talk to a human, this is ridiculous, useless".into()));
 }
@@ -238,25 +239,25 @@ async fn g31_the_agent_goes_on_after_a_silent_person_only_if_asked_to() {
     for (setting, resumes) in
         [(AutoResume::Never, false), (AutoResume::AfterSecs(Duration::from_secs(1800)), true)]
     {
-        let world = World::new(ESCALATES).await;
+        let scenario = Scenario::new(ESCALATES).await;
         let team = TeamConfig { auto_resume_after_human: setting, ..TeamConfig::default() };
-        world.with_people(team).await;
-        world.say("rosa", "a refund").await;
-        let id = world.session("rosa").await.id;
-        let operations = world.operations();
-        let office = operations.as_actor(Actor::Terminal, ORG);
-        office.take_over(id).await.unwrap();
-        world.pass(Duration::from_secs(1000));
-        office
-            .say(id, vec![ostler_domain::message::Part::text("It is on its way.")])
+        scenario.set_notify_addresses(team).await;
+        scenario.say("rosa", "a refund").await;
+        let id = scenario.session("rosa").await.id;
+        let operations = scenario.operations();
+        let operator = operations.as_actor(Actor::Terminal, ORG);
+        operator.take_over(id).await.unwrap();
+        scenario.advance(Duration::from_secs(1000));
+        operator
+            .say(id, vec![ostler_domain::message::MessagePart::text("It is on its way.")])
             .await
             .unwrap();
-        world.pass(Duration::from_secs(1000));
-        world.sweep().await;
-        assert_eq!(world.session("rosa").await.status, SessionStatus::HandedOff);
-        world.pass(Duration::from_secs(100_000));
-        world.sweep().await;
-        let status = world.session("rosa").await.status;
+        scenario.advance(Duration::from_secs(1000));
+        scenario.sweep().await;
+        assert_eq!(scenario.session("rosa").await.status, SessionStatus::HandedOff);
+        scenario.advance(Duration::from_secs(100_000));
+        scenario.sweep().await;
+        let status = scenario.session("rosa").await.status;
         assert_eq!(status == SessionStatus::Active, resumes, "{setting:?}");
     }
 }
@@ -264,23 +265,23 @@ async fn g31_the_agent_goes_on_after_a_silent_person_only_if_asked_to() {
 /// G36, G41: an owner who cannot be reached does not keep the customer waiting.
 #[tokio::test]
 async fn g36_a_notice_that_does_not_go_out_holds_nobody_up() {
-    let world = World::new(ESCALATES).await;
-    world.with_people(TeamConfig::default()).await;
-    world.write("rosa", "a refund").await;
-    world.work().await;
-    let late = Delivery::RetryAfter(Duration::from_secs(3600));
+    let scenario = Scenario::new(ESCALATES).await;
+    scenario.set_notify_addresses(TeamConfig::default()).await;
+    scenario.write("rosa", "a refund").await;
+    scenario.work().await;
+    let late = OutboxDelivery::RetryAfter(Duration::from_secs(3600));
     let mut reached = 0;
-    while let Some(row) = world.store.claim_outbox(Duration::from_secs(10)).await.unwrap() {
-        let outgoing: Outgoing = serde_json::from_str(&row.payload).unwrap();
+    while let Some(row) = scenario.store.claim_outbox(Duration::from_secs(10)).await.unwrap() {
+        let outgoing: OutgoingMessage = serde_json::from_str(&row.payload).unwrap();
         let owner = outgoing.to == Peer::Person("1001".into());
         reached += usize::from(!owner);
-        let outcome = if owner { late.clone() } else { Delivery::Sent };
-        world.org().record_delivery(&row, outcome).await.unwrap();
+        let outcome = if owner { late.clone() } else { OutboxDelivery::Sent };
+        scenario.org().record_delivery(&row, outcome).await.unwrap();
     }
     assert_eq!(reached, 1);
-    let id = world.session("rosa").await.id;
-    let operations = world.operations();
-    let words = vec![ostler_domain::message::Part::text("Here I am.")];
+    let id = scenario.session("rosa").await.id;
+    let operations = scenario.operations();
+    let words = vec![ostler_domain::message::MessagePart::text("Here I am.")];
     operations.as_actor(Actor::Terminal, ORG).say(id, words).await.unwrap();
-    assert_eq!(world.deliver().await.iter().map(text_of).collect::<Vec<_>>(), ["Here I am."]);
+    assert_eq!(scenario.deliver().await.iter().map(text_of).collect::<Vec<_>>(), ["Here I am."]);
 }

@@ -8,13 +8,13 @@ use futures_util::stream::BoxStream;
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::money::price::ModelPrice;
 use ostler_engine::model::{Chunk, Model, ModelError, Request};
-use ostler_engine::outcome::Outcome;
-use ostler_runtime::parts::Settings;
-use ostler_store::{Fault, LetterId, Store};
+use ostler_engine::outcome::ToolOutcome;
+use ostler_runtime::deps::Settings;
+use ostler_store::{DeadLetterKind, DeadLetterId};
+use ostler_testkit::TestDatabase;
 
-use crate::database::Database;
-use crate::kit::{calmed, catalogue_of, impatient, puppet, scripted, words, world_on, world_with};
-use crate::world::{GIA, ORG, World, text_of};
+use crate::support::{GIA, ORG, Scenario, catalogue_of, item_text, retry_at_once, scenario_in, scenario_with, scripted, stub_tool, text_of};
+
 
 const WORK: &str = "
 rules:
@@ -27,109 +27,109 @@ default: I see.
 
 /// What is held is given back at once when nobody answers for it.
 fn settings() -> Settings {
-    Settings { reservation: Duration::from_millis(1), ..impatient() }
+    Settings { reservation_ttl: Duration::from_millis(1), ..retry_at_once() }
 }
 
-async fn heard(world: &World) -> Vec<String> {
-    world.deliver().await.iter().map(text_of).collect()
+async fn heard(scenario: &Scenario) -> Vec<String> {
+    scenario.deliver().await.iter().map(text_of).collect()
 }
 
 /// Nothing is held, nothing is lost.
-async fn books_balance(world: &World) {
+async fn books_balance(scenario: &Scenario) {
     tokio::time::sleep(Duration::from_millis(5)).await;
-    world.store.sweep_reservations().await.unwrap();
-    world.org().apply_settlements().await.unwrap();
-    assert_eq!(world.store.check_ledger().await.unwrap().wrong, []);
+    scenario.store.sweep_reservations().await.unwrap();
+    scenario.org().apply_settlements().await.unwrap();
+    assert_eq!(scenario.store.check_ledger().await.unwrap().mismatches, []);
 }
 
 /// C19, Z04: a table that cannot be read or written, whichever it is, delays the
 /// answer; when it is there again the customer is answered once.
 #[tokio::test]
 async fn c19_z04_a_fault_in_any_table_delays_one_answer() {
-    let database = Database::sqlite();
+    let database = TestDatabase::sqlite_file();
     let ran = Arc::new(AtomicU32::new(0));
     let count = ran.clone();
-    let tool = puppet("create_booking", move |_| {
+    let tool = stub_tool("create_booking", move |_| {
         count.fetch_add(1, Ordering::SeqCst);
-        Outcome::ok("done")
+        ToolOutcome::ok("done")
     });
-    let (world, _) = world_on(database.migrated().await, WORK, vec![tool], settings()).await;
-    world.change(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
-    world.change(GIA, |gia| gia.limits.max_messages_per_day = 10_000).await;
+    let (scenario, _) = scenario_in(database.migrated().await, WORK, vec![tool], settings()).await;
+    scenario.change_agent(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
+    scenario.change_agent(GIA, |gia| gia.limits.max_messages_per_day = 10_000).await;
     let tables = database
         .texts("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
         .await;
     assert!(tables.len() > 20, "{tables:?}");
     for table in tables {
         let who = format!("rosa-{table}");
-        world.write(&who, "book a table").await;
+        scenario.write(&who, "book a table").await;
         database.execute(&format!("ALTER TABLE {table} RENAME TO lost")).await;
         for _ in 0..2 {
             // It may fail to claim, fail to answer, or not need this table.
-            let _ = world.worker.answer_next().await;
+            let _ = scenario.worker.answer_next().await;
         }
         database.execute(&format!("ALTER TABLE lost RENAME TO {table}")).await;
-        world.work().await;
-        assert_eq!(heard(&world).await, ["Booked."], "{table}");
-        assert_eq!(world.runs(&who).await.len(), 1, "{table}");
-        assert_eq!(world.thread(&who).await.len(), 2, "{table}");
+        scenario.work().await;
+        assert_eq!(heard(&scenario).await, ["Booked."], "{table}");
+        assert_eq!(scenario.runs(&who).await.len(), 1, "{table}");
+        assert_eq!(scenario.thread(&who).await.len(), 2, "{table}");
     }
-    books_balance(&world).await;
+    books_balance(&scenario).await;
 }
 
 /// C19, Z04: each write of a turn's commit fails in turn: nothing of the turn is
 /// left, and later it is answered once.
 #[tokio::test]
 async fn c19_z04_a_commit_that_fails_leaves_nothing() {
-    let database = Database::sqlite();
-    let (world, _) = world_on(database.migrated().await, WORK, Vec::new(), settings()).await;
+    let database = TestDatabase::sqlite_file();
+    let (scenario, _) = scenario_in(database.migrated().await, WORK, Vec::new(), settings()).await;
     for (n, table) in ["messages", "runs", "outbox", "sessions", "events"].into_iter().enumerate() {
         let who = format!("rosa-{table}");
-        world.write(&who, "hello").await;
+        scenario.write(&who, "hello").await;
         database
             .execute(&format!(
                 "CREATE TRIGGER fault BEFORE INSERT ON {table}
              BEGIN SELECT RAISE(ABORT, 'a fault'); END"
             ))
             .await;
-        assert!(world.worker.answer_next().await.unwrap());
-        assert!(world.worker.answer_next().await.unwrap());
-        assert_eq!(world.sessions().await.len(), n, "{table}");
+        assert!(scenario.worker.answer_next().await.unwrap());
+        assert!(scenario.worker.answer_next().await.unwrap());
+        assert_eq!(scenario.sessions().await.len(), n, "{table}");
         database.execute("DROP TRIGGER fault").await;
-        assert!(heard(&world).await.is_empty(), "{table}");
-        world.work().await;
-        assert_eq!(heard(&world).await, ["I see."], "{table}");
+        assert!(heard(&scenario).await.is_empty(), "{table}");
+        scenario.work().await;
+        assert_eq!(heard(&scenario).await, ["I see."], "{table}");
     }
-    books_balance(&world).await;
+    books_balance(&scenario).await;
 }
 
 /// C19, Z04: what fails for good becomes a dead letter that people see, and does
 /// not hold up others.
 #[tokio::test]
 async fn c19_z04_what_fails_for_good_is_a_dead_letter() {
-    let database = Database::sqlite();
-    let (world, _) = world_on(database.migrated().await, WORK, Vec::new(), settings()).await;
-    world.write("rosa", "hello").await;
+    let database = TestDatabase::sqlite_file();
+    let (scenario, _) = scenario_in(database.migrated().await, WORK, Vec::new(), settings()).await;
+    scenario.write("rosa", "hello").await;
     database
         .execute(
             "CREATE TRIGGER fault BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'a fault'); END",
         )
         .await;
     for _ in 0..10 {
-        world.worker.answer_next().await.unwrap();
+        scenario.worker.answer_next().await.unwrap();
     }
     database.execute("DROP TRIGGER fault").await;
-    assert!(heard(&world).await.is_empty());
-    let letters = world.org().dead_letters(None, 10).await.unwrap();
+    assert!(heard(&scenario).await.is_empty());
+    let letters = scenario.org().dead_letters(None, 10).await.unwrap();
     assert_eq!(letters.len(), 1);
-    assert!(matches!(letters[0].id, LetterId::Inbox(_)));
-    assert_eq!((letters[0].fault, letters[0].attempts), (Fault::Dead, 5));
-    assert_eq!(world.say("otto", "hello").await, ["I see."]);
+    assert!(matches!(letters[0].id, DeadLetterId::Inbox(_)));
+    assert_eq!((letters[0].kind, letters[0].attempts), (DeadLetterKind::Dead, 5));
+    assert_eq!(scenario.say("otto", "hello").await, ["I see."]);
     // A person has it tried again.
-    world.org().replay_dead_letter(letters[0].id).await.unwrap();
-    world.work().await;
-    assert_eq!(heard(&world).await, ["I see."]);
-    books_balance(&world).await;
+    scenario.org().replay_dead_letter(letters[0].id).await.unwrap();
+    scenario.work().await;
+    assert_eq!(heard(&scenario).await, ["I see."]);
+    books_balance(&scenario).await;
 }
 
 /// C19, Z04: however a model fails, the customer hears one thing.
@@ -155,26 +155,26 @@ rules:
     answer: { text: late, delay: 500s }
 default: I see.
 ";
-    let (world, _) = world_with(script, Vec::new(), settings()).await;
+    let (scenario, _) = scenario_with(script, Vec::new(), settings()).await;
     for fault in
         ["status 1", "cut", "malformed", "timeout", "network", "refused", "empty", "forever"]
     {
-        let heard = world.say(fault, fault).await;
+        let heard = scenario.say(fault, fault).await;
         assert_eq!(heard.len(), 1, "{fault}: {heard:?}");
         assert!(!heard[0].is_empty() && !heard[0].contains("Once"), "{fault}: {heard:?}");
-        assert_eq!(world.runs(fault).await.len(), 1, "{fault}");
+        assert_eq!(scenario.runs(fault).await.len(), 1, "{fault}");
     }
-    assert_eq!(world.org().dead_letters(None, 10).await.unwrap(), []);
+    assert_eq!(scenario.org().dead_letters(None, 10).await.unwrap(), []);
 }
 
 /// C19: a tool that panics has failed, and the customer is answered.
 #[tokio::test]
 async fn c19_a_tool_that_panics_has_failed() {
-    let tool = puppet("create_booking", |_| panic!("a fault"));
-    let (world, _) = world_with(WORK, vec![tool], settings()).await;
-    world.change(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
-    assert_eq!(world.say("rosa", "book").await, ["Booked."]);
-    assert_eq!(world.session("rosa").await.errors.failures().values().sum::<u32>(), 1);
+    let tool = stub_tool("create_booking", |_| panic!("a fault"));
+    let (scenario, _) = scenario_with(WORK, vec![tool], settings()).await;
+    scenario.change_agent(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
+    assert_eq!(scenario.say("rosa", "book").await, ["Booked."]);
+    assert_eq!(scenario.session("rosa").await.errors.failures().values().sum::<u32>(), 1);
 }
 
 /// A model that breaks down when it reads of it.
@@ -182,7 +182,7 @@ struct Fragile(Arc<dyn Model>);
 
 impl Model for Fragile {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
-        let last = request.history.last().map(words).unwrap_or_default();
+        let last = request.history.last().map(item_text).unwrap_or_default();
         assert!(!last.contains("break down"), "a fault");
         self.0.answer(request)
     }
@@ -195,29 +195,28 @@ impl Model for Fragile {
 /// C19, Z04: what breaks down breaks its own message and nobody else's.
 #[tokio::test]
 async fn c19_z04_what_breaks_down_ends_as_a_dead_letter() {
-    let store = Store::connect("sqlite::memory:").unwrap();
-    store.migrate().await.unwrap();
+    let store = TestDatabase::sqlite_memory().migrated().await;
     let models = catalogue_of(vec![("scripted", Arc::new(Fragile(scripted(WORK))))]);
-    let world = calmed(World::with(store, models, settings())).await;
-    world.write("rosa", "please break down").await;
+    let scenario = Scenario::with_models(store, models, settings()).seed_lenient().await;
+    scenario.write("rosa", "please break down").await;
     for _ in 0..10 {
-        world.worker.answer_next().await.unwrap();
+        scenario.worker.answer_next().await.unwrap();
     }
-    assert_eq!(world.say("otto", "hello").await, ["I see."]);
-    assert_eq!(world.org().dead_letters(None, 10).await.unwrap().len(), 1);
-    assert_eq!(world.spent(ORG).await, 1, "only what was answered");
-    books_balance(&world).await;
+    assert_eq!(scenario.say("otto", "hello").await, ["I see."]);
+    assert_eq!(scenario.org().dead_letters(None, 10).await.unwrap().len(), 1);
+    assert_eq!(scenario.spent(ORG).await, 1, "only what was answered");
+    books_balance(&scenario).await;
 }
 
 /// Z04: the same message many times is answered once.
 #[tokio::test(flavor = "multi_thread")]
 async fn z04_a_repeat_is_answered_once() {
-    let (world, _) = world_with(WORK, Vec::new(), settings()).await;
+    let (scenario, _) = scenario_with(WORK, Vec::new(), settings()).await;
     for _ in 0..20 {
-        world.write_as("rosa", "hello", "the-same").await;
+        scenario.write_with_id("rosa", "hello", "the-same").await;
     }
-    world.work().await;
-    world.write_as("rosa", "hello", "the-same").await;
-    world.work().await;
-    assert_eq!(heard(&world).await, ["I see."]);
+    scenario.work().await;
+    scenario.write_with_id("rosa", "hello", "the-same").await;
+    scenario.work().await;
+    assert_eq!(heard(&scenario).await, ["I see."]);
 }

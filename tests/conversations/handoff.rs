@@ -16,15 +16,15 @@ use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::TeamConfig;
 use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Model, ModelError, Request};
-use ostler_engine::outcome::Status;
+use ostler_engine::outcome::OutcomeStatus;
 use ostler_runtime::operations::Actor;
-use ostler_runtime::parts::Settings;
-use ostler_runtime::talk::run::RunOutcome;
-use ostler_store::Store;
+use ostler_runtime::deps::Settings;
+use ostler_runtime::records::run::RunOutcome;
+use ostler_testkit::TestDatabase;
 use tokio::sync::Barrier;
 
-use crate::kit::{Seen, Watched, calm, calmed, catalogue_of, scripted, words, world};
-use crate::world::{ENZO, GIA, ORG, World, agent};
+use crate::support::{ENZO, GIA, ModelCalls, ORG, RecordingModel, Scenario, agent, catalogue_of, item_text, lenient_settings, scenario, scripted};
+
 
 /// The kitchen.
 const NINA: AgentId = AgentId::from_u128(0x717a);
@@ -52,15 +52,15 @@ rules:
     answer:
       call: tag_in_agent
       with: { targetAgentId: gia, reason: done, contextSummary: all is paid back }
-default: 'About {user}: yes.'
+default: 'About {{ user }}: yes.'
 ";
 
-async fn with_nina(world: &World) {
-    world.save_agent(agent(NINA, "nina", Subtype::from("kitchen"))).await;
+async fn with_nina(scenario: &Scenario) {
+    scenario.save_agent(agent(NINA, "nina", Subtype::from("kitchen"))).await;
 }
 
 /// The system prompt that an agent was last asked with.
-fn prompt(seen: &Seen, name: &str) -> String {
+fn prompt(seen: &ModelCalls, name: &str) -> String {
     let begin = format!("You are {name}");
     let of = seen.all().into_iter().rev().find(|asked| asked.system.contains(&begin));
     of.expect("it was asked").system
@@ -79,15 +79,15 @@ fn block(prompt: &str) -> &str {
 #[tokio::test]
 async fn g03_a_trigger_switches_to_the_specialist() {
     for mapped in [true, false] {
-        let (world, seen) = world(SCRIPT).await;
-        world.change(ENZO, |enzo| enzo.blocked_topics.clear()).await;
+        let (scenario, seen) = scenario(SCRIPT).await;
+        scenario.change_agent(ENZO, |enzo| enzo.blocked_topics.clear()).await;
         let specialists =
             if mapped { [(TriggerKind::BlockedTopic, ENZO)].into() } else { [].into() };
         let team = TeamConfig { specialists, ..TeamConfig::default() };
-        world.save_settings(&OrgSettings { team: Some(team), ..calm() }).await;
-        world.say("rosa", "hello").await;
-        let heard = world.say("rosa", "I need medical advice").await;
-        let (session, run) = (world.session("rosa").await, world.runs("rosa").await.pop().unwrap());
+        scenario.save_settings(&OrgSettings { team: Some(team), ..lenient_settings() }).await;
+        scenario.say("rosa", "hello").await;
+        let heard = scenario.say("rosa", "I need medical advice").await;
+        let (session, run) = (scenario.session("rosa").await, scenario.runs("rosa").await.pop().unwrap());
         if !mapped {
             assert_eq!((session.team, session.status), (None, SessionStatus::HandedOff));
             assert_eq!((run.turns.len(), seen.count()), (0, 1), "no model is asked");
@@ -100,8 +100,8 @@ async fn g03_a_trigger_switches_to_the_specialist() {
         let answered = run.turns.iter().map(|turn| turn.agent).collect::<Vec<_>>();
         assert_eq!((answered, run.outcome), (vec![ENZO], RunOutcome::Answered));
         assert_eq!((session.status, session.escalation), (SessionStatus::Active, None));
-        world.say("rosa", "thanks").await;
-        assert_eq!(world.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
+        scenario.say("rosa", "thanks").await;
+        assert_eq!(scenario.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
     }
 }
 
@@ -109,16 +109,16 @@ async fn g03_a_trigger_switches_to_the_specialist() {
 /// without a team in that of the default.
 #[tokio::test]
 async fn g07_a_message_runs_in_the_active_agents_harness() {
-    let (world, seen) = world(SCRIPT).await;
-    world.say("rosa", "my invoice").await;
-    world.say("rosa", "and then?").await;
-    let run = world.runs("rosa").await.pop().unwrap();
+    let (scenario, seen) = scenario(SCRIPT).await;
+    scenario.say("rosa", "my invoice").await;
+    scenario.say("rosa", "and then?").await;
+    let run = scenario.runs("rosa").await.pop().unwrap();
     assert_eq!(run.turns.iter().map(|turn| turn.agent).collect::<Vec<_>>(), [ENZO]);
     assert_eq!(run.turns[0].harness.identity.agent_id, ENZO);
     assert_eq!(run.turns[0].harness.soul.owner, ENZO);
     assert!(seen.last().system.contains("You are Enzo"), "{}", seen.last().system);
-    world.say("otto", "hello").await;
-    assert_eq!(world.harness("otto").await.identity.agent_id, GIA);
+    scenario.say("otto", "hello").await;
+    assert_eq!(scenario.harness("otto").await.identity.agent_id, GIA);
     assert!(seen.last().system.contains("You are Gia"), "{}", seen.last().system);
 }
 
@@ -126,9 +126,9 @@ async fn g07_a_message_runs_in_the_active_agents_harness() {
 /// agent that was tagged in reads them.
 #[tokio::test]
 async fn g16_the_parameters_of_a_handoff_are_stored_and_read() {
-    let (world, seen) = world(SCRIPT).await;
-    world.say("rosa", "my invoice").await;
-    let team = world.session("rosa").await.team.unwrap();
+    let (scenario, seen) = scenario(SCRIPT).await;
+    scenario.say("rosa", "my invoice").await;
+    let team = scenario.session("rosa").await.team.unwrap();
     let [record] = team.history() else { panic!("{:?}", team.history()) };
     assert_eq!((record.from, record.to), (GIA, ENZO));
     assert_eq!(record.reason, "invoice discrepancy");
@@ -144,11 +144,11 @@ async fn g16_the_parameters_of_a_handoff_are_stored_and_read() {
 /// its note, why it was tagged in, between the marks, and the last 20 messages.
 #[tokio::test]
 async fn g21_the_target_is_told_everything() {
-    let (world, seen) = world(SCRIPT).await;
+    let (scenario, seen) = scenario(SCRIPT).await;
     for n in 0..11 {
-        world.say("rosa", &format!("question {n}")).await;
+        scenario.say("rosa", &format!("question {n}")).await;
     }
-    world.say("rosa", "my invoice").await;
+    scenario.say("rosa", "my invoice").await;
     let asked = seen.last();
     assert_eq!(
         block(&asked.system),
@@ -163,7 +163,7 @@ async fn g21_the_target_is_told_everything() {
     );
     assert!(asked.system.contains(&format!("I am {ENZO}.")), "{}", asked.system);
     assert!(!asked.system.contains(&format!("I am {GIA}.")), "{}", asked.system);
-    let history: Vec<String> = asked.history.iter().map(words).collect();
+    let history: Vec<String> = asked.history.iter().map(item_text).collect();
     assert_eq!(history.len(), 21, "{history:?}");
     assert_eq!((&*history[0], &*history[20]), ("question 1", "my invoice"));
     let before = seen.all().into_iter().rev().find(|one| one.system.contains("You are Gia"));
@@ -173,21 +173,21 @@ async fn g21_the_target_is_told_everything() {
 /// G23: of three agents each reads its own note and nobody else's.
 #[tokio::test]
 async fn g23_a_note_is_for_one_agent() {
-    let (world, seen) = world(SCRIPT).await;
-    with_nina(&world).await;
-    world.say("rosa", "my invoice").await;
+    let (scenario, seen) = scenario(SCRIPT).await;
+    with_nina(&scenario).await;
+    scenario.say("rosa", "my invoice").await;
     assert!(block(&prompt(&seen, "Enzo")).contains("Note for you: she is in a hurry"));
-    world.pass(COOLDOWN);
-    world.say("rosa", "the oven").await;
+    scenario.advance(COOLDOWN);
+    scenario.say("rosa", "the oven").await;
     let nina = prompt(&seen, "Nina");
     assert!(block(&nina).contains("Note for you: be quick"), "{nina}");
     assert!(!nina.contains("in a hurry"), "{nina}");
-    world.pass(COOLDOWN);
-    world.say("rosa", "my money").await;
+    scenario.advance(COOLDOWN);
+    scenario.say("rosa", "my money").await;
     let enzo = prompt(&seen, "Enzo");
     assert!(block(&enzo).contains("Note for you: she is in a hurry"), "{enzo}");
     assert!(!enzo.contains("be quick"), "{enzo}");
-    let notes = world.session("rosa").await.team.unwrap().shared.handoff_notes;
+    let notes = scenario.session("rosa").await.team.unwrap().shared.handoff_notes;
     assert_eq!(notes.keys().copied().collect::<Vec<_>>(), [ENZO, NINA]);
 }
 
@@ -196,7 +196,7 @@ async fn g23_a_note_is_for_one_agent() {
 #[tokio::test]
 async fn g24_the_team_shares_the_customers_profile() {
     const WHO: &str = "rosa@example.com";
-    let (world, seen) = world(SCRIPT).await;
+    let (scenario, seen) = scenario(SCRIPT).await;
     let rosa = Contact {
         id: ContactId::from_u128(5),
         name: "Rosa Bianchi".into(),
@@ -206,24 +206,24 @@ async fn g24_the_team_shares_the_customers_profile() {
         notes: Vec::new(),
         crm: None,
     };
-    let stored = world.org().create_contact(rosa.clone()).await.unwrap();
-    world.say(WHO, "my invoice").await;
+    let stored = scenario.org().create_contact(rosa.clone()).await.unwrap();
+    scenario.say(WHO, "my invoice").await;
     let enzo = prompt(&seen, "Enzo");
     let known = "Goal: ten euros back\nCustomer e-mail: rosa@example.com\n\
                  Customer language: it-IT\nCustomer name: Rosa Bianchi\nCustomer tags: vegan";
     assert!(enzo.contains(known), "{enzo}");
-    world.pass(COOLDOWN);
+    scenario.advance(COOLDOWN);
     let renamed = Contact { name: "Rosa Verdi".into(), ..rosa };
-    world.org().update_contact(stored.version, renamed).await.unwrap();
-    world.say(WHO, "back please").await;
-    assert_eq!(world.session(WHO).await.active_agent(), Some(GIA));
+    scenario.org().update_contact(stored.version, renamed).await.unwrap();
+    scenario.say(WHO, "back please").await;
+    assert_eq!(scenario.session(WHO).await.active_agent(), Some(GIA));
     let gia = prompt(&seen, "Gia");
     assert!(gia.contains("Customer name: Rosa Verdi") && gia.contains("Goal: ten"), "{gia}");
-    let profile = world.session(WHO).await.team.unwrap().shared.customer_profile;
+    let profile = scenario.session(WHO).await.team.unwrap().shared.customer_profile;
     assert_eq!(profile["e-mail"], WHO);
     // Somebody whom the org does not know has a name at most.
-    world.say("otto", "my invoice").await;
-    let profile = world.session("otto").await.team.unwrap().shared.customer_profile;
+    scenario.say("otto", "my invoice").await;
+    let profile = scenario.session("otto").await.team.unwrap().shared.customer_profile;
     assert_eq!(profile, [("name".to_owned(), "otto".to_owned())].into());
 }
 
@@ -261,41 +261,40 @@ rules:
       - calls:
           - { tool: tag_in_agent, with: { targetAgentId: enzo, reason: what is owed, consult: true } }
           - { tool: tag_in_agent, with: { targetAgentId: nina, reason: the oven, consult: true } }
-      - 'I have asked: {result}'
+      - 'I have asked: {{ result }}'
   - when: { agent: 'You are Enzo' }
     answer: Ten euros are owed.
   - when: { agent: 'You are Nina' }
     answer: A margherita is in the oven.
-default: 'About {user}: yes.'
+default: 'About {{ user }}: yes.'
 ";
 
 /// Gia, Enzo and Nina in one session.
-async fn three(parallel: bool) -> (World, Seen) {
-    let seen = Seen::default();
+async fn three(parallel: bool) -> (Scenario, ModelCalls) {
+    let seen = ModelCalls::default();
     let both = Arc::new(Barrier::new(2));
     let model = Arc::new(Together { model: scripted(CONSULTS), both });
     let models = catalogue_of(vec![(
         "scripted",
-        Arc::new(Watched::new("scripted", model, seen.clone())) as Arc<dyn Model>,
+        Arc::new(RecordingModel::new("scripted", model, seen.clone())) as Arc<dyn Model>,
     )]);
-    let store = Store::connect("sqlite::memory:").unwrap();
-    store.migrate().await.unwrap();
-    let world = calmed(World::made_of(store, models, Settings::default(), Vec::new())).await;
-    with_nina(&world).await;
+    let store = TestDatabase::sqlite_memory().migrated().await;
+    let scenario = Scenario::with_replaced_tools(store, models, Settings::default(), Vec::new()).seed_lenient().await;
+    with_nina(&scenario).await;
     let team = TeamConfig { allow_parallel_execution: parallel, ..TeamConfig::default() };
-    world.save_settings(&OrgSettings { team: Some(team), ..calm() }).await;
-    world.say("rosa", "hello").await;
-    let id = world.session("rosa").await.id;
-    let operations = world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    office.assign(id, &["gia", "enzo", "nina"]).await.unwrap();
-    world.work().await;
-    (world, seen)
+    scenario.save_settings(&OrgSettings { team: Some(team), ..lenient_settings() }).await;
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    operator.assign(id, &["gia", "enzo", "nina"]).await.unwrap();
+    scenario.work().await;
+    (scenario, seen)
 }
 
 /// What came of the calls of the last run, as the customer's agent was told it.
-async fn results(world: &World) -> Vec<(Status, String)> {
-    let last = world.thread("rosa").await.pop().unwrap();
+async fn results(scenario: &Scenario) -> Vec<(OutcomeStatus, String)> {
+    let last = scenario.thread("rosa").await.pop().unwrap();
     let results = last.work.iter().filter_map(|item| match item {
         Item::Results { results } => Some(results),
         _ => None,
@@ -309,18 +308,18 @@ async fn results(world: &World) -> Vec<(Status, String)> {
 /// stays where it is, they only look things up, and what they spend is theirs.
 #[tokio::test]
 async fn g29_agents_of_a_team_may_work_at_once() {
-    let (world, seen) = three(true).await;
-    let heard = tokio::time::timeout(Duration::from_secs(60), world.say("rosa", "both please"));
+    let (scenario, seen) = three(true).await;
+    let heard = tokio::time::timeout(Duration::from_secs(60), scenario.say("rosa", "both please"));
     let heard = heard.await.expect("both are asked at once");
     assert!(heard.len() == 1 && heard[0].starts_with("I have asked: "), "{heard:?}");
-    let said = results(&world).await;
-    assert_eq!((said[0].0, said[1].0), (Status::Ok, Status::Ok));
+    let said = results(&scenario).await;
+    assert_eq!((said[0].0, said[1].0), (OutcomeStatus::Ok, OutcomeStatus::Ok));
     assert!(said[0].1.starts_with("Ten euros are owed."), "{said:?}");
     assert!(said[1].1.starts_with("A margherita is in the oven."), "{said:?}");
-    let runs = world.runs("rosa").await;
+    let runs = scenario.runs("rosa").await;
     let run = runs.last().unwrap();
     assert_eq!(run.turns.iter().map(|turn| turn.agent).collect::<Vec<_>>(), [GIA]);
-    let team = world.session("rosa").await.team.unwrap();
+    let team = scenario.session("rosa").await.team.unwrap();
     assert_eq!((team.active(), team.history().len()), (GIA, 0));
     let spent = &team.budget.per_agent;
     assert_eq!((spent[&ENZO].get(), spent[&NINA].get(), spent[&GIA].get()), (1, 1, 2));
@@ -338,10 +337,10 @@ async fn g29_agents_of_a_team_may_work_at_once() {
 /// has the conversation.
 #[tokio::test]
 async fn g29_by_default_one_agent_works_at_a_time() {
-    let (world, seen) = three(false).await;
-    world.say("rosa", "both please").await;
-    let said = results(&world).await;
+    let (scenario, seen) = three(false).await;
+    scenario.say("rosa", "both please").await;
+    let said = results(&scenario).await;
     let refused = "agents here work one at a time; hand the conversation over instead";
-    assert_eq!(said, [(Status::Failed, refused.to_owned()), (Status::Failed, refused.to_owned())]);
+    assert_eq!(said, [(OutcomeStatus::Failed, refused.to_owned()), (OutcomeStatus::Failed, refused.to_owned())]);
     assert!(seen.all().iter().all(|asked| asked.system.contains("You are Gia")));
 }

@@ -7,19 +7,19 @@ use ostler_domain::agent::{AgentKind, AgentStatus, Brand, Protection};
 use ostler_domain::channel::Channel;
 use ostler_domain::contact::{Contact, ContactDetails};
 use ostler_domain::id::{AgentId, BindingId, ContactId, OrgId};
-use ostler_domain::message::Part;
+use ostler_domain::message::MessagePart;
 use ostler_domain::money::{Credits, Usd};
-use ostler_domain::org::Place;
-use ostler_domain::org::plan::Plan;
-use ostler_domain::session::key::Entry;
+use ostler_domain::org::OrgPlace;
+use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::soul::{Soul, SoulOrigin, SoulVersion};
 use ostler_domain::time::Timestamp;
 use ostler_engine::history::Item;
-use ostler_runtime::talk::run::RunOutcome;
+use ostler_runtime::records::run::RunOutcome;
 use ostler_store::{OrgBinding, StoreError};
 
-use crate::kit::{calm, failing, impatient, org, words, world, world_with};
-use crate::world::{ENZO, GIA, ORG, WEBCHAT, World, agent};
+use crate::support::{ENZO, GIA, ORG, Scenario, WEBCHAT, agent, failing_tool, item_text, lenient_settings, org, retry_at_once, scenario, scenario_with};
+
 
 const PLAIN: &str = "default: I see.";
 const SMS: BindingId = BindingId::from_u128(0x5115);
@@ -28,9 +28,9 @@ const SMS: BindingId = BindingId::from_u128(0x5115);
 /// field, filled in or said to be empty.
 #[tokio::test]
 async fn a01_a02_a_run_carries_its_whole_harness() {
-    let world = world(PLAIN).await.0;
-    world.say("rosa", "hello").await;
-    let harness = serde_json::to_value(world.harness("rosa").await).unwrap();
+    let scenario = scenario(PLAIN).await.0;
+    scenario.say("rosa", "hello").await;
+    let harness = serde_json::to_value(scenario.harness("rosa").await).unwrap();
     let fields = [
         ("identity", "agent_id display_name subtype protected organization_id"),
         ("soul", "owner version"),
@@ -60,35 +60,35 @@ async fn a01_a02_a_run_carries_its_whole_harness() {
 /// A05: what belongs to another org is not found, whatever id a message names.
 #[tokio::test]
 async fn a05_nothing_of_another_org_is_reached() {
-    let (world, seen) = world(PLAIN).await;
+    let (scenario, seen) = scenario(PLAIN).await;
     let other = OrgId::from_u128(0x0c);
-    world.store.create_org(org(other, "rival", Place::TopLevel, Plan::Pro)).await.unwrap();
+    scenario.store.create_org(org(other, "rival", OrgPlace::TopLevel, LicencePlan::Pro)).await.unwrap();
     let spy = AgentId::from_u128(0x599);
     let mut theirs = agent(spy, "spy", Subtype::Pm);
     theirs.org = other;
-    world.store.org(other).save_agent(theirs).await.unwrap();
+    scenario.store.org(other).save_agent(theirs).await.unwrap();
     let secret =
         ostler_domain::knowledge::Document::new("Secret", "The recipe is basil.", ["menu"]);
     let id = ostler_domain::id::DocumentId::from_u128(0xd0c);
-    world.store.org(other).create_document(id, secret.unwrap()).await.unwrap();
+    scenario.store.org(other).create_document(id, secret.unwrap()).await.unwrap();
     let contact = contact(0xc0, None, Some("rosa@example.org"));
-    world.store.org(other).create_contact(contact).await.unwrap();
+    scenario.store.org(other).create_contact(contact).await.unwrap();
 
     // A test that names the other org's agent reaches nobody.
-    let key = world.key_on(WEBCHAT, "rosa@example.org", Entry::Testing);
-    world.send(key.clone(), vec![Part::text("basil recipe?")], Some(spy)).await;
-    world.work().await;
-    let run = world.runs("rosa@example.org").await.remove(0);
+    let key = scenario.key_on(WEBCHAT, "rosa@example.org", ConversationEntry::Testing);
+    scenario.send(key.clone(), vec![MessagePart::text("basil recipe?")], Some(spy)).await;
+    scenario.work().await;
+    let run = scenario.runs("rosa@example.org").await.remove(0);
     assert_eq!((run.outcome, seen.count()), (RunOutcome::NoAgent, 0));
 
-    world.say("rosa@example.org", "the recipe, please").await;
-    let harness = world.harness("rosa@example.org").await;
+    scenario.say("rosa@example.org", "the recipe, please").await;
+    let harness = scenario.harness("rosa@example.org").await;
     assert_eq!(harness.identity.organization_id, ORG);
     assert_eq!(harness.session_context.crm_contact, None);
     assert!(harness.session_context.knowledge_base_docs.is_empty());
     assert!(!seen.last().system.contains("basil"), "{}", seen.last().system);
-    let session = world.session("rosa@example.org").await.id;
-    let forced = world.store.org(other).session(session).await;
+    let session = scenario.session("rosa@example.org").await.id;
+    let forced = scenario.store.org(other).session(session).await;
     assert!(matches!(forced, Err(StoreError::NotFound(_))), "{forced:?}");
 }
 
@@ -96,53 +96,53 @@ async fn a05_nothing_of_another_org_is_reached() {
 /// the oldest; drafts, paused, archived, template and internal agents never.
 #[tokio::test]
 async fn a06_the_bound_agent_answers_then_the_oldest() {
-    let world = world(PLAIN).await.0;
+    let scenario = scenario(PLAIN).await.0;
     let (mia, tom) = (AgentId::from_u128(0x10), AgentId::from_u128(0x11));
     let answers = async |who: &str| {
-        world.say(who, "hello").await;
-        world.harness(who).await.identity.agent_id
+        scenario.say(who, "hello").await;
+        scenario.harness(who).await.identity.agent_id
     };
     for (id, slug) in [(mia, "mia"), (tom, "tom")] {
-        world.save_agent(agent(id, slug, Subtype::CustomerService)).await;
+        scenario.save_agent(agent(id, slug, Subtype::CustomerService)).await;
     }
     assert_eq!(answers("a").await, GIA, "she is bound, though not the oldest");
-    bind(&world, false).await;
+    bind(&scenario, false).await;
     assert_eq!(answers("b").await, mia, "nobody's binding is enabled, and she is the oldest");
-    bind(&world, true).await;
+    bind(&scenario, true).await;
     for status in [AgentStatus::Draft, AgentStatus::Paused, AgentStatus::Archived] {
-        world.change(GIA, |gia| gia.status = status).await;
+        scenario.change_agent(GIA, |gia| gia.status = status).await;
         assert_eq!(answers(&format!("{status:?}")).await, mia);
     }
-    world.change(GIA, |gia| gia.status = AgentStatus::Active).await;
+    scenario.change_agent(GIA, |gia| gia.status = AgentStatus::Active).await;
     for kind in [AgentKind::Template, AgentKind::Internal] {
-        world.change(GIA, |gia| gia.kind = kind).await;
+        scenario.change_agent(GIA, |gia| gia.kind = kind).await;
         assert_eq!(answers(&format!("{kind:?}")).await, mia);
     }
 }
 
-async fn bind(world: &World, enabled: bool) {
-    let mut bound = world.org().bindings(None, 10).await.unwrap().remove(0);
+async fn bind(scenario: &Scenario, enabled: bool) {
+    let mut bound = scenario.org().bindings(None, 10).await.unwrap().remove(0);
     bound.binding.enabled = enabled;
-    world.org().save_binding(OrgBinding { ..bound }).await.unwrap();
+    scenario.org().save_binding(OrgBinding { ..bound }).await.unwrap();
 }
 
 /// A07: where the org has nobody, a worker of its template answers, else the
 /// platform's own agent, else the customer is told.
 #[tokio::test]
 async fn a07_somebody_stands_in_or_the_customer_is_told() {
-    let (world, seen) = world(PLAIN).await;
+    let (scenario, seen) = scenario(PLAIN).await;
     for id in [GIA, ENZO] {
-        world.change(id, |one| one.status = AgentStatus::Paused).await;
+        scenario.change_agent(id, |one| one.status = AgentStatus::Paused).await;
     }
     let nobody = "Nobody is available to answer here at the moment. Please try again later.";
-    assert_eq!(world.say("a", "hello").await, [nobody]);
-    assert_eq!(world.runs("a").await[0].outcome, RunOutcome::NoAgent);
+    assert_eq!(scenario.say("a", "hello").await, [nobody]);
+    assert_eq!(scenario.runs("a").await[0].outcome, RunOutcome::NoAgent);
     assert_eq!(seen.count(), 0);
 
     let platform = OrgId::from_u128(1);
-    world
+    scenario
         .store
-        .create_org(org(platform, "house", Place::Platform, Plan::Enterprise))
+        .create_org(org(platform, "house", OrgPlace::Platform, LicencePlan::Enterprise))
         .await
         .unwrap();
     let quinn = AgentId::from_u128(0x9);
@@ -155,25 +155,25 @@ async fn a07_somebody_stands_in_or_the_customer_is_told() {
     let soul = Soul { personality: "The house's own voice.".into(), ..Soul::default() };
     let at = Timestamp::from_millis(0);
     let version = SoulVersion { version: 1, soul, origin: SoulOrigin::Created, at };
-    let house = world.store.org(platform);
+    let house = scenario.store.org(platform);
     house.save_agent(template.clone()).await.unwrap();
     house.push_soul(template.id, version).await.unwrap();
     house.save_agent(system).await.unwrap();
-    assert_eq!(world.say("a", "hello?").await, ["I see."]);
-    let harness = world.harness("a").await;
+    assert_eq!(scenario.say("a", "hello?").await, ["I see."]);
+    let harness = scenario.harness("a").await;
     assert_eq!((harness.identity.agent_id, harness.identity.organization_id), (quinn, ORG));
     assert!(seen.last().system.contains("The house's own voice."));
-    assert_eq!((world.spent(platform).await, world.spent(ORG).await), (1, 0));
+    assert_eq!((scenario.spent(platform).await, scenario.spent(ORG).await), (1, 0));
 
-    world.change(ENZO, |one| one.kind = AgentKind::Template).await;
-    world.change(ENZO, |one| one.status = AgentStatus::Active).await;
-    assert_eq!(world.say("b", "hello").await, ["I see."]);
-    let worker = world.harness("b").await.identity;
-    let made = world.org().agent(worker.agent_id).await.unwrap();
+    scenario.change_agent(ENZO, |one| one.kind = AgentKind::Template).await;
+    scenario.change_agent(ENZO, |one| one.status = AgentStatus::Active).await;
+    assert_eq!(scenario.say("b", "hello").await, ["I see."]);
+    let worker = scenario.harness("b").await.identity;
+    let made = scenario.org().agent(worker.agent_id).await.unwrap();
     assert_eq!((made.kind, made.template), (AgentKind::Worker, Some(ENZO)));
-    world.say("c", "hello").await;
-    assert_eq!(world.harness("c").await.identity.agent_id, worker.agent_id, "there is one now");
-    assert_eq!(world.org().agents().await.unwrap().len(), 3);
+    scenario.say("c", "hello").await;
+    assert_eq!(scenario.harness("c").await.identity.agent_id, worker.agent_id, "there is one now");
+    assert_eq!(scenario.org().agents().await.unwrap().len(), 3);
 }
 
 /// A08, A09, C22: at either limit of the day no model is asked and nothing is
@@ -185,28 +185,28 @@ price: { input: 0, output: 1000 }
 usage: { output: 1500 }
 default: I see.
 ";
-    let (world, seen) = world(script).await;
-    let mut settings = calm();
+    let (scenario, seen) = scenario(script).await;
+    let mut settings = lenient_settings();
     settings.session_budget.cap = Credits::new(10_000);
     settings.session_budget.warning = Credits::new(10_000);
-    world.save_settings(&settings).await;
-    world.change(GIA, |gia| gia.limits.max_messages_per_day = 2).await;
-    world.say("rosa", "one").await;
-    world.say("rosa", "two").await;
-    let limits = world.harness("rosa").await.rate_limits;
+    scenario.save_settings(&settings).await;
+    scenario.change_agent(GIA, |gia| gia.limits.max_messages_per_day = 2).await;
+    scenario.say("rosa", "one").await;
+    scenario.say("rosa", "two").await;
+    let limits = scenario.harness("rosa").await.rate_limits;
     assert_eq!((limits.today.messages, limits.today.cost), (1, Usd::from_micros(1_500_000)));
-    let charged = world.spent(ORG).await;
+    let charged = scenario.spent(ORG).await;
     let told = "I cannot answer any more messages today. Please write again tomorrow.";
-    assert_eq!(world.say("rosa", "three").await, [told]);
-    assert_eq!(world.say("rosa", "four").await, [""; 0]);
-    let runs = world.runs("rosa").await;
-    let outcomes: Vec<&str> = runs.iter().map(|run| run.outcome.word()).collect();
+    assert_eq!(scenario.say("rosa", "three").await, [told]);
+    assert_eq!(scenario.say("rosa", "four").await, [""; 0]);
+    let runs = scenario.runs("rosa").await;
+    let outcomes: Vec<&str> = runs.iter().map(|run| run.outcome.as_str()).collect();
     assert_eq!(outcomes, ["answered", "answered", "rate_limited", "rate_limited"]);
-    assert_eq!((seen.count(), world.spent(ORG).await), (2, charged));
+    assert_eq!((seen.count(), scenario.spent(ORG).await), (2, charged));
 
-    world.change(GIA, |gia| gia.limits.max_messages_per_day = 100).await;
-    world.change(GIA, |gia| gia.limits.max_cost_per_day = Usd::from_dollars(3)).await;
-    assert_eq!(world.say("otto", "hello").await, [told]);
+    scenario.change_agent(GIA, |gia| gia.limits.max_messages_per_day = 100).await;
+    scenario.change_agent(GIA, |gia| gia.limits.max_cost_per_day = Usd::from_dollars(3)).await;
+    assert_eq!(scenario.say("otto", "hello").await, [told]);
     assert_eq!(seen.count(), 2);
 }
 
@@ -218,36 +218,36 @@ price: { input: 0, output: 1000 }
 usage: { output: 20 }
 default: I see.
 ";
-    let (world, _) = world(script).await;
+    let (scenario, _) = scenario(script).await;
     for n in 0..3 {
-        world.say(&format!("p{n}"), "hello").await;
+        scenario.say(&format!("p{n}"), "hello").await;
     }
     let today = {
-        world.say("p0", "again").await;
-        world.harness("p0").await.rate_limits.today
+        scenario.say("p0", "again").await;
+        scenario.harness("p0").await.rate_limits.today
     };
     assert_eq!((today.messages, today.cost), (3, Usd::from_micros(60_000)));
     // 2 cents are 2 credits; this message is not counted yet.
-    assert_eq!(world.spent(ORG).await, 3 * 2 + 2);
+    assert_eq!(scenario.spent(ORG).await, 3 * 2 + 2);
 }
 
 /// A10: neither another person, nor another channel, nor a test or the owner's
 /// own conversation shares a session with a customer's.
 #[tokio::test]
 async fn a10_sessions_are_apart() {
-    let world = world(PLAIN).await.0;
-    world.bind(SMS, Channel::Sms, GIA).await;
+    let scenario = scenario(PLAIN).await.0;
+    scenario.bind(SMS, Channel::Sms, GIA).await;
     let keys = [
-        world.key("rosa"),
-        world.key("otto"),
-        world.key_on(SMS, "rosa", Entry::Customer),
-        world.key_on(WEBCHAT, "rosa", Entry::Testing),
-        world.key_on(WEBCHAT, "rosa", Entry::Owner),
+        scenario.key("rosa"),
+        scenario.key("otto"),
+        scenario.key_on(SMS, "rosa", ConversationEntry::Customer),
+        scenario.key_on(WEBCHAT, "rosa", ConversationEntry::Testing),
+        scenario.key_on(WEBCHAT, "rosa", ConversationEntry::Owner),
     ];
     for key in keys.iter().chain(&keys) {
-        world.say_in(key, "hello").await;
+        scenario.say_in(key, "hello").await;
     }
-    let sessions = world.sessions().await;
+    let sessions = scenario.sessions().await;
     let ids: BTreeSet<_> = sessions.iter().map(|one| one.id).collect();
     assert_eq!(ids.len(), keys.len(), "the second message of each joined the first one's");
     assert!(sessions.iter().all(|one| one.messages >= 4), "a test is greeted besides");
@@ -270,14 +270,14 @@ fn contact(id: u128, phone: Option<&str>, email: Option<&str>) -> Contact {
 /// all, and stays recognized; nobody's run fails for being unknown.
 #[tokio::test]
 async fn a12_who_writes_is_recognized_and_stays_so() {
-    let world = world(PLAIN).await.0;
-    world.bind(SMS, Channel::Sms, GIA).await;
+    let scenario = scenario(PLAIN).await.0;
+    scenario.bind(SMS, Channel::Sms, GIA).await;
     let known = contact(0xc0, Some("+39 055 1234"), Some("Rosa@Example.org"));
-    let stored = world.org().create_contact(known.clone()).await.unwrap();
+    let stored = scenario.org().create_contact(known.clone()).await.unwrap();
     let recognized = async |binding, who: &str| {
-        world.say_in(&world.key_on(binding, who, Entry::Customer), "hello").await;
-        let session = world.session(who).await;
-        (session.contact, world.harness(who).await.session_context.crm_contact)
+        scenario.say_in(&scenario.key_on(binding, who, ConversationEntry::Customer), "hello").await;
+        let session = scenario.session(who).await;
+        (session.contact, scenario.harness(who).await.session_context.crm_contact)
     };
     let rosa = (Some(known.id), Some(known.id));
     assert_eq!(recognized(SMS, "+390551234").await, rosa);
@@ -285,7 +285,7 @@ async fn a12_who_writes_is_recognized_and_stays_so() {
     assert_eq!(recognized(WEBCHAT, "+39 0551234").await, (None, None), "not a phone channel");
     assert_eq!(recognized(WEBCHAT, "somebody").await, (None, None));
     let moved = Contact { details: ContactDetails::default(), ..known };
-    world.org().update_contact(stored.version, moved).await.unwrap();
+    scenario.org().update_contact(stored.version, moved).await.unwrap();
     assert_eq!(recognized(SMS, "+390551234").await, rosa, "a match is kept");
 }
 
@@ -294,12 +294,12 @@ async fn a12_who_writes_is_recognized_and_stays_so() {
 /// new one, oldest first.
 #[tokio::test]
 async fn a15_a19_a27_c01_the_model_is_told_who_it_is_and_what_was_said() {
-    let (world, seen) = world("default: 'About {user}: yes.'").await;
+    let (scenario, seen) = scenario("default: 'About {{ user }}: yes.'").await;
     let brand = |name: &str| {
         Some(Brand { name: name.into(), voice: "familiar".into(), about: "Since 1984.".into() })
     };
-    world.change(GIA, |gia| gia.brand = brand("Bella")).await;
-    world.change(ENZO, |enzo| enzo.brand = brand("Enzo & Sons")).await;
+    scenario.change_agent(GIA, |gia| gia.brand = brand("Bella")).await;
+    scenario.change_agent(ENZO, |enzo| enzo.brand = brand("Enzo & Sons")).await;
     let soul = Soul {
         personality: "Warm and quick.".into(),
         traits: vec!["patient".into()],
@@ -312,13 +312,13 @@ async fn a15_a19_a27_c01_the_model_is_told_who_it_is_and_what_was_said() {
     };
     let at = Timestamp::from_millis(0);
     let version = SoulVersion { version: 2, soul: soul.clone(), origin: SoulOrigin::Created, at };
-    world.org().push_soul(GIA, version).await.unwrap();
-    let stored = world.org().soul_versions(GIA).await.unwrap().pop().unwrap();
+    scenario.org().push_soul(GIA, version).await.unwrap();
+    let stored = scenario.org().soul_versions(GIA).await.unwrap().pop().unwrap();
     assert_eq!((stored.soul, stored.version), (soul, 2));
     for n in 0..12 {
-        world.say("rosa", &format!("question {n}")).await;
+        scenario.say("rosa", &format!("question {n}")).await;
     }
-    assert_eq!(world.harness("rosa").await.soul.version, 2);
+    assert_eq!(scenario.harness("rosa").await.soul.version, 2);
     let asked = seen.last();
     for part in [
         "You are Gia, customer_service of Bella Pizza.",
@@ -338,14 +338,14 @@ async fn a15_a19_a27_c01_the_model_is_told_who_it_is_and_what_was_said() {
     }
     assert!(!asked.system.contains("Enzo & Sons"), "{}", asked.system);
     assert!(!asked.system.contains("Plan:"), "she talks to end customers");
-    let said: Vec<String> = asked.history.iter().map(words).collect();
+    let said: Vec<String> = asked.history.iter().map(item_text).collect();
     assert_eq!(said.len(), 21);
     assert_eq!((&*said[0], &*said[1]), ("question 1", "About question 1: yes."));
     assert_eq!((&*said[19], &*said[20]), ("About question 10: yes.", "question 11"));
 
-    let key = world.key_on(WEBCHAT, "owner", Entry::Owner);
-    world.change(ENZO, |enzo| enzo.subtype = Subtype::Pm).await;
-    world.say_in(&key, "hello").await;
+    let key = scenario.key_on(WEBCHAT, "owner", ConversationEntry::Owner);
+    scenario.change_agent(ENZO, |enzo| enzo.subtype = Subtype::Pm).await;
+    scenario.say_in(&key, "hello").await;
     assert!(seen.last().system.contains("Plan: pro"), "{}", seen.last().system);
     assert!(seen.last().system.contains("Active colleagues: Gia"), "{}", seen.last().system);
     assert!(matches!(seen.last().history[..], [Item::User { .. }]));
@@ -364,14 +364,14 @@ default: I see.
 /// models were asked again counts for its own turn only.
 #[tokio::test]
 async fn a23_failures_survive_a_restart() {
-    let broken = || vec![failing("list_products")];
-    let (world, _) = world_with(BROKEN, broken(), impatient()).await;
-    world.say("rosa", "products").await;
-    let before = world.harness("rosa").await.error_state;
+    let broken = || vec![failing_tool("list_products")];
+    let (scenario, _) = scenario_with(BROKEN, broken(), retry_at_once()).await;
+    scenario.say("rosa", "products").await;
+    let before = scenario.harness("rosa").await.error_state;
     assert!(before.failed_tools_this_session.is_empty());
-    let (models, _) = crate::kit::watched(BROKEN);
-    let again = World::made_of(world.store.clone(), models, impatient(), broken());
-    again.write_as("rosa", "hello", "after-restart").await;
+    let (models, _) = crate::support::recording_catalogue(BROKEN);
+    let again = Scenario::with_replaced_tools(scenario.store.clone(), models, retry_at_once(), broken());
+    again.write_with_id("rosa", "hello", "after-restart").await;
     again.work().await;
     let errors = again.harness("rosa").await.error_state;
     let failures: Vec<(String, u32)> =
@@ -387,17 +387,17 @@ async fn a21_a24_pending_approvals_are_counted() {
 rules:
   - when: { user: book }
     answer:
-      - { call: create_contact, with: { name: '{user}' } }
+      - { call: create_contact, with: { name: '{{ user }}' } }
       - A colleague is looking at it.
 default: I see.
 ";
-    let (world, _) = world(script).await;
-    world.say("rosa", "book one").await;
-    world.say("rosa", "book two").await;
-    world.say("rosa", "hello").await;
-    let harness = world.harness("rosa").await;
+    let (scenario, _) = scenario(script).await;
+    scenario.say("rosa", "book one").await;
+    scenario.say("rosa", "book two").await;
+    scenario.say("rosa", "hello").await;
+    let harness = scenario.harness("rosa").await;
     assert_eq!(harness.escalation_state.pending_approvals, 2);
-    assert_eq!(world.org().count_pending_approvals(None).await.unwrap(), 2);
+    assert_eq!(scenario.org().count_pending_approvals(None).await.unwrap(), 2);
     let context = serde_json::to_value(&harness.session_context).unwrap();
     assert_eq!(context["session_mode"], "freeform");
     assert_eq!(

@@ -1,46 +1,41 @@
-//! Customers' conversations, from the message that comes in to the reply that
-//! goes out, with a scripted model.
+//! Conversations of customers, from the incoming message to the delivered reply, with a
+//! scripted model. The kit of the tests is in `support`.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod agents_on_bus;
 mod approvals;
-mod attending;
 mod budgets;
-mod buses;
+mod bus_bridge;
 mod channels;
 mod crash;
-mod database;
 mod delivery;
 mod doorbell;
 mod enforcement;
 mod escalation;
-mod exchange;
+#[path = "../../crates/channels/tests/channels/fake_server.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod fake_server;
 mod faults;
 mod handoff;
-mod harness;
 mod identity;
-mod kit;
 mod knowledge;
-mod on_the_bus;
 mod online;
 mod operations;
-mod order;
+mod ordering;
 mod pipeline;
-mod races;
-#[path = "../../crates/channels/tests/channels/real.rs"]
-mod real;
+#[path = "../../crates/channels/tests/channels/real_servers.rs"]
+mod real_servers;
 mod receive;
 mod recovery;
-mod rooms;
 mod scope;
-#[path = "../../crates/channels/tests/channels/server.rs"]
-#[allow(dead_code, reason = "other tests use more of it")]
-mod server;
 mod sessions;
-mod sweeping;
-mod switchboard;
+mod support;
+mod sweep;
 mod takeover;
+mod takeover_races;
 mod team;
+mod team_chats;
+mod telegram_updates;
 mod triggers;
 mod workflows;
-mod world;

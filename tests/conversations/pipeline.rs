@@ -1,8 +1,9 @@
 //! From a message to its reply.
 
-use ostler_runtime::talk::run::RunOutcome;
+use ostler_runtime::records::run::RunOutcome;
 
-use crate::world::{ENZO, GIA, World};
+use crate::support::{ENZO, GIA, ORG, Scenario};
+
 
 const HELLO: &str = "
 rules:
@@ -15,25 +16,25 @@ default: I see.
 /// both messages of a turn are stored once, in order.
 #[tokio::test]
 async fn a10_c12_a_message_is_answered_and_the_session_goes_on() {
-    let world = World::new(HELLO).await;
-    assert_eq!(world.say("rosa", "hello").await, ["Hello! What can I do for you?"]);
-    let first = world.session("rosa").await;
-    assert_eq!(world.say("rosa", "and now").await, ["I see."]);
-    assert_eq!(world.session("rosa").await.id, first.id);
+    let scenario = Scenario::new(HELLO).await;
+    assert_eq!(scenario.say("rosa", "hello").await, ["Hello! What can I do for you?"]);
+    let first = scenario.session("rosa").await;
+    assert_eq!(scenario.say("rosa", "and now").await, ["I see."]);
+    assert_eq!(scenario.session("rosa").await.id, first.id);
     let said: Vec<String> =
-        world.thread("rosa").await.iter().map(|one| one.text().into_owned()).collect();
+        scenario.thread("rosa").await.iter().map(|one| one.text().into_owned()).collect();
     assert_eq!(said, ["hello", "Hello! What can I do for you?", "and now", "I see."]);
-    assert_eq!(world.say("otto", "hello").await.len(), 1);
-    assert_ne!(world.session("otto").await.id, first.id);
+    assert_eq!(scenario.say("otto", "hello").await.len(), 1);
+    assert_ne!(scenario.session("otto").await.id, first.id);
 }
 
 /// A03: each step has its place in the record, the session first and all before
 /// the model.
 #[tokio::test]
 async fn a03_every_step_is_on_the_record() {
-    let world = World::new(HELLO).await;
-    world.say("rosa", "hello").await;
-    let runs = world.runs("rosa").await;
+    let scenario = Scenario::new(HELLO).await;
+    scenario.say("rosa", "hello").await;
+    let runs = scenario.runs("rosa").await;
     let steps: Vec<&str> = runs[0].steps.iter().map(|one| one.step.as_ref()).collect();
     assert_eq!(steps, ["3", "1", "2", "4", "7", "5", "6", "7.5", "8"]);
     assert_eq!(runs[0].outcome, RunOutcome::Answered);
@@ -58,16 +59,29 @@ default: I see.
 /// the same run, after what the first one said.
 #[tokio::test]
 async fn handoff_happy_path() {
-    let world = World::new(BILLING).await;
-    let heard = world.say("rosa", "My invoice is wrong").await;
+    let scenario = Scenario::new(BILLING).await;
+    let heard = scenario.say("rosa", "My invoice is wrong").await;
     let expected = ["Let me connect you with our billing specialist.", "You were charged twice."];
     assert_eq!(heard, expected);
-    let session = world.session("rosa").await;
+    let session = scenario.session("rosa").await;
     let team = session.team.as_ref().unwrap();
     assert_eq!((team.participants(), team.active()), (&[GIA, ENZO][..], ENZO));
-    let runs = world.runs("rosa").await;
+    let runs = scenario.runs("rosa").await;
     assert_eq!(runs.len(), 1);
     let agents: Vec<_> = runs[0].turns.iter().map(|turn| turn.agent).collect();
     assert_eq!(agents, [GIA, ENZO]);
-    assert_eq!(world.say("rosa", "thank you").await, ["With pleasure."]);
+    assert_eq!(scenario.say("rosa", "thank you").await, ["With pleasure."]);
+}
+
+/// A04, A21: who answers, for which tenant, and with whom.
+#[tokio::test]
+async fn a04_a21_the_snapshot_says_who_answers_and_with_whom() {
+    let scenario = Scenario::new("default: I see.").await;
+    scenario.say("rosa", "hello").await;
+    let run = scenario.runs("rosa").await.remove(0);
+    let harness = &run.turns[0].harness;
+    assert_eq!(harness.identity.agent_id, GIA);
+    assert_eq!(harness.identity.organization_id, ORG);
+    assert_eq!(harness.session_context.external_contact_identifier, "rosa");
+    assert_eq!(harness.session_context.conversation_history, 0);
 }

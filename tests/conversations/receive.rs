@@ -6,22 +6,21 @@ use std::time::Duration;
 
 use ostler_domain::contact::{Contact, ContactDetails};
 use ostler_domain::id::{BindingId, ContactId, OrgId};
-use ostler_domain::message::Part;
-use ostler_domain::org::plan::Plan;
-use ostler_domain::org::settings::{Address, OrgSettings, Whereabouts};
-use ostler_domain::org::{Org, Place};
-use ostler_domain::session::key::{Entry, Peer};
+use ostler_domain::message::MessagePart;
+use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::org::settings::{ChannelAddress, OrgSettings, NotifyAddresses};
+use ostler_domain::org::{Org, OrgPlace};
+use ostler_domain::session::key::{ConversationEntry, Peer};
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::SessionStatus;
-use ostler_runtime::inbound::receive::Taken;
+use ostler_runtime::conversation::receive::InboundOutcome;
 use ostler_runtime::org_view::{SETTINGS, settings_record};
-use ostler_runtime::talk::session::Session;
-use ostler_store::Accepted;
+use ostler_runtime::records::session::Session;
+use ostler_store::AcceptOutcome;
 use serde_json::{Value, json};
 
-use crate::exchange::{BOT, Exchange, SMS, message, sent};
-use crate::server::Reply;
-use crate::world::{ENZO, GIA, ORG};
+use crate::fake_server::Reply;
+use crate::support::{BOT, ConnectedOrg, ENZO, GIA, ORG, SMS, sent_message, telegram_message};
 
 const SILENT: &str = "default: I see.";
 /// Never the same twice, which would look like a loop.
@@ -42,19 +41,19 @@ fn text(from: &str, text: &str) -> Value {
     json!({"type": "message", "from": {"id": from, "name": "Rosa"}, "text": text})
 }
 
-fn is_new(taken: &Taken) -> bool {
-    matches!(taken, Taken::Accepted(Accepted::New(_)))
+fn is_new(taken: &InboundOutcome) -> bool {
+    matches!(taken, InboundOutcome::Accepted(AcceptOutcome::New(_)))
 }
 
-async fn session_of(org: &Exchange, who: &str) -> Session {
-    org.world.session(who).await
+async fn session_of(org: &ConnectedOrg, who: &str) -> Session {
+    org.scenario.session(who).await
 }
 
 /// A12: on a phone channel a contact is recognized by the number, however it is
 /// spaced, and stays recognized; somebody else stays unknown and is answered.
 #[tokio::test]
 async fn a12_a_contact_is_recognized_by_the_number() {
-    let org = Exchange::new(VARIED).await;
+    let org = ConnectedOrg::new(VARIED).await;
     let gateway = org.sms([ok()]).await;
     let details =
         ContactDetails { phone: Some("+39 06 12 34".into()), ..ContactDetails::default() };
@@ -67,13 +66,13 @@ async fn a12_a_contact_is_recognized_by_the_number() {
         notes: Vec::new(),
         crm: None,
     };
-    org.world.org().create_contact(rosa).await.unwrap();
+    org.scenario.org().create_contact(rosa).await.unwrap();
     for (from, words) in [("+3906 1234", "one"), ("+39 061234", "two"), ("+44 20", "hi")] {
-        assert!(is_new(&org.gateway(SMS, &format!("m-{words}"), &text(from, words)).await));
+        assert!(is_new(&org.receive_webhook(SMS, &format!("m-{words}"), &text(from, words)).await));
         org.work().await;
     }
     assert_eq!(session_of(&org, "+39061234").await.contact, Some(ContactId::from_u128(5)));
-    assert_eq!(org.world.runs("+39061234").await.len(), 2, "one conversation, however spaced");
+    assert_eq!(org.scenario.runs("+39061234").await.len(), 2, "one conversation, however spaced");
     assert_eq!(session_of(&org, "+4420").await.contact, None);
     let to: Vec<Value> = gateway.seen().iter().map(|seen| seen.json()["to"].clone()).collect();
     assert_eq!(to, ["+39061234", "+39061234", "+4420"]);
@@ -83,17 +82,17 @@ async fn a12_a_contact_is_recognized_by_the_number() {
 /// web chat.
 #[tokio::test]
 async fn b11_media_tools_are_off_on_sms() {
-    let org = Exchange::new(SILENT).await;
+    let org = ConnectedOrg::new(SILENT).await;
     org.sms([ok()]).await;
-    org.gateway(SMS, "m1", &text("+39", "hi")).await;
+    org.receive_webhook(SMS, "m1", &text("+39", "hi")).await;
     org.work().await;
-    org.world.say("rosa", "hi").await;
-    let offered = |runs: Vec<ostler_runtime::talk::run::RunRecord>| -> BTreeSet<String> {
+    org.scenario.say("rosa", "hi").await;
+    let offered = |runs: Vec<ostler_runtime::records::run::RunRecord>| -> BTreeSet<String> {
         let tools = runs[0].turns[0].harness.tool_scope.active_tools.iter();
         tools.map(|tool| tool.as_str().to_owned()).collect()
     };
     let (sms, webchat) =
-        (offered(org.world.runs("+39").await), offered(org.world.runs("rosa").await));
+        (offered(org.scenario.runs("+39").await), offered(org.scenario.runs("rosa").await));
     let missing: Vec<&String> = webchat.difference(&sms).collect();
     assert_eq!(missing, ["search_media"]);
 }
@@ -101,19 +100,19 @@ async fn b11_media_tools_are_off_on_sms() {
 /// F01: a conversation by text messages ends after an hour of silence.
 #[tokio::test]
 async fn f01_a_session_on_sms_lives_for_an_hour() {
-    let org = Exchange::new(VARIED).await;
+    let org = ConnectedOrg::new(VARIED).await;
     org.sms([ok()]).await;
-    org.gateway(SMS, "m1", &text("+39", "one")).await;
+    org.receive_webhook(SMS, "m1", &text("+39", "one")).await;
     org.work().await;
     let first = session_of(&org, "+39").await.id;
-    org.world.pass(Duration::from_secs(59 * 60));
-    org.gateway(SMS, "m2", &text("+39", "two")).await;
+    org.scenario.advance(Duration::from_secs(59 * 60));
+    org.receive_webhook(SMS, "m2", &text("+39", "two")).await;
     org.work().await;
     assert_eq!(session_of(&org, "+39").await.id, first);
-    org.world.pass(Duration::from_secs(61 * 60));
-    org.gateway(SMS, "m3", &text("+39", "hi")).await;
+    org.scenario.advance(Duration::from_secs(61 * 60));
+    org.receive_webhook(SMS, "m3", &text("+39", "hi")).await;
     org.work().await;
-    let sessions = org.world.sessions().await;
+    let sessions = org.scenario.sessions().await;
     assert_eq!((sessions.len(), sessions[1].id), (2, first));
     assert_eq!(sessions[1].status, SessionStatus::Closed(CloseReason::IdleTimeout));
 }
@@ -122,25 +121,25 @@ async fn f01_a_session_on_sms_lives_for_an_hour() {
 /// message comes; what could not be taken is said to the agent and the writer.
 #[tokio::test]
 async fn files_are_kept_once() {
-    let org = Exchange::new(SILENT).await;
+    let org = ConnectedOrg::new(SILENT).await;
     let gateway = org.sms([ok()]).await;
     let mut body = text("+39", "look");
     body["attachments"] = json!([
         {"media_type": "image/png", "name": "a.png", "content": "aGk="},
         {"media_type": "text/plain", "name": "b.txt", "url": "https://elsewhere.example/b"},
     ]);
-    let (first, again) = (org.gateway(SMS, "m1", &body).await, org.gateway(SMS, "m1", &body).await);
-    let Taken::Accepted(Accepted::New(id)) = first else { panic!("{first:?}") };
-    assert_eq!(again, Taken::Accepted(Accepted::Repeat(id)));
+    let (first, again) = (org.receive_webhook(SMS, "m1", &body).await, org.receive_webhook(SMS, "m1", &body).await);
+    let InboundOutcome::Accepted(AcceptOutcome::New(id)) = first else { panic!("{first:?}") };
+    assert_eq!(again, InboundOutcome::Accepted(AcceptOutcome::Duplicate(id)));
     org.work().await;
-    let thread = org.world.thread("+39").await;
-    let [Part::Text { text: words }, Part::Image(picture), Part::Text { text: missing }] =
+    let thread = org.scenario.thread("+39").await;
+    let [MessagePart::Text { text: words }, MessagePart::Image(picture), MessagePart::Text { text: missing }] =
         thread[0].parts.as_slice()
     else {
         panic!("{thread:?}")
     };
     assert_eq!(words, "look");
-    let kept = org.world.org().blob(picture.blob).await.unwrap();
+    let kept = org.scenario.org().blob(picture.blob).await.unwrap();
     assert_eq!((kept.bytes.as_slice(), picture.name.as_deref()), (&b"hi"[..], Some("a.png")));
     assert_eq!(missing, "(The file b.txt could not be fetched and was not taken.)");
     let heard: Vec<Value> = gateway.seen().iter().map(|seen| seen.json()["text"].clone()).collect();
@@ -151,8 +150,8 @@ async fn files_are_kept_once() {
 /// hundred turns and a hundred replies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_hundred_updates_a_hundred_times_are_a_hundred_turns() {
-    let org = Arc::new(Exchange::new(SILENT).await);
-    let bot = org.bot([sent(1)]).await;
+    let org = Arc::new(ConnectedOrg::new(SILENT).await);
+    let bot = org.bot([sent_message(1)]).await;
     let headers = org.telegram_headers(BOT).await;
     let mut bringing = tokio::task::JoinSet::new();
     for _ in 0..100 {
@@ -160,7 +159,7 @@ async fn a_hundred_updates_a_hundred_times_are_a_hundred_turns() {
         bringing.spawn(async move {
             let mut new = 0;
             for n in 1..=100 {
-                let taken = org.brought(BOT, &headers, &message(n, 1000 + n, "hi")).await;
+                let taken = org.receive_update(BOT, &headers, &telegram_message(n, 1000 + n, "hi")).await;
                 new += usize::from(is_new(&taken.unwrap()));
             }
             new
@@ -171,12 +170,12 @@ async fn a_hundred_updates_a_hundred_times_are_a_hundred_turns() {
         new += brought.unwrap();
     }
     assert_eq!(new, 100);
-    org.world.grant(10_000).await;
+    org.scenario.grant(10_000).await;
     org.work().await;
-    let sessions = org.world.sessions().await;
+    let sessions = org.scenario.sessions().await;
     assert_eq!(sessions.len(), 100);
     for session in sessions {
-        assert_eq!(org.world.org().runs(session.id, None, 10).await.unwrap().len(), 1);
+        assert_eq!(org.scenario.org().runs(session.id, None, 10).await.unwrap().len(), 1);
     }
     let to: BTreeSet<String> =
         bot.seen().iter().map(|seen| seen.json()["chat_id"].to_string()).collect();
@@ -195,8 +194,8 @@ fn in_group(update: i64, number: i64, chat: i64, text: &str) -> Value {
 /// answers first, and a message that both bring is taken once.
 #[tokio::test]
 async fn g04_a_group_with_two_bots_is_a_team() {
-    let org = Exchange::new(SILENT).await;
-    let server = org.bot([sent(1)]).await;
+    let org = ConnectedOrg::new(SILENT).await;
+    let server = org.bot([sent_message(1)]).await;
     let settings = json!({"base_url": server.url});
     org.bind(BOT, "telegram", GIA, 20, &settings).await;
     org.bind(OTHER_BOT, "telegram", ENZO, 10, &settings).await;
@@ -207,13 +206,13 @@ async fn g04_a_group_with_two_bots_is_a_team() {
             "from": {"id": 9, "is_bot": false, "first_name": "Luca"},
             "old_chat_member": {"status": "left", "user": {"id": 1, "is_bot": true, "first_name": "b"}},
             "new_chat_member": {"status": "member", "user": {"id": 1, "is_bot": true, "first_name": "b"}}}});
-        assert!(matches!(org.update(bot, &joined).await, Taken::Ignored(_)));
+        assert!(matches!(org.update(bot, &joined).await, InboundOutcome::Ignored(_)));
     }
     assert!(is_new(&org.update(OTHER_BOT, &in_group(2, 50, chat, "hello")).await));
     let again = org.update(BOT, &in_group(2, 50, chat, "hello")).await;
-    assert!(matches!(again, Taken::Accepted(Accepted::Repeat(_))), "{again:?}");
+    assert!(matches!(again, InboundOutcome::Accepted(AcceptOutcome::Duplicate(_))), "{again:?}");
     org.work().await;
-    let session = org.world.sessions().await.remove(0);
+    let session = org.scenario.sessions().await.remove(0);
     assert_eq!(session.peer, Peer::Group(chat.to_string()));
     let team = session.team.unwrap();
     assert_eq!((team.participants(), team.active()), (&[ENZO, GIA][..], ENZO));
@@ -222,7 +221,7 @@ async fn g04_a_group_with_two_bots_is_a_team() {
     // A group with one bot is no team.
     org.update(BOT, &in_group(3, 9, -1_005, "hello")).await;
     org.work().await;
-    let alone = org.world.sessions().await.remove(0);
+    let alone = org.scenario.sessions().await.remove(0);
     assert_eq!((alone.agent, alone.team), (Some(GIA), None));
 }
 
@@ -231,63 +230,63 @@ async fn g04_a_group_with_two_bots_is_a_team() {
 /// follow it are customers.
 #[tokio::test]
 async fn l34_l36_the_agencys_owner_tests_by_deep_link() {
-    let org = Exchange::new(VARIED).await;
+    let org = ConnectedOrg::new(VARIED).await;
     let agency = OrgId::from_u128(0xa6e);
     let above = Org {
         id: agency,
         slug: "agency".into(),
         name: "Agency".into(),
-        place: Place::TopLevel,
-        plan: Plan::Agency,
+        place: OrgPlace::TopLevel,
+        plan: LicencePlan::Agency,
         sub_orgs_enabled: true,
         time_zone: "Europe/Rome".into(),
         retention_days: None,
     };
-    org.world.store.create_org(above).await.unwrap();
-    let mut bella = org.world.org().org().await.unwrap();
-    bella.place = Place::SubOrg { parent: agency };
-    org.world.org().update_org(bella).await.unwrap();
-    let server = org.bot([sent(1)]).await;
+    org.scenario.store.create_org(above).await.unwrap();
+    let mut bella = org.scenario.org().org().await.unwrap();
+    bella.place = OrgPlace::SubOrg { parent: agency };
+    org.scenario.org().update_org(bella).await.unwrap();
+    let server = org.bot([sent_message(1)]).await;
     // The agency's owner is known through the agency's own bot.
     let theirs = BindingId::from_u128(0xa6e);
-    let mut cora = crate::world::agent(
+    let mut cora = crate::support::agent(
         ostler_domain::id::AgentId::from_u128(0xc0a),
         "cora",
         ostler_domain::agent::subtype::Subtype::CustomerService,
     );
     cora.org = agency;
-    let of = org.world.store.org(agency);
+    let of = org.scenario.store.org(agency);
     of.save_agent(cora.clone()).await.unwrap();
-    let mut bound = org.world.org().binding(BOT).await.unwrap();
+    let mut bound = org.scenario.org().binding(BOT).await.unwrap();
     (bound.binding.id, bound.agent) = (theirs, cora.id);
     of.save_binding(bound).await.unwrap();
-    let owner = Some(Address { binding: theirs, identifier: "77".into() });
-    let people = Whereabouts { owner, ..Whereabouts::default() };
+    let owner = Some(ChannelAddress { binding: theirs, identifier: "77".into() });
+    let people = NotifyAddresses { owner, ..NotifyAddresses::default() };
     let settings = serde_json::to_string(&OrgSettings { people, ..OrgSettings::default() });
     of.create_record(SETTINGS, settings_record(agency), settings.unwrap()).await.unwrap();
 
     let start = |update: i64, who: i64, text: &str| {
-        let mut start = message(update, who, text);
+        let mut start = telegram_message(update, who, text);
         start["message"]["entities"] = json!([{"type": "bot_command", "offset": 0, "length": 6}]);
         start
     };
     org.update(BOT, &start(1, 77, "/start gia")).await;
     org.update(BOT, &start(2, 78, "/start gia")).await;
     org.work().await;
-    org.update(BOT, &message(3, 77, "this is number two")).await;
+    org.update(BOT, &telegram_message(3, 77, "this is number two")).await;
     org.work().await;
-    let entries = |sessions: &[Session]| -> BTreeSet<(String, Entry)> {
+    let entries = |sessions: &[Session]| -> BTreeSet<(String, ConversationEntry)> {
         let entry = |one: &Session| match &one.peer {
             Peer::Person(who) | Peer::Group(who) => (who.clone(), one.entry),
         };
         sessions.iter().map(entry).collect()
     };
-    let sessions = org.world.sessions().await;
-    let (tester, customer) = (("77".into(), Entry::Testing), ("78".into(), Entry::Customer));
+    let sessions = org.scenario.sessions().await;
+    let (tester, customer) = (("77".into(), ConversationEntry::Testing), ("78".into(), ConversationEntry::Customer));
     assert_eq!(entries(&sessions), BTreeSet::from([tester, customer]));
     let heard = |who: &str| -> Vec<String> {
         let seen = server.seen();
-        let to = seen.iter().map(crate::server::Seen::json).filter(|one| one["chat_id"] == who);
+        let to = seen.iter().map(crate::fake_server::SeenRequest::json).filter(|one| one["chat_id"] == who);
         to.map(|one| one["text"].as_str().unwrap().to_owned()).collect()
     };
     let greeting = "Welcome to testing mode for Bella Pizza. You are talking to Gia.";
@@ -295,8 +294,8 @@ async fn l34_l36_the_agencys_owner_tests_by_deep_link() {
     assert_eq!(heard("78"), ["I see."]);
     org.update(BOT, &start(4, 77, "/start")).await;
     org.work().await;
-    let sessions = org.world.sessions().await;
-    assert!(entries(&sessions).contains(&("77".into(), Entry::Owner)), "{sessions:?}");
+    let sessions = org.scenario.sessions().await;
+    assert!(entries(&sessions).contains(&("77".into(), ConversationEntry::Owner)), "{sessions:?}");
     assert_eq!(sessions[0].org, ORG);
 }
 
@@ -304,16 +303,16 @@ async fn l34_l36_the_agencys_owner_tests_by_deep_link() {
 /// from somebody who is not its provider.
 #[tokio::test]
 async fn nothing_comes_in_through_a_disabled_binding() {
-    let org = Exchange::new(SILENT).await;
-    org.bot([sent(1)]).await;
+    let org = ConnectedOrg::new(SILENT).await;
+    org.bot([sent_message(1)]).await;
     let headers = org.telegram_headers(BOT).await;
-    assert!(org.brought(BOT, &http::HeaderMap::new(), &message(1, 7, "hi")).await.is_err());
-    let mut bound = org.world.org().binding(BOT).await.unwrap();
+    assert!(org.receive_update(BOT, &http::HeaderMap::new(), &telegram_message(1, 7, "hi")).await.is_err());
+    let mut bound = org.scenario.org().binding(BOT).await.unwrap();
     bound.binding.enabled = false;
-    org.world.org().save_binding(bound).await.unwrap();
+    org.scenario.org().save_binding(bound).await.unwrap();
     for binding in [BOT, OTHER_BOT] {
-        let refused = org.brought(binding, &headers, &message(1, 7, "hi")).await;
+        let refused = org.receive_update(binding, &headers, &telegram_message(1, 7, "hi")).await;
         assert!(refused.is_err(), "{refused:?}");
     }
-    assert!(org.world.sessions().await.is_empty());
+    assert!(org.scenario.sessions().await.is_empty());
 }

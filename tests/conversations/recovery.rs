@@ -9,29 +9,29 @@ use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::session::guided::{Completion, InterviewTemplate, Phase, Question};
+use ostler_domain::session::guided::{InterviewCompletion, InterviewTemplate, InterviewPhase, InterviewQuestion};
 use ostler_domain::session::lifetime::{ClosePolicy, ReopenPolicy};
 use ostler_domain::tool::catalogue::built_in;
 use ostler_engine::gate::Authorized;
-use ostler_engine::tool::{Definition, Reply, Tool, ToolContext};
-use ostler_runtime::parts::Settings;
+use ostler_engine::tool::{ToolDefinition, ToolReply, Tool, ToolContext};
+use ostler_runtime::deps::Settings;
 use tokio::sync::Notify;
 
-use crate::kit::{Seen, calm, impatient, world_with};
-use crate::world::{ENZO, GIA, ORG, World, text_of};
+use crate::support::{ENZO, GIA, ModelCalls, ORG, Scenario, lenient_settings, retry_at_once, scenario_with, text_of};
+
 
 /// A mail that is begun and never ends.
 struct Endless {
-    definition: Definition,
+    definition: ToolDefinition,
     begun: Arc<Notify>,
 }
 
 impl Tool for Endless {
-    fn definition(&self) -> &Definition {
+    fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
-    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
+    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
         self.begun.notify_one();
         std::future::pending().boxed()
     }
@@ -40,7 +40,7 @@ impl Tool for Endless {
 fn endless(begun: &Arc<Notify>) -> Arc<dyn Tool> {
     let spec = built_in().into_iter().find(|spec| spec.name.as_str() == "send_email").unwrap();
     let schema = serde_json::json!({"type": "object"});
-    let mut definition = Definition::new(spec, "Sends a mail.", schema);
+    let mut definition = ToolDefinition::new(spec, "Sends a mail.", schema);
     // The lease outlasts the call, and the test waits for the lease.
     definition.timeout = Duration::from_millis(500);
     Arc::new(Endless { definition, begun: begun.clone() })
@@ -62,8 +62,8 @@ rules:
 ";
 
 /// A worker dies while the mail is being sent.
-async fn dies_at_work(world: &World, begun: &Notify) {
-    let worker = world.worker.clone();
+async fn dies_at_work(scenario: &Scenario, begun: &Notify) {
+    let worker = scenario.worker.clone();
     let dies = tokio::spawn(async move { worker.answer_next().await });
     begun.notified().await;
     dies.abort();
@@ -71,9 +71,9 @@ async fn dies_at_work(world: &World, begun: &Notify) {
 }
 
 /// Another one goes on, once the lease is over.
-async fn goes_on(world: &World) {
+async fn goes_on(scenario: &Scenario) {
     let answered = async {
-        while !world.worker.answer_next().await.unwrap() {
+        while !scenario.worker.answer_next().await.unwrap() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
@@ -85,26 +85,26 @@ async fn goes_on(world: &World) {
 #[tokio::test(flavor = "multi_thread")]
 async fn z04_a_run_of_two_agents_outlives_its_worker() {
     let begun = Arc::new(Notify::new());
-    let mut settings: Settings = impatient();
+    let mut settings: Settings = retry_at_once();
     settings.claims.lease = Duration::from_millis(200);
-    let (world, seen) = world_with(SCRIPT, vec![endless(&begun)], settings).await;
-    world.change(ENZO, |enzo| enzo.autonomy = AutonomyLevel::Autonomous).await;
-    let funds = world.org().account().await.unwrap().available().unwrap();
-    world.write("rosa", "my invoice").await;
-    dies_at_work(&world, &begun).await;
+    let (scenario, seen) = scenario_with(SCRIPT, vec![endless(&begun)], settings).await;
+    scenario.change_agent(ENZO, |enzo| enzo.autonomy = AutonomyLevel::Autonomous).await;
+    let funds = scenario.org().credit_account().await.unwrap().available().unwrap();
+    scenario.write("rosa", "my invoice").await;
+    dies_at_work(&scenario, &begun).await;
     let asked = seen.count();
-    goes_on(&world).await;
-    let heard: Vec<String> = world.deliver().await.iter().map(text_of).collect();
+    goes_on(&scenario).await;
+    let heard: Vec<String> = scenario.deliver().await.iter().map(text_of).collect();
     assert_eq!(heard, ["One moment.", "I cannot say whether the mail went out."]);
     assert_eq!(seen.count(), asked + 1, "no model is asked twice for the same");
-    let runs = world.runs("rosa").await;
+    let runs = scenario.runs("rosa").await;
     let agents: Vec<_> = runs[0].turns.iter().map(|turn| turn.agent).collect();
     assert_eq!((runs.len(), agents), (1, vec![GIA, ENZO]));
-    let session = world.session("rosa").await;
+    let session = scenario.session("rosa").await;
     assert_eq!((session.active_agent(), session.unknown_outcomes), (Some(ENZO), 1));
     assert_eq!(session.messages, 3, "each is counted once");
-    world.org().apply_settlements().await.unwrap();
-    let left = world.org().account().await.unwrap().available().unwrap();
+    scenario.org().apply_settlements().await.unwrap();
+    let left = scenario.org().credit_account().await.unwrap().available().unwrap();
     assert!(runs[0].credits.get() >= 3, "two answers and a mail: {}", runs[0].credits);
     assert_eq!(left + runs[0].credits, funds, "what both cost is paid, and nothing is held");
 }
@@ -124,27 +124,27 @@ rules:
 default: For how many people?
 ";
 
-/// A world in which mail never ends, and a table is asked for.
-async fn guided(begun: &Arc<Notify>) -> (World, Seen) {
-    let mut settings: Settings = impatient();
+/// A scenario in which mail never ends, and a table is asked for.
+async fn guided(begun: &Arc<Notify>) -> (Scenario, ModelCalls) {
+    let mut settings: Settings = retry_at_once();
     settings.claims.lease = Duration::from_millis(200);
-    let (world, seen) = world_with(GUIDED, vec![endless(begun)], settings).await;
+    let (scenario, seen) = scenario_with(GUIDED, vec![endless(begun)], settings).await;
     // Mail is nothing for those who talk to end customers.
-    world
-        .change(GIA, |gia| {
+    scenario
+        .change_agent(GIA, |gia| {
             gia.autonomy = AutonomyLevel::Autonomous;
             gia.subtype = Subtype::from("booking_specialist");
         })
         .await;
     let questions =
-        vec![Question { field: "people".into(), ask: "For how many?".into(), required: true }];
-    let phases = vec![Phase { name: "booking".into(), questions }];
-    let template = InterviewTemplate { phases, completion: Completion::AllAsked };
+        vec![InterviewQuestion { field: "people".into(), ask: "For how many?".into(), required: true }];
+    let phases = vec![InterviewPhase { name: "booking".into(), questions }];
+    let template = InterviewTemplate { phases, completion: InterviewCompletion::AllAsked };
     let interviews = [(Channel::Webchat, template)].into();
     let (close, reopen) = (ClosePolicy::SummarizeAndArchive, ReopenPolicy::Resume);
-    world.save_settings(&OrgSettings { interviews, close, reopen, ..calm() }).await;
-    world.say("rosa", "a table please").await;
-    (world, seen)
+    scenario.save_settings(&OrgSettings { interviews, close, reopen, ..lenient_settings() }).await;
+    scenario.say("rosa", "a table please").await;
+    (scenario, seen)
 }
 
 /// Z04, E08: what a small turn beside the one that was interrupted has read is
@@ -152,21 +152,21 @@ async fn guided(begun: &Arc<Notify>) -> (World, Seen) {
 #[tokio::test(flavor = "multi_thread")]
 async fn z04_the_reading_of_an_answer_outlives_its_worker() {
     let begun = Arc::new(Notify::new());
-    let (world, seen) = guided(&begun).await;
-    world.write("rosa", "four").await;
-    dies_at_work(&world, &begun).await;
+    let (scenario, seen) = guided(&begun).await;
+    scenario.write("rosa", "four").await;
+    dies_at_work(&scenario, &begun).await;
     let asked = seen.count();
-    goes_on(&world).await;
+    goes_on(&scenario).await;
     assert_eq!(seen.count(), asked + 1, "no model is asked twice for the same");
-    let run = world.runs("rosa").await.pop().unwrap();
-    assert_eq!((run.turns.len(), run.beside.len()), (1, 1));
-    assert_eq!(run.beside[0].spent["interview"].credits.get(), 1);
-    let session = world.session("rosa").await;
+    let run = scenario.runs("rosa").await.pop().unwrap();
+    assert_eq!((run.turns.len(), run.side_turns.len()), (1, 1));
+    assert_eq!(run.side_turns[0].spent["interview"].credits.get(), 1);
+    let session = scenario.session("rosa").await;
     assert_eq!(session.interview.as_ref().unwrap().state.fields()["people"], "four");
-    let paid: u64 = world.runs("rosa").await.iter().map(|run| run.credits.get()).sum();
+    let paid: u64 = scenario.runs("rosa").await.iter().map(|run| run.credits.get()).sum();
     assert_eq!(session.budget.spent.get(), paid);
-    assert_eq!(world.spent(ORG).await, paid);
-    let completed = world.events().await.into_iter().filter(|one| one == "interview_completed");
+    assert_eq!(scenario.spent(ORG).await, paid);
+    let completed = scenario.events().await.into_iter().filter(|one| one == "interview_completed");
     assert_eq!(completed.count(), 1);
 }
 
@@ -175,27 +175,27 @@ async fn z04_the_reading_of_an_answer_outlives_its_worker() {
 #[tokio::test(flavor = "multi_thread")]
 async fn z04_a_summary_outlives_its_worker() {
     let begun = Arc::new(Notify::new());
-    let (world, seen) = guided(&begun).await;
-    world.say("rosa", "hello?").await;
-    let (first, before) = (world.session("rosa").await, world.spent(ORG).await);
-    world.pass(Duration::from_secs(3600));
-    world.write("rosa", "four").await;
-    dies_at_work(&world, &begun).await;
+    let (scenario, seen) = guided(&begun).await;
+    scenario.say("rosa", "hello?").await;
+    let (first, before) = (scenario.session("rosa").await, scenario.spent(ORG).await);
+    scenario.advance(Duration::from_secs(3600));
+    scenario.write("rosa", "four").await;
+    dies_at_work(&scenario, &begun).await;
     let asked = seen.count();
-    goes_on(&world).await;
+    goes_on(&scenario).await;
     assert_eq!(seen.count(), asked + 1, "it is summed up once");
-    let run = world.runs("rosa").await.pop().unwrap();
-    assert_eq!(run.beside.len(), 1);
-    assert_eq!(run.beside[0].spent["summary"].credits.get(), 1);
-    let session = world.session("rosa").await;
+    let run = scenario.runs("rosa").await.pop().unwrap();
+    assert_eq!(run.side_turns.len(), 1);
+    assert_eq!(run.side_turns[0].spent["summary"].credits.get(), 1);
+    let session = scenario.session("rosa").await;
     assert_ne!(session.id, first.id);
     let previous = session.previous.unwrap();
     let said = previous.summary.as_deref();
     assert_eq!((previous.session, said), (first.id, Some("A table for Rosa.")));
-    let old = world.sessions().await.into_iter().find(|one| one.id == first.id).unwrap();
+    let old = scenario.sessions().await.into_iter().find(|one| one.id == first.id).unwrap();
     assert_eq!(old.summary.as_deref(), Some("A table for Rosa."));
     assert_eq!(old.budget.spent.get(), first.budget.spent.get() + 1);
-    assert_eq!(world.spent(ORG).await, before + run.credits.get());
-    let closed = world.events().await.into_iter().filter(|one| one == "session_closed");
+    assert_eq!(scenario.spent(ORG).await, before + run.credits.get());
+    let closed = scenario.events().await.into_iter().filter(|one| one == "session_closed");
     assert_eq!(closed.count(), 1);
 }

@@ -5,16 +5,16 @@ use std::time::Duration;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::BindingId;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::session::guided::{Completion, InterviewTemplate, Phase, Question};
-use ostler_domain::session::key::Entry as EntryKind;
+use ostler_domain::session::guided::{InterviewCompletion, InterviewTemplate, InterviewPhase, InterviewQuestion};
+use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::session::lifetime::{ClosePolicy, CloseReason, ReopenPolicy};
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::tool::ToolName;
 use ostler_runtime::operations::Actor;
-use ostler_runtime::talk::session::Session;
+use ostler_runtime::records::session::Session;
 
-use crate::kit::{Seen, calm, words, world};
-use crate::world::{GIA, ORG, World};
+use crate::support::{GIA, ModelCalls, ORG, Scenario, item_text, lenient_settings, scenario};
+
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -30,7 +30,7 @@ fn closed(session: &Session) -> Option<CloseReason> {
 /// message, which opens another in the same run.
 #[tokio::test]
 async fn f01_a11_silence_ends_a_session_by_its_channel() {
-    let (world, _) = world("default: I see.").await;
+    let (scenario, _) = scenario("default: I see.").await;
     let channels = [
         (Channel::Webchat, 30 * MINUTE),
         (Channel::Sms, HOUR),
@@ -39,23 +39,23 @@ async fn f01_a11_silence_ends_a_session_by_its_channel() {
     ];
     for (n, (channel, idle)) in channels.into_iter().enumerate() {
         let binding = BindingId::from_u128(0x100 + n as u128);
-        world.bind(binding, channel, GIA).await;
+        scenario.bind(binding, channel, GIA).await;
         let who = format!("rosa{n}");
-        let key = world.key_on(binding, &who, EntryKind::Customer);
-        world.say_in(&key, "hello").await;
-        let first = world.session(&who).await;
-        world.pass(idle - MINUTE);
-        world.say_in(&key, "still there").await;
-        assert_eq!(world.session(&who).await.id, first.id);
-        world.pass(idle + MINUTE);
-        assert_eq!(world.say_in(&key, "back again").await, ["I see."]);
-        let sessions = world.sessions().await;
+        let key = scenario.key_on(binding, &who, ConversationEntry::Customer);
+        scenario.say_in(&key, "hello").await;
+        let first = scenario.session(&who).await;
+        scenario.advance(idle - MINUTE);
+        scenario.say_in(&key, "still there").await;
+        assert_eq!(scenario.session(&who).await.id, first.id);
+        scenario.advance(idle + MINUTE);
+        assert_eq!(scenario.say_in(&key, "back again").await, ["I see."]);
+        let sessions = scenario.sessions().await;
         let mine: Vec<&Session> = sessions.iter().filter(|one| one.peer == key.peer).collect();
         assert_eq!(mine.len(), 2);
         assert_ne!(mine[0].id, first.id);
         assert_eq!(closed(mine[0]), None);
         assert_eq!((mine[1].id, closed(mine[1])), (first.id, Some(CloseReason::IdleTimeout)));
-        assert_eq!(world.runs(&who).await.len(), 1, "one run closed the one and opened the other");
+        assert_eq!(scenario.runs(&who).await.len(), 1, "one run closed the one and opened the other");
     }
 }
 
@@ -71,35 +71,35 @@ rules:
       - A colleague is looking at it.
 default: I see.
 ";
-    let (world, _) = world(script).await;
-    world.say("rosa", "book").await;
-    world.say("otto", "I want to talk to a human").await;
-    let (rosa, otto) = (world.session("rosa").await.id, world.session("otto").await.id);
-    world.pass(10 * HOUR);
-    world.sweep().await;
-    world.say("rosa", "any news?").await;
-    world.say("otto", "hello?").await;
-    assert_eq!((world.session("rosa").await.id, world.session("otto").await.id), (rosa, otto));
+    let (scenario, _) = scenario(script).await;
+    scenario.say("rosa", "book").await;
+    scenario.say("otto", "I want to talk to a human").await;
+    let (rosa, otto) = (scenario.session("rosa").await.id, scenario.session("otto").await.id);
+    scenario.advance(10 * HOUR);
+    scenario.sweep().await;
+    scenario.say("rosa", "any news?").await;
+    scenario.say("otto", "hello?").await;
+    assert_eq!((scenario.session("rosa").await.id, scenario.session("otto").await.id), (rosa, otto));
 }
 
 /// F02: a session that lives too long expires however busy it is, and that is
 /// the reason when both apply.
 #[tokio::test]
 async fn f02_a_session_expires_even_when_active() {
-    let (world, _) = world("default: I see.").await;
-    world.say("rosa", "hello").await;
-    let first = world.session("rosa").await.id;
+    let (scenario, _) = scenario("default: I see.").await;
+    scenario.say("rosa", "hello").await;
+    let first = scenario.session("rosa").await.id;
     for n in 0..6 {
-        world.pass(20 * MINUTE);
-        world.say("rosa", &format!("still {n}")).await;
-        assert_eq!(world.session("rosa").await.id, first);
+        scenario.advance(20 * MINUTE);
+        scenario.say("rosa", &format!("still {n}")).await;
+        assert_eq!(scenario.session("rosa").await.id, first);
     }
-    world.pass(MINUTE);
-    world.say("rosa", "one more").await;
-    assert_eq!(closed(&world.sessions().await[1]), Some(CloseReason::Expired));
-    world.pass(48 * HOUR);
-    world.say("rosa", "days later").await;
-    assert_eq!(closed(&world.sessions().await[1]), Some(CloseReason::Expired));
+    scenario.advance(MINUTE);
+    scenario.say("rosa", "one more").await;
+    assert_eq!(closed(&scenario.sessions().await[1]), Some(CloseReason::Expired));
+    scenario.advance(48 * HOUR);
+    scenario.say("rosa", "days later").await;
+    assert_eq!(closed(&scenario.sessions().await[1]), Some(CloseReason::Expired));
 }
 
 const SUMMING: &str = "
@@ -112,35 +112,35 @@ default: I see.
 ";
 
 fn summing(reopen: ReopenPolicy) -> OrgSettings {
-    OrgSettings { reopen, close: ClosePolicy::SummarizeAndArchive, ..calm() }
+    OrgSettings { reopen, close: ClosePolicy::SummarizeAndArchive, ..lenient_settings() }
 }
 
 /// F05, Z12: a session of more than two messages is summed up when it closes;
 /// the tokens of that are charged and named in the run.
 #[tokio::test]
 async fn f05_z12_a_summary_is_stored_charged_and_attributed() {
-    let (world, seen) = world(SUMMING).await;
-    world.save_settings(&summing(ReopenPolicy::NewSession)).await;
-    world.say("rosa", "a table").await;
-    world.say("rosa", "for four").await;
-    world.say("otto", "hello").await;
-    let before = world.spent(ORG).await;
-    world.pass(31 * MINUTE);
-    world.sweep().await;
-    let rosa = world.session("rosa").await;
+    let (scenario, seen) = scenario(SUMMING).await;
+    scenario.save_settings(&summing(ReopenPolicy::NewSession)).await;
+    scenario.say("rosa", "a table").await;
+    scenario.say("rosa", "for four").await;
+    scenario.say("otto", "hello").await;
+    let before = scenario.spent(ORG).await;
+    scenario.advance(31 * MINUTE);
+    scenario.sweep().await;
+    let rosa = scenario.session("rosa").await;
     assert_eq!(closed(&rosa), Some(CloseReason::IdleTimeout));
     assert_eq!(rosa.summary.as_deref(), Some("Rosa wants a table for four."));
-    assert_eq!(world.session("otto").await.summary, None, "two messages are not many");
+    assert_eq!(scenario.session("otto").await.summary, None, "two messages are not many");
     let asked = seen.last();
     assert!(asked.offered.is_empty());
-    let read: Vec<String> = asked.history.iter().map(words).collect();
+    let read: Vec<String> = asked.history.iter().map(item_text).collect();
     assert_eq!(read[..4], ["a table", "I see.", "for four", "I see."]);
-    let run = world.runs("rosa").await.pop().unwrap();
+    let run = scenario.runs("rosa").await.pop().unwrap();
     assert!(run.turns.is_empty());
-    assert_eq!(run.beside[0].agent, GIA);
-    let spent = &run.beside[0].spent["summary"];
+    assert_eq!(run.side_turns[0].agent, GIA);
+    let spent = &run.side_turns[0].spent["summary"];
     assert_eq!((spent.usage.output, spent.credits.get(), run.credits.get()), (10, 1, 1));
-    assert_eq!(world.spent(ORG).await, before + 1);
+    assert_eq!(scenario.spent(ORG).await, before + 1);
     assert_eq!(rosa.budget.spent.get(), 3);
 }
 
@@ -154,13 +154,13 @@ rules:
     answer: { fail: 400 }
 default: I see.
 ";
-    let (world, _) = world(script).await;
-    world.save_settings(&summing(ReopenPolicy::NewSession)).await;
-    world.say("rosa", "a table").await;
-    world.say("rosa", "for four").await;
-    world.pass(31 * MINUTE);
-    assert_eq!(world.say("rosa", "hello again").await, ["I see."]);
-    let old = world.sessions().await.remove(1);
+    let (scenario, _) = scenario(script).await;
+    scenario.save_settings(&summing(ReopenPolicy::NewSession)).await;
+    scenario.say("rosa", "a table").await;
+    scenario.say("rosa", "for four").await;
+    scenario.advance(31 * MINUTE);
+    assert_eq!(scenario.say("rosa", "hello again").await, ["I see."]);
+    let old = scenario.sessions().await.remove(1);
     assert_eq!(closed(&old), Some(CloseReason::IdleTimeout));
     let expected = "They began with: \"a table\"\nThey wrote last: \"for four\"\n\
         The last reply was: \"I see.\"";
@@ -172,25 +172,25 @@ default: I see.
 #[tokio::test]
 async fn f04_a_new_session_goes_on_with_the_last_one() {
     for (reopen, knows) in [(ReopenPolicy::Resume, true), (ReopenPolicy::NewSession, false)] {
-        let (world, seen) = world(SUMMING).await;
-        world.save_settings(&summing(reopen)).await;
-        world.say("rosa", "a table").await;
-        world.say("rosa", "for four").await;
-        let old = world.session("rosa").await.id;
-        world.pass(31 * MINUTE);
-        world.say("rosa", "hello again").await;
-        let new = world.session("rosa").await;
+        let (scenario, seen) = scenario(SUMMING).await;
+        scenario.save_settings(&summing(reopen)).await;
+        scenario.say("rosa", "a table").await;
+        scenario.say("rosa", "for four").await;
+        let old = scenario.session("rosa").await.id;
+        scenario.advance(31 * MINUTE);
+        scenario.say("rosa", "hello again").await;
+        let new = scenario.session("rosa").await;
         let previous = new.previous.as_ref().map(|one| (one.session, one.summary.as_deref()));
         let expected = knows.then_some((old, Some("Rosa wants a table for four.")));
         assert_eq!(previous, expected);
         let system = seen.last().system;
         assert_eq!(system.contains("Rosa wants a table for four."), knows, "{system}");
-        world.say("rosa", "thanks").await;
+        scenario.say("rosa", "thanks").await;
         assert_eq!(seen.last().system.contains("Rosa wants a table"), knows, "in later turns too");
         // One that had been closed without traffic is gone on with as well.
-        world.pass(31 * MINUTE);
-        world.sweep().await;
-        world.say("rosa", "me again").await;
+        scenario.advance(31 * MINUTE);
+        scenario.sweep().await;
+        scenario.say("rosa", "me again").await;
         assert_eq!(seen.last().system.contains("Rosa wants a table"), knows);
     }
 }
@@ -198,48 +198,48 @@ async fn f04_a_new_session_goes_on_with_the_last_one() {
 /// F05: a session that an operator closes is summed up soon after.
 #[tokio::test]
 async fn f05_what_an_operator_closes_is_summed_up() {
-    let (world, _) = world(SUMMING).await;
-    world.save_settings(&summing(ReopenPolicy::NewSession)).await;
-    world.say("rosa", "a table").await;
-    world.say("rosa", "for four").await;
-    let id = world.session("rosa").await.id;
-    let operations = world.operations();
+    let (scenario, _) = scenario(SUMMING).await;
+    scenario.save_settings(&summing(ReopenPolicy::NewSession)).await;
+    scenario.say("rosa", "a table").await;
+    scenario.say("rosa", "for four").await;
+    let id = scenario.session("rosa").await.id;
+    let operations = scenario.operations();
     operations.as_actor(Actor::Terminal, ORG).close(id).await.unwrap();
-    world.work().await;
-    let session = world.session("rosa").await;
+    scenario.work().await;
+    let session = scenario.session("rosa").await;
     assert_eq!(closed(&session), Some(CloseReason::ClosedByOperator));
     assert_eq!(session.summary.as_deref(), Some("Rosa wants a table for four."));
-    assert!(world.deliver().await.len() <= 2, "nothing was said because of it");
+    assert!(scenario.deliver().await.len() <= 2, "nothing was said because of it");
 }
 
-fn question(field: &str, ask: &str, required: bool) -> Question {
-    Question { field: field.into(), ask: ask.into(), required }
+fn question(field: &str, ask: &str, required: bool) -> InterviewQuestion {
+    InterviewQuestion { field: field.into(), ask: ask.into(), required }
 }
 
-fn interview(completion: Completion) -> InterviewTemplate {
+fn interview(completion: InterviewCompletion) -> InterviewTemplate {
     let questions = vec![
         question("people", "For how many people?", true),
         question("when", "When will you come?", true),
-        question("wishes", "Any wishes?", false),
+        question("team_requests", "Any team_requests?", false),
     ];
-    InterviewTemplate { phases: vec![Phase { name: "booking".into(), questions }], completion }
+    InterviewTemplate { phases: vec![InterviewPhase { name: "booking".into(), questions }], completion }
 }
 
 const GUIDED: &str = "
 rules:
   - when: { agent: 'You read answers', user: { regex: 'sure (?<value>\\w+)' } }
-    answer: '{\"answer\": \"{value}\", \"confidence\": 95}'
+    answer: '{\"answer\": \"{{ value }}\", \"confidence\": 95}'
   - when: { agent: 'You read answers', user: { regex: 'maybe (?<value>\\w+)' } }
-    answer: '{\"answer\": \"{value}\", \"confidence\": 40}'
+    answer: '{\"answer\": \"{{ value }}\", \"confidence\": 40}'
   - when: { agent: 'You read answers', user: rather not }
     answer: '{\"declined\": true}'
   - when: { agent: 'You read answers' }
     answer: '{}'
-default: 'About {user}: noted.'
+default: 'About {{ user }}: noted.'
 ";
 
 /// What the agent is told to ask.
-fn asks(seen: &Seen) -> String {
+fn asks(seen: &ModelCalls) -> String {
     let system = seen.last().system;
     let lines = system.lines().filter(|line| {
         ["Ask next", "Their answer was not", "All is answered"]
@@ -249,11 +249,11 @@ fn asks(seen: &Seen) -> String {
     lines.collect::<Vec<_>>().join("|")
 }
 
-async fn guided(completion: Completion) -> (World, Seen) {
-    let (world, seen) = world(GUIDED).await;
+async fn guided(completion: InterviewCompletion) -> (Scenario, ModelCalls) {
+    let (scenario, seen) = scenario(GUIDED).await;
     let interviews = [(Channel::Webchat, interview(completion))].into();
-    world.save_settings(&OrgSettings { interviews, ..calm() }).await;
-    (world, seen)
+    scenario.save_settings(&OrgSettings { interviews, ..lenient_settings() }).await;
+    (scenario, seen)
 }
 
 /// F08, A22, Z12: a question waits for its answer; one that is not sure is asked
@@ -261,11 +261,11 @@ async fn guided(completion: Completion) -> (World, Seen) {
 /// reached when all was asked.
 #[tokio::test]
 async fn f08_a22_an_interview_asks_until_it_knows() {
-    let (world, seen) = guided(Completion::AllAsked).await;
+    let (scenario, seen) = guided(InterviewCompletion::AllAsked).await;
     let first = "Ask next, in your own words: For how many people?";
     let again = "Their answer was not clear. Ask again, more closely: For how many people?";
     let check = async |text: &str, expected: &str| {
-        assert_eq!(world.say("rosa", text).await.len(), 1);
+        assert_eq!(scenario.say("rosa", text).await.len(), 1);
         assert_eq!(asks(&seen), expected, "after {text}");
     };
     check("hello", first).await;
@@ -275,13 +275,13 @@ async fn f08_a22_an_interview_asks_until_it_knows() {
     check("maybe four", again).await;
     check("maybe five", "Ask next, in your own words: When will you come?").await;
     check("rather not", "Ask next, in your own words: When will you come?").await;
-    check("sure tonight", "Ask next, in your own words: Any wishes?").await;
+    check("sure tonight", "Ask next, in your own words: Any team_requests?").await;
     check(
         "rather not",
         "All is answered. Thank them and sum it up; if they go on, just help them.",
     )
     .await;
-    let session = world.session("rosa").await;
+    let session = scenario.session("rosa").await;
     let fields: Vec<(&str, &str)> = session
         .interview
         .as_ref()
@@ -292,38 +292,38 @@ async fn f08_a22_an_interview_asks_until_it_knows() {
         .map(|(field, value)| (field.as_str(), value.as_str()))
         .collect();
     assert_eq!(fields, [("people", "five"), ("when", "tonight")]);
-    let harness = serde_json::to_value(world.harness("rosa").await).unwrap();
+    let harness = serde_json::to_value(scenario.harness("rosa").await).unwrap();
     assert_eq!(harness["session_context"]["session_mode"], "guided");
-    let run = world.runs("rosa").await.pop().unwrap();
-    assert_eq!(run.beside[0].spent["interview"].credits.get(), 1);
+    let run = scenario.runs("rosa").await.pop().unwrap();
+    assert_eq!(run.side_turns[0].spent["interview"].credits.get(), 1);
     assert_eq!(run.credits.get(), 2);
     // Once all is known nothing more is read.
     let before = seen.count();
-    world.say("rosa", "thanks").await;
+    scenario.say("rosa", "thanks").await;
     assert_eq!(seen.count(), before + 1);
-    world.pass(31 * MINUTE);
-    world.sweep().await;
-    assert_eq!(closed(&world.session("rosa").await), Some(CloseReason::Completed));
+    scenario.advance(31 * MINUTE);
+    scenario.sweep().await;
+    assert_eq!(closed(&scenario.session("rosa").await), Some(CloseReason::Completed));
 }
 
 /// F08: required fields can be enough.
 #[tokio::test]
 async fn f08_the_required_fields_can_be_enough() {
-    let (world, seen) = guided(Completion::RequiredFilled).await;
-    world.say("rosa", "hello").await;
-    world.say("rosa", "sure four").await;
-    world.say("rosa", "sure tonight").await;
+    let (scenario, seen) = guided(InterviewCompletion::RequiredFilled).await;
+    scenario.say("rosa", "hello").await;
+    scenario.say("rosa", "sure four").await;
+    scenario.say("rosa", "sure tonight").await;
     assert!(asks(&seen).starts_with("All is answered"), "{}", asks(&seen));
 }
 
 /// A22: a freeform session has no interview in its prompt and stores no fields.
 #[tokio::test]
 async fn a22_a_freeform_session_has_no_interview() {
-    let (world, seen) = world(GUIDED).await;
-    world.say("rosa", "hello").await;
-    world.say("rosa", "sure four").await;
+    let (scenario, seen) = scenario(GUIDED).await;
+    scenario.say("rosa", "hello").await;
+    scenario.say("rosa", "sure four").await;
     assert_eq!((asks(&seen), seen.count()), (String::new(), 2));
-    assert_eq!(world.session("rosa").await.interview, None);
-    let tools = world.harness("rosa").await.tool_scope.active_tools;
+    assert_eq!(scenario.session("rosa").await.interview, None);
+    let tools = scenario.harness("rosa").await.tool_scope.active_tools;
     assert!(tools.contains(&ToolName::from_static("list_events")));
 }

@@ -3,17 +3,18 @@
 use std::time::Duration;
 
 use ostler_domain::human::escalation::{EscalationError, EscalationStatus};
-use ostler_domain::message::Part;
+use ostler_domain::message::MessagePart;
 use ostler_domain::org::role::Role;
 use ostler_domain::session::key::Peer;
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::TeamConfig;
 use ostler_runtime::operations::{Actor, OperationError};
-use ostler_runtime::talk::message::MessageAuthor;
-use ostler_runtime::talk::run::{RunOutcome, TurnRecord};
+use ostler_runtime::records::message::MessageAuthor;
+use ostler_runtime::records::run::{RunOutcome, TurnRecord};
 
-use crate::world::{ECHO, ENZO, GIA, ORG, OWNER, World, text_of};
+use crate::support::{ECHO, ENZO, GIA, ORG, OWNER, Scenario, text_of};
+
 
 const RESUMES: &str = "
 rules:
@@ -27,11 +28,11 @@ rules:
       with: { reason: a refund, urgency: normal, contextSummary: Rosa paid twice }
   - when: { agent: { regex: 'You are Gia[\\s\\S]*ten euros are on their way' } }
     answer: As my colleague said, ten euros are coming.
-default: 'About {user}: yes.'
+default: 'About {{ user }}: yes.'
 ";
 
-fn words(text: &str) -> Vec<Part> {
-    vec![Part::text(text)]
+fn words(text: &str) -> Vec<MessagePart> {
+    vec![MessagePart::text(text)]
 }
 
 /// G40, G41, G42, F07: a person takes over and writes; the customer gets it word
@@ -39,31 +40,31 @@ fn words(text: &str) -> Vec<Part> {
 /// model being asked.
 #[tokio::test]
 async fn human_takeover() {
-    let world = World::new(RESUMES).await;
-    world.member(OWNER, Role::Owner).await;
-    let operations = world.operations();
-    let office = operations.as_actor(Actor::User(OWNER), ORG);
-    world.say("rosa", "I want a refund").await;
-    let id = world.session("rosa").await.id;
-    office.take_over(id).await.unwrap();
-    let session = world.session("rosa").await;
+    let scenario = Scenario::new(RESUMES).await;
+    scenario.add_member(OWNER, Role::Owner).await;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::User(OWNER), ORG);
+    scenario.say("rosa", "I want a refund").await;
+    let id = scenario.session("rosa").await.id;
+    operator.take_over(id).await.unwrap();
+    let session = scenario.session("rosa").await;
     let view = session.team_view().unwrap();
     assert_eq!(view.human_agent_user_id, Some(OWNER));
     assert!(view.human_takeover_at.is_some());
 
     let text = "  **Rosa**, I'll see to it: 5 * 2 = <10>_  ";
-    office.say(id, words(text)).await.unwrap();
-    let sent = world.deliver().await;
+    operator.say(id, words(text)).await.unwrap();
+    let sent = scenario.deliver().await;
     assert_eq!(sent.iter().map(text_of).collect::<Vec<_>>(), [text]);
     assert_eq!(sent[0].to, Peer::Person("rosa".into()));
-    let last = world.thread("rosa").await.pop().unwrap();
+    let last = scenario.thread("rosa").await.pop().unwrap();
     assert_eq!((last.author, last.parts), (MessageAuthor::Human { user: OWNER }, words(text)));
 
-    assert_eq!(world.say("rosa", "thank you so much").await, [""; 0]);
-    assert_eq!(world.session("rosa").await.id, id);
-    let run = world.runs("rosa").await.pop().unwrap();
+    assert_eq!(scenario.say("rosa", "thank you so much").await, [""; 0]);
+    assert_eq!(scenario.session("rosa").await.id, id);
+    let run = scenario.runs("rosa").await.pop().unwrap();
     assert_eq!((run.outcome, run.turns.len()), (RunOutcome::WithHuman, 0));
-    let last = world.thread("rosa").await.pop().unwrap();
+    let last = scenario.thread("rosa").await.pop().unwrap();
     assert_eq!(last.text(), "thank you so much");
 }
 
@@ -72,27 +73,27 @@ async fn human_takeover() {
 /// answers the next message.
 #[tokio::test]
 async fn human_resume() {
-    let world = World::new(RESUMES).await;
-    let operations = world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    world.say("rosa", "my invoice").await;
-    assert_eq!(world.session("rosa").await.active_agent(), Some(ENZO));
-    world.say("rosa", "I want a refund").await;
-    let id = world.session("rosa").await.id;
-    office.take_over(id).await.unwrap();
-    office.say(id, words("ten euros are on their way")).await.unwrap();
-    world.deliver().await;
-    office.resume(id).await.unwrap();
-    let session = world.session("rosa").await;
+    let scenario = Scenario::new(RESUMES).await;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    scenario.say("rosa", "my invoice").await;
+    assert_eq!(scenario.session("rosa").await.active_agent(), Some(ENZO));
+    scenario.say("rosa", "I want a refund").await;
+    let id = scenario.session("rosa").await.id;
+    operator.take_over(id).await.unwrap();
+    operator.say(id, words("ten euros are on their way")).await.unwrap();
+    scenario.deliver().await;
+    operator.resume(id).await.unwrap();
+    let session = scenario.session("rosa").await;
     assert!(!session.team_view().unwrap().human_escalation_requested);
     assert_eq!(session.status, SessionStatus::Active);
     assert_eq!(session.active_agent(), Some(GIA));
     assert!(session.resolution.as_ref().unwrap().contains("ten euros are on their way"));
     let expected = ["As my colleague said, ten euros are coming."];
-    assert_eq!(world.say("rosa", "when?").await, expected);
+    assert_eq!(scenario.say("rosa", "when?").await, expected);
     // It is said once; the next prompt has it no more.
-    assert_eq!(world.session("rosa").await.resolution, None);
-    let statuses = office.resume(id).await;
+    assert_eq!(scenario.session("rosa").await.resolution, None);
+    let statuses = operator.resume(id).await;
     assert!(matches!(statuses, Err(OperationError::Escalation(EscalationError::NotOpen))));
 }
 
@@ -101,15 +102,15 @@ async fn human_resume() {
 #[tokio::test]
 async fn g43_the_customers_words_reach_the_group() {
     for enabled in [true, false] {
-        let world = World::new(ECHO).await;
+        let scenario = Scenario::new(ECHO).await;
         let team = TeamConfig { team_group_enabled: enabled, ..TeamConfig::default() };
-        world.with_people(team).await;
-        world.say("rosa", "hello").await;
-        let id = world.session("rosa").await.id;
-        world.operations().as_actor(Actor::Terminal, ORG).take_over(id).await.unwrap();
-        world.write("rosa", "are you there?").await;
-        world.work().await;
-        let sent = world.deliver().await;
+        scenario.set_notify_addresses(team).await;
+        scenario.say("rosa", "hello").await;
+        let id = scenario.session("rosa").await.id;
+        scenario.operations().as_actor(Actor::Terminal, ORG).take_over(id).await.unwrap();
+        scenario.write("rosa", "are you there?").await;
+        scenario.work().await;
+        let sent = scenario.deliver().await;
         let group: Vec<_> =
             sent.iter().filter(|one| one.to == Peer::Group("-500".into())).map(text_of).collect();
         let expected: &[&str] = if enabled { &["rosa: are you there?"] } else { &[] };
@@ -121,63 +122,63 @@ async fn g43_the_customers_words_reach_the_group() {
 /// for, and nothing changes a session that is closed.
 #[tokio::test]
 async fn g44_f06_what_the_status_does_not_allow_is_refused() {
-    let world = World::new(ECHO).await;
-    let operations = world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    world.say("rosa", "hello").await;
-    let before = world.session("rosa").await;
+    let scenario = Scenario::new(ECHO).await;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    scenario.say("rosa", "hello").await;
+    let before = scenario.session("rosa").await;
     let id = before.id;
     let not_open = |result: Result<_, OperationError>| {
         matches!(result, Err(OperationError::Escalation(EscalationError::NotOpen)))
     };
-    assert!(not_open(office.say(id, words("hi")).await));
-    assert!(not_open(office.resume(id).await));
-    assert!(not_open(office.dismiss(id).await));
-    assert_eq!(world.session("rosa").await, before);
+    assert!(not_open(operator.say(id, words("hi")).await));
+    assert!(not_open(operator.resume(id).await));
+    assert!(not_open(operator.dismiss(id).await));
+    assert_eq!(scenario.session("rosa").await, before);
 
-    office.take_over(id).await.unwrap();
-    let taken = office.dismiss(id).await;
+    operator.take_over(id).await.unwrap();
+    let taken = operator.dismiss(id).await;
     assert!(matches!(taken, Err(OperationError::Escalation(EscalationError::TakenOver))));
-    let closed = office.close(id).await.unwrap();
+    let closed = operator.close(id).await.unwrap();
     assert_eq!(closed.status, SessionStatus::Closed(CloseReason::ClosedByOperator));
-    let refused = office.take_over(id).await.unwrap_err().to_string();
+    let refused = operator.take_over(id).await.unwrap_err().to_string();
     assert_eq!(refused, "this session is closed");
-    assert!(matches!(office.close(id).await, Err(OperationError::Status(_))));
-    world.say("rosa", "hello again").await;
-    assert_ne!(world.session("rosa").await.id, id);
+    assert!(matches!(operator.close(id).await, Err(OperationError::Status(_))));
+    scenario.say("rosa", "hello again").await;
+    assert_ne!(scenario.session("rosa").await.id, id);
 }
 
 /// G47: a false alarm is recorded, and the agent answers what was written.
 #[tokio::test]
 async fn g47_a_dismissed_escalation_is_answered_by_the_agent() {
-    let world = World::new(ECHO).await;
-    let operations = world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    world.say("rosa", "Can I talk to a human?").await;
-    let id = world.session("rosa").await.id;
-    office.dismiss(id).await.unwrap();
-    world.work().await;
-    let sent = world.deliver().await;
+    let scenario = Scenario::new(ECHO).await;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    scenario.say("rosa", "Can I talk to a human?").await;
+    let id = scenario.session("rosa").await.id;
+    operator.dismiss(id).await.unwrap();
+    scenario.work().await;
+    let sent = scenario.deliver().await;
     assert_eq!(sent.len(), 1, "{sent:?}");
-    let session = world.session("rosa").await;
+    let session = scenario.session("rosa").await;
     assert_eq!(session.status, SessionStatus::Active);
     assert_eq!(session.escalation.unwrap().state.status, EscalationStatus::Dismissed);
-    assert!(world.events().await.contains(&"false_positive".to_owned()));
-    let audit = world.org().audit(Some(&id.to_string()), None, 10).await.unwrap();
-    assert_eq!(audit[0].line.action, "dismiss_escalation");
-    assert!(audit[0].line.data.contains("\"false_positive\":true"));
+    assert!(scenario.events().await.contains(&"false_positive".to_owned()));
+    let audit = scenario.org().audit_entries(Some(&id.to_string()), None, 10).await.unwrap();
+    assert_eq!(audit[0].entry.action, "dismiss_escalation");
+    assert!(audit[0].entry.data.contains("\"false_positive\":true"));
     // The same words do not lead to a person again while they are the ones.
-    assert_eq!(world.say("rosa", "and the menu").await.len(), 1);
+    assert_eq!(scenario.say("rosa", "and the menu").await.len(), 1);
 }
 
 /// G40: of two people the first has it; the other one hears who.
 #[tokio::test]
 async fn g40_one_person_has_a_conversation() {
-    let world = World::new(ECHO).await;
-    world.member(OWNER, Role::Owner).await;
-    world.say("rosa", "hello").await;
-    let id = world.session("rosa").await.id;
-    let operations = world.operations();
+    let scenario = Scenario::new(ECHO).await;
+    scenario.add_member(OWNER, Role::Owner).await;
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
+    let operations = scenario.operations();
     operations.as_actor(Actor::User(OWNER), ORG).take_over(id).await.unwrap();
     let other = operations.as_actor(Actor::Terminal, ORG);
     let refused = other.take_over(id).await.unwrap_err();
@@ -189,24 +190,24 @@ async fn g40_one_person_has_a_conversation() {
 /// long it takes, and the clocks go on from where they stood.
 #[tokio::test]
 async fn f07_a_session_with_a_person_does_not_run_out() {
-    let world = World::new(ECHO).await;
-    let operations = world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    world.say("rosa", "hello").await;
-    let id = world.session("rosa").await.id;
-    office.take_over(id).await.unwrap();
-    world.pass(Duration::from_secs(30 * 24 * 3600));
-    assert_eq!(world.sweep().await.sessions, 0);
-    world.say("rosa", "still there?").await;
-    assert_eq!(world.session("rosa").await.id, id);
-    office.resume(id).await.unwrap();
-    world.pass(Duration::from_secs(29 * 60));
-    world.sweep().await;
-    assert_eq!(world.session("rosa").await.status, SessionStatus::Active);
-    world.pass(Duration::from_secs(2 * 60));
-    world.sweep().await;
+    let scenario = Scenario::new(ECHO).await;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
+    operator.take_over(id).await.unwrap();
+    scenario.advance(Duration::from_secs(30 * 24 * 3600));
+    assert_eq!(scenario.sweep().await.sessions, 0);
+    scenario.say("rosa", "still there?").await;
+    assert_eq!(scenario.session("rosa").await.id, id);
+    operator.resume(id).await.unwrap();
+    scenario.advance(Duration::from_secs(29 * 60));
+    scenario.sweep().await;
+    assert_eq!(scenario.session("rosa").await.status, SessionStatus::Active);
+    scenario.advance(Duration::from_secs(2 * 60));
+    scenario.sweep().await;
     let ended = SessionStatus::Closed(CloseReason::IdleTimeout);
-    assert_eq!(world.session("rosa").await.status, ended);
+    assert_eq!(scenario.session("rosa").await.status, ended);
 }
 
 const SLOW: &str = "
@@ -217,7 +218,7 @@ rules:
     answer:
       - { call: list_forms }
       - { text: There are none., delay: 600s }
-default: 'About {user}: yes.'
+default: 'About {{ user }}: yes.'
 ";
 
 /// E08, E10, G40: a person takes over while an agent works. What the agent has
@@ -225,30 +226,30 @@ default: 'About {user}: yes.'
 /// what the person made of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn g40_a_turn_that_is_overtaken_still_costs() {
-    let (world, seen) = crate::kit::world(SLOW).await;
-    world.say("rosa", "hello").await;
-    let id = world.session("rosa").await.id;
-    let operations = world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    office.assign(id, &["gia", "enzo"]).await.unwrap();
-    world.work().await;
-    let before = world.session("rosa").await.budget.spent;
-    world.write("rosa", "the forms").await;
-    let worker = world.worker.clone();
+    let (scenario, seen) = crate::support::scenario(SLOW).await;
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    operator.assign(id, &["gia", "enzo"]).await.unwrap();
+    scenario.work().await;
+    let before = scenario.session("rosa").await.budget.spent;
+    scenario.write("rosa", "the forms").await;
+    let worker = scenario.worker.clone();
     let works = tokio::spawn(async move { worker.answer_next().await });
     while seen.count() < 3 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    office.take_over(id).await.unwrap();
+    operator.take_over(id).await.unwrap();
     assert!(works.await.unwrap().unwrap());
-    let session = world.session("rosa").await;
+    let session = scenario.session("rosa").await;
     assert_eq!(session.status, SessionStatus::HandedOff);
-    let runs = world.runs("rosa").await;
+    let runs = scenario.runs("rosa").await;
     let looked = |turn: &TurnRecord| turn.decisions.len() == 1;
     let cost = runs.iter().find(|run| run.turns.iter().any(looked)).unwrap().credits;
     assert!(cost.get() >= 3, "{cost}");
     assert_eq!(session.budget.spent, before + cost);
     assert_eq!(session.team.unwrap().budget.per_agent, [(GIA, cost)].into());
-    assert_eq!(world.spent(ORG).await, (before + cost).get());
-    assert!(world.deliver().await.is_empty(), "the agent is not heard");
+    assert_eq!(scenario.spent(ORG).await, (before + cost).get());
+    assert!(scenario.deliver().await.is_empty(), "the agent is not heard");
 }

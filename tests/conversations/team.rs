@@ -7,22 +7,23 @@ use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{AgentId, BindingId, OrgId, ReservationId};
-use ostler_domain::message::Part;
+use ostler_domain::message::MessagePart;
 use ostler_domain::money::Credits;
-use ostler_domain::notice::{NoticeKind, Recipient};
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::org::Org;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::session::key::{ConversationKey, Entry as EntryKind, Peer};
-use ostler_domain::team::TeamRefused;
+use ostler_domain::session::key::{ConversationKey, ConversationEntry, Peer};
+use ostler_domain::team::TeamAssemblyRefused;
 use ostler_domain::team::config::{HandoffTargets, TeamConfig};
 use ostler_runtime::operations::{Actor, OperationError};
 use ostler_runtime::org_view::{SETTINGS, settings_record};
-use ostler_runtime::talk::entry::{Entry, Writer, Wrote};
-use ostler_runtime::talk::run::RunOutcome;
-use ostler_runtime::talk::session::Session;
-use ostler_store::{NewReservation, OrgBinding, Which};
+use ostler_runtime::records::entry::{InboxEntry, MessageSender, IncomingMessage};
+use ostler_runtime::records::run::RunOutcome;
+use ostler_runtime::records::session::Session;
+use ostler_store::{NewReservation, OrgBinding, SessionFilter};
 
-use crate::world::{ENZO, GIA, ORG, World, agent, text_of};
+use crate::support::{ENZO, GIA, ORG, Scenario, agent, text_of};
+
 
 const TEAM: &str = "
 price: { input: 3, output: 15 }
@@ -33,100 +34,100 @@ rules:
       - call: tag_in_agent
         with: { targetAgentId: enzo, reason: invoice discrepancy,
                 contextSummary: Rosa paid 50 and expected 40 }
-      - 'Nobody else can help: {result}'
+      - 'Nobody else can help: {{ result }}'
   - when: { user: back, agent: 'You are Enzo' }
     answer:
       - call: tag_in_agent
         with: { targetAgentId: gia, reason: done, contextSummary: all is paid back }
-      - 'I have to stay: {result}'
+      - 'I have to stay: {{ result }}'
   - when: { agent: { regex: 'You are Enzo[^~]*Rosa paid 50 and expected 40' }, user: invoice }
     answer: I see that you expected 40 instead of 50.
-default: 'About {user}: yes.'
+default: 'About {{ user }}: yes.'
 ";
 
-async fn with_team(world: &World, team: TeamConfig) {
+async fn with_team(scenario: &Scenario, team: TeamConfig) {
     let settings = OrgSettings { team: Some(team), ..OrgSettings::default() };
-    world.save_settings(&settings).await;
+    scenario.save_settings(&settings).await;
 }
 
 /// G10, G11, G13: a handoff is refused when there were too many, when the last
 /// one was a moment ago, and when the org does not permit it.
 #[tokio::test]
 async fn handoff_validation() {
-    let world = World::new(TEAM).await;
-    with_team(&world, TeamConfig { max_handoffs: 2, ..TeamConfig::default() }).await;
-    world.say("rosa", "my invoice").await;
+    let scenario = Scenario::new(TEAM).await;
+    with_team(&scenario, TeamConfig { max_handoffs: 2, ..TeamConfig::default() }).await;
+    scenario.say("rosa", "my invoice").await;
     // The cooldown: two minutes.
-    world.pass(Duration::from_secs(30));
-    let refused = world.say("rosa", "back please").await.remove(0);
+    scenario.advance(Duration::from_secs(30));
+    let refused = scenario.say("rosa", "back please").await.remove(0);
     assert!(refused.starts_with("I have to stay") && refused.contains("90"), "{refused}");
-    assert_eq!(world.session("rosa").await.active_agent(), Some(ENZO));
-    world.pass(Duration::from_secs(91));
-    world.say("rosa", "back now").await;
-    assert_eq!(world.session("rosa").await.active_agent(), Some(GIA));
+    assert_eq!(scenario.session("rosa").await.active_agent(), Some(ENZO));
+    scenario.advance(Duration::from_secs(91));
+    scenario.say("rosa", "back now").await;
+    assert_eq!(scenario.session("rosa").await.active_agent(), Some(GIA));
     // The cap.
-    world.pass(Duration::from_secs(121));
-    let refused = world.say("rosa", "the invoice again").await.remove(0);
+    scenario.advance(Duration::from_secs(121));
+    let refused = scenario.say("rosa", "the invoice again").await.remove(0);
     assert!(refused.starts_with("Nobody else can help") && refused.contains("human"), "{refused}");
-    assert_eq!(world.session("rosa").await.team.unwrap().history().len(), 2);
+    assert_eq!(scenario.session("rosa").await.team.unwrap().history().len(), 2);
 
     // The matrix.
-    let world = World::new(TEAM).await;
+    let scenario = Scenario::new(TEAM).await;
     let permissions = Some([(ENZO, HandoffTargets::Anyone)].into());
-    with_team(&world, TeamConfig { permissions, ..TeamConfig::default() }).await;
-    let refused = world.say("rosa", "my invoice").await.remove(0);
+    with_team(&scenario, TeamConfig { permissions, ..TeamConfig::default() }).await;
+    let refused = scenario.say("rosa", "my invoice").await.remove(0);
     assert!(refused.starts_with("Nobody else can help"), "{refused}");
-    assert_eq!(world.session("rosa").await.team, None);
+    assert_eq!(scenario.session("rosa").await.team, None);
 }
 
 /// G02: an operator puts a team together; the first of it answers.
 #[tokio::test]
 async fn g02_an_operator_assigns_a_team() {
-    let world = World::new(TEAM).await;
-    world.say("rosa", "hello").await;
-    let id = world.session("rosa").await.id;
-    let operations = world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    assert!(matches!(office.assign(id, &["nobody"]).await, Err(OperationError::NoAgent(_))));
-    let none = office.assign(id, &[]).await;
-    assert!(matches!(none, Err(OperationError::Team(TeamRefused::Nobody))));
-    office.assign(id, &["enzo", "gia", "enzo"]).await.unwrap();
-    world.work().await;
-    let team = world.session("rosa").await.team.unwrap();
+    let scenario = Scenario::new(TEAM).await;
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    assert!(matches!(operator.assign(id, &["nobody"]).await, Err(OperationError::NoAgent(_))));
+    let none = operator.assign(id, &[]).await;
+    assert!(matches!(none, Err(OperationError::Team(TeamAssemblyRefused::NoAgents))));
+    operator.assign(id, &["enzo", "gia", "enzo"]).await.unwrap();
+    scenario.work().await;
+    let team = scenario.session("rosa").await.team.unwrap();
     assert_eq!((team.participants(), team.active()), (&[ENZO, GIA][..], ENZO));
-    world.say("rosa", "the menu").await;
-    assert_eq!(world.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
+    scenario.say("rosa", "the menu").await;
+    assert_eq!(scenario.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
 }
 
 /// G59, G60: the specialist keeps the conversation, and never has to ask for
 /// what the customer said before.
 #[tokio::test]
 async fn g59_g60_the_specialist_knows_and_stays() {
-    let world = World::new(TEAM).await;
-    let heard = world.say("rosa", "my invoice").await;
+    let scenario = Scenario::new(TEAM).await;
+    let heard = scenario.say("rosa", "my invoice").await;
     assert_eq!(heard, ["I see that you expected 40 instead of 50."]);
     for _ in 0..2 {
-        world.pass(Duration::from_secs(60));
-        world.say("rosa", "thanks for that").await;
-        assert_eq!(world.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
-        world.pass(Duration::from_secs(1));
-        world.say("rosa", "one more question").await;
+        scenario.advance(Duration::from_secs(60));
+        scenario.say("rosa", "thanks for that").await;
+        assert_eq!(scenario.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
+        scenario.advance(Duration::from_secs(1));
+        scenario.say("rosa", "one more question").await;
     }
-    world.pass(Duration::from_secs(121));
-    world.say("rosa", "back to the first one").await;
-    assert_eq!(world.session("rosa").await.active_agent(), Some(GIA));
+    scenario.advance(Duration::from_secs(121));
+    scenario.say("rosa", "back to the first one").await;
+    assert_eq!(scenario.session("rosa").await.active_agent(), Some(GIA));
 }
 
 /// G61: one read of the session shows the team and the person.
 #[tokio::test]
 async fn g61_one_read_shows_the_team() {
-    let world = World::new(TEAM).await;
-    world.say("rosa", "my invoice").await;
-    let id = world.session("rosa").await.id;
-    let operations = world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    office.take_over(id).await.unwrap();
-    let shown = office.session(id).await.unwrap();
+    let scenario = Scenario::new(TEAM).await;
+    scenario.say("rosa", "my invoice").await;
+    let id = scenario.session("rosa").await.id;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    operator.take_over(id).await.unwrap();
+    let shown = operator.session(id).await.unwrap();
     let view = serde_json::to_value(shown.session.team_view().unwrap()).unwrap();
     assert_eq!(view["is_team_session"], true);
     assert_eq!(view["participating_agent_ids"], serde_json::json!([GIA, ENZO]));
@@ -143,26 +144,26 @@ async fn g61_one_read_shows_the_team() {
 /// G62: a session that never had a team goes on as it always did.
 #[tokio::test]
 async fn g62_a_session_without_a_team_still_works() {
-    let world = World::new(TEAM).await;
-    world.say("rosa", "hello").await;
-    let id = world.session("rosa").await.id;
-    let data = world.org().session(id).await.unwrap().data;
+    let scenario = Scenario::new(TEAM).await;
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
+    let data = scenario.org().session(id).await.unwrap().data;
     assert!(!data.contains("\"team\""), "{data}");
-    assert_eq!(world.say("rosa", "the menu").await, ["About the menu: yes."]);
-    assert_eq!(world.runs("rosa").await.pop().unwrap().outcome, RunOutcome::Answered);
+    assert_eq!(scenario.say("rosa", "the menu").await, ["About the menu: yes."]);
+    assert_eq!(scenario.runs("rosa").await.pop().unwrap().outcome, RunOutcome::Answered);
 }
 
 /// G30: the owner hears of each handoff, unless the org does not want that.
 #[tokio::test]
 async fn g30_the_owner_hears_of_handoffs() {
     for wanted in [true, false] {
-        let world = World::new(TEAM).await;
+        let scenario = Scenario::new(TEAM).await;
         let team = TeamConfig { notify_owner_on_handoff: wanted, ..TeamConfig::default() };
-        with_team(&world, team).await;
-        world.say("rosa", "my invoice").await;
-        world.pass(Duration::from_secs(121));
-        world.say("rosa", "back").await;
-        let told = world.notices().await;
+        with_team(&scenario, team).await;
+        scenario.say("rosa", "my invoice").await;
+        scenario.advance(Duration::from_secs(121));
+        scenario.say("rosa", "back").await;
+        let told = scenario.notices().await;
         let handoffs = told.iter().filter(|one| one.notice.kind == NoticeKind::Handoff).count();
         assert_eq!(handoffs, if wanted { 2 } else { 0 });
     }
@@ -171,26 +172,26 @@ async fn g30_the_owner_hears_of_handoffs() {
 /// G32: another process goes on with the same team.
 #[tokio::test]
 async fn g32_a_restart_keeps_the_team() {
-    let world = World::new(TEAM).await;
-    world.say("rosa", "my invoice").await;
-    let before = world.session("rosa").await.team;
-    let world = World::again(world.store.clone(), TEAM);
-    world.say("rosa", "thanks again").await;
-    let after = world.session("rosa").await.team;
+    let scenario = Scenario::new(TEAM).await;
+    scenario.say("rosa", "my invoice").await;
+    let before = scenario.session("rosa").await.team;
+    let scenario = Scenario::attach(scenario.store.clone(), TEAM);
+    scenario.say("rosa", "thanks again").await;
+    let after = scenario.session("rosa").await.team;
     let spine = |team: &Option<ostler_domain::team::TeamSession>| {
         let team = team.as_ref().unwrap();
         (team.participants().to_vec(), team.active(), team.history().to_vec(), team.shared.clone())
     };
     assert_eq!(spine(&before), spine(&after));
-    assert_eq!(world.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
+    assert_eq!(scenario.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
 }
 
 /// G29: agents of a team work one after the other.
 #[tokio::test]
 async fn g29_agents_take_turns() {
-    let world = World::new(TEAM).await;
-    world.say("rosa", "my invoice").await;
-    let run = world.runs("rosa").await.remove(0);
+    let scenario = Scenario::new(TEAM).await;
+    scenario.say("rosa", "my invoice").await;
+    let run = scenario.runs("rosa").await.remove(0);
     let model: Vec<_> = run.steps.iter().filter(|one| one.step == "8").collect();
     assert_eq!((run.turns.len(), model.len()), (2, 2));
     assert!(model[0].began_us + model[0].took_us <= model[1].began_us, "{model:?}");
@@ -200,23 +201,23 @@ async fn g29_agents_take_turns() {
 /// its end neither answers.
 #[tokio::test]
 async fn e09_e10_a_team_shares_its_budget() {
-    let world = World::new(TEAM).await;
-    with_team(&world, TeamConfig { budget: Credits::new(8), ..TeamConfig::default() }).await;
-    world.say("rosa", "my invoice").await;
-    let spent = |runs: &[ostler_runtime::talk::run::RunRecord], agent: AgentId| -> Credits {
+    let scenario = Scenario::new(TEAM).await;
+    with_team(&scenario, TeamConfig { budget: Credits::new(8), ..TeamConfig::default() }).await;
+    scenario.say("rosa", "my invoice").await;
+    let spent = |runs: &[ostler_runtime::records::run::RunRecord], agent: AgentId| -> Credits {
         let turns = runs.iter().flat_map(|run| &run.turns).filter(|turn| turn.agent == agent);
         turns.flat_map(|turn| &turn.charges).map(|charge| charge.amount).sum()
     };
-    let runs = world.runs("rosa").await;
-    let team = world.session("rosa").await.team.unwrap();
+    let runs = scenario.runs("rosa").await;
+    let team = scenario.session("rosa").await.team.unwrap();
     let (gia, enzo) = (spent(&runs, GIA), spent(&runs, ENZO));
     assert!(gia > Credits::ZERO && enzo > Credits::ZERO);
     assert_eq!(team.budget.per_agent, [(GIA, gia), (ENZO, enzo)].into());
     assert_eq!(team.budget.remaining(), Credits::new(8).saturating_sub(gia + enzo));
     let mut outcome = RunOutcome::Answered;
     for text in ["one thing", "another matter", "something else"] {
-        world.say("rosa", text).await;
-        outcome = world.runs("rosa").await.pop().unwrap().outcome;
+        scenario.say("rosa", text).await;
+        outcome = scenario.runs("rosa").await.pop().unwrap().outcome;
     }
     assert_eq!(outcome, RunOutcome::CreditsExhausted);
 }
@@ -225,32 +226,32 @@ async fn e09_e10_a_team_shares_its_budget() {
 /// the team are told, the last three once however often somebody writes.
 #[tokio::test]
 async fn e07_everybody_hears_that_the_credits_are_gone() {
-    let world = World::new(TEAM).await;
-    world.say("rosa", "my invoice").await;
-    let amount = world.org().affordable().await.unwrap().unwrap();
+    let scenario = Scenario::new(TEAM).await;
+    scenario.say("rosa", "my invoice").await;
+    let amount = scenario.org().affordable().await.unwrap().unwrap();
     let id = ReservationId::from_u128(0x7e57);
-    let lasts = Duration::from_secs(3600);
-    let new = NewReservation { id, budget_owner: GIA, amount, lasts };
-    world.org().reserve(new).await.unwrap();
-    world.write("rosa", "are you there").await;
-    world.work().await;
-    let sent = world.deliver().await;
+    let ttl = Duration::from_secs(3600);
+    let new = NewReservation { id, budget_owner: GIA, amount, ttl };
+    scenario.org().reserve_credits(new).await.unwrap();
+    scenario.write("rosa", "are you there").await;
+    scenario.work().await;
+    let sent = scenario.deliver().await;
     assert_eq!(sent.iter().map(text_of).filter(|text| text.contains("cannot answer")).count(), 1);
-    world.say("rosa", "hello?").await;
-    for recipient in [Recipient::Owner, Recipient::Agent(GIA), Recipient::Agent(ENZO)] {
-        let told = world.org().unread_notices(recipient, None, 10).await.unwrap();
+    scenario.say("rosa", "hello?").await;
+    for recipient in [NoticeRecipient::Owner, NoticeRecipient::Agent(GIA), NoticeRecipient::Agent(ENZO)] {
+        let told = scenario.org().unread_notices(recipient, None, 10).await.unwrap();
         let gone = told.iter().filter(|one| one.notice.kind == NoticeKind::CreditsExhausted);
         assert_eq!(gone.count(), 1, "{recipient:?}");
     }
 }
 
 /// Another org with the same two agents, and settings of its own.
-async fn another_org(world: &World) -> ConversationKey {
+async fn another_org(scenario: &Scenario) -> ConversationKey {
     const OTHER: OrgId = OrgId::from_u128(0x0c);
-    let own = world.org().org().await.unwrap();
+    let own = scenario.org().org().await.unwrap();
     let org = Org { id: OTHER, slug: "other".into(), ..own };
-    world.store.create_org(org).await.unwrap();
-    let other = world.store.org(OTHER);
+    scenario.store.create_org(org).await.unwrap();
+    let other = scenario.store.org(OTHER);
     let pair = [
         agent(GIA, "gia", Subtype::CustomerService),
         agent(ENZO, "enzo", Subtype::from("billing_specialist")),
@@ -266,26 +267,26 @@ async fn another_org(world: &World) -> ConversationKey {
     let data = serde_json::to_string(&settings).unwrap();
     other.create_record(SETTINGS, settings_record(OTHER), data).await.unwrap();
     let peer = Peer::Person("rosa".into());
-    ConversationKey { org: OTHER, binding: id, peer, entry: EntryKind::Customer }
+    ConversationKey { org: OTHER, binding: id, peer, entry: ConversationEntry::Customer }
 }
 
 /// G58: what one org sets does not touch another.
 #[tokio::test]
 async fn g58_each_org_has_its_own_limits() {
-    let world = World::new(TEAM).await;
-    let there = another_org(&world).await;
-    with_team(&world, TeamConfig { max_handoffs: 0, ..TeamConfig::default() }).await;
+    let scenario = Scenario::new(TEAM).await;
+    let there = another_org(&scenario).await;
+    with_team(&scenario, TeamConfig { max_handoffs: 0, ..TeamConfig::default() }).await;
     let org = there.org;
-    let entry = Entry::Wrote(Wrote {
-        parts: vec![Part::text("my invoice")],
-        from: Writer { identifier: "rosa".into(), name: None, locale: None },
+    let entry = InboxEntry::Message(IncomingMessage {
+        parts: vec![MessagePart::text("my invoice")],
+        from: MessageSender { identifier: "rosa".into(), name: None, locale: None },
         provider_id: None,
-        ..Wrote::default()
+        ..IncomingMessage::default()
     });
-    world.intake.accept(there, "there-1", &entry).await.unwrap();
-    world.say("rosa", "my invoice").await;
-    assert_eq!(world.session("rosa").await.active_agent(), Some(GIA), "no handoffs here");
-    let stored = world.store.org(org).sessions(Which::All, None, 10).await.unwrap();
+    scenario.intake.accept(there, "there-1", &entry).await.unwrap();
+    scenario.say("rosa", "my invoice").await;
+    assert_eq!(scenario.session("rosa").await.active_agent(), Some(GIA), "no handoffs here");
+    let stored = scenario.store.org(org).sessions(SessionFilter::All, None, 10).await.unwrap();
     let session: Session = serde_json::from_str(&stored[0].data).unwrap();
     assert_eq!(session.active_agent(), Some(ENZO), "five of them there");
 }

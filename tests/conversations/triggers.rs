@@ -4,17 +4,18 @@ use ostler_domain::human::escalation::Urgency;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::soul::{Soul, SoulOrigin, SoulVersion};
 use ostler_domain::time::Timestamp;
-use ostler_runtime::talk::run::RunOutcome;
+use ostler_runtime::records::run::RunOutcome;
 
-use crate::world::{ECHO, GIA, World};
+use crate::support::{ECHO, GIA, Scenario};
+
 
 /// How the last message ended: why it went to a person, how pressing that is,
 /// and whether a model was asked.
-async fn went(world: &World, who: &str) -> Option<(String, Urgency, bool)> {
-    let session = world.session(who).await;
+async fn went(scenario: &Scenario, who: &str) -> Option<(String, Urgency, bool)> {
+    let session = scenario.session(who).await;
     let escalation = session.open_escalation()?;
     assert_eq!(session.status, SessionStatus::HandedOff);
-    let run = world.runs(who).await.pop().unwrap();
+    let run = scenario.runs(who).await.pop().unwrap();
     let request = &escalation.state.request;
     assert_eq!(run.outcome, RunOutcome::Escalated { reason: request.reason.clone() });
     Some((request.reason.clone(), request.urgency, !run.turns.is_empty()))
@@ -23,39 +24,39 @@ async fn went(world: &World, who: &str) -> Option<(String, Urgency, bool)> {
 /// G48, G49: "talk to a human" goes to a person before any model is asked.
 #[tokio::test]
 async fn auto_escalation() {
-    let world = World::new(ECHO).await;
-    world.say("rosa", "Can I talk to a human please?").await;
+    let scenario = Scenario::new(ECHO).await;
+    scenario.say("rosa", "Can I talk to a human please?").await;
     let expected = Some(("asked for a person".into(), Urgency::Normal, false));
-    assert_eq!(went(&world, "rosa").await, expected);
-    world.say("otto", "Please connect me to the wifi").await;
-    assert_eq!(went(&world, "otto").await, None);
+    assert_eq!(went(&scenario, "rosa").await, expected);
+    scenario.say("otto", "Please connect me to the wifi").await;
+    assert_eq!(went(&scenario, "otto").await, None);
 }
 
 /// D10: a blocked topic goes to a person, named, whatever its case.
 #[tokio::test]
 async fn d10_a_blocked_topic_goes_to_a_person() {
-    let world = World::new(ECHO).await;
-    world.say("rosa", "I need MEDICAL ADVICE about gluten").await;
+    let scenario = Scenario::new(ECHO).await;
+    scenario.say("rosa", "I need MEDICAL ADVICE about gluten").await;
     let expected = Some(("blocked topic: medical advice".into(), Urgency::Normal, false));
-    assert_eq!(went(&world, "rosa").await, expected);
+    assert_eq!(went(&scenario, "rosa").await, expected);
 }
 
 /// G51: two angry messages among the last three are pressing; one is not.
 #[tokio::test]
 async fn g51_an_angry_customer_goes_to_a_person() {
-    let world = World::new(ECHO).await;
-    world.say("rosa", "this is ridiculous").await;
-    assert_eq!(went(&world, "rosa").await, None);
-    world.say("rosa", "where is the menu").await;
-    world.say("rosa", "what a useless service").await;
+    let scenario = Scenario::new(ECHO).await;
+    scenario.say("rosa", "this is ridiculous").await;
+    assert_eq!(went(&scenario, "rosa").await, None);
+    scenario.say("rosa", "where is the menu").await;
+    scenario.say("rosa", "what a useless service").await;
     let expected = Some(("the customer is angry".into(), Urgency::High, false));
-    assert_eq!(went(&world, "rosa").await, expected);
+    assert_eq!(went(&scenario, "rosa").await, expected);
 }
 
 /// G52: the third uncertain reply is delivered, and a person is asked for.
 #[tokio::test]
 async fn g52_an_uncertain_agent_asks_for_a_person() {
-    let world = World::new(
+    let scenario = Scenario::new(
         "
 rules:
   - when: { user: one }
@@ -69,24 +70,24 @@ default: Fine.
     )
     .await;
     for question in ["one", "two"] {
-        world.say("rosa", question).await;
-        assert_eq!(went(&world, "rosa").await, None);
+        scenario.say("rosa", question).await;
+        assert_eq!(went(&scenario, "rosa").await, None);
     }
-    let heard = world.say("rosa", "three").await;
+    let heard = scenario.say("rosa", "three").await;
     assert_eq!(heard[0], "I cannot find your parcel among yesterday's deliveries.");
     let expected = Some(("the agent keeps being uncertain".into(), Urgency::Low, true));
-    assert_eq!(went(&world, "rosa").await, expected);
+    assert_eq!(went(&scenario, "rosa").await, expected);
 }
 
 /// G53: two replies in a row that are almost the same.
 #[tokio::test]
 async fn g53_an_agent_that_repeats_itself_asks_for_a_person() {
-    let world = World::new("default: Please restart the oven and wait for ten minutes.").await;
-    world.say("rosa", "it is cold").await;
-    assert_eq!(went(&world, "rosa").await, None);
-    world.say("rosa", "still cold").await;
+    let scenario = Scenario::new("default: Please restart the oven and wait for ten minutes.").await;
+    scenario.say("rosa", "it is cold").await;
+    assert_eq!(went(&scenario, "rosa").await, None);
+    scenario.say("rosa", "still cold").await;
     let expected = Some(("the agent repeats itself".into(), Urgency::Normal, true));
-    assert_eq!(went(&world, "rosa").await, expected);
+    assert_eq!(went(&scenario, "rosa").await, expected);
 }
 
 /// G54: three tools that failed too often are pressing.
@@ -105,33 +106,33 @@ async fn g54_failing_tools_go_to_a_person() {
 rules:
   - when: {{ user: everything }}
     answer: [{}, {}, {}, Nothing works today.]
-default: 'About {{user}}: yes.'
+default: 'About {{{{ user }}}}: yes.'
 ",
         calls(1),
         calls(2),
         calls(3)
     );
-    let world = World::new(&script).await;
-    world.say("rosa", "tell me everything").await;
-    assert_eq!(world.session("rosa").await.errors.disabled().len(), 3);
-    assert_eq!(went(&world, "rosa").await, None);
-    world.say("rosa", "and now").await;
+    let scenario = Scenario::new(&script).await;
+    scenario.say("rosa", "tell me everything").await;
+    assert_eq!(scenario.session("rosa").await.errors.disabled().len(), 3);
+    assert_eq!(went(&scenario, "rosa").await, None);
+    scenario.say("rosa", "and now").await;
     let expected = Some(("several tools are failing".into(), Urgency::High, false));
-    assert_eq!(went(&world, "rosa").await, expected);
+    assert_eq!(went(&scenario, "rosa").await, expected);
 }
 
 /// G63: a trigger of an agent's soul is named; an agent without it answers.
 #[tokio::test]
 async fn g63_a_souls_own_trigger_goes_to_a_person() {
-    let world = World::new(ECHO).await;
+    let scenario = Scenario::new(ECHO).await;
     let soul = Soul { escalation_triggers: vec!["food poisoning".into()], ..Soul::default() };
     let at = Timestamp::from_millis(1);
     let version = SoulVersion { version: 2, soul, origin: SoulOrigin::Created, at };
-    world.org().push_soul(GIA, version).await.unwrap();
-    world.say("rosa", "I fear food poisoning").await;
-    let (reason, _, asked) = went(&world, "rosa").await.unwrap();
+    scenario.org().push_soul(GIA, version).await.unwrap();
+    scenario.say("rosa", "I fear food poisoning").await;
+    let (reason, _, asked) = went(&scenario, "rosa").await.unwrap();
     assert_eq!((reason.as_str(), asked), ("the agent's trigger: food poisoning", false));
-    world.without_gia().await;
-    assert_eq!(world.say("otto", "I fear food poisoning").await.len(), 1);
-    assert_eq!(went(&world, "otto").await, None);
+    scenario.pause_gia().await;
+    assert_eq!(scenario.say("otto", "I fear food poisoning").await.len(), 1);
+    assert_eq!(went(&scenario, "otto").await, None);
 }

@@ -34,8 +34,8 @@ const MODEL: Method = Method {
         ("crates/engine/src/driver/mod.rs", 1, "the driver"),
         ("crates/models/src/fallback.rs", 1, "a model that passes the question on"),
         ("crates/models/src/retry.rs", 1, "a model that passes the question on"),
-        ("crates/models/src/senses.rs", 1, "a model that passes the question on"),
-        ("crates/models/src/catalogue/uses.rs", 1, "a model that passes the question on"),
+        ("crates/models/src/modalities.rs", 1, "a model that passes the question on"),
+        ("crates/models/src/catalogue/usage.rs", 1, "a model that passes the question on"),
     ],
 };
 

@@ -1,5 +1,4 @@
-//! A server of a test's own, run by a script that takes it away and brings it
-//! back.
+//! A server for one test, run by a script that can stop and restart it.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -7,9 +6,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use tokio::task::block_in_place;
 
-/// A server. It goes, with its data, when this is dropped or the test dies.
+/// A server. It is removed with its data when this is dropped or the test dies.
 pub(crate) struct Server {
-    /// Its address, which stays the same.
+    /// Stays the same after a restart.
     pub(crate) url: String,
     script: Child,
     commands: Option<ChildStdin>,
@@ -17,7 +16,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The one that a script runs: `broker` is a RabbitMQ, `database` a PostgreSQL.
+    /// Starts a server by the name of its script: `broker` is RabbitMQ,
+    /// `database` is PostgreSQL.
     pub(crate) fn start(name: &str) -> Self {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
         let mut scripts = scripts.map(|above| above.join("scripts").join(name));
@@ -36,28 +36,28 @@ impl Server {
         })
     }
 
-    /// Ends it; its data stay.
+    /// Stops the server; its data stay.
     pub(crate) fn stop(&mut self) {
         assert_eq!(self.ask("stop"), "gone");
     }
 
-    /// Ends it as a crash does; its data stay.
+    /// Kills the server; its data stay.
     pub(crate) fn kill(&mut self) {
         assert_eq!(self.ask("kill"), "gone");
     }
 
-    /// Has a quorum queue, by the broker's name of it, answer nothing any more.
+    /// Makes a quorum queue, by its name on the broker, unresponsive.
     pub(crate) fn suspend(&mut self, queue: &str) {
         assert_eq!(self.ask(&format!("suspend {queue}")), "done");
     }
 
-    /// Ends that.
+    /// Makes a quorum queue responsive again.
     pub(crate) fn resume(&mut self, queue: &str) {
         assert_eq!(self.ask(&format!("resume {queue}")), "done");
     }
 
-    /// Starts it again, on the data that it left.
-    pub(crate) fn come_back(&mut self) {
+    /// Starts the server again with its data.
+    pub(crate) fn restart(&mut self) {
         let answer = self.ask("start");
         assert_eq!(answer, format!("ready {}", self.url));
     }

@@ -1,21 +1,21 @@
-//! A broker on which one class of a queue has no leader for a while.
+//! A broker on which one priority class of a queue has no leader for a while.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ostler_bus::{
-    ConsumeOptions, Consumer, Delivery, Envelope, MessageBus, QueueName, RabbitBus, RabbitOptions,
-    Verdict,
+    ConsumeOptions, Consumer, Delivery, Disposition, Envelope, MessageBus, QueueName, RabbitBus,
+    RabbitOptions,
 };
-use ostler_domain::dispatch::priority::Priority;
+use ostler_domain::queue_agent::priority::Priority;
 use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::UtcDay;
+use ostler_testkit::eventually;
 
-use crate::eventually;
 use crate::server::Server;
 
-/// How long the bus waits for an answer here.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long the bus waits for an answer.
+const BROKER_TIMEOUT: Duration = Duration::from_secs(3);
 
 fn envelope(priority: Priority) -> Arc<Envelope> {
     let code = ReferenceCode::new(UtcDay::default(), 1);
@@ -25,18 +25,18 @@ fn envelope(priority: Priority) -> Arc<Envelope> {
 }
 
 /// A queue whose lowest class does not answer, with one message in it.
-struct Silent {
+struct UnresponsiveClass {
     broker: Server,
     bus: RabbitBus,
     queue: QueueName,
-    /// The class of each message that was handled.
+    /// The class of each handled message.
     seen: Arc<Mutex<Vec<String>>>,
 }
 
-impl Silent {
-    async fn begin() -> Self {
+impl UnresponsiveClass {
+    async fn start() -> Self {
         let mut broker = Server::start("broker");
-        let options = RabbitOptions { answer_patience: PATIENCE, ..RabbitOptions::default() };
+        let options = RabbitOptions { broker_timeout: BROKER_TIMEOUT, ..RabbitOptions::default() };
         let bus = RabbitBus::connect(&broker.url, options).await.expect("the broker answers");
         let queue: QueueName = "agent.flow".parse().unwrap();
         bus.publish(&queue, envelope(Priority::Low)).await.unwrap();
@@ -53,7 +53,7 @@ impl Silent {
         let handler = move |delivery: Delivery| {
             let class = delivery.envelope.message.payload.as_str().unwrap().to_owned();
             seen.lock().unwrap().push(class);
-            std::future::ready(Verdict::Done)
+            std::future::ready(Disposition::Done)
         };
         self.bus.consume(&self.queue, ConsumeOptions::default(), Arc::new(handler)).await.unwrap()
     }
@@ -62,7 +62,7 @@ impl Silent {
         self.bus.publish(&self.queue, envelope(priority)).await.unwrap();
     }
 
-    async fn until_seen(&self, classes: &[&str]) {
+    async fn wait_for_handled(&self, classes: &[&str]) {
         let what = format!("{classes:?} to be handled");
         eventually(&what, async || *self.seen.lock().unwrap() == classes).await;
     }
@@ -72,45 +72,45 @@ impl Silent {
     }
 }
 
-/// X28: a class that does not answer keeps none of the others waiting, neither
-/// those who publish nor a consumer; it is taken from as soon as it answers,
-/// and what was sent to it is not lost.
+/// X28: publishers and the consumer of the other classes are not blocked; the
+/// unresponsive class is consumed as soon as it answers, and its messages are
+/// not lost.
 #[tokio::test(flavor = "multi_thread")]
-async fn x28_a_silent_class_starves_no_other_and_comes_back_by_itself() {
-    let mut silent = Silent::begin().await;
-    let consumer = silent.consume().await;
-    silent.publish(Priority::Normal).await;
-    silent.until_seen(&["normal"]).await;
-    silent.publish(Priority::Critical).await;
-    silent.until_seen(&["normal", "critical"]).await;
+async fn x28_an_unresponsive_class_blocks_no_other_and_recovers() {
+    let mut fixture = UnresponsiveClass::start().await;
+    let consumer = fixture.consume().await;
+    fixture.publish(Priority::Normal).await;
+    fixture.wait_for_handled(&["normal"]).await;
+    fixture.publish(Priority::Critical).await;
+    fixture.wait_for_handled(&["normal", "critical"]).await;
 
-    // Longer than one answer may take: the silence itself is noticed.
-    tokio::time::sleep(2 * PATIENCE).await;
-    silent.end();
-    silent.until_seen(&["normal", "critical", "low"]).await;
-    silent.publish(Priority::Low).await;
-    silent.until_seen(&["normal", "critical", "low", "low"]).await;
+    // Longer than the timeout, so that the missing answer is noticed.
+    tokio::time::sleep(2 * BROKER_TIMEOUT).await;
+    fixture.end();
+    fixture.wait_for_handled(&["normal", "critical", "low"]).await;
+    fixture.publish(Priority::Low).await;
+    fixture.wait_for_handled(&["normal", "critical", "low", "low"]).await;
     consumer.close().await;
-    assert!(silent.is_empty().await);
+    assert!(fixture.is_empty().await);
 }
 
-/// X25, X28: a consumer that is closed while a class does not answer holds
-/// nothing of it when it answers later: whoever consumes then gets it.
+/// X25, X28: a consumer that is closed while a class does not answer keeps none
+/// of its messages when it answers later; the next consumer gets them.
 #[tokio::test(flavor = "multi_thread")]
-async fn x28_a_consumer_that_left_a_silent_class_holds_nothing_of_it() {
-    let mut silent = Silent::begin().await;
+async fn x28_a_closed_consumer_holds_no_messages_of_an_unresponsive_class() {
+    let mut fixture = UnresponsiveClass::start().await;
     for _ in 0..3 {
-        let consumer = silent.consume().await;
-        silent.publish(Priority::Normal).await;
-        eventually("the usual class", async || !silent.seen.lock().unwrap().is_empty()).await;
-        silent.seen.lock().unwrap().clear();
+        let consumer = fixture.consume().await;
+        fixture.publish(Priority::Normal).await;
+        eventually("the normal class", async || !fixture.seen.lock().unwrap().is_empty()).await;
+        fixture.seen.lock().unwrap().clear();
         consumer.close().await;
     }
-    silent.end();
-    let consumer = silent.consume().await;
-    silent.until_seen(&["low"]).await;
-    silent.publish(Priority::Low).await;
-    silent.until_seen(&["low", "low"]).await;
+    fixture.end();
+    let consumer = fixture.consume().await;
+    fixture.wait_for_handled(&["low"]).await;
+    fixture.publish(Priority::Low).await;
+    fixture.wait_for_handled(&["low", "low"]).await;
     consumer.close().await;
-    assert!(silent.is_empty().await);
+    assert!(fixture.is_empty().await);
 }

@@ -1,5 +1,5 @@
-//! A swarm of processes on one broker and one database, one of which is killed
-//! and whose broker is restarted.
+//! Several processes on one broker and one database; one is killed and the
+//! broker is restarted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
@@ -10,32 +10,31 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ostler_bus::{
-    ConsumeOptions, Delivery, Envelope, Failure, Limits, MessageBus, QueueName, RabbitBus,
-    RabbitOptions, Selection, Verdict, next_id,
+    ConsumeOptions, DeadLetterFilter, Delivery, Disposition, Envelope, Failure, MessageBus,
+    QueueLimits, QueueName, RabbitBus, RabbitOptions,
 };
-use ostler_domain::dispatch::failure::FailureClass;
 use ostler_domain::id::{OrgId, RecordId};
-use ostler_domain::org::plan::Plan;
-use ostler_domain::org::{Org, Place};
+use ostler_domain::queue_agent::failure::FailureClass;
 use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::UtcDay;
 use ostler_store::{Store, StoreError};
+use ostler_testkit::{TestDatabase, eventually};
 use tokio::task::JoinSet;
 
 use crate::server::Server;
-use crate::{eventually, number_of};
+use crate::env_number;
 
-/// Name the broker, the database and the org to a worker; without the first a
+/// Tell a worker process its broker, database and org; without the first the
 /// worker's test does nothing.
 const BROKER: &str = "OSTLER_SWARM_BROKER";
 const DATABASE: &str = "OSTLER_SWARM_DATABASE";
 const ORG: &str = "OSTLER_SWARM_ORG";
-/// How many messages; the variable changes it.
+/// Number of messages, and the variable that changes it.
 const MESSAGES: (&str, u64) = ("OSTLER_SWARM_MESSAGES", 10_000);
 const WORKERS: usize = 3;
-/// Messages that are published at once.
+/// Number of concurrent publishers.
 const PUBLISHERS: u64 = 64;
-/// What the effect of a message is kept as.
+/// The record kind of a message's effect.
 const EFFECT: &str = "effect";
 
 fn queue() -> QueueName {
@@ -43,14 +42,14 @@ fn queue() -> QueueName {
 }
 
 async fn bus(url: &str) -> RabbitBus {
-    let publish_patience = Duration::from_secs(300);
-    let limits = Limits { publish_patience, queue_length: 100_000, ..Limits::default() };
+    let publish_timeout = Duration::from_secs(300);
+    let limits = QueueLimits { publish_timeout, queue_length: 100_000, ..QueueLimits::default() };
     let options = RabbitOptions { limits, ..RabbitOptions::default() };
     RabbitBus::connect(url, options).await.expect("the broker answers")
 }
 
-/// A worker, in a process of its own: has each message its effect, whose id is
-/// the message's, and says what it handled, until its input ends.
+/// A worker in a separate process: stores one effect per message, with the
+/// message's id, and reports what it handled, until its input ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn worker() {
     let Ok(url) = std::env::var(BROKER) else { return };
@@ -72,7 +71,7 @@ async fn worker() {
     bus.close().await;
 }
 
-async fn handle(store: &Store, org: OrgId, delivery: &Delivery) -> Verdict {
+async fn handle(store: &Store, org: OrgId, delivery: &Delivery) -> Disposition {
     let message = &delivery.envelope.message;
     let id = RecordId::from_u128(message.id.as_u128());
     let number = message.payload.as_u64().unwrap();
@@ -81,25 +80,25 @@ async fn handle(store: &Store, org: OrgId, delivery: &Delivery) -> Verdict {
         Err(StoreError::Conflict(_)) => "repeat",
         Err(error) => {
             let class = FailureClass::Infrastructure;
-            return Verdict::Again(Failure { class, reason: error.to_string() });
+            return Disposition::Retry(Failure { class, reason: error.to_string() });
         }
     };
     println!("{what} {number} {} .", message.id.as_u128());
-    Verdict::Done
+    Disposition::Done
 }
 
-/// What a worker says it handled.
+/// A worker's report of a handled message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Handled {
+struct HandledReport {
     number: u64,
     id: u128,
     repeat: bool,
 }
 
-/// A worker's process, and what it says.
+/// A worker process and its reports.
 struct Worker {
     process: Child,
-    said: Receiver<Handled>,
+    reports: Receiver<HandledReport>,
     reader: JoinHandle<()>,
 }
 
@@ -117,68 +116,66 @@ impl Worker {
         let out = BufReader::new(process.stdout.take().unwrap());
         let mut lines = out.lines().map_while(Result::ok);
         lines.find(|line| line.ends_with("ready .")).expect("the worker works");
-        let (tell, said) = channel();
+        let (sender, reports) = channel();
         let reader = std::thread::spawn(move || {
-            for handled in lines.filter_map(|line| read(&line)) {
-                let _nobody_listens = tell.send(handled);
+            for handled in lines.filter_map(|line| parse_report(&line)) {
+                let _receiver_gone = sender.send(handled);
             }
         });
-        Self { process, said, reader }
+        Self { process, reports, reader }
     }
 
-    /// Kills it, as with -9, and returns all that it said.
-    fn kill(mut self) -> Vec<Handled> {
+    /// Kills the process with -9 and returns its reports.
+    fn kill(mut self) -> Vec<HandledReport> {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
         self.reader.join().unwrap();
-        self.said.try_iter().collect()
+        self.reports.try_iter().collect()
     }
 
-    /// Lets it finish what it has in work, and returns all that it said.
-    fn end(mut self) -> Vec<Handled> {
+    /// Lets the process finish its messages in progress and returns its
+    /// reports.
+    fn end(mut self) -> Vec<HandledReport> {
         drop(self.process.stdin.take());
         assert!(self.process.wait().unwrap().success());
         self.reader.join().unwrap();
-        self.said.try_iter().collect()
+        self.reports.try_iter().collect()
     }
 }
 
-/// The last line of a killed worker may be cut; then it has no full stop.
-fn read(line: &str) -> Option<Handled> {
+/// The last line of a killed worker may be incomplete; then it has no full
+/// stop.
+fn parse_report(line: &str) -> Option<HandledReport> {
     let [what, number, id, "."] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
-    Some(Handled { number: number.parse().ok()?, id: id.parse().ok()?, repeat: what == "repeat" })
+    Some(HandledReport {
+        number: number.parse().ok()?,
+        id: id.parse().ok()?,
+        repeat: what == "repeat",
+    })
 }
 
-/// An org of this test's own.
+/// Creates an org for this test.
 async fn new_org(store: &Store) -> OrgId {
     store.migrate().await.unwrap();
-    let id = OrgId::from_u128(next_id().as_u128());
-    let org = Org {
-        id,
-        slug: format!("swarm-{}", id.as_u128()),
-        name: "Swarm".into(),
-        place: Place::TopLevel,
-        plan: Plan::Pro,
-        sub_orgs_enabled: false,
-        time_zone: "Europe/Rome".into(),
-        retention_days: None,
-    };
-    store.create_org(org).await.unwrap();
+    let id = OrgId::from_u128(1);
+    store.create_org(ostler_testkit::org(id, "swarm")).await.unwrap();
     id
 }
 
-/// The effects that are there: number by message id.
+/// Returns the stored effects: number by message id.
 async fn effects(store: &Store, org: OrgId) -> BTreeMap<u128, u64> {
     let (mut all, mut after) = (BTreeMap::new(), None);
     loop {
         let page = store.org(org).records(EFFECT, after, 1000).await.unwrap();
         let Some(last) = page.last() else { return all };
         after = Some(last.id);
-        all.extend(page.iter().map(|one| (one.id.as_u128(), one.data.parse::<u64>().unwrap())));
+        all.extend(
+            page.iter().map(|record| (record.id.as_u128(), record.data.parse::<u64>().unwrap())),
+        );
     }
 }
 
-/// Publishes all, many at once, and returns number by message id.
+/// Publishes all messages concurrently and returns number by message id.
 async fn publish(bus: RabbitBus, messages: u64) -> BTreeMap<u128, u64> {
     let mut running = JoinSet::new();
     for lane in 0..PUBLISHERS {
@@ -187,9 +184,9 @@ async fn publish(bus: RabbitBus, messages: u64) -> BTreeMap<u128, u64> {
             let mut published = Vec::new();
             for number in (lane..messages).step_by(PUBLISHERS as usize) {
                 let code = ReferenceCode::new(UtcDay::default(), number);
-                let one = Envelope::new("work", serde_json::json!(number), code);
-                published.push((one.message.id.as_u128(), number));
-                bus.publish(&queue(), Arc::new(one)).await.expect("the broker comes back");
+                let message = Envelope::new("work", serde_json::json!(number), code);
+                published.push((message.message.id.as_u128(), number));
+                bus.publish(&queue(), Arc::new(message)).await.expect("the broker restarts");
             }
             published
         });
@@ -198,14 +195,13 @@ async fn publish(bus: RabbitBus, messages: u64) -> BTreeMap<u128, u64> {
 }
 
 /// X28: three processes share the work of a team. One is killed with -9 and the
-/// broker is restarted in the middle: every message is handled, none
-/// is lost or dead, every repeat carries its message's id, and its effect
-/// happens once.
+/// broker is restarted meanwhile: every message is handled, none is lost or a
+/// dead letter, every repeat has its message's id, and each effect happens
+/// once.
 #[tokio::test(flavor = "multi_thread")]
-async fn x28_a_swarm_outlives_a_killed_process_and_a_restarted_broker() {
-    let database = std::env::var("OSTLER_TEST_POSTGRES_URL")
-        .expect("OSTLER_TEST_POSTGRES_URL is not set; run the tests with `make test`");
-    let messages = number_of(MESSAGES.0, MESSAGES.1);
+async fn x28_a_swarm_survives_a_killed_process_and_a_broker_restart() {
+    let database = TestDatabase::postgres().await.url;
+    let messages = env_number(MESSAGES.0, MESSAGES.1);
     let store = Store::connect(&database).unwrap();
     let org = new_org(&store).await;
     let mut broker = Server::start("broker");
@@ -222,27 +218,32 @@ async fn x28_a_swarm_outlives_a_killed_process_and_a_restarted_broker() {
         .await;
     };
     done(10).await;
-    let mut said = workers.remove(0).kill();
-    assert!(!said.is_empty(), "the killed process had done something");
+    let mut reports = workers.remove(0).kill();
+    assert!(!reports.is_empty(), "the killed process had done something");
     done(20).await;
     broker.stop();
-    broker.come_back();
+    broker.restart();
 
     let published = publishing.await.unwrap();
     done(100).await;
     let empty = async || bus.depth(&queue()).await.unwrap().total() == 0;
     eventually("an empty queue", empty).await;
-    said.extend(workers.into_iter().flat_map(Worker::end));
+    reports.extend(workers.into_iter().flat_map(Worker::end));
 
     assert_eq!(published.len() as u64, messages);
     assert_eq!(effects(&store, org).await, published, "each message had its effect, once");
-    let fresh: Vec<u64> = said.iter().filter(|one| !one.repeat).map(|one| one.number).collect();
+    let fresh: Vec<u64> =
+        reports.iter().filter(|report| !report.repeat).map(|report| report.number).collect();
     let distinct: BTreeSet<u64> = fresh.iter().copied().collect();
     assert_eq!(fresh.len(), distinct.len(), "no effect happened twice");
-    for one in &said {
-        assert_eq!(published.get(&one.id), Some(&one.number), "a repeat has its message's id");
+    for report in &reports {
+        assert_eq!(
+            published.get(&report.id),
+            Some(&report.number),
+            "a repeat has its message's id"
+        );
     }
-    assert!(bus.dead_letters(Selection::All, 10).await.unwrap().is_empty());
-    let repeats = said.iter().filter(|one| one.repeat).count();
+    assert!(bus.dead_letters(DeadLetterFilter::All, 10).await.unwrap().is_empty());
+    let repeats = reports.iter().filter(|report| report.repeat).count();
     println!("{messages} messages, {repeats} repeats");
 }

@@ -150,7 +150,7 @@ fn is_empty(directory: &Path) -> bool {
 fn await_until(what: &str, mut happened: impl FnMut() -> bool) {
     let deadline = Instant::now() + STOP;
     while !happened() {
-        assert!(Instant::now() < deadline, "waited {STOP:?} in vain for {what}");
+        assert!(Instant::now() < deadline, "{what} did not happen within {STOP:?}");
         thread::sleep(Duration::from_millis(50));
     }
 }

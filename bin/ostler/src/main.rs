@@ -1,19 +1,19 @@
-//! The `ostler` command: reads what was typed, builds what it needs, prints.
+//! The `ostler` command: parses the command line, builds and connects the parts, prints.
 //!
 //! It decides nothing; every rule is in `ostler-domain`.
 
+mod agent_client;
+mod app;
 mod cli;
 mod commands;
-mod desk;
-mod draft;
-mod home;
-mod kit;
+mod installation;
 mod log;
 mod pdf;
 mod random;
 mod screen;
 mod secrets;
-mod toolbox;
+mod stream_preview;
+mod tool_set;
 mod world;
 
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
 
-/// What a worker takes, the thread that writes often frees: the system's own
+/// Memory that a worker allocates is often freed by the thread that writes; the system
 /// allocator makes them wait for each other.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,16 +1,15 @@
-//! Aligned columns for people. Colours help and carry nothing alone; output to
-//! a pipe is plain.
+//! Tables for people. Colours never carry information alone; output to a pipe is plain.
 
 use anstyle::{AnsiColor, Effects, Style};
 use unicode_width::UnicodeWidthStr as _;
 
 pub(crate) const HEADER: Style = Style::new().effects(Effects::BOLD);
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-pub(crate) const WAITS: Style = AnsiColor::Yellow.on_default();
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
-pub(crate) const QUIET: Style = Style::new().effects(Effects::DIMMED);
+pub(crate) const DIM: Style = Style::new().effects(Effects::DIMMED);
 
-/// A piece of a row.
+/// A cell of a table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cell {
     text: String,
@@ -18,7 +17,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// A cell in a style.
+    /// Creates a cell with a style.
     pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
@@ -30,7 +29,7 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Prints rows under each other, each column as wide as its widest cell.
+/// Prints rows in columns, each as wide as its widest cell.
 pub(crate) fn print_rows<const N: usize>(rows: &[[Cell; N]]) {
     let width =
         |column: usize| rows.iter().map(|row| row[column].text.width()).max().unwrap_or_default();
@@ -46,7 +45,7 @@ pub(crate) fn print_rows<const N: usize>(rows: &[[Cell; N]]) {
     }
 }
 
-/// A number with its thousands apart: `2,000`.
+/// Formats a number with thousands separators: `2,000`.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits
@@ -63,7 +62,7 @@ mod tests {
     use super::thousands;
 
     #[test]
-    fn large_numbers_are_readable() {
+    fn thousands_are_separated_by_commas() {
         for (number, text) in [(0, "0"), (300, "300"), (2000, "2,000"), (1_234_567, "1,234,567")] {
             assert_eq!(thousands(number), text);
         }

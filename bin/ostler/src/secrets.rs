@@ -1,5 +1,4 @@
-//! Secrets that this program makes for an org, in files that only whoever runs it
-//! can read, and what is said of those that others keep.
+//! The secrets of orgs: where they are, and files for the secrets that this program creates.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -8,34 +7,73 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use anyhow::{Context as _, bail};
 use ostler_domain::id::OrgId;
 use ostler_domain::secret::SecretRef;
-use ostler_engine::secret::{NoSecret, Secret};
+use ostler_engine::secret::OrgSecrets;
+use ostler_engine::secret::{Secret, SecretError};
 
-use crate::home::Home;
-use crate::screen::WAITS;
+use crate::installation::Installation;
+use crate::screen::WARNING;
 
-/// A secret of an org under this name: the one that is there, or this new one.
-pub(crate) fn keep(home: &Home, org: OrgId, name: &str, new: &str) -> anyhow::Result<SecretRef> {
-    let folder = home.secrets().join(org.to_string());
+/// The variable with the operator's key for Unsplash, which every org may use.
+const UNSPLASH_KEY: &str = "UNSPLASH_ACCESS_KEY";
+/// The prefix of the variables that belong to orgs.
+const VARIABLE_PREFIX: &str = "OSTLER_SECRET_";
+
+/// Returns the secrets of orgs: the variables of an org, and the files in its folder
+/// below `secrets`.
+pub(crate) fn org_secrets(installation: &Installation) -> OrgSecrets {
+    OrgSecrets::default().with_variables(VARIABLE_PREFIX).with_folder(installation.secrets_folder())
+}
+
+/// Returns the secrets of services that tools use: those of the org and the operator's
+/// key. Channels must not get the latter: an org chooses where a channel sends its
+/// secret.
+pub(crate) fn service_secrets(installation: &Installation) -> OrgSecrets {
+    org_secrets(installation).with_shared(shared_unsplash_key())
+}
+
+/// Returns the place of the operator's key for Unsplash.
+pub(crate) fn shared_unsplash_key() -> SecretRef {
+    SecretRef::Env(UNSPLASH_KEY.to_owned())
+}
+
+/// Returns the default variable for an org's key of a service.
+pub(crate) fn org_variable(org: OrgId, service: &str) -> SecretRef {
+    let name = format!("{VARIABLE_PREFIX}{org}_{service}").to_uppercase();
+    SecretRef::Env(name)
+}
+
+/// Writes a new secret of an org into a file that only its owner can read. An existing
+/// file is left unchanged.
+pub(crate) fn create(
+    installation: &Installation,
+    org: OrgId,
+    name: &str,
+    secret: &str,
+) -> anyhow::Result<SecretRef> {
+    let folder = installation.secrets_folder().join(org.to_string());
     let file = folder.join(name);
-    let wrong = || format!("cannot write {}", file.display());
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(wrong)?;
+    let context = || format!("cannot write {}", file.display());
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(context)?;
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
-        Ok(mut made) => made.write_all(new.as_bytes()).with_context(wrong)?,
+        Ok(mut created) => created.write_all(secret.as_bytes()).with_context(context)?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error).with_context(wrong),
+        Err(error) => return Err(error).with_context(context),
     }
     Ok(SecretRef::File(file.display().to_string()))
 }
 
-/// Takes a place that was named for a secret. It has to be the org's own; the
-/// secret has to be there where it is used, which may be elsewhere.
-pub(crate) fn accept(found: Result<Secret, NoSecret>) -> anyhow::Result<()> {
-    match found {
+/// Checks the result of reading a secret. A place that belongs to another org is an
+/// error; a secret that is missing gets only a note, because it may exist where it is
+/// used.
+pub(crate) fn check_reference(read: Result<Secret, SecretError>) -> anyhow::Result<()> {
+    match read {
         Ok(_) => Ok(()),
-        Err(missing @ (NoSecret::NotSet(_) | NoSecret::NoFile { .. })) => {
-            anstream::eprintln!("{WAITS}note{WAITS:#}: the secret is not here yet; {missing}");
+        Err(missing @ (SecretError::NotSet(_) | SecretError::FileUnreadable { .. })) => {
+            anstream::eprintln!(
+                "{WARNING}note{WARNING:#}: the secret is not on this machine yet; {missing}"
+            );
             Ok(())
         }
-        Err(refused) => bail!(refused),
+        Err(error) => bail!(error),
     }
 }

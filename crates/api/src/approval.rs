@@ -1,4 +1,4 @@
-//! Calls that wait for a person.
+//! Approvals: tool calls that wait for a person's decision.
 
 use ostler_domain::gate::AskReason;
 use ostler_domain::gate::approval::ApprovalStatus;
@@ -8,62 +8,52 @@ use ostler_domain::tool::ToolName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A call that waits for a person, or did.
+/// A tool call that waits for a person's decision, or the record of one that did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
-    /// Its id.
     pub id: ApprovalId,
-    /// The session that it is asked for in.
     pub session: SessionId,
-    /// The agent that asks.
     pub agent: AgentId,
-    /// The tool.
     pub tool: ToolName,
-    /// What it would be called with.
     pub arguments: Value,
-    /// How bad a wrong call would be: `low`, `medium`, `high`.
+    /// `low`, `medium` or `high`.
     pub risk: String,
-    /// Why it asks.
     pub why: AskReason,
-    /// When it was asked for.
     pub requested_at: Timestamp,
-    /// When it ends by itself.
     pub expires_at: Timestamp,
-    /// Where it stands: `status`, and who decided.
+    /// Adds `status`, and who decided, to the object.
     #[serde(flatten)]
     pub status: ApprovalStatus,
 }
 
-/// Which approvals are listed.
+/// Filter of the list of approvals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Those that wait.
+pub enum ApprovalState {
     #[default]
     Pending,
-    /// Those that a person said yes to, and that have not run.
+    /// Approved, but the call has not run yet.
     Approved,
-    /// Those whose call has run.
+    /// The call has run.
     Used,
-    /// Those that a person said no to.
     Rejected,
-    /// Those that nobody decided in time.
+    /// Nobody decided in time.
     Expired,
 }
 
-/// Yes.
+/// Body of `POST approvals/ID/approve`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Approve {
-    /// Other arguments than were asked for.
+pub struct ApproveRequest {
+    /// Replaces the arguments that the agent asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
 }
 
-/// No.
+/// Body of `POST approvals/ID/reject`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reject {
-    /// Why; the agent is told.
+pub struct RejectRequest {
+    /// Shown to the agent.
     pub reason: String,
 }

@@ -1,71 +1,60 @@
-//! Accounts and ledgers.
+//! Credit accounts and their ledgers.
 
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// An org's account.
+/// The credit account of an org.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Account {
-    /// What can be spent; nothing if there is no limit.
+pub struct CreditAccount {
+    /// Credits that can be spent; `null` means no limit.
     pub available: Option<Credits>,
-    /// The pools, in the order they are drawn on.
+    /// In the order in which they are drawn on.
     pub pools: Vec<Pool>,
 }
 
-/// A pool: `granted = available + reserved + spent + expired`.
+/// A pool of credits: `granted = available + reserved + spent + expired`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
-    /// Which one.
     pub pool: PoolKind,
-    /// All that was ever granted.
     pub granted: Credits,
-    /// Free to be reserved.
     pub available: Credits,
-    /// Held for turns that are running.
+    /// Held for running turns.
     pub reserved: Credits,
-    /// Gone.
     pub spent: Credits,
-    /// Not used in its period.
+    /// Not used within the pool's period.
     pub expired: Credits,
 }
 
-/// A line of a ledger.
+/// A line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
-    /// Its place: lines are listed by it.
+pub struct LedgerLine {
+    /// Position in the ledger, which is the order of the list.
     pub id: i64,
-    /// When it was written.
     pub at: Timestamp,
-    /// How many credits.
     pub amount: Credits,
-    /// Whether they came or went.
-    pub kind: LineKind,
-    /// The pool that they came into.
+    pub kind: LedgerLineKind,
+    /// Pool of a grant; `null` for an expense.
     pub pool: Option<PoolKind>,
-    /// What they were granted for, if somebody granted them.
+    /// Reference of the grant.
     pub reference: Option<String>,
 }
 
-/// Whether credits came or went.
+/// Direction of a ledger line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LineKind {
-    /// They came.
+pub enum LedgerLineKind {
     Grant,
-    /// They went.
     Expense,
 }
 
-/// Credits for an org.
+/// Body of `POST credits/grants`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Grant {
-    /// What for. A repeat with the same one changes nothing.
+pub struct GrantRequest {
+    /// Idempotency reference: a second grant with the same one changes nothing.
     pub reference: String,
-    /// The pool that they go to.
     pub pool: PoolKind,
-    /// How many.
     pub amount: Credits,
 }

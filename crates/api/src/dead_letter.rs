@@ -1,44 +1,37 @@
-//! Messages that could not be answered, or not be sent.
+//! Dead letters: messages that could not be answered or delivered.
 
 use ostler_domain::id::ConversationId;
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A message that waits for a person.
+/// A message that a person has to replay or abandon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadLetter {
-    /// Its id: `inb_…` if it was accepted and not answered, `out_…` if it was to
-    /// be sent.
+    /// `inb_…` for an inbox entry that was not answered, `out_…` for an outbox
+    /// entry that was not delivered.
     pub id: String,
-    /// Its conversation.
     pub conversation: ConversationId,
-    /// What is wrong with it.
-    pub fault: Fault,
-    /// Why.
+    pub fault: DeadLetterFault,
     pub reason: String,
-    /// How often it was tried.
     pub attempts: u32,
-    /// Since when.
     pub at: Timestamp,
-    /// The message.
     pub message: Value,
 }
 
-/// What is wrong with a message.
+/// What is wrong with the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fault {
-    /// It is not tried any more.
+pub enum DeadLetterFault {
+    /// No further attempt is made.
     Dead,
-    /// Nobody knows whether it was sent.
+    /// Whether it was sent is not known.
     OutcomeUnknown,
 }
 
-/// Why a message is laid aside.
+/// Body of `POST dead-letters/ID/abandon`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Abandon {
-    /// Why.
+pub struct AbandonRequest {
     pub why: String,
 }

@@ -1,4 +1,4 @@
-//! Conversations that wait for a person.
+//! Escalations: conversations that wait for a person.
 
 use ostler_domain::human::escalation::{EscalationStatus, Urgency};
 use ostler_domain::id::{EscalationId, UserId};
@@ -7,32 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::Session;
 
-/// That a person was asked for.
+/// A request for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
-    /// Its id.
     pub id: EscalationId,
-    /// Where it stands.
     pub status: EscalationStatus,
-    /// How pressing it is.
     pub urgency: Urgency,
-    /// Why.
     pub reason: String,
-    /// What the person should know.
     pub context_summary: String,
-    /// When it began.
     pub requested_at: Timestamp,
-    /// Who took over, if somebody did.
     pub taken_over_by: Option<UserId>,
-    /// When they did.
     pub taken_over_at: Option<Timestamp>,
 }
 
-/// A conversation in the queue.
+/// An escalation in the queue, with its session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
-    /// Why it waits.
+pub struct QueuedEscalation {
     pub escalation: Escalation,
-    /// The session.
     pub session: Session,
 }

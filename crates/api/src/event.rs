@@ -1,48 +1,45 @@
-//! What happens, as it happens: `/v1/events`.
+//! The event stream of an org: `/v1/events`.
 //!
-//! Each event of the log has an id, which a client that reconnects sends as
-//! `Last-Event-ID`; it misses and repeats nothing. What has no id is ephemeral.
+//! Each event of the log has an id. A client that reconnects sends the last one
+//! as `Last-Event-ID` and neither misses nor repeats an event. Events without an
+//! id are ephemeral.
 
 use ostler_domain::id::SessionId;
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The first event of every stream: the place from which on it is read.
-pub const OPEN: &str = "open";
-/// The event that says that some were deleted before they were read.
-pub const PRUNED: &str = "pruned";
-/// The event of a piece that an agent is writing; it has no id.
-pub const DELTA: &str = "delta";
+/// Name of the first event of every stream; its id is the start position.
+pub const OPEN_EVENT: &str = "open";
+/// Name of the event that reports events deleted before they were read.
+pub const PRUNED_EVENT: &str = "pruned";
+/// Name of the event that carries streamed text; it has no id.
+pub const DELTA_EVENT: &str = "delta";
 
-/// Which events are wanted.
+/// Query of `GET /v1/events`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Follow {
-    /// Those of one session only.
+pub struct EventsQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// Those behind this place; `Last-Event-ID` goes before it, and without
-    /// either they are those that happen from now on.
+    /// Start after this event id. `Last-Event-ID` takes precedence; without
+    /// either, the stream starts with new events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Whether what agents are writing is wanted as well.
+    /// Include streamed text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deltas: bool,
 }
 
-/// Something that happened. The name of the event is its kind.
+/// Data of an event. The name of the event is its kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Happened {
-    /// When.
+pub struct EventData {
     pub at: Timestamp,
-    /// What.
     pub data: Value,
 }
 
-/// Some events were deleted before they were read: read a snapshot, the stream
-/// goes on behind it.
+/// Data of the `pruned` event: read a snapshot, then continue with the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pruned {
-    /// The place from which on all events are there.
+pub struct EventsPruned {
+    /// Id of the position from which the log is complete.
     pub go_on_from: String,
 }

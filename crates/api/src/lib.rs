@@ -1,22 +1,21 @@
-//! The HTTP API: what travels over it, and a client.
+//! Wire types of the HTTP API.
 //!
-//! Owns the names on the wire, which stay as they are once they are out: a field
-//! may be added, none is renamed or changes its meaning. It knows nothing of how
-//! things are stored or decided. Times are milliseconds since 1970 in UTC.
+//! Owns the JSON of requests and responses. Fields may be added; none is renamed
+//! or changes its meaning after a release. This crate does not know how things
+//! are stored or decided. Times are milliseconds since 1970 in UTC.
 //!
-//! | module | what it owns |
+//! | module | contents |
 //! |---|---|
-//! | [`problem`] | errors, with codes that programs can rely on |
-//! | [`page`] | lists, page by page |
-//! | [`session`] | conversations: looking, taking over, writing, handing back |
-//! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_call`], [`notice`] | what waits for a person |
-//! | [`credit`] | accounts and ledgers |
-//! | [`knowledge`] | documents |
-//! | [`event`] | what happens, as it happens |
-//! | [`client`] | a program that asks |
+//! | [`problem`] | errors with stable codes |
+//! | [`page`] | cursor pagination |
+//! | [`session`] | sessions: reading, takeover, writing, handing back |
+//! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
+//! | [`credit`] | credit accounts and ledgers |
+//! | [`knowledge`] | knowledge documents |
+//! | [`event`] | the event stream |
+//! | [`me`] | the identity of the caller |
 
 pub mod approval;
-pub mod client;
 pub mod credit;
 pub mod dead_letter;
 pub mod escalation;
@@ -26,5 +25,5 @@ pub mod notice;
 pub mod page;
 pub mod problem;
 pub mod session;
-pub mod unknown_call;
-pub mod who;
+pub mod unknown_outcome;
+pub mod me;

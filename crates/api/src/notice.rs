@@ -1,4 +1,4 @@
-//! What the org's owner is told.
+//! Notices to the owner of an org.
 
 use ostler_domain::id::NoticeId;
 use ostler_domain::notice::NoticeKind;
@@ -6,19 +6,13 @@ use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A notice.
+/// A notice to the owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// Its id.
     pub id: NoticeId,
-    /// What it is about.
     pub kind: NoticeKind,
-    /// Whom or what it concerns.
     pub subject: String,
-    /// The rest of it.
     pub data: Value,
-    /// When it was written.
     pub created_at: Timestamp,
-    /// When it was read, if it was.
     pub read_at: Option<Timestamp>,
 }

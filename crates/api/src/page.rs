@@ -1,51 +1,48 @@
-//! Lists, page by page: whoever wants the next page sends back what the last one
-//! said.
+//! Cursor pagination of lists.
 
 use serde::{Deserialize, Serialize};
 
-/// How many are listed unless a number is asked for.
-pub const USUAL: u32 = 50;
-/// The most of one page.
-pub const MOST: u32 = 200;
+/// Page size without `limit`.
+pub const DEFAULT_LIMIT: u32 = 50;
+/// Largest page size.
+pub const MAX_LIMIT: u32 = 200;
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page<T> {
-    /// What is on it.
     pub items: Vec<T>,
-    /// What the next page is asked for with; nothing on the last one.
+    /// Cursor of the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// Which page is wanted.
+/// Query parameters of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Turn {
-    /// What the page before said.
+pub struct PageQuery {
+    /// `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The most that is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-impl Turn {
-    /// The page behind one that was read.
+impl PageQuery {
+    /// Returns the query of the page after `cursor`.
     pub fn after(cursor: Option<String>) -> Self {
         Self { cursor, limit: None }
     }
 
-    /// How many are listed.
-    pub fn most(&self) -> u32 {
-        self.limit.unwrap_or(USUAL).clamp(1, MOST)
+    /// Returns the page size within its bounds.
+    pub fn page_size(&self) -> u32 {
+        self.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT)
     }
 }
 
 impl<T> Page<T> {
-    /// A page of at most so many. A full one may have another behind it, which
-    /// is asked for with what `cursor` makes of its last item.
-    pub fn of(items: Vec<T>, most: u32, cursor: impl Fn(&T) -> String) -> Self {
-        let full = items.len() >= usize::try_from(most).unwrap_or(usize::MAX);
+    /// Makes a page of at most `limit` items. A full page gets a cursor, which
+    /// `cursor` makes from its last item.
+    pub fn from_items(items: Vec<T>, limit: u32, cursor: impl Fn(&T) -> String) -> Self {
+        let full = items.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
         let next = items.last().filter(|_| full).map(cursor);
         Self { items, next }
     }
@@ -53,20 +50,20 @@ impl<T> Page<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Page, Turn, USUAL};
+    use super::{MAX_LIMIT, Page, PageQuery, DEFAULT_LIMIT};
 
     #[test]
-    fn a_full_page_has_another_behind_it() {
-        let page = |most| Page::of(vec![1, 2, 3], most, ToString::to_string).next;
+    fn only_a_full_page_has_a_next_cursor() {
+        let page = |limit| Page::from_items(vec![1, 2, 3], limit, ToString::to_string).next;
         assert_eq!(page(3).as_deref(), Some("3"));
         assert_eq!(page(4), None);
-        assert_eq!(Page::of(vec![], 3, u32::to_string).next, None);
+        assert_eq!(Page::from_items(vec![], 3, u32::to_string).next, None);
     }
 
     #[test]
-    fn a_page_is_neither_empty_nor_endless() {
-        let most = |limit| Turn { cursor: None, limit }.most();
-        let found = [None, Some(0), Some(7), Some(1_000_000)].map(most);
-        assert_eq!(found, [USUAL, 1, 7, MOST]);
+    fn page_size_is_clamped() {
+        let page_size = |limit| PageQuery { cursor: None, limit }.page_size();
+        let found = [None, Some(0), Some(7), Some(1_000_000)].map(page_size);
+        assert_eq!(found, [DEFAULT_LIMIT, 1, 7, MAX_LIMIT]);
     }
 }

@@ -1,49 +1,47 @@
-//! Errors, as RFC 9457 writes them. Programs go by `code`, people by `detail`.
+//! Errors as RFC 9457 problems. Programs use `code`, people read `detail`.
 
 use serde::{Deserialize, Serialize};
 
-/// The media type of a problem.
-pub const MEDIA_TYPE: &str = "application/problem+json";
+/// Media type of a problem.
+pub const PROBLEM_MEDIA_TYPE: &str = "application/problem+json";
 
-/// Why a request was not done.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{detail}")]
 pub struct Problem {
-    /// What kind of problem it is, as a URI: `urn:ostler:problem:` and the code.
+    /// `urn:ostler:problem:` followed by the code.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind in words; the same for each of the kind.
+    /// The code in words.
     pub title: String,
-    /// The HTTP status.
     pub status: u16,
-    /// What happened, and what to do.
+    /// What happened and what to do about it.
     pub detail: String,
-    /// The kind, for programs.
-    pub code: Code,
+    pub code: ProblemCode,
 }
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $word:literal, $status:literal, $title:literal;)*) => {
-        /// The kinds of problems. A program may meet one that it does not know
-        /// yet and goes by the status then.
+        /// Stable codes of problems. A client that does not know a code yet goes by
+        /// the status.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        pub enum Code {
+        pub enum ProblemCode {
             $($(#[$doc])* #[serde(rename = $word)] $name,)*
-            /// One that a newer server knows.
+            /// A code of a newer server.
             #[serde(other, rename = "other")]
             Other,
         }
 
-        impl Code {
-            /// All that this version knows.
+        impl ProblemCode {
+            /// All codes of this version.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The word on the wire.
+            /// Returns the name on the wire.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$name => $word,)* Self::Other => "other" }
             }
 
-            /// The HTTP status that goes with it.
+            /// Returns the HTTP status.
             pub const fn status(self) -> u16 {
                 match self { $(Self::$name => $status,)* Self::Other => 500 }
             }
@@ -56,46 +54,46 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The request cannot be read.
+    /// The request could not be parsed.
     BadRequest = "bad_request", 400, "The request cannot be read";
-    /// Nobody, or nobody known, asks.
+    /// Missing or unknown key or token.
     Unauthorized = "unauthorized", 401, "A valid key or token is needed";
-    /// What came in is not signed as it should be.
+    /// Missing or wrong signature of a webhook.
     BadSignature = "bad_signature", 401, "The signature is not right";
-    /// The caller may not do this.
+    /// The caller's role does not allow it.
     Forbidden = "forbidden", 403, "The role does not allow it";
     /// A page of this origin may not embed the chat.
     ForeignOrigin = "foreign_origin", 403, "This page may not do this";
-    /// There is no such thing here.
+    /// The resource does not exist, or not for this caller.
     NotFound = "not_found", 404, "There is no such thing here";
-    /// There is such a thing, but not this way of using it.
+    /// The path exists, but not with this method.
     MethodNotAllowed = "method_not_allowed", 405, "This cannot be done with it";
-    /// The request took too long to arrive or to do.
+    /// The request took too long to arrive or to process.
     TimedOut = "timed_out", 408, "It took too long";
-    /// Things are not as the caller thinks.
+    /// Another change was made first.
     Conflict = "conflict", 409, "Things have changed";
-    /// The state of the thing does not allow it.
+    /// The state of the resource does not allow it.
     NotNow = "not_now", 409, "This cannot be done in this state";
-    /// A request with the same `Idempotency-Key` has begun and its end is not
-    /// known.
+    /// A request with the same `Idempotency-Key` was started, and its outcome is
+    /// not known.
     InProgress = "in_progress", 409, "The same request was begun before";
     /// The body is too large.
     TooLarge = "too_large", 413, "The body is too large";
-    /// The request is understood, and what it says is wrong.
+    /// The request was understood, but its values are not valid.
     Invalid = "invalid", 422, "What was said is not valid";
     /// The `Idempotency-Key` belongs to another request.
     KeyReused = "idempotency_key_reused", 422, "The key belongs to another request";
-    /// There is too much already.
+    /// A limit was reached.
     TooMany = "too_many", 429, "There is too much already";
-    /// Something is wrong on this side.
+    /// An error of the server.
     Internal = "internal", 500, "Something is wrong on this side";
-    /// It may work later.
+    /// Temporarily unavailable.
     Unavailable = "unavailable", 503, "It may work later";
 }
 
 impl Problem {
-    /// A problem of a kind, and what to do about it.
-    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+    /// Makes a problem from its code and a sentence that says what to do.
+    pub fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
         Self {
             kind: format!("urn:ostler:problem:{}", code.word()),
             title: code.title().to_owned(),
@@ -108,11 +106,11 @@ impl Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, Problem};
+    use super::{ProblemCode, Problem};
 
     #[test]
-    fn a_problem_keeps_its_form() {
-        let problem = Problem::new(Code::NotFound, "no such session here");
+    fn problem_has_a_stable_json_form() {
+        let problem = Problem::new(ProblemCode::NotFound, "no such session here");
         let written = serde_json::json!({"type": "urn:ostler:problem:not_found",
             "title": "There is no such thing here", "status": 404,
             "detail": "no such session here", "code": "not_found"});
@@ -122,15 +120,15 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_told_apart_and_read_back() {
+    fn codes_are_distinct_and_round_trip() {
         let words: std::collections::BTreeSet<&str> =
-            Code::ALL.iter().map(|code| code.word()).collect();
-        assert_eq!(words.len(), Code::ALL.len());
-        for code in Code::ALL {
+            ProblemCode::ALL.iter().map(|code| code.word()).collect();
+        assert_eq!(words.len(), ProblemCode::ALL.len());
+        for code in ProblemCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.word());
             assert!((400..600).contains(&code.status()), "{}", code.word());
         }
-        let newer: Code = serde_json::from_str("\"quota_of_2031\"").unwrap();
-        assert_eq!(newer, Code::Other);
+        let newer: ProblemCode = serde_json::from_str("\"quota_of_2031\"").unwrap();
+        assert_eq!(newer, ProblemCode::Other);
     }
 }

@@ -1,10 +1,10 @@
-//! Conversations: looking at them, taking over, writing, handing back.
+//! Sessions: reading, takeover, writing to the customer, handing back.
 
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{
     AgentId, BindingId, ContactId, ConversationId, OrgId, OutboxId, RunId, SessionId, UserId,
 };
-use ostler_domain::message::Part;
+use ostler_domain::message::MessagePart;
 use ostler_domain::money::Credits;
 use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::session::key::Peer;
@@ -18,92 +18,68 @@ use crate::escalation::Escalation;
 /// A session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Its id.
     pub id: SessionId,
-    /// The org.
     pub org: OrgId,
-    /// The conversation that it is a part of.
     pub conversation: ConversationId,
-    /// The channel.
     pub channel: Channel,
-    /// The binding.
     pub binding: BindingId,
-    /// Whom the org talks to, as the channel calls them.
+    /// The person or group, by the channel's identifier.
     pub peer: Peer,
-    /// Their name, if it is known.
     pub name: Option<String>,
-    /// The contact they are recognized as.
     pub contact: Option<ContactId>,
-    /// Whether an agent answers.
-    pub status: Status,
-    /// Why it ended, if it did.
+    pub status: SessionState,
     pub closed: Option<CloseReason>,
-    /// Who answers, or would if no person did.
+    /// The agent that answers, or would if no person did.
     pub agent: Option<AgentId>,
-    /// When it was opened.
     pub opened_at: Timestamp,
-    /// How many messages it has.
     pub messages: u32,
-    /// Calls that wait for a person.
     pub pending_approvals: u32,
-    /// Calls of which nobody knows what became.
     pub unknown_outcomes: u32,
-    /// The last time that a person was asked for.
     pub escalation: Option<Escalation>,
-    /// What it was about, once it is closed.
+    /// Set when the session is closed.
     pub summary: Option<String>,
 }
 
-/// Whether an agent answers in a session.
+/// Who answers in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// One does.
+pub enum SessionState {
+    /// An agent.
     Active,
-    /// A person answers, or is asked to.
+    /// A person, or a person was asked for.
     HandedOff,
-    /// It is over.
     Closed,
 }
 
-/// Which sessions are listed.
+/// Filter of the list of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Which {
-    /// All.
+pub enum SessionFilter {
     #[default]
     All,
-    /// Those in which a person answers, or is asked to.
     HandedOff,
 }
 
-/// A session with all that a screen shows of it.
+/// A session with its messages, runs and pending approvals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionDetail {
-    /// The session.
     pub session: Session,
     /// Its last messages, oldest first.
     pub messages: Vec<Message>,
     /// Its last runs, oldest first.
     pub runs: Vec<Run>,
-    /// Calls that wait for a person.
     pub approvals: Vec<Approval>,
 }
 
 /// A message of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// When it was written.
     pub at: Timestamp,
-    /// Who wrote it.
     pub author: Author,
-    /// All words of it.
     pub text: String,
-    /// What it is made of.
-    pub parts: Vec<Part>,
-    /// What it is for: `talk`, `transition`, `hold`, `notice`.
+    pub parts: Vec<MessagePart>,
+    /// `talk`, `transition`, `hold`, `notice`.
     pub purpose: String,
-    /// The run that it belongs to.
     pub run: Option<RunId>,
 }
 
@@ -111,90 +87,72 @@ pub struct Message {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Author {
-    /// The person outside.
     Customer {
-        /// Their name, if it is known.
         name: Option<String>,
     },
-    /// An agent.
     Agent {
-        /// Which one.
         agent: AgentId,
     },
-    /// A person of the org.
     Human {
-        /// Who.
         user: UserId,
     },
-    /// Nobody: it is about the conversation itself.
     System,
 }
 
 /// The record of answering one input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its id.
     pub id: RunId,
-    /// When it began.
     pub at: Timestamp,
-    /// How it ended, as a word.
+    /// How it ended, as a stable word.
     pub outcome: String,
-    /// Its turns: one, or several if agents handed over.
     pub turns: Vec<RunTurn>,
-    /// All that it cost.
     pub credits: Credits,
 }
 
-/// A turn of a run.
+/// A turn of a run: one agent's part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTurn {
-    /// The agent.
     pub agent: AgentId,
-    /// Where it stands in the tree of orgs.
     pub business_layer: BusinessLayer,
-    /// What was decided about its calls, in order.
-    pub decisions: Vec<Decision>,
+    /// Decisions about its tool calls, in order.
+    pub decisions: Vec<ToolDecision>,
 }
 
-/// What was decided about a call.
+/// The gate's decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decision {
-    /// The tool, as the model named it.
+pub struct ToolDecision {
     pub tool: String,
-    /// What was decided and why, in words.
     pub verdict: String,
 }
 
-/// A session that a person has from now on.
+/// Response to `POST sessions/ID/take-over`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TakenOver {
-    /// The session.
+pub struct TakeoverResult {
     pub session: Session,
-    /// How many replies of agents were withdrawn before they were sent.
+    /// Number of agent replies withdrawn before they were sent.
     pub withdrawn: u64,
-    /// Replies of agents that were being sent at that moment.
+    /// Agent replies that were already being sent at that moment.
     pub in_flight: Vec<OutboxId>,
 }
 
-/// Words for the customer, which reach them as they are.
+/// Body of `POST sessions/ID/messages`: sent to the customer verbatim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Say {
-    /// The words.
+pub struct SendMessageRequest {
     pub text: String,
 }
 
-/// The agents that are to be a session's team.
+/// Body of `POST sessions/ID/assign`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Assign {
-    /// Each by id, slug or subtype; the first one answers.
+pub struct AssignRequest {
+    /// Ids, slugs or subtypes; the first agent answers.
     pub agents: Vec<String>,
 }
 
-/// The agents that are a session's team.
+/// Response to `POST sessions/ID/assign`: the team in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Assigned {
-    /// Their ids, in order.
+pub struct AssignResponse {
     pub agents: Vec<AgentId>,
 }

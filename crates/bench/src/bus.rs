@@ -1,6 +1,6 @@
-//! The bus suite: questions to agents through their harnesses, broadcasts, and
-//! what an idle agent costs. Beside each speed is that of the bare part: tokio's
-//! channels in memory, and the client of the broker on RabbitMQ.
+//! The bus suite: requests to queue agents through their harnesses, broadcasts,
+//! and the memory of idle agents. The limits are bare tokio channels in memory and
+//! the bare AMQP client on RabbitMQ.
 
 mod agents;
 mod bare;
@@ -20,41 +20,41 @@ use agents::Agents;
 use bare::Channels;
 use load::load;
 
-/// Questions that one agent is asked at the same time.
+/// Concurrent requests to one agent.
 const IN_FLIGHT: [usize; 2] = [1, 64];
-/// Agents that are asked in turn, and that a broadcast reaches.
-const MANY: usize = 1000;
-/// Questions on their way to many agents.
-const TO_MANY: usize = 64;
+/// Agents that are asked in turn, and members of a broadcast.
+const AGENTS: usize = 1000;
+/// Concurrent requests to many agents.
+const CONCURRENT_REQUESTS: usize = 64;
 
 pub(crate) async fn run(
     options: &Options,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Measurement>, BenchError> {
     let speeds = if options.amqp.is_some() { 7 } else { 4 };
-    // Each is measured bare and through harnesses; what is idle and what has to
-    // be started take some shares too.
+    // Each is measured bare and through harnesses; idle agents and start-up take
+    // some shares too.
     let share = options.time / (2 * speeds + 4);
-    // Memory first, while nothing was used and given back.
+    // Memory first, before the allocator has freed memory to reuse.
     let mut results = idle::run(options.time, &mut progress).await?;
     for in_flight in IN_FLIGHT {
         let name = format!("bus.memory.ask.{in_flight}");
         progress(&name);
         results.push(ask(name, 1, in_flight, share).await?);
     }
-    let name = format!("bus.memory.ask_{MANY}_agents");
+    let name = format!("bus.memory.ask_{AGENTS}_agents");
     progress(&name);
-    results.push(ask(name, MANY, TO_MANY, share).await?);
-    let name = format!("bus.memory.broadcast_{MANY}");
+    results.push(ask(name, AGENTS, CONCURRENT_REQUESTS, share).await?);
+    let name = format!("bus.memory.broadcast_{AGENTS}");
     progress(&name);
-    results.push(broadcast::run(name, MANY, share).await?);
+    results.push(broadcast::run(name, AGENTS, share).await?);
     if let Some(url) = &options.amqp {
         results.extend(rabbit::run(url, share, progress).await?);
     }
     Ok(results)
 }
 
-/// Asks so many agents in turn until the time is over.
+/// Asks `agents` agents in turn until the time is over.
 async fn ask(
     name: String,
     agents: usize,

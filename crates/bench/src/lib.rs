@@ -1,8 +1,7 @@
-//! The suites of `ostler bench`: what Ostler does, beside the bare part doing
-//! the same work in the same run.
+//! The suites of `ostler bench`. Each measures Ostler beside the bare driver,
+//! channel or broker doing the same work in the same run.
 //!
-//! A number alone says little on a noisy machine; the ratio to the limit that
-//! was measured a moment before says how much is lost on the way.
+//! On a noisy machine the ratio to that limit says more than the number alone.
 
 mod bus;
 mod pipeline;
@@ -14,23 +13,23 @@ use std::time::Duration;
 
 pub use report::{Machine, Measurement, Report};
 
-/// What is to be measured.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How long a suite may take.
+    /// Time limit of a suite.
     pub time: Duration,
-    /// A PostgreSQL server to measure, too.
+    /// URL of a PostgreSQL server to measure as well.
     pub postgres: Option<String>,
-    /// A RabbitMQ broker to measure, too.
+    /// URL of a RabbitMQ broker to measure as well.
     pub amqp: Option<String>,
 }
 
-/// A suite by its name.
+/// A benchmark suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suite {
     /// Commits of turns and reads of history.
     Store,
-    /// Agents on queues: questions, broadcasts, idle agents.
+    /// Queue agents: requests, broadcasts, idle agents.
     Bus,
     /// Whole turns, without a store.
     Turn,
@@ -38,48 +37,36 @@ pub enum Suite {
     Pipeline,
 }
 
-/// A measurement that could not be made.
+/// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The store refused.
     #[error(transparent)]
     Store(#[from] ostler_store::StoreError),
-    /// The bare SQLite refused.
-    #[error("the bare database refused: {0}")]
+    #[error("the bare database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The bare PostgreSQL refused.
-    #[error("the bare database refused: {0}")]
+    #[error("the bare database failed: {0}")]
     Postgres(#[from] tokio_postgres::Error),
-    /// There is no room for a database.
     #[error("no temporary folder for a database: {0}")]
     Folder(#[from] std::io::Error),
-    /// The bus refused.
     #[error(transparent)]
     Bus(#[from] ostler_bus::BusError),
-    /// The bare client of the broker was refused.
-    #[error("the bare client was refused: {0}")]
+    #[error("the bare AMQP client failed: {0}")]
     Broker(#[from] lapin::Error),
-    /// The agents of the suite refused.
     #[error(transparent)]
-    Agents(#[from] ostler_runtime::queue::QueueError),
-    /// An agent of the suite has no proper name.
+    Agents(#[from] ostler_runtime::agents::QueueError),
     #[error(transparent)]
-    Name(#[from] ostler_domain::dispatch::name::NotAName),
-    /// A message of the suite cannot be written.
+    Name(#[from] ostler_domain::queue_agent::name::InvalidName),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// Somebody who was asked is gone.
-    #[error("somebody who was asked is gone without an answer")]
-    Silent,
-    /// A tool of the suite cannot be offered.
+    #[error("an agent stopped without a reply")]
+    NoReply,
     #[error(transparent)]
-    Tool(#[from] ostler_engine::tool::BadTool),
-    /// A part of the suite fell over.
-    #[error("a part of the suite stopped: {0}")]
-    Stopped(#[from] tokio::task::JoinError),
+    Tool(#[from] ostler_engine::tool::ToolSetError),
+    #[error("a task of the suite failed: {0}")]
+    Task(#[from] tokio::task::JoinError),
 }
 
-/// Runs a suite; `progress` is told what is measured next.
+/// Runs a suite and reports each measurement's name to `progress` before it starts.
 pub async fn run(
     suite: Suite,
     options: &Options,

@@ -1,5 +1,5 @@
-//! The pipeline suite: whole turns of customers' conversations, from accepting a
-//! message to the one commit, with a model that answers at once.
+//! The pipeline suite: whole turns of customers' conversations, from the accepted
+//! message to the commit, with an instant model.
 
 mod world;
 
@@ -11,14 +11,14 @@ use crate::turn::world::Task;
 use crate::{BenchError, Options};
 use world::World;
 
-/// Conversations that are answered at the same time.
+/// Concurrent conversations.
 const SESSIONS: [usize; 3] = [1, 16, 256];
-/// How many turns a conversation has had when it is measured.
+/// Earlier turns of a measured conversation.
 const HISTORIES: [usize; 2] = [10, 1000];
-/// Sessions that are alive at the same time, when their memory is measured.
-const ALIVE: usize = 10_000;
-/// Sessions before those: more than SQLite keeps in memory.
-const WARM: usize = 12_000;
+/// Idle sessions whose memory is measured.
+const IDLE_SESSIONS: usize = 10_000;
+/// Sessions before those, enough to fill SQLite's page cache.
+const WARM_UP_SESSIONS: usize = 12_000;
 
 pub(crate) async fn run(
     options: &Options,
@@ -60,7 +60,7 @@ pub(crate) async fn run(
     Ok(results)
 }
 
-/// Has so many conversations answered until the time is over.
+/// Answers `sessions` conversations until the time is over.
 async fn turns(
     name: String,
     world: &World,
@@ -93,7 +93,7 @@ async fn turns(
     Ok(Measurement::new(name, each, all, None).with_cpu(all, cpu))
 }
 
-/// Goes on with a conversation that has had so many turns.
+/// Continues a conversation after `turns` turns.
 async fn history(name: String, turns: usize, time: Duration) -> Result<Measurement, BenchError> {
     let world = World::new("sqlite::memory:").await?;
     for _ in 0..turns {
@@ -109,23 +109,23 @@ async fn history(name: String, turns: usize, time: Duration) -> Result<Measureme
     Ok(Measurement::new(name, each, all, None).with_cpu(all, cpu))
 }
 
-/// The memory that a session takes while nobody writes in it. What SQLite keeps of
-/// its file in memory has a limit of its own, and is full before it is measured.
+/// Measures the memory of an idle session. SQLite's page cache is bounded and filled
+/// before the measurement.
 async fn idle_sessions() -> Result<Measurement, BenchError> {
     let folder = tempfile::tempdir()?;
     let url = format!("sqlite:{}", folder.path().join("bench.db").display());
     let world = World::new(&url).await?;
-    begin_sessions(&world, "first", WARM).await?;
+    begin_sessions(&world, "first", WARM_UP_SESSIONS).await?;
     let before = crate::report::resident_bytes();
     let start = Instant::now();
-    let each = begin_sessions(&world, "customer", ALIVE).await?;
+    let each = begin_sessions(&world, "customer", IDLE_SESSIONS).await?;
     let grown = crate::report::resident_bytes().saturating_sub(before);
     let name = "pipeline.idle_session_bytes".to_owned();
     let measured = Measurement::new(name, each, start.elapsed(), None);
-    Ok(measured.with_value(grown as f64 / ALIVE as f64))
+    Ok(measured.with_value(grown as f64 / IDLE_SESSIONS as f64))
 }
 
-/// Lets so many write once, many of them at the same time.
+/// Answers one message in each of `count` new sessions, many at a time.
 async fn begin_sessions(
     world: &World,
     who: &'static str,

@@ -1,4 +1,4 @@
-//! What a suite reports, in the form that `--json` prints.
+//! The report of a suite, as `--json` prints it.
 
 use std::time::Duration;
 
@@ -7,25 +7,21 @@ use serde::Serialize;
 /// The results of a suite.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Its name.
     pub suite: &'static str,
-    /// Where it ran.
     pub machine: Machine,
-    /// What it measured.
     pub results: Vec<Measurement>,
 }
 
 /// The machine that a suite ran on.
 #[derive(Debug, Serialize)]
 pub struct Machine {
-    /// Its cores.
     pub cores: usize,
-    /// How many processes were running, on average over the last minute.
+    /// Load average of the last minute.
     pub load: Option<f64>,
 }
 
 impl Machine {
-    /// Looks at the machine.
+    /// Reads the machine's cores and load.
     pub fn read() -> Self {
         let load = std::fs::read_to_string("/proc/loadavg").ok();
         Self {
@@ -35,38 +31,35 @@ impl Machine {
     }
 }
 
-/// One number, with its limit and its spread.
+/// A rate with its limit and percentiles.
 #[derive(Debug, Serialize)]
 pub struct Measurement {
-    /// A name that stays.
+    /// Stable name.
     pub name: String,
-    /// How many a second.
     pub per_sec: f64,
-    /// How many a second of the processor's time.
+    /// Rate per second of CPU time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_cpu_sec: Option<f64>,
-    /// How many a second the bare part does.
+    /// Rate of the bare part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_per_sec: Option<f64>,
-    /// The first divided by the second.
+    /// `per_sec / limit_per_sec`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// What was measured, if it is no speed.
+    /// A result that is not a rate, such as bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// Half of them took less.
     pub p50_us: u64,
-    /// All but one in a hundred took less.
     pub p99_us: u64,
 }
 
 impl Measurement {
-    /// From the time of each and of all together.
+    /// Makes a measurement from the time of each operation and of all together.
     pub fn new(name: String, each: Vec<Duration>, all: Duration, limit: Option<f64>) -> Self {
         Self::sampled(name, each.len(), each, all, limit)
     }
 
-    /// From the time of all together and of some of them.
+    /// Makes a measurement from the total time and a sample of single times.
     pub(crate) fn sampled(
         name: String,
         count: usize,
@@ -92,12 +85,12 @@ impl Measurement {
         }
     }
 
-    /// The same, with something that is no speed.
+    /// Adds a value that is not a rate.
     pub(crate) fn with_value(self, value: f64) -> Self {
         Self { value: Some(value), ..self }
     }
 
-    /// The same, with the processor's time that all of them took.
+    /// Adds the rate per second of CPU time.
     pub(crate) fn with_cpu(self, all: Duration, cpu: Duration) -> Self {
         let count = self.per_sec * all.as_secs_f64();
         let per_cpu_sec = (!cpu.is_zero()).then(|| count / cpu.as_secs_f64());
@@ -105,7 +98,7 @@ impl Measurement {
     }
 }
 
-/// The memory that this process takes; nothing where the system does not say.
+/// Returns the resident memory of this process, or 0 if the system does not report it.
 pub(crate) fn resident_bytes() -> u64 {
     const PAGE: u64 = 4096;
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
@@ -113,14 +106,13 @@ pub(crate) fn resident_bytes() -> u64 {
     pages.unwrap_or(0) * PAGE
 }
 
-/// The processor's time that this process has used; nothing where the system
-/// does not say.
+/// Returns the CPU time of this process, or zero if the system does not report it.
 pub(crate) fn cpu_time() -> Duration {
     /// Linux counts in hundredths of a second.
     const TICK: Duration = Duration::from_millis(10);
     let ticks = || {
         let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-        // The name before may have spaces, and ends with a bracket.
+        // The command name may contain spaces and ends with a parenthesis.
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
         let field = |at: usize| fields.get(at)?.parse::<u32>().ok();
@@ -135,7 +127,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_measurement_knows_its_rate_ratio_and_spread() {
+    fn measurement_has_rate_ratio_and_percentiles() {
         let each = (1..=100).map(Duration::from_micros).collect();
         let result = Measurement::new("x".into(), each, Duration::from_secs(2), Some(100.0));
         assert_eq!((result.p50_us, result.p99_us), (51, 100));

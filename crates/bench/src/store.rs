@@ -10,9 +10,9 @@ use ostler_store::Store;
 use crate::report::{Measurement, cpu_time};
 use crate::{BenchError, Options};
 
-/// Sessions that commit at the same time.
+/// Concurrent sessions.
 const SESSIONS: [usize; 3] = [1, 16, 256];
-/// Messages in the threads whose end is read.
+/// Lengths of the threads whose end is read.
 const HISTORIES: [usize; 2] = [10, 100_000];
 
 pub(crate) async fn run(

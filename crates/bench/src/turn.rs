@@ -1,5 +1,5 @@
-//! The turn suite: whole turns through machine, gate and driver, with a model
-//! that answers at once and nothing stored; and the reading of a model's stream.
+//! The turn suite: whole turns through state machine, gate and driver with an
+//! instant model and no store, and the parsing of a model's stream.
 
 mod sse;
 pub(crate) mod world;
@@ -10,9 +10,9 @@ use crate::report::{Measurement, cpu_time};
 use crate::{BenchError, Options};
 use world::{Task, World};
 
-/// Turns between two looks at the clock of the processor, which is coarse.
-const TOGETHER: usize = 64;
-/// How many turns a conversation has had.
+/// Turns between two reads of the CPU clock, which is coarse.
+const BATCH: usize = 64;
+/// Earlier turns of the conversation.
 const HISTORIES: [usize; 3] = [10, 100, 1000];
 
 pub(crate) async fn run(
@@ -48,7 +48,7 @@ async fn measure<F: Future<Output = ()>>(
 ) -> Measurement {
     let (start, cpu, mut each) = (Instant::now(), cpu_time(), Vec::new());
     while start.elapsed() < time {
-        for _ in 0..TOGETHER {
+        for _ in 0..BATCH {
             let began = Instant::now();
             turn().await;
             each.push(began.elapsed());

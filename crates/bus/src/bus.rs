@@ -1,85 +1,89 @@
-//! What a bus does, for those who publish and those who consume.
+//! The interface of a message bus, for publishers and consumers.
+//!
+//! Owns the [`MessageBus`] trait, its limits and options, and what a handler
+//! returns. Both implementations pass the same conformance suite.
 
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_domain::dispatch::failure::FailureClass;
-use ostler_domain::dispatch::name::{AgentName, TeamName};
+use futures_util::FutureExt as _;
+use ostler_domain::queue_agent::failure::FailureClass;
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
 
 use crate::consumer::Consumer;
-use crate::dead::{DeadLetter, Selection};
-use crate::envelope::{Envelope, Kind};
+use crate::dead_letter::{DeadLetter, DeadLetterFilter};
+use crate::envelope::{Envelope, EnvelopeKind};
 use crate::error::Result;
 use crate::queue::QueueName;
 
-/// A future that can be held in a trait object.
+/// A boxed future, for methods of trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What happens when a queue is full.
+/// What `publish` does when a queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFull {
-    /// The publisher waits for room, at most as long as
-    /// [`Limits::publish_patience`], and is then refused.
+pub enum OverflowPolicy {
+    /// Waits for room for at most [`QueueLimits::publish_timeout`], then fails
+    /// with [`BusError::QueueFull`](crate::BusError::QueueFull).
     Wait,
-    /// The publisher is refused at once.
-    Refuse,
+    /// Fails at once.
+    Reject,
 }
 
-/// What the bus is limited to.
+/// Limits of a bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How many messages of each class may wait in a queue.
+pub struct QueueLimits {
+    /// Maximum number of waiting messages per queue and priority class.
     pub queue_length: u32,
-    /// What happens beyond that.
-    pub on_full: OnFull,
-    /// How many dead letters are kept. Beyond that, consumers hold on to what
-    /// fails until there is room.
+    pub on_full: OverflowPolicy,
+    /// Maximum number of stored dead letters. Once it is reached, a consumer
+    /// keeps a failed message until there is room.
     pub dead_letters: u32,
-    /// How long a publisher waits for room or for the broker.
-    pub publish_patience: Duration,
-    /// How often a message is delivered at most. What was lost with a
-    /// connection counts, so this is generous.
-    pub attempts: u32,
-    /// How many queues one process may know.
-    pub queues: usize,
-    /// How large a message may be on the wire, in bytes.
+    /// How long a publisher waits for room in the queue, or for the broker.
+    pub publish_timeout: Duration,
+    /// Maximum number of deliveries per message. Deliveries lost with a
+    /// connection count, so the default is generous.
+    pub max_attempts: u32,
+    /// Maximum number of queues per process.
+    pub max_queues: usize,
+    /// Maximum size of an encoded message, in bytes.
     pub message_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for QueueLimits {
     fn default() -> Self {
         Self {
             queue_length: 10_000,
-            on_full: OnFull::Wait,
+            on_full: OverflowPolicy::Wait,
             dead_letters: 100_000,
-            publish_patience: Duration::from_secs(30),
-            attempts: 20,
-            queues: 1_100_000,
+            publish_timeout: Duration::from_secs(30),
+            max_attempts: 20,
+            max_queues: 1_100_000,
             message_bytes: 4 << 20,
         }
     }
 }
 
-/// How a queue is consumed.
+/// Options of a consumer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsumeOptions {
-    /// How many messages are handled at once.
+    /// Maximum number of messages handled at the same time.
     pub concurrency: u16,
-    /// How many messages of each class the broker hands out beyond those that
-    /// are being handled. Among these the most pressing is handled next.
+    /// Number of messages per priority class that the broker hands out beyond
+    /// those being handled. The most urgent of these is handled next.
     ///
-    /// On RabbitMQ this is how far deadlines are looked at: a queue there gives
-    /// out in the order of arrival, so a message with a near deadline is seen
-    /// when all but so many of its class before it are. Where deadlines matter,
-    /// it is as long as what usually waits. In memory all that waits is seen,
-    /// and the order of classes never depends on it.
+    /// On RabbitMQ this limits how far deadlines take effect: a broker's queue
+    /// is first in, first out, so a near deadline is only seen once the message
+    /// is within the prefetch. Where deadlines matter, choose a prefetch as
+    /// long as the usual backlog. In memory all waiting messages are
+    /// considered. The order of priority classes never depends on the prefetch.
     pub prefetch: u16,
-    /// The types that are handled; all, if none are named. A message of
-    /// another type is a dead letter.
-    pub accepts: Option<BTreeSet<Kind>>,
+    /// The message types that are handled; `None` means all. A message of
+    /// another type becomes a dead letter.
+    pub accepts: Option<BTreeSet<EnvelopeKind>>,
 }
 
 impl Default for ConsumeOptions {
@@ -89,8 +93,9 @@ impl Default for ConsumeOptions {
 }
 
 impl ConsumeOptions {
-    /// Why a message is not for this consumer, if it is not.
-    pub(crate) fn refusal(&self, kind: &Kind) -> Option<Failure> {
+    /// Returns why this consumer does not handle messages of `kind`, or `None`
+    /// if it does.
+    pub(crate) fn refusal(&self, kind: &EnvelopeKind) -> Option<Failure> {
         let accepts = self.accepts.as_ref().is_none_or(|kinds| kinds.contains(kind));
         (!accepts).then(|| Failure {
             class: FailureClass::Data,
@@ -99,85 +104,82 @@ impl ConsumeOptions {
     }
 }
 
-/// A message on its way into a handler.
+/// A message handed to a handler.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// The message.
     pub envelope: Arc<Envelope>,
-    /// The queue that it was taken from.
     pub queue: QueueName,
-    /// The first time is 1.
+    /// Starts at 1.
     pub attempt: u32,
-    /// Whether it may have been handled before.
+    /// Whether the message may have been handled before.
     pub redelivered: bool,
 }
 
 /// Why a message was not handled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind of failure it is.
     pub class: FailureClass,
-    /// Why, in words.
     pub reason: String,
 }
 
-/// What a handler says about a message.
+/// What happens to a message after its handler returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is handled.
+pub enum Disposition {
+    /// The message is acknowledged.
     Done,
-    /// It is to be delivered again; once the attempts are used up, it is a
-    /// dead letter with this failure.
-    Again(Failure),
-    /// It is a dead letter.
-    Dead(Failure),
+    /// The message is delivered again. After the last attempt it becomes a dead
+    /// letter with this failure.
+    Retry(Failure),
+    /// The message becomes a dead letter with this failure.
+    DeadLetter(Failure),
 }
 
-/// What is done with the messages of a queue. A handler that panics fails with
-/// that one message; the consumer goes on.
+/// Handles the messages of a queue. If a handler panics, that message becomes a
+/// dead letter and the consumer continues.
 pub trait Handler: Send + Sync + 'static {
     /// Handles one message.
-    fn handle(&self, delivery: Delivery) -> BoxFuture<'static, Verdict>;
+    fn handle(&self, delivery: Delivery) -> BoxFuture<'static, Disposition>;
 }
 
 impl<F, R> Handler for F
 where
     F: Fn(Delivery) -> R + Send + Sync + 'static,
-    R: Future<Output = Verdict> + Send + 'static,
+    R: Future<Output = Disposition> + Send + 'static,
 {
-    fn handle(&self, delivery: Delivery) -> BoxFuture<'static, Verdict> {
+    fn handle(&self, delivery: Delivery) -> BoxFuture<'static, Disposition> {
         Box::pin(self(delivery))
     }
 }
 
-/// How full a queue is.
+/// Number of waiting messages and consumers of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Depth {
-    /// Messages that wait and were handed to nobody, by class.
+pub struct QueueDepth {
+    /// Messages not handed to a consumer yet, by priority class (most urgent
+    /// first).
     pub waiting: [u64; 4],
-    /// How many consumers it has.
     pub consumers: u32,
 }
 
-impl Depth {
-    /// Messages of all classes.
+impl QueueDepth {
+    /// Returns the number of waiting messages of all classes.
     pub fn total(&self) -> u64 {
         self.waiting.iter().sum()
     }
 }
 
-/// A bus. All operations may be called from anywhere at the same time.
+/// A message bus. All methods may be called concurrently.
 pub trait MessageBus: Send + Sync + 'static {
-    /// Puts a message into a queue, which comes to be if there is none, and
-    /// waits there for a consumer. Returns when the bus has the message safe.
+    /// Publishes a message to a queue, creating the queue if needed. Returns
+    /// once the bus has accepted responsibility for the message; it then waits
+    /// for a consumer.
     fn publish<'a>(
         &'a self,
         queue: &'a QueueName,
         envelope: Arc<Envelope>,
     ) -> BoxFuture<'a, Result<()>>;
 
-    /// Has a handler take the messages of a queue, until its handle is closed
-    /// or dropped. Several consumers of one queue share its messages.
+    /// Starts a consumer, which runs until the returned handle is closed or
+    /// dropped. Several consumers of one queue share its messages.
     fn consume<'a>(
         &'a self,
         queue: &'a QueueName,
@@ -185,56 +187,81 @@ pub trait MessageBus: Send + Sync + 'static {
         handler: Arc<dyn Handler>,
     ) -> BoxFuture<'a, Result<Consumer>>;
 
-    /// Closes every consumer, and returns when what they were handling is done.
-    fn stop_all(&self) -> BoxFuture<'_, ()>;
+    /// Closes all consumers and returns when the messages in progress are
+    /// settled.
+    fn stop_consumers(&self) -> BoxFuture<'_, ()>;
 
-    /// Has an agent receive what is broadcast to a team.
-    fn join<'a>(&'a self, team: &'a TeamName, agent: &'a AgentName) -> BoxFuture<'a, Result<()>>;
+    /// Subscribes an agent's queue to the broadcasts of a team.
+    fn join_team<'a>(
+        &'a self,
+        team: &'a TeamName,
+        agent: &'a AgentName,
+    ) -> BoxFuture<'a, Result<()>>;
 
-    /// Ends that.
-    fn leave<'a>(&'a self, team: &'a TeamName, agent: &'a AgentName) -> BoxFuture<'a, Result<()>>;
+    /// Unsubscribes an agent's queue from the broadcasts of a team.
+    fn leave_team<'a>(
+        &'a self,
+        team: &'a TeamName,
+        agent: &'a AgentName,
+    ) -> BoxFuture<'a, Result<()>>;
 
-    /// Puts one copy into the queue of each member of a team. If the queue of
-    /// one is full, the others have it, and the error says that one has not.
+    /// Publishes one copy of a message to the queue of each member of a team.
+    /// If one queue is full, the other members still get their copy and an
+    /// error is returned.
     fn broadcast<'a>(
         &'a self,
         team: &'a TeamName,
         envelope: Arc<Envelope>,
     ) -> BoxFuture<'a, Result<()>>;
 
-    /// Publishes a message and waits for the reply to it: the first message
-    /// that names it as its parent and is published to its `reply_to`, which
-    /// is filled in.
+    /// Publishes a message and waits for its reply. Sets `reply_to`; the reply
+    /// is the first message published there with the request as its parent.
+    /// Fails with [`BusError::ReplyTimeout`](crate::BusError::ReplyTimeout)
+    /// after `timeout`.
     fn request<'a>(
         &'a self,
         queue: &'a QueueName,
         envelope: Envelope,
-        patience: Duration,
+        timeout: Duration,
     ) -> BoxFuture<'a, Result<Arc<Envelope>>>;
 
-    /// Shows dead letters, oldest first.
+    /// Returns up to `limit` matching dead letters, oldest first.
     fn dead_letters(
         &self,
-        which: Selection,
+        filter: DeadLetterFilter,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<DeadLetter>>>;
 
-    /// Puts dead letters back into the queues that they were for, as if they
-    /// were new. What cannot be read stays. Returns how many.
-    fn replay(&self, which: Selection) -> BoxFuture<'_, Result<usize>>;
+    /// Publishes matching dead letters to their original queues as new messages
+    /// and returns how many. Unreadable dead letters are skipped and stay.
+    fn replay_dead_letters(&self, filter: DeadLetterFilter) -> BoxFuture<'_, Result<usize>>;
 
-    /// Deletes dead letters. Returns how many.
-    fn purge(&self, which: Selection) -> BoxFuture<'_, Result<usize>>;
+    /// Deletes matching dead letters and returns how many.
+    fn purge_dead_letters(&self, filter: DeadLetterFilter) -> BoxFuture<'_, Result<usize>>;
 
-    /// How full a queue is; one that does not exist is empty.
-    fn depth<'a>(&'a self, queue: &'a QueueName) -> BoxFuture<'a, Result<Depth>>;
+    /// Returns the depth of a queue; a queue that does not exist is empty.
+    fn depth<'a>(&'a self, queue: &'a QueueName) -> BoxFuture<'a, Result<QueueDepth>>;
 
-    /// Ends a queue that nobody consumes and nobody will: what waits in it
-    /// becomes dead letters, and the queue is gone until something is published
-    /// to it again. False if it stays because somebody consumes it, or because
-    /// it did not become empty in time.
-    fn remove<'a>(&'a self, queue: &'a QueueName, why: Failure) -> BoxFuture<'a, Result<bool>>;
+    /// Deletes a queue whose consumer does not return. Its messages become dead
+    /// letters with `reason`. The queue is created again by the next publish.
+    /// Returns `false` if the queue has a consumer or did not become empty in
+    /// time, and is therefore kept.
+    fn delete_queue<'a>(
+        &'a self,
+        queue: &'a QueueName,
+        reason: Failure,
+    ) -> BoxFuture<'a, Result<bool>>;
 
-    /// Stops all consumers and ends the bus; later operations are refused.
+    /// Stops all consumers and closes the bus. Later calls fail with
+    /// [`BusError::Closed`](crate::BusError::Closed).
     fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Runs a handler. A panic becomes a dead letter.
+pub(crate) async fn run_handler(handler: &dyn Handler, delivery: Delivery) -> Disposition {
+    let handling = AssertUnwindSafe(async { handler.handle(delivery).await });
+    handling.catch_unwind().await.unwrap_or_else(|_| {
+        let reason = "the handler panicked".to_owned();
+        Disposition::DeadLetter(Failure { class: FailureClass::Application, reason })
+    })
 }

@@ -1,30 +1,30 @@
-//! The handle of one consumer.
+//! Handles of consumers.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::JoinHandle;
 
-/// Stops its consumer, and only that, when closed or dropped.
+/// A running consumer. It stops when this handle is closed or dropped.
 #[must_use = "dropping it stops the consumer"]
-pub struct Consumer(Arc<Running>);
+pub struct Consumer(Arc<ConsumerTasks>);
 
-/// A consumer at work.
-pub(crate) struct Running {
+/// The tasks of a consumer.
+pub(crate) struct ConsumerTasks {
     stop: Box<dyn Fn() + Send + Sync>,
     tasks: AsyncMutex<Vec<JoinHandle<()>>>,
 }
 
 impl Consumer {
-    /// The handle of tasks that end by themselves, once they are idle, after
-    /// `stop` was called.
+    /// Creates a handle for tasks that end after `stop` is called, once they
+    /// are idle.
     pub(crate) fn new(stop: impl Fn() + Send + Sync + 'static, tasks: Vec<JoinHandle<()>>) -> Self {
-        Self(Arc::new(Running { stop: Box::new(stop), tasks: AsyncMutex::new(tasks) }))
+        Self(Arc::new(ConsumerTasks { stop: Box::new(stop), tasks: AsyncMutex::new(tasks) }))
     }
 
-    /// Takes no more messages, and returns when those that were being handled
-    /// are settled. What was not begun stays in the queue. It does no harm to
-    /// close twice, at the same time or later; both wait.
+    /// Stops receiving messages and returns when the messages in progress are
+    /// settled. Messages that were not started stay in the queue. Closing twice
+    /// is allowed; both calls wait.
     pub async fn close(&self) {
         self.0.close().await;
     }
@@ -42,41 +42,42 @@ impl std::fmt::Debug for Consumer {
     }
 }
 
-impl Running {
+impl ConsumerTasks {
     async fn close(&self) {
         (self.stop)();
         let mut tasks = self.tasks.lock().await;
-        // Each is awaited where it is, so that a close that is cancelled
-        // leaves it for the next.
+        // The task stays in the list while it is awaited, so that a cancelled
+        // `close` can be repeated.
         while let Some(task) = tasks.last_mut() {
             if let Err(error) = task.await {
-                tracing::error!(%error, "a consumer ended badly");
+                tracing::error!(%error, "consumer task failed");
             }
             tasks.pop();
         }
     }
 }
 
-/// The consumers of a bus.
+/// All consumers of a bus.
 #[derive(Default)]
-pub(crate) struct Consumers(Mutex<Vec<Weak<Running>>>);
+pub(crate) struct ConsumerRegistry(Mutex<Vec<Weak<ConsumerTasks>>>);
 
-impl Consumers {
+impl ConsumerRegistry {
     pub(crate) fn add(&self, consumer: &Consumer) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() == all.capacity() {
-            all.retain(|one| one.strong_count() > 0);
+            all.retain(|consumer| consumer.strong_count() > 0);
         }
         all.push(Arc::downgrade(&consumer.0));
     }
 
-    /// Stops all of them first, so that they drain side by side.
+    /// Closes all consumers. Stops all of them before waiting for any, so that
+    /// they drain concurrently.
     pub(crate) async fn close_all(&self) {
         let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let all: Vec<Arc<Running>> = all.iter().filter_map(Weak::upgrade).collect();
-        all.iter().for_each(|one| (one.stop)());
-        for one in all {
-            one.close().await;
+        let all: Vec<Arc<ConsumerTasks>> = all.iter().filter_map(Weak::upgrade).collect();
+        all.iter().for_each(|consumer| (consumer.stop)());
+        for consumer in all {
+            consumer.close().await;
         }
     }
 }

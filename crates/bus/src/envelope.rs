@@ -1,18 +1,17 @@
-//! The envelope: a message and all that travels with it.
+//! Envelopes: messages with their metadata.
 //!
-//! In memory it moves as it is, and its parts are shared instead of copied. On
-//! the wire it is JSON with a version; a field that this program does not know
-//! is skipped, a version that it does not know is refused.
+//! In memory an envelope is shared, not copied. On the wire it is versioned
+//! JSON: unknown fields are ignored, unknown versions are rejected.
 
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use ostler_domain::dispatch::authority::Claim;
-use ostler_domain::dispatch::name::{AgentName, TeamName};
-use ostler_domain::dispatch::priority::Priority;
 use ostler_domain::id::EnvelopeId;
+use ostler_domain::queue_agent::authority::AuthorityClaim;
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
+use ostler_domain::queue_agent::priority::Priority;
 use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -21,96 +20,97 @@ use serde_json::Value;
 use crate::id::{next_id_at, now};
 use crate::queue::QueueName;
 
-/// The version of the form that this program writes, and the newest it reads.
+/// The version of the wire format that is written, and the newest that is read.
 pub const VERSION: u32 = 1;
 
-/// The version of an envelope's form; always one that is understood.
+/// The version of an envelope's wire format; always a supported one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Version(u32);
+pub struct EnvelopeVersion(u32);
 
-impl Default for Version {
+impl Default for EnvelopeVersion {
     fn default() -> Self {
         Self(VERSION)
     }
 }
 
-impl Serialize for Version {
+impl Serialize for EnvelopeVersion {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u32(self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Version {
+impl<'de> Deserialize<'de> for EnvelopeVersion {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let version = u32::deserialize(from)?;
         if (1..=VERSION).contains(&version) {
             return Ok(Self(version));
         }
-        let text = format!("version {version} of the envelope is not understood");
+        let text = format!("version {version} of the envelope is not supported");
         Err(serde::de::Error::custom(text))
     }
 }
 
-/// The type of a message: what its payload is, and what is wanted.
+/// The type of a message, which tells the receiver how to read the payload and
+/// what to do.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Arc<str>", into = "Arc<str>")]
-pub struct Kind(Arc<str>);
+pub struct EnvelopeKind(Arc<str>);
 
-/// The text is not a type of message.
+/// The text is not a valid message type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a message's type is 1 to 200 printable characters without spaces")]
-pub struct NotAKind;
+#[error("a message type has 1 to 200 printable characters without spaces")]
+pub struct InvalidEnvelopeKind;
 
-impl Kind {
-    /// The type as text.
+impl EnvelopeKind {
+    /// Returns the type as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl TryFrom<Arc<str>> for Kind {
-    type Error = NotAKind;
+impl TryFrom<Arc<str>> for EnvelopeKind {
+    type Error = InvalidEnvelopeKind;
 
-    fn try_from(text: Arc<str>) -> Result<Self, NotAKind> {
+    fn try_from(text: Arc<str>) -> Result<Self, InvalidEnvelopeKind> {
         let fits = (1..=200).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
-        if fits { Ok(Self(text)) } else { Err(NotAKind) }
+        if fits { Ok(Self(text)) } else { Err(InvalidEnvelopeKind) }
     }
 }
 
-impl FromStr for Kind {
-    type Err = NotAKind;
+impl FromStr for EnvelopeKind {
+    type Err = InvalidEnvelopeKind;
 
-    fn from_str(text: &str) -> Result<Self, NotAKind> {
+    fn from_str(text: &str) -> Result<Self, InvalidEnvelopeKind> {
         Arc::<str>::from(text).try_into()
     }
 }
 
-impl From<&'static str> for Kind {
-    /// For the types that a program names in its source.
+impl From<&'static str> for EnvelopeKind {
+    /// Converts a literal without validation.
     fn from(text: &'static str) -> Self {
         Self(text.into())
     }
 }
 
-impl From<Kind> for Arc<str> {
-    fn from(kind: Kind) -> Self {
+impl From<EnvelopeKind> for Arc<str> {
+    fn from(kind: EnvelopeKind) -> Self {
         kind.0
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for EnvelopeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Debug for Kind {
+impl fmt::Debug for EnvelopeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-/// What a message says; shared by all copies of it.
+/// The content of a message, shared by all copies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Payload(Arc<Value>);
@@ -129,84 +129,75 @@ impl Deref for Payload {
     }
 }
 
-/// The message itself.
+/// A message without its routing metadata.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Which one. A repeat carries the same.
+    /// A redelivery keeps the id.
     pub id: EnvelopeId,
-    /// When it was made.
     pub sent_at: Timestamp,
-    /// What the sender calls the exchange that it belongs to; replies keep it.
+    /// The sender's name for the exchange that the message belongs to; replies
+    /// keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<Arc<str>>,
-    /// What it is.
     #[serde(rename = "type")]
-    pub kind: Kind,
-    /// What it says.
+    pub kind: EnvelopeKind,
     pub payload: Payload,
 }
 
-/// Where a message comes from and belongs to.
+/// Where a message comes from and what it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Context {
-    /// The message that this one answers or follows from.
+pub struct EnvelopeContext {
+    /// The message that this one replies to or follows from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_message: Option<EnvelopeId>,
-    /// What was wanted in the first place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original_goal: Option<Arc<str>>,
-    /// The team that it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub team: Option<TeamName>,
-    /// The channel that it came through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<Arc<str>>,
-    /// Where the reply goes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<QueueName>,
-    /// Who sent it; the harness fills this in.
+    /// Set by the harness of the sending agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_agent: Option<AgentName>,
-    /// Whom it is for, where a queue is shared by many.
+    /// The receiver, in a queue shared by many agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_agent: Option<AgentName>,
-    /// Who could not do it and passed it on to another of the same capability.
+    /// The agent that could not handle the message and forwarded it to another
+    /// with the same capability.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub passed_on_by: Option<AgentName>,
-    /// The code of the request that a delegated piece of work comes from.
+    pub forwarded_by: Option<AgentName>,
+    /// The code of the request that delegated work belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_reference: Option<ReferenceCode>,
 }
 
-/// A message on the bus.
+/// A message on the bus with its metadata.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// The version of this form.
     #[serde(rename = "v")]
-    pub version: Version,
-    /// The message.
+    pub version: EnvelopeVersion,
     pub message: Message,
-    /// The number people quote; replies keep it.
+    /// The code that people quote; replies keep it.
     pub reference: ReferenceCode,
-    /// What its receiver was granted.
+    /// The authority granted to the receiver.
     #[serde(default)]
-    pub claims: Arc<[Claim]>,
-    /// Where it comes from.
+    pub claims: Arc<[AuthorityClaim]>,
     #[serde(default)]
-    pub context: Context,
-    /// Its class.
+    pub context: EnvelopeContext,
     #[serde(default)]
     pub priority: Priority,
-    /// By when it is to be done, if somebody promised that (the SLA).
+    /// When the message must be handled, if that was promised (SLA).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla_deadline: Option<Timestamp>,
 }
 
 impl Envelope {
-    /// A new message.
+    /// Creates a message with a new id, sent now.
     pub fn new(
-        kind: impl Into<Kind>,
+        kind: impl Into<EnvelopeKind>,
         payload: impl Into<Payload>,
         reference: ReferenceCode,
     ) -> Self {
@@ -219,40 +210,41 @@ impl Envelope {
             payload: payload.into(),
         };
         Self {
-            version: Version::default(),
+            version: EnvelopeVersion::default(),
             message,
             reference,
             claims: Arc::default(),
-            context: Context::default(),
+            context: EnvelopeContext::default(),
             priority: Priority::default(),
             sla_deadline: None,
         }
     }
 
-    /// A reply to this message: with its reference code, correlation, priority
-    /// and place, and it as the parent. Who replies is the harness's to say.
+    /// Creates a reply to this message: it keeps the reference code,
+    /// correlation id, priority and context, and has this message as its
+    /// parent. The harness sets the sender.
     #[must_use]
-    pub fn reply(&self, kind: impl Into<Kind>, payload: impl Into<Payload>) -> Self {
+    pub fn reply(&self, kind: impl Into<EnvelopeKind>, payload: impl Into<Payload>) -> Self {
         let mut reply = Self::new(kind, payload, self.reference);
         reply.message.correlation_id.clone_from(&self.message.correlation_id);
         reply.priority = self.priority;
-        reply.context = Context {
+        reply.context = EnvelopeContext {
             parent_message: Some(self.message.id),
             reply_to: None,
             from_agent: None,
             to_agent: None,
-            passed_on_by: None,
+            forwarded_by: None,
             ..self.context.clone()
         };
         reply
     }
 
-    /// The form on the wire.
+    /// Encodes the envelope as JSON.
     pub(crate) fn encode(&self) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(self)
     }
 
-    /// Reads the form on the wire.
+    /// Decodes an envelope from JSON.
     pub(crate) fn decode(bytes: &[u8]) -> serde_json::Result<Self> {
         serde_json::from_slice(bytes)
     }

@@ -1,72 +1,49 @@
-//! What can go wrong on the bus.
+//! Errors of the bus.
 
 use std::time::Duration;
 
 use crate::queue::QueueName;
 
-/// The result of an operation of the bus.
+/// The result of a bus operation.
 pub type Result<T, E = BusError> = std::result::Result<T, E>;
 
-/// Why the bus did not do something.
+/// Why a bus operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
-    /// The queue is full, and the choice was to refuse or the wait is over.
-    #[error("the queue `{0}` is full; publish more slowly, or have more consumers take from it")]
-    Full(QueueName),
-    /// No reply came in time.
-    #[error("no reply from `{queue}` within {} ms", patience.as_millis())]
-    NoReply {
-        /// Who was asked.
-        queue: QueueName,
-        /// How long was waited.
-        patience: Duration,
-    },
-    /// Nobody waits for this reply any more.
-    #[error("nobody waits for a reply at `{0}`")]
-    NobodyWaits(QueueName),
-    /// The broker cannot be reached. The message may or may not be there; it
-    /// can be published again, because a repeat has the same id.
+    /// The queue is full, and the policy is to reject or the timeout has
+    /// passed.
+    #[error("queue `{0}` is full; publish more slowly or add consumers")]
+    QueueFull(QueueName),
+    #[error("no reply from `{queue}` within {} ms", timeout.as_millis())]
+    ReplyTimeout { queue: QueueName, timeout: Duration },
+    /// A reply was published to a queue where no request is waiting for it.
+    #[error("no request is waiting for a reply at `{0}`")]
+    NoPendingRequest(QueueName),
+    /// The broker could not be reached or did not confirm. The message may have
+    /// been stored; publishing it again is safe because the id stays the same.
     #[error("the broker did not confirm within {} ms: {reason}", waited.as_millis())]
     Unavailable {
-        /// How long was waited.
         waited: Duration,
-        /// What the last attempt ended with.
+        /// Why the last attempt failed.
         reason: String,
     },
-    /// The broker has a queue or an exchange of this name with other settings.
-    #[error("the broker refused `{name}`: {reason}")]
-    Topology {
-        /// Which one.
-        name: String,
-        /// What the broker says.
-        reason: String,
-    },
-    /// The message is too large for the broker.
-    #[error("the message has {size} bytes, and {limit} are allowed")]
-    TooLarge {
-        /// How large it is.
-        size: usize,
-        /// How large it may be.
-        limit: usize,
-    },
-    /// The message cannot be written as JSON.
-    #[error("the message cannot be written: {0}")]
+    /// The broker already has a queue or exchange of this name with other
+    /// settings.
+    #[error("the broker refused to declare `{name}`: {reason}")]
+    TopologyRefused { name: String, reason: String },
+    #[error("the message has {size} bytes; the limit is {limit}")]
+    MessageTooLarge { size: usize, limit: usize },
+    #[error("the message cannot be encoded: {0}")]
     Encode(String),
-    /// There are as many queues as may be.
-    #[error("there are {0} queues already, and no more are allowed")]
+    /// The limit [`QueueLimits::max_queues`](crate::QueueLimits::max_queues) is
+    /// reached.
+    #[error("there are already {0} queues, which is the limit")]
     TooManyQueues(usize),
-    /// The address of the broker is not one.
-    #[error("the address of the broker is not of the form amqp://user:password@host/vhost")]
-    Address,
-    /// What the names of queues begin with leaves no room for the names.
-    #[error("the prefix of queues has {size} bytes, and {limit} are allowed; choose a shorter one")]
-    Prefix {
-        /// How long it is.
-        size: usize,
-        /// How long it may be.
-        limit: usize,
-    },
-    /// The bus was closed.
+    #[error("invalid broker address; expected amqp://user:password@host/vhost")]
+    InvalidAddress,
+    /// The prefix leaves no room for queue names.
+    #[error("the queue prefix has {size} bytes; the limit is {limit}")]
+    PrefixTooLong { size: usize, limit: usize },
     #[error("the bus is closed")]
     Closed,
 }

@@ -1,4 +1,4 @@
-//! New ids and the clock of the bus.
+//! Message ids and the clock of the bus.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -8,19 +8,19 @@ use std::time::SystemTime;
 use ostler_domain::id::EnvelopeId;
 use ostler_domain::time::Timestamp;
 
-/// This moment.
+/// Returns the current time.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// A new id: a UUID v7 whose random part is a counter from a random start, so
-/// that making one costs no call of the system's randomness.
+/// Returns a new id: a UUID v7 whose random part is a counter with a random
+/// start, so that no system randomness is needed per id.
 pub fn next_id() -> EnvelopeId {
     next_id_at(now())
 }
 
-/// A new id of this moment.
+/// Returns a new id with this timestamp.
 pub(crate) fn next_id_at(now: Timestamp) -> EnvelopeId {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     const LOW_BITS: u64 = (1 << 62) - 1;
@@ -30,7 +30,7 @@ pub(crate) fn next_id_at(now: Timestamp) -> EnvelopeId {
     EnvelopeId::from_u128(millis << 80 | 7 << 76 | u128::from(count & 0xfff) << 64 | 2 << 62 | low)
 }
 
-/// A number that no other process is likely to have.
+/// Returns a random number that identifies this process.
 pub(crate) fn process_number() -> u64 {
     static NUMBER: OnceLock<u64> = OnceLock::new();
     *NUMBER.get_or_init(|| RandomState::new().hash_one(std::process::id()))

@@ -1,19 +1,19 @@
-//! Envelopes and the bus that carries them.
+//! Envelopes and the message bus.
 //!
-//! Owns the form of a message between agents, the names of queues, and two
-//! buses that behave alike: [`MemoryBus`] inside one process and [`RabbitBus`]
-//! between many. It never looks into a payload and decides nothing about
-//! agents; what a message may do is `domain`'s, and who handles it is the
-//! runtime's.
+//! Owns the form of a message between agents, queue names, and two buses with
+//! the same behaviour: [`MemoryBus`] inside one process and [`RabbitBus`]
+//! between processes. It never reads a payload and makes no decisions about
+//! agents: `domain` decides what a message may do, the runtime decides who
+//! handles it.
 //!
-//! What both promise: a message that [`MessageBus::publish`] confirmed ends as
-//! handled or as a dead letter with a reason, and never silently otherwise. A
-//! repeat carries the same message id and is marked as one. Every queue, wait
-//! and buffer has a limit.
+//! Both buses guarantee that a message confirmed by [`MessageBus::publish`] is
+//! either handled or becomes a dead letter with a failure class, a reason and a
+//! delivery count; it is never dropped silently. A redelivery keeps the message
+//! id and is marked as such. Every queue, wait and buffer has a limit.
 //!
 //! ```
 //! use std::sync::Arc;
-//! use ostler_bus::{ConsumeOptions, Delivery, Envelope, MemoryBus, MessageBus, QueueName, Verdict};
+//! use ostler_bus::{ConsumeOptions, Delivery, Disposition, Envelope, MemoryBus, MessageBus, QueueName};
 //! use ostler_domain::reference::ReferenceCode;
 //! use ostler_domain::time::UtcDay;
 //!
@@ -29,7 +29,7 @@
 //!         if let Some(to) = &delivery.envelope.context.reply_to {
 //!             bus.publish(to, Arc::new(reply)).await.unwrap();
 //!         }
-//!         Verdict::Done
+//!         Disposition::Done
 //!     }
 //! };
 //! let consumer = bus.consume(&queue, ConsumeOptions::default(), Arc::new(echo)).await.unwrap();
@@ -43,26 +43,30 @@
 //! ```
 
 mod bus;
+mod connection;
 mod consumer;
-mod dead;
+mod dead_letter;
 mod envelope;
 mod error;
 mod id;
 mod memory;
-mod open;
+mod pending_replies;
 mod queue;
 mod rabbit;
 
 pub use bus::{
-    BoxFuture, ConsumeOptions, Delivery, Depth, Failure, Handler, Limits, MessageBus, OnFull,
-    Verdict,
+    BoxFuture, ConsumeOptions, Delivery, Disposition, Failure, Handler, MessageBus, OverflowPolicy,
+    QueueDepth, QueueLimits,
 };
+pub use connection::{BusConnection, open};
 pub use consumer::Consumer;
-pub use dead::{DeadLetter, Death, Selection};
-pub use envelope::{Context, Envelope, Kind, Message, NotAKind, Payload, VERSION, Version};
+pub use dead_letter::{DeadLetter, DeadLetterCause, DeadLetterFilter};
+pub use envelope::{
+    Envelope, EnvelopeContext, EnvelopeKind, EnvelopeVersion, InvalidEnvelopeKind, Message,
+    Payload, VERSION,
+};
 pub use error::{BusError, Result};
 pub use id::{next_id, now};
 pub use memory::MemoryBus;
-pub use open::{Trunk, open};
-pub use queue::{NotAQueueName, QueueName};
+pub use queue::{InvalidQueueName, QueueName};
 pub use rabbit::{RabbitBus, RabbitOptions};

@@ -1,84 +1,85 @@
-//! The names of queues: `agent.{id}`, `team.{id}.work`, or a name of one's own.
+//! Queue names: `agent.{id}`, `team.{id}.work`, or any other valid name.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use ostler_domain::dispatch::name::{AgentName, TeamName};
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use serde::{Deserialize, Serialize};
 
-/// The longest name. AMQP allows 255 bytes, and a prefix and the class of the
-/// queue are added on the broker.
-pub(crate) const LONGEST: usize = 180;
-/// What the names of queues for replies begin with.
-const REPLY: &str = "reply.";
+/// The maximum length of a name. AMQP allows 255 bytes, and on the broker a
+/// prefix and the priority class are added.
+pub(crate) const MAX_NAME_LEN: usize = 180;
+const REPLY_PREFIX: &str = "reply.";
 
-/// The name of a queue. It has no colon: that begins the class of a queue on
-/// the broker.
+/// The name of a queue. It contains no colon, which separates the priority
+/// class on the broker.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Arc<str>", into = "Arc<str>")]
 pub struct QueueName(Arc<str>);
 
-/// The text does not name a queue.
+/// The text is not a valid queue name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` does not name a queue; it is 1 to 180 letters, digits, `.`, `-` and `_`")]
-pub struct NotAQueueName(String);
+#[error("`{0}` is not a valid queue name; use 1 to 180 letters, digits, `.`, `-` and `_`")]
+pub struct InvalidQueueName(String);
 
 impl QueueName {
-    /// The queue of an agent: what is addressed to it.
+    /// Returns the queue of an agent.
     pub fn agent(name: &AgentName) -> Self {
         Self(format!("agent.{name}").into())
     }
 
-    /// The queue whose work any member of a team takes.
+    /// Returns the work queue shared by the members of a team.
     pub fn team_work(team: &TeamName) -> Self {
         Self(format!("team.{team}.work").into())
     }
 
-    /// One of the queues that agents share who have none of their own. Its name
-    /// says how many there are, so that two divisions of the agents never mix.
+    /// Returns one of the queues shared by hosted agents. The name includes the
+    /// number of queues, so that a change of that number never mixes old and
+    /// new shards.
     pub fn hosted(number: u16, of: u16) -> Self {
         Self(format!("hosted.{of}.{number}").into())
     }
 
-    /// The door at which those are woken who answer a part of all conversations.
+    /// Returns the doorbell queue that wakes the workers of one shard of
+    /// conversations.
     pub fn inbound(shard: u16) -> Self {
         Self(format!("inbound.{shard}").into())
     }
 
-    /// The queue for the replies to one bus.
+    /// Returns the reply queue of one bus.
     pub(crate) fn replies(bus: u64) -> Self {
-        Self(format!("{REPLY}{bus:016x}").into())
+        Self(format!("{REPLY_PREFIX}{bus:016x}").into())
     }
 
-    /// Whether it is for replies only.
-    pub(crate) fn is_for_replies(&self) -> bool {
-        self.0.starts_with(REPLY)
+    /// Returns whether this is a reply queue.
+    pub(crate) fn is_reply_queue(&self) -> bool {
+        self.0.starts_with(REPLY_PREFIX)
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl TryFrom<Arc<str>> for QueueName {
-    type Error = NotAQueueName;
+    type Error = InvalidQueueName;
 
-    fn try_from(text: Arc<str>) -> Result<Self, NotAQueueName> {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        if (1..=LONGEST).contains(&text.len()) && text.bytes().all(known) {
+    fn try_from(text: Arc<str>) -> Result<Self, InvalidQueueName> {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        if (1..=MAX_NAME_LEN).contains(&text.len()) && text.bytes().all(allowed) {
             Ok(Self(text))
         } else {
-            Err(NotAQueueName(text.chars().take(LONGEST).collect()))
+            Err(InvalidQueueName(text.chars().take(MAX_NAME_LEN).collect()))
         }
     }
 }
 
 impl FromStr for QueueName {
-    type Err = NotAQueueName;
+    type Err = InvalidQueueName;
 
-    fn from_str(text: &str) -> Result<Self, NotAQueueName> {
+    fn from_str(text: &str) -> Result<Self, InvalidQueueName> {
         Arc::<str>::from(text).try_into()
     }
 }
@@ -105,9 +106,9 @@ impl fmt::Debug for QueueName {
 mod tests {
     use super::QueueName;
 
-    /// X01: the name of an agent's queue follows from the agent's.
+    /// X01: an agent's queue is named after the agent.
     #[test]
-    fn x01_an_agents_queue_is_named_after_it() {
+    fn x01_an_agents_queue_is_named_after_the_agent() {
         assert_eq!(QueueName::agent(&"echo".parse().unwrap()).as_str(), "agent.echo");
         assert_eq!(QueueName::team_work(&"crew".parse().unwrap()).as_str(), "team.crew.work");
     }

@@ -2,102 +2,103 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The most bytes that a button carries; Telegram takes no more.
-const MOST_DATA: usize = 64;
-/// The most characters on a button.
-const MOST_LABEL: usize = 64;
+/// The limit of Telegram.
+const MAX_DATA_BYTES: usize = 64;
+const MAX_LABEL_CHARS: usize = 64;
 
-/// A button that every channel with buttons can show.
+/// A button that every channel with buttons can show. Constructors check its
+/// limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Wire", into = "Wire")]
+#[serde(try_from = "ButtonJson", into = "ButtonJson")]
 pub struct Button {
     label: String,
-    action: Action,
+    action: ButtonAction,
 }
 
-/// What a button does.
+/// What happens when a button is pressed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// The org gets this text.
+pub enum ButtonAction {
+    /// The channel reports the press with this data.
     Press(String),
-    /// A page opens.
+    /// A page opens at this URL.
     Link(String),
 }
 
-/// Why there is no such button.
+/// Why a button is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadButton {
-    /// What is on it.
-    #[error("a button has 1 to {MOST_LABEL} characters on it")]
+pub enum InvalidButton {
+    #[error("a button's label has 1 to {MAX_LABEL_CHARS} characters")]
     Label,
-    /// What it carries.
-    #[error("a button carries 1 to {MOST_DATA} bytes")]
+    #[error("a button's data has 1 to {MAX_DATA_BYTES} bytes")]
     Data,
-    /// Where it leads.
-    #[error("a button leads to an address that starts with https:// or http://")]
+    #[error("a button's link starts with https:// or http://")]
     Link,
 }
 
 impl Button {
-    /// A button that tells the org something.
-    pub fn press(label: impl Into<String>, data: impl Into<String>) -> Result<Self, BadButton> {
-        Self::new(label.into(), Action::Press(data.into()))
+    /// Creates a button that reports `data` when it is pressed.
+    pub fn press(label: impl Into<String>, data: impl Into<String>) -> Result<Self, InvalidButton> {
+        Self::new(label.into(), ButtonAction::Press(data.into()))
     }
 
-    /// A button that opens a page.
-    pub fn link(label: impl Into<String>, url: impl Into<String>) -> Result<Self, BadButton> {
-        Self::new(label.into(), Action::Link(url.into()))
+    /// Creates a button that opens a page.
+    pub fn link(label: impl Into<String>, url: impl Into<String>) -> Result<Self, InvalidButton> {
+        Self::new(label.into(), ButtonAction::Link(url.into()))
     }
 
-    fn new(label: String, action: Action) -> Result<Self, BadButton> {
-        if label.trim().is_empty() || label.chars().count() > MOST_LABEL {
-            return Err(BadButton::Label);
+    fn new(label: String, action: ButtonAction) -> Result<Self, InvalidButton> {
+        if label.trim().is_empty() || label.chars().count() > MAX_LABEL_CHARS {
+            return Err(InvalidButton::Label);
         }
         match &action {
-            Action::Press(data) if !(1..=MOST_DATA).contains(&data.len()) => Err(BadButton::Data),
-            Action::Link(url) if !(url.starts_with("https://") || url.starts_with("http://")) => {
-                Err(BadButton::Link)
+            ButtonAction::Press(data) if !(1..=MAX_DATA_BYTES).contains(&data.len()) => {
+                Err(InvalidButton::Data)
             }
-            Action::Press(_) | Action::Link(_) => Ok(Self { label, action }),
+            ButtonAction::Link(url)
+                if !(url.starts_with("https://") || url.starts_with("http://")) =>
+            {
+                Err(InvalidButton::Link)
+            }
+            ButtonAction::Press(_) | ButtonAction::Link(_) => Ok(Self { label, action }),
         }
     }
 
-    /// What is on it.
+    /// Returns the text on the button.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// What it does.
-    pub const fn action(&self) -> &Action {
+    /// Returns what a press does.
+    pub const fn action(&self) -> &ButtonAction {
         &self.action
     }
 
-    /// The same in words, where there are no buttons.
-    pub(crate) fn written_out(&self) -> Option<String> {
+    /// Returns the text that replaces a link on channels without buttons.
+    pub(crate) fn link_text(&self) -> Option<String> {
         match &self.action {
-            Action::Link(url) => Some(format!("{}: {url}", self.label)),
-            Action::Press(_) => None,
+            ButtonAction::Link(url) => Some(format!("{}: {url}", self.label)),
+            ButtonAction::Press(_) => None,
         }
     }
 }
 
 #[derive(Serialize, Deserialize)]
-struct Wire {
+struct ButtonJson {
     label: String,
     #[serde(flatten)]
-    action: Action,
+    action: ButtonAction,
 }
 
-impl TryFrom<Wire> for Button {
-    type Error = BadButton;
+impl TryFrom<ButtonJson> for Button {
+    type Error = InvalidButton;
 
-    fn try_from(wire: Wire) -> Result<Self, BadButton> {
-        Self::new(wire.label, wire.action)
+    fn try_from(json: ButtonJson) -> Result<Self, InvalidButton> {
+        Self::new(json.label, json.action)
     }
 }
 
-impl From<Button> for Wire {
+impl From<Button> for ButtonJson {
     fn from(Button { label, action }: Button) -> Self {
         Self { label, action }
     }
@@ -105,16 +106,16 @@ impl From<Button> for Wire {
 
 #[cfg(test)]
 mod tests {
-    use super::{BadButton, Button};
+    use super::{Button, InvalidButton};
 
     #[test]
-    fn a_button_that_no_channel_could_show_is_not_made() {
+    fn invalid_buttons_are_rejected() {
         let long = "x".repeat(65);
-        assert_eq!(Button::press("", "x"), Err(BadButton::Label));
-        assert_eq!(Button::press(&long, "x"), Err(BadButton::Label));
-        assert_eq!(Button::press("Yes", ""), Err(BadButton::Data));
-        assert_eq!(Button::press("Yes", &long), Err(BadButton::Data));
-        assert_eq!(Button::link("Go", "javascript:x"), Err(BadButton::Link));
+        assert_eq!(Button::press("", "x"), Err(InvalidButton::Label));
+        assert_eq!(Button::press(&long, "x"), Err(InvalidButton::Label));
+        assert_eq!(Button::press("Yes", ""), Err(InvalidButton::Data));
+        assert_eq!(Button::press("Yes", &long), Err(InvalidButton::Data));
+        assert_eq!(Button::link("Go", "javascript:x"), Err(InvalidButton::Link));
         let json = r#"{"label":"Yes","press":"esc_1"}"#;
         let button: Button = serde_json::from_str(json).unwrap();
         assert_eq!(button, Button::press("Yes", "esc_1").unwrap());

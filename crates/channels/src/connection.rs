@@ -1,45 +1,42 @@
-//! A binding that is open: any channel, through the same few calls.
+//! An open binding: one interface to every channel.
 
 use http::HeaderMap;
-use ostler_domain::channel::delivery::WhenUnknown;
+use ostler_domain::channel::delivery::UnknownOutcomePolicy;
 use ostler_domain::time::Timestamp;
 
 use crate::email::Email;
 use crate::error::{CallError, ReceiveError};
-use crate::inbound::{Fetched, Received, RemoteFile, Source};
-use crate::outbound::{Files, Outbound, Piece, Sending};
-use crate::outcome::Outcome;
+use crate::inbound::{FetchedFile, FileSource, ReceiveOutcome, RemoteFile};
+use crate::outbound::{FileContents, MessagePiece, OutboundMessage, SendContext};
+use crate::outcome::SendOutcome;
 use crate::telegram::Telegram;
 use crate::webchat::Webchat;
 use crate::webhook::Webhook;
 
-/// The most bytes that are read of what comes in: a file of the greatest size as
-/// base 64, and some words.
-pub const MOST_BODY_BYTES: usize = 30 * 1024 * 1024;
+/// The maximum size of an inbound request: the largest allowed file in base 64,
+/// and some text.
+pub const MAX_BODY_BYTES: usize = 30 * 1024 * 1024;
 
-/// A binding that is open.
+/// An open binding.
 #[derive(Debug, Clone)]
-pub enum Connection {
-    /// A bot.
+pub enum ChannelConnection {
     Telegram(Telegram),
-    /// A mailbox.
     Email(Box<Email>),
-    /// A gateway.
     Webhook(Webhook),
-    /// A chat on a page.
     Webchat(Webchat),
 }
 
-impl Connection {
-    /// Checks who brings something, and reads it. `now` is for signatures.
+impl ChannelConnection {
+    /// Authenticates and parses an inbound request. `now` is compared with the
+    /// time of the signature.
     pub fn receive(
         &self,
         headers: &HeaderMap,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Received, ReceiveError> {
-        if body.len() > MOST_BODY_BYTES {
-            return Err(ReceiveError::TooLarge(MOST_BODY_BYTES));
+    ) -> Result<ReceiveOutcome, ReceiveError> {
+        if body.len() > MAX_BODY_BYTES {
+            return Err(ReceiveError::TooLarge(MAX_BODY_BYTES));
         }
         match self {
             Self::Telegram(bot) => bot.receive(headers, body),
@@ -49,9 +46,9 @@ impl Connection {
         }
     }
 
-    /// The pieces that a message is sent in, in order. It is pure: the same
-    /// message has the same pieces.
-    pub fn pieces(&self, message: &Outbound) -> Vec<Piece> {
+    /// Splits a message into the pieces that are sent one by one. The same message
+    /// always has the same pieces.
+    pub fn pieces(&self, message: &OutboundMessage) -> Vec<MessagePiece> {
         match self {
             Self::Telegram(bot) => bot.pieces(message),
             Self::Email(mailbox) => mailbox.pieces(message),
@@ -60,65 +57,72 @@ impl Connection {
         }
     }
 
-    /// Sends a piece once. Whether it is tried again is not decided here.
+    /// Sends a piece once. The caller decides whether to retry.
     pub async fn send(
         &self,
-        piece: &Piece,
-        how: Sending<'_>,
-        files: &Files,
+        piece: &MessagePiece,
+        context: SendContext<'_>,
+        files: &FileContents,
         now: Timestamp,
-    ) -> Outcome {
+    ) -> SendOutcome {
         match self {
-            Self::Telegram(bot) => bot.send(piece, how, files).await,
-            Self::Email(mailbox) => mailbox.send(piece, how, files).await,
-            Self::Webhook(gateway) => gateway.send(piece, how, files, now).await,
-            // The page reads it from where it is stored.
+            Self::Telegram(bot) => bot.send(piece, context, files).await,
+            Self::Email(mailbox) => mailbox.send(piece, context, files).await,
+            Self::Webhook(gateway) => gateway.send(piece, context, files, now).await,
+            // The page reads the message from the conversation, where it is stored.
             Self::Webchat(_) => {
-                Outcome::Delivered { provider_id: Some(format!("{}.{}", how.key, piece.number)) }
+                let id = format!("{}.{}", context.idempotency_key, piece.index);
+                SendOutcome::Delivered { provider_id: Some(id) }
             }
         }
     }
 
-    /// What the binding wants when nobody knows whether a message was sent.
-    pub fn when_unknown(&self) -> WhenUnknown {
+    /// Returns what to do with a message whose delivery is uncertain.
+    pub fn unknown_outcome_policy(&self) -> UnknownOutcomePolicy {
         match self {
-            Self::Telegram(bot) => bot.when_unknown,
-            Self::Email(mailbox) => mailbox.when_unknown,
-            Self::Webhook(gateway) => gateway.when_unknown,
-            Self::Webchat(_) => WhenUnknown::default(),
+            Self::Telegram(bot) => bot.unknown_outcome,
+            Self::Email(mailbox) => mailbox.unknown_outcome,
+            Self::Webhook(gateway) => gateway.unknown_outcome,
+            Self::Webchat(_) => UnknownOutcomePolicy::default(),
         }
     }
 
-    /// Shows that somebody is writing, where a channel can.
-    pub async fn typing(&self, to: &str) -> Result<(), CallError> {
+    /// Shows a typing indicator. Does nothing on channels that have none.
+    pub async fn show_typing(&self, to: &str) -> Result<(), CallError> {
         match self {
-            Self::Telegram(bot) => bot.typing(to).await,
+            Self::Telegram(bot) => bot.show_typing(to).await,
             Self::Email(_) | Self::Webhook(_) | Self::Webchat(_) => Ok(()),
         }
     }
 
-    /// Answers a press, where a channel waits for it.
-    pub async fn answer_press(&self, callback: &str, words: &str) -> Result<(), CallError> {
+    /// Acknowledges a button press with a short text. Does nothing on channels that
+    /// expect no acknowledgement.
+    pub async fn answer_button_press(
+        &self,
+        callback_id: &str,
+        text: &str,
+    ) -> Result<(), CallError> {
         match self {
-            Self::Telegram(bot) => bot.answer_press(callback, words).await,
+            Self::Telegram(bot) => bot.answer_button_press(callback_id, text).await,
             Self::Email(_) | Self::Webhook(_) | Self::Webchat(_) => Ok(()),
         }
     }
 
-    /// Fetches a file that came in.
-    pub async fn fetch(&self, file: &RemoteFile) -> Result<Fetched, CallError> {
+    /// Fetches a file of an inbound message. Fails if it is too large, or if it
+    /// belongs to another channel.
+    pub async fn fetch_file(&self, file: &RemoteFile) -> Result<FetchedFile, CallError> {
         let bytes = match (&file.source, self) {
-            (Source::Inline(bytes), _) => bytes.clone(),
-            (Source::Telegram(id), Self::Telegram(bot)) => bot.file(id).await?,
-            (Source::Url(url), Self::Webhook(gateway)) => gateway.file(url).await?,
-            (Source::Telegram(_) | Source::Url(_), _) => {
-                return Err(CallError::Refused("the file came through another channel".into()));
+            (FileSource::Inline(bytes), _) => bytes.clone(),
+            (FileSource::Telegram(id), Self::Telegram(bot)) => bot.fetch_file(id).await?,
+            (FileSource::Url(url), Self::Webhook(gateway)) => gateway.fetch_file(url).await?,
+            (FileSource::Telegram(_) | FileSource::Url(_), _) => {
+                return Err(CallError::Rejected("the file belongs to another channel".into()));
             }
         };
         if bytes.len() > ostler_domain::message::MAX_BLOB_BYTES {
             return Err(CallError::TooLarge);
         }
         let (media_type, name) = (file.media_type.clone(), file.name.clone());
-        Ok(Fetched { bytes, media_type, name })
+        Ok(FetchedFile { bytes, media_type, name })
     }
 }

@@ -1,8 +1,8 @@
-//! Calls to providers: bounded in time and size, and clear about whether a
-//! request can have arrived.
+//! HTTP requests to providers, with limits on time and size. Errors tell whether
+//! the request may have arrived.
 //!
-//! Errors never name an address, since Telegram's has the token in it. Redirects
-//! are not followed, since a signature or a token would go along.
+//! Errors never contain an address, because Telegram's addresses contain the token.
+//! Redirects are not followed, because they would carry a signature or token along.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -14,72 +14,69 @@ use reqwest::{Client, RequestBuilder, Response};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::time::timeout;
 
-use crate::reach::Reach;
+use crate::network::NetworkAccess;
 
-/// How long to wait, and how much to read.
+/// Timeouts and size limits of requests to providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// For a connection.
-    pub connect: Duration,
-    /// For a send, the connection included.
-    pub send: Duration,
-    /// For a file.
-    pub file: Duration,
-    /// The most bytes of an answer that is no file.
-    pub answer_bytes: usize,
+pub struct HttpLimits {
+    pub connect_timeout: Duration,
+    /// For a whole request, including the connection.
+    pub send_timeout: Duration,
+    /// For a request that sends or fetches a file.
+    pub file_timeout: Duration,
+    /// For a response that is not a file.
+    pub max_response_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(5),
-            send: Duration::from_secs(10),
-            file: Duration::from_secs(60),
-            answer_bytes: 4 * 1024 * 1024,
+            connect_timeout: Duration::from_secs(5),
+            send_timeout: Duration::from_secs(10),
+            file_timeout: Duration::from_secs(60),
+            max_response_bytes: 4 * 1024 * 1024,
         }
     }
 }
 
-/// Why there is no HTTP client.
+/// Why the HTTP client cannot be created.
 #[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The certificates of the machine, or the ciphers, cannot be used.
+pub enum HttpSetupError {
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
-    /// The client itself.
     #[error("the HTTP client cannot be set up: {0}")]
     Client(#[from] reqwest::Error),
 }
 
-/// Connections to providers. A copy shares them.
+/// The HTTP client of all channels. Clones share one connection pool.
 #[derive(Debug, Clone)]
-pub(crate) struct Http {
+pub(crate) struct HttpClient {
     pub(crate) client: Client,
-    pub(crate) limits: Limits,
-    pub(crate) reach: Reach,
+    pub(crate) limits: HttpLimits,
+    pub(crate) network: NetworkAccess,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// The request cannot have arrived.
+pub(crate) enum HttpError {
+    /// The request did not arrive.
     NotSent(String),
     /// The request may have arrived.
-    NoAnswer(String),
-    /// The answer is longer than what is read.
+    NoResponse(String),
+    /// The response exceeds the size limit.
     TooLarge,
 }
 
-/// An answer.
+/// A complete response.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Http {
-    pub(crate) fn new(limits: Limits, reach: Reach) -> Result<Self, SetupError> {
+impl HttpClient {
+    pub(crate) fn new(limits: HttpLimits, network: NetworkAccess) -> Result<Self, HttpSetupError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
@@ -88,74 +85,85 @@ impl Http {
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut client = Client::builder()
             .tls_backend_preconfigured(tls)
-            .dns_resolver(Arc::new(reach))
+            .dns_resolver(Arc::new(network))
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
-            .connect_timeout(limits.connect)
-            // Shorter than what servers keep, so that none is used as it closes.
+            .connect_timeout(limits.connect_timeout)
+            // Shorter than the usual timeout of servers, so that no request uses a
+            // connection that the server is closing.
             .pool_idle_timeout(Duration::from_secs(20))
             .user_agent(concat!("ostler/", env!("CARGO_PKG_VERSION")));
-        if reach == Reach::Public {
-            // A proxy would look names up itself.
+        if network == NetworkAccess::Public {
+            // A proxy would resolve names itself, without the check.
             client = client.no_proxy();
         }
-        Ok(Self { client: client.build()?, limits, reach })
+        Ok(Self { client: client.build()?, limits, network })
     }
 
-    /// Asks, and reads the whole answer.
-    pub(crate) async fn ask(&self, request: RequestBuilder) -> Result<Answer, Failure> {
-        self.ask_within(request, self.limits.send, self.limits.answer_bytes).await
+    /// Sends a request and reads the whole response, within the default limits.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<HttpResponse, HttpError> {
+        self.send_with_limits(request, self.limits.send_timeout, self.limits.max_response_bytes)
+            .await
     }
 
-    /// The same with a time and a size of its own.
-    pub(crate) async fn ask_within(
+    /// Sends a request and reads the whole response, within the given limits.
+    pub(crate) async fn send_with_limits(
         &self,
         request: RequestBuilder,
-        time: Duration,
-        most: usize,
-    ) -> Result<Answer, Failure> {
-        let late = |_| Failure::NoAnswer(format!("no answer came within {} ms", time.as_millis()));
-        timeout(time, self.read(request, most)).await.map_err(late)?
+        time_limit: Duration,
+        max_bytes: usize,
+    ) -> Result<HttpResponse, HttpError> {
+        timeout(time_limit, self.execute(request, max_bytes)).await.map_err(|_| {
+            HttpError::NoResponse(format!("no response within {} ms", time_limit.as_millis()))
+        })?
     }
 
-    async fn read(&self, request: RequestBuilder, most: usize) -> Result<Answer, Failure> {
-        let request = request.build().map_err(|error| failed(&error))?;
-        let reached = self.reach.check_url(request.url());
-        reached.map_err(|why| Failure::NotSent(format!("the server is not asked: {why}")))?;
-        let response = self.client.execute(request).await.map_err(|error| failed(&error))?;
-        whole(response, most).await
+    async fn execute(
+        &self,
+        request: RequestBuilder,
+        max_bytes: usize,
+    ) -> Result<HttpResponse, HttpError> {
+        let request = request.build().map_err(|error| classify(&error))?;
+        self.network.check_url(request.url()).map_err(|error| {
+            HttpError::NotSent(format!("the server may not be contacted: {error}"))
+        })?;
+        let response = self.client.execute(request).await.map_err(|error| classify(&error))?;
+        read_response(response, max_bytes).await
     }
 }
 
-/// Reads an answer to its end.
-async fn whole(mut response: Response, most: usize) -> Result<Answer, Failure> {
+/// Reads a response of at most `max_bytes`.
+async fn read_response(
+    mut response: Response,
+    max_bytes: usize,
+) -> Result<HttpResponse, HttpError> {
     let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
     let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
-        if body.len() + chunk.len() > most {
-            return Err(Failure::TooLarge);
+    while let Some(chunk) = response.chunk().await.map_err(|error| classify(&error))? {
+        if body.len() + chunk.len() > max_bytes {
+            return Err(HttpError::TooLarge);
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(Answer { status, headers, body: body.freeze() })
+    Ok(HttpResponse { status, headers, body: body.freeze() })
 }
 
-/// What a failure comes to. Only its innermost cause is told: the outer ones name
-/// the address.
-fn failed(error: &reqwest::Error) -> Failure {
+/// Tells whether the request may have arrived. Only the innermost cause is quoted,
+/// because the outer ones contain the address.
+fn classify(error: &reqwest::Error) -> HttpError {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
     let innermost = error.source().map(|_| format!(" ({cause})")).unwrap_or_default();
     if error.is_connect() || error.is_builder() {
-        Failure::NotSent(format!("the server cannot be reached{innermost}"))
+        HttpError::NotSent(format!("the server cannot be reached{innermost}"))
     } else {
-        Failure::NoAnswer(format!("the connection broke before the answer was there{innermost}"))
+        HttpError::NoResponse(format!("the connection was lost before the response{innermost}"))
     }
 }
 
-/// What the header says about when to come again.
+/// Returns the wait that the header `Retry-After` asks for.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
@@ -165,26 +173,26 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// What a provider said, on one line and short.
-pub(crate) fn presentable(words: &str) -> String {
-    const MOST: usize = 300;
-    let words = words.split(|c: char| c.is_whitespace() || c.is_control());
-    let mut shown = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    if shown.len() > MOST {
-        shown.truncate(shown.floor_char_boundary(MOST));
-        shown.push('…');
+/// Returns a provider's text on one line, shortened.
+pub(crate) fn one_line(text: &str) -> String {
+    const MAX_BYTES: usize = 300;
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let mut line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    if line.len() > MAX_BYTES {
+        line.truncate(line.floor_char_boundary(MAX_BYTES));
+        line.push('…');
     }
-    shown
+    line
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{presentable, retry_after};
+    use super::{one_line, retry_after};
     use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
     use std::time::{Duration, SystemTime};
 
     #[test]
-    fn c17_retry_after_comes_as_seconds_or_as_a_date() {
+    fn c17_retry_after_is_parsed_as_seconds_or_as_a_date() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         let check = |value: &'static str, expected: Option<u64>| {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(value))]);
@@ -198,8 +206,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_says_is_one_short_line() {
-        assert_eq!(presentable("a\n b\u{7} c "), "a b c");
-        assert!(presentable(&"ä".repeat(1000)).len() <= 310);
+    fn one_line_removes_line_breaks_and_shortens() {
+        assert_eq!(one_line("a\n b\u{7} c "), "a b c");
+        assert!(one_line(&"ä".repeat(1000)).len() <= 310);
     }
 }

@@ -1,168 +1,153 @@
-//! What comes in, in the words that all channels share.
+//! Inbound messages, in the same form for all channels.
+//!
+//! A request is authenticated before it is parsed, and ends as an [`InboundMessage`],
+//! as ignored with an [`IgnoreReason`], or as a [`ReceiveError`].
+//!
+//! [`ReceiveError`]: crate::error::ReceiveError
 
 use bytes::Bytes;
 use ostler_domain::message::{MAX_BLOB_BYTES, MediaType};
 use ostler_domain::session::key::Peer;
 use serde::{Deserialize, Serialize};
 
-use crate::mail_thread::Thread;
+use crate::email_thread::EmailThread;
 
-/// What a request or an update came to.
+/// The result of parsing a request or an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Received {
-    /// Something for the org.
-    Inbound(Box<Inbound>),
-    /// Nothing that anybody answers, and why.
-    Ignored(Ignored),
+pub enum ReceiveOutcome {
+    Message(Box<InboundMessage>),
+    Ignored(IgnoreReason),
 }
 
-/// Why something that came in is of no interest.
+/// Why a request or an update is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Ignored {
-    /// A message was changed after it was sent.
-    #[error("a message was edited")]
+pub enum IgnoreReason {
+    #[error("it is an edit of an earlier message")]
     Edited,
-    /// A program wrote it.
-    #[error("a bot wrote it")]
+    #[error("it is from a bot")]
     FromBot,
-    /// It is a command for somebody else.
     #[error("it is a command for another bot")]
     ForAnotherBot,
-    /// A mailbox answered by itself.
     #[error("it is an automatic reply")]
     AutoReply,
-    /// The gateway found that somebody else wrote it.
+    /// The mail failed DMARC.
     #[error("its sender is forged")]
     Forged,
-    /// It is one of our own.
-    #[error("it came from this binding itself")]
-    Own,
-    /// There is nothing in it.
-    #[error("there is nothing in it")]
+    #[error("it was sent by this binding")]
+    OwnMessage,
+    #[error("it is empty")]
     Empty,
-    /// It is of a kind that nobody reads here.
-    #[error("`{0}` is not read")]
-    Kind(String),
+    #[error("`{0}` is not supported")]
+    UnsupportedKind(String),
 }
 
-/// Something that a person sent.
+/// A message, command, button press or membership change of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Inbound {
-    /// The provider's id of this delivery: a repeat has the same. It is unique
-    /// within the binding.
+pub struct InboundMessage {
+    /// The id of the delivery, the same when the provider repeats it. Unique within
+    /// the binding.
     pub id: String,
-    /// Who wrote.
-    pub from: Writer,
-    /// Where: with the person alone, or in a group.
+    pub from: Sender,
+    /// The person or group to which replies go.
     pub peer: Peer,
-    /// What the provider calls the message, for whoever replies to it.
-    pub message: Option<String>,
-    /// The message that it replies to, as the provider calls it.
+    /// The provider's id of the message, which replies refer to.
+    pub message_id: Option<String>,
+    /// The provider's id of the message that this one replies to.
     pub reply_to: Option<String>,
-    /// How an answer by e-mail finds its thread.
-    pub thread: Option<Thread>,
-    /// What was sent.
-    pub content: Content,
+    pub email_thread: Option<EmailThread>,
+    pub content: InboundContent,
 }
 
-/// Who wrote, as the channel knows them.
+/// The sender of a message, as the channel knows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Writer {
-    /// What the channel calls them.
+pub struct Sender {
+    /// The channel's id of the person, in the form in which ids are compared.
     pub identifier: String,
-    /// Their name on screens.
+    /// The display name.
     pub name: Option<String>,
-    /// Their language and region.
     pub locale: Option<String>,
 }
 
-/// What was sent.
+/// The content of an inbound message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Content {
-    /// A message, part by part.
+pub enum InboundContent {
     Message(Vec<InboundPart>),
     /// A command to the bot, such as `/start` with the payload of a deep link.
     Command {
-        /// Its name without the slash, in lower case.
+        /// Without the slash, in lower case.
         name: String,
-        /// What follows it.
+        /// The text after the command.
         payload: Option<String>,
     },
     /// A button was pressed.
     Press {
-        /// What the button carries.
+        /// The data of the button.
         data: String,
-        /// What the provider wants to be answered, if anything.
-        callback: Option<String>,
+        /// The id to acknowledge the press with, if the provider expects that.
+        callback_id: Option<String>,
     },
     /// Somebody joined or left a group.
     Membership {
-        /// Who.
-        who: Member,
-        /// What they did.
-        change: Change,
+        member: GroupMember,
+        change: MembershipChange,
     },
 }
 
-/// Who joined or left.
+/// A member who joined or left a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Member {
-    /// The org's bot itself.
+pub enum GroupMember {
+    /// The org's own bot.
     Bot,
-    /// A person, as the channel calls them.
-    Person(Writer),
+    Person(Sender),
 }
 
-/// What a member did.
+/// What changed about a membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// They are there now.
+pub enum MembershipChange {
     Joined,
-    /// They are not any more.
     Left,
 }
 
-/// A part of a message.
+/// A part of an inbound message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InboundPart {
-    /// Words.
     Text(String),
-    /// A file that has to be fetched.
+    /// A file to fetch with [`ChannelConnection::fetch_file`].
+    ///
+    /// [`ChannelConnection::fetch_file`]: crate::connection::ChannelConnection::fetch_file
     File(RemoteFile),
-    /// What could not be taken, in words for whoever answers.
+    /// A text for the agent in place of something that was not accepted.
     Notice(String),
 }
 
-/// A file where it lies.
+/// A file of an inbound message that is not fetched yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteFile {
-    /// Where its bytes are.
-    pub source: Source,
-    /// What it is said to be.
+    pub source: FileSource,
+    /// As the sender declares it.
     pub media_type: MediaType,
-    /// Its name, if it has one.
     pub name: Option<String>,
-    /// How long it is said to be.
+    /// In bytes, as the sender declares it.
     pub size: Option<u64>,
 }
 
 /// Where the bytes of a file are.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// They came along.
-    Inline(#[serde(with = "crate::encoding::bytes")] Bytes),
-    /// Telegram has them under this id.
+pub enum FileSource {
+    /// Included in the message.
+    Inline(#[serde(with = "crate::encoding::base64_bytes")] Bytes),
+    /// Telegram's file id.
     Telegram(String),
-    /// The gateway has them at this address.
+    /// A URL of the gateway.
     Url(String),
 }
 
-impl std::fmt::Debug for Source {
+impl std::fmt::Debug for FileSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Inline(bytes) => write!(f, "Inline({} bytes)", bytes.len()),
@@ -174,40 +159,38 @@ impl std::fmt::Debug for Source {
 
 /// A file that was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
-    /// Its bytes.
+pub struct FetchedFile {
     pub bytes: Bytes,
-    /// What it is.
     pub media_type: MediaType,
-    /// Its name, if it has one.
     pub name: Option<String>,
 }
 
 impl InboundPart {
-    /// A file, or a notice if it says itself that it is too large.
+    /// Returns a file, or a notice if its declared size is too large.
     pub(crate) fn file(file: RemoteFile) -> Self {
-        let most = MAX_BLOB_BYTES as u64;
-        let here = match &file.source {
-            Source::Inline(bytes) => Some(bytes.len() as u64),
-            Source::Telegram(_) | Source::Url(_) => file.size,
+        let size = match &file.source {
+            FileSource::Inline(bytes) => Some(bytes.len() as u64),
+            FileSource::Telegram(_) | FileSource::Url(_) => file.size,
         };
-        match here {
-            Some(size) if size > most => Self::Notice(too_large(file.name.as_deref())),
+        match size {
+            Some(size) if size > MAX_BLOB_BYTES as u64 => {
+                Self::Notice(file_too_large_notice(file.name.as_deref()))
+            }
             _ => Self::File(file),
         }
     }
 }
 
-/// What whoever answers is told of a file that is too large.
-pub fn too_large(name: Option<&str>) -> String {
-    let most = MAX_BLOB_BYTES / 1024 / 1024;
+/// Returns the notice in place of a file that is too large.
+pub fn file_too_large_notice(name: Option<&str>) -> String {
+    let limit = MAX_BLOB_BYTES / 1024 / 1024;
     match name {
-        Some(name) => format!("(The file {name} was larger than {most} MiB and was not taken.)"),
-        None => format!("(A file was larger than {most} MiB and was not taken.)"),
+        Some(name) => format!("(The file {name} is larger than {limit} MiB and was not accepted.)"),
+        None => format!("(A file is larger than {limit} MiB and was not accepted.)"),
     }
 }
 
-/// Words as a part, with line breaks of one kind; none if there are none.
+/// Returns a text part with `\n` as line breaks, or `None` for an empty text.
 pub(crate) fn text_part(text: &str) -> Option<InboundPart> {
     let text = text.trim();
     (!text.is_empty()).then(|| InboundPart::Text(text.replace("\r\n", "\n")))

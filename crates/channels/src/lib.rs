@@ -1,30 +1,38 @@
-//! Channels: parse, verify, format, send.
+//! Channels: parse, verify, format and send messages.
 //!
-//! It owns the wire of each channel, in both directions. It never stores
-//! anything, and never decides who answers or whether something is tried again:
-//! the first is the runtime's, the second [`ostler_domain::channel::delivery`]'s.
+//! This crate owns the wire format of each channel in both directions. It never
+//! stores anything, and never decides who answers (the runtime does) or whether a
+//! send is retried ([`ostler_domain::channel::delivery`] does). The JSON that other
+//! systems send and receive is described in `docs/CHANNELS.md`.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`connection`] | a binding that is open: any channel, through the same few calls |
-//! | [`inbound`] | what comes in, in the words that all channels share |
-//! | [`outbound`] | a message on its way out, and the pieces it is sent in |
-//! | [`outcome`] | what became of a send |
-//! | [`text`] | Markdown read, cut and written as a channel reads it |
-//! | [`signature`] | Standard Webhooks, both ways |
+//! | [`connection`] | an open binding: one interface to every channel |
+//! | [`inbound`] | inbound messages, in the same form for all channels |
+//! | [`outbound`] | outbound messages, and the pieces they are sent in |
+//! | [`outcome`] | the outcome of a send |
+//! | [`text`] | Markdown: parsing, splitting, rendering as HTML or plain text |
+//! | [`signature`] | signatures of Standard Webhooks |
 //! | [`telegram`], [`email`], [`webhook`], [`webchat`] | one channel each |
+//!
+//! A binding is opened for each use ([`Channels::open`]), without contacting
+//! anyone, so that changed settings and rotated secrets take effect at once. A
+//! channel with an unknown name is the generic webhook under that name.
+//!
+//! No error text contains an address or a secret, because Telegram's addresses
+//! contain the bot's token.
 
 pub mod button;
 pub mod connection;
 pub mod email;
+pub mod email_thread;
 mod encoding;
 pub mod error;
 mod http;
 pub mod inbound;
-pub mod mail_thread;
+mod network;
 pub mod outbound;
 pub mod outcome;
-mod reach;
 pub mod secret;
 mod settings;
 pub mod signature;
@@ -40,36 +48,33 @@ use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::OrgId;
 use ostler_domain::secret::SecretRef;
 
-pub use crate::http::{Limits, SetupError};
-pub use crate::reach::Reach;
+pub use crate::http::{HttpLimits, HttpSetupError};
+pub use crate::network::NetworkAccess;
 
-use crate::connection::Connection;
+use crate::connection::ChannelConnection;
 use crate::email::Email;
 use crate::error::OpenError;
-use crate::http::Http;
-use crate::secret::{ReadSecret, Secret};
+use crate::http::HttpClient;
+use crate::secret::{ChannelSecret, SecretReader};
 use crate::telegram::Telegram;
 use crate::webchat::Webchat;
 use crate::webhook::Webhook;
 
-/// A binding with all that its channel needs to know.
+/// A binding with the configuration that its channel needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BindingConfig {
-    /// Whose it is.
     pub org: OrgId,
-    /// The binding.
     pub binding: Binding,
-    /// The settings of its channel, as JSON.
+    /// The settings of the channel, as JSON.
     pub settings: String,
-    /// Where its secret is kept, if it has one.
     pub secret: Option<SecretRef>,
 }
 
-/// Opens bindings. A copy shares its connections.
+/// Opens bindings. Clones share one connection pool.
 #[derive(Clone)]
 pub struct Channels {
-    http: Http,
-    read: Arc<ReadSecret>,
+    http: HttpClient,
+    read_secret: Arc<SecretReader>,
 }
 
 impl std::fmt::Debug for Channels {
@@ -79,52 +84,53 @@ impl std::fmt::Debug for Channels {
 }
 
 impl Channels {
-    /// Opens bindings within these limits, with secrets that `read` reads. Their
-    /// settings lead as far as `reach` allows.
+    /// Creates the HTTP client for all bindings. `network` limits the hosts that
+    /// settings may name; `read_secret` reads the secrets of bindings.
     pub fn new(
-        limits: Limits,
-        reach: Reach,
-        read: impl Fn(OrgId, &SecretRef) -> Result<Secret, String> + Send + Sync + 'static,
-    ) -> Result<Self, SetupError> {
-        Ok(Self { http: Http::new(limits, reach)?, read: Arc::new(read) })
+        limits: HttpLimits,
+        network: NetworkAccess,
+        read_secret: impl Fn(OrgId, &SecretRef) -> Result<ChannelSecret, String> + Send + Sync + 'static,
+    ) -> Result<Self, HttpSetupError> {
+        Ok(Self { http: HttpClient::new(limits, network)?, read_secret: Arc::new(read_secret) })
     }
 
-    /// Opens a binding. It is cheap and contacts nobody, so it is done anew for
-    /// each use: changed settings and rotated secrets count at once.
-    pub fn open(&self, config: &BindingConfig) -> Result<Connection, OpenError> {
+    /// Opens a binding. This is cheap and contacts no provider, so bindings are
+    /// opened for each use and changes take effect at once. Fails if the settings
+    /// or the secret cannot be used.
+    pub fn open(&self, config: &BindingConfig) -> Result<ChannelConnection, OpenError> {
         let Binding { id, channel, .. } = &config.binding;
-        let read = |at: &SecretRef| {
-            (self.read)(config.org, at).map_err(|why| OpenError::Secret {
-                channel: channel.to_string(),
-                at: at.clone(),
-                why,
+        let read_secret = |location: &SecretRef| {
+            (self.read_secret)(config.org, location).map_err(|reason| {
+                let location = location.clone();
+                OpenError::UnreadableSecret { channel: channel.to_string(), location, reason }
             })
         };
-        // It is read once the settings are known to be right.
-        let needed = |what: &'static str| {
+        // Each channel reads the secret after it has checked the settings.
+        let required = |expected: &'static str| {
             move || match &config.secret {
-                Some(at) => read(at),
-                None => Err(OpenError::NoSecret { channel: channel.to_string(), what }),
+                Some(location) => read_secret(location),
+                None => Err(OpenError::MissingSecret { channel: channel.to_string(), expected }),
             }
         };
         let (http, settings) = (self.http.clone(), config.settings.as_str());
         Ok(match channel {
             Channel::Telegram => {
-                let token = needed("the token that @BotFather gave out");
-                Connection::Telegram(Telegram::open(http, *id, settings, token)?)
+                let token = required("the bot's token from @BotFather");
+                ChannelConnection::Telegram(Telegram::open(http, *id, settings, token)?)
             }
             Channel::Email => {
                 let password = config.secret.as_ref();
-                let email = Email::open(http.limits, http.reach, settings, password, read)?;
-                Connection::Email(Box::new(email))
+                let email =
+                    Email::open(http.limits, http.network, settings, password, read_secret)?;
+                ChannelConnection::Email(Box::new(email))
             }
             Channel::Webchat => {
-                let secret = needed("a random text of at least 32 characters");
-                Connection::Webchat(Webchat::open(*id, settings, secret)?)
+                let secret = required("a random text of at least 32 characters");
+                ChannelConnection::Webchat(Webchat::open(*id, settings, secret)?)
             }
             Channel::Sms | Channel::Whatsapp | Channel::Webhook | Channel::Named(_) => {
-                let secret = needed("a key of the form whsec_…");
-                Connection::Webhook(Webhook::open(http, channel.clone(), settings, secret)?)
+                let secret = required("a key of the form whsec_…");
+                ChannelConnection::Webhook(Webhook::open(http, channel.clone(), settings, secret)?)
             }
         })
     }

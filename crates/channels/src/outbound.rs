@@ -1,273 +1,288 @@
-//! A message on its way out, and the pieces it is sent in.
+//! Outbound messages, and the pieces they are sent in.
 //!
-//! A piece is what a provider takes in one call, so a piece is what succeeds or
-//! fails; one that is tried again does not repeat the pieces before it.
+//! A piece is sent in one call to the provider, so it succeeds or fails as a whole.
+//! Retrying a piece does not repeat the pieces before it.
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
 use ostler_domain::id::BlobId;
-use ostler_domain::message::{Attachment, Part};
+use ostler_domain::message::{Attachment, MessagePart};
 use serde::{Deserialize, Serialize};
 
 use crate::button::Button;
-use crate::mail_thread::Thread;
-use crate::text::{Html, Length, Rich};
+use crate::email_thread::EmailThread;
+use crate::text::{HtmlDialect, LengthLimit, RichText};
 
-/// What a person is shown in place of a part that a newer program wrote.
+/// Replaces a part that a newer version of the program has written.
 const UNKNOWN_PART: &str = "(There is something here that cannot be shown.)";
 
-/// A message for somebody.
+/// A message to a person or group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outbound {
-    /// Whom it is for, as the channel calls them: a chat, an address, a number.
+pub struct OutboundMessage {
+    /// The channel's address of the recipient: a chat, an address, a number.
     pub to: String,
-    /// What it is made of.
-    pub parts: Vec<Part>,
-    /// How its words are written.
+    pub parts: Vec<MessagePart>,
     #[serde(default)]
-    pub writing: Writing,
-    /// Buttons below it, row by row.
+    pub text_format: TextFormat,
+    /// Rows of buttons below the message.
     #[serde(default)]
     pub buttons: Vec<Vec<Button>>,
-    /// The message that it replies to, as the provider calls it.
+    /// The provider's id of the message that this one replies to.
     #[serde(default)]
     pub reply_to: Option<String>,
-    /// The thread of e-mail that it belongs to.
     #[serde(default)]
-    pub thread: Option<Thread>,
+    pub email_thread: Option<EmailThread>,
 }
 
-/// How words are written.
+/// How the text of a message is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Writing {
-    /// As agents write.
+pub enum TextFormat {
+    /// Text of agents.
     #[default]
     Markdown,
-    /// As people write: it is shown as it is.
+    /// Text of people, shown unchanged.
     Verbatim,
 }
 
-/// What goes out in one call.
+/// A part of a message that is sent in one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
-    /// Whom it is for.
+pub struct MessagePiece {
     pub to: String,
-    /// Which piece of its message it is, from 0.
-    pub number: u32,
-    /// Its words.
-    pub words: Option<Words>,
-    /// Files that go along.
+    /// The position in the message, from 0.
+    pub index: u32,
+    pub text: Option<PieceText>,
     pub files: Vec<Attachment>,
-    /// Buttons below it.
     pub buttons: Vec<Vec<Button>>,
-    /// The message that it replies to.
     pub reply_to: Option<String>,
-    /// The thread of e-mail that it belongs to.
-    pub thread: Option<Thread>,
+    pub email_thread: Option<EmailThread>,
 }
 
-/// Words, ready to be sent.
+/// The rendered text of a piece.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Words {
-    /// Without any formatting.
+pub struct PieceText {
     pub plain: String,
-    /// With it, if the channel knows any.
+    /// In the markup of the channel, if it has one.
     pub formatted: Option<String>,
 }
 
-/// How a piece is sent this time.
+/// What a channel needs to know about one attempt to send a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sending<'a> {
-    /// What this message is known by: the same each time it is tried.
-    pub key: &'a str,
-    /// Without formatting, because the provider could not read it.
-    pub plain: bool,
-    /// Whether it may have arrived before.
-    pub again: bool,
+pub struct SendContext<'a> {
+    /// Identifies the message: the same for every attempt.
+    pub idempotency_key: &'a str,
+    /// Whether to omit formatting, because the provider rejected it.
+    pub plain_text: bool,
+    /// Whether an earlier attempt may have been delivered.
+    pub possible_duplicate: bool,
 }
 
 /// The bytes of the files of a message.
-pub type Files = HashMap<BlobId, Bytes>;
+pub type FileContents = HashMap<BlobId, Bytes>;
 
-/// What a channel makes of a message.
+/// How a channel lays out a message in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
-    pub(crate) format: Format,
-    /// How long the words of a piece may be.
-    pub(crate) length: Option<Length>,
-    /// Whether files go with the words or each in a piece of its own.
-    pub(crate) files: FilesGo,
-    /// Whether there are buttons that can be pressed.
+pub(crate) struct PieceLayout {
+    pub(crate) markup: Markup,
+    /// The limit for the text of a piece; `None` if text is never split.
+    pub(crate) max_length: Option<LengthLimit>,
+    pub(crate) files: FilePlacement,
+    /// Whether the channel has buttons; links are written out otherwise.
     pub(crate) buttons: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum Markup {
     Plain,
-    Html(Html),
-    /// Markdown as it is.
+    Html(HtmlDialect),
+    /// Markdown, unchanged.
     Markdown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FilesGo {
-    Along,
-    Apart,
+pub(crate) enum FilePlacement {
+    /// With the last text of the message.
+    WithText,
+    /// Each file in a piece of its own.
+    Separate,
 }
 
-/// The pieces that a message is sent in, in order. A message without anything in
-/// it has none.
-pub(crate) fn pieces(message: &Outbound, shape: &Shape) -> Vec<Piece> {
-    let words = words(message, shape);
+/// Splits a message into pieces. An empty message has none.
+pub(crate) fn pieces(message: &OutboundMessage, layout: &PieceLayout) -> Vec<MessagePiece> {
+    let mut contents: Vec<(Option<PieceText>, Vec<Attachment>)> =
+        render_text(message, layout).into_iter().map(|text| (Some(text), Vec::new())).collect();
     let files: Vec<Attachment> =
-        message.parts.iter().filter_map(Part::attachment).cloned().collect();
-    let mut contents: Vec<(Option<Words>, Vec<Attachment>)> =
-        words.into_iter().map(|words| (Some(words), Vec::new())).collect();
-    match shape.files {
-        FilesGo::Apart => contents.extend(files.into_iter().map(|file| (None, vec![file]))),
-        FilesGo::Along if files.is_empty() => {}
-        FilesGo::Along => match contents.last_mut() {
-            Some((_, along)) => *along = files,
+        message.parts.iter().filter_map(MessagePart::attachment).cloned().collect();
+    match layout.files {
+        FilePlacement::Separate => {
+            contents.extend(files.into_iter().map(|file| (None, vec![file])));
+        }
+        FilePlacement::WithText if files.is_empty() => {}
+        FilePlacement::WithText => match contents.last_mut() {
+            Some((_, piece_files)) => *piece_files = files,
             None => contents.push((None, files)),
         },
     }
     let last = contents.len().saturating_sub(1);
-    let piece = |(number, (words, files)): (usize, (Option<Words>, Vec<Attachment>))| Piece {
+    let pieces = contents.into_iter().enumerate().map(|(index, (text, files))| MessagePiece {
         to: message.to.clone(),
-        number: u32::try_from(number).unwrap_or(u32::MAX),
-        words,
+        index: u32::try_from(index).unwrap_or(u32::MAX),
+        text,
         files,
-        // Below the message as a whole, and its reply above.
-        buttons: if shape.buttons && number == last { message.buttons.clone() } else { Vec::new() },
-        reply_to: message.reply_to.clone().filter(|_| number == 0),
-        thread: message.thread.clone(),
-    };
-    contents.into_iter().enumerate().map(piece).collect()
+        buttons: if layout.buttons && index == last { message.buttons.clone() } else { Vec::new() },
+        reply_to: message.reply_to.clone().filter(|_| index == 0),
+        email_thread: message.email_thread.clone(),
+    });
+    pieces.collect()
 }
 
-fn words(message: &Outbound, shape: &Shape) -> Vec<Words> {
-    let text = text(message, shape);
+/// Renders the text of a message, split to the length limit.
+fn render_text(message: &OutboundMessage, layout: &PieceLayout) -> Vec<PieceText> {
+    let text = full_text(message, layout);
     if text.trim().is_empty() {
         return Vec::new();
     }
-    let rich = match message.writing {
-        Writing::Markdown => Rich::markdown(&text),
-        Writing::Verbatim => Rich::verbatim(&text),
+    let rich = match message.text_format {
+        TextFormat::Markdown => RichText::from_markdown(&text),
+        TextFormat::Verbatim => RichText::from_verbatim(&text),
     };
-    let split = |rich: Rich| match shape.length {
-        Some(length) => rich.split(length),
+    let split = |rich: RichText| match layout.max_length {
+        Some(limit) => rich.split(limit),
         None => vec![rich],
     };
-    match shape.format {
-        Format::Plain => split(rich.with_addresses())
+    match layout.markup {
+        Markup::Plain => split(rich.with_link_urls())
             .into_iter()
-            .map(|piece| Words { plain: piece.plain(), formatted: None })
+            .map(|piece| PieceText { plain: piece.to_plain(), formatted: None })
             .collect(),
-        Format::Html(whose) => split(rich)
+        Markup::Html(dialect) => split(rich)
             .into_iter()
             .map(|piece| {
-                let written = piece.with_addresses().plain();
-                let fits = shape.length.is_none_or(|length| length.fits(&written));
-                let plain = if fits { written } else { piece.plain() };
-                Words { plain, formatted: Some(piece.html(whose)) }
+                let with_urls = piece.with_link_urls().to_plain();
+                let fits = layout.max_length.is_none_or(|limit| limit.fits(&with_urls));
+                let plain = if fits { with_urls } else { piece.to_plain() };
+                PieceText { plain, formatted: Some(piece.to_html(dialect)) }
             })
             .collect(),
-        Format::Markdown => {
-            let formatted = (message.writing == Writing::Markdown).then(|| text.clone());
-            vec![Words { plain: rich.with_addresses().plain(), formatted }]
+        Markup::Markdown => {
+            let formatted = (message.text_format == TextFormat::Markdown).then(|| text.clone());
+            vec![PieceText { plain: rich.with_link_urls().to_plain(), formatted }]
         }
     }
 }
 
-/// All words of a message. Where nothing can be pressed, what a button leads to
-/// is written out.
-fn text(message: &Outbound, shape: &Shape) -> String {
-    let words = message.parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.clone()),
-        Part::Unknown => Some(UNKNOWN_PART.to_owned()),
-        Part::Image(_) | Part::Audio(_) | Part::File(_) => None,
+/// Joins the text parts of a message and, on channels without buttons, the links of
+/// its buttons.
+fn full_text(message: &OutboundMessage, layout: &PieceLayout) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        MessagePart::Text { text } => Some(text.clone()),
+        MessagePart::Unknown => Some(UNKNOWN_PART.to_owned()),
+        MessagePart::Image(_) | MessagePart::Audio(_) | MessagePart::File(_) => None,
     });
-    let links = message.buttons.iter().flatten().filter(|_| !shape.buttons);
-    words.chain(links.filter_map(Button::written_out)).collect::<Vec<_>>().join("\n\n")
+    let links = message.buttons.iter().flatten().filter(|_| !layout.buttons);
+    texts.chain(links.filter_map(Button::link_text)).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FilesGo, Format, Outbound, Shape, Words, Writing, pieces};
+    use super::{
+        FilePlacement, Markup, OutboundMessage, PieceLayout, PieceText, TextFormat, pieces,
+    };
     use crate::button::Button;
-    use crate::text::{Html, Length, Unit};
+    use crate::text::{HtmlDialect, LengthLimit, LengthUnit};
     use ostler_domain::id::BlobId;
-    use ostler_domain::message::{Attachment, Part};
+    use ostler_domain::message::{Attachment, MessagePart};
 
-    fn message(parts: Vec<Part>) -> Outbound {
-        Outbound {
+    fn message(parts: Vec<MessagePart>) -> OutboundMessage {
+        OutboundMessage {
             to: "7".into(),
             parts,
-            writing: Writing::Markdown,
+            text_format: TextFormat::Markdown,
             buttons: vec![vec![
                 Button::press("Yes", "yes").unwrap(),
                 Button::link("Menu", "https://x.it").unwrap(),
             ]],
             reply_to: Some("3".into()),
-            thread: None,
+            email_thread: None,
         }
     }
 
-    fn picture() -> Part {
+    fn picture() -> MessagePart {
         let media_type = "image/png".parse().unwrap();
-        Part::attached(Attachment { blob: BlobId::from_u128(1), media_type, name: None, size: 3 })
+        MessagePart::from_attachment(Attachment {
+            blob: BlobId::from_u128(1),
+            media_type,
+            name: None,
+            size: 3,
+        })
     }
 
-    const CHAT: Shape = Shape {
-        format: Format::Html(Html::Telegram),
-        length: Some(Length { unit: Unit::Chars, most: 10 }),
-        files: FilesGo::Apart,
+    const TELEGRAM: PieceLayout = PieceLayout {
+        markup: Markup::Html(HtmlDialect::Telegram),
+        max_length: Some(LengthLimit { unit: LengthUnit::Chars, max: 10 }),
+        files: FilePlacement::Separate,
         buttons: true,
     };
 
     #[test]
-    fn c16_a_message_is_sent_in_pieces() {
-        let pieces = pieces(&message(vec![Part::text("**one** two three"), picture()]), &CHAT);
-        let words: Vec<Option<(&str, Option<&str>)>> = pieces
+    fn c16_long_text_and_files_are_split_into_pieces() {
+        let pieces =
+            pieces(&message(vec![MessagePart::text("**one** two three"), picture()]), &TELEGRAM);
+        let texts: Vec<Option<(&str, Option<&str>)>> = pieces
             .iter()
             .map(|piece| {
-                let words = piece.words.as_ref()?;
-                Some((words.plain.as_str(), words.formatted.as_deref()))
+                let text = piece.text.as_ref()?;
+                Some((text.plain.as_str(), text.formatted.as_deref()))
             })
             .collect();
         assert_eq!(
-            words,
+            texts,
             [Some(("one two", Some("<b>one</b> two"))), Some(("three", Some("three"))), None,]
         );
-        let shown = |f: fn(&super::Piece) -> usize| pieces.iter().map(f).collect::<Vec<_>>();
-        assert_eq!(shown(|piece| piece.files.len()), [0, 0, 1]);
-        assert_eq!(shown(|piece| piece.buttons.len()), [0, 0, 1]);
-        assert_eq!(shown(|piece| usize::from(piece.reply_to.is_some())), [1, 0, 0]);
-        assert_eq!(shown(|piece| piece.number as usize), [0, 1, 2]);
+        let each = |f: fn(&super::MessagePiece) -> usize| pieces.iter().map(f).collect::<Vec<_>>();
+        assert_eq!(each(|piece| piece.files.len()), [0, 0, 1]);
+        assert_eq!(each(|piece| piece.buttons.len()), [0, 0, 1]);
+        assert_eq!(each(|piece| usize::from(piece.reply_to.is_some())), [1, 0, 0]);
+        assert_eq!(each(|piece| piece.index as usize), [0, 1, 2]);
     }
 
     #[test]
-    fn c16_where_nothing_can_be_pressed_links_are_written_out() {
-        let shape =
-            Shape { format: Format::Plain, length: None, files: FilesGo::Along, buttons: false };
-        let pieces = pieces(&message(vec![Part::text("_Look_"), picture(), Part::Unknown]), &shape);
+    fn c16_links_are_written_out_on_channels_without_buttons() {
+        let layout = PieceLayout {
+            markup: Markup::Plain,
+            max_length: None,
+            files: FilePlacement::WithText,
+            buttons: false,
+        };
+        let pieces = pieces(
+            &message(vec![MessagePart::text("_Look_"), picture(), MessagePart::Unknown]),
+            &layout,
+        );
         assert_eq!(pieces.len(), 1);
         let plain = "Look\n\n(There is something here that cannot be shown.)\n\nMenu: https://x.it";
-        assert_eq!(pieces[0].words, Some(Words { plain: plain.into(), formatted: None }));
+        assert_eq!(pieces[0].text, Some(PieceText { plain: plain.into(), formatted: None }));
         assert_eq!((pieces[0].files.len(), pieces[0].buttons.len()), (1, 0));
     }
 
     #[test]
-    fn what_a_person_wrote_goes_out_as_it_is() {
-        let message = Outbound { writing: Writing::Verbatim, ..message(vec![Part::text("*no*")]) };
-        let markdown = Shape { format: Format::Markdown, length: None, ..CHAT };
-        let words = |shape: &Shape| pieces(&message, shape).remove(0).words.unwrap();
-        assert_eq!(words(&CHAT), Words { plain: "*no*".into(), formatted: Some("*no*".into()) });
-        assert_eq!(words(&markdown), Words { plain: "*no*".into(), formatted: None });
+    fn verbatim_text_is_not_parsed_as_markdown() {
+        let message = OutboundMessage {
+            text_format: TextFormat::Verbatim,
+            ..message(vec![MessagePart::text("*no*")])
+        };
+        let markdown = PieceLayout { markup: Markup::Markdown, max_length: None, ..TELEGRAM };
+        let text = |layout: &PieceLayout| pieces(&message, layout).remove(0).text.unwrap();
         assert_eq!(
-            pieces(&Outbound { parts: vec![Part::text(" ")], ..message.clone() }, &CHAT),
+            text(&TELEGRAM),
+            PieceText { plain: "*no*".into(), formatted: Some("*no*".into()) }
+        );
+        assert_eq!(text(&markdown), PieceText { plain: "*no*".into(), formatted: None });
+        assert_eq!(
+            pieces(
+                &OutboundMessage { parts: vec![MessagePart::text(" ")], ..message.clone() },
+                &TELEGRAM
+            ),
             []
         );
     }

@@ -1,67 +1,59 @@
-//! What became of a send. Whether it is tried again is for
-//! [`ostler_domain::channel::delivery`] to say.
+//! The outcome of a send. Whether to retry is decided by
+//! [`ostler_domain::channel::delivery`].
 
 use std::time::Duration;
 
 use ostler_domain::channel::delivery::SendFailure;
 
-/// What became of a send.
+/// The outcome of sending one piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// The provider has it.
+pub enum SendOutcome {
+    /// The provider accepted the piece.
     Delivered {
-        /// What the provider calls it, if it says.
+        /// The provider's id of the message, if it returns one.
         provider_id: Option<String>,
     },
-    /// The provider has not taken it and may do so later.
+    /// The provider did not accept the piece and may do so later.
     Retry {
-        /// What the provider asked for.
-        after: Option<Duration>,
-        /// What happened.
+        /// The wait that the provider asked for.
+        retry_after: Option<Duration>,
         reason: String,
     },
-    /// The provider could not read the formatting: the same as plain text may go.
-    Formatting {
-        /// What the provider said.
-        reason: String,
-    },
-    /// The provider will never take it.
-    Rejected {
-        /// What the provider said.
-        reason: String,
-    },
-    /// The provider may or may not have it: the answer did not come.
-    Unknown {
-        /// What happened.
-        reason: String,
-    },
+    /// The provider cannot parse the formatting; plain text may be accepted.
+    FormattingRejected { reason: String },
+    /// The provider will never accept the piece.
+    Rejected { reason: String },
+    /// The provider may have accepted the piece: its response was lost.
+    Unknown { reason: String },
 }
 
-impl Outcome {
-    /// How it failed, if it did.
+impl SendOutcome {
+    /// Returns the kind of failure, or `None` if the piece was delivered.
     pub const fn failure(&self) -> Option<SendFailure> {
         match self {
             Self::Delivered { .. } => None,
-            Self::Retry { after, .. } => Some(SendFailure::Transient { retry_after: *after }),
-            Self::Formatting { .. } => Some(SendFailure::Formatting),
+            Self::Retry { retry_after, .. } => {
+                Some(SendFailure::Transient { retry_after: *retry_after })
+            }
+            Self::FormattingRejected { .. } => Some(SendFailure::Formatting),
             Self::Rejected { .. } => Some(SendFailure::Permanent),
             Self::Unknown { .. } => Some(SendFailure::Ambiguous),
         }
     }
 
-    /// What happened, in words for operators.
+    /// Returns a description for operators.
     pub fn reason(&self) -> &str {
         match self {
-            Self::Delivered { .. } => "it was delivered",
+            Self::Delivered { .. } => "delivered",
             Self::Retry { reason, .. }
-            | Self::Formatting { reason }
+            | Self::FormattingRejected { reason }
             | Self::Rejected { reason }
             | Self::Unknown { reason } => reason,
         }
     }
 
     pub(crate) fn retry(reason: impl Into<String>) -> Self {
-        Self::Retry { after: None, reason: reason.into() }
+        Self::Retry { retry_after: None, reason: reason.into() }
     }
 
     pub(crate) fn rejected(reason: impl Into<String>) -> Self {

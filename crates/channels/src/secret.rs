@@ -1,52 +1,53 @@
-//! Secrets of bindings, for as long as a connection is open. None is printed.
+//! Secrets of bindings, in memory while a connection is open. They are never
+//! printed.
 
 use std::fmt;
 
 use ostler_domain::id::OrgId;
 use ostler_domain::secret::SecretRef;
 
-/// A secret: a bot's token, a password, a key for signatures.
+/// A secret of a binding: a bot's token, a password or a signing key.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct ChannelSecret(String);
 
-impl Secret {
-    /// A secret as it was read, without white space around it.
+impl ChannelSecret {
+    /// Creates a secret without the white space around `text`.
     pub fn new(text: impl AsRef<str>) -> Self {
         Self(text.as_ref().trim().to_owned())
     }
 
-    /// The secret itself, for whoever signs with it or sends it.
+    /// Returns the secret itself.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 
-    /// A text that may quote the secret, without it.
-    pub(crate) fn hide_in(&self, text: &str) -> String {
+    /// Replaces the secret in a text that may quote it.
+    pub(crate) fn redact(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "[hidden]") }
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ChannelSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str("ChannelSecret(…)")
     }
 }
 
-/// Reads the secret that an org keeps somewhere, or says why it cannot: whether
-/// the org may use that place is for the reader to judge. It is asked anew each
-/// time, so that a rotated secret counts at once.
-pub type ReadSecret = dyn Fn(OrgId, &SecretRef) -> Result<Secret, String> + Send + Sync;
+/// Reads a secret of an org, or returns why it cannot. The function also decides
+/// whether the org may use that location. It is called for each use, so that a
+/// rotated secret takes effect at once.
+pub type SecretReader = dyn Fn(OrgId, &SecretRef) -> Result<ChannelSecret, String> + Send + Sync;
 
 #[cfg(test)]
 mod tests {
-    use super::Secret;
+    use super::ChannelSecret;
 
     #[test]
-    fn a_secret_is_neither_printed_nor_repeated() {
-        let secret = Secret::new(" 123:abc\n");
+    fn a_secret_is_neither_printed_nor_quoted() {
+        let secret = ChannelSecret::new(" 123:abc\n");
         assert_eq!(secret.expose(), "123:abc");
-        assert_eq!(format!("{secret:?}"), "Secret(…)");
-        assert_eq!(secret.hide_in("POST /bot123:abc/getMe"), "POST /bot[hidden]/getMe");
-        assert_eq!(Secret::new("").hide_in("as it is"), "as it is");
+        assert_eq!(format!("{secret:?}"), "ChannelSecret(…)");
+        assert_eq!(secret.redact("POST /bot123:abc/getMe"), "POST /bot[hidden]/getMe");
+        assert_eq!(ChannelSecret::new("").redact("as it is"), "as it is");
     }
 }

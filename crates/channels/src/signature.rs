@@ -1,7 +1,7 @@
-//! Signatures in the form of Standard Webhooks, in both directions.
+//! Signatures of Standard Webhooks, in both directions.
 //!
-//! The text `id.timestamp.body` is signed by HMAC-SHA256. While a secret is
-//! replaced there are two: both sign, and either is enough.
+//! The text `id.timestamp.body` is signed by HMAC-SHA256. During a rotation there
+//! are several keys: each of them signs, and any of them is accepted.
 
 use std::time::Duration;
 
@@ -12,44 +12,44 @@ use sha2::Sha256;
 
 use crate::encoding;
 use crate::error::ReceiveError;
-use crate::secret::Secret;
+use crate::secret::ChannelSecret;
 
-/// The name of the id: a repeat has the same.
-pub const ID: &str = "webhook-id";
-/// The name of the time of signing, in seconds since 1970.
-pub const TIMESTAMP: &str = "webhook-timestamp";
-/// The name of the signatures.
-pub const SIGNATURE: &str = "webhook-signature";
+/// The header with the id of a message, which is the same for every attempt.
+pub const ID_HEADER: &str = "webhook-id";
+/// The header with the time of the signature, in seconds since 1970.
+pub const TIMESTAMP_HEADER: &str = "webhook-timestamp";
+/// The header with the signatures.
+pub const SIGNATURE_HEADER: &str = "webhook-signature";
 
-/// How far the clocks of the two sides may be apart.
+/// The maximum difference between the time of the signature and now.
 pub const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
-/// The fewest and the most bytes of a key.
+/// The allowed lengths of a key.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 16..=128;
 
-/// The keys of one side.
+/// The keys that sign and verify the requests of one binding.
 #[derive(Clone)]
-pub struct Keys(Vec<Vec<u8>>);
+pub struct SigningKeys(Vec<Vec<u8>>);
 
-impl std::fmt::Debug for Keys {
+impl std::fmt::Debug for SigningKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Keys({}, …)", self.0.len())
+        write!(f, "SigningKeys({}, …)", self.0.len())
     }
 }
 
-/// A request that was signed by somebody who has a key.
+/// A request with a valid signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verified {
-    /// Its id: a repeat has the same.
+pub struct VerifiedRequest {
+    /// The id of the message, which is the same for every attempt.
     pub id: String,
 }
 
-impl Keys {
-    /// The keys of a secret: one or more `whsec_…` with white space between them.
-    /// None if there is no key, or one that is none.
-    pub fn read(secret: &Secret) -> Option<Self> {
+impl SigningKeys {
+    /// Parses one or more keys of the form `whsec_…`, separated by white space.
+    /// Returns `None` if there is none or if any is invalid.
+    pub fn parse(secret: &ChannelSecret) -> Option<Self> {
         let key = |text: &str| {
-            let bytes = encoding::read_standard(text.strip_prefix("whsec_")?)?;
+            let bytes = encoding::base64_decode(text.strip_prefix("whsec_")?)?;
             KEY_BYTES.contains(&bytes.len()).then_some(bytes)
         };
         let keys: Vec<Vec<u8>> =
@@ -57,53 +57,58 @@ impl Keys {
         (!keys.is_empty()).then_some(Self(keys))
     }
 
-    /// A key of these bytes, in the form in which it is read.
-    pub fn write(key: &[u8; 32]) -> String {
-        format!("whsec_{}", encoding::standard(key))
+    /// Formats a key as [`SigningKeys::parse`] expects it.
+    pub fn encode_key(key: &[u8; 32]) -> String {
+        format!("whsec_{}", encoding::base64_encode(key))
     }
 
-    /// The headers of a request that is sent.
+    /// Returns the headers that sign a request.
     pub fn sign(&self, id: &str, now: Timestamp, body: &[u8]) -> [(&'static str, String); 3] {
         let seconds = now.as_millis().div_euclid(1000).to_string();
-        let signed = |key: &Vec<u8>| {
+        let sign = |key: &Vec<u8>| {
             let mac = mac(key, id, &seconds, body)?;
-            Some(format!("v1,{}", encoding::standard(&mac.finalize().into_bytes())))
+            Some(format!("v1,{}", encoding::base64_encode(&mac.finalize().into_bytes())))
         };
-        let signatures: Vec<String> = self.0.iter().filter_map(signed).collect();
-        [(ID, id.to_owned()), (TIMESTAMP, seconds), (SIGNATURE, signatures.join(" "))]
+        let signatures: Vec<String> = self.0.iter().filter_map(sign).collect();
+        [
+            (ID_HEADER, id.to_owned()),
+            (TIMESTAMP_HEADER, seconds),
+            (SIGNATURE_HEADER, signatures.join(" ")),
+        ]
     }
 
-    /// Checks a request that came in.
+    /// Verifies the signature of a request and its time.
     pub fn verify(
         &self,
         headers: &HeaderMap,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Verified, ReceiveError> {
+    ) -> Result<VerifiedRequest, ReceiveError> {
         let header = |name: &'static str| {
             let value = headers.get(name).and_then(|value| value.to_str().ok());
             value.filter(|value| !value.is_empty()).ok_or(ReceiveError::Unsigned(name))
         };
-        let (id, seconds, signatures) = (header(ID)?, header(TIMESTAMP)?, header(SIGNATURE)?);
-        let at: i64 = seconds.parse().map_err(|_| ReceiveError::Stale)?;
+        let (id, seconds, signatures) =
+            (header(ID_HEADER)?, header(TIMESTAMP_HEADER)?, header(SIGNATURE_HEADER)?);
+        let at: i64 = seconds.parse().map_err(|_| ReceiveError::StaleTimestamp)?;
         let at = Timestamp::from_millis(at.saturating_mul(1000));
-        // The second that the clock rounds off counts for neither side.
+        // One second more, because the timestamp is rounded down.
         if now.since(at).max(at.since(now)) > TOLERANCE + Duration::from_secs(1) {
-            return Err(ReceiveError::Stale);
+            return Err(ReceiveError::StaleTimestamp);
         }
-        let right = |signature: &str| {
-            let given = signature.strip_prefix("v1,").and_then(encoding::read_standard);
+        let is_valid = |signature: &str| {
+            let given = signature.strip_prefix("v1,").and_then(encoding::base64_decode);
             given.is_some_and(|given| {
                 self.0.iter().any(|key| {
-                    // It compares in constant time.
+                    // `verify_slice` compares in constant time.
                     mac(key, id, seconds, body).is_some_and(|mac| mac.verify_slice(&given).is_ok())
                 })
             })
         };
-        if !signatures.split(' ').any(right) {
+        if !signatures.split(' ').any(is_valid) {
             return Err(ReceiveError::BadSignature);
         }
-        Ok(Verified { id: id.to_owned() })
+        Ok(VerifiedRequest { id: id.to_owned() })
     }
 }
 
@@ -115,18 +120,24 @@ fn mac(key: &[u8], id: &str, seconds: &str, body: &[u8]) -> Option<Hmac<Sha256>>
     Some(mac)
 }
 
-/// The signature of a text by a secret.
-pub(crate) fn seal(secret: &Secret, purpose: &str, text: &[u8]) -> Vec<u8> {
-    sealing(secret, purpose, text).map_or_else(Vec::new, |mac| mac.finalize().into_bytes().to_vec())
+/// Signs a text for one purpose. A signature for one purpose is not valid for
+/// another.
+pub(crate) fn sign_for(secret: &ChannelSecret, purpose: &str, text: &[u8]) -> Vec<u8> {
+    purpose_mac(secret, purpose, text)
+        .map_or_else(Vec::new, |mac| mac.finalize().into_bytes().to_vec())
 }
 
-/// Whether a signature is right, compared in constant time.
-pub(crate) fn is_sealed(secret: &Secret, purpose: &str, text: &[u8], seal: &[u8]) -> bool {
-    sealing(secret, purpose, text).is_some_and(|mac| mac.verify_slice(seal).is_ok())
+/// Returns whether a signature of [`sign_for`] is valid, in constant time.
+pub(crate) fn verify_for(
+    secret: &ChannelSecret,
+    purpose: &str,
+    text: &[u8],
+    signature: &[u8],
+) -> bool {
+    purpose_mac(secret, purpose, text).is_some_and(|mac| mac.verify_slice(signature).is_ok())
 }
 
-/// What is signed for one purpose is no signature for another.
-fn sealing(secret: &Secret, purpose: &str, text: &[u8]) -> Option<Hmac<Sha256>> {
+fn purpose_mac(secret: &ChannelSecret, purpose: &str, text: &[u8]) -> Option<Hmac<Sha256>> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).ok()?;
     mac.update(purpose.as_bytes());
     mac.update(&[0]);
@@ -136,9 +147,9 @@ fn sealing(secret: &Secret, purpose: &str, text: &[u8]) -> Option<Hmac<Sha256>> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Keys, Verified};
+    use super::{SigningKeys, VerifiedRequest};
     use crate::error::ReceiveError;
-    use crate::secret::Secret;
+    use crate::secret::ChannelSecret;
     use http::{HeaderMap, HeaderName, HeaderValue};
     use ostler_domain::time::Timestamp;
     use proptest::prelude::{any, proptest};
@@ -147,8 +158,8 @@ mod tests {
     const NEW: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
     const NOW: Timestamp = Timestamp::from_millis(1_614_265_330_000);
 
-    fn keys(text: &str) -> Keys {
-        Keys::read(&Secret::new(text)).unwrap()
+    fn keys(text: &str) -> SigningKeys {
+        SigningKeys::parse(&ChannelSecret::new(text)).unwrap()
     }
 
     fn headers(pairs: &[(&'static str, String)]) -> HeaderMap {
@@ -158,9 +169,9 @@ mod tests {
         pairs.iter().map(pair).collect()
     }
 
-    /// The example of the specification's own libraries.
+    /// The example in the libraries of the specification.
     #[test]
-    fn a_signature_is_the_one_of_the_specification() {
+    fn signatures_match_the_specification() {
         let body = br#"{"test": 2432232314}"#;
         let [id, timestamp, signature] = keys(OLD).sign("msg_p5jXN8AQM9LWM0D4loKWxJek", NOW, body);
         assert_eq!(id, ("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek".into()));
@@ -170,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_key_is_refused_and_why_is_said() {
+    fn a_request_without_a_valid_signature_is_rejected() {
         let sent = keys(OLD).sign("1", NOW, b"hi");
         let check = |change: &dyn Fn(&mut HeaderMap), later_secs: i64, expected| {
             let mut headers = headers(&sent);
@@ -181,13 +192,13 @@ mod tests {
         let set = |headers: &mut HeaderMap, name: &'static str, value: &'static str| {
             headers.insert(name, HeaderValue::from_static(value));
         };
-        let right = Ok(Verified { id: "1".into() });
-        check(&|_| (), 0, right.clone());
-        check(&|_| (), 300, right.clone());
-        check(&|_| (), -300, right.clone());
-        check(&|_| (), 302, Err(ReceiveError::Stale));
-        check(&|_| (), -302, Err(ReceiveError::Stale));
-        check(&|h| set(h, "webhook-timestamp", "soon"), 0, Err(ReceiveError::Stale));
+        let valid = Ok(VerifiedRequest { id: "1".into() });
+        check(&|_| (), 0, valid.clone());
+        check(&|_| (), 300, valid.clone());
+        check(&|_| (), -300, valid.clone());
+        check(&|_| (), 302, Err(ReceiveError::StaleTimestamp));
+        check(&|_| (), -302, Err(ReceiveError::StaleTimestamp));
+        check(&|h| set(h, "webhook-timestamp", "soon"), 0, Err(ReceiveError::StaleTimestamp));
         check(&|h| set(h, "webhook-timestamp", "1614265331"), 0, Err(ReceiveError::BadSignature));
         check(&|h| set(h, "webhook-id", "2"), 0, Err(ReceiveError::BadSignature));
         check(&|h| set(h, "webhook-signature", "v1,AAAA"), 0, Err(ReceiveError::BadSignature));
@@ -200,32 +211,32 @@ mod tests {
         assert_eq!(other, Err(ReceiveError::BadSignature));
     }
 
-    /// While a secret is replaced, either side may have both.
+    /// During a rotation either side may have both keys.
     #[test]
-    fn secrets_can_be_rotated() {
+    fn any_key_is_accepted_during_a_rotation() {
         let both = keys(&format!("{NEW}\n{OLD}"));
-        for (signs, checks) in
+        for (signer, verifier) in
             [(keys(OLD), both.clone()), (both.clone(), keys(OLD)), (both, keys(NEW))]
         {
-            let sent = headers(&signs.sign("1", NOW, b"hi"));
-            assert!(checks.verify(&sent, b"hi", NOW).is_ok());
+            let sent = headers(&signer.sign("1", NOW, b"hi"));
+            assert!(verifier.verify(&sent, b"hi", NOW).is_ok());
         }
     }
 
     #[test]
-    fn a_secret_that_is_no_key_is_not_used() {
+    fn invalid_keys_are_rejected() {
         for text in
             ["", "whsec_", "whsec_AAAA", "hunter2hunter2hunter2", "whsec_!!!!!!!!!!!!!!!!!!!!!!!!"]
         {
-            assert!(Keys::read(&Secret::new(text)).is_none(), "{text}");
+            assert!(SigningKeys::parse(&ChannelSecret::new(text)).is_none(), "{text}");
         }
-        assert!(Keys::read(&Secret::new(format!("{OLD} nonsense"))).is_none());
-        assert_eq!(format!("{:?}", keys(OLD)), "Keys(1, …)");
+        assert!(SigningKeys::parse(&ChannelSecret::new(format!("{OLD} nonsense"))).is_none());
+        assert_eq!(format!("{:?}", keys(OLD)), "SigningKeys(1, …)");
     }
 
     proptest! {
         #[test]
-        fn only_what_was_signed_is_verified(body in any::<Vec<u8>>(), other in any::<Vec<u8>>()) {
+        fn only_the_signed_body_is_verified(body in any::<Vec<u8>>(), other in any::<Vec<u8>>()) {
             let sent = headers(&keys(OLD).sign("1", NOW, &body));
             assert!(keys(OLD).verify(&sent, &body, NOW).is_ok());
             assert_eq!(keys(OLD).verify(&sent, &other, NOW).is_ok(), body == other);

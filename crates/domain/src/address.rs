@@ -1,11 +1,10 @@
-//! Which addresses are the public internet, and which lead into somebody's own
-//! network.
+//! Classification of IP addresses: which ranges are not part of the public
+//! internet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Blocks of IPv4 that are not the public internet: first address, length of the
-/// prefix, what it is.
-const V4: [([u8; 4], u32, &str); 21] = [
+/// IPv4 blocks that are not public: first address, prefix length, description.
+const NON_PUBLIC_V4: [([u8; 4], u32, &str); 21] = [
     ([0, 0, 0, 0], 8, "unspecified"),
     ([10, 0, 0, 0], 8, "private"),
     ([100, 64, 0, 0], 10, "shared by a provider"),
@@ -29,9 +28,9 @@ const V4: [([u8; 4], u32, &str); 21] = [
     ([255, 255, 255, 255], 32, "broadcast"),
 ];
 
-/// Blocks of IPv6 inside the global ones that are not the public internet, or
-/// that carry an address of IPv4 which nobody has looked at.
-const V6: [([u16; 8], u32, &str); 6] = [
+/// IPv6 blocks inside 2000::/3 that are not public, or that embed an unchecked IPv4
+/// address.
+const NON_PUBLIC_V6: [([u16; 8], u32, &str); 6] = [
     ([0x2001, 0, 0, 0, 0, 0, 0, 0], 23, "reserved"),
     ([0x2001, 0x0db8, 0, 0, 0, 0, 0, 0], 32, "for documentation"),
     ([0x2002, 0, 0, 0, 0, 0, 0, 0], 16, "a 6to4 address"),
@@ -40,50 +39,50 @@ const V6: [([u16; 8], u32, &str); 6] = [
     ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20, "for documentation"),
 ];
 
-/// What an address is, if it is not part of the public internet.
-pub fn not_public(address: IpAddr) -> Option<&'static str> {
+/// Describes the range of an address that is not public. Returns `None` for a
+/// public address.
+pub fn non_public_range(address: IpAddr) -> Option<&'static str> {
     match address {
-        IpAddr::V4(address) => v4(address),
-        IpAddr::V6(address) => v6(address),
+        IpAddr::V4(address) => non_public_v4_range(address),
+        IpAddr::V6(address) => non_public_v6_range(address),
     }
 }
 
-fn v4(address: Ipv4Addr) -> Option<&'static str> {
+fn non_public_v4_range(address: Ipv4Addr) -> Option<&'static str> {
     let bits = u32::from(address);
-    let within = |first: [u8; 4], length: u32| {
-        let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
+    let is_in = |first: [u8; 4], prefix_length: u32| {
+        let mask = u32::MAX.checked_shl(32 - prefix_length).unwrap_or(0);
         bits & mask == u32::from(Ipv4Addr::from(first)) & mask
     };
-    V4.iter().find(|(first, length, _)| within(*first, *length)).map(|(_, _, why)| *why)
+    NON_PUBLIC_V4.iter().find(|(first, prefix_length, _)| is_in(*first, *prefix_length)).map(|(_, _, description)| *description)
 }
 
-/// Only 2000::/3 is given out to the public. Everything else is refused: loopback,
-/// unique local, link-local, multicast, and addresses of IPv4 that are mapped or
-/// translated.
-fn v6(address: Ipv6Addr) -> Option<&'static str> {
+/// Refuses everything outside 2000::/3, the only public block: loopback, unique
+/// local, link-local, multicast, and mapped or translated IPv4 addresses.
+fn non_public_v6_range(address: Ipv6Addr) -> Option<&'static str> {
     let bits = u128::from(address);
     if bits >> 125 != 0b001 {
         return Some("local or reserved");
     }
-    // ISATAP: the last half carries an address of IPv4.
+    // ISATAP: the lower half embeds an IPv4 address.
     if matches!(address.segments(), [_, _, _, _, 0 | 0x200, 0x5efe, _, _]) {
         return Some("a tunnel");
     }
-    let within = |first: [u16; 8], length: u32| {
-        let mask = u128::MAX << (128 - length);
+    let is_in = |first: [u16; 8], prefix_length: u32| {
+        let mask = u128::MAX << (128 - prefix_length);
         bits & mask == u128::from(Ipv6Addr::from(first)) & mask
     };
-    V6.iter().find(|(first, length, _)| within(*first, *length)).map(|(_, _, why)| *why)
+    NON_PUBLIC_V6.iter().find(|(first, prefix_length, _)| is_in(*first, *prefix_length)).map(|(_, _, description)| *description)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::not_public;
+    use super::non_public_range;
 
     #[test]
     fn only_the_public_internet_is_public() {
         for public in ["93.184.216.34", "1.1.1.1", "2606:2800:220:1::1"] {
-            assert_eq!(not_public(public.parse().unwrap()), None, "{public}");
+            assert_eq!(non_public_range(public.parse().unwrap()), None, "{public}");
         }
         let table = [
             ("127.0.0.1", "this machine"),
@@ -95,8 +94,8 @@ mod tests {
             ("fd00::1", "local or reserved"),
             ("2002:7f00:1::", "a 6to4 address"),
         ];
-        for (address, what) in table {
-            assert_eq!(not_public(address.parse().unwrap()), Some(what), "{address}");
+        for (address, expected) in table {
+            assert_eq!(non_public_range(address.parse().unwrap()), Some(expected), "{address}");
         }
     }
 }

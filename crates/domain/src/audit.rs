@@ -1,21 +1,20 @@
-//! The audit log: who did what.
+//! The actors of the audit log.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, KeyId, UserId};
 
-/// Who acts.
+/// The actor of an audited action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Actor {
-    /// A person who is logged in.
+pub enum AuditActor {
+    /// A user who is logged in.
     User(UserId),
-    /// A program with an API key.
+    /// A client with an API key.
     Key(KeyId),
-    /// Whoever sits at the machine itself.
+    /// The command line on the machine itself.
     Terminal,
-    /// An agent.
     Agent(AgentId),
-    /// The runtime itself.
+    /// The runtime.
     System,
 }

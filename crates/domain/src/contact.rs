@@ -1,4 +1,4 @@
-//! Contacts: recognizing a person by what a channel knows of them.
+//! Contacts: the people outside an org, and how their identifiers are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,107 +10,100 @@ use crate::id::ContactId;
 /// A person outside, as an org knows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact {
-    /// Their id.
     pub id: ContactId,
-    /// Their name on screens.
     pub name: String,
-    /// How they are recognized.
+    /// The identifiers that are compared with those of a channel.
     pub details: ContactDetails,
-    /// Their language and region, such as `it-IT`, once it is known.
+    /// Language and region, such as `it-IT`; `None` until known.
     pub locale: Option<String>,
-    /// Words to find them by.
     pub tags: BTreeSet<String>,
-    /// What was noted about them, oldest first.
+    /// Oldest first.
     pub notes: Vec<String>,
-    /// Who they are in the org's own CRM.
+    /// The same person in the org's CRM.
     pub crm: Option<CrmLink>,
 }
 
 impl Contact {
-    /// What is known of them, by name, for those who talk to them.
+    /// Returns what is known about the contact, by name, for the prompt.
     pub fn profile(&self) -> BTreeMap<String, String> {
         let tags = self.tags.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let known = [
+        let fields = [
             ("name", Some(self.name.clone())),
             ("e-mail", self.details.email.clone()),
             ("phone", self.details.phone.clone()),
             ("language", self.locale.clone()),
             ("tags", Some(tags)),
         ];
-        let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let known = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         known.filter(|(_, value)| !value.trim().is_empty()).collect()
     }
 }
 
-/// The same person in another system.
+/// A reference to the same person in a CRM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrmLink {
-    /// The name of the system.
     pub system: String,
-    /// Its own id of the person.
+    /// The CRM's own id of the person.
     pub id: String,
 }
 
-/// What an org knows of a person.
+/// The phone number and e-mail address of a contact.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ContactDetails {
-    /// Telephone number.
     pub phone: Option<String>,
-    /// E-mail address.
     pub email: Option<String>,
 }
 
-/// Whether the identifier that a message came with is this person's.
+/// Returns whether an identifier on a channel belongs to this contact.
 ///
-/// Phone channels compare numbers without white space; every channel compares
-/// e-mail addresses whatever their case.
-pub fn is_known_as(details: &ContactDetails, channel: &Channel, identifier: &str) -> bool {
-    let same = |known: &Option<String>, normal: fn(&str) -> Option<String>| {
-        let wanted = normal(identifier);
-        wanted.is_some() && known.as_deref().and_then(normal) == wanted
+/// Phone channels compare numbers without white space; all channels compare e-mail
+/// addresses ignoring case.
+pub fn matches_identifier(details: &ContactDetails, channel: &Channel, identifier: &str) -> bool {
+    let same = |known: &Option<String>, normalize: fn(&str) -> Option<String>| {
+        let wanted = normalize(identifier);
+        wanted.is_some() && known.as_deref().and_then(normalize) == wanted
     };
-    (channel.uses_phone_numbers() && same(&details.phone, normal_phone))
-        || same(&details.email, normal_email)
+    (channel.uses_phone_numbers() && same(&details.phone, normalize_phone))
+        || same(&details.email, normalize_email)
 }
 
-/// A telephone number as it is compared: without white space. None if nothing
-/// is left of it.
-pub fn normal_phone(number: &str) -> Option<String> {
-    some(number.chars().filter(|c| !c.is_whitespace()).collect())
+/// Normalizes a telephone number for comparison: removes white space. Returns
+/// `None` if nothing is left.
+pub fn normalize_phone(number: &str) -> Option<String> {
+    non_empty(number.chars().filter(|c| !c.is_whitespace()).collect())
 }
 
-/// An e-mail address as it is compared: whatever its case. None if nothing is
-/// left of it.
-pub fn normal_email(address: &str) -> Option<String> {
-    some(address.trim().to_lowercase())
+/// Normalizes an e-mail address for comparison: trims it and lowers its case.
+/// Returns `None` if nothing is left.
+pub fn normalize_email(address: &str) -> Option<String> {
+    non_empty(address.trim().to_lowercase())
 }
 
-/// What a channel calls a person, as it is compared: a number on phone channels,
-/// an address on e-mail, and elsewhere a name that the channel itself gives out.
-pub fn normal_identifier(channel: &Channel, identifier: &str) -> Option<String> {
+/// Normalizes an identifier as its channel writes it: a number on phone channels,
+/// an address on e-mail, an opaque id elsewhere. Returns `None` if nothing is left.
+pub fn normalize_identifier(channel: &Channel, identifier: &str) -> Option<String> {
     match channel {
-        _ if channel.uses_phone_numbers() => normal_phone(identifier),
-        Channel::Email => normal_email(identifier),
-        _ => some(identifier.trim().to_owned()),
+        _ if channel.uses_phone_numbers() => normalize_phone(identifier),
+        Channel::Email => normalize_email(identifier),
+        _ => non_empty(identifier.trim().to_owned()),
     }
 }
 
-/// What every spelling of an identifier has in common, on whatever channel:
-/// names that are compared as equal have the same form, though not all names
-/// of the same form are equal. It has no white space.
-pub fn search_form(identifier: &str) -> String {
-    let shown = identifier.chars().filter(|c| !c.is_whitespace());
-    // Both ways, because several small letters share a capital one.
-    shown.flat_map(char::to_lowercase).flat_map(char::to_uppercase).collect()
+/// Returns a key for searching: identifiers that are equal on any channel have the
+/// same key. Different identifiers may share one. It has no white space.
+pub fn search_key(identifier: &str) -> String {
+    let visible = identifier.chars().filter(|c| !c.is_whitespace());
+    // Both ways, because several lower-case letters share a capital.
+    visible.flat_map(char::to_lowercase).flat_map(char::to_uppercase).collect()
 }
 
-fn some(text: String) -> Option<String> {
+fn non_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ContactDetails, is_known_as, normal_identifier, search_form};
+    use super::{ContactDetails, matches_identifier, normalize_identifier, search_key};
     use crate::channel::Channel;
 
     /// A12: phone on phone channels, e-mail on all.
@@ -132,10 +125,10 @@ mod tests {
             ("sms", " ", false),
         ];
         for (channel, identifier, expected) in table {
-            let known = is_known_as(&rosa, &Channel::from(channel), identifier);
+            let known = matches_identifier(&rosa, &Channel::from(channel), identifier);
             assert_eq!(known, expected, "{channel} {identifier}");
         }
-        assert!(!is_known_as(&ContactDetails::default(), &Channel::Sms, "+39061234"));
+        assert!(!matches_identifier(&ContactDetails::default(), &Channel::Sms, "+39061234"));
     }
 
     #[test]
@@ -150,13 +143,13 @@ mod tests {
             ("email", "", None),
         ];
         for (channel, identifier, expected) in table {
-            let normal = normal_identifier(&Channel::from(channel), identifier);
+            let normal = normalize_identifier(&Channel::from(channel), identifier);
             assert_eq!(normal.as_deref(), expected, "{channel} {identifier}");
         }
     }
 
     #[test]
-    fn spellings_of_one_identifier_have_the_same_search_form() {
+    fn spellings_of_one_identifier_have_the_same_search_key() {
         let table = [
             ("sms", " +39 06 1234", "+39061234"),
             ("sms", "+39\u{a0}06\t1234", "+39061234"),
@@ -166,9 +159,9 @@ mod tests {
             ("telegram", " Rosa B ", "ROSAB"),
         ];
         for (channel, identifier, expected) in table {
-            assert_eq!(search_form(identifier), expected, "{channel} {identifier}");
-            let normal = normal_identifier(&Channel::from(channel), identifier).unwrap();
-            assert_eq!(search_form(&normal), expected, "{channel} {normal}");
+            assert_eq!(search_key(identifier), expected, "{channel} {identifier}");
+            let normal = normalize_identifier(&Channel::from(channel), identifier).unwrap();
+            assert_eq!(search_key(&normal), expected, "{channel} {normal}");
         }
     }
 }

@@ -1,30 +1,30 @@
-//! Ways through what depends on what.
+//! Graph search.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// A shortest way from one to another, both included. Each of them is looked at
-/// once.
-pub(crate) fn way<K, N>(from: K, to: K, next: impl Fn(K) -> N) -> Option<Vec<K>>
+/// Returns a shortest path from one node to another, both included. Visits each
+/// node once.
+pub(crate) fn shortest_path<K, N>(from: K, to: K, neighbors: impl Fn(K) -> N) -> Option<Vec<K>>
 where
     K: Copy + Ord,
     N: IntoIterator<Item = K>,
 {
-    let (mut open, mut before) = (VecDeque::from([from]), BTreeMap::new());
-    while let Some(at) = open.pop_front() {
-        if at == to {
-            let mut way = vec![to];
+    let (mut queue, mut previous) = (VecDeque::from([from]), BTreeMap::new());
+    while let Some(node) = queue.pop_front() {
+        if node == to {
+            let mut path = vec![to];
             while let Some(earlier) =
-                way.last().filter(|at| **at != from).and_then(|at| before.get(at))
+                path.last().filter(|node| **node != from).and_then(|node| previous.get(node))
             {
-                way.push(*earlier);
+                path.push(*earlier);
             }
-            way.reverse();
-            return Some(way);
+            path.reverse();
+            return Some(path);
         }
-        for other in next(at) {
-            if other != from && !before.contains_key(&other) {
-                before.insert(other, at);
-                open.push_back(other);
+        for neighbor in neighbors(node) {
+            if neighbor != from && !previous.contains_key(&neighbor) {
+                previous.insert(neighbor, node);
+                queue.push_back(neighbor);
             }
         }
     }
@@ -33,11 +33,11 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::way;
+    use super::shortest_path;
 
     #[test]
-    fn the_shortest_way_is_found() {
-        let next = |at: u8| match at {
+    fn the_shortest_path_is_found() {
+        let neighbors = |node: u8| match node {
             1 => vec![2, 3],
             2 => vec![4],
             3 => vec![4, 1],
@@ -45,7 +45,7 @@ mod tests {
             _ => vec![],
         };
         let check =
-            |from, to, found: Option<&[u8]>| assert_eq!(way(from, to, next).as_deref(), found);
+            |from, to, expected: Option<&[u8]>| assert_eq!(shortest_path(from, to, neighbors).as_deref(), expected);
         check(1, 1, Some(&[1]));
         check(1, 5, Some(&[1, 2, 4, 5]));
         check(3, 2, Some(&[3, 1, 2]));

@@ -1,18 +1,18 @@
 //! Typed identifiers: `ses_01jd0v4k9pf2ht6z3m8w5x7ybc`.
 //!
-//! An id is 128 bits that the edge makes as a UUID v7, so that ids sort by the
-//! time they were made; here they are only compared, written and read. The
-//! written form is a prefix that names the kind and 26 characters of
-//! Crockford's base 32, which keeps the order of the bits.
+//! An id is 128 bits, made at the edge as a UUID v7 so that ids sort by creation
+//! time; this module only compares, formats and parses them. The text form is a
+//! prefix that names the kind, and 26 characters of Crockford base 32, which keeps
+//! the order of the bits.
 
 use std::fmt;
 
-/// The characters of Crockford's base 32, in the order of their values.
+/// The digits of Crockford base 32, in the order of their values.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// How many characters 128 bits take.
-const LENGTH: usize = 26;
-/// The value of each character, and of all others one that is none.
-const VALUES: [u8; 256] = {
+/// The number of characters that 128 bits take.
+const BODY_LENGTH: usize = 26;
+/// The value of each byte as a digit; `u8::MAX` for a byte that is none.
+const DIGIT_VALUES: [u8; 256] = {
     let (mut values, mut value) = ([u8::MAX; 256], 0);
     while value < ALPHABET.len() {
         values[ALPHABET[value] as usize] = value as u8;
@@ -21,38 +21,34 @@ const VALUES: [u8; 256] = {
     values
 };
 
-/// Why a text is not an id of the wanted kind.
+/// The reason why a text is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// The prefix is missing or names another kind.
     #[error("`{text}` is not an id of this kind; it should start with `{prefix}_`")]
     Prefix {
-        /// What was given.
         text: String,
-        /// The prefix that was expected.
         prefix: &'static str,
     },
-    /// The part behind the prefix is not 26 characters of base 32.
+    /// The part after the prefix is not 26 characters of base 32.
     #[error("`{text}` is not a complete id; `{prefix}_` is followed by 26 letters and digits")]
     Body {
-        /// What was given.
         text: String,
-        /// The prefix of the kind.
         prefix: &'static str,
     },
 }
 
-/// The written form of an id: a prefix of three letters, `_` and the bits.
-struct Written([u8; 4 + LENGTH]);
+/// The text form of an id: a prefix of three letters, `_` and the bits.
+struct IdText([u8; 4 + BODY_LENGTH]);
 
-impl Written {
+impl IdText {
     const fn new(prefix: [u8; 3], mut bits: u128) -> Self {
-        let mut out = [b'_'; 4 + LENGTH];
+        let mut out = [b'_'; 4 + BODY_LENGTH];
         [out[0], out[1], out[2]] = prefix;
-        let mut place = out.len();
-        while place > 4 {
-            place -= 1;
-            out[place] = ALPHABET[(bits & 31) as usize];
+        let mut position = out.len();
+        while position > 4 {
+            position -= 1;
+            out[position] = ALPHABET[(bits & 31) as usize];
             bits >>= 5;
         }
         Self(out)
@@ -65,19 +61,19 @@ impl Written {
 
 fn decode(text: &str) -> Option<u128> {
     // 26 characters carry 130 bits: a first character above 7 would overflow.
-    if text.len() != LENGTH || text.as_bytes()[0] > b'7' {
+    if text.len() != BODY_LENGTH || text.as_bytes()[0] > b'7' {
         return None;
     }
     text.bytes().try_fold(0u128, |bits, byte| {
-        let value = VALUES[usize::from(byte)];
+        let value = DIGIT_VALUES[usize::from(byte)];
         (value < u8::MAX).then_some(bits << 5 | u128::from(value))
     })
 }
 
-/// Reads an id from where it is written, without a copy of the text.
-struct Reading<T>(std::marker::PhantomData<T>);
+/// Parses an id without copying the text.
+struct IdVisitor<T>(std::marker::PhantomData<T>);
 
-impl<T: std::str::FromStr<Err = IdError>> serde::de::Visitor<'_> for Reading<T> {
+impl<T: std::str::FromStr<Err = IdError>> serde::de::Visitor<'_> for IdVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,30 +98,30 @@ macro_rules! ids {
                 Err(_) => "",
             };
 
-            /// The id of these bits; production code takes them from a UUID v7.
+            /// Makes an id of these bits; production code takes them from a UUID v7.
             pub const fn from_u128(bits: u128) -> Self {
                 Self(bits)
             }
 
-            /// The bits, for storage.
+            /// Returns the bits, for storage.
             pub const fn as_u128(self) -> u128 {
                 self.0
             }
 
-            /// The form for a screen: the prefix and the last four characters.
+            /// Returns a short form for screens: the prefix and the last four characters.
             pub fn short(self) -> String {
-                let written = self.written();
-                format!("{}_…{}", Self::PREFIX, &written.as_str()[LENGTH..])
+                let text = self.to_text();
+                format!("{}_…{}", Self::PREFIX, &text.as_str()[BODY_LENGTH..])
             }
 
-            const fn written(self) -> Written {
-                Written::new(*$prefix, self.0)
+            const fn to_text(self) -> IdText {
+                IdText::new(*$prefix, self.0)
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.written().as_str())
+                f.write_str(self.to_text().as_str())
             }
         }
 
@@ -151,13 +147,13 @@ macro_rules! ids {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.written().as_str())
+                serializer.serialize_str(self.to_text().as_str())
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_str(Reading(std::marker::PhantomData))
+                deserializer.deserialize_str(IdVisitor(std::marker::PhantomData))
             }
         }
     )*};
@@ -166,15 +162,15 @@ macro_rules! ids {
 ids! {
     /// An organization.
     OrgId = b"org";
-    /// A person with a log-in.
+    /// A user with a login.
     UserId = b"usr";
     /// An agent.
     AgentId = b"agt";
-    /// A contact: a person outside.
+    /// A contact.
     ContactId = b"con";
     /// A channel binding of an org.
     BindingId = b"bnd";
-    /// A conversation: what order and the lease are kept on.
+    /// A conversation, which messages are ordered by and leases are taken on.
     ConversationId = b"cnv";
     /// A session.
     SessionId = b"ses";
@@ -184,23 +180,23 @@ ids! {
     MessageId = b"msg";
     /// A run.
     RunId = b"run";
-    /// A message that was accepted and waits for its turn.
+    /// An inbox entry: a received message that waits to be processed.
     InboxId = b"inb";
-    /// A message that waits to be sent.
+    /// An outbox entry: a message that waits to be sent.
     OutboxId = b"out";
-    /// A call of a tool that reaches outside.
+    /// A tool call that reaches an outside service.
     CallId = b"cal";
     /// A business record.
     RecordId = b"rec";
     /// An approval.
     ApprovalId = b"apr";
-    /// A hand-over to a human.
+    /// An escalation to a human.
     EscalationId = b"esc";
     /// An issue sent up the org tree.
     IssueId = b"iss";
-    /// Work given down the org tree, or to an agent on the bus.
+    /// A delegation to a child org or to a queue agent.
     DelegationId = b"del";
-    /// A learning sent up the org tree.
+    /// An insight sent up the org tree.
     InsightId = b"ins";
     /// A soul proposal.
     ProposalId = b"prp";
@@ -210,19 +206,19 @@ ids! {
     DocumentId = b"doc";
     /// An API key.
     KeyId = b"key";
-    /// A connection of an org to another service.
+    /// An integration: a connection of an org to another service.
     IntegrationId = b"int";
-    /// Bytes beside a message: an image, a recording, a file.
+    /// A blob of a message: an image, a recording, a file.
     BlobId = b"blb";
-    /// Something that somebody is told.
+    /// A notice.
     NoticeId = b"ntc";
-    /// A line of the audit log.
+    /// An entry of the audit log.
     AuditId = b"aud";
     /// A message on the bus.
     EnvelopeId = b"env";
-    /// A workflow that was started.
+    /// A running or finished workflow.
     WorkflowId = b"wfl";
-    /// Something that happened and that workflows may wait for.
+    /// An event that workflows can wait for.
     EventId = b"evt";
 }
 
@@ -231,7 +227,7 @@ mod tests {
     use super::{AgentId, IdError, SessionId};
 
     #[test]
-    fn an_id_reads_back_what_it_wrote() {
+    fn an_id_parses_back_from_its_text() {
         for bits in [0, 1, u128::MAX, 0x0192_0000_0000_7000_8000_0000_0000_0001] {
             let id = SessionId::from_u128(bits);
             assert_eq!(id.to_string().parse(), Ok(id));
@@ -242,14 +238,14 @@ mod tests {
     #[test]
     fn written_ids_sort_like_their_bits() {
         let mut bits = [7, 1 << 100, 3, u128::MAX, 1 << 64];
-        let mut written = bits.map(|b| AgentId::from_u128(b).to_string());
+        let mut texts = bits.map(|b| AgentId::from_u128(b).to_string());
         bits.sort_unstable();
-        written.sort_unstable();
-        assert_eq!(written, bits.map(|b| AgentId::from_u128(b).to_string()));
+        texts.sort_unstable();
+        assert_eq!(texts, bits.map(|b| AgentId::from_u128(b).to_string()));
     }
 
     #[test]
-    fn a_wrong_text_is_refused_with_what_to_write() {
+    fn an_invalid_text_is_refused_with_the_expected_form() {
         let check = |text: &str, expected: IdError| {
             assert_eq!(text.parse::<SessionId>(), Err(expected));
         };

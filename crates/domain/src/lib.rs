@@ -1,41 +1,51 @@
 //! The rules of Ostler: pure values and functions.
 //!
-//! Everything that is a decision is here, and nothing else: no async, no I/O,
-//! no clock (rules take `now`), no randomness. A rule takes values and returns
-//! a decision that explains itself; the crates above perform it.
+//! Every decision is made here: no async, no I/O, no clock (rules take `now`), no
+//! randomness (rules take a random number), no floats. A rule takes values and returns a
+//! decision with its reason; the crates above perform it.
 //!
-//! | folder | the question it answers |
+//! | module | contents |
 //! |---|---|
-//! | [`org`] | who is above whom, and what does a business layer allow |
-//! | [`agent`] | what is an agent, who answers, who may change it |
-//! | [`soul`] | what is an agent's personality, and who may change that |
-//! | [`tool`] | what does a tool touch and cost |
-//! | [`scope`] | which tools does an agent have in this session, and why not the rest |
-//! | [`gate`] | may this call run, must it be refused, must it wait for a person |
-//! | [`money`] | what does it cost, who pays, when is it enough |
-//! | [`session`] | when does a conversation live, end, narrow |
-//! | [`team`] | how do agents hand over to each other |
-//! | [`human`] | when does a person take over, and what then |
-//! | [`hierarchy`] | what travels between business layers |
-//! | [`knowledge`] | what does an org know, and what of it fits a question |
-//! | [`prompt`] | what is the model told |
-//! | [`dispatch`] | which agent on the bus may do what, when, and what if it fails |
-//! | [`workflow`] | which step of a durable graph comes next, and what is undone |
-//! | [`channel`] | through what is something sent, and what if it fails |
+//! | [`org`] | the org tree, business layers, guardrails, roles and permissions |
+//! | [`agent`] | agents, routing to an agent, who may change one |
+//! | [`soul`] | versioned personalities, and proposals to change them |
+//! | [`tool`] | what a tool affects and costs |
+//! | [`scope`] | which tools an agent has in a session, and why not the others |
+//! | [`gate`] | whether a tool call runs, is refused or needs approval |
+//! | [`money`] | prices, credit accounts, budgets and caps |
+//! | [`session`] | lifetime, status and errors of a session |
+//! | [`team`] | handoffs between agents in one session |
+//! | [`human`] | escalation to a person and takeover |
+//! | [`hierarchy`] | issues, delegations and insights between business layers |
+//! | [`knowledge`] | documents of an org and their search |
+//! | [`prompt`] | the system prompt |
+//! | [`queue_agent`] | agents on the bus: authority, selection, deadlines, failures |
+//! | [`workflow`] | durable graphs of steps: what runs next, what is undone |
+//! | [`channel`] | channels, their bindings, and the retry of sends |
 //!
-//! Beside them stand the words that all of them use: [`id`], [`time`],
-//! [`mod@reference`] codes, [`message`] parts, [`contact`], [`notice`], [`audit`],
-//! [`retry`], [`secret`] and network [`address`]es.
+//! The modules share [`id`], [`time`], [`mod@reference`] codes, [`message`] parts,
+//! [`contact`], [`notice`], [`audit`], [`retry`], [`secret`] and network [`address`]es.
 //!
-//! A ruling says why, so that nobody has to guess:
+//! Four kinds of items recur:
+//!
+//! - **Decisions** take facts and return a result with its reason: [`scope::resolve`],
+//!   [`team::handoff::validate`].
+//! - **State machines** change a value on an event, or refuse the event and change
+//!   nothing; they return what the runtime must do as effects: [`human::escalation`],
+//!   [`session::status`].
+//! - **Proofs** are values that only a check creates: a
+//!   [`ValidHandoff`](team::handoff::ValidHandoff) comes from `validate` alone, and only
+//!   it can be applied.
+//! - **Data** are tables and texts to read and edit: the guardrail matrix, the tool
+//!   catalogue, `human/phrases/*.txt`, `prompt/texts/*.md`.
 //!
 //! ```
 //! use ostler_domain::agent::subtype::Subtype;
 //! use ostler_domain::id::OrgId;
-//! use ostler_domain::org::Place;
+//! use ostler_domain::org::OrgPlace;
 //! use ostler_domain::org::layer::{BusinessLayer, business_layer};
 //!
-//! let client = Place::SubOrg { parent: OrgId::from_u128(1) };
+//! let client = OrgPlace::SubOrg { parent: OrgId::from_u128(1) };
 //! let layer = business_layer(client, &Subtype::CustomerService);
 //! assert_eq!(layer, BusinessLayer::EndCustomer);
 //! assert_eq!(layer.to_string(), "business layer 4 (End-Customer)");
@@ -46,7 +56,6 @@ pub mod agent;
 pub mod audit;
 pub mod channel;
 pub mod contact;
-pub mod dispatch;
 pub mod gate;
 mod graph;
 pub mod hierarchy;
@@ -58,6 +67,7 @@ pub mod money;
 pub mod notice;
 pub mod org;
 pub mod prompt;
+pub mod queue_agent;
 pub mod reference;
 pub mod retry;
 pub mod scope;

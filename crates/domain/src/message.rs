@@ -1,7 +1,6 @@
-//! Messages: what they are made of.
+//! Messages: the parts they consist of.
 //!
-//! A message is a list of parts. What is not text lies beside it as a blob, and
-//! the part says which.
+//! Anything but text is stored as a blob, and the part refers to it.
 
 use std::fmt;
 
@@ -9,38 +8,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::BlobId;
 
-/// The most bytes of one blob.
+/// The largest size of a blob, in bytes.
 pub const MAX_BLOB_BYTES: usize = 20 * 1024 * 1024;
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Part {
+pub enum MessagePart {
     /// Words.
     Text {
-        /// The words.
         text: String,
     },
-    /// A picture.
     Image(Attachment),
-    /// Sound, spoken or otherwise.
+    /// Audio, spoken or otherwise.
     Audio(Attachment),
-    /// Anything else.
+    /// Any other media type.
     File(Attachment),
-    /// A kind that a newer program wrote. People are told that there is something
-    /// that cannot be shown.
+    /// A kind written by a newer version. It is shown as content that cannot be
+    /// displayed.
     #[serde(other)]
     Unknown,
 }
 
-impl Part {
+impl MessagePart {
     /// Words.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// A blob as the kind of part that its media type makes it.
-    pub fn attached(attachment: Attachment) -> Self {
+    /// Returns a part for a blob; the media type decides which kind.
+    pub fn from_attachment(attachment: Attachment) -> Self {
         match attachment.media_type.top_level() {
             "image" => Self::Image(attachment),
             "audio" => Self::Audio(attachment),
@@ -48,7 +45,7 @@ impl Part {
         }
     }
 
-    /// The blob beside it, if there is one.
+    /// Returns the blob that the part refers to, if any.
     pub const fn attachment(&self) -> Option<&Attachment> {
         match self {
             Self::Image(blob) | Self::Audio(blob) | Self::File(blob) => Some(blob),
@@ -57,38 +54,36 @@ impl Part {
     }
 }
 
-/// A blob, as a message refers to it.
+/// A reference to a blob.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The blob.
     pub blob: BlobId,
-    /// What its bytes are.
     pub media_type: MediaType,
-    /// The name of the file, if it had one.
+    /// The file name, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its length in bytes.
+    /// In bytes.
     pub size: u64,
 }
 
-/// What bytes are: `image/png`. In lower case and without parameters, so that it
-/// can be compared and is safe in a header.
+/// A media type such as `image/png`, in lower case and without parameters, so that
+/// it can be compared and is safe in a header.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MediaType(String);
 
-/// The text is not a media type.
+/// A text that is not a media type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a media type; one looks like `image/png`")]
-pub struct BadMediaType(String);
+pub struct InvalidMediaType(String);
 
 impl MediaType {
-    /// The part before the slash.
+    /// Returns the part before the slash.
     pub fn top_level(&self) -> &str {
         self.0.split('/').next().unwrap_or_default()
     }
 
-    /// All of it.
+    /// Returns the whole media type.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -107,30 +102,30 @@ impl From<MediaType> for String {
 }
 
 impl TryFrom<String> for MediaType {
-    type Error = BadMediaType;
+    type Error = InvalidMediaType;
 
-    fn try_from(text: String) -> Result<Self, BadMediaType> {
+    fn try_from(text: String) -> Result<Self, InvalidMediaType> {
         text.parse()
     }
 }
 
 impl std::str::FromStr for MediaType {
-    type Err = BadMediaType;
+    type Err = InvalidMediaType;
 
-    fn from_str(text: &str) -> Result<Self, BadMediaType> {
-        let sign = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c);
-        let name = |name: &str| (1..=127).contains(&name.len()) && name.chars().all(sign);
+    fn from_str(text: &str) -> Result<Self, InvalidMediaType> {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c);
+        let is_name = |name: &str| (1..=127).contains(&name.len()) && name.chars().all(is_allowed);
         let essence = text.split(';').next().unwrap_or_default().trim();
         match essence.split_once('/') {
-            Some((top, sub)) if name(top) && name(sub) => Ok(Self(essence.to_ascii_lowercase())),
-            _ => Err(BadMediaType(text.to_owned())),
+            Some((top, sub)) if is_name(top) && is_name(sub) => Ok(Self(essence.to_ascii_lowercase())),
+            _ => Err(InvalidMediaType(text.to_owned())),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Attachment, MediaType, Part};
+    use super::{Attachment, MediaType, MessagePart};
     use crate::id::BlobId;
 
     fn attachment(media_type: &str) -> Attachment {
@@ -139,42 +134,42 @@ mod tests {
     }
 
     #[test]
-    fn a_part_survives_being_stored() {
+    fn a_part_reads_back_as_it_was_stored() {
         let named = Attachment { name: Some("menu.pdf".into()), ..attachment("application/pdf") };
         let parts = [
-            (Part::text("hi"), r#"{"type":"text","text":"hi"}"#),
+            (MessagePart::text("hi"), r#"{"type":"text","text":"hi"}"#),
             (
-                Part::attached(attachment("image/png")),
+                MessagePart::from_attachment(attachment("image/png")),
                 r#"{"type":"image","blob":"blb_00000000000000000000000001","media_type":"image/png","size":3}"#,
             ),
             (
-                Part::attached(named),
+                MessagePart::from_attachment(named),
                 r#"{"type":"file","blob":"blb_00000000000000000000000001","media_type":"application/pdf","name":"menu.pdf","size":3}"#,
             ),
         ];
         for (part, stored) in parts {
             assert_eq!(serde_json::to_string(&part).unwrap(), stored);
-            assert_eq!(serde_json::from_str::<Part>(stored).unwrap(), part);
+            assert_eq!(serde_json::from_str::<MessagePart>(stored).unwrap(), part);
         }
     }
 
     #[test]
-    fn a_part_of_a_newer_program_can_be_read() {
+    fn a_part_of_an_unknown_kind_can_be_read() {
         let stored = r#"[{"type":"text","text":"look"},{"type":"hologram","depth":{"m":3}}]"#;
-        let parts: Vec<Part> = serde_json::from_str(stored).unwrap();
-        assert_eq!(parts, [Part::text("look"), Part::Unknown]);
-        assert_eq!(serde_json::to_string(&Part::Unknown).unwrap(), r#"{"type":"unknown"}"#);
-        assert!(serde_json::from_str::<Part>(r#"{"type":"text"}"#).is_err());
+        let parts: Vec<MessagePart> = serde_json::from_str(stored).unwrap();
+        assert_eq!(parts, [MessagePart::text("look"), MessagePart::Unknown]);
+        assert_eq!(serde_json::to_string(&MessagePart::Unknown).unwrap(), r#"{"type":"unknown"}"#);
+        assert!(serde_json::from_str::<MessagePart>(r#"{"type":"text"}"#).is_err());
     }
 
     #[test]
-    fn the_media_type_makes_the_kind() {
-        assert!(matches!(Part::attached(attachment("image/png")), Part::Image(_)));
-        assert!(matches!(Part::attached(attachment("audio/ogg")), Part::Audio(_)));
-        assert!(matches!(Part::attached(attachment("video/mp4")), Part::File(_)));
-        assert_eq!(Part::text("x").attachment(), None);
+    fn the_media_type_decides_the_kind_of_part() {
+        assert!(matches!(MessagePart::from_attachment(attachment("image/png")), MessagePart::Image(_)));
+        assert!(matches!(MessagePart::from_attachment(attachment("audio/ogg")), MessagePart::Audio(_)));
+        assert!(matches!(MessagePart::from_attachment(attachment("video/mp4")), MessagePart::File(_)));
+        assert_eq!(MessagePart::text("x").attachment(), None);
         let blob = attachment("audio/ogg");
-        assert_eq!(Part::attached(blob.clone()).attachment(), Some(&blob));
+        assert_eq!(MessagePart::from_attachment(blob.clone()).attachment(), Some(&blob));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Notices to people: who is told what, and how often at most.
+//! Notices to customers, owners and agents: what they are about, who receives them,
+//! and their cooldowns.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,54 +10,51 @@ use crate::id::AgentId;
 use crate::money::{Credits, percent_of};
 use crate::time::Timestamp;
 
-/// What a notice is about.
+/// The subject of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeKind {
-    /// Every model of the chain failed.
+    /// Every model in the fallback chain failed.
     ModelsFailed,
-    /// An org has no credits left, its parent's included.
+    /// An org and its parent have no credits left.
     CreditsExhausted,
-    /// A child org reached its share of the parent's credits.
+    /// A child org reached its cap on the parent's credits.
     ChildCap,
-    /// A message could not be delivered and was given up.
+    /// A message was given up as a dead letter.
     DeadLetterAbandoned,
-    /// A tool failed too often and is off for the session.
+    /// A tool failed too often and is disabled for the session.
     ToolDisabled,
-    /// A tool was not used because it costs more than is left.
+    /// A tool was not called because it costs more than is left.
     ToolUnpaid,
-    /// The monthly pool is down to this share.
+    /// The monthly pool fell to this share.
     LowCredits(LowCredits),
-    /// A session has spent all that it may.
+    /// A session reached its spending cap.
     SessionCap,
-    /// A person is asked for in a conversation.
+    /// A conversation was escalated to a human.
     Escalation,
-    /// Nobody has come yet.
+    /// An escalation is still unanswered.
     EscalationReminder,
-    /// An agent handed a conversation to another.
     Handoff,
-    /// A call waits for a person.
+    /// A tool call needs approval.
     ApprovalWanted,
-    /// A call was not decided in time.
+    /// An approval was not decided in time.
     ApprovalExpired,
-    /// A reply has no way out: nothing is connected to its channel any more.
+    /// A reply cannot be sent: its channel has no enabled binding any more.
     NoBinding,
 }
 
-/// The shares of the monthly pool at which the owner is told.
+/// The shares of the monthly pool at which the owner is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LowCredits {
-    /// A fifth is left.
     Percent20,
-    /// A tenth is left.
     Percent10,
-    /// Nothing is left.
     Empty,
 }
 
 impl NoticeKind {
-    /// The least time between two notices of this kind about the same thing.
+    /// Returns the minimum time between two notices of this kind about the same
+    /// subject.
     pub const fn cooldown(self) -> Duration {
         const MINUTE: u64 = 60;
         Duration::from_secs(match self {
@@ -75,8 +73,9 @@ impl NoticeKind {
         })
     }
 
-    /// What an agent is told of it. No figures: it may repeat what it reads.
-    pub const fn for_agent(self) -> &'static str {
+    /// Returns the text for an agent. It has no figures, because the agent may repeat
+    /// what it reads.
+    pub const fn agent_text(self) -> &'static str {
         match self {
             Self::CreditsExhausted | Self::LowCredits(_) => {
                 "Customers could not be answered for a while. It is not their fault: apologize \
@@ -98,14 +97,15 @@ impl NoticeKind {
         }
     }
 
-    /// Whether it is time to say it again.
-    pub fn due(self, last_sent: Option<Timestamp>, now: Timestamp) -> bool {
+    /// Returns whether the cooldown since the last notice is over.
+    pub fn is_due(self, last_sent: Option<Timestamp>, now: Timestamp) -> bool {
         last_sent.is_none_or(|at| now.since(at) >= self.cooldown())
     }
 }
 
-/// The share a balance has fallen to, if spending brought it to a new one.
-pub fn low_credits(monthly: Credits, before: Credits, after: Credits) -> Option<LowCredits> {
+/// Returns the share that spending has brought the balance down to, if it is a new
+/// one.
+pub fn low_credits_reached(monthly: Credits, before: Credits, after: Credits) -> Option<LowCredits> {
     let level = |balance: Credits| {
         if monthly.is_zero() {
             None
@@ -122,30 +122,29 @@ pub fn low_credits(monthly: Credits, before: Credits, after: Credits) -> Option<
     level(after).filter(|reached| level(before) < Some(*reached))
 }
 
-/// Somebody to be told.
+/// A recipient of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Recipient {
-    /// The person who wrote.
+pub enum NoticeRecipient {
+    /// The customer of the conversation.
     Customer,
-    /// The org's owner.
     Owner,
-    /// An agent, in its next prompt.
+    /// An agent, through its next prompt.
     Agent(AgentId),
 }
 
-/// Who is told that the credits are gone: the customer, the owner and every
-/// agent that takes part.
-pub fn exhaustion_recipients(agents: impl IntoIterator<Item = AgentId>) -> BTreeSet<Recipient> {
-    [Recipient::Customer, Recipient::Owner]
+/// Returns the recipients when credits are exhausted: the customer, the owner and
+/// every participating agent.
+pub fn exhaustion_recipients(agents: impl IntoIterator<Item = AgentId>) -> BTreeSet<NoticeRecipient> {
+    [NoticeRecipient::Customer, NoticeRecipient::Owner]
         .into_iter()
-        .chain(agents.into_iter().map(Recipient::Agent))
+        .chain(agents.into_iter().map(NoticeRecipient::Agent))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LowCredits, NoticeKind, Recipient, exhaustion_recipients, low_credits};
+    use super::{LowCredits, NoticeKind, NoticeRecipient, exhaustion_recipients, low_credits_reached};
     use crate::id::AgentId;
     use crate::money::Credits;
     use crate::time::Timestamp;
@@ -167,16 +166,16 @@ mod tests {
         for (kind, minutes) in table {
             let end = sent + Duration::from_secs(minutes * 60);
             let just_before = Timestamp::from_millis(end.as_millis() - 1);
-            assert!(kind.due(None, sent), "{kind:?}");
-            assert!(!kind.due(Some(sent), just_before), "{kind:?}");
-            assert!(kind.due(Some(sent), end), "{kind:?}");
+            assert!(kind.is_due(None, sent), "{kind:?}");
+            assert!(!kind.is_due(Some(sent), just_before), "{kind:?}");
+            assert!(kind.is_due(Some(sent), end), "{kind:?}");
         }
     }
 
     #[test]
-    fn the_owner_is_told_at_20_10_and_0_percent_of_the_monthly_pool() {
+    fn the_owner_is_notified_at_20_10_and_0_percent_of_the_monthly_pool() {
         let check = |before, after, expected| {
-            let level = low_credits(Credits::new(200), Credits::new(before), Credits::new(after));
+            let level = low_credits_reached(Credits::new(200), Credits::new(before), Credits::new(after));
             assert_eq!(level, expected, "{before} to {after}");
         };
         check(200, 41, None);
@@ -186,17 +185,18 @@ mod tests {
         check(41, 0, Some(LowCredits::Empty));
         check(1, 0, Some(LowCredits::Empty));
         check(0, 0, None);
-        assert_eq!(low_credits(Credits::ZERO, Credits::new(5), Credits::ZERO), None);
+        assert_eq!(low_credits_reached(Credits::ZERO, Credits::new(5), Credits::ZERO), None);
     }
 
-    /// E07: in a team session both agents, the owner and the user are told, once each.
+    /// E07: in a team session both agents, the owner and the customer are notified once
+    /// each.
     #[test]
-    fn e07_exhaustion_is_told_to_agents_owner_and_user() {
+    fn e07_exhausted_credits_notify_agents_owner_and_customer() {
         let (a, b) = (AgentId::from_u128(1), AgentId::from_u128(2));
-        let told: Vec<Recipient> = exhaustion_recipients([a, b, a]).into_iter().collect();
+        let recipients: Vec<NoticeRecipient> = exhaustion_recipients([a, b, a]).into_iter().collect();
         assert_eq!(
-            told,
-            [Recipient::Customer, Recipient::Owner, Recipient::Agent(a), Recipient::Agent(b)]
+            recipients,
+            [NoticeRecipient::Customer, NoticeRecipient::Owner, NoticeRecipient::Agent(a), NoticeRecipient::Agent(b)]
         );
     }
 }

@@ -1,8 +1,8 @@
-//! Reference codes: `OST-2026-1115-007`, the number people quote.
+//! Reference codes such as `OST-2026-1115-007`, which people quote.
 //!
-//! The sequence restarts every UTC day and grows past three digits when it
-//! must. Nodes draw blocks of numbers from the store, so codes are unique
-//! across nodes without a round trip for each.
+//! The sequence restarts every UTC day and grows past three digits when needed. Each
+//! node reserves blocks of numbers from the store, so that codes are unique across
+//! nodes without a round trip for each.
 //!
 //! ```
 //! use ostler_domain::reference::CodeBlock;
@@ -19,8 +19,7 @@ use std::str::FromStr;
 
 use crate::time::UtcDay;
 
-/// A code that a request and all its replies carry. Codes sort by day and
-/// number.
+/// A code that a request and all its replies carry. Codes sort by day and number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReferenceCode {
     year: u16,
@@ -32,13 +31,13 @@ pub struct ReferenceCode {
 /// The text is not a reference code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a reference code; it should look like OST-2026-1115-007")]
-pub struct NotAReferenceCode(String);
+pub struct InvalidReferenceCode(String);
 
 impl ReferenceCode {
-    /// The code with this number of this day.
+    /// Creates the code with this number of this day.
     pub fn new(day: UtcDay, sequence: u64) -> Self {
         let (year, month, day) = day.civil();
-        // A year has four digits in a code; no clock of ours shows another.
+        // The year has four digits in a code; clamp clocks beyond that.
         let year = u16::try_from(year.clamp(0, 9999)).unwrap_or_default();
         Self { year, month: month as u8, day: day as u8, sequence }
     }
@@ -52,17 +51,17 @@ impl fmt::Display for ReferenceCode {
 }
 
 impl FromStr for ReferenceCode {
-    type Err = NotAReferenceCode;
+    type Err = InvalidReferenceCode;
 
-    fn from_str(text: &str) -> Result<Self, NotAReferenceCode> {
-        let refused = || NotAReferenceCode(text.to_owned());
-        let code = read(text).ok_or_else(refused)?;
-        // One code, one text: what it would be written as is what was given.
+    fn from_str(text: &str) -> Result<Self, InvalidReferenceCode> {
+        let refused = || InvalidReferenceCode(text.to_owned());
+        let code = parse(text).ok_or_else(refused)?;
+        // Accept only the canonical text, so that each code has exactly one.
         if code.to_string() == text { Ok(code) } else { Err(refused()) }
     }
 }
 
-fn read(text: &str) -> Option<ReferenceCode> {
+fn parse(text: &str) -> Option<ReferenceCode> {
     let mut parts = text.strip_prefix("OST-")?.splitn(3, '-');
     let year = parts.next()?.parse().ok()?;
     let date = parts.next()?;
@@ -86,7 +85,7 @@ impl<'de> serde::Deserialize<'de> for ReferenceCode {
     }
 }
 
-/// A run of numbers of one day that a single node may hand out.
+/// A block of numbers of one day, reserved for one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeBlock {
     day: UtcDay,
@@ -95,12 +94,12 @@ pub struct CodeBlock {
 }
 
 impl CodeBlock {
-    /// The numbers `first .. first + count` of `day`, as the store granted them.
+    /// Creates the block `first .. first + count` of `day`, as the store granted it.
     pub const fn new(day: UtcDay, first: u64, count: u64) -> Self {
         Self { day, next: first, end: first.saturating_add(count) }
     }
 
-    /// The next code, or nothing when the block is used up or its day is over.
+    /// Returns the next code, or `None` when the block is used up or its day is over.
     pub fn take(&mut self, today: UtcDay) -> Option<ReferenceCode> {
         if today != self.day || self.next >= self.end {
             return None;
@@ -112,10 +111,10 @@ impl CodeBlock {
 
 #[cfg(test)]
 mod tests {
-    use super::{CodeBlock, NotAReferenceCode, ReferenceCode};
+    use super::{CodeBlock, InvalidReferenceCode, ReferenceCode};
     use crate::time::Timestamp;
 
-    /// X61: the form, at least three digits and more when needed.
+    /// X61: the format has at least three digits and more when needed.
     #[test]
     fn x61_codes_have_the_documented_form() {
         let day = Timestamp::from_millis(1_794_750_000_000).utc_day();
@@ -141,14 +140,14 @@ mod tests {
             "OST-2026-1115-0007",
             "OST-2026-1115-+07",
         ] {
-            assert_eq!(text.parse::<ReferenceCode>(), Err(NotAReferenceCode(text.into())));
+            assert_eq!(text.parse::<ReferenceCode>(), Err(InvalidReferenceCode(text.into())));
         }
     }
 
-    /// X61: nodes with different blocks never give the same code, and a block
-    /// does not outlive its day.
+    /// X61: nodes with different blocks never hand out the same code, and a block is void
+    /// after its day.
     #[test]
-    fn x61_blocks_of_two_nodes_never_meet() {
+    fn x61_blocks_of_two_nodes_never_overlap() {
         let today = Timestamp::from_millis(1_794_750_000_000).utc_day();
         let (mut one, mut two) = (CodeBlock::new(today, 1, 2), CodeBlock::new(today, 3, 2));
         let drawn: Vec<String> =

@@ -1,4 +1,4 @@
-//! When to try again: the policies of models, channels and dead letters.
+//! Retry policies of model calls, channels and dead letters.
 
 use std::time::Duration;
 
@@ -6,22 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::Channel;
 
-/// How often, and after which waits, something is tried.
+/// How often something is tried, and the waits in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryPolicy {
-    /// Attempts in all.
-    pub attempts: u32,
-    /// The wait after the first.
-    pub first_wait: Duration,
-    /// What each wait is multiplied by.
+    /// Attempts in all, including the first.
+    pub max_attempts: u32,
+    /// The wait after the first attempt.
+    pub initial_wait: Duration,
+    /// Each further wait is multiplied by this.
     pub factor: u32,
-    /// The longest wait.
-    pub longest_wait: Duration,
-    /// How much a wait is varied up or down, in percent.
+    pub max_wait: Duration,
+    /// Random variation of a wait, up or down, in percent.
     pub jitter_percent: u32,
-    /// The longest wait that a provider may ask for; beyond it, trying again
-    /// is left to whoever comes next: another model, or the dead letters.
-    pub longest_asked: Duration,
+    /// The longest wait that a provider may ask for (`Retry-After`). If it asks for
+    /// more, the call is not retried here: the next model or the dead letters take over.
+    pub max_retry_after: Duration,
 }
 
 impl RetryPolicy {
@@ -31,21 +30,21 @@ impl RetryPolicy {
     pub const DEAD_LETTER: Self = Self::new(10, 300_000, 2, 9_600_000, 0);
 
     const fn new(
-        attempts: u32,
-        first: u64,
+        max_attempts: u32,
+        initial_wait_millis: u64,
         factor: u32,
-        longest: u64,
+        max_wait_millis: u64,
         jitter_percent: u32,
     ) -> Self {
-        let first_wait = Duration::from_millis(first);
-        let longest_wait = Duration::from_millis(longest);
-        let minute = 60_000;
-        let longest_asked = Duration::from_millis(if longest > minute { longest } else { minute });
-        Self { attempts, first_wait, factor, longest_wait, jitter_percent, longest_asked }
+        let initial_wait = Duration::from_millis(initial_wait_millis);
+        let max_wait = Duration::from_millis(max_wait_millis);
+        let minute = Duration::from_secs(60);
+        let max_retry_after = if max_wait_millis > 60_000 { max_wait } else { minute };
+        Self { max_attempts, initial_wait, factor, max_wait, jitter_percent, max_retry_after }
     }
 
-    /// Sending on a channel.
-    pub const fn of_channel(channel: &Channel) -> Self {
+    /// Returns the policy for sending on a channel.
+    pub const fn for_channel(channel: &Channel) -> Self {
         match channel {
             Channel::Telegram => Self::new(3, 400, 3, 30_000, 0),
             Channel::Email => Self::new(3, 2000, 3, 30_000, 0),
@@ -56,41 +55,40 @@ impl RetryPolicy {
         }
     }
 
-    /// The wait after a failed attempt, the first being 1; none when there is
-    /// no other. `chance`, from 0 to 1000, comes from the caller's randomness.
+    /// Returns the wait after a failed attempt (the first is 1), or `None` when no attempt
+    /// is left. `random_permille` is a random number from 0 to 1000 that the caller provides.
     pub fn wait_after(
         &self,
         attempt: u32,
         retry_after: Option<Duration>,
-        chance: u32,
+        random_permille: u32,
     ) -> Option<Duration> {
-        if attempt >= self.attempts {
+        if attempt >= self.max_attempts {
             return None;
         }
-        // What the provider asks for is never shortened.
+        // A wait that the provider asks for is never shortened.
         if let Some(asked) = retry_after {
-            return (asked <= self.longest_asked).then_some(asked);
+            return (asked <= self.max_retry_after).then_some(asked);
         }
         let factor = self.factor.saturating_pow(attempt.saturating_sub(1));
-        let wait = self.first_wait.saturating_mul(factor).min(self.longest_wait);
-        // In thousandths of the wait: 1000 - jitter … 1000 + jitter.
-        let spread = 20 * self.jitter_percent * chance.min(1000) / 1000;
+        let wait = self.initial_wait.saturating_mul(factor).min(self.max_wait);
+        // In thousandths of the wait: from 1000 - jitter to 1000 + jitter.
+        let spread = 20 * self.jitter_percent * random_permille.min(1000) / 1000;
         Some(wait * (1000 + spread).saturating_sub(10 * self.jitter_percent) / 1000)
     }
 }
 
-/// What a failed model call means for the next one.
+/// A failed model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelFailure {
-    /// An HTTP status.
     Status(u16),
-    /// No answer, or a broken one.
+    /// No answer, or an incomplete one.
     Network,
 }
 
 impl ModelFailure {
-    /// Whether the same call may succeed later.
+    /// Returns whether the same call may succeed later.
     pub const fn is_retryable(self) -> bool {
         match self {
             Self::Status(status) => status == 429 || status >= 500,
@@ -105,9 +103,9 @@ mod tests {
     use crate::channel::Channel;
     use std::time::Duration;
 
-    fn waits(policy: RetryPolicy, chance: u32) -> Vec<u128> {
+    fn waits(policy: RetryPolicy, random_permille: u32) -> Vec<u128> {
         (1..)
-            .map_while(|attempt| policy.wait_after(attempt, None, chance))
+            .map_while(|attempt| policy.wait_after(attempt, None, random_permille))
             .map(|wait| wait.as_millis())
             .collect()
     }
@@ -120,7 +118,7 @@ mod tests {
         assert_eq!(waits(RetryPolicy::MODEL, 1000), [1100, 4400]);
     }
 
-    /// C03: what the provider asks for is honoured; the last attempt is the last.
+    /// C03: a `Retry-After` is honoured, but not after the last attempt.
     #[test]
     fn c03_retry_after_is_honoured() {
         let asked = Some(Duration::from_secs(17));
@@ -132,7 +130,7 @@ mod tests {
 
     /// C03: 429 and 5xx are retried, other 4xx are not.
     #[test]
-    fn c03_only_what_may_pass_is_retried() {
+    fn c03_only_temporary_failures_are_retried() {
         for status in [429, 500, 502, 503, 529] {
             assert!(ModelFailure::Status(status).is_retryable(), "{status}");
         }
@@ -153,7 +151,7 @@ mod tests {
             ("pager", &[1000, 3000]),
         ];
         for (channel, expected) in table {
-            let policy = RetryPolicy::of_channel(&Channel::from(channel));
+            let policy = RetryPolicy::for_channel(&Channel::from(channel));
             assert_eq!(waits(policy, 500), expected, "{channel}");
         }
     }

@@ -1,47 +1,47 @@
-//! Secrets, as far as the rules may know them: where one is kept, what a log-in
-//! is checked against, and the text of an API key. None of them is ever printed.
+//! Secrets: where one is stored, the hash a login is checked against, and the text of
+//! an API key. None of them is ever printed.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a secret is kept: `env:NAME` or `file:PATH`, and never the secret
-/// itself. Whoever reads it decides which names an org may use.
+/// Location of a secret, `env:NAME` or `file:PATH`; never the secret itself. The reader
+/// decides which names an org may use.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SecretRef {
-    /// In a variable of the environment.
+    /// Name of an environment variable.
     Env(String),
-    /// In a file.
+    /// Path of a file.
     File(String),
 }
 
-/// A text that does not say where a secret is. It may be the secret, so it is
-/// not repeated.
+/// The text is not the location of a secret. It may be the secret itself, so the error
+/// does not repeat it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a secret is referred to by `env:NAME` or `file:PATH`, never written down")]
-pub struct BadSecretRef;
+pub struct InvalidSecretRef;
 
 impl FromStr for SecretRef {
-    type Err = BadSecretRef;
+    type Err = InvalidSecretRef;
 
-    fn from_str(text: &str) -> Result<Self, BadSecretRef> {
+    fn from_str(text: &str) -> Result<Self, InvalidSecretRef> {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         match text.split_once(':') {
             Some(("env", name)) if !name.is_empty() && name.chars().all(word) => {
                 Ok(Self::Env(name.to_owned()))
             }
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.to_owned())),
-            _ => Err(BadSecretRef),
+            _ => Err(InvalidSecretRef),
         }
     }
 }
 
 impl TryFrom<String> for SecretRef {
-    type Error = BadSecretRef;
+    type Error = InvalidSecretRef;
 
-    fn try_from(text: String) -> Result<Self, BadSecretRef> {
+    fn try_from(text: String) -> Result<Self, InvalidSecretRef> {
         text.parse()
     }
 }
@@ -61,31 +61,31 @@ impl fmt::Display for SecretRef {
     }
 }
 
-/// What a password is checked against: a PHC string (`$argon2id$…`) that the
-/// edge makes and reads. Its kind of hash is of no interest here.
+/// Hash of a password as a PHC string (`$argon2id$…`). Hashing and checking happen
+/// outside of this crate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash(String);
 
-/// A text that is no PHC string. It may be the password, so it is not repeated.
+/// The text is not a PHC string. It may be the password, so the error does not repeat it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no hash of a password; it should start with `$`, the name of its kind and `$`")]
-pub struct NotAHash;
+#[error("this is not a password hash; it should start with `$`, the algorithm and `$`")]
+pub struct InvalidPasswordHash;
 
 impl PasswordHash {
-    /// The hash, for whoever checks a password.
+    /// Returns the hash, to check a password against.
     pub fn expose(&self) -> &str {
         &self.0
     }
 }
 
 impl FromStr for PasswordHash {
-    type Err = NotAHash;
+    type Err = InvalidPasswordHash;
 
-    fn from_str(text: &str) -> Result<Self, NotAHash> {
+    fn from_str(text: &str) -> Result<Self, InvalidPasswordHash> {
         let kind = text.strip_prefix('$').and_then(|rest| rest.split_once('$'));
         match kind {
             Some((kind, rest)) if !kind.is_empty() && !rest.is_empty() => Ok(Self(text.to_owned())),
-            _ => Err(NotAHash),
+            _ => Err(InvalidPasswordHash),
         }
     }
 }
@@ -96,55 +96,61 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// The text of an API key, as the edge makes it at random and its owner keeps
-/// it. It is long enough that its first characters can be shown. Two of them are
-/// compared by their hashes, never character by character.
+/// The text of an API key, which is random and known only to its owner. It is long
+/// enough that its first characters can be shown. Compare keys by their hashes, never
+/// character by character.
 #[derive(Clone)]
-pub struct KeySecret(String);
+pub struct ApiKeySecret(String);
 
-/// A text that is no API key. It may be a part of one, so it is not repeated.
+/// The text is not an API key. It may be a part of one, so the error does not repeat it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no API key; one has at least {} letters and digits", KeySecret::LEAST)]
-pub struct NotAKey;
+#[error("this is not an API key; one has at least {} letters and digits", ApiKeySecret::MIN_LEN)]
+pub struct InvalidApiKey;
 
-impl KeySecret {
-    /// The fewest characters of a key.
-    pub const LEAST: usize = 32;
-    /// How many of them are shown, so that people can tell keys apart.
-    pub const SHOWN: usize = 12;
+impl ApiKeySecret {
+    /// Minimum length of a key.
+    pub const MIN_LEN: usize = 32;
+    /// Length of the prefix that is shown, so that people can tell keys apart.
+    pub const PREFIX_LEN: usize = 12;
 
-    /// All of it, for whoever compares or hands it out.
+    /// Returns the whole key.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The beginning, which may be seen.
-    pub fn shown(&self) -> &str {
-        self.0.get(..Self::SHOWN).unwrap_or_default()
+    /// Returns the prefix, which may be shown.
+    pub fn prefix(&self) -> &str {
+        self.0.get(..Self::PREFIX_LEN).unwrap_or_default()
     }
 }
 
-impl FromStr for KeySecret {
-    type Err = NotAKey;
+impl FromStr for ApiKeySecret {
+    type Err = InvalidApiKey;
 
-    fn from_str(text: &str) -> Result<Self, NotAKey> {
+    fn from_str(text: &str) -> Result<Self, InvalidApiKey> {
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-        if plain && text.len() >= Self::LEAST { Ok(Self(text.to_owned())) } else { Err(NotAKey) }
+        if plain && text.len() >= Self::MIN_LEN {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidApiKey)
+        }
     }
 }
 
-impl fmt::Debug for KeySecret {
+impl fmt::Debug for ApiKeySecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeySecret({}…)", self.shown())
+        write!(f, "ApiKeySecret({}…)", self.prefix())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BadSecretRef, KeySecret, NotAHash, NotAKey, PasswordHash, SecretRef};
+    use super::{
+        ApiKeySecret, InvalidApiKey, InvalidPasswordHash, InvalidSecretRef, PasswordHash, SecretRef,
+    };
 
     #[test]
-    fn a_reference_says_where_and_nothing_else() {
+    fn a_secret_ref_holds_only_the_location() {
         for text in ["env:STRIPE_KEY", "file:/run/secrets/stripe", "file:a:b"] {
             let secret: SecretRef = text.parse().unwrap();
             assert_eq!(secret.to_string(), text);
@@ -152,7 +158,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<SecretRef>(&json).unwrap(), secret);
         }
         for text in ["", "env:", "file:", "env:A B", "env:a=b", "sk_live_123", "vault:x"] {
-            assert_eq!(text.parse::<SecretRef>(), Err(BadSecretRef), "{text}");
+            assert_eq!(text.parse::<SecretRef>(), Err(InvalidSecretRef), "{text}");
         }
     }
 
@@ -162,22 +168,22 @@ mod tests {
         assert_eq!(hash.expose(), "$argon2id$v=19$m=8$c2FsdA$aGFzaA");
         assert_eq!(format!("{hash:?}"), "PasswordHash(…)");
         for text in ["", "hunter2", "$", "$$", "$argon2id$", "$hunter2"] {
-            assert_eq!(text.parse::<PasswordHash>(), Err(NotAHash), "{text}");
+            assert_eq!(text.parse::<PasswordHash>(), Err(InvalidPasswordHash), "{text}");
         }
     }
 
     #[test]
     fn a_key_shows_only_its_beginning() {
-        let key: KeySecret = "ostler_abcdefghijklmnopqrstuvwxyz".parse().unwrap();
-        assert_eq!(key.shown(), "ostler_abcde");
-        assert_eq!(format!("{key:?}"), "KeySecret(ostler_abcde…)");
+        let key: ApiKeySecret = "ostler_abcdefghijklmnopqrstuvwxyz".parse().unwrap();
+        assert_eq!(key.prefix(), "ostler_abcde");
+        assert_eq!(format!("{key:?}"), "ApiKeySecret(ostler_abcde…)");
         for text in [
             "",
             "ostler_short",
             "ostler_with a space in the middle of it",
             "ostler_éééééééééééééééééééééé",
         ] {
-            assert_eq!(text.parse::<KeySecret>().err(), Some(NotAKey), "{text}");
+            assert_eq!(text.parse::<ApiKeySecret>().err(), Some(InvalidApiKey), "{text}");
         }
     }
 }

@@ -1,45 +1,43 @@
-//! A small world for the table tests of this crate.
+//! Fixtures for the table tests of this crate: a platform, an agency and a client.
 
 use std::collections::BTreeSet;
 
 use crate::agent::autonomy::AutonomyLevel;
 use crate::agent::limits::AgentLimits;
 use crate::agent::subtype::Subtype;
-use crate::agent::{Agent, AgentKind, AgentStatus, Protection, ToolChoice};
+use crate::agent::{Agent, AgentKind, AgentStatus, Protection, ToolSelection};
 use crate::id::{AgentId, OrgId};
-use crate::org::plan::Plan;
-use crate::org::{Org, Place};
+use crate::org::plan::LicencePlan;
+use crate::org::{Org, OrgPlace};
 use crate::scope::policy::ToolPolicy;
 use crate::time::Timestamp;
-use crate::tool::profile::Profile;
+use crate::tool::profile::ToolProfile;
 
-fn org(id: u128, slug: &str, name: &str, place: Place, plan: Plan) -> Org {
+fn org(id: u128, slug: &str, name: &str, place: OrgPlace, plan: LicencePlan) -> Org {
     Org {
         id: OrgId::from_u128(id),
         slug: slug.into(),
         name: name.into(),
         place,
         plan,
-        sub_orgs_enabled: plan == Plan::Agency,
+        sub_orgs_enabled: plan == LicencePlan::Agency,
         time_zone: "Europe/Rome".into(),
         retention_days: None,
     }
 }
 
-/// The platform.
 pub(crate) fn platform() -> Org {
-    org(1, "platform", "Ostler Platform", Place::Platform, Plan::Enterprise)
+    org(1, "platform", "Ostler Platform", OrgPlace::Platform, LicencePlan::Enterprise)
 }
 
-/// An agency.
 pub(crate) fn agency() -> Org {
-    org(2, "harbour", "Harbour Agency", Place::TopLevel, Plan::Agency)
+    org(2, "harbour", "Harbour Agency", OrgPlace::TopLevel, LicencePlan::Agency)
 }
 
 /// A client of the agency.
 pub(crate) fn client() -> Org {
-    let place = Place::SubOrg { parent: agency().id };
-    org(3, "bella", "Bella Pizza", place, Plan::Pro)
+    let place = OrgPlace::SubOrg { parent: agency().id };
+    org(3, "bella", "Bella Pizza", place, LicencePlan::Pro)
 }
 
 /// An active agent of the client; its id follows from its slug.
@@ -63,7 +61,7 @@ pub(crate) fn agent(slug: &str, subtype: Subtype) -> Agent {
         subtype,
         status: AgentStatus::Active,
         kind: AgentKind::Conversational,
-        tools: ToolChoice { profile: Profile::Everything, policy: ToolPolicy::default() },
+        tools: ToolSelection { profile: ToolProfile::Everything, policy: ToolPolicy::default() },
         models: vec!["scripted/demo".into()],
         brand: None,
         autonomy: AutonomyLevel::Supervised,

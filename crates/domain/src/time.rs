@@ -1,4 +1,4 @@
-//! Moments and UTC days, as plain numbers.
+//! Timestamps and UTC days, as plain numbers.
 //!
 //! Nothing here reads a clock: every rule that depends on time takes `now`.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
-/// A moment: milliseconds since 1970 in UTC.
+/// A point in time: milliseconds since 1970-01-01 UTC.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -17,22 +17,22 @@ const MILLIS_PER_DAY: i64 = 86_400_000;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The moment this many milliseconds after 1970.
+    /// Creates the timestamp this many milliseconds after 1970.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// The time that has passed since `earlier`; none if it lies ahead.
+    /// Returns the time since `earlier`, or zero if that is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// The UTC day this moment falls on.
+    /// Returns the UTC day of this timestamp.
     pub fn utc_day(self) -> UtcDay {
         UtcDay(self.0.div_euclid(MILLIS_PER_DAY))
     }
@@ -54,25 +54,25 @@ impl Add<Duration> for Timestamp {
 pub struct UtcDay(i64);
 
 impl UtcDay {
-    /// The first moment of the day.
+    /// Returns the first timestamp of the day.
     pub const fn start(self) -> Timestamp {
         Timestamp(self.0 * MILLIS_PER_DAY)
     }
 
-    /// Days since 1970.
+    /// Returns the days since 1970.
     pub const fn number(self) -> i64 {
         self.0
     }
 
-    /// The day after.
+    /// Returns the following day.
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
 
-    /// Year, month and day of the Gregorian calendar.
+    /// Returns year, month and day of the Gregorian calendar.
     ///
-    /// Counts in eras of 400 years that begin on 1 March, so that a leap day
-    /// is the last day of its year and needs no special case.
+    /// Counts in eras of 400 years that begin on 1 March, so that a leap day is the last
+    /// day of its year and needs no special case.
     pub const fn civil(self) -> (i64, u32, u32) {
         let days = self.0 + 719_468;
         let era = days.div_euclid(146_097);
@@ -88,21 +88,18 @@ impl UtcDay {
     }
 }
 
-/// A span of the UTC calendar in which something is counted.
+/// A window of the UTC calendar in which something is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
-    /// A minute.
     Minute,
-    /// An hour.
     Hour,
-    /// A day.
     Day,
 }
 
 impl Window {
-    /// How long it is.
-    pub const fn span(self) -> Duration {
+    /// Returns the length of the window.
+    pub const fn duration(self) -> Duration {
         Duration::from_secs(match self {
             Self::Minute => 60,
             Self::Hour => 3600,
@@ -155,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn time_never_runs_backwards() {
+    fn the_time_since_a_later_timestamp_is_zero() {
         let (early, late) = (Timestamp::from_millis(1000), Timestamp::from_millis(4000));
         assert_eq!(late.since(early), Duration::from_secs(3));
         assert_eq!(early.since(late), Duration::ZERO);

@@ -1,5 +1,5 @@
-//! The tools by which an agent asks a person: a question, or whether its plan is
-//! right. They do nothing but ask; the turn waits for the answer.
+//! Tools with which an agent asks a person: an open question, or approval of a
+//! plan. They only ask; the turn waits for the answer.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::gate::Authorized;
-use crate::tool::{Ask, Definition, Reply, Tool, ToolContext};
+use crate::tool::{Tool, ToolContext, ToolDefinition, ToolReply, UserQuestion};
 
-/// The name of the tool that asks a question.
+/// The tool that asks a question.
 pub const ASK_USER: ToolName = ToolName::from_static("ask_user");
-/// The name of the tool that shows a plan.
+/// The tool that submits a plan for approval.
 pub const SUBMIT_PLAN: ToolName = ToolName::from_static("submit_plan");
 
-/// The tools, for turns whose people can be waited for.
+/// Returns both tools, for turns that may wait for a person.
 pub fn tools() -> [Arc<dyn Tool>; 2] {
     let question = json!({
         "type": "object",
@@ -48,10 +48,9 @@ pub fn tools() -> [Arc<dyn Tool>; 2] {
 }
 
 struct AskTool {
-    definition: Definition,
+    definition: ToolDefinition,
 }
 
-/// What either of them is called with.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Arguments {
@@ -70,22 +69,24 @@ enum Arguments {
 impl AskTool {
     fn of(name: ToolName, description: &str, schema: Value) -> Arc<dyn Tool> {
         let spec = ToolSpec::control(name, ToolGroup::Custom);
-        Arc::new(Self { definition: Definition::new(spec, description, schema) })
+        Arc::new(Self { definition: ToolDefinition::new(spec, description, schema) })
     }
 }
 
 impl Tool for AskTool {
-    fn definition(&self) -> &Definition {
+    fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
-    fn call<'a>(&'a self, call: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
+    fn call<'a>(&'a self, call: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
         let reply = match call.arguments() {
             Ok(Arguments::Question { question, options }) => {
-                Reply::Ask(Ask::Question { question, options })
+                ToolReply::Ask(UserQuestion::Question { question, options })
             }
-            Ok(Arguments::Plan { title, plan }) => Reply::Ask(Ask::Plan { title, plan }),
-            Err(bad) => Reply::Done(bad),
+            Ok(Arguments::Plan { title, plan }) => {
+                ToolReply::Ask(UserQuestion::Plan { title, plan })
+            }
+            Err(bad) => ToolReply::Done(bad),
         };
         std::future::ready(reply).boxed()
     }

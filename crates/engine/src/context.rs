@@ -1,5 +1,5 @@
-//! What a model is shown: a system prompt of sections, and the end of the
-//! conversation, both within hard limits.
+//! Builds what a model is shown: a system prompt made of sections, and the end of
+//! the conversation, both within hard limits.
 
 use std::fmt::Write as _;
 
@@ -9,51 +9,50 @@ use crate::tokens;
 /// A part of a system prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Section<'a> {
-    /// Its name, for the record of what was cut.
+    /// Identifies the section in the report of what was trimmed.
     pub name: &'static str,
-    /// Its text.
     pub text: &'a str,
-    /// The most tokens it may take, about.
-    pub most: u64,
+    /// The approximate limit for this section.
+    pub max_tokens: u64,
 }
 
 /// A section that did not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cut {
-    /// Which one.
+pub struct TrimmedSection {
     pub name: &'static str,
-    /// How many bytes of it were left out.
+    /// The number of bytes left out.
     pub bytes: usize,
 }
 
-/// A system prompt, and what of its sections did not fit. Sections come in the
-/// order of their importance: where all together are too long, the last ones
-/// give way. Empty ones leave no trace.
-pub fn system(sections: &[Section<'_>], most: u64) -> (String, Vec<Cut>) {
-    let (mut prompt, mut cuts, mut left) = (String::new(), Vec::new(), most);
-    for Section { name, text, most } in sections {
+/// Joins sections into a system prompt and reports what did not fit. Sections are
+/// ordered by importance: if the total is too long, the last ones are trimmed
+/// first. Empty sections are skipped.
+pub fn system_prompt(sections: &[Section<'_>], max_tokens: u64) -> (String, Vec<TrimmedSection>) {
+    let (mut prompt, mut trimmed, mut remaining) = (String::new(), Vec::new(), max_tokens);
+    for Section { name, text, max_tokens } in sections {
         let text = text.trim();
-        let kept = fitting(text, (*most).min(left));
+        let kept = truncate_to(text, (*max_tokens).min(remaining));
         if kept.len() < text.len() {
-            cuts.push(Cut { name, bytes: text.len() - kept.len() });
+            trimmed.push(TrimmedSection { name, bytes: text.len() - kept.len() });
         }
         if kept.is_empty() {
             continue;
         }
-        left = left.saturating_sub(tokens::of_text(kept) + 1);
+        remaining = remaining.saturating_sub(tokens::of_text(kept) + 1);
         let gap = if prompt.is_empty() { "" } else { "\n\n" };
         let _ = write!(prompt, "{gap}{kept}");
     }
-    (prompt, cuts)
+    (prompt, trimmed)
 }
 
-/// The beginning of a text that takes at most so many tokens, cut at the end of
-/// a line if there is one not far away.
-fn fitting(text: &str, most: u64) -> &str {
-    if tokens::of_text(text) <= most {
+/// Returns the start of a text within a token limit, cut at a line end if one is
+/// near.
+fn truncate_to(text: &str, max_tokens: u64) -> &str {
+    if tokens::of_text(text) <= max_tokens {
         return text;
     }
-    let bytes = usize::try_from(most.saturating_mul(tokens::BYTES)).unwrap_or(usize::MAX);
+    let bytes =
+        usize::try_from(max_tokens.saturating_mul(tokens::BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
     let kept = &text[..text.floor_char_boundary(bytes)];
     match kept.rfind('\n') {
         Some(line) if line * 2 > kept.len() => kept[..line].trim_end(),
@@ -61,14 +60,14 @@ fn fitting(text: &str, most: u64) -> &str {
     }
 }
 
-/// The end of a conversation: at most so many entries and tokens, beginning with
-/// somebody's words and never with the results of calls that are not there. The
-/// last words of somebody are always in it, with all that follows them.
-pub fn window(history: &[Item], most_items: usize, most_tokens: u64) -> &[Item] {
+/// Returns the end of a conversation within both limits. It starts with a user
+/// message, never with the results of calls that are not included, and always
+/// contains the last user message and everything after it.
+pub fn window(history: &[Item], max_items: usize, max_tokens: u64) -> &[Item] {
     let (mut start, mut sum) = (None, 0_u64);
     for (at, item) in history.iter().enumerate().rev() {
         sum = sum.saturating_add(tokens::of_item(item));
-        let fits = history.len() - at <= most_items && sum <= most_tokens;
+        let fits = history.len() - at <= max_items && sum <= max_tokens;
         if !fits && start.is_some() {
             break;
         }
@@ -81,49 +80,50 @@ pub fn window(history: &[Item], most_items: usize, most_tokens: u64) -> &[Item] 
 
 #[cfg(test)]
 mod tests {
-    use super::{Cut, Section, system, window};
+    use super::{Section, TrimmedSection, system_prompt, window};
     use crate::history::Item;
 
-    fn section(name: &'static str, text: &'static str, most: u64) -> Section<'static> {
-        Section { name, text, most }
+    fn section(name: &'static str, text: &'static str, max_tokens: u64) -> Section<'static> {
+        Section { name, text, max_tokens }
     }
 
     #[test]
-    fn sections_are_joined_and_empty_ones_leave_no_trace() {
-        let (prompt, cuts) = system(
+    fn sections_are_joined_and_empty_ones_are_skipped() {
+        let (prompt, trimmed) = system_prompt(
             &[section("a", "One.", 100), section("b", " \n", 100), section("c", "Two.\n", 100)],
             100,
         );
-        assert_eq!((prompt.as_str(), cuts), ("One.\n\nTwo.", vec![]));
+        assert_eq!((prompt.as_str(), trimmed), ("One.\n\nTwo.", vec![]));
     }
 
     #[test]
     fn a_long_section_is_cut_at_a_line() {
         let text = "first line\nsecond line\nthird line";
-        let (prompt, cuts) = system(&[section("docs", text, 6)], 100);
+        let (prompt, trimmed) = system_prompt(&[section("docs", text, 6)], 100);
         assert_eq!(prompt, "first line\nsecond line");
-        assert_eq!(cuts, [Cut { name: "docs", bytes: 11 }]);
-        let (prompt, _) = system(&[section("docs", "ßßßß", 1)], 100);
+        assert_eq!(trimmed, [TrimmedSection { name: "docs", bytes: 11 }]);
+        let (prompt, _) = system_prompt(&[section("docs", "ßßßß", 1)], 100);
         assert_eq!(prompt, "ßß");
     }
 
     #[test]
-    fn the_last_sections_give_way() {
-        let (prompt, cuts) =
-            system(&[section("soul", "12345678", 9), section("docs", "12345678", 9)], 4);
+    fn the_last_sections_are_trimmed_first() {
+        let (prompt, trimmed) =
+            system_prompt(&[section("soul", "12345678", 9), section("docs", "12345678", 9)], 4);
         assert_eq!(prompt, "12345678\n\n1234");
-        assert_eq!(cuts, [Cut { name: "docs", bytes: 4 }]);
-        let (_, cuts) = system(&[section("soul", "12345678", 9), section("docs", "1", 9)], 2);
-        assert_eq!(cuts, [Cut { name: "docs", bytes: 1 }]);
+        assert_eq!(trimmed, [TrimmedSection { name: "docs", bytes: 4 }]);
+        let (_, trimmed) =
+            system_prompt(&[section("soul", "12345678", 9), section("docs", "1", 9)], 2);
+        assert_eq!(trimmed, [TrimmedSection { name: "docs", bytes: 1 }]);
     }
 
     fn conversation(turns: usize) -> Vec<Item> {
         (0..turns).flat_map(|_| [Item::user("question"), Item::assistant("answer")]).collect()
     }
 
-    /// A15: the most recent entries, within both limits.
+    /// A15: the window holds the most recent entries, within both limits.
     #[test]
-    fn a15_a_window_begins_with_somebodys_words() {
+    fn a15_a_window_starts_with_a_user_message() {
         let all = conversation(50);
         let check = |items, tokens, expected: usize| {
             let window = window(&all, items, tokens);
@@ -137,7 +137,6 @@ mod tests {
         check(0, 0, 2);
     }
 
-    /// Results are never there without their calls.
     #[test]
     fn a_window_keeps_calls_and_results_together() {
         let called = Item::Assistant { text: String::new(), calls: vec![], partial: false };

@@ -1,15 +1,16 @@
-//! The gate: the only maker of [`Authorized`], and so the only way to a tool.
+//! The gate: the only place that creates [`Authorized`] calls, and so the only way
+//! to run a tool.
 
 use ostler_domain::gate::approval::ArgumentsHash;
-use ostler_domain::gate::{AllowReason, GateFacts, Verdict, decide, decide_approved};
+use ostler_domain::gate::{AllowReason, GateDecision, GateFacts, decide, decide_approved};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::history::ToolCall;
-use crate::outcome::{Outcome, Status};
+use crate::outcome::{OutcomeStatus, ToolOutcome};
 
-/// A call that may run. It cannot be made elsewhere, stored or copied:
+/// A call that may run. It cannot be created elsewhere, stored or copied:
 ///
 /// ```compile_fail
 /// # fn call() -> ostler_engine::history::ToolCall { unimplemented!() }
@@ -23,74 +24,79 @@ pub struct Authorized {
 }
 
 impl Authorized {
-    /// The call.
+    /// Returns the call.
     pub const fn call(&self) -> &ToolCall {
         &self.call
     }
 
-    /// Why it may run.
+    /// Returns the reason for which the call may run.
     pub const fn why(&self) -> AllowReason {
         self.why
     }
 
-    /// The arguments as a tool wants them. What does not fit is an outcome that
-    /// the model can correct.
-    pub fn arguments<T: DeserializeOwned>(&self) -> Result<T, Outcome> {
+    /// Deserializes the arguments.
+    ///
+    /// # Errors
+    ///
+    /// Returns an outcome that tells the model what to correct.
+    pub fn arguments<T: DeserializeOwned>(&self) -> Result<T, ToolOutcome> {
         T::deserialize(&self.call.arguments).map_err(|error| {
-            Outcome::of(Status::Invalid, format!("These arguments do not fit: {error}."))
+            ToolOutcome::new(
+                OutcomeStatus::Invalid,
+                format!("These arguments are invalid: {error}."),
+            )
         })
     }
 }
 
-/// Whether a person has said yes to a call.
+/// Whether a person has approved a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approval {
-    /// Nobody was asked.
     None,
-    /// A person said yes to exactly this.
+    /// A person approved exactly these arguments.
     Given,
 }
 
-/// Lets a call through, or says why not. The verdict is there in both cases, for
-/// the record.
-pub(crate) fn pass(
+/// Authorizes a call or returns it. The decision is returned in both cases, for the
+/// record.
+pub(crate) fn authorize(
     call: ToolCall,
     approval: Approval,
     facts: &GateFacts<'_>,
-) -> (Verdict, Result<Authorized, ToolCall>) {
-    let verdict = match approval {
+) -> (GateDecision, Result<Authorized, ToolCall>) {
+    let decision = match approval {
         Approval::None => decide(&call.name, facts),
         Approval::Given => decide_approved(&call.name, facts),
     };
-    let passed = match verdict {
-        Verdict::Allow(why) => Ok(Authorized { call, why }),
-        Verdict::Ask(_) | Verdict::Deny(_) => Err(call),
+    let authorized = match decision {
+        GateDecision::Allow(why) => Ok(Authorized { call, why }),
+        GateDecision::Ask(_) | GateDecision::Deny(_) => Err(call),
     };
-    (verdict, passed)
+    (decision, authorized)
 }
 
-/// The fingerprint of arguments: the same for the same values, in whatever order
-/// an object's members come.
+/// Returns a hash of a tool name and its arguments. It does not depend on the order
+/// of object members.
 pub fn fingerprint(tool: &str, arguments: &Value) -> ArgumentsHash {
     let mut hash = Sha256::new();
     hash.update(tool.as_bytes());
     hash.update([0]);
-    feed(&mut hash, arguments);
+    hash_value(&mut hash, arguments);
     ArgumentsHash(hash.finalize().into())
 }
 
-/// Every value begins with a letter for its kind and its length, so that no two
-/// different values feed the same bytes.
-fn feed(hash: &mut Sha256, value: &Value) {
+/// Prefixes every value with its kind and length, so that no two different values
+/// produce the same bytes.
+fn hash_value(hash: &mut Sha256, value: &Value) {
     match value {
         Value::Null => hash.update(b"n"),
         Value::Bool(value) => hash.update(if *value { b"t" } else { b"f" }),
-        Value::Number(number) => feed_text(hash, b"d", &number.to_string()),
-        Value::String(text) => feed_text(hash, b"s", text),
+        Value::Number(number) => hash_text(hash, b"d", &number.to_string()),
+        Value::String(text) => hash_text(hash, b"s", text),
         Value::Array(items) => {
             hash.update(b"a");
             hash.update((items.len() as u64).to_be_bytes());
-            items.iter().for_each(|item| feed(hash, item));
+            items.iter().for_each(|item| hash_value(hash, item));
         }
         Value::Object(members) => {
             hash.update(b"o");
@@ -98,14 +104,14 @@ fn feed(hash: &mut Sha256, value: &Value) {
             let mut members: Vec<_> = members.iter().collect();
             members.sort_unstable_by_key(|(name, _)| *name);
             for (name, member) in members {
-                feed_text(hash, b"k", name);
-                feed(hash, member);
+                hash_text(hash, b"k", name);
+                hash_value(hash, member);
             }
         }
     }
 }
 
-fn feed_text(hash: &mut Sha256, kind: &[u8], text: &str) {
+fn hash_text(hash: &mut Sha256, kind: &[u8], text: &str) {
     hash.update(kind);
     hash.update((text.len() as u64).to_be_bytes());
     hash.update(text.as_bytes());
@@ -116,12 +122,12 @@ mod tests {
     use super::fingerprint;
     use serde_json::json;
 
-    /// D06: an approval is bound to the values and not to how they were written.
+    /// D06: an approval is bound to the values, not to their formatting.
     #[test]
-    fn d06_a_fingerprint_tells_values_apart() {
-        let print = |value| fingerprint("refund", &value);
-        let one = print(json!({"a": 1, "b": [true, null]}));
-        assert_eq!(one, print(json!({"b": [true, null], "a": 1})));
+    fn d06_a_fingerprint_distinguishes_values() {
+        let hash = |value| fingerprint("refund", &value);
+        let first = hash(json!({"a": 1, "b": [true, null]}));
+        assert_eq!(first, hash(json!({"b": [true, null], "a": 1})));
         for other in [
             json!({"a": "1", "b": [true, null]}),
             json!({"a": 1, "b": [null, true]}),
@@ -129,9 +135,9 @@ mod tests {
             json!({"a": 1}),
             json!({"ab": 1}),
         ] {
-            assert_ne!(one, print(other.clone()), "{other}");
+            assert_ne!(first, hash(other.clone()), "{other}");
         }
         assert_ne!(fingerprint("refund", &json!({})), fingerprint("refunds", &json!({})));
-        assert_ne!(print(json!(["a", "b"])), print(json!(["ab"])));
+        assert_ne!(hash(json!(["a", "b"])), hash(json!(["ab"])));
     }
 }

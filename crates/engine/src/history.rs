@@ -1,4 +1,4 @@
-//! What was said in a turn, in the form that models are given it.
+//! The conversation of a turn, in the form that models are given.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,34 +7,26 @@ use ostler_domain::id::BlobId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::outcome::Outcome;
+use crate::outcome::ToolOutcome;
 
-/// One entry of a conversation. Every call of an assistant's entry has exactly
-/// one result in the entry that follows it; providers insist on that.
+/// One entry of a conversation. Every call of an assistant entry has exactly one
+/// result in the next entry; providers require that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Item {
-    /// Somebody wrote, or the runtime did on their behalf.
-    User {
-        /// What they wrote.
-        content: Vec<Content>,
-    },
-    /// The model answered.
+    /// A message from a person, or from the runtime on their behalf.
+    User { content: Vec<Content> },
+    /// An answer of the model.
     Assistant {
-        /// What it said.
         text: String,
-        /// What it called.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ToolCall>,
-        /// Whether it was stopped in the middle.
+        /// Whether the answer was stopped before it was complete.
         #[serde(default, skip_serializing_if = "is_false")]
         partial: bool,
     },
-    /// What the calls before it came to, in their order.
-    Results {
-        /// One for each call.
-        results: Vec<CallResult>,
-    },
+    /// The results of the calls in the previous entry, in the same order.
+    Results { results: Vec<CallResult> },
 }
 
 fn is_false(value: &bool) -> bool {
@@ -42,41 +34,34 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Item {
-    /// What a person wrote.
+    /// Creates a user message of one text.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { content: vec![Content::text(text)] }
     }
 
-    /// Whether it has a call of this id.
-    pub fn calls(&self, id: &str) -> bool {
+    /// Returns whether the entry contains a call with this id.
+    pub fn has_call(&self, id: &str) -> bool {
         matches!(self, Self::Assistant { calls, .. } if calls.iter().any(|call| *call.id.0 == *id))
     }
 
-    /// What the model said, without calling anything.
+    /// Creates an answer without calls.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::Assistant { text: text.into(), calls: Vec::new(), partial: false }
     }
 }
 
-/// A piece of what somebody wrote.
+/// A part of a user message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Content {
-    /// Words.
-    Text {
-        /// The words.
-        text: String,
-    },
-    /// A picture.
+    Text { text: String },
     Image(Media),
-    /// A recording.
     Audio(Media),
-    /// Any other file.
     File(Media),
 }
 
 impl Content {
-    /// What lies beside the words, if it does.
+    /// Returns the attachment, unless this is text.
     pub const fn media(&self) -> Option<&Media> {
         match self {
             Self::Image(media) | Self::Audio(media) | Self::File(media) => Some(media),
@@ -84,7 +69,7 @@ impl Content {
         }
     }
 
-    /// The same, to load it.
+    /// Returns the attachment for modification, for example to load its bytes.
     pub const fn media_mut(&mut self) -> Option<&mut Media> {
         match self {
             Self::Image(media) | Self::Audio(media) | Self::File(media) => Some(media),
@@ -92,57 +77,57 @@ impl Content {
         }
     }
 
-    /// What a model is told that cannot take it.
-    pub fn in_words(&self) -> String {
+    /// Returns a text for models that do not accept this kind of content.
+    pub fn describe(&self) -> String {
         let (kind, cannot) = match self {
             Self::Text { text } => return text.clone(),
             Self::Image(_) => ("picture", "see"),
             Self::Audio(_) => ("recording", "hear"),
             Self::File(_) => ("file", "read"),
         };
-        let what = self.media().map_or("", Media::called);
-        format!("[a {kind}, {what}, which you cannot {cannot}]")
+        let label = self.media().map_or("", Media::label);
+        format!("[a {kind}, {label}, which you cannot {cannot}]")
     }
 
-    /// Words.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 }
 
-/// A picture, a recording or a file. Its bytes are not part of what is stored;
-/// whoever takes a turn up again loads them from the blob.
+/// An image, a recording or a file. Its bytes are not serialized; they are loaded
+/// from the blob when a turn is resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Media {
-    /// Where its bytes are kept.
+    /// The stored bytes.
     pub blob: Option<BlobId>,
-    /// What they are: `image/png`.
+    /// The MIME type, for example `image/png`.
     pub media_type: String,
-    /// The name of the file, if it had one.
+    /// The file name, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its length in bytes, as far as it is known.
+    /// The length in bytes; 0 if unknown.
     #[serde(default)]
     pub size: u64,
-    /// The bytes in base 64, as the providers take them.
+    /// The bytes in base64, as providers take them.
     #[serde(skip)]
     pub data: Option<Arc<str>>,
 }
 
 impl Media {
-    /// What it is called: its name, or what it is.
-    pub fn called(&self) -> &str {
+    /// Returns the file name, or the media type if there is none.
+    pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.media_type)
     }
 }
 
-/// The name that a model gave to a call.
+/// The id a model gave to a call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub Arc<str>);
 
 impl CallId {
-    /// A call of this name.
+    /// Creates an id.
     pub fn new(id: &str) -> Self {
         Self(id.into())
     }
@@ -154,42 +139,40 @@ impl fmt::Display for CallId {
     }
 }
 
-/// A call that a model made.
+/// A tool call made by a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Its id.
     pub id: CallId,
-    /// The tool, as the model named it.
+    /// The tool name as the model wrote it.
     pub name: String,
-    /// The arguments; an empty object if they could not be read.
+    /// The arguments; an empty object if they could not be parsed.
     pub arguments: Value,
-    /// What the model wrote instead of arguments, if that is no JSON object.
+    /// What the model wrote instead of a JSON object, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
 }
 
 impl ToolCall {
-    /// A call with the text of its arguments as the model wrote it. No text at
-    /// all means no arguments. The name is made one that providers take back.
+    /// Creates a call from the argument text the model wrote. An empty text means no
+    /// arguments. The name is changed to one that providers accept.
     pub fn new(id: CallId, name: &str, text: &str) -> Self {
-        let (name, nothing) = (clean(name), || Value::Object(serde_json::Map::new()));
+        let (name, no_arguments) = (sanitize_name(name), || Value::Object(serde_json::Map::new()));
         if text.trim().is_empty() {
-            return Self { id, name, arguments: nothing(), unreadable: None };
+            return Self { id, name, arguments: no_arguments(), unreadable: None };
         }
         match serde_json::from_str(text) {
-            Ok(arguments @ Value::Object(_)) if depth(&arguments) <= MOST_DEEP => {
+            Ok(arguments @ Value::Object(_)) if depth(&arguments) <= MAX_DEPTH => {
                 Self { id, name, arguments, unreadable: None }
             }
-            _ => Self { id, name, arguments: nothing(), unreadable: Some(text.to_owned()) },
+            _ => Self { id, name, arguments: no_arguments(), unreadable: Some(text.to_owned()) },
         }
     }
 }
 
-/// How deep arguments may be nested: enough for any tool, and little enough that
-/// a turn that was stored can be read again.
-const MOST_DEEP: usize = 24;
-/// The longest name of a tool.
-const LONGEST: usize = 64;
+/// How deep arguments may be nested: deep enough for any tool, and shallow enough
+/// that a stored turn can be deserialized.
+const MAX_DEPTH: usize = 24;
+const MAX_NAME_LEN: usize = 64;
 
 fn depth(value: &Value) -> usize {
     let inside = match value {
@@ -200,26 +183,24 @@ fn depth(value: &Value) -> usize {
     1 + inside.unwrap_or(0)
 }
 
-/// Whether providers take this as a name or an id.
-pub(crate) fn is_plain(text: &str) -> bool {
+/// Returns whether providers accept this as a name or an id.
+pub(crate) fn is_valid_identifier(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// A name with nothing in it that providers refuse.
-fn clean(name: &str) -> String {
-    if is_plain(name) && name.len() <= LONGEST {
+/// Replaces characters that providers reject.
+fn sanitize_name(name: &str) -> String {
+    if is_valid_identifier(name) && name.len() <= MAX_NAME_LEN {
         return name.to_owned();
     }
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let cleaned: String = name.chars().take(LONGEST).map(plain).collect();
+    let cleaned: String = name.chars().take(MAX_NAME_LEN).map(plain).collect();
     if cleaned.is_empty() { "unnamed".into() } else { cleaned }
 }
 
-/// What a call came to.
+/// The outcome of one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallResult {
-    /// The call.
     pub call: CallId,
-    /// What it came to.
-    pub outcome: Outcome,
+    pub outcome: ToolOutcome,
 }

@@ -1,12 +1,11 @@
-//! The turn engine: everything that thinks is the same machine.
+//! The turn engine: the one state machine that every agent runs on.
 //!
-//! [`turn`] is a state machine without I/O, [`driver`] performs what it asks for
-//! with a [`model::Model`] and [`tool::Tool`]s, and [`gate`] is the only way to a
-//! tool. The engine stores nothing and knows no database and no network; whoever
-//! runs a turn stores what it asks to be stored. [`secret`] reads the keys that
-//! models and tools need, since both are built on this crate. [`subagent`] has
-//! the agents that work inside another agent's turn, and [`ask`] the tools by
-//! which an agent asks a person.
+//! [`turn`] is the state machine and does no I/O. [`driver`] performs its actions
+//! with a [`model::Model`] and [`tool::Tool`]s. [`gate`] is the only way to run a
+//! tool. The engine knows no database and no network: the host of a turn stores its
+//! state. [`secret`] reads the keys that models and tools need, [`subagent`]
+//! defines the agents that work inside another agent's turn, and [`ask`] has the
+//! tools with which an agent asks a person.
 
 pub mod ask;
 pub mod context;

@@ -1,4 +1,4 @@
-//! Models: what they are asked, what they answer, and how they fail.
+//! The model interface: requests, streamed answers, errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 use crate::history::Item;
 use crate::tool::ToolSet;
 
-/// Something that answers.
+/// A language model.
 pub trait Model: Send + Sync {
-    /// Answers in pieces. The last one is [`Chunk::Done`]; a stream that ends
-    /// without it was cut, and nothing of it may be used. Dropping the stream
-    /// stops the model. It waits only for bounded times.
+    /// Streams an answer. The last item is [`Chunk::Done`]; an answer whose stream ends
+    /// without it is incomplete and must not be used. Dropping the stream cancels the
+    /// request. All waits are bounded.
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>>;
 
-    /// What it costs.
+    /// Returns the price of the model.
     fn price(&self) -> ModelPrice;
 }
 
-/// What a model is asked. Only a turn makes one, after it has seen that the
-/// answer can be paid for.
+/// A request to a model. Only a turn can create one, after checking that the answer
+/// can be paid for:
 ///
 /// ```compile_fail
 /// let request = ostler_engine::model::Request {
@@ -38,88 +38,77 @@ pub trait Model: Send + Sync {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Request {
-    /// The system prompt.
     pub system: Arc<str>,
-    /// What was said.
     pub history: Arc<Vec<Item>>,
-    /// All tools there are.
+    /// All tools that exist.
     pub tools: Arc<ToolSet>,
-    /// The names of those that the model is offered, in order.
+    /// The names of the tools the model may call, in order.
     pub offered: Arc<[String]>,
-    /// The most tokens of the answer.
+    /// The most tokens the answer may have.
     pub max_tokens: u64,
 }
 
-/// A piece of an answer.
+/// A part of a streamed answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Chunk {
-    /// Words.
     Text(String),
-    /// A call begins. Calls have numbers, since their pieces may come mixed.
+    /// The start of a call. Calls have an index, because their parts may be
+    /// interleaved.
     Call {
-        /// Its number in this answer.
         index: u32,
-        /// Its id.
         id: String,
-        /// The tool.
         name: String,
     },
-    /// A piece of a call's arguments, as JSON text.
+    /// A part of a call's arguments, as JSON text.
     Arguments {
-        /// The call.
         index: u32,
-        /// The piece.
         json: String,
     },
-    /// What the call has used; the last word counts.
+    /// The tokens used so far; the last value counts.
     Usage(Usage),
-    /// The answer begins anew: what came before is void.
+    /// The answer starts again. Everything before it is discarded.
     Restart(Restart),
     /// The answer is complete.
     Done(StopReason),
 }
 
-/// Why an answer began anew.
+/// The reason why an answer started again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restart {
     /// The model that failed.
     pub failed: String,
-    /// The model that is asked now.
+    /// The model asked next.
     pub model: String,
-    /// Why the other failed.
     pub why: String,
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It had said all.
+    /// The answer is finished.
     End,
-    /// It wants tools to be called.
     ToolCalls,
-    /// It reached the most tokens of an answer.
     MaxTokens,
-    /// The provider held the answer back.
+    /// The provider withheld the answer.
     Filtered,
 }
 
-/// Tokens.
+/// Token counts of one or more model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Read by the model, those from a cache included.
+    /// All input tokens, including cached ones.
     pub input: u64,
-    /// Written by it.
     pub output: u64,
-    /// How many of those it read came from a cache.
+    /// The input tokens read from a cache.
     pub cached: u64,
-    /// How many of those it read were written to a cache.
+    /// The input tokens written to a cache.
     #[serde(default)]
     pub written: u64,
 }
 
 impl Usage {
-    /// Both together.
+    /// Adds two counts.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
@@ -130,28 +119,26 @@ impl Usage {
         }
     }
 
-    /// What they cost.
+    /// Returns the cost at a price.
     pub fn cost(&self, price: ModelPrice) -> Usd {
         let Self { input, output, cached, written } = *self;
-        price.cost(InputTokens { all: input, cached, written }, output)
+        price.cost(InputTokens { total: input, cached, cache_written: written }, output)
     }
 }
 
-/// Why a model did not answer.
+/// The failure of a model call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{model}: {message}")]
 pub struct ModelError {
-    /// The model.
     pub model: String,
-    /// What kind of failure it is.
     pub kind: ModelErrorKind,
-    /// A sentence for people; no secrets in it.
+    /// A sentence for people. Contains no secrets.
     pub message: String,
-    /// How long the provider asks to wait.
+    /// The wait requested by the provider.
     pub retry_after: Option<Duration>,
 }
 
-/// Kinds of failures.
+/// The kind of a [`ModelError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelErrorKind {
@@ -159,24 +146,22 @@ pub enum ModelErrorKind {
     Status(u16),
     /// The provider could not be reached.
     Network,
-    /// The answer ended in the middle.
-    Cut,
-    /// Nothing came in time.
+    /// The stream ended before the answer was complete.
+    Incomplete,
     TimedOut,
-    /// What came is not an answer.
+    /// The response is not a valid answer.
     Malformed,
-    /// There is no key for it.
+    /// No API key is configured.
     NoKey,
-    /// There is no such model here.
     UnknownModel,
 }
 
 impl ModelErrorKind {
-    /// Whether the same call may succeed later.
+    /// Returns whether the same request may succeed later.
     pub const fn is_retryable(self) -> bool {
         match self {
             Self::Status(status) => ModelFailure::Status(status).is_retryable(),
-            Self::Network | Self::Cut | Self::TimedOut | Self::Malformed => {
+            Self::Network | Self::Incomplete | Self::TimedOut | Self::Malformed => {
                 ModelFailure::Network.is_retryable()
             }
             Self::NoKey | Self::UnknownModel => false,

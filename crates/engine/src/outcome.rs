@@ -1,110 +1,105 @@
-//! What a tool call came to: what the model is told, and what is to be stored.
+//! Tool outcomes: what the model is told, and what is to be stored.
 
 use ostler_domain::tool::Trust;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How a call ended.
+/// How a tool call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It was done.
+pub enum OutcomeStatus {
     Ok,
     /// The tool failed; the model may try something else.
     Failed,
-    /// The arguments do not fit the tool.
+    /// The arguments do not match the schema.
     Invalid,
-    /// There is no such tool.
     UnknownTool,
-    /// Policy refused it.
+    /// Policy denied the call.
     Denied,
-    /// The tool has failed too often in this session.
+    /// The tool failed too often in this session.
     Disabled,
-    /// It costs more than is left.
+    /// The call costs more than is left.
     InsufficientCredits,
-    /// A person is to decide; the conversation goes on meanwhile.
+    /// A person must decide; the conversation continues meanwhile.
     PendingApproval,
-    /// A person said no.
+    /// A person rejected the call.
     Rejected,
-    /// The turn was stopped before it ended.
+    /// The turn was stopped before the call ended.
     Aborted,
-    /// It took too long.
     TimedOut,
-    /// It was begun outside and nobody knows whether it happened.
+    /// An external call was started, and whether it took effect is unknown.
     OutcomeUnknown,
 }
 
-impl Status {
-    /// Whether it counts against the tool: what the model or the tool got wrong,
-    /// not what policy or a person decided.
+impl OutcomeStatus {
+    /// Returns whether this counts as a failure of the tool: mistakes of the model or
+    /// the tool, not decisions by policy or a person.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::Invalid | Self::TimedOut)
     }
 }
 
-/// What a call came to.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// How it ended.
-    pub status: Status,
-    /// What the model is told.
+pub struct ToolOutcome {
+    pub status: OutcomeStatus,
+    /// The text for the model.
     pub content: String,
-    /// Whether that is from outside.
+    /// Whether the content comes from outside.
     pub trust: Trust,
-    /// What is to be stored with it, in the turn's commit.
+    /// Changes to store in the turn's commit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub effects: Vec<Effect>,
-    /// Whether the turn ends with it: the agent has given the conversation away.
+    pub effects: Vec<ToolEffect>,
+    /// Whether the turn ends here, because the agent handed the conversation over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub last: bool,
+    pub ends_turn: bool,
 }
 
-impl Outcome {
-    /// It was done, and this is what the model is told.
+impl ToolOutcome {
+    /// Creates a successful outcome.
     pub fn ok(content: impl Into<String>) -> Self {
-        Self::of(Status::Ok, content)
+        Self::new(OutcomeStatus::Ok, content)
     }
 
-    /// It failed; the model is told why and may correct itself.
+    /// Creates a failed outcome, with a text from which the model can correct itself.
     pub fn failed(why: impl Into<String>) -> Self {
-        Self::of(Status::Failed, why)
+        Self::new(OutcomeStatus::Failed, why)
     }
 
-    /// It ended like this.
-    pub fn of(status: Status, content: impl Into<String>) -> Self {
+    /// Creates a trusted outcome without effects.
+    pub fn new(status: OutcomeStatus, content: impl Into<String>) -> Self {
         let (content, trust) = (content.into(), Trust::Trusted);
-        Self { status, content, trust, effects: Vec::new(), last: false }
+        Self { status, content, trust, effects: Vec::new(), ends_turn: false }
     }
 
-    /// The same, from outside.
+    /// Marks the content as coming from outside.
     #[must_use]
     pub fn untrusted(self) -> Self {
         Self { trust: Trust::Untrusted, ..self }
     }
 
-    /// The same, with something to store.
+    /// Adds a change to store.
     #[must_use]
-    pub fn with(mut self, effect: Effect) -> Self {
+    pub fn with_effect(mut self, effect: ToolEffect) -> Self {
         self.effects.push(effect);
         self
     }
 
-    /// The same, as the last thing of the turn: the model is not asked again.
+    /// Ends the turn with this outcome: the model is not asked again.
     #[must_use]
-    pub fn last(self) -> Self {
-        Self { last: true, ..self }
+    pub fn ending_turn(self) -> Self {
+        Self { ends_turn: true, ..self }
     }
 
-    /// The same, with no more than so many bytes for the model, cut between two
-    /// characters, and a note of how many were left out. What was cut already
-    /// stays as it is.
+    /// Limits the content to `max_bytes`, cut at a character boundary, and appends how
+    /// many bytes were left out. Content that was truncated before is kept as it is.
     #[must_use]
-    pub fn capped(mut self, most: usize) -> Self {
-        if self.content.len() > most && !is_cut(&self.content, most) {
-            let cut = self.content.floor_char_boundary(most);
-            let left_out = self.content.len() - cut;
-            self.content.truncate(cut);
-            self.content.push_str(&format!("{CUT}{left_out}{LEFT_OUT}"));
+    pub fn truncated(mut self, max_bytes: usize) -> Self {
+        if self.content.len() > max_bytes && !is_truncated(&self.content, max_bytes) {
+            let end = self.content.floor_char_boundary(max_bytes);
+            let omitted = self.content.len() - end;
+            self.content.truncate(end);
+            self.content.push_str(&format!("{CUT}{omitted}{LEFT_OUT}"));
         }
         self
     }
@@ -113,39 +108,40 @@ impl Outcome {
 const CUT: &str = "\n[";
 const LEFT_OUT: &str = " more bytes were left out]";
 
-/// Whether a text is so long only because of the note that it was cut.
-fn is_cut(content: &str, most: usize) -> bool {
-    let noted = content.strip_suffix(LEFT_OUT).and_then(|rest| rest.rsplit_once(CUT));
-    noted.is_some_and(|(kept, count)| {
-        kept.len() <= most && count.len() <= 20 && count.bytes().all(|byte| byte.is_ascii_digit())
+/// Returns whether a text exceeds the limit only by the note that it was truncated.
+fn is_truncated(content: &str, max_bytes: usize) -> bool {
+    let note = content.strip_suffix(LEFT_OUT).and_then(|rest| rest.rsplit_once(CUT));
+    note.is_some_and(|(kept, count)| {
+        kept.len() <= max_bytes
+            && count.len() <= 20
+            && count.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
 
-/// Something that a local tool wants stored. The engine does not know what it
-/// means; whoever commits the turn does.
+/// A change that a local tool wants stored. The engine does not interpret it; the
+/// host that commits the turn does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Effect {
-    /// What kind of change it is.
+pub struct ToolEffect {
     pub kind: String,
-    /// The change.
     pub data: Value,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Outcome;
+    use super::ToolOutcome;
 
     #[test]
-    fn a_long_outcome_is_cut_between_characters() {
-        let said = |text: &str, most| Outcome::ok(text).capped(most).content;
-        assert_eq!(said("short", 5), "short");
-        assert_eq!(said("aß", 2), "a\n[2 more bytes were left out]");
-        let twice = Outcome::ok("x".repeat(100)).capped(50).capped(50).content;
-        assert_eq!(twice, said(&"x".repeat(100), 50));
+    fn a_long_outcome_is_truncated_at_a_character_boundary() {
+        let truncated_text =
+            |text: &str, max_bytes| ToolOutcome::ok(text).truncated(max_bytes).content;
+        assert_eq!(truncated_text("short", 5), "short");
+        assert_eq!(truncated_text("aß", 2), "a\n[2 more bytes were left out]");
+        let twice = ToolOutcome::ok("x".repeat(100)).truncated(50).truncated(50).content;
+        assert_eq!(twice, truncated_text(&"x".repeat(100), 50));
         assert!(twice.ends_with("x\n[50 more bytes were left out]"), "{twice}");
-        let narrower = Outcome::ok("x".repeat(100)).capped(50).capped(20).content;
+        let narrower = ToolOutcome::ok("x".repeat(100)).truncated(50).truncated(20).content;
         assert!(narrower.starts_with(&format!("{}\n[", "x".repeat(20))), "{narrower}");
-        let pretended = format!("\n[{} more bytes were left out]", "9".repeat(1000));
-        assert!(said(&pretended, 50).len() < 100);
+        let forged = format!("\n[{} more bytes were left out]", "9".repeat(1000));
+        assert!(truncated_text(&forged, 50).len() < 100);
     }
 }

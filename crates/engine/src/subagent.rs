@@ -1,8 +1,8 @@
-//! Agents that another agent gives work to inside its turn: what they are, the
-//! tool that gives them work, and which model each of them has.
+//! Subagents: agents that do work for another agent inside its turn, the tool that
+//! starts them, and how their models are chosen.
 //!
-//! Nothing is run here: a call becomes a [`SubTurn`], and the turn does the rest
-//! with the same gate, account and limits.
+//! Nothing runs here: a call becomes a [`SubagentTask`], which the turn runs with
+//! the same gate, account and limits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,81 +14,71 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::gate::Authorized;
-use crate::outcome::Outcome;
-use crate::tool::{Definition, Reply, SubTurn, Tool, ToolContext};
+use crate::outcome::ToolOutcome;
+use crate::tool::{SubagentTask, Tool, ToolContext, ToolDefinition, ToolReply};
 
-/// The name of the tool that gives them work.
+/// The tool that starts a subagent.
 pub const SUBAGENT: ToolName = ToolName::from_static("subagent");
 
-/// A kind of agent that can be given work.
+/// The definition of a subagent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subagent {
-    /// What it is called by, such as `explore`.
+    /// The name the caller uses, for example `explore`.
     pub name: String,
-    /// What it is good for, in the words that its caller chooses by.
+    /// What it is good for; the caller chooses by this text.
     pub description: String,
     /// Its system prompt.
     pub instructions: String,
-    /// Whether it begins with all that its caller was told and has done, and not
-    /// with its task alone.
+    /// Whether it starts with the caller's conversation instead of its task alone.
     #[serde(default)]
     pub forked: bool,
-    /// The tools it may use, as far as its caller may use them.
+    /// The tools it may use, as far as the caller may use them.
     #[serde(default)]
     pub tools: Vec<ToolName>,
-    /// Its model, unless something says another.
+    /// Used unless something more specific is set; see [`ModelChoice`].
     #[serde(default)]
     pub default_model: Option<String>,
 }
 
-/// Agents that cannot be offered.
+/// The reason why subagents cannot be offered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadSubagent {
-    /// A name is missing or is not one.
+pub enum SubagentError {
     #[error("`{0}` cannot be the name of a subagent: use letters, digits, `-` and `_`")]
-    Name(String),
-    /// There are two of this name.
+    InvalidName(String),
     #[error("there are two subagents named `{0}`; give one of them another name")]
-    Twice(String),
-    /// One has nothing to go by.
+    Duplicate(String),
     #[error("the subagent `{0}` has no instructions; say what it is and how it works")]
     NoInstructions(String),
-    /// One is given a tool that is not there.
-    #[error("the subagent `{name}` is given the tool `{tool}`, which is not there")]
-    NoTool {
-        /// The agent.
-        name: String,
-        /// The tool.
-        tool: ToolName,
-    },
-    /// A model is set for an agent that is not there.
-    #[error("a model is set for the subagent `{0}`, which is not there")]
-    NoSuch(String),
+    #[error("the subagent `{name}` is given the tool `{tool}`, which does not exist")]
+    UnknownTool { name: String, tool: ToolName },
+    /// A model is set for a subagent that does not exist.
+    #[error("a model is set for the subagent `{0}`, which does not exist")]
+    UnknownAgent(String),
 }
 
-/// What decides on the model of a subagent, the most specific first.
+/// The settings that decide the model of a subagent, the most specific first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModelChoice<'a> {
-    /// What the call says.
+    /// The model named in the call.
     pub call: Option<&'a str>,
-    /// What is set for agents of this kind.
+    /// The model set for this kind of subagent.
     pub kind: Option<&'a str>,
-    /// What the agent's definition says.
+    /// The default model of the definition.
     pub definition: Option<&'a str>,
-    /// What the mode that the caller works in has.
+    /// The model of the mode the caller works in.
     pub mode: Option<&'a str>,
 }
 
 impl<'a> ModelChoice<'a> {
-    /// The model; none is the caller's own.
+    /// Returns the most specific model; `None` means the caller's own.
     pub fn model(self) -> Option<&'a str> {
         let rungs = [self.call, self.kind, self.definition, self.mode];
         rungs.into_iter().flatten().map(str::trim).find(|name| !name.is_empty())
     }
 }
 
-/// The agents that can be given work, and what is set for their models.
+/// The subagents that can be started, and the models set for them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Subagents {
     all: Vec<Subagent>,
@@ -97,57 +87,59 @@ pub struct Subagents {
 }
 
 impl Subagents {
-    /// These agents; `tools` are all that there are.
-    pub fn new(all: Vec<Subagent>, tools: &[ToolName]) -> Result<Self, BadSubagent> {
-        for (at, Subagent { name, instructions, tools: given, .. }) in all.iter().enumerate() {
+    /// Checks and collects definitions. `tools` lists all tools that exist.
+    pub fn new(all: Vec<Subagent>, tools: &[ToolName]) -> Result<Self, SubagentError> {
+        for (at, Subagent { name, instructions, tools: agent_tools, .. }) in all.iter().enumerate()
+        {
             let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
             if name.is_empty() || !name.chars().all(is_name) {
-                return Err(BadSubagent::Name(name.clone()));
+                return Err(SubagentError::InvalidName(name.clone()));
             }
             if all.iter().take(at).any(|other| other.name == *name) {
-                return Err(BadSubagent::Twice(name.clone()));
+                return Err(SubagentError::Duplicate(name.clone()));
             }
             if instructions.trim().is_empty() {
-                return Err(BadSubagent::NoInstructions(name.clone()));
+                return Err(SubagentError::NoInstructions(name.clone()));
             }
-            let missing = given.iter().find(|tool| **tool != SUBAGENT && !tools.contains(tool));
+            let missing =
+                agent_tools.iter().find(|tool| **tool != SUBAGENT && !tools.contains(tool));
             if let Some(tool) = missing {
-                return Err(BadSubagent::NoTool { name: name.clone(), tool: tool.clone() });
+                return Err(SubagentError::UnknownTool { name: name.clone(), tool: tool.clone() });
             }
         }
         Ok(Self { all, models: BTreeMap::new(), mode: None })
     }
 
-    /// The same, with a model set for agents of one kind.
-    pub fn with_model(mut self, kind: &str, model: &str) -> Result<Self, BadSubagent> {
-        self.find(kind).ok_or_else(|| BadSubagent::NoSuch(kind.to_owned()))?;
+    /// Sets the model of one kind of subagent.
+    pub fn with_model(mut self, kind: &str, model: &str) -> Result<Self, SubagentError> {
+        self.find(kind).ok_or_else(|| SubagentError::UnknownAgent(kind.to_owned()))?;
         self.models.insert(kind.to_owned(), model.to_owned());
         Ok(self)
     }
 
-    /// The same, called from a mode with this model.
+    /// Sets the model of the mode the caller works in.
     #[must_use]
     pub fn in_mode(self, model: &str) -> Self {
         Self { mode: Some(model.to_owned()), ..self }
     }
 
-    /// The tool that gives them work; none if there is nobody to give it to.
+    /// Returns the tool that starts subagents; `None` if there are no subagents.
     pub fn tool(self) -> Option<Arc<dyn Tool>> {
         (!self.all.is_empty()).then(|| {
             let spec = ToolSpec::control(SUBAGENT, ToolGroup::Custom);
-            let definition = Definition::new(spec, self.description(), self.schema());
-            Arc::new(Delegate { agents: self, definition }) as Arc<dyn Tool>
+            let definition = ToolDefinition::new(spec, self.description(), self.schema());
+            Arc::new(SubagentTool { agents: self, definition }) as Arc<dyn Tool>
         })
     }
 
     fn find(&self, kind: &str) -> Option<&Subagent> {
-        self.all.iter().find(|one| one.name == kind)
+        self.all.iter().find(|agent| agent.name == kind)
     }
 
     fn description(&self) -> String {
-        let kinds = self.all.iter().map(|one| {
-            let knows = if one.forked { " (knows this conversation)" } else { "" };
-            format!("- {}: {}{knows}", one.name, one.description)
+        let kinds = self.all.iter().map(|agent| {
+            let knows = if agent.forked { " (knows this conversation)" } else { "" };
+            format!("- {}: {}{knows}", agent.name, agent.description)
         });
         format!(
             "Give a piece of work to another agent, which answers with its result. It sees \
@@ -158,7 +150,7 @@ impl Subagents {
     }
 
     fn schema(&self) -> Value {
-        let kinds: Vec<&str> = self.all.iter().map(|one| one.name.as_str()).collect();
+        let kinds: Vec<&str> = self.all.iter().map(|agent| agent.name.as_str()).collect();
         json!({
             "type": "object",
             "properties": {
@@ -172,28 +164,27 @@ impl Subagents {
         })
     }
 
-    fn start(&self, given: Arguments) -> Reply {
-        let Some(agent) = self.find(&given.agent_type) else {
-            return Reply::Done(Outcome::failed("There is no such agent."));
+    fn start(&self, arguments: Arguments) -> ToolReply {
+        let Some(agent) = self.find(&arguments.agent_type) else {
+            return ToolReply::Done(ToolOutcome::failed("There is no such agent."));
         };
         let choice = ModelChoice {
-            call: given.model_id.as_deref(),
+            call: arguments.model_id.as_deref(),
             kind: self.models.get(&agent.name).map(String::as_str),
             definition: agent.default_model.as_deref(),
             mode: self.mode.as_deref(),
         };
-        Reply::Delegate(SubTurn {
+        ToolReply::Delegate(SubagentTask {
             agent_type: agent.name.clone(),
             model: choice.model().map(str::to_owned),
             system: agent.instructions.as_str().into(),
-            task: given.task,
+            task: arguments.task,
             forked: agent.forked,
             tools: agent.tools.clone(),
         })
     }
 }
 
-/// What the tool is called with.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Arguments {
@@ -202,20 +193,20 @@ struct Arguments {
     model_id: Option<String>,
 }
 
-struct Delegate {
+struct SubagentTool {
     agents: Subagents,
-    definition: Definition,
+    definition: ToolDefinition,
 }
 
-impl Tool for Delegate {
-    fn definition(&self) -> &Definition {
+impl Tool for SubagentTool {
+    fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
-    fn call<'a>(&'a self, call: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
+    fn call<'a>(&'a self, call: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
         let reply = match call.arguments::<Arguments>() {
-            Ok(given) => self.agents.start(given),
-            Err(bad) => Reply::Done(bad),
+            Ok(arguments) => self.agents.start(arguments),
+            Err(bad) => ToolReply::Done(bad),
         };
         std::future::ready(reply).boxed()
     }
@@ -225,7 +216,7 @@ impl Tool for Delegate {
 mod tests {
     use ostler_domain::tool::ToolName;
 
-    use super::{BadSubagent, ModelChoice, Subagent, Subagents};
+    use super::{ModelChoice, Subagent, SubagentError, Subagents};
 
     fn explore() -> Subagent {
         Subagent {
@@ -238,9 +229,9 @@ mod tests {
         }
     }
 
-    /// M06: there is no such tool without somebody to give work to.
+    /// M06: the tool exists only if there are subagents.
     #[test]
-    fn m06_the_tool_is_there_only_with_subagents() {
+    fn m06_the_subagent_tool_exists_only_with_subagents() {
         assert!(Subagents::default().tool().is_none());
         let look = [ToolName::from_static("look")];
         let tool = Subagents::new(vec![explore()], &look).unwrap().tool().unwrap();
@@ -269,21 +260,21 @@ mod tests {
     }
 
     #[test]
-    fn bad_definitions_are_refused() {
+    fn invalid_definitions_are_rejected() {
         let named = |name: &str| Subagent { name: name.into(), ..explore() };
         let silent = Subagent { instructions: " ".into(), ..explore() };
         let look = ToolName::from_static("look");
-        let no_tool = BadSubagent::NoTool { name: "explore".into(), tool: look.clone() };
-        let check = |all: Vec<Subagent>, tools: &[ToolName], expected: BadSubagent| {
+        let no_tool = SubagentError::UnknownTool { name: "explore".into(), tool: look.clone() };
+        let check = |all: Vec<Subagent>, tools: &[ToolName], expected: SubagentError| {
             assert_eq!(Subagents::new(all, tools), Err(expected));
         };
-        let there = std::slice::from_ref(&look);
-        check(vec![named("a b")], there, BadSubagent::Name("a b".into()));
-        check(vec![named("")], there, BadSubagent::Name(String::new()));
-        check(vec![explore(), explore()], there, BadSubagent::Twice("explore".into()));
-        check(vec![silent], there, BadSubagent::NoInstructions("explore".into()));
+        let existing = std::slice::from_ref(&look);
+        check(vec![named("a b")], existing, SubagentError::InvalidName("a b".into()));
+        check(vec![named("")], existing, SubagentError::InvalidName(String::new()));
+        check(vec![explore(), explore()], existing, SubagentError::Duplicate("explore".into()));
+        check(vec![silent], existing, SubagentError::NoInstructions("explore".into()));
         check(vec![explore()], &[], no_tool);
-        let set = Subagents::new(vec![explore()], there).unwrap().with_model("nobody", "m");
-        assert_eq!(set, Err(BadSubagent::NoSuch("nobody".into())));
+        let set = Subagents::new(vec![explore()], existing).unwrap().with_model("nobody", "m");
+        assert_eq!(set, Err(SubagentError::UnknownAgent("nobody".into())));
     }
 }

@@ -1,37 +1,41 @@
-//! An estimate of tokens, for budgets and windows. What really was used is what
-//! the provider says.
+//! Token estimates, for budgets and history windows. Charges use the counts that
+//! providers report.
 
 use crate::history::{Content, Item};
 use crate::tool::ToolSet;
 
-/// Bytes of a token, about; more of them for scripts whose letters take several.
-pub const BYTES: u64 = 4;
-/// What an entry costs besides its words.
-const ENTRY: u64 = 4;
-/// What a picture costs, about.
-const IMAGE: u64 = 1600;
-/// Bytes of a recording, and of a document, that are a token, about.
-const SOUND_BYTES: u64 = 1024;
-const FILE_BYTES: u64 = 16;
-/// The most that is thought of for one of them: not every model takes it, and what
-/// it is really charged with is what counts.
-const MOST: u64 = 20_000;
+/// An estimate; texts in scripts with multi-byte characters have more.
+pub const BYTES_PER_TOKEN: u64 = 4;
+/// The overhead of an entry.
+const ENTRY_TOKENS: u64 = 4;
+/// An estimate for one image.
+const IMAGE_TOKENS: u64 = 1600;
+/// Estimates for recordings and documents.
+const AUDIO_BYTES_PER_TOKEN: u64 = 1024;
+const FILE_BYTES_PER_TOKEN: u64 = 16;
+/// The upper bound of the estimate for one attachment: not every model accepts it,
+/// and only reported usage is charged.
+const MAX_MEDIA_TOKENS: u64 = 20_000;
 
-/// About how many tokens a text has; never fewer than one for any text.
+/// Estimates the tokens of a text; at least one unless the text is empty.
 pub const fn of_text(text: &str) -> u64 {
-    (text.len() as u64).div_ceil(BYTES)
+    (text.len() as u64).div_ceil(BYTES_PER_TOKEN)
 }
 
-/// About how many tokens an entry of a conversation has.
+/// Estimates the tokens of a conversation entry.
 pub fn of_item(item: &Item) -> u64 {
     let content = match item {
         Item::User { content } => content
             .iter()
             .map(|content| match content {
                 Content::Text { text } => of_text(text),
-                Content::Image(_) => IMAGE,
-                Content::Audio(media) => (media.size / SOUND_BYTES).clamp(IMAGE, MOST),
-                Content::File(media) => (media.size / FILE_BYTES).clamp(IMAGE, MOST),
+                Content::Image(_) => IMAGE_TOKENS,
+                Content::Audio(media) => {
+                    (media.size / AUDIO_BYTES_PER_TOKEN).clamp(IMAGE_TOKENS, MAX_MEDIA_TOKENS)
+                }
+                Content::File(media) => {
+                    (media.size / FILE_BYTES_PER_TOKEN).clamp(IMAGE_TOKENS, MAX_MEDIA_TOKENS)
+                }
             })
             .sum(),
         Item::Assistant { text, calls, .. } => {
@@ -39,19 +43,19 @@ pub fn of_item(item: &Item) -> u64 {
             of_text(text) + calls.sum::<u64>()
         }
         Item::Results { results } => {
-            results.iter().map(|result| of_text(&result.outcome.content) + ENTRY).sum()
+            results.iter().map(|result| of_text(&result.outcome.content) + ENTRY_TOKENS).sum()
         }
     };
-    content + ENTRY
+    content + ENTRY_TOKENS
 }
 
-/// About how many tokens a request has.
+/// Estimates the tokens of a request.
 pub fn of_request(system: &str, history: &[Item], tools: &ToolSet, offered: &[String]) -> u64 {
     let tools = offered.iter().filter_map(|name| tools.tokens(name)).sum::<u64>();
     of_text(system) + history.iter().map(of_item).sum::<u64>() + tools
 }
 
-/// About how many tokens a value has, without writing it.
+/// Estimates the tokens of a JSON value without serializing it.
 pub fn of_json(value: &serde_json::Value) -> u64 {
     use serde_json::Value;
     match value {

@@ -1,4 +1,4 @@
-//! Tools: what a model is told of them, and how they are called.
+//! The tool interface: definitions, calls and replies.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,151 +14,135 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::gate::Authorized;
-use crate::outcome::{Effect, Outcome};
+use crate::outcome::{ToolEffect, ToolOutcome};
 use crate::tokens;
 
-/// How long a tool may take, unless it says otherwise.
-pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// The most bytes of a tool's answer for the model, unless it says otherwise.
-pub const MAX_OUTPUT: usize = 32 * 1024;
+/// The timeout of a tool that sets none.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The output limit in bytes of a tool that sets none.
+pub const DEFAULT_MAX_OUTPUT: usize = 32 * 1024;
 
-/// Something that a model can call.
+/// A tool that a model can call.
 pub trait Tool: Send + Sync {
-    /// What it is.
-    fn definition(&self) -> &Definition;
+    /// Returns the definition shown to the model.
+    fn definition(&self) -> &ToolDefinition;
 
-    /// Does it. Only the gate makes an [`Authorized`], so nothing is called that
-    /// was not allowed. A local tool changes nothing by itself: it returns
-    /// effects. What the model can correct is an outcome, never a panic.
-    /// Dropping the future stops it.
-    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, Reply>;
+    /// Runs the tool. Only the gate creates [`Authorized`] calls, so nothing runs that
+    /// was not allowed. A local tool changes nothing itself but returns effects.
+    /// Mistakes the model can correct are outcomes, never panics. Dropping the future
+    /// cancels the call.
+    fn call<'a>(
+        &'a self,
+        call: &'a Authorized,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolReply>;
 }
 
-/// What a tool is.
+/// The definition of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Definition {
-    /// What policy knows of it.
+pub struct ToolDefinition {
+    /// What policy decides by.
     pub spec: ToolSpec,
-    /// What the model is told it does.
+    /// What the model is told the tool does.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub schema: Value,
-    /// How long it may take.
     pub timeout: Duration,
-    /// The most bytes of its answer for the model.
+    /// The most bytes of output shown to the model.
     pub max_output: usize,
-    /// Whether a repeat with the same key does nothing more; only such a tool is
-    /// called again when nobody knows how its first call ended.
+    /// Whether repeating a call with the same idempotency key has no further effect.
+    /// Only such tools are called again when an outcome is unknown.
     pub idempotent: bool,
 }
 
-impl Definition {
-    /// A tool with the usual limits.
+impl ToolDefinition {
+    /// Creates a definition with the default limits.
     pub fn new(spec: ToolSpec, description: impl Into<String>, schema: Value) -> Self {
         Self {
             spec,
             description: description.into(),
             schema,
-            timeout: TIMEOUT,
-            max_output: MAX_OUTPUT,
+            timeout: DEFAULT_TIMEOUT,
+            max_output: DEFAULT_MAX_OUTPUT,
             idempotent: false,
         }
     }
 }
 
-/// Where a call happens.
+/// The context of a tool call.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The org.
     pub org: OrgId,
-    /// The agent.
     pub agent: AgentId,
-    /// The session, in a conversation.
+    /// `None` outside a conversation.
     pub session: Option<SessionId>,
-    /// The person it is with, if they are known.
+    /// `None` if the person is not known.
     pub contact: Option<ContactId>,
-    /// The time.
     pub now: Timestamp,
-    /// The same for every try of the same call.
+    /// The same for every attempt of the same call.
     pub idempotency_key: String,
-    /// What earlier calls of this turn want stored, and is not stored yet.
-    pub pending: Arc<[Effect]>,
+    /// The effects of earlier calls of this turn, which are not stored yet.
+    pub pending: Arc<[ToolEffect]>,
 }
 
-/// What a tool answers.
+/// The reply of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
-    /// This is what it came to.
-    Done(Outcome),
-    /// A person is asked; the answer is what it comes to.
-    Ask(Ask),
-    /// Another agent works on it; its answer is what it comes to.
-    Delegate(SubTurn),
+pub enum ToolReply {
+    Done(ToolOutcome),
+    /// Asks a person; their answer becomes the outcome.
+    Ask(UserQuestion),
+    /// Starts a subagent; its answer becomes the outcome.
+    Delegate(SubagentTask),
 }
 
-/// A question to a person.
+/// A question from a tool to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
-pub enum Ask {
-    /// Anything.
+pub enum UserQuestion {
     Question {
-        /// The question.
         question: String,
-        /// Answers to choose from; empty if anything goes.
+        /// The possible answers; empty if any answer is accepted.
         options: Vec<String>,
     },
-    /// Whether a plan is to be followed.
-    Plan {
-        /// Its title.
-        title: Option<String>,
-        /// The plan.
-        plan: String,
-    },
+    /// Asks for approval of a plan.
+    Plan { title: Option<String>, plan: String },
 }
 
-/// Work for another agent, inside this turn.
+/// Work for a subagent inside this turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SubTurn {
-    /// What kind of agent it is; costs are attributed to it.
+pub struct SubagentTask {
+    /// The kind of subagent; its costs are recorded under this name.
     pub agent_type: String,
-    /// The model, if it is another one.
+    /// `None` means the caller's model.
     pub model: Option<String>,
-    /// Its system prompt. A forked agent has its caller's, and reads this before
-    /// its task.
+    /// The system prompt. A forked subagent keeps its caller's and reads this text
+    /// before its task.
     pub system: Arc<str>,
-    /// What it is to do.
     pub task: String,
-    /// Whether it begins with all that its caller was told and has done, and not
-    /// with its task alone.
+    /// Whether it starts with the caller's conversation instead of its task alone.
     pub forked: bool,
-    /// The tools it may use; those that the caller may not use stay closed.
+    /// The tools it may use; tools the caller may not use stay unavailable.
     pub tools: Vec<ToolName>,
 }
 
-/// A tool that cannot be offered.
+/// The reason why a set of tools cannot be offered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadTool {
-    /// Its schema is not one.
-    #[error("the schema of `{name}` is not a JSON Schema: {why}")]
-    Schema {
-        /// The tool.
-        name: ToolName,
-        /// Why.
-        why: String,
-    },
-    /// There are two of this name.
+pub enum ToolSetError {
+    /// The schema is not a valid JSON Schema.
+    #[error("the schema of `{name}` is not a valid JSON Schema: {why}")]
+    Schema { name: ToolName, why: String },
     #[error("there are two tools named `{0}`")]
-    Twice(ToolName),
+    Duplicate(ToolName),
 }
 
 struct Entry {
     tool: Arc<dyn Tool>,
     arguments: Validator,
-    /// About how many tokens its description and schema take.
+    /// An estimate for the description and the schema.
     tokens: u64,
 }
 
-/// Tools by name, with their schemas ready.
+/// Tools by name, with compiled schemas.
 #[derive(Default)]
 pub struct ToolSet {
     tools: BTreeMap<ToolName, Entry>,
@@ -171,47 +155,47 @@ impl fmt::Debug for ToolSet {
 }
 
 impl ToolSet {
-    /// These tools. Schemas are read here and once, and refer to nothing outside
-    /// themselves.
-    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, BadTool> {
+    /// Compiles the schemas of these tools. Schemas must not refer to other documents.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, ToolSetError> {
         let mut set = Self::default();
         for tool in tools {
-            let Definition { spec, schema, description, .. } = tool.definition();
+            let ToolDefinition { spec, schema, description, .. } = tool.definition();
             let name = spec.name.clone();
             let tokens = tokens::of_text(description) + tokens::of_json(schema);
-            let arguments = jsonschema::validator_for(schema)
-                .map_err(|error| BadTool::Schema { name: name.clone(), why: error.to_string() })?;
+            let arguments = jsonschema::validator_for(schema).map_err(|error| {
+                ToolSetError::Schema { name: name.clone(), why: error.to_string() }
+            })?;
             if set.tools.insert(name.clone(), Entry { tool, arguments, tokens }).is_some() {
-                return Err(BadTool::Twice(name));
+                return Err(ToolSetError::Duplicate(name));
             }
         }
         Ok(set)
     }
 
-    /// A tool.
+    /// Returns a tool by name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name).map(|entry| &entry.tool)
     }
 
-    /// What a tool is.
-    pub fn definition(&self, name: &str) -> Option<&Definition> {
+    /// Returns the definition of a tool.
+    pub fn definition(&self, name: &str) -> Option<&ToolDefinition> {
         self.get(name).map(|tool| tool.definition())
     }
 
-    /// About how many tokens the description of a tool takes.
+    /// Returns the estimated tokens of a tool's definition.
     pub(crate) fn tokens(&self, name: &str) -> Option<u64> {
         self.tools.get(name).map(|entry| entry.tokens)
     }
 
-    /// What policy knows of each tool.
+    /// Returns the policy specification of every tool.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.values().map(|entry| &entry.tool.definition().spec)
     }
 
-    /// What is wrong with the arguments of a call, in words that a model can
-    /// correct them by.
-    pub fn problem_with(&self, name: &str, arguments: &Value) -> Option<String> {
-        const MOST: usize = 5;
+    /// Describes what is wrong with the arguments of a call, in words from which a
+    /// model can correct them; `None` if they are valid.
+    pub fn argument_problems(&self, name: &str, arguments: &Value) -> Option<String> {
+        const MAX_PROBLEMS: usize = 5;
         let entry = self.tools.get(name)?;
         if entry.arguments.is_valid(arguments) {
             return None;
@@ -219,7 +203,7 @@ impl ToolSet {
         let problems: Vec<String> = entry
             .arguments
             .iter_errors(arguments)
-            .take(MOST)
+            .take(MAX_PROBLEMS)
             .map(|error| {
                 let place = error.instance_path().to_string();
                 if place.is_empty() { error.to_string() } else { format!("{place}: {error}") }

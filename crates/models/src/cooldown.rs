@@ -1,5 +1,5 @@
-//! Keys that had better not be used for a while, because a provider has had
-//! enough of them or does not know them.
+//! Cooldowns: API keys that are not used for a while because a provider has
+//! rate-limited or refused them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,19 +9,19 @@ use std::time::{Duration, SystemTime};
 use ostler_domain::time::Timestamp;
 use ostler_engine::model::{ModelError, ModelErrorKind};
 
-/// How long a key rests after too many requests, if the provider does not say.
-pub const AFTER_TOO_MANY: Duration = Duration::from_secs(60);
-/// How long a key rests after it was refused.
-pub const AFTER_REFUSAL: Duration = Duration::from_secs(10 * 60);
-/// The longest that a provider can put a key to rest for.
-pub const LONGEST: Duration = Duration::from_secs(60 * 60);
+/// The cooldown after a rate limit without `Retry-After`.
+pub const RATE_LIMIT_COOLDOWN: Duration = Duration::from_secs(60);
+/// The cooldown after a key was refused.
+pub const REFUSED_KEY_COOLDOWN: Duration = Duration::from_secs(10 * 60);
+/// The longest cooldown a provider can request.
+pub const MAX_COOLDOWN: Duration = Duration::from_secs(60 * 60);
 
-/// The time, handed in so that tests can move it.
+/// The clock of cooldowns, replaceable in tests.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+pub struct CooldownClock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
-impl Clock {
-    /// The clock of the machine.
+impl CooldownClock {
+    /// Returns the system clock.
     pub fn system() -> Self {
         Self::new(|| {
             let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -30,7 +30,7 @@ impl Clock {
         })
     }
 
-    /// Any other clock.
+    /// Creates a clock from a function.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
@@ -40,60 +40,61 @@ impl Clock {
     }
 }
 
-impl fmt::Debug for Clock {
+impl fmt::Debug for CooldownClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Clock")
+        f.write_str("CooldownClock")
     }
 }
 
-/// A key at rest.
+/// The cooldown of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rest {
-    /// Until when.
+pub struct Cooldown {
     pub until: Timestamp,
-    /// Why.
     pub why: String,
 }
 
-/// Which keys rest. A copy shares what is known. Keys are known by where they
-/// are kept or by the name of their provider, never by themselves; there are as
-/// many as are configured.
+/// The keys that are cooling down. Clones share the state. Keys are identified by
+/// where they are stored or by their provider, never by their value, so there are
+/// only as many as are configured.
 #[derive(Debug, Clone)]
 pub struct Cooldowns {
-    clock: Clock,
-    resting: Arc<Mutex<BTreeMap<String, Rest>>>,
+    clock: CooldownClock,
+    active: Arc<Mutex<BTreeMap<String, Cooldown>>>,
 }
 
 impl Cooldowns {
-    /// None rests yet.
-    pub fn new(clock: Clock) -> Self {
-        Self { clock, resting: Arc::default() }
+    /// Creates an empty set.
+    pub fn new(clock: CooldownClock) -> Self {
+        Self { clock, active: Arc::default() }
     }
 
-    /// Whether a key rests.
-    pub fn of(&self, key: &str) -> Option<Rest> {
+    /// Returns the cooldown of a key, if it has one.
+    pub fn get(&self, key: &str) -> Option<Cooldown> {
         let now = self.clock.now();
-        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        if resting.get(key).is_some_and(|rest| rest.until <= now) {
-            resting.remove(key);
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        if active.get(key).is_some_and(|cooldown| cooldown.until <= now) {
+            active.remove(key);
         }
-        resting.get(key).cloned()
+        active.get(key).cloned()
     }
 
-    /// Puts a key to rest if its failure calls for it.
-    pub fn after(&self, key: &str, error: &ModelError) {
+    /// Starts a cooldown if the error calls for one.
+    pub fn record_failure(&self, key: &str, error: &ModelError) {
         let wait = match error.kind {
-            ModelErrorKind::Status(429) => error.retry_after.unwrap_or(AFTER_TOO_MANY),
-            ModelErrorKind::Status(401 | 403) => AFTER_REFUSAL,
+            ModelErrorKind::Status(429) => error.retry_after.unwrap_or(RATE_LIMIT_COOLDOWN),
+            ModelErrorKind::Status(401 | 403) => REFUSED_KEY_COOLDOWN,
             _ => return,
         };
-        let rest = Rest { until: self.clock.now() + wait.min(LONGEST), why: error.message.clone() };
-        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        resting.insert(key.to_owned(), rest);
+        let cooldown = Cooldown {
+            until: self.clock.now() + wait.min(MAX_COOLDOWN),
+            why: error.message.clone(),
+        };
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        active.insert(key.to_owned(), cooldown);
     }
 
-    /// Lets a key be used again: it has just worked.
+    /// Ends the cooldown of a key after a successful call.
     pub fn clear(&self, key: &str) {
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 }

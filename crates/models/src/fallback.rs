@@ -1,4 +1,5 @@
-//! A chain of models: when one fails for good, the next is asked.
+//! Fallback: a chain of models in which the next is asked when one has failed after
+//! all retries.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,51 +13,57 @@ use ostler_engine::model::{Chunk, Model, ModelError, ModelErrorKind, Request, Re
 use crate::cooldown::Cooldowns;
 use crate::fault::Fault;
 
-/// A model of a chain.
+/// A model in a chain.
 #[derive(Clone)]
-pub struct Link {
-    /// What it is called.
+pub struct ChainEntry {
     pub name: String,
-    /// The model.
     pub model: Arc<dyn Model>,
-    /// What its key is known by; models with the same one rest together.
+    /// The cooldown key; models with the same one cool down together.
     pub key: String,
 }
 
-/// A chain of models. One whose key rests is passed over; if all rest, the one
-/// whose rest ends first is asked all the same, since that is better than no
-/// answer. What it costs is what the first costs.
+/// A chain of models. Models that are cooling down are skipped; if all are, the one
+/// that is available first is asked anyway. The price is that of the first.
 pub struct Fallback {
-    links: Vec<Link>,
+    entries: Vec<ChainEntry>,
     cooldowns: Cooldowns,
 }
 
 impl Fallback {
-    /// A chain, best first.
-    pub fn new(links: impl IntoIterator<Item = Link>, cooldowns: Cooldowns) -> Self {
-        Self { links: links.into_iter().collect(), cooldowns }
+    /// Creates a chain, best first.
+    pub fn new(entries: impl IntoIterator<Item = ChainEntry>, cooldowns: Cooldowns) -> Self {
+        Self { entries: entries.into_iter().collect(), cooldowns }
     }
 
-    /// Whom to ask in which order, and who is passed over and why.
-    fn plan(&self) -> (VecDeque<Link>, Option<(String, String)>) {
-        let rests = |link: &Link| self.cooldowns.of(&link.key);
-        let awake: VecDeque<Link> =
-            self.links.iter().filter(|link| rests(link).is_none()).cloned().collect();
-        if awake.is_empty() {
-            let soonest = self.links.iter().min_by_key(|link| rests(link).map(|rest| rest.until));
+    /// Returns the models to ask, in order, and the first one if it is skipped, with
+    /// the reason.
+    fn plan(&self) -> (VecDeque<ChainEntry>, Option<(String, String)>) {
+        let cooldown = |entry: &ChainEntry| self.cooldowns.get(&entry.key);
+        let available: VecDeque<ChainEntry> =
+            self.entries.iter().filter(|entry| cooldown(entry).is_none()).cloned().collect();
+        if available.is_empty() {
+            let soonest = self
+                .entries
+                .iter()
+                .min_by_key(|entry| cooldown(entry).map(|cooldown| cooldown.until));
             return (soonest.cloned().into_iter().collect(), None);
         }
-        let first = self.links.first();
-        let passed = first.and_then(|link| Some((link.name.clone(), rests(link)?.why)));
-        (awake, passed)
+        let first = self.entries.first();
+        let skipped = first.and_then(|entry| Some((entry.name.clone(), cooldown(entry)?.why)));
+        (available, skipped)
     }
 }
 
 impl Model for Fallback {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
-        let (links, passed) = self.plan();
-        let chain =
-            Chain { links, passed, cooldowns: self.cooldowns.clone(), request, state: State::Next };
+        let (entries, skipped) = self.plan();
+        let chain = ActiveChain {
+            entries,
+            skipped,
+            cooldowns: self.cooldowns.clone(),
+            request,
+            state: State::Next,
+        };
         stream::unfold(chain, |mut chain| async move {
             let piece = chain.next().await?;
             Some((piece, chain))
@@ -66,15 +73,15 @@ impl Model for Fallback {
 
     fn price(&self) -> ModelPrice {
         let free = ModelPrice::new(Usd::from_micros(0), Usd::from_micros(0));
-        self.links.first().map_or(free, |link| link.model.price())
+        self.entries.first().map_or(free, |entry| entry.model.price())
     }
 }
 
-struct Chain {
-    /// Those that were not asked yet.
-    links: VecDeque<Link>,
-    /// Who was passed over or has failed, and why, if that was not told yet.
-    passed: Option<(String, String)>,
+struct ActiveChain {
+    /// The models not asked yet.
+    entries: VecDeque<ChainEntry>,
+    /// A model that was skipped or has failed, and why, if not yet reported.
+    skipped: Option<(String, String)>,
     cooldowns: Cooldowns,
     request: Request,
     state: State,
@@ -82,31 +89,33 @@ struct Chain {
 
 enum State {
     Next,
-    Answering(Link, BoxStream<'static, Result<Chunk, ModelError>>),
-    Over,
+    Answering(ChainEntry, BoxStream<'static, Result<Chunk, ModelError>>),
+    Done,
 }
 
-impl Chain {
+impl ActiveChain {
     async fn next(&mut self) -> Option<Result<Chunk, ModelError>> {
         loop {
             match &mut self.state {
-                State::Over => return None,
+                State::Done => return None,
                 State::Next => {
-                    let Some(link) = self.links.pop_front() else {
-                        self.state = State::Over;
+                    let Some(entry) = self.entries.pop_front() else {
+                        self.state = State::Done;
                         let kind = ModelErrorKind::UnknownModel;
-                        return Some(Err(Fault::new(kind, "no model is configured").of("none")));
+                        return Some(Err(
+                            Fault::new(kind, "no model is configured").for_model("none")
+                        ));
                     };
-                    let answer = link.model.answer(self.request.clone());
-                    let model = link.name.clone();
-                    self.state = State::Answering(link, answer);
-                    if let Some((failed, why)) = self.passed.take() {
+                    let answer = entry.model.answer(self.request.clone());
+                    let model = entry.name.clone();
+                    self.state = State::Answering(entry, answer);
+                    if let Some((failed, why)) = self.skipped.take() {
                         return Some(Ok(Chunk::Restart(Restart { failed, model, why })));
                     }
                 }
                 State::Answering(_, answer) => {
                     let piece = answer.next().await;
-                    if let Some(piece) = self.take(piece) {
+                    if let Some(piece) = self.handle(piece) {
                         return Some(piece);
                     }
                 }
@@ -114,29 +123,29 @@ impl Chain {
         }
     }
 
-    /// What a piece means for the chain; none if the next model is to be asked.
-    fn take(
+    /// Handles an item of the current answer; `None` if the next model is to be asked.
+    fn handle(
         &mut self,
         piece: Option<Result<Chunk, ModelError>>,
     ) -> Option<Result<Chunk, ModelError>> {
-        let State::Answering(link, _) = &self.state else { return None };
+        let State::Answering(entry, _) = &self.state else { return None };
         let error = match piece {
             Some(Ok(chunk)) => {
                 if matches!(chunk, Chunk::Done(_)) {
-                    self.cooldowns.clear(&link.key);
-                    self.state = State::Over;
+                    self.cooldowns.clear(&entry.key);
+                    self.state = State::Done;
                 }
                 return Some(Ok(chunk));
             }
             Some(Err(error)) => error,
-            None => Fault::cut().of(&link.name),
+            None => Fault::incomplete().for_model(&entry.name),
         };
-        self.cooldowns.after(&link.key, &error);
-        if self.links.is_empty() {
-            self.state = State::Over;
+        self.cooldowns.record_failure(&entry.key, &error);
+        if self.entries.is_empty() {
+            self.state = State::Done;
             return Some(Err(error));
         }
-        self.passed = Some((link.name.clone(), error.message));
+        self.skipped = Some((entry.name.clone(), error.message));
         self.state = State::Next;
         None
     }

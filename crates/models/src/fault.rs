@@ -1,14 +1,15 @@
-//! A failure before it is known whose it is, and in words that may be shown.
+//! Faults: model errors before the model name is known, with messages that are safe
+//! to show.
 
 use std::time::Duration;
 
 use ostler_engine::model::{ModelError, ModelErrorKind};
 use ostler_engine::secret::Secret;
 
-/// The most characters of what a provider says about a failure.
-const MOST: usize = 300;
+/// The length limit of a provider's error message.
+const MAX_CHARS: usize = 300;
 
-/// A failure without the name of its model.
+/// A model error without the model name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: ModelErrorKind,
@@ -21,64 +22,67 @@ impl Fault {
         Self { kind, message: message.into(), retry_after: None }
     }
 
-    /// The stream ended before the answer did.
-    pub(crate) fn cut() -> Self {
-        Self::new(ModelErrorKind::Cut, "the answer ended in the middle")
+    /// The stream ended before the answer was complete.
+    pub(crate) fn incomplete() -> Self {
+        Self::new(ModelErrorKind::Incomplete, "the answer ended before it was complete")
     }
 
-    /// What came cannot be read.
-    pub(crate) fn malformed(what: impl std::fmt::Display) -> Self {
-        // The words may quote what came, and that may be long.
-        let what = presentable(&what.to_string());
-        Self::new(ModelErrorKind::Malformed, format!("what came is not an answer: {what}"))
+    /// The response could not be parsed.
+    pub(crate) fn malformed(detail: impl std::fmt::Display) -> Self {
+        // The text may quote the response, which may be long.
+        let detail = sanitize_message(&detail.to_string());
+        Self::new(
+            ModelErrorKind::Malformed,
+            format!("the response is not a valid answer: {detail}"),
+        )
     }
 
-    /// The provider says that it failed, and how.
-    pub(crate) fn said(status: u16, words: &str) -> Self {
-        let words = presentable(words);
+    /// The provider reported an error.
+    pub(crate) fn from_status(status: u16, message: &str) -> Self {
+        let message = sanitize_message(message);
         let message = match status {
             // Some providers quote the key here.
             401 | 403 => format!("the provider refused the key (HTTP {status})"),
-            _ if words.is_empty() => format!("the provider answered with HTTP {status}"),
-            _ => format!("the provider answered with HTTP {status}: {words}"),
+            _ if message.is_empty() => format!("the provider answered with HTTP {status}"),
+            _ => format!("the provider answered with HTTP {status}: {message}"),
         };
         Self::new(ModelErrorKind::Status(status), message)
     }
 
-    /// The same without the key that was sent.
-    pub(crate) fn without(mut self, key: Option<&Secret>) -> Self {
+    /// Removes the API key from the message.
+    pub(crate) fn redacted(mut self, key: Option<&Secret>) -> Self {
         if let Some(key) = key {
-            self.message = key.hide_in(&self.message);
+            self.message = key.redact(&self.message);
         }
         self
     }
 
-    pub(crate) fn of(self, model: &str) -> ModelError {
+    pub(crate) fn for_model(self, model: &str) -> ModelError {
         let Self { kind, message, retry_after } = self;
         ModelError { model: model.to_owned(), kind, message, retry_after }
     }
 }
 
-/// What a provider said, on one line, short, and without anything that looks
-/// like a key.
-pub(crate) fn presentable(words: &str) -> String {
-    let mut shown = String::new();
-    for word in words.split(|c: char| c.is_whitespace() || c.is_control()) {
+/// Reduces a provider's message to one short line without anything that looks like
+/// a key.
+pub(crate) fn sanitize_message(message: &str) -> String {
+    let mut sanitized = String::new();
+    for word in message.split(|c: char| c.is_whitespace() || c.is_control()) {
         if word.is_empty() {
             continue;
         }
-        if !shown.is_empty() {
-            shown.push(' ');
+        if !sanitized.is_empty() {
+            sanitized.push(' ');
         }
-        let word = word.get(..MOST).unwrap_or(word);
-        shown.push_str(if looks_secret(word) { "[hidden]" } else { word });
-        if shown.len() > MOST {
-            shown.truncate(shown.floor_char_boundary(MOST));
-            shown.push('…');
+        let word = word.get(..MAX_CHARS).unwrap_or(word);
+        sanitized.push_str(if looks_secret(word) { "[hidden]" } else { word });
+        if sanitized.len() > MAX_CHARS {
+            sanitized.truncate(sanitized.floor_char_boundary(MAX_CHARS));
+            sanitized.push('…');
             break;
         }
     }
-    shown
+    sanitized
 }
 
 fn looks_secret(word: &str) -> bool {
@@ -88,21 +92,21 @@ fn looks_secret(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, presentable};
+    use super::{Fault, sanitize_message};
 
     #[test]
-    fn what_a_provider_says_is_made_presentable() {
-        let check = |words: &str, expected: &str| assert_eq!(presentable(words), expected);
+    fn provider_messages_are_sanitized() {
+        let check = |message: &str, expected: &str| assert_eq!(sanitize_message(message), expected);
         check("too\n many\u{7} requests ", "too many requests");
         check("Incorrect key: sk-proj-abc.", "Incorrect key: [hidden]");
         check("got 'sk-ant-1' here", "got [hidden] here");
-        assert!(presentable(&"ä".repeat(1000)).len() <= 310);
-        assert!(presentable(&"word ".repeat(1000)).len() <= 310);
+        assert!(sanitize_message(&"ä".repeat(1000)).len() <= 310);
+        assert!(sanitize_message(&"word ".repeat(1000)).len() <= 310);
     }
 
     #[test]
-    fn nothing_is_quoted_when_a_key_is_refused() {
-        let said = Fault::said(401, "the key ABCDEF is wrong").message;
-        assert_eq!(said, "the provider refused the key (HTTP 401)");
+    fn a_refused_key_is_never_quoted() {
+        let message = Fault::from_status(401, "the key ABCDEF is wrong").message;
+        assert_eq!(message, "the provider refused the key (HTTP 401)");
     }
 }

@@ -1,7 +1,7 @@
-//! Asking a provider over HTTP: one POST whose answer is a stream of events.
+//! HTTP requests to providers: one POST whose response is an event stream.
 //!
-//! It owns time-outs, size limits and what a status means. A redirect is never
-//! followed, since the key would go along.
+//! Owns timeouts, size limits and the meaning of statuses. Redirects are never
+//! followed, because the key would be sent along.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,69 +14,67 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::fault::Fault;
 
-/// How long to wait, and how much to read.
+/// Timeouts and size limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// For the connection.
+pub struct ClientLimits {
     pub connect: Duration,
-    /// For the first byte of an answer, the connection included.
+    /// Until the first byte of the response, including the connection.
     pub first_byte: Duration,
-    /// Between two pieces of an answer.
+    /// Between two chunks of the response.
     pub between_chunks: Duration,
-    /// For the whole answer.
-    pub whole: Duration,
-    /// The most bytes of an answer on the wire.
-    pub bytes: usize,
+    /// For the whole response.
+    pub total: Duration,
+    /// The most bytes of a response.
+    pub body_bytes: usize,
     /// The most bytes of one event.
     pub event_bytes: usize,
-    /// The most bytes of an error that are read.
+    /// The most bytes read of an error response.
     pub error_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ClientLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(120),
             between_chunks: Duration::from_secs(90),
-            whole: Duration::from_secs(30 * 60),
-            bytes: 64 * 1024 * 1024,
+            total: Duration::from_secs(30 * 60),
+            body_bytes: 64 * 1024 * 1024,
             event_bytes: 4 * 1024 * 1024,
             error_bytes: 64 * 1024,
         }
     }
 }
 
-/// Why there is no HTTP client.
+/// The reason why the HTTP client cannot be created.
 #[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The certificates of the machine, or the ciphers, cannot be used.
+pub enum ClientSetupError {
+    /// The certificates or ciphers of the machine cannot be used.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
-    /// The client itself.
     #[error("the HTTP client cannot be set up: {0}")]
     Client(#[from] reqwest::Error),
 }
 
-/// Connections to providers. A copy shares them.
+/// An HTTP client for providers. Clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Http {
     client: reqwest::Client,
-    limits: Limits,
+    limits: ClientLimits,
 }
 
-/// One question to a provider.
-pub(crate) struct Post {
+/// A request to a provider.
+pub(crate) struct PostRequest {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
-    /// The key among the headers, so that what comes back can be rid of it.
+    /// The key in the headers, to remove it from error messages.
     pub(crate) key: Option<Secret>,
 }
 
 impl Http {
-    /// Connections with these limits, checked by the certificates of the machine.
-    pub fn new(limits: Limits) -> Result<Self, SetupError> {
+    /// Creates a client that verifies servers with the certificates of the machine.
+    pub fn new(limits: ClientLimits) -> Result<Self, ClientSetupError> {
         let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
@@ -93,14 +91,14 @@ impl Http {
         Ok(Self { client, limits })
     }
 
-    pub(crate) const fn limits(&self) -> &Limits {
+    pub(crate) const fn limits(&self) -> &ClientLimits {
         &self.limits
     }
 
-    /// Asks, and waits until the provider has begun to answer.
-    pub(crate) async fn post(&self, post: Post) -> Result<Body, Fault> {
-        let began = Instant::now();
-        let first = began + self.limits.first_byte;
+    /// Sends a request and waits until the response starts.
+    pub(crate) async fn post(&self, post: PostRequest) -> Result<ResponseBody, Fault> {
+        let started_at = Instant::now();
+        let first = started_at + self.limits.first_byte;
         let request = self
             .client
             .post(post.url)
@@ -111,22 +109,30 @@ impl Http {
         let response = match timeout_at(first, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(unreachable(&error)),
-            Err(_) => return Err(late("no answer came in time")),
+            Err(_) => return Err(timed_out("the provider did not answer in time")),
         };
         if response.status() != StatusCode::OK {
-            return Err(self.refusal(response, first, post.key.as_ref()).await);
+            return Err(self.read_error(response, first, post.key.as_ref()).await);
         }
         if let Some(kind) = not_a_stream(response.headers()) {
-            let message =
-                format!("it is `{}` and no stream of events", crate::fault::presentable(&kind));
+            let message = format!(
+                "it is `{}` and not an event stream",
+                crate::fault::sanitize_message(&kind)
+            );
             return Err(Fault::malformed(message));
         }
-        let (whole, left) = (began + self.limits.whole, self.limits.bytes);
-        Ok(Body { response, next: first, whole, between: self.limits.between_chunks, left })
+        let (total, remaining_bytes) = (started_at + self.limits.total, self.limits.body_bytes);
+        Ok(ResponseBody {
+            response,
+            next: first,
+            total,
+            between: self.limits.between_chunks,
+            remaining_bytes,
+        })
     }
 
-    /// What an answer that is none says.
-    async fn refusal(
+    /// Reads an error response.
+    async fn read_error(
         &self,
         mut response: Response,
         deadline: Instant,
@@ -145,57 +151,58 @@ impl Http {
             body.extend_from_slice(&bytes);
         }
         body.truncate(self.limits.error_bytes);
-        let words = complaint(&String::from_utf8_lossy(&body));
-        // Before it is cut, since a cut may leave half a key.
-        let words = key.map_or_else(|| words.clone(), |key| key.hide_in(&words));
-        Fault { retry_after, ..Fault::said(status.as_u16(), &words) }
+        let message = error_message(&String::from_utf8_lossy(&body));
+        // Redacted before it is truncated, which could leave half a key.
+        let message = key.map_or_else(|| message.clone(), |key| key.redact(&message));
+        Fault { retry_after, ..Fault::from_status(status.as_u16(), &message) }
     }
 }
 
-/// The bytes of an answer.
-pub(crate) struct Body {
+/// The body of a response.
+pub(crate) struct ResponseBody {
     response: Response,
-    /// When the next piece must be there, and when the last.
+    /// The deadlines of the next chunk and of the whole response.
     next: Instant,
-    whole: Instant,
+    total: Instant,
     between: Duration,
-    left: usize,
+    remaining_bytes: usize,
 }
 
-impl Body {
-    /// The next bytes; none at the end.
+impl ResponseBody {
+    /// Returns the next bytes; `None` at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, Fault> {
-        let deadline = self.next.min(self.whole);
+        let deadline = self.next.min(self.total);
         let bytes = match timeout_at(deadline, self.response.chunk()).await {
             Ok(Ok(Some(bytes))) => bytes,
             Ok(Ok(None)) => return Ok(None),
-            // Its words name the address and nothing of the question; but what
-            // matters is that the rest is missing.
-            Ok(Err(_)) => return Err(Fault::cut()),
-            Err(_) => return Err(late("the rest of the answer did not come in time")),
+            // The details do not matter: the rest is missing.
+            Ok(Err(_)) => return Err(Fault::incomplete()),
+            Err(_) => return Err(timed_out("the rest of the answer did not arrive in time")),
         };
         self.next = Instant::now() + self.between;
-        self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| {
-            Fault::malformed("it has more bytes than any model writes in good faith")
-        })?;
+        self.remaining_bytes = self
+            .remaining_bytes
+            .checked_sub(bytes.len())
+            .ok_or_else(|| Fault::malformed("it is too large"))?;
         Ok(Some(bytes))
     }
 }
 
-fn late(message: &str) -> Fault {
+fn timed_out(message: &str) -> Fault {
     Fault::new(ModelErrorKind::TimedOut, message)
 }
 
-/// Says what failed without the address, which may have more in it than a host.
+/// Describes a connection error without the URL, which may contain more than a
+/// host.
 fn unreachable(error: &reqwest::Error) -> Fault {
     let (kind, message) = if error.is_builder() {
-        (ModelErrorKind::UnknownModel, "the base URL of the provider is none")
+        (ModelErrorKind::UnknownModel, "the base URL of the provider is invalid")
     } else if error.is_timeout() {
         (ModelErrorKind::TimedOut, "the provider could not be reached in time")
     } else if error.is_connect() {
         (ModelErrorKind::Network, "the provider could not be reached")
     } else {
-        (ModelErrorKind::Network, "the connection to the provider broke")
+        (ModelErrorKind::Network, "the connection to the provider was lost")
     };
     Fault::new(kind, message)
 }
@@ -206,10 +213,10 @@ fn not_a_stream(headers: &HeaderMap) -> Option<String> {
     (!essence.eq_ignore_ascii_case("text/event-stream")).then(|| essence.to_owned())
 }
 
-/// The sentence in the body of an error, wherever the provider puts it.
-fn complaint(body: &str) -> String {
+/// Returns the message in the body of an error, wherever the provider puts it.
+fn error_message(body: &str) -> String {
     let Ok(json) = serde_json::from_str::<serde_json::Value>(body) else {
-        // A page for people says nothing that the status does not.
+        // An HTML page adds nothing to the status.
         return if body.trim_start().starts_with('<') { String::new() } else { body.to_owned() };
     };
     let places = ["/error/message", "/error", "/message", "/detail"];
@@ -217,7 +224,7 @@ fn complaint(body: &str) -> String {
     found.unwrap_or_default().to_owned()
 }
 
-/// How long the provider asks to wait: milliseconds, seconds or a date.
+/// Returns the wait requested by the provider: milliseconds, seconds or a date.
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let millis = text("retry-after-ms").and_then(|value| value.parse().ok());
@@ -232,28 +239,28 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// The header with a key, marked so that nobody prints it.
+/// Returns the header with a key, marked as sensitive.
 pub(crate) fn key_header(
     name: &'static str,
     start: &str,
     key: &Secret,
 ) -> Result<(HeaderName, HeaderValue), Fault> {
     let value = HeaderValue::from_str(&format!("{start}{}", key.expose()));
-    let mut value =
-        value.map_err(|_| Fault::new(ModelErrorKind::NoKey, "its key fits no header"))?;
+    let mut value = value
+        .map_err(|_| Fault::new(ModelErrorKind::NoKey, "its key cannot be sent in a header"))?;
     value.set_sensitive(true);
     Ok((HeaderName::from_static(name), value))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{complaint, retry_after};
+    use super::{error_message, retry_after};
     use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
     use std::time::{Duration, SystemTime};
 
-    /// C03: what a provider asks for is understood in every form.
+    /// C03: every form of `Retry-After` is understood.
     #[test]
-    fn c03_retry_after_comes_as_seconds_or_as_a_date() {
+    fn c03_retry_after_is_parsed_as_seconds_or_date() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         let check = |name: &'static str, value: &'static str, expected: Option<u64>| {
             let (name, text) = (HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -273,8 +280,8 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_of_an_error_is_found() {
-        let check = |body: &str, expected: &str| assert_eq!(complaint(body), expected);
+    fn the_message_of_an_error_body_is_found() {
+        let check = |body: &str, expected: &str| assert_eq!(error_message(body), expected);
         check(r#"{"error":{"message":"too long","type":"x"}}"#, "too long");
         check(r#"{"type":"error","error":{"type":"x","message":"busy"}}"#, "busy");
         check(r#"{"error":"model not found"}"#, "model not found");

@@ -1,23 +1,20 @@
-//! Models: thin clients for two wire formats, what surrounds them (retry,
-//! fallback, prices, the catalogue), the scripted model and a server that plays a
-//! provider from a script; and nothing that decides on a turn.
+//! Model clients: two wire formats over HTTP, and what surrounds them (retry,
+//! fallback, cooldowns, prices, the catalogue). Nothing here decides about a turn.
 //!
-//! Every client waits for bounded times and reads bounded amounts. Keys come
-//! from the environment or a file, go out as a header, and are in no message.
+//! Every request has a timeout and every response a size limit. API keys come from
+//! the environment or a file, are sent as a header, and never appear in a message.
 
 pub mod anthropic;
 pub mod catalogue;
-pub mod chance;
 pub mod cooldown;
 pub mod fallback;
 mod fault;
 pub mod http;
-pub mod mock;
+pub mod jitter;
+pub mod modalities;
 pub mod openai;
 pub mod price;
 pub mod retry;
-mod safe;
-pub mod scripted;
-pub mod senses;
+mod sanitize;
 pub mod sse;
 mod stream;

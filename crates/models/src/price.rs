@@ -1,4 +1,4 @@
-//! What models cost, as data: `prices.toml`, and what an operator adds to it.
+//! Model prices: `prices.toml`, and what an operator adds to it.
 
 use std::collections::BTreeMap;
 
@@ -6,48 +6,44 @@ use ostler_domain::money::Usd;
 use ostler_domain::money::price::ModelPrice;
 use serde::Deserialize;
 
-/// The prices that come with the program.
 const BUILT_IN: &str = include_str!("prices.toml");
 
-/// Prices by the beginnings of names: `provider/model`.
+/// Prices by prefix of a model name (`provider/model`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceList {
     prices: BTreeMap<String, ModelPrice>,
     default: ModelPrice,
 }
 
-/// What a price is known from.
+/// Where a price comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
-    /// The list.
+pub enum PriceSource {
     Listed,
-    /// The model is not listed, and this is the default.
+    /// The default price; the model is not listed.
     Assumed,
 }
 
-/// Why prices cannot be used.
+/// The reason why a price list cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum BadPrices {
-    /// They are no TOML of the right form.
+pub enum PriceListError {
     #[error("the prices cannot be read: {0}")]
     Toml(#[from] toml::de::Error),
-    /// One is none.
-    #[error("the price of `{0}` is no amount of dollars")]
+    #[error("the price of `{0}` is not a valid amount of dollars")]
     Amount(String),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    default: Option<Entry>,
+    default: Option<PriceEntry>,
     #[serde(default)]
-    models: BTreeMap<String, Entry>,
+    models: BTreeMap<String, PriceEntry>,
 }
 
-/// Dollars per million tokens, as people write them.
+/// Dollars per million tokens.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct PriceEntry {
     input: f64,
     output: f64,
     cached_input: Option<f64>,
@@ -55,15 +51,15 @@ struct Entry {
 }
 
 impl PriceList {
-    /// The prices that come with the program.
-    pub fn built_in() -> Result<Self, BadPrices> {
-        let nothing = Usd::from_micros(0);
-        let default = ModelPrice::new(nothing, nothing);
+    /// Returns the built-in prices.
+    pub fn built_in() -> Result<Self, PriceListError> {
+        let zero = Usd::from_micros(0);
+        let default = ModelPrice::new(zero, zero);
         Self { prices: BTreeMap::new(), default }.with(BUILT_IN)
     }
 
-    /// The same with others, in the form of `prices.toml`; those win.
-    pub fn with(mut self, text: &str) -> Result<Self, BadPrices> {
+    /// Adds prices in the format of `prices.toml`; they override existing ones.
+    pub fn with(mut self, text: &str) -> Result<Self, PriceListError> {
         let file: File = toml::from_str(text)?;
         if let Some(default) = &file.default {
             self.default = price("default", default)?;
@@ -74,19 +70,19 @@ impl PriceList {
         Ok(self)
     }
 
-    /// What a model costs: the longest beginning of its name that is listed
-    /// counts. A model behind a reseller costs what its maker takes, unless the
-    /// reseller is listed.
-    pub fn find(&self, name: &str) -> (ModelPrice, Known) {
+    /// Returns the price of a model: that of the longest listed prefix of its name. A
+    /// model behind a reseller costs what its maker charges, unless the reseller is
+    /// listed.
+    pub fn find(&self, name: &str) -> (ModelPrice, PriceSource) {
         let maker = name.split_once('/').map(|(_, model)| model).filter(|rest| rest.contains('/'));
-        let listed = self.longest(name).or_else(|| self.longest(maker?));
-        listed.map_or((self.default, Known::Assumed), |price| (price, Known::Listed))
+        let listed = self.longest_match(name).or_else(|| self.longest_match(maker?));
+        listed.map_or((self.default, PriceSource::Assumed), |price| (price, PriceSource::Listed))
     }
 
-    /// What people should be told about the price of a model.
+    /// Returns a warning if the price of a model is assumed.
     pub fn warning(&self, name: &str) -> Option<String> {
-        let (price, known) = self.find(name);
-        (known == Known::Assumed).then(|| {
+        let (price, source) = self.find(name);
+        (source == PriceSource::Assumed).then(|| {
             format!(
                 "The price of {name} is not known; {} for a million tokens in and {} out are \
                  assumed. Set its price in the configuration.",
@@ -95,24 +91,24 @@ impl PriceList {
         })
     }
 
-    /// The names that are listed and are whole: those that end in `/` stand for
-    /// all of a provider.
+    /// Returns the listed model names, without prefixes that end in `/` and stand for a
+    /// whole provider.
     pub fn models(&self) -> impl Iterator<Item = &str> {
         self.prices.keys().map(String::as_str).filter(|name| !name.ends_with('/'))
     }
 
-    fn longest(&self, name: &str) -> Option<ModelPrice> {
+    fn longest_match(&self, name: &str) -> Option<ModelPrice> {
         let listed = self.prices.iter().filter(|(start, _)| name.starts_with(start.as_str()));
         listed.max_by_key(|(start, _)| start.len()).map(|(_, price)| *price)
     }
 }
 
-fn price(name: &str, entry: &Entry) -> Result<ModelPrice, BadPrices> {
-    const MOST: f64 = 1_000_000.0;
+fn price(name: &str, entry: &PriceEntry) -> Result<ModelPrice, PriceListError> {
+    const MAX_DOLLARS: f64 = 1_000_000.0;
     let usd = |dollars: f64| {
-        let sound = (0.0..=MOST).contains(&dollars);
+        let sound = (0.0..=MAX_DOLLARS).contains(&dollars);
         let micros = sound.then(|| (dollars * 1_000_000.0).round() as u64);
-        micros.map(Usd::from_micros).ok_or_else(|| BadPrices::Amount(name.to_owned()))
+        micros.map(Usd::from_micros).ok_or_else(|| PriceListError::Amount(name.to_owned()))
     };
     Ok(ModelPrice {
         input: usd(entry.input)?,
@@ -124,7 +120,7 @@ fn price(name: &str, entry: &Entry) -> Result<ModelPrice, BadPrices> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Known, PriceList};
+    use super::{PriceList, PriceSource};
     use ostler_domain::money::Usd;
 
     const OWN: &str = r#"
@@ -144,19 +140,19 @@ mod tests {
     "#;
 
     #[test]
-    fn the_longest_beginning_of_a_name_counts() {
+    fn the_longest_listed_prefix_decides_the_price() {
         let list = PriceList::built_in().unwrap().with(OWN).unwrap();
-        let check = |name: &str, micros: u64, known: Known| {
+        let check = |name: &str, micros: u64, known: PriceSource| {
             let (price, found) = list.find(name);
             assert_eq!((price.input, found), (Usd::from_micros(micros), known), "{name}");
         };
-        check("acme/large", 3_000_000, Known::Listed);
-        check("acme/large-2026-01-01", 3_000_000, Known::Listed);
-        check("acme/large-mini-2026", 150_000, Known::Listed);
-        check("reseller/acme/large", 3_000_000, Known::Listed);
-        check("local/any/model", 0, Known::Listed);
-        check("acme/other", 1_000_000, Known::Assumed);
-        check("large", 1_000_000, Known::Assumed);
+        check("acme/large", 3_000_000, PriceSource::Listed);
+        check("acme/large-2026-01-01", 3_000_000, PriceSource::Listed);
+        check("acme/large-mini-2026", 150_000, PriceSource::Listed);
+        check("reseller/acme/large", 3_000_000, PriceSource::Listed);
+        check("local/any/model", 0, PriceSource::Listed);
+        check("acme/other", 1_000_000, PriceSource::Assumed);
+        check("large", 1_000_000, PriceSource::Assumed);
         assert_eq!(list.find("acme/large").0.cached_input, Some(Usd::from_micros(300_000)));
     }
 
@@ -172,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_with_the_program_is_sound() {
+    fn the_built_in_prices_are_valid() {
         let list = PriceList::built_in().unwrap();
         assert!(list.default.output > Usd::from_micros(0));
         assert!(list.models().count() > 20);
@@ -183,11 +179,11 @@ mod tests {
         );
         let through = list.find("openrouter/anthropic/claude-sonnet-4");
         assert_eq!(through, list.find("anthropic/claude-sonnet-4"));
-        assert_eq!(through.1, Known::Listed);
+        assert_eq!(through.1, PriceSource::Listed);
     }
 
     #[test]
-    fn a_wrong_price_is_refused() {
+    fn invalid_prices_are_rejected() {
         for text in [
             "[models.x]\ninput = -1\noutput = 1",
             "[models.x]\ninput = nan\noutput = 1",

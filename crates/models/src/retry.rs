@@ -1,4 +1,4 @@
-//! Asking the same model again when it fails in a way that may pass.
+//! Retries: asks the same model again after a transient failure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,39 +9,39 @@ use ostler_domain::money::price::ModelPrice;
 use ostler_domain::retry::RetryPolicy;
 use ostler_engine::model::{Chunk, Model, ModelError, Request, Restart};
 
-use crate::chance::Chance;
 use crate::fault::Fault;
+use crate::jitter::Jitter;
 
-/// A model that is asked again. Every new attempt is announced by a
-/// [`Chunk::Restart`] before the wait, so that what came before is void at once
-/// and every retry is counted.
-pub struct Retrying {
+/// A model that is retried. Every new attempt is announced by a [`Chunk::Restart`]
+/// before the wait, so that the text so far is discarded at once and every retry is
+/// counted.
+pub struct RetryingModel {
     name: String,
     model: Arc<dyn Model>,
     policy: RetryPolicy,
-    chance: Chance,
+    jitter: Jitter,
 }
 
-impl Retrying {
-    /// Asks a model as often as [`RetryPolicy::MODEL`] says.
-    pub fn new(name: impl Into<String>, model: Arc<dyn Model>, chance: Chance) -> Self {
-        Self { name: name.into(), model, policy: RetryPolicy::MODEL, chance }
+impl RetryingModel {
+    /// Wraps a model with [`RetryPolicy::MODEL`].
+    pub fn new(name: impl Into<String>, model: Arc<dyn Model>, jitter: Jitter) -> Self {
+        Self { name: name.into(), model, policy: RetryPolicy::MODEL, jitter }
     }
 
-    /// The same, by another policy.
+    /// Replaces the retry policy.
     #[must_use]
     pub fn with_policy(self, policy: RetryPolicy) -> Self {
         Self { policy, ..self }
     }
 }
 
-impl Model for Retrying {
+impl Model for RetryingModel {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         let attempts = Attempts {
             name: self.name.clone(),
             model: self.model.clone(),
             policy: self.policy,
-            chance: self.chance.clone(),
+            jitter: self.jitter.clone(),
             request,
             attempt: 1,
             state: State::Waiting(Duration::ZERO),
@@ -62,9 +62,9 @@ struct Attempts {
     name: String,
     model: Arc<dyn Model>,
     policy: RetryPolicy,
-    chance: Chance,
+    jitter: Jitter,
     request: Request,
-    /// The attempt that is under way or comes next, the first being 1.
+    /// The current or next attempt, starting with 1.
     attempt: u32,
     state: State,
 }
@@ -72,14 +72,14 @@ struct Attempts {
 enum State {
     Waiting(Duration),
     Answering(BoxStream<'static, Result<Chunk, ModelError>>),
-    Over,
+    Done,
 }
 
 impl Attempts {
     async fn next(&mut self) -> Option<Result<Chunk, ModelError>> {
         loop {
             match &mut self.state {
-                State::Over => return None,
+                State::Done => return None,
                 State::Waiting(wait) => {
                     if !wait.is_zero() {
                         tokio::time::sleep(*wait).await;
@@ -88,29 +88,29 @@ impl Attempts {
                 }
                 State::Answering(answer) => {
                     let piece = answer.next().await;
-                    return Some(self.take(piece));
+                    return Some(self.handle(piece));
                 }
             }
         }
     }
 
-    fn take(&mut self, piece: Option<Result<Chunk, ModelError>>) -> Result<Chunk, ModelError> {
+    fn handle(&mut self, piece: Option<Result<Chunk, ModelError>>) -> Result<Chunk, ModelError> {
         let error = match piece {
             Some(Ok(chunk)) => {
                 if matches!(chunk, Chunk::Done(_)) {
-                    self.state = State::Over;
+                    self.state = State::Done;
                 }
                 return Ok(chunk);
             }
             Some(Err(error)) => error,
-            None => Fault::cut().of(&self.name),
+            None => Fault::incomplete().for_model(&self.name),
         };
         let wait = error
             .kind
             .is_retryable()
-            .then(|| self.policy.wait_after(self.attempt, error.retry_after, self.chance.next()));
+            .then(|| self.policy.wait_after(self.attempt, error.retry_after, self.jitter.next()));
         let Some(wait) = wait.flatten() else {
-            self.state = State::Over;
+            self.state = State::Done;
             return Err(error);
         };
         self.attempt += 1;

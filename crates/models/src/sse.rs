@@ -1,49 +1,48 @@
-//! Server-sent events out of bytes as they come.
+//! A parser for server-sent events.
 //!
-//! Bytes go in with [`Parser::feed`], events come out of [`Parser::next_event`].
-//! How the bytes were split never matters. Nothing is allocated for a line; an
-//! event of one data line is a slice of what was fed. Ids and reconnection times
-//! are left out, since no model is asked for the rest of an answer.
+//! Bytes go in with [`SseParser::feed`], events come out of
+//! [`SseParser::next_event`]. How the bytes are split does not matter. Lines are
+//! not allocated; an event with one data line borrows from the buffer. Ids and
+//! reconnection times are ignored, because streams are never resumed.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// An event.
+/// A server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event<'a> {
-    /// Its name; empty if it has none.
+pub struct SseEvent<'a> {
+    /// Empty if the event has none.
     pub name: Cow<'a, str>,
-    /// Its data, several lines joined.
+    /// Several data lines are joined.
     pub data: Cow<'a, str>,
 }
 
-/// An event is longer than the limit. Nothing more can be read.
+/// An event exceeds the size limit. Parsing cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream has more than {limit} bytes")]
-pub struct TooLong {
-    /// The limit.
+pub struct EventTooLong {
     pub limit: usize,
 }
 
-/// Reads events.
+/// An incremental parser.
 #[derive(Debug)]
-pub struct Parser {
+pub struct SseParser {
     buffer: Vec<u8>,
-    /// Where the event that comes in begins in the buffer.
+    /// The start of the current event in the buffer.
     begin: usize,
-    /// Where the line that comes in begins, and up to where it was looked through.
+    /// The start of the current line, and how far it was scanned.
     line: usize,
     scanned: usize,
-    /// Whether the last line ended with a CR, so that a LF belongs to it.
+    /// Whether the last line ended with CR, so that a following LF belongs to it.
     after_cr: bool,
-    /// Whether nothing was read yet, so that a byte order mark may come.
+    /// Whether nothing was read yet, so that a byte order mark may follow.
     fresh: bool,
     name: Option<Range<usize>>,
     data: Data,
     limit: usize,
 }
 
-/// The data lines of the event that comes in, as places after `begin`.
+/// The data lines of the current event, as ranges after `begin`.
 #[derive(Debug, Default)]
 enum Data {
     #[default]
@@ -52,10 +51,10 @@ enum Data {
     Lines(Vec<u8>),
 }
 
-const MARK: &[u8] = b"\xEF\xBB\xBF";
+const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-impl Parser {
-    /// Reads events of at most so many bytes.
+impl SseParser {
+    /// Creates a parser for events of at most `limit` bytes.
     pub const fn new(limit: usize) -> Self {
         Self {
             buffer: Vec::new(),
@@ -70,8 +69,7 @@ impl Parser {
         }
     }
 
-    /// Takes more bytes. Take all events out before, so that the buffer does not
-    /// grow.
+    /// Adds bytes. Take out all events first, so that the buffer does not grow.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.begin > 0 {
             self.buffer.drain(..self.begin);
@@ -82,9 +80,9 @@ impl Parser {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next event that is complete.
-    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, TooLong> {
-        if self.fresh && !self.skip_mark(false) {
+    /// Returns the next complete event.
+    pub fn next_event(&mut self) -> Result<Option<SseEvent<'_>>, EventTooLong> {
+        if self.fresh && !self.skip_bom(false) {
             return Ok(None);
         }
         while let Some(line) = self.next_line()? {
@@ -95,11 +93,11 @@ impl Parser {
         Ok(None)
     }
 
-    /// The event that the stream ended in: its blank line did not come, and
-    /// perhaps more of it did not.
-    pub fn last_event(&mut self) -> Result<Option<Event<'_>>, TooLong> {
+    /// Returns the event at the end of the stream that lacks its blank line, and may be
+    /// incomplete.
+    pub fn last_event(&mut self) -> Result<Option<SseEvent<'_>>, EventTooLong> {
         if self.fresh {
-            self.skip_mark(true);
+            self.skip_bom(true);
         }
         let end = self.buffer.len();
         if self.line < end {
@@ -111,19 +109,19 @@ impl Parser {
         Ok(complete.then(|| self.dispatch()))
     }
 
-    /// Passes a byte order mark; false if more bytes must tell whether it is one.
-    fn skip_mark(&mut self, ended: bool) -> bool {
-        if self.buffer.starts_with(MARK) {
-            (self.begin, self.line, self.scanned) = (MARK.len(), MARK.len(), MARK.len());
-        } else if !ended && MARK.starts_with(&self.buffer) {
+    /// Skips a byte order mark; returns false if more bytes are needed to decide.
+    fn skip_bom(&mut self, ended: bool) -> bool {
+        if self.buffer.starts_with(BOM) {
+            (self.begin, self.line, self.scanned) = (BOM.len(), BOM.len(), BOM.len());
+        } else if !ended && BOM.starts_with(&self.buffer) {
             return false;
         }
         self.fresh = false;
         true
     }
 
-    /// The next line that is complete, without its end.
-    fn next_line(&mut self) -> Result<Option<Range<usize>>, TooLong> {
+    /// Returns the next complete line without its line break.
+    fn next_line(&mut self) -> Result<Option<Range<usize>>, EventTooLong> {
         if self.after_cr && self.line < self.buffer.len() {
             if self.buffer[self.line] == b'\n' {
                 self.line += 1;
@@ -147,12 +145,12 @@ impl Parser {
         Ok(Some(line))
     }
 
-    fn check(&self, end: usize) -> Result<(), TooLong> {
+    fn check(&self, end: usize) -> Result<(), EventTooLong> {
         let limit = self.limit;
-        if end.saturating_sub(self.begin) > limit { Err(TooLong { limit }) } else { Ok(()) }
+        if end.saturating_sub(self.begin) > limit { Err(EventTooLong { limit }) } else { Ok(()) }
     }
 
-    /// Takes a line; true if it completes an event.
+    /// Processes a line; returns true if it completes an event.
     fn take_line(&mut self, line: Range<usize>) -> bool {
         if line.is_empty() {
             let complete = !matches!(self.data, Data::None);
@@ -194,15 +192,15 @@ impl Parser {
         }
     }
 
-    /// What was read counts for no event, as long as none has begun: comments and
-    /// blank lines may come for hours.
+    /// Drops what was read outside an event, because comments and blank lines may come
+    /// for hours.
     fn forget_if_empty(&mut self) {
         if matches!(self.data, Data::None) && self.name.is_none() {
             self.begin = self.line;
         }
     }
 
-    fn dispatch(&mut self) -> Event<'_> {
+    fn dispatch(&mut self) -> SseEvent<'_> {
         let event = &self.buffer[self.begin..];
         let name = self.name.take().map_or(Cow::Borrowed(""), |name| text(&event[name]));
         let data = match std::mem::take(&mut self.data) {
@@ -211,11 +209,11 @@ impl Parser {
             Data::Lines(lines) => Cow::Owned(String::from_utf8_lossy(&lines).into_owned()),
         };
         self.begin = self.line;
-        Event { name, data }
+        SseEvent { name, data }
     }
 }
 
-/// What is not UTF-8 is replaced, as browsers do.
+/// Replaces invalid UTF-8, as browsers do.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }

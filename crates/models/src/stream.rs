@@ -1,5 +1,4 @@
-//! From the bytes of a provider to the pieces of an answer: what both wire
-//! formats have in common.
+//! Response streams: from bytes to chunks, for both wire formats.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -10,71 +9,71 @@ use ostler_engine::model::{Chunk, ModelError, ModelErrorKind};
 use ostler_engine::secret::Secret;
 
 use crate::fault::Fault;
-use crate::http::{Body, Http, Post};
-use crate::sse::{Event, Parser};
+use crate::http::{Http, PostRequest, ResponseBody};
+use crate::sse::{SseEvent, SseParser};
 
-/// The pieces of an answer.
-pub(crate) type Answer = BoxStream<'static, Result<Chunk, ModelError>>;
+/// The chunks of an answer.
+pub(crate) type ChunkStream = BoxStream<'static, Result<Chunk, ModelError>>;
 
-/// Understands the events of one wire format.
+/// A decoder for the events of one wire format.
 pub(crate) trait Decoder: Send + 'static {
-    /// Takes an event; adds what it means. True if the answer is complete, and
-    /// then [`Chunk::Done`] was added last.
-    fn event(&mut self, event: &Event<'_>, out: &mut VecDeque<Chunk>) -> Result<bool, Fault>;
+    /// Decodes an event and adds its chunks. Returns true if the answer is complete,
+    /// with [`Chunk::Done`] as the last chunk.
+    fn decode(&mut self, event: &SseEvent<'_>, out: &mut VecDeque<Chunk>) -> Result<bool, Fault>;
 
-    /// The stream has ended without saying that the answer is complete. Adds
-    /// [`Chunk::Done`] if it is so nevertheless.
-    fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), Fault>;
+    /// Handles the end of the stream. Adds [`Chunk::Done`] if the answer is complete
+    /// nevertheless.
+    fn finish(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), Fault>;
 }
 
-/// Asks, and decodes what comes. Nothing happens before the stream is polled;
-/// dropping it closes the connection.
+/// Sends a request and decodes the response. Nothing happens before the stream is
+/// polled; dropping it closes the connection.
 pub(crate) fn answer<D: Decoder>(
     model: String,
     http: Http,
-    post: impl FnOnce() -> Result<Post, Fault> + Send + 'static,
+    post: impl FnOnce() -> Result<PostRequest, Fault> + Send + 'static,
     decoder: D,
-) -> Answer {
-    let asking = async move {
-        let pieces = open(http, post, decoder).await;
-        match pieces {
-            Ok(pieces) => pieces.stream(model),
-            Err(fault) => stream::iter([Err(fault.of(&model))]).boxed(),
+) -> ChunkStream {
+    let request = async move {
+        let reader = open(http, post, decoder).await;
+        match reader {
+            Ok(reader) => reader.stream(model),
+            Err(fault) => stream::iter([Err(fault.for_model(&model))]).boxed(),
         }
     };
-    flatten(asking)
+    flatten(request)
 }
 
-fn flatten(asking: impl Future<Output = Answer> + Send + 'static) -> Answer {
-    stream::once(asking).flatten().boxed()
+fn flatten(request: impl Future<Output = ChunkStream> + Send + 'static) -> ChunkStream {
+    stream::once(request).flatten().boxed()
 }
 
 async fn open<D: Decoder>(
     http: Http,
-    post: impl FnOnce() -> Result<Post, Fault>,
+    post: impl FnOnce() -> Result<PostRequest, Fault>,
     decoder: D,
-) -> Result<Pieces<D>, Fault> {
+) -> Result<ChunkReader<D>, Fault> {
     let post = post()?;
     let key = post.key.clone();
     let body = http.post(post).await?;
-    let parser = Parser::new(http.limits().event_bytes);
-    Ok(Pieces { body, parser, decoder, ready: VecDeque::new(), over: false, key })
+    let parser = SseParser::new(http.limits().event_bytes);
+    Ok(ChunkReader { body, parser, decoder, ready: VecDeque::new(), done: false, key })
 }
 
-struct Pieces<D> {
-    body: Body,
-    parser: Parser,
+struct ChunkReader<D> {
+    body: ResponseBody,
+    parser: SseParser,
     decoder: D,
     ready: VecDeque<Chunk>,
-    over: bool,
+    done: bool,
     key: Option<Secret>,
 }
 
-impl<D: Decoder> Pieces<D> {
-    fn stream(self, model: String) -> Answer {
-        stream::unfold((self, model), |(mut pieces, model)| async move {
-            let piece = pieces.next().await?.map_err(|fault| fault.of(&model));
-            Some((piece, (pieces, model)))
+impl<D: Decoder> ChunkReader<D> {
+    fn stream(self, model: String) -> ChunkStream {
+        stream::unfold((self, model), |(mut reader, model)| async move {
+            let piece = reader.next().await?.map_err(|fault| fault.for_model(&model));
+            Some((piece, (reader, model)))
         })
         .boxed()
     }
@@ -84,43 +83,45 @@ impl<D: Decoder> Pieces<D> {
             if let Some(chunk) = self.ready.pop_front() {
                 return Some(Ok(chunk));
             }
-            if self.over {
+            if self.done {
                 return None;
             }
             if let Err(fault) = self.read().await {
-                self.over = true;
-                // What came before the failure in the same bytes is void anyway.
+                self.done = true;
+                // Chunks received together with the failure are void.
                 self.ready.clear();
-                return Some(Err(fault.without(self.key.as_ref())));
+                return Some(Err(fault.redacted(self.key.as_ref())));
             }
         }
     }
 
     async fn read(&mut self) -> Result<(), Fault> {
         let Some(bytes) = self.body.chunk().await? else {
-            self.over = true;
-            return self.ended();
+            self.done = true;
+            return self.finish();
         };
         self.parser.feed(bytes.as_ref());
         while let Some(event) = self.parser.next_event().map_err(Fault::malformed)? {
-            if self.decoder.event(&event, &mut self.ready)? {
-                self.over = true;
+            if self.decoder.decode(&event, &mut self.ready)? {
+                self.done = true;
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    fn ended(&mut self) -> Result<(), Fault> {
+    fn finish(&mut self) -> Result<(), Fault> {
         if let Some(event) = self.parser.last_event().map_err(Fault::malformed)? {
-            match self.decoder.event(&event, &mut self.ready) {
+            match self.decoder.decode(&event, &mut self.ready) {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
-                // Half an event is not a wrong one.
-                Err(fault) if fault.kind == ModelErrorKind::Malformed => return Err(Fault::cut()),
+                // An event that was cut off is incomplete, not malformed.
+                Err(fault) if fault.kind == ModelErrorKind::Malformed => {
+                    return Err(Fault::incomplete());
+                }
                 Err(fault) => return Err(fault),
             }
         }
-        self.decoder.end(&mut self.ready)
+        self.decoder.finish(&mut self.ready)
     }
 }

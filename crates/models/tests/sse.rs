@@ -1,15 +1,15 @@
-//! The parser of events: tables, every split of the bytes, and nonsense.
+//! The event stream parser: tables, every split of the bytes, and random bytes.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-use ostler_models::sse::{Parser, TooLong};
+use ostler_models::sse::{EventTooLong, SseParser};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
-type Events = (Vec<(String, String)>, Option<TooLong>);
+type Events = (Vec<(String, String)>, Option<EventTooLong>);
 
-/// What comes out when the bytes come in such pieces.
+/// Parses bytes that arrive in these pieces.
 fn parse<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Events {
-    let (mut parser, mut events) = (Parser::new(limit), Vec::new());
+    let (mut parser, mut events) = (SseParser::new(limit), Vec::new());
     for piece in pieces {
         parser.feed(piece);
         loop {
@@ -33,7 +33,7 @@ fn check(text: &str, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn events_are_read_as_browsers_read_them() {
+fn events_are_parsed_as_browsers_do() {
     check("data: a\n\n", &[("", "a")]);
     check("data:a\n\ndata:  b\n\n", &[("", "a"), ("", " b")]);
     check("data: a\r\n\r\ndata: b\r\rdata: c\n\n", &[("", "a"), ("", "b"), ("", "c")]);
@@ -51,7 +51,7 @@ fn events_are_read_as_browsers_read_them() {
 }
 
 #[test]
-fn the_last_event_may_lack_its_end() {
+fn the_last_event_may_lack_its_blank_line() {
     check("data: a\n\ndata: b", &[("", "a"), ("", "b")]);
     check("data: b\n", &[("", "b")]);
     check("data: b\r", &[("", "b")]);
@@ -61,23 +61,23 @@ fn the_last_event_may_lack_its_end() {
 }
 
 #[test]
-fn an_event_has_a_limit_and_a_stream_has_none() {
+fn events_have_a_size_limit_and_streams_have_none() {
     let long = format!("data: a\n\ndata: {}\n\n", "x".repeat(100));
     let (events, error) = parse([long.as_bytes()], 50);
-    assert_eq!((events.len(), error), (1, Some(TooLong { limit: 50 })));
+    assert_eq!((events.len(), error), (1, Some(EventTooLong { limit: 50 })));
     let many = "data: 0123456789\n".repeat(10);
-    assert_eq!(parse([many.as_bytes()], 50).1, Some(TooLong { limit: 50 }));
+    assert_eq!(parse([many.as_bytes()], 50).1, Some(EventTooLong { limit: 50 }));
     let calm = ": keep-alive\n".repeat(100) + "data: a\n\n" + &":\n\n".repeat(100);
     assert_eq!(parse([calm.as_bytes()], 50), (vec![(String::new(), "a".into())], None));
 }
 
 #[test]
-fn what_is_no_text_is_replaced() {
+fn invalid_utf8_is_replaced() {
     let (events, _) = parse([&b"data: a\xFFb\n\n"[..]], 50);
     assert_eq!(events, [(String::new(), "a\u{fffd}b".to_owned())]);
 }
 
-/// Bytes that are nearly a stream: its own pieces in any order.
+/// Generates almost valid streams: fragments in any order.
 fn nearly() -> impl Strategy<Value = Vec<u8>> {
     let pieces = prop_oneof![
         Just(&b"data: "[..]),
@@ -98,7 +98,7 @@ fn nearly() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// The bytes cut at these places.
+/// Splits the bytes at these positions.
 fn cut<'a>(bytes: &'a [u8], places: &[usize]) -> Vec<&'a [u8]> {
     let mut places: Vec<usize> = places.iter().map(|place| place % (bytes.len() + 1)).collect();
     places.extend([0, bytes.len()]);
@@ -107,9 +107,8 @@ fn cut<'a>(bytes: &'a [u8], places: &[usize]) -> Vec<&'a [u8]> {
 }
 
 proptest! {
-    /// However the bytes are split, the events are the same.
     #[test]
-    fn no_split_changes_the_events(
+    fn splitting_the_bytes_does_not_change_the_events(
         bytes in nearly(),
         places in proptest::collection::vec(any::<usize>(), 0..10),
         limit in 1_usize..80,
@@ -119,9 +118,9 @@ proptest! {
         assert_eq!(parse(cut(&bytes, &places), limit), whole);
     }
 
-    /// Nonsense is survived, and split nonsense is the same nonsense.
+    /// Random bytes do not panic, and splitting them changes nothing.
     #[test]
-    fn random_bytes_are_survived(
+    fn random_bytes_never_panic(
         bytes in proptest::collection::vec(any::<u8>(), 0..2000),
         size in 1_usize..100,
     ) {

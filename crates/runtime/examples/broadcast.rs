@@ -1,45 +1,45 @@
-//! Broadcast: every member of a team hears the same.
+//! Broadcast: every member of a team receives the same message.
 
-#![allow(clippy::unwrap_used, reason = "an example stops at the first thing that goes wrong")]
+#![allow(clippy::unwrap_used, reason = "examples stop at the first error")]
 
 use std::sync::Arc;
 
 use ostler_bus::{Envelope, MessageBus};
-use ostler_runtime::queue::{AgentRuntime, Spec, TeamSpec, agent_fn};
+use ostler_runtime::agents::{AgentRuntime, AgentSpec, TeamSpec, agent_fn};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-/// Tells a team of three that dinner is ready.
+/// Announces dinner to a team of three.
 pub(crate) async fn run(bus: Arc<dyn MessageBus>) {
-    let (heard, mut hearing) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let listener = || {
-        let heard = heard.clone();
+        let sender = sender.clone();
         agent_fn(move |context, envelope| {
-            let heard = heard.clone();
+            let sender = sender.clone();
             async move {
                 if envelope.message.kind.as_str() == "dinner" {
-                    heard.send(context.name().clone()).unwrap();
+                    sender.send(context.name().clone()).unwrap();
                 }
                 Ok(None)
             }
         })
     };
     let crew = "crew".parse().unwrap();
-    let team = TeamSpec::led_by(crew, Spec::named("lead").unwrap(), listener())
-        .member(Spec::named("cook").unwrap(), listener())
-        .member(Spec::named("waiter").unwrap(), listener());
+    let team = TeamSpec::led_by(crew, AgentSpec::named("lead").unwrap(), listener())
+        .member(AgentSpec::named("cook").unwrap(), listener())
+        .member(AgentSpec::named("waiter").unwrap(), listener());
     let runtime = AgentRuntime::builder(bus).start().await.unwrap();
-    let crew = runtime.assemble(team).await.unwrap();
+    let crew = runtime.assemble_team(team).await.unwrap();
 
-    let code = runtime.new_code().await.unwrap();
+    let code = runtime.new_reference_code().await.unwrap();
     let dinner = Envelope::new("dinner", json!({ "is": "ready" }), code);
     runtime.broadcast(&crew, dinner).await.unwrap();
     let mut names = Vec::new();
     for _ in 0..3 {
-        names.push(hearing.recv().await.unwrap().to_string());
+        names.push(receiver.recv().await.unwrap().to_string());
     }
     names.sort_unstable();
-    println!("heard by {}", names.join(", "));
+    println!("received by {}", names.join(", "));
     assert_eq!(names, ["cook", "lead", "waiter"]);
     runtime.stop_team(&crew).await.unwrap();
     runtime.shutdown().await.unwrap();
@@ -47,7 +47,7 @@ pub(crate) async fn run(bus: Arc<dyn MessageBus>) {
 
 /// Runs in memory, or on the broker at OSTLER_BUS_URL.
 #[tokio::main]
-#[allow(dead_code, reason = "the tests call what it calls")]
+#[allow(dead_code, reason = "the tests call `run`")]
 async fn main() {
     let address = std::env::var("OSTLER_BUS_URL").unwrap_or_else(|_| "memory:".into());
     run(ostler_bus::open(&address, ostler_bus::RabbitOptions::default()).await.unwrap()).await;

@@ -1,29 +1,29 @@
-//! Council: several specialists are asked the same, and enough of them answer.
+//! Council: several agents are asked the same question, and a quorum answers.
 
-#![allow(clippy::unwrap_used, reason = "an example stops at the first thing that goes wrong")]
+#![allow(clippy::unwrap_used, reason = "examples stop at the first error")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_bus::{Envelope, MessageBus};
-use ostler_runtime::queue::{AgentRuntime, Council, Reply, Spec, agent_fn};
+use ostler_runtime::agents::{AgentReply, AgentRuntime, AgentSpec, CouncilOptions, agent_fn};
 use serde_json::json;
 
-/// Asks three reviewers, of whom one never answers.
+/// Asks three reviewers, one of whom never answers.
 pub(crate) async fn run(bus: Arc<dyn MessageBus>) {
     let runtime = AgentRuntime::builder(bus).start().await.unwrap();
     let mut reviewers = Vec::new();
     for (name, opinion) in [("security", Some("no")), ("style", Some("yes")), ("late", None)] {
         let reviewer = agent_fn(move |_, _| async move {
-            Ok(opinion.map(|opinion| Reply::new("opinion", json!({ "merge": opinion }))))
+            Ok(opinion.map(|opinion| AgentReply::new("opinion", json!({ "merge": opinion }))))
         });
-        let spec = Spec::named(name).unwrap().able_to("review");
+        let spec = AgentSpec::named(name).unwrap().with_capability("review");
         reviewers.push(runtime.start(spec, reviewer).await.unwrap());
     }
 
-    let code = runtime.new_code().await.unwrap();
+    let code = runtime.new_reference_code().await.unwrap();
     let question = Envelope::new("review", json!({ "change": 42 }), code);
-    let council = Council { quorum: 2, patience: Duration::from_secs(3) };
+    let council = CouncilOptions { quorum: 2, timeout: Duration::from_secs(3) };
     let opinions = runtime.council(&reviewers, &question, council).await.unwrap();
     for (who, opinion) in &opinions.answers {
         println!("{who}: {}", opinion.message.payload["merge"]);
@@ -37,7 +37,7 @@ pub(crate) async fn run(bus: Arc<dyn MessageBus>) {
 
 /// Runs in memory, or on the broker at OSTLER_BUS_URL.
 #[tokio::main]
-#[allow(dead_code, reason = "the tests call what it calls")]
+#[allow(dead_code, reason = "the tests call `run`")]
 async fn main() {
     let address = std::env::var("OSTLER_BUS_URL").unwrap_or_else(|_| "memory:".into());
     run(ostler_bus::open(&address, ostler_bus::RabbitOptions::default()).await.unwrap()).await;

@@ -1,25 +1,25 @@
-//! Direct: one agent is asked, and answers.
+//! Direct: ask one agent and get its reply.
 
-#![allow(clippy::unwrap_used, reason = "an example stops at the first thing that goes wrong")]
+#![allow(clippy::unwrap_used, reason = "examples stop at the first error")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_bus::{Envelope, MessageBus};
-use ostler_runtime::queue::{AgentRuntime, Reply, Spec, agent_fn};
+use ostler_runtime::agents::{AgentReply, AgentRuntime, AgentSpec, agent_fn};
 use serde_json::json;
 
-/// Asks an agent that greets.
+/// Asks an agent for a greeting.
 pub(crate) async fn run(bus: Arc<dyn MessageBus>) {
     let greeter = agent_fn(|_, envelope| async move {
         let who = envelope.message.payload["who"].as_str().unwrap_or("stranger").to_owned();
-        Ok(Some(Reply::new("greeting", json!({ "text": format!("Good day, {who}!") }))))
+        Ok(Some(AgentReply::new("greeting", json!({ "text": format!("Good day, {who}!") }))))
     });
-    let spec = Spec::named("greeter").unwrap();
+    let spec = AgentSpec::named("greeter").unwrap();
     let name = spec.name.clone();
     let runtime = AgentRuntime::builder(bus).agent(spec, greeter).start().await.unwrap();
 
-    let code = runtime.new_code().await.unwrap();
+    let code = runtime.new_reference_code().await.unwrap();
     let hello = Envelope::new("greet", json!({ "who": "Rosa" }), code);
     let reply = runtime.ask(&name, hello, Duration::from_secs(30)).await.unwrap();
     println!("{}: {}", reply.reference, reply.message.payload["text"]);
@@ -30,7 +30,7 @@ pub(crate) async fn run(bus: Arc<dyn MessageBus>) {
 
 /// Runs in memory, or on the broker at OSTLER_BUS_URL.
 #[tokio::main]
-#[allow(dead_code, reason = "the tests call what it calls")]
+#[allow(dead_code, reason = "the tests call `run`")]
 async fn main() {
     let address = std::env::var("OSTLER_BUS_URL").unwrap_or_else(|_| "memory:".into());
     run(ostler_bus::open(&address, ostler_bus::RabbitOptions::default()).await.unwrap()).await;

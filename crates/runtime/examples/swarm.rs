@@ -1,6 +1,6 @@
-//! Swarm: whoever of a team is free takes the next piece of work.
+//! Swarm: whichever member of a team is free takes the next message.
 
-#![allow(clippy::unwrap_used, reason = "an example stops at the first thing that goes wrong")]
+#![allow(clippy::unwrap_used, reason = "examples stop at the first error")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use ostler_bus::{Envelope, MessageBus};
-use ostler_domain::dispatch::name::TeamName;
-use ostler_runtime::queue::{AgentRuntime, Reply, Spec, agent_fn};
+use ostler_domain::queue_agent::name::TeamName;
+use ostler_runtime::agents::{AgentReply, AgentRuntime, AgentSpec, agent_fn};
 use serde_json::json;
 
-/// Has four workers square a hundred numbers.
+/// Four workers square a hundred numbers.
 pub(crate) async fn run(bus: Arc<dyn MessageBus>) {
     let swarm: TeamName = "swarm".parse().unwrap();
     let runtime = AgentRuntime::builder(bus).start().await.unwrap();
@@ -20,13 +20,13 @@ pub(crate) async fn run(bus: Arc<dyn MessageBus>) {
         let square = agent_fn(|_, envelope| async move {
             let n = envelope.message.payload["n"].as_u64().unwrap_or_default();
             tokio::time::sleep(Duration::from_millis(2)).await;
-            Ok(Some(Reply::new("square", json!({ "n": n * n }))))
+            Ok(Some(AgentReply::new("square", json!({ "n": n * n }))))
         });
-        let worker = Spec::named(&format!("worker-{number}")).unwrap().sharing_team_work();
+        let worker = AgentSpec::named(&format!("worker-{number}")).unwrap().share_team_work();
         runtime.start_in_team(&swarm, worker, square).await.unwrap();
     }
 
-    let code = runtime.new_code().await.unwrap();
+    let code = runtime.new_reference_code().await.unwrap();
     let asking = (0..100).map(|n| {
         let work = Envelope::new("square", json!({ "n": n }), code);
         runtime.ask_team(&swarm, work, Duration::from_secs(30))
@@ -44,7 +44,7 @@ pub(crate) async fn run(bus: Arc<dyn MessageBus>) {
 
 /// Runs in memory, or on the broker at OSTLER_BUS_URL.
 #[tokio::main]
-#[allow(dead_code, reason = "the tests call what it calls")]
+#[allow(dead_code, reason = "the tests call `run`")]
 async fn main() {
     let address = std::env::var("OSTLER_BUS_URL").unwrap_or_else(|_| "memory:".into());
     run(ostler_bus::open(&address, ostler_bus::RabbitOptions::default()).await.unwrap()).await;

@@ -1,5 +1,5 @@
-//! What agents are writing right now. It is shown and never kept: the message
-//! that is committed in the end takes its place, or nothing does.
+//! Live drafts: the text that agents are writing at the moment, streamed inside the
+//! process. Drafts are never stored; the committed message replaces them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,148 +8,137 @@ use ostler_domain::id::{AgentId, ConversationId, OrgId, RunId, SessionId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
-/// How many pieces a slow reader may be behind before it misses some.
-const BEHIND: usize = 1024;
+/// How many deltas a slow follower may be behind before it misses some.
+const MAX_LAG: usize = 1024;
 
-/// A piece of what an agent is writing.
+/// A content of what an agent is writing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delta {
-    /// The tenant.
     pub org: OrgId,
-    /// The conversation: it is there before its first session is stored.
+    /// Known before the first session of the conversation is stored.
     pub conversation: ConversationId,
-    /// The session.
     pub session: SessionId,
-    /// The run.
     pub run: RunId,
-    /// The agent.
     pub agent: AgentId,
-    /// How many drafts of this run came before.
+    /// How many drafts of this run were discarded before.
     pub attempt: u32,
-    /// What it is.
     #[serde(flatten)]
-    pub piece: Piece,
+    pub content: DeltaContent,
 }
 
-/// What a piece is.
+/// What changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "delta", rename_all = "snake_case")]
-pub enum Piece {
-    /// Words.
+pub enum DeltaContent {
     Text {
-        /// How many bytes of the draft came before.
+        /// The length of the draft before this text, in bytes.
         offset: usize,
-        /// The words.
         text: String,
     },
-    /// What came before is void.
+    /// The draft so far is void.
     DraftDiscarded,
-    /// A tool is being called.
     Calling {
-        /// Which one.
         tool: String,
     },
-    /// The run is over; its messages are kept.
+    /// The run is committed, with its messages.
     Over,
 }
 
-/// Where pieces are handed on, inside one process, with the drafts so far: whoever
-/// comes in the middle of one begins with that.
+/// The drafts of a process and their followers. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Deltas {
-    pieces: broadcast::Sender<Delta>,
+    deltas: broadcast::Sender<Delta>,
     drafts: Arc<Mutex<HashMap<RunId, Arc<Mutex<Delta>>>>>,
 }
 
 impl Default for Deltas {
     fn default() -> Self {
-        Self { pieces: broadcast::channel(BEHIND).0, drafts: Arc::default() }
+        Self { deltas: broadcast::channel(MAX_LAG).0, drafts: Arc::default() }
     }
 }
 
 impl Deltas {
-    /// Follows what is written from now on.
+    /// Subscribes to all deltas from now on.
     pub fn follow(&self) -> broadcast::Receiver<Delta> {
-        self.pieces.subscribe()
+        self.deltas.subscribe()
     }
 
-    /// The drafts that agents of an org are writing, each as one piece from its
-    /// beginning. Whoever follows first and looks then misses nothing; pieces that
-    /// are part of a draft already come once more.
+    /// Returns the current drafts of an org, each as one delta from its beginning. A
+    /// follower that subscribes first and then reads the drafts misses nothing and sees
+    /// some text twice.
     pub fn drafts(&self, org: OrgId) -> Vec<Delta> {
         let drafts: Vec<_> = lock(&self.drafts).values().cloned().collect();
         let ours = drafts.iter().map(|draft| lock(draft).clone()).filter(|one| one.org == org);
-        ours.filter(|one| !one.piece.is_empty()).collect()
+        ours.filter(|one| !one.content.is_empty()).collect()
     }
 
-    /// Begins a draft, which is there until what is returned is dropped.
-    pub(crate) fn begin(&self, draft: Delta) -> Writing {
+    /// Begins a draft, which ends when the returned stream is dropped.
+    pub(crate) fn begin(&self, draft: Delta) -> DraftStream {
         let (run, draft) = (draft.run, Arc::new(Mutex::new(draft)));
         lock(&self.drafts).insert(run, draft.clone());
-        Writing { deltas: self.clone(), run, draft }
+        DraftStream { deltas: self.clone(), run, draft }
     }
 
     pub(crate) fn send(&self, delta: Delta) {
-        // Nobody need be listening.
-        let _ = self.pieces.send(delta);
+        // There may be no follower.
+        let _ = self.deltas.send(delta);
     }
 
-    /// Whether anybody follows.
+    /// Returns whether there is any follower.
     pub fn is_followed(&self) -> bool {
-        self.pieces.receiver_count() > 0
+        self.deltas.receiver_count() > 0
     }
 }
 
-impl Piece {
-    /// Nothing, at the beginning.
-    pub(crate) const NOTHING: Self = Self::Text { offset: 0, text: String::new() };
+impl DeltaContent {
+    /// The beginning of a draft.
+    pub(crate) const EMPTY: Self = Self::Text { offset: 0, text: String::new() };
 
     const fn is_empty(&self) -> bool {
         matches!(self, Self::Text { text, .. } if text.is_empty())
     }
 }
 
-/// A draft that is being written.
+/// A draft that an agent is writing.
 #[derive(Debug)]
-pub(crate) struct Writing {
+pub(crate) struct DraftStream {
     deltas: Deltas,
     run: RunId,
     draft: Arc<Mutex<Delta>>,
 }
 
-impl Writing {
-    /// Adds words to it.
-    pub(crate) fn add(&self, more: &str) {
+impl DraftStream {
+    pub(crate) fn append(&self, more: &str) {
         let mut draft = lock(&self.draft);
-        let Piece::Text { text, .. } = &mut draft.piece else { return };
+        let DeltaContent::Text { text, .. } = &mut draft.content else { return };
         let offset = text.len();
         text.push_str(more);
-        self.hand_on(&draft, || Piece::Text { offset, text: more.to_owned() });
+        self.publish(&draft, || DeltaContent::Text { offset, text: more.to_owned() });
     }
 
-    /// Gives it up; another one may follow.
+    /// Discards the draft; another one may follow.
     pub(crate) fn discard(&self) {
         let mut draft = lock(&self.draft);
-        draft.piece = Piece::NOTHING;
+        draft.content = DeltaContent::EMPTY;
         draft.attempt += 1;
-        self.hand_on(&draft, || Piece::DraftDiscarded);
+        self.publish(&draft, || DeltaContent::DraftDiscarded);
     }
 
-    /// Says that a tool is called.
-    pub(crate) fn calling(&self, tool: &str) {
-        self.hand_on(&lock(&self.draft), || Piece::Calling { tool: tool.to_owned() });
+    /// Publishes that a tool is being called.
+    pub(crate) fn announce_call(&self, tool: &str) {
+        self.publish(&lock(&self.draft), || DeltaContent::Calling { tool: tool.to_owned() });
     }
 
-    fn hand_on(&self, draft: &Delta, piece: impl FnOnce() -> Piece) {
+    fn publish(&self, draft: &Delta, content: impl FnOnce() -> DeltaContent) {
         if self.deltas.is_followed() {
             let Delta { org, conversation, session, run, agent, attempt, .. } = *draft;
-            let piece = piece();
-            self.deltas.send(Delta { org, conversation, session, run, agent, attempt, piece });
+            let content = content();
+            self.deltas.send(Delta { org, conversation, session, run, agent, attempt, content });
         }
     }
 }
 
-impl Drop for Writing {
+impl Drop for DraftStream {
     fn drop(&mut self) {
         lock(&self.deltas.drafts).remove(&self.run);
     }

@@ -1,25 +1,25 @@
-//! API keys: whom a request is from.
+//! Authentication by API key.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use axum::{Extension, Json};
-use ostler_api::problem::Code;
-use ostler_api::who::Me;
+use ostler_api::problem::ProblemCode;
+use ostler_api::me::Me;
 use ostler_domain::id::OrgId;
-use ostler_domain::secret::KeySecret;
+use ostler_domain::secret::ApiKeySecret;
 use ostler_runtime::operations::Actor;
-use ostler_store::{Key, Store, StoreError};
+use ostler_store::{ApiKey, Store, StoreError};
 
-use crate::refused::{Refused, Result};
+use crate::error::{ApiError, Result};
 use crate::server::Server;
 
-/// A key that was shown, and whose it is.
+/// The API key of a request and its org.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) org: OrgId,
-    pub(crate) key: Key,
+    pub(crate) key: ApiKey,
 }
 
 impl Caller {
@@ -28,41 +28,40 @@ impl Caller {
     }
 }
 
-/// Lets nobody pass without a key.
-pub(crate) async fn pass(
+/// Middleware: rejects requests without a valid key.
+pub(crate) async fn authenticate(
     State(server): State<Server>,
     mut request: Request,
     next: Next,
 ) -> Result<Response> {
-    let caller = caller(&server.parts.store, request.headers()).await?;
+    let caller = find_caller(&server.deps.store, request.headers()).await?;
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
 }
 
-/// A text that is no key at all is looked for as well, so that nothing is told
-/// by how long the answer takes.
+/// Looked up when the header has no key, so that the response time is the same.
 const NO_KEY: &str = "no-key-no-key-no-key-no-key-no-key-no-key";
 
-async fn caller(store: &Store, headers: &HeaderMap) -> Result<Caller> {
-    let refused = || Refused::new(Code::Unauthorized, "send a valid API key as a bearer token");
+async fn find_caller(store: &Store, headers: &HeaderMap) -> Result<Caller> {
+    let refused = || ApiError::new(ProblemCode::Unauthorized, "send a valid API key as a bearer token");
     let text = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let text = text.and_then(|text| text.strip_prefix("Bearer ")).map(str::trim);
-    let secret: Option<KeySecret> = text.and_then(|text| text.parse().ok());
-    let shown = secret.is_some();
+    let secret: Option<ApiKeySecret> = text.and_then(|text| text.parse().ok());
+    let present = secret.is_some();
     let secret = secret.or_else(|| NO_KEY.parse().ok()).ok_or_else(refused)?;
     match store.authenticate(&secret).await {
-        Ok((org, key)) if shown => Ok(Caller { org, key }),
+        Ok((org, key)) if present => Ok(Caller { org, key }),
         Ok(_) | Err(StoreError::NotFound(_)) => Err(refused()),
         Err(other) => Err(other.into()),
     }
 }
 
-/// Whom the key stands for.
+/// `GET /v1/me`.
 pub(crate) async fn me(
     State(server): State<Server>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<Me>> {
-    let org = server.parts.store.org(caller.org).org().await?;
-    let Key { id, name, role, .. } = caller.key;
+    let org = server.deps.store.org(caller.org).org().await?;
+    let ApiKey { id, name, role, .. } = caller.key;
     Ok(Json(Me { key: id, name, org: caller.org, slug: org.slug, role }))
 }

@@ -1,93 +1,92 @@
-//! `/v1/events`: the org's event log as it grows, and if wanted what agents are
-//! writing.
+//! `/v1/events`: the event log of an org, and optionally streamed text.
 
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
 use axum::response::sse::Event;
-use ostler_api::event::{DELTA, Follow, Happened, OPEN, PRUNED, Pruned};
-use ostler_api::problem::Code;
+use ostler_api::event::{DELTA_EVENT, EventsQuery, EventData, OPEN_EVENT, PRUNED_EVENT, EventsPruned};
+use ostler_api::problem::ProblemCode;
 use ostler_domain::id::{OrgId, SessionId};
 use ostler_runtime::deltas::{Delta, Deltas};
 use ostler_store::{EventCursor, Store, StoreError, StoredEvent};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::body::Asked;
+use crate::body::QueryParams;
 use crate::caller::Caller;
-use crate::refused::{Refused, Result};
+use crate::error::{ApiError, Result};
 use crate::server::Server;
-use crate::stream::{self, Gone, Pipe};
-use crate::tail::{Ring, session_of};
+use crate::stream::{self, Disconnected, EventSink};
+use crate::event_tail::{LogSignal, session_of};
 
-/// What a client that reconnects has seen last.
+/// The last event that a reconnecting client has seen.
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// The most events that are read at once.
-const AT_ONCE: u32 = 200;
-/// How long a stream waits after the store failed.
-const AFTER_FAILURE: std::time::Duration = std::time::Duration::from_secs(1);
+/// Events per read.
+const BATCH: u32 = 200;
+/// Pause after a failed read.
+const RETRY_DELAY: std::time::Duration = std::time::Duration::from_secs(1);
 
 pub(crate) async fn follow(
     State(server): State<Server>,
     Extension(caller): Extension<Caller>,
-    Asked(wanted): Asked<Follow>,
+    QueryParams(query): QueryParams<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let store = server.parts.store.org(caller.org);
-    if let Some(session) = wanted.session {
+    let store = server.deps.store.org(caller.org);
+    if let Some(session) = query.session {
         store.session(session).await?;
     }
-    // Before the first look, so that nothing falls between.
-    let (rings, deltas) = (server.tails.follow(caller.org), server.parts.deltas.follow());
+    // Subscribe before the first read, so that no event is missed.
+    let (signals, deltas) = (server.tails.subscribe(caller.org), server.deps.deltas.follow());
     let seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
-    let place = match seen.filter(|seen| !seen.is_empty()).or(wanted.after.as_deref()) {
+    let start = match seen.filter(|seen| !seen.is_empty()).or(query.after.as_deref()) {
         Some(text) => text.parse::<EventCursor>().map_err(|error| {
-            Refused::new(Code::BadRequest, format!("{error}; send an id that an event had"))
+            ApiError::new(ProblemCode::BadRequest, format!("{error}; send the id of an event"))
         })?,
         None => store.end_of_events().await?,
     };
-    let reader = Reader {
-        store: server.parts.store.clone(),
+    let reader = EventReader {
+        store: server.deps.store.clone(),
         org: caller.org,
-        session: wanted.session,
-        place,
+        session: query.session,
+        cursor: start,
     };
-    let deltas = wanted.deltas.then(|| (server.parts.deltas.clone(), deltas));
-    stream::open(&server, |pipe| reader.follow(pipe, rings, deltas))
+    let deltas = query.deltas.then(|| (server.deps.deltas.clone(), deltas));
+    stream::open(&server, |sink| reader.follow(sink, signals, deltas))
 }
 
-struct Reader {
+struct EventReader {
     store: Store,
     org: OrgId,
     session: Option<SessionId>,
-    place: EventCursor,
+    cursor: EventCursor,
 }
 
-impl Reader {
+impl EventReader {
     async fn follow(
         mut self,
-        pipe: Pipe,
-        mut rings: Receiver<Ring>,
+        sink: EventSink,
+        mut signals: Receiver<LogSignal>,
         mut deltas: Option<(Deltas, Receiver<Delta>)>,
-    ) -> std::result::Result<(), Gone> {
-        // Whoever is cut off before anything happened knows where to go on.
-        pipe.send(Event::default().event(OPEN).id(self.place.to_string()).data("{}")).await?;
+    ) -> std::result::Result<(), Disconnected> {
+        // A client that is disconnected before the first event can resume here.
+        sink.send(Event::default().event(OPEN_EVENT).id(self.cursor.to_string()).data("{}")).await?;
         if let Some((all, _)) = &deltas {
-            self.show_drafts(&pipe, all).await?;
+            self.send_drafts(&sink, all).await?;
         }
         loop {
-            self.catch_up(&pipe).await?;
+            self.catch_up(&sink).await?;
             loop {
                 tokio::select! {
-                    ring = rings.recv() => match ring {
-                        Ok(ring) if !self.concerns(ring) => {}
+                    signal = signals.recv() => match signal {
+                        Ok(signal) if !self.concerns(signal) => {}
                         Ok(_) | Err(RecvError::Lagged(_)) => break,
                         Err(RecvError::Closed) => return Ok(()),
                     },
-                    delta = next(&mut deltas) => match (delta, &deltas) {
-                        (Some(delta), _) => self.show(&pipe, &delta).await?,
-                        (None, Some((all, _))) => self.show_drafts(&pipe, all).await?,
+                    delta = next_delta(&mut deltas) => match (delta, &deltas) {
+                        (Some(delta), _) => self.send_delta(&sink, &delta).await?,
+                        (None, Some((all, _))) => self.send_drafts(&sink, all).await?,
                         (None, None) => {}
                     },
                 }
@@ -95,71 +94,70 @@ impl Reader {
         }
     }
 
-    /// Whether there may be something to read.
-    fn concerns(&self, ring: Ring) -> bool {
-        match (self.session, ring) {
-            (Some(wanted), Ring::In(session)) => wanted == session,
+    /// Returns whether the signal may concern this stream.
+    fn concerns(&self, signal: LogSignal) -> bool {
+        match (self.session, signal) {
+            (Some(query), LogSignal::Session(session)) => query == session,
             _ => true,
         }
     }
 
-    /// Reads to the end of the log.
-    async fn catch_up(&mut self, pipe: &Pipe) -> std::result::Result<(), Gone> {
+    /// Sends all events up to the end of the log.
+    async fn catch_up(&mut self, sink: &EventSink) -> std::result::Result<(), Disconnected> {
         loop {
-            match self.store.org(self.org).events_after(self.place, AT_ONCE).await {
+            match self.store.org(self.org).events_after(self.cursor, BATCH).await {
                 Ok(events) if events.is_empty() => return Ok(()),
                 Ok(events) => {
                     for event in &events {
-                        self.tell(pipe, event).await?;
-                        self.place = event.cursor;
+                        self.send_event(sink, event).await?;
+                        self.cursor = event.cursor;
                     }
                 }
                 Err(StoreError::EventsPruned { go_on_from }) => {
-                    self.place = go_on_from;
+                    self.cursor = go_on_from;
                     let (id, data) = (go_on_from.to_string(), go_on_from.to_string());
-                    let event = Event::default().event(PRUNED).id(id);
-                    pipe.send(event.data(write(&Pruned { go_on_from: data }))).await?;
+                    let event = Event::default().event(PRUNED_EVENT).id(id);
+                    sink.send(event.data(to_json(&EventsPruned { go_on_from: data }))).await?;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, org = %self.org, "the event log cannot be read now");
-                    tokio::time::sleep(AFTER_FAILURE).await;
+                    tracing::warn!(%error, org = %self.org, "event log not read, will retry");
+                    tokio::time::sleep(RETRY_DELAY).await;
                 }
             }
         }
     }
 
-    async fn tell(&self, pipe: &Pipe, event: &StoredEvent) -> std::result::Result<(), Gone> {
+    async fn send_event(&self, sink: &EventSink, event: &StoredEvent) -> std::result::Result<(), Disconnected> {
         if self.session.is_some() && session_of(event) != self.session {
             return Ok(());
         }
         let data = serde_json::from_str(&event.data);
         let data = data.unwrap_or_else(|_| serde_json::Value::String(event.data.clone()));
-        let written = write(&Happened { at: event.at, data });
+        let body = to_json(&EventData { at: event.at, data });
         let id = event.cursor.to_string();
-        pipe.send(Event::default().event(&event.kind).id(id).data(written)).await
+        sink.send(Event::default().event(&event.kind).id(id).data(body)).await
     }
 
-    /// Shows what agents are writing, as far as it is.
-    async fn show_drafts(&self, pipe: &Pipe, all: &Deltas) -> std::result::Result<(), Gone> {
+    /// Sends the drafts so far.
+    async fn send_drafts(&self, sink: &EventSink, all: &Deltas) -> std::result::Result<(), Disconnected> {
         for draft in all.drafts(self.org) {
-            self.show(pipe, &draft).await?;
+            self.send_delta(sink, &draft).await?;
         }
         Ok(())
     }
 
-    /// Shows a piece of what an agent is writing; it has no id, because nobody
-    /// can go on behind it.
-    async fn show(&self, pipe: &Pipe, delta: &Delta) -> std::result::Result<(), Gone> {
-        let wanted = self.session.is_none_or(|session| session == delta.session);
-        if delta.org != self.org || !wanted {
+    /// Sends streamed text. It has no id, because a stream cannot resume after it.
+    async fn send_delta(&self, sink: &EventSink, delta: &Delta) -> std::result::Result<(), Disconnected> {
+        let query = self.session.is_none_or(|session| session == delta.session);
+        if delta.org != self.org || !query {
             return Ok(());
         }
-        pipe.send(Event::default().event(DELTA).data(write(delta))).await
+        sink.send(Event::default().event(DELTA_EVENT).data(to_json(delta))).await
     }
 }
 
-/// The next piece, if pieces are wanted; nothing if some were missed.
-async fn next(deltas: &mut Option<(Deltas, Receiver<Delta>)>) -> Option<Delta> {
+/// Returns the next delta if deltas are query, and nothing if some were missed.
+async fn next_delta(deltas: &mut Option<(Deltas, Receiver<Delta>)>) -> Option<Delta> {
     match deltas {
         Some((_, deltas)) => match deltas.recv().await {
             Ok(delta) => Some(delta),
@@ -170,6 +168,6 @@ async fn next(deltas: &mut Option<(Deltas, Receiver<Delta>)>) -> Option<Delta> {
     }
 }
 
-fn write<T: serde::Serialize>(value: &T) -> String {
+fn to_json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,27 +1,27 @@
-//! Whether the server lives, and whether it can do anything.
+//! Liveness and readiness.
 
 use axum::Json;
 use axum::extract::State;
-use ostler_api::problem::Code;
+use ostler_api::problem::ProblemCode;
 use ostler_store::SCHEMA_VERSION;
 use serde_json::{Value, json};
 
-use crate::refused::{Refused, Result};
+use crate::error::{ApiError, Result};
 use crate::server::Server;
 
-/// It lives.
+/// `GET /healthz`: the process serves requests.
 pub(crate) async fn alive() -> Json<Value> {
     Json(json!({"status": "ok"}))
 }
 
-/// The database answers and has the tables that are needed, and nobody has told
-/// the server to stop.
+/// `GET /readyz`: the database answers, its schema is current, and the server is
+/// not stopping.
 pub(crate) async fn ready(State(server): State<Server>) -> Result<Json<Value>> {
     if *server.stop.borrow() {
-        return Err(Refused::new(Code::Unavailable, "the server is about to stop"));
+        return Err(ApiError::new(ProblemCode::Unavailable, "the server is stopping"));
     }
-    if server.parts.store.schema_version().await? != SCHEMA_VERSION {
-        return Err(Refused::new(Code::Unavailable, "the database has other tables than needed"));
+    if server.deps.store.schema_version().await? != SCHEMA_VERSION {
+        return Err(ApiError::new(ProblemCode::Unavailable, "the database schema is not the one this version needs"));
     }
     Ok(Json(json!({"status": "ready"})))
 }

@@ -1,34 +1,48 @@
-//! The HTTP API: the web chat, webhooks, events, and what operators do.
+//! The HTTP server: web chat, webhooks, event streams and the API of operators.
 //!
-//! Owns the wire: who asks, how much they may send, how long it may take, and
-//! what an answer looks like. It decides nothing: what comes in goes to the
-//! runtime's reception, what operators want to its operations, and what is read
-//! comes from the store. No log has a query, a header or a body in it: event
-//! streams carry visitors' tokens in theirs.
+//! Owns authentication, limits on size and time, and the form of responses. It
+//! makes no decisions: inbound messages go to the runtime's receiver, operators'
+//! requests to its operations, and reads to the store.
 //!
-//! | module | what it owns |
+//! - Logs contain the method, the route pattern, the status and the duration, and
+//!   never a query, a header or a body: event streams carry visitors' tokens in
+//!   their queries.
+//! - An API key is looked up even if the header does not contain one, so that the
+//!   response time reveals nothing. Resources of another org are not found.
+//! - An event stream reads the store from its own cursor. A task per org polls the
+//!   end of the event log and wakes the streams; a late, repeated or lost wake-up
+//!   costs time but neither gaps nor repeats.
+//! - A visitor reads the threads of the conversation up to the first message that
+//!   is not yet sent, without withdrawn ones. A takeover therefore stops a reply in
+//!   the web chat as on any other channel.
+//! - Bodies, requests, headers, connections and streams have limits. A reader that
+//!   is too slow is disconnected and resumes at its cursor; every stream ends after
+//!   an hour. A stopping server accepts no connections, ends its streams, lets
+//!   requests finish and returns.
+//!
+//! | module | contents |
 //! |---|---|
-//! | `routes` | all routes, on one screen |
-//! | [`server`] | what it is made of, and its life |
-//! | `caller` | API keys |
-//! | `once` | requests that are repeated with the same `Idempotency-Key` |
-//! | `refused` | every error, as a problem |
-//! | `tail` | the end of each org's event log, read once for all who follow it |
-//! | `stream` | server-sent events: bounded, with heartbeats, and an end |
-//! | `chat`, `webhooks`, `events`, `orgs`, `health` | the routes |
+//! | `routes` | all routes and the middleware around them |
+//! | [`server`] | dependencies, accept loop, shutdown |
+//! | `caller` | authentication by API key |
+//! | `idempotency` | requests repeated with the same `Idempotency-Key` |
+//! | `error` | every error as a problem |
+//! | `event_tail` | one poller of the event log per org, shared by its streams |
+//! | `stream` | server-sent events with back-pressure, heartbeats and a maximum age |
+//! | `chat`, `webhooks`, `events`, `orgs`, `health` | the handlers |
 
 mod body;
 mod caller;
 mod chat;
 mod events;
 mod health;
-mod once;
+mod idempotency;
 mod orgs;
-mod refused;
+mod error;
 mod routes;
 pub mod server;
 mod stream;
-mod tail;
+mod event_tail;
 mod webhooks;
 
-pub use server::{Parts, Server};
+pub use server::{ServerDeps, Server};

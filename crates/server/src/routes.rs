@@ -1,4 +1,4 @@
-//! All routes, on one screen, and what surrounds each of them.
+//! All routes, and the middleware around them.
 
 use std::time::{Duration, Instant};
 
@@ -8,55 +8,55 @@ use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
-use ostler_api::problem::Code;
+use ostler_api::problem::ProblemCode;
 
 use crate::orgs::{
-    approvals, credits, dead_letters, escalations, knowledge, notices, sessions, unknown_calls,
+    approvals, credits, dead_letters, escalations, knowledge, notices, sessions, unknown_outcomes,
 };
-use crate::refused::Refused;
+use crate::error::ApiError;
 use crate::server::Server;
-use crate::{caller, chat, events, health, once, webhooks};
+use crate::{caller, chat, events, health, idempotency, webhooks};
 
-/// How long a request may take, its body included. Streams go on after that.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for a request including its body. Streams continue after it.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-pub(crate) fn all(server: Server) -> Router {
+pub(crate) fn router(server: Server) -> Router {
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/widget.js", get(chat::widget))
-        .nest("/chat/{binding}", visitors(&server))
-        .route("/v1/webhooks/{binding}", post(webhooks::bring))
-        .nest("/v1", keys(&server))
-        .fallback(nothing)
-        .method_not_allowed_fallback(not_so)
-        .layer(middleware::from_fn(around))
+        .nest("/chat/{binding}", chat_routes(&server))
+        .route("/v1/webhooks/{binding}", post(webhooks::receive))
+        .nest("/v1", api_routes(&server))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn(wrap_request))
         .with_state(server)
 }
 
-/// Pages that embed a chat, and those who visit them.
-fn visitors(server: &Server) -> Router<Server> {
+/// Routes of the web chat, by visitor token.
+fn chat_routes(server: &Server) -> Router<Server> {
     Router::new()
         .route("/", get(chat::page::show))
-        .route("/visitors", post(chat::visitors::welcome).options(chat::door::asked))
-        .route("/messages", post(chat::messages::post).options(chat::door::asked))
-        .route("/events", get(chat::events::follow).options(chat::door::asked))
+        .route("/visitors", post(chat::visitors::create).options(chat::cors::preflight))
+        .route("/messages", post(chat::messages::post).options(chat::cors::preflight))
+        .route("/events", get(chat::events::follow).options(chat::cors::preflight))
         .route("/files/{blob}", get(chat::files::read))
-        .layer(middleware::from_fn_with_state(server.clone(), chat::door::pass))
+        .layer(middleware::from_fn_with_state(server.clone(), chat::cors::check_origin))
 }
 
-/// Programs with an API key.
-fn keys(server: &Server) -> Router<Server> {
+/// Routes that need an API key.
+fn api_routes(server: &Server) -> Router<Server> {
     Router::new()
         .route("/me", get(caller::me))
         .route("/events", get(events::follow))
-        .nest("/orgs/{org}", org())
-        .layer(middleware::from_fn_with_state(server.clone(), once::once))
-        .layer(middleware::from_fn_with_state(server.clone(), caller::pass))
+        .nest("/orgs/{org}", org_routes())
+        .layer(middleware::from_fn_with_state(server.clone(), idempotency::run_once))
+        .layer(middleware::from_fn_with_state(server.clone(), caller::authenticate))
 }
 
-/// What operators do in an org.
-fn org() -> Router<Server> {
+/// Routes of one org.
+fn org_routes() -> Router<Server> {
     Router::new()
         .route("/sessions", get(sessions::list))
         .route("/sessions/{session}", get(sessions::show))
@@ -75,8 +75,8 @@ fn org() -> Router<Server> {
         .route("/dead-letters/{letter}", get(dead_letters::show))
         .route("/dead-letters/{letter}/replay", post(dead_letters::replay))
         .route("/dead-letters/{letter}/abandon", post(dead_letters::abandon))
-        .route("/unknown-calls", get(unknown_calls::list))
-        .route("/unknown-calls/{call}/resolve", post(unknown_calls::resolve))
+        .route("/unknown-outcomes", get(unknown_outcomes::list))
+        .route("/unknown-outcomes/{call}/resolve", post(unknown_outcomes::resolve))
         .route("/credits", get(credits::show))
         .route("/credits/ledger", get(credits::ledger))
         .route("/credits/grants", post(credits::grant))
@@ -86,27 +86,27 @@ fn org() -> Router<Server> {
         .route("/notices/{notice}/read", post(notices::read))
 }
 
-/// Every request has a time, a line in the log without anything secret in it,
-/// and an answer that nobody keeps or takes for something else.
-async fn around(path: Option<MatchedPath>, request: Request, next: Next) -> Response {
-    let (began, method) = (Instant::now(), request.method().clone());
-    let answer = tokio::time::timeout(PATIENCE, next.run(request)).await;
-    let mut answer = answer.unwrap_or_else(|_| {
-        Refused::new(Code::TimedOut, "the request took too long; send it again").into_response()
+/// Adds a timeout, a log line without secrets, and headers against caching and
+/// content sniffing to every request.
+async fn wrap_request(path: Option<MatchedPath>, request: Request, next: Next) -> Response {
+    let (start, method) = (Instant::now(), request.method().clone());
+    let response = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
+    let mut response = response.unwrap_or_else(|_| {
+        ApiError::new(ProblemCode::TimedOut, "the request took too long; send it again").into_response()
     });
-    let headers = answer.headers_mut();
+    let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     let path = path.as_ref().map_or("-", MatchedPath::as_str);
-    let (status, took_ms) = (answer.status().as_u16(), began.elapsed().as_millis());
-    tracing::debug!(%method, path, status, took_ms, "answered");
-    answer
+    let (status, duration_ms) = (response.status().as_u16(), start.elapsed().as_millis());
+    tracing::debug!(%method, path, status, duration_ms, "request served");
+    response
 }
 
-async fn nothing() -> Refused {
-    Refused::new(Code::NotFound, "there is nothing at this address")
+async fn not_found() -> ApiError {
+    ApiError::new(ProblemCode::NotFound, "no such route")
 }
 
-async fn not_so() -> Refused {
-    Refused::new(Code::MethodNotAllowed, "this address is used with another method")
+async fn method_not_allowed() -> ApiError {
+    ApiError::new(ProblemCode::MethodNotAllowed, "this route does not support the method")
 }

@@ -1,7 +1,7 @@
-//! Server-sent events: bounded, with heartbeats, and an end.
+//! Server-sent events with back-pressure, heartbeats and a maximum age.
 //!
-//! Whoever reads too slowly is cut off, and comes again where they were. So is
-//! everybody after an hour: a key may have been revoked meanwhile.
+//! A reader that is too slow is disconnected and resumes at its cursor. Every
+//! stream ends after an hour, because its key may have been revoked meanwhile.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -9,50 +9,49 @@ use std::time::Duration;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use ostler_api::problem::Code;
+use ostler_api::problem::ProblemCode;
 use tokio::sync::mpsc;
 
-use crate::refused::{Refused, Result};
+use crate::error::{ApiError, Result};
 use crate::server::Server;
 
-/// How many events wait for a reader.
-const WAITING: usize = 64;
-/// How long the oldest of them waits.
-const SLOW: Duration = Duration::from_secs(20);
-/// How long a stream lasts.
-const LASTS: Duration = Duration::from_secs(60 * 60);
-/// How often something is said when there is nothing to say.
+/// Events buffered for a reader.
+const BUFFER: usize = 64;
+/// How long a full buffer is waited for.
+const SEND_TIMEOUT: Duration = Duration::from_secs(20);
+const MAX_AGE: Duration = Duration::from_secs(60 * 60);
+/// Interval of comments while there are no events.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// The reader is gone, or too slow.
+/// The reader disconnected or is too slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Gone;
+pub(crate) struct Disconnected;
 
-/// The way to a reader.
-pub(crate) struct Pipe(mpsc::Sender<Event>);
+/// Sends events to one reader.
+pub(crate) struct EventSink(mpsc::Sender<Event>);
 
-impl Pipe {
-    pub(crate) async fn send(&self, event: Event) -> std::result::Result<(), Gone> {
-        match tokio::time::timeout(SLOW, self.0.send(event)).await {
+impl EventSink {
+    pub(crate) async fn send(&self, event: Event) -> std::result::Result<(), Disconnected> {
+        match tokio::time::timeout(SEND_TIMEOUT, self.0.send(event)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(Gone),
+            Ok(Err(_)) | Err(_) => Err(Disconnected),
         }
     }
 }
 
-/// A stream that somebody writes until they are done, nobody reads any more, or
+/// Opens a stream that `write` fills until it returns, the reader disconnects or
 /// the server stops.
 pub(crate) fn open<W, F>(server: &Server, write: W) -> Result<Response>
 where
-    W: FnOnce(Pipe) -> F,
-    F: Future<Output = std::result::Result<(), Gone>> + Send + 'static,
+    W: FnOnce(EventSink) -> F,
+    F: Future<Output = std::result::Result<(), Disconnected>> + Send + 'static,
 {
     let Ok(permit) = server.streams.clone().try_acquire_owned() else {
-        return Err(Refused::new(Code::Unavailable, "there are too many streams; try again later"));
+        return Err(ApiError::new(ProblemCode::Unavailable, "too many open streams; try again later"));
     };
-    let (pipe, events) = mpsc::channel(WAITING);
-    let reader = pipe.clone();
-    let written = write(Pipe(pipe));
+    let (sender, events) = mpsc::channel(BUFFER);
+    let reader = sender.clone();
+    let written = write(EventSink(sender));
     let mut stop = server.stop.subscribe();
     tokio::spawn(async move {
         let _permit = permit;
@@ -60,7 +59,7 @@ where
             _ = written => {}
             () = reader.closed() => {}
             _ = stop.wait_for(|stop| *stop) => {}
-            () = tokio::time::sleep(LASTS) => {}
+            () = tokio::time::sleep(MAX_AGE) => {}
         }
     });
     let events = stream::unfold(events, async |mut events| {

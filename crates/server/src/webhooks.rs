@@ -1,47 +1,47 @@
-//! `/v1/webhooks/{binding}`: what channels bring. Who brings it is for the
-//! channel to check; it is taken once its row is committed, and answered later.
+//! `/v1/webhooks/{binding}`: inbound messages of channels. The channel verifies
+//! the sender; the response is sent once the inbox entry is committed.
 
 use axum::Json;
 use axum::extract::{Path, Request, State};
-use ostler_channels::connection::MOST_BODY_BYTES;
-use ostler_runtime::inbound::receive::Taken;
-use ostler_store::Accepted;
+use ostler_channels::connection::MAX_BODY_BYTES;
+use ostler_runtime::conversation::receive::InboundOutcome;
+use ostler_store::AcceptOutcome;
 use serde::Serialize;
 
 use crate::body;
-use crate::refused::Result;
+use crate::error::Result;
 use crate::server::Server;
 
-/// What became of it.
+/// Response to a webhook.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Answer {
-    /// It is taken, under this id.
+pub(crate) enum WebhookResponse {
+    /// Accepted under this inbox id.
     Id(String),
-    /// It is done.
+    /// Handled at once, without an inbox entry.
     Done(bool),
-    /// Nobody answers it, and why.
+    /// Not answered, with the reason.
     Ignored(String),
 }
 
-impl From<Taken> for Answer {
-    fn from(taken: Taken) -> Self {
+impl From<InboundOutcome> for WebhookResponse {
+    fn from(taken: InboundOutcome) -> Self {
         match taken {
-            Taken::Accepted(Accepted::New(id) | Accepted::Repeat(id)) => Self::Id(id.to_string()),
-            Taken::Done => Self::Done(true),
-            Taken::Ignored(why) => Self::Ignored(why),
+            InboundOutcome::Accepted(AcceptOutcome::New(id) | AcceptOutcome::Duplicate(id)) => Self::Id(id.to_string()),
+            InboundOutcome::Done => Self::Done(true),
+            InboundOutcome::Ignored(why) => Self::Ignored(why),
         }
     }
 }
 
-pub(crate) async fn bring(
+pub(crate) async fn receive(
     State(server): State<Server>,
     Path(binding): Path<String>,
     request: Request,
-) -> Result<Json<Answer>> {
-    let binding = body::id(&binding, "binding")?;
+) -> Result<Json<WebhookResponse>> {
+    let binding = body::parse_id(&binding, "binding")?;
     let (head, body) = request.into_parts();
-    let body = body::read(body, MOST_BODY_BYTES).await?;
-    let taken = server.parts.reception.bring(binding, &head.headers, &body).await?;
+    let body = body::read(body, MAX_BODY_BYTES).await?;
+    let taken = server.deps.receiver.receive_webhook(binding, &head.headers, &body).await?;
     Ok(Json(taken.into()))
 }

@@ -1,140 +1,114 @@
-//! What can go wrong, as callers need to tell it apart.
+//! The errors of the store, as far as callers tell them apart.
 
-use ostler_domain::dispatch::delegation::DelegationRefused;
-use ostler_domain::dispatch::life::TeamRefused;
 use ostler_domain::gate::approval::ApprovalError;
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::ReserveError;
 use ostler_domain::org::role::Role;
+use ostler_domain::queue_agent::delegation::DelegationRefused;
+use ostler_domain::queue_agent::team_lifecycle::TeamChangeRefused;
 use ostler_domain::soul::proposal::ProposalError;
 
 use crate::backend::Refusal;
 use crate::events::EventCursor;
 
-/// The result of every operation.
+/// The result of a store operation.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// Why an operation did not happen. Nothing is half-written after any of them.
+/// Why an operation failed. A failed operation leaves nothing half-written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such thing in this org, or it belongs to another.
+    /// It does not exist, or belongs to another org.
     #[error("no such {0} here")]
     NotFound(&'static str),
     /// Something with the same name or id exists.
     #[error("{0} exists already")]
     Conflict(String),
-    /// The org would be left without anybody in a role that it needs.
+    /// The change would leave the org without anybody in a role that it needs.
     #[error("this is the last {0} of the organization; make somebody else {0} first")]
-    LastOf(Role),
-    /// Another worker holds the conversation or the workflow now; this one's work
-    /// is void.
-    #[error("another worker has taken this over; what this one was doing is void")]
+    LastWithRole(Role),
+    /// Another worker holds the lease of the conversation or workflow.
+    #[error("another worker holds the lease now; the work of this one is discarded")]
     StaleLease,
-    /// What a turn was to change is not as it was read any more. Nothing of the
-    /// turn is stored, and its worker still has the conversation.
-    #[error("somebody else was faster ({0}); work the changes out anew and commit the turn again")]
-    Outdated(#[source] Box<Self>),
+    /// A row that a turn changes was changed after the turn read it. Nothing of the
+    /// turn is stored, and its worker still holds the lease.
+    #[error("a change is based on an old version ({0}); compute it again and repeat the commit")]
+    StaleChanges(#[source] Box<Self>),
     /// A worker is answering in a conversation that is to be deleted.
-    #[error("somebody is answering in one of these conversations right now; try again in a minute")]
-    InConversation,
-    /// A person answers in the conversation now, and what an agent wrote before
-    /// is not sent any more.
-    #[error("a person has taken the conversation over since; write the message yourself")]
+    #[error("one of these conversations is being answered right now; try again in a minute")]
+    ConversationBusy,
+    /// A person has taken over the conversation; messages of agents written before
+    /// the takeover are not sent.
+    #[error("a person has taken over the conversation since; write the message yourself")]
     TakenOver,
-    /// Somebody else has stepped into the conversation meanwhile.
-    #[error("somebody else has changed this conversation meanwhile; look at it again")]
-    Moved,
-    /// Events after this place in the log have been deleted.
-    #[error("events after this place were pruned; read a snapshot and go on from {go_on_from}")]
+    /// A takeover or its end changed the conversation after it was read.
+    #[error("somebody else has changed this conversation; reload it")]
+    ConversationChanged,
+    /// Events after the reader's cursor have been deleted.
+    #[error(
+        "events after this position were pruned; read a snapshot and continue from {go_on_from}"
+    )]
     EventsPruned {
-        /// The place from which on all events are there.
+        /// The oldest cursor after which no event is missing.
         go_on_from: EventCursor,
     },
-    /// The org has as many unanswered messages as it may have.
-    #[error("the organization has {limit} unanswered messages, which is the most; try again later")]
-    Backlog {
-        /// The cap.
-        limit: u32,
-    },
+    /// The org has reached its limit of unanswered messages.
+    #[error("the organization has {limit} unanswered messages, its limit; try again later")]
+    BacklogFull { limit: u32 },
     /// There are not enough credits, or no such reservation.
     #[error(transparent)]
     Credits(#[from] ReserveError),
-    /// More credits than anybody has: something was calculated wrongly.
-    #[error("these are too many credits; the most is {most}")]
-    TooManyCredits {
-        /// The most.
-        most: Credits,
-    },
-    /// There is more of it than may be stored.
-    #[error("this {what} is too large; the most is {limit} bytes")]
+    /// The amount exceeds any real account: a calculation is wrong.
+    #[error("the amount exceeds the limit of {limit} credits")]
+    TooManyCredits { limit: Credits },
+    #[error("the {what} is too large; the limit is {limit} bytes")]
     TooLarge {
-        /// What it is.
         what: &'static str,
-        /// The most bytes.
+        /// In bytes.
         limit: usize,
     },
-    /// The approval cannot be decided or used any more.
+    /// The approval can no longer be decided or used.
     #[error(transparent)]
     Approval(#[from] ApprovalError),
-    /// The soul proposal cannot be decided or applied any more.
+    /// The soul proposal can no longer be decided or applied.
     #[error(transparent)]
     Proposal(#[from] ProposalError),
-    /// There are more of it than may be stored.
-    #[error("these are too many {what}; the most is {limit}")]
-    TooMany {
-        /// What they are.
-        what: &'static str,
-        /// The most.
-        limit: usize,
-    },
+    #[error("too many {what}; the limit is {limit}")]
+    TooMany { what: &'static str, limit: usize },
     /// The rules of delegations refuse it.
     #[error(transparent)]
     Delegation(#[from] DelegationRefused),
     /// The rules of teams refuse it.
     #[error(transparent)]
-    Team(#[from] TeamRefused),
-    /// Somebody else holds the database for too long.
+    Team(#[from] TeamChangeRefused),
+    /// Another process has locked the database for too long.
     #[error("the database is locked by another process; try again")]
     Busy,
-    /// There is no room left.
     #[error("the disk of the database is full; free some space, nothing was written")]
     DiskFull,
-    /// The database cannot be reached.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),
-    /// The database has no tables yet, or old ones.
+    /// The database has no schema, or an older one.
     #[error(
         "the database is at schema version {found} and this program needs {needed}; run `ostler migrate`"
     )]
-    NotMigrated {
-        /// What is there.
-        found: i64,
-        /// What is needed.
-        needed: i64,
-    },
-    /// The database was migrated by a newer program.
+    NotMigrated { found: i64, needed: i64 },
+    /// A newer program has migrated the database.
     #[error(
         "the database is at schema version {found}, newer than this program's {known}; use a newer ostler"
     )]
-    NewerSchema {
-        /// What is there.
-        found: i64,
-        /// What this program knows.
-        known: i64,
-    },
-    /// A stored value cannot be read.
+    NewerSchema { found: i64, known: i64 },
+    /// The database has a schema from before the first release.
+    #[error(
+        "this database was made by a version before 0.1 and cannot be used or migrated; create a new one"
+    )]
+    UnsupportedSchema,
     #[error("a stored {what} cannot be read: {why}")]
-    Unreadable {
-        /// What it is.
-        what: &'static str,
-        /// Why.
-        why: String,
-    },
-    /// The address of the database is not one. It may hold a password, so it is
-    /// not repeated.
-    #[error("this is no database address; use sqlite:PATH, sqlite::memory: or postgres://…")]
-    BadUrl,
-    /// Anything else that the database said.
+    CorruptValue { what: &'static str, why: String },
+    /// The address of the database has no known form. It may contain a password, so
+    /// the text does not repeat it.
+    #[error("invalid database address; use sqlite:PATH, sqlite::memory: or postgres://…")]
+    InvalidUrl,
+    /// Any other error of the database.
     #[error("the database refused: {0}")]
     Backend(String),
 }

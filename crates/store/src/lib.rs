@@ -1,63 +1,41 @@
-//! The one place that persists: SQLite and PostgreSQL behind one [`Store`].
+//! Persistence: SQLite and PostgreSQL behind one [`Store`].
 //!
-//! Owns every table and every query. What belongs to a tenant is reached
-//! through [`Store::org`], and every query of an [`OrgStore`] carries its org:
-//! an id of another org is not found. Workers and senders look for work among
-//! all orgs; what they claim is bound to the one org it belongs to, and so is
-//! all that they do with it. The store decides nothing beyond what a
-//! transaction must decide; the rules are in `ostler-domain`.
+//! Owns every table and every query. Data of a tenant is reached through
+//! [`Store::org`], and every query of an [`OrgStore`] names its org: an id of
+//! another org is not found. Workers and senders search all orgs for work; what
+//! they claim belongs to one org, and a claim gives access to that org only. The
+//! store decides only what a transaction must decide; the rules are in
+//! `ostler-domain`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `conversation` | inbox, leases, turns, sessions, approvals, takeovers |
+//! | `delivery`     | outbox, dead letters, bindings, notices |
+//! | `tenancy`      | orgs, users, members, keys, policies, integrations, audit |
+//! | `agents`       | agents, their versions, proposals and daily usage |
+//! | `contacts`     | contacts, identifiers, records, blobs, privacy |
+//! | `ledger`       | credits, reservations, rate counters |
+//! | `knowledge`    | documents and their search |
+//! | `workflows`    | workflows, their leases, signals and events |
+//! | `queue_agents` | agents on queues, their teams and delegations |
+//! | `events`       | the event log |
+//! | `maintenance`  | schema, health, retention, idempotency |
+//! | `backend`      | the two databases and what an operation sees of them |
+//! | `batcher`      | many requests handled in one transaction |
 
-mod agent_day;
-mod agent_versions;
 mod agents;
-mod answers;
-mod approvals;
-mod aside;
-mod audit;
-mod audited;
 mod backend;
-mod backlog;
-mod bindings;
-mod blob_uses;
-mod blobs;
-mod changes;
-mod checkpoint;
-mod claim;
+mod batcher;
 mod contacts;
-mod deadletters;
-mod decisions;
-mod dispatch;
+mod conversation;
+mod delivery;
 mod error;
 mod events;
-mod health;
-mod history;
-mod identifiers;
-mod inbox;
-mod integrations;
-mod intervene;
-mod journal;
-mod keys;
 mod knowledge;
-mod lease;
 mod ledger;
-mod members;
-mod migrate;
-mod notices;
-mod orgs;
-mod outbox;
-mod personal;
-mod policies;
-mod proposals;
-mod rate;
-mod records;
-mod reference;
-mod retention;
-mod sending;
-mod sessions;
-mod together;
-mod told;
-mod turn;
-mod users;
+mod maintenance;
+mod queue_agents;
+mod tenancy;
 mod workflows;
 
 use std::sync::Arc;
@@ -65,76 +43,87 @@ use std::sync::Arc;
 use futures_util::future::Either;
 use ostler_domain::id::OrgId;
 
-pub use agent_day::AgentDay;
-pub use agent_versions::AgentVersion;
-pub use answers::ANSWERS;
-pub use approvals::{StoredApproval, Verdict};
-pub use aside::{Aside, Count, Due};
-pub use audit::{AuditLine, NewAudit};
-pub use audited::Audited;
-pub use bindings::OrgBinding;
-pub use blobs::{NewBlob, StoredBlob};
-pub use changes::Change;
-pub use checkpoint::{Checkpoint, OpenCheckpoint};
-pub use claim::{ClaimPolicy, Claimed, Waiting};
-pub use contacts::StoredContact;
-pub use deadletters::{DeadLetter, Fault, LetterId};
-pub use decisions::DecisionState;
-pub use dispatch::agents::{AgentsAble, AgentsPlace, QueueAgent};
-pub use dispatch::delegations::WhichDelegations;
-pub use dispatch::held::{HeldKind, HeldMessage};
-pub use error::{Result, StoreError};
-pub use events::{BadCursor, EventCursor, EventLimits, StoredEvent};
-pub use health::{Check, DatabaseKind, Grade, Guard, Health, Reached, Work, judge};
-pub use history::StoredMessage;
-pub use identifiers::Resolved;
-pub use inbox::{Accepted, GoesOn, Inbound};
-pub use integrations::{Connection, OrgIntegration};
-pub use intervene::Intervention;
-pub use journal::{Call, Intent, Outcome, Recorded, Repeat};
-pub use keys::{Key, NewKey};
-pub use knowledge::{DocumentHit, DocumentSummary, StoredDocument};
-pub use lease::{GiveBack, Lease};
-pub use ledger::{
-    Imbalance, LedgerCheck, LedgerLine, LineKind, NewGrant, NewReservation, Reserved, Settle,
-};
-pub use members::Member;
-pub use migrate::NEEDED as SCHEMA_VERSION;
-pub use notices::{NewNotice, Notified, StoredNotice};
-pub use outbox::{Also, Delivery, Outbound, OutboxState, SendProgress, Silenced};
-pub use personal::{ContactExport, Exported, Personal, PersonalCounts};
-pub use policies::PolicyVersion;
-pub use proposals::{ProposalPace, StoredProposal};
-pub use rate::{Counted, Used};
-pub use records::Record;
-pub use retention::{Kind, OrgPruned, Progress, PruneLimits, PruneMode};
-pub use sending::{Announced, GoOn};
-pub use sessions::{Beginning, DueSession, StoredRun, StoredSession, Which};
-pub use together::{Answers, Together};
-pub use told::{ReadFrom, SessionEnd, TalkPlace, Told};
-pub use turn::{
-    AfterTurn, Author, Committed, NewEvent, NewMessage, NewOutbound, NewRun, SessionState,
+pub use agents::daily_usage::AgentDailyUsage;
+pub use agents::proposals::{ProposalActivity, StoredProposal};
+pub use agents::versions::AgentVersion;
+pub use batcher::{BatchHandler, Batcher};
+pub use contacts::blobs::{NewBlob, StoredBlob};
+pub use contacts::contact::StoredContact;
+pub use contacts::identifiers::ContactResolution;
+pub use contacts::privacy::{ContactExport, ExportedItem, PersonalDataCounts, PersonalDataKind};
+pub use contacts::records::Record;
+pub use conversation::approvals::{ApprovalVerdict, StoredApproval};
+pub use conversation::checkpoint::{Checkpoint, OpenCheckpoint};
+pub use conversation::claim::{ClaimPolicy, ClaimedConversation, PendingMessage};
+pub use conversation::decisions::DecisionState;
+pub use conversation::history::StoredMessage;
+pub use conversation::inbox::{AcceptOutcome, FollowUpEntry, NewInboxEntry};
+pub use conversation::journal::{CallOutcome, LeaseStatus, RetrySafety, StoredCall, StoredIntent};
+pub use conversation::lease::{Lease, ReleaseReason};
+pub use conversation::record_changes::RecordChange;
+pub use conversation::sessions::{DueSession, SessionFilter, StoredRun, StoredSession, TurnStart};
+pub use conversation::side_effects::{CounterIncrement, SessionDue, TurnSideEffects};
+pub use conversation::takeover::TakeoverChange;
+pub use conversation::transcript::{SessionPhase, Transcript, TranscriptCursor, TranscriptStart};
+pub use conversation::turn::{
+    Author, CommitOutcome, LeaseAction, NewEvent, NewMessage, NewOutboxEntry, NewRun, SessionState,
     TurnCommit,
 };
-pub use users::{Account, Membership, User};
-pub use workflows::claim::{ClaimedWorkflow, Tried, WorkflowLease};
-pub use workflows::commit::{AfterCommit, WorkflowCommit, WorkflowWait};
-pub use workflows::events::Published;
-pub use workflows::heard::{Heard, WorkflowAnswer};
+pub use delivery::bindings::OrgBinding;
+pub use delivery::dead_letters::{DeadLetterId, DeadLetterKind, StoredDeadLetter};
+pub use delivery::notices::{NewNotice, NotifyOutcome, StoredNotice};
+pub use delivery::outbox::{
+    DeliveryFollowUp, OutboxDelivery, OutboxEntry, OutboxState, SendProgress, WithdrawnMessages,
+};
+pub use delivery::send_state::{SendPermit, TeamMessage};
+pub use error::{Result, StoreError};
+pub use events::{EventCursor, EventLimits, InvalidEventCursor, StoredEvent};
+pub use knowledge::{DocumentHit, DocumentSummary, StoredDocument};
+pub use ledger::rate::{CountOutcome, CounterUsage};
+pub use ledger::{
+    AccountMismatch, LedgerCheck, LedgerLine, LedgerLineKind, NewGrant, NewReservation,
+    RemainingCredits, TurnCharges,
+};
+pub use maintenance::health::{
+    CheckStatus, DatabaseHealth, DatabaseKind, DatabaseStatus, HealthCheck, RowSecurity,
+    WorkCounts, assess,
+};
+pub use maintenance::idempotency::IDEMPOTENCY_RECORD_KIND;
+pub use maintenance::retention::{
+    PruneMode, PruneOptions, PruneProgress, PruneReport, RetentionKind,
+};
+#[doc(hidden)]
+pub use maintenance::schema::Migration;
+pub use maintenance::schema::SCHEMA_VERSION;
+pub use queue_agents::agents::{AgentPlacement, CapabilityCoverage, StoredQueueAgent};
+pub use queue_agents::delegations::DelegationFilter;
+pub use queue_agents::held::{HeldMessage, HeldMessageKind};
+pub use tenancy::audit::{AuditEntry, NewAuditEntry};
+pub use tenancy::audited_write::AuditedWrite;
+pub use tenancy::integrations::{IntegrationConnection, OrgIntegration};
+pub use tenancy::keys::{ApiKey, NewApiKey};
+pub use tenancy::members::Member;
+pub use tenancy::policies::PolicyVersion;
+pub use tenancy::users::{Membership, User, UserAccount};
+pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};
+pub use workflows::commit::{WorkflowCommit, WorkflowLeaseAction, WorkflowWait};
+pub use workflows::events::PublishOutcome;
+pub use workflows::signals::{WorkflowAnswer, WorkflowSignals};
 pub use workflows::{NewWorkflow, StoredTask, StoredWorkflow};
 
 use backend::Operation;
 use backend::postgres::Postgres;
 use backend::sqlite::Sqlite;
-use backlog::Room;
-use ledger::Reserving;
+use conversation::backlog::BacklogAllowance;
+use ledger::ReservationBatchers;
+use maintenance::schema;
 
-/// A database. Cheap to clone; all clones share its connections.
+/// A database. Cheap to clone; all clones share the connections.
 #[derive(Debug, Clone)]
 pub struct Store {
     backend: Backend,
-    room: Arc<Room>,
-    reserving: Arc<Reserving>,
+    backlog_allowance: Arc<BacklogAllowance>,
+    reservation_batchers: Arc<ReservationBatchers>,
 }
 
 #[derive(Debug, Clone)]
@@ -144,8 +133,8 @@ enum Backend {
 }
 
 impl Store {
-    /// Connects to `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, whatever
-    /// its schema is.
+    /// Connects to `sqlite:PATH`, `sqlite::memory:` or `postgres://…` without
+    /// checking the schema.
     pub fn connect(url: &str) -> Result<Self> {
         let backend = match url.split_once(':') {
             Some(("sqlite", ":memory:" | "//:memory:")) => Backend::Sqlite(Sqlite::open(None)?),
@@ -154,49 +143,52 @@ impl Store {
                 Backend::Sqlite(Sqlite::open(Some(path.as_ref()))?)
             }
             Some(("postgres" | "postgresql", _)) => Backend::Postgres(Postgres::open(url)?),
-            _ => return Err(StoreError::BadUrl),
+            _ => return Err(StoreError::InvalidUrl),
         };
-        Ok(Self { backend, room: Arc::default(), reserving: Arc::default() })
+        Ok(Self {
+            backend,
+            backlog_allowance: Arc::default(),
+            reservation_batchers: Arc::default(),
+        })
     }
 
-    /// Connects, and makes sure that the schema is the one this program needs.
+    /// Connects and checks that the schema has the version this program needs.
     pub async fn open(url: &str) -> Result<Self> {
         let store = Self::connect(url)?;
-        migrate::check_usable(store.schema_version().await?)?;
+        schema::check_usable(store.schema_version().await?)?;
         Ok(store)
     }
 
-    /// The version of the schema that is there; 0 means none.
+    /// Returns the schema version of the database; 0 means that it has no schema.
     pub async fn schema_version(&self) -> Result<i64> {
-        self.read(migrate::ReadVersion).await
+        self.read(schema::ReadVersion).await
     }
 
-    /// Brings the schema up to date and says from which version it came.
+    /// Brings the schema up to date and returns the version before.
     pub async fn migrate(&self) -> Result<i64> {
-        self.write(migrate::Migrate { to: SCHEMA_VERSION }).await
+        self.migrate_with(schema::MIGRATIONS).await
     }
 
-    /// Brings the schema up to an older version only, as an older program would
-    /// have left it; for tests of migrations.
+    /// Brings the schema up to date with other migrations than this program's; for
+    /// tests of migrations.
     #[doc(hidden)]
-    pub async fn migrate_to(&self, version: i64) -> Result<i64> {
-        self.write(migrate::Migrate { to: version }).await
+    pub async fn migrate_with(&self, migrations: &'static [Migration]) -> Result<i64> {
+        self.write(schema::Migrate(migrations)).await
     }
 
-    /// Makes SQLite behave as if its disk were full, or no longer so; for tests
-    /// of what happens then.
+    /// Simulates a full disk on SQLite, or ends the simulation; for tests.
     #[doc(hidden)]
-    pub async fn pretend_full(&self, full: bool) -> Result<()> {
-        self.write(migrate::Room { full }).await
+    pub async fn simulate_full_disk(&self, full: bool) -> Result<()> {
+        self.write(schema::SetDiskFull(full)).await
     }
 
-    /// What belongs to one org.
+    /// Returns the data of one org.
     pub const fn org(&self, org: OrgId) -> OrgStore<'_> {
         OrgStore { store: self, org }
     }
 
-    /// Runs an operation that writes. Whoever waits for it holds little: futures
-    /// are copied into each other, and hundreds wait at a time.
+    /// Runs an operation that writes. The future is small: it is copied into others,
+    /// and hundreds of them wait at a time.
     fn write<O: Operation>(&self, operation: O) -> impl Future<Output = Result<O::Output>> {
         match &self.backend {
             Backend::Sqlite(sqlite) => Either::Left(sqlite.write(operation)),
@@ -213,7 +205,7 @@ impl Store {
     }
 }
 
-/// What belongs to one org: the only way to tenant data.
+/// The data of one org: the only way to tenant data.
 #[derive(Debug, Clone, Copy)]
 pub struct OrgStore<'s> {
     store: &'s Store,
@@ -221,7 +213,7 @@ pub struct OrgStore<'s> {
 }
 
 impl OrgStore<'_> {
-    /// The org.
+    /// Returns the id of the org.
     pub const fn id(&self) -> OrgId {
         self.org
     }

@@ -1,4 +1,4 @@
-//! All tools of this crate, in the order of `domain`'s catalogue.
+//! The list of built-in tools, in the order of `domain`'s catalogue.
 
 use std::sync::Arc;
 
@@ -9,55 +9,49 @@ use ostler_store::Store;
 
 use crate::media::{SearchUnsplashImages, Unsplash};
 use crate::web::{Fetcher, WebFetch};
-use crate::{bookings, crm, knowledge, local, media, offers, orders};
+use crate::{bookings, crm, knowledge, media, offers, orders, store_tool};
 
-/// The tools on the store.
+/// Returns the tools that read and change the records of an org.
 #[allow(clippy::needless_pass_by_value, reason = "the tools share the store from now on")]
-pub fn business(store: Store) -> Vec<Arc<dyn Tool>> {
-    built_in().into_iter().filter_map(|spec| on_store(spec, &store)).collect()
+pub fn store_tools(store: Store) -> Vec<Arc<dyn Tool>> {
+    built_in().into_iter().filter_map(|spec| store_tool_for(spec, &store)).collect()
 }
 
-/// The tools on the web.
-pub fn web(fetcher: &Fetcher) -> Vec<Arc<dyn Tool>> {
-    let specs = built_in().into_iter();
-    specs.filter_map(|spec| on_web(spec, fetcher)).collect()
+/// Returns the tools that read the web.
+pub fn web_tools(fetcher: &Fetcher) -> Vec<Arc<dyn Tool>> {
+    let is_web_fetch = |spec: &ToolSpec| spec.name.as_str() == "web_fetch";
+    let tool = |spec| -> Arc<dyn Tool> { Arc::new(WebFetch::new(spec, fetcher.clone())) };
+    built_in().into_iter().filter(is_web_fetch).map(tool).collect()
 }
 
-/// The tools on Unsplash.
-pub fn unsplash(unsplash: &Unsplash) -> Vec<Arc<dyn Tool>> {
-    let ours = |spec: &ToolSpec| spec.name.as_str() == "search_unsplash_images";
+/// Returns the tools that search Unsplash.
+pub fn unsplash_tools(unsplash: &Unsplash) -> Vec<Arc<dyn Tool>> {
+    let is_search = |spec: &ToolSpec| spec.name.as_str() == "search_unsplash_images";
     let tool =
         |spec| -> Arc<dyn Tool> { Arc::new(SearchUnsplashImages::new(spec, unsplash.clone())) };
-    built_in().into_iter().filter(ours).map(tool).collect()
+    built_in().into_iter().filter(is_search).map(tool).collect()
 }
 
-fn on_store(spec: ToolSpec, store: &Store) -> Option<Arc<dyn Tool>> {
-    let make = match spec.name.as_str() {
-        "query_org_data" => local::tool::<crm::QueryOrgData>,
-        "search_contacts" => local::tool::<crm::SearchContacts>,
-        "create_contact" => local::tool::<crm::CreateContact>,
-        "update_contact" => local::tool::<crm::UpdateContact>,
-        "delete_contact" => local::tool::<crm::DeleteContact>,
-        "export_contacts" => local::tool::<crm::ExportContacts>,
-        "import_contacts" => local::tool::<crm::ImportContacts>,
-        "list_products" => local::tool::<offers::ListProducts>,
-        "list_events" => local::tool::<offers::ListEvents>,
-        "list_forms" => local::tool::<offers::ListForms>,
-        "get_form_responses" => local::tool::<offers::GetFormResponses>,
-        "create_booking" => local::tool::<bookings::CreateBooking>,
-        "cancel_booking" => local::tool::<bookings::CancelBooking>,
-        "get_order" => local::tool::<orders::GetOrder>,
-        "refund_payment" => local::tool::<orders::RefundPayment>,
-        "search_media" => local::tool::<media::SearchMedia>,
-        "search_knowledge" => local::tool::<knowledge::SearchKnowledge>,
+fn store_tool_for(spec: ToolSpec, store: &Store) -> Option<Arc<dyn Tool>> {
+    let build = match spec.name.as_str() {
+        "query_org_data" => store_tool::build::<crm::QueryOrgData>,
+        "search_contacts" => store_tool::build::<crm::SearchContacts>,
+        "create_contact" => store_tool::build::<crm::CreateContact>,
+        "update_contact" => store_tool::build::<crm::UpdateContact>,
+        "delete_contact" => store_tool::build::<crm::DeleteContact>,
+        "export_contacts" => store_tool::build::<crm::ExportContacts>,
+        "import_contacts" => store_tool::build::<crm::ImportContacts>,
+        "list_products" => store_tool::build::<offers::ListProducts>,
+        "list_events" => store_tool::build::<offers::ListEvents>,
+        "list_forms" => store_tool::build::<offers::ListForms>,
+        "get_form_responses" => store_tool::build::<offers::GetFormResponses>,
+        "create_booking" => store_tool::build::<bookings::CreateBooking>,
+        "cancel_booking" => store_tool::build::<bookings::CancelBooking>,
+        "get_order" => store_tool::build::<orders::GetOrder>,
+        "refund_payment" => store_tool::build::<orders::RefundPayment>,
+        "search_media" => store_tool::build::<media::SearchMedia>,
+        "search_knowledge" => store_tool::build::<knowledge::SearchKnowledge>,
         _ => return None,
     };
-    Some(make(spec, store))
-}
-
-fn on_web(spec: ToolSpec, fetcher: &Fetcher) -> Option<Arc<dyn Tool>> {
-    match spec.name.as_str() {
-        "web_fetch" => Some(Arc::new(WebFetch::new(spec, fetcher.clone()))),
-        _ => None,
-    }
+    Some(build(spec, store))
 }

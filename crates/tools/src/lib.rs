@@ -1,10 +1,10 @@
-//! The built-in tools of a conversation: an org's contacts, offers, bookings,
-//! orders, pictures and documents, and the web; and what MCP servers offer.
+//! Built-in tools for conversations (an org's contacts, offers, bookings, orders,
+//! media and documents, and the web) and the tools of MCP servers.
 //!
-//! A tool on the store changes nothing by itself. It returns [`effects`], which
-//! are stored with the turn, and it sees what earlier calls of the same turn
-//! returned. Every look into the store goes through one org. What policy knows
-//! of a tool comes from `domain`'s catalogue; what a model is told of it is here.
+//! A store tool never writes by itself. It returns [`effects`], which are committed
+//! with the turn, and it sees the effects of earlier calls of the same turn. Every
+//! read of the store goes through one org. The policy facts of a tool (risk, group,
+//! price) come from `domain`'s catalogue; descriptions and schemas for models are here.
 
 mod bookings;
 pub mod catalogue;
@@ -12,17 +12,18 @@ mod crm;
 pub mod effects;
 mod ids;
 mod knowledge;
-mod local;
 pub mod mcp;
 pub mod media;
 mod offers;
 mod orders;
+mod org_clock;
+mod overlay;
 mod page;
-mod planner;
 pub mod records;
 mod schema;
-mod view;
+mod store_tool;
+mod text_query;
+mod tls;
 pub mod web;
-mod when;
 
-pub use planner::planner;
+pub use effects::effect_planner;

@@ -1,35 +1,31 @@
-//! Bounded lists: so many entries, so many bytes, so many looked at.
+//! Pages of lists, limited by entries, bytes and rows scanned.
 
 use std::str::FromStr;
 
 use ostler_domain::id::{ContactId, RecordId};
-use ostler_domain::knowledge::words::words;
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::local::{Problem, answer};
-use crate::view::{Row, Table, View};
+use crate::overlay::{Row, StoreOverlay, Table};
+use crate::store_tool::{ToolError, json_outcome};
 
-/// The most entries of a page.
 const MAX_ITEMS: u32 = 50;
-/// Entries of a page, unless another number is asked for.
-const USUAL_ITEMS: u32 = 20;
-/// The most bytes of a page; less than the most of an answer.
+const DEFAULT_ITEMS: u32 = 20;
+/// Less than the output limit of a tool, so that no page is truncated.
 const MAX_BYTES: usize = 24 * 1024;
-/// The most entries that are looked at for a page.
-const MAX_LOOKED_AT: usize = 2000;
-/// The entries that are read at once.
-const TOGETHER: u32 = 200;
-/// The most bytes of one entry, and of a text in it.
+/// The most rows that are read for a page.
+const MAX_SCANNED: usize = 2000;
+/// Rows per read of the store.
+const BATCH_SIZE: u32 = 200;
 const MAX_ITEM_BYTES: usize = 8 * 1024;
 const MAX_TEXT_CHARS: usize = 1000;
 
-/// Which page of a list is wanted.
+/// The page of a list that a call asks for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Wanted {
+pub(crate) struct PageRequest {
     /// The next_cursor of the page before; leave it out for the first page.
     #[schemars(length(max = 64))]
     pub(crate) cursor: Option<String>,
@@ -38,92 +34,96 @@ pub(crate) struct Wanted {
     pub(crate) limit: Option<u32>,
 }
 
-/// A page of a list.
+/// One page of a list.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) items: Vec<Value>,
-    /// Where the next page begins, if there may be one.
-    pub(crate) next: Option<String>,
+    /// The cursor of the next page, if there may be one.
+    pub(crate) next_cursor: Option<String>,
 }
 
 impl Page {
-    /// The page as an answer, its entries under a name.
-    pub(crate) fn told(self, name: &str) -> Outcome {
-        let more = if self.items.is_empty() && self.next.is_some() {
-            Some("Nothing found so far, and not all was looked through; go on with next_cursor.")
+    /// Returns the page as a JSON outcome with the entries under `name`.
+    pub(crate) fn into_outcome(self, name: &str) -> ToolOutcome {
+        let note = if self.items.is_empty() && self.next_cursor.is_some() {
+            Some(
+                "Nothing found so far, but not everything was searched. Continue with next_cursor.",
+            )
         } else {
             None
         };
-        let mut told = json!({ name: self.items });
-        if let Some(next) = self.next {
-            told["next_cursor"] = next.into();
+        let mut answer = json!({ name: self.items });
+        if let Some(next) = self.next_cursor {
+            answer["next_cursor"] = next.into();
         }
-        if let Some(more) = more {
-            told["note"] = more.into();
+        if let Some(note) = note {
+            answer["note"] = note.into();
         }
-        answer(&told)
+        json_outcome(&answer)
     }
 }
 
-/// Lists what `pick` makes of the entries of a table; it leaves out the rest.
-pub(crate) async fn list(
-    view: &View<'_>,
+/// Lists the rows of a table that `select` turns into an entry.
+///
+/// Fails if the cursor is not one of this table.
+pub(crate) async fn list_page(
+    overlay: &StoreOverlay<'_>,
     table: &Table,
-    wanted: &Wanted,
-    pick: impl Fn(&Row) -> Option<Value> + Send,
-) -> Result<Page, Problem> {
-    let most = wanted.limit.unwrap_or(USUAL_ITEMS).clamp(1, MAX_ITEMS) as usize;
-    let mut after = start(table, wanted.cursor.as_deref())?;
-    let (mut page, mut bytes, mut looked_at) = (Page::default(), 0, 0);
+    request: &PageRequest,
+    select: impl Fn(&Row) -> Option<Value> + Send,
+) -> Result<Page, ToolError> {
+    let limit = request.limit.unwrap_or(DEFAULT_ITEMS).clamp(1, MAX_ITEMS) as usize;
+    let mut after = parse_cursor(table, request.cursor.as_deref())?;
+    let (mut page, mut bytes, mut scanned) = (Page::default(), 0, 0);
     loop {
-        let (rows, more) = view.rows(table, after, TOGETHER).await?;
+        let (rows, more) = overlay.rows(table, after, BATCH_SIZE).await?;
         for row in rows {
-            if let Some(item) = pick(&row) {
-                let item = bounded(&row.id, item);
+            if let Some(item) = select(&row) {
+                let item = limit_size(&row.id, item);
                 bytes += item.to_string().len();
-                if page.items.len() >= most || (bytes > MAX_BYTES && !page.items.is_empty()) {
-                    page.next = Some(cursor(table, after));
+                if page.items.len() >= limit || (bytes > MAX_BYTES && !page.items.is_empty()) {
+                    page.next_cursor = Some(format_cursor(table, after));
                     return Ok(page);
                 }
                 page.items.push(item);
             }
-            (after, looked_at) = (row.bits, looked_at + 1);
+            (after, scanned) = (row.sort_key, scanned + 1);
         }
         let Some(more) = more else { return Ok(page) };
         after = more;
-        if looked_at >= MAX_LOOKED_AT {
-            page.next = Some(cursor(table, after));
+        if scanned >= MAX_SCANNED {
+            page.next_cursor = Some(format_cursor(table, after));
             return Ok(page);
         }
     }
 }
 
-fn start(table: &Table, cursor: Option<&str>) -> Result<u128, Problem> {
+fn parse_cursor(table: &Table, cursor: Option<&str>) -> Result<u128, ToolError> {
     let Some(text) = cursor.filter(|text| !text.is_empty()) else { return Ok(0) };
-    let bits = match table {
+    let key = match table {
         Table::Records(_) => RecordId::from_str(text).map(RecordId::as_u128),
         Table::Contacts => ContactId::from_str(text).map(ContactId::as_u128),
     };
-    bits.map_err(|_| Problem::Correct("This cursor is not one that a page before gave.".into()))
+    key.map_err(|_| ToolError::Invalid("This cursor is not the next_cursor of a page.".into()))
 }
 
-fn cursor(table: &Table, bits: u128) -> String {
+fn format_cursor(table: &Table, key: u128) -> String {
     match table {
-        Table::Records(_) => RecordId::from_u128(bits).to_string(),
-        Table::Contacts => ContactId::from_u128(bits).to_string(),
+        Table::Records(_) => RecordId::from_u128(key).to_string(),
+        Table::Contacts => ContactId::from_u128(key).to_string(),
     }
 }
 
-/// An entry that is not too large to be shown.
-pub(crate) fn bounded(id: &str, mut item: Value) -> Value {
-    shorten(&mut item);
+/// Shortens the texts of an entry, and replaces it by a note if it is still too large.
+pub(crate) fn limit_size(id: &str, mut item: Value) -> Value {
+    shorten_texts(&mut item);
     if item.to_string().len() > MAX_ITEM_BYTES {
-        return json!({ "id": id, "note": "This record is too large to be shown." });
+        return json!({ "id": id, "note": "This record is too large to show." });
     }
     item
 }
 
-fn shorten(value: &mut Value) {
+fn shorten_texts(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Some((cut, _)) = text.char_indices().nth(MAX_TEXT_CHARS) {
@@ -131,26 +131,8 @@ fn shorten(value: &mut Value) {
                 text.push('…');
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(shorten),
-        Value::Object(members) => members.values_mut().for_each(shorten),
+        Value::Array(items) => items.iter_mut().for_each(shorten_texts),
+        Value::Object(members) => members.values_mut().for_each(shorten_texts),
         _ => {}
-    }
-}
-
-/// Words that are looked for.
-pub(crate) struct Query(Vec<String>);
-
-impl Query {
-    pub(crate) fn new(text: Option<&str>) -> Self {
-        Self(words(text.unwrap_or_default()).into_iter().map(|word| word.text).collect())
-    }
-
-    /// Whether each of the words begins a word of one of the texts.
-    pub(crate) fn fits<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> bool {
-        if self.0.is_empty() {
-            return true;
-        }
-        let found: Vec<String> = texts.into_iter().flat_map(words).map(|word| word.text).collect();
-        self.0.iter().all(|wanted| found.iter().any(|word| word.starts_with(wanted.as_str())))
     }
 }

@@ -1,11 +1,12 @@
-//! JSON Schemas of arguments, as models are given them.
+//! JSON Schemas of tool arguments, in the form that models receive.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-/// The schema of a type: in one piece and without what means nothing to a model.
-pub(crate) fn of<T: JsonSchema>() -> Value {
+/// Returns the schema of a type with all definitions inlined and without parts that
+/// mean nothing to a model.
+pub(crate) fn schema_for<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.meta_schema = None;
     settings.inline_subschemas = true;
@@ -14,12 +15,12 @@ pub(crate) fn of<T: JsonSchema>() -> Value {
         members.remove("title");
         members.remove("description");
     }
-    tidy(&mut schema);
+    remove_noise(&mut schema);
     schema
 }
 
-/// Takes out the names of Rust's number types, and the defaults that say nothing.
-fn tidy(schema: &mut Value) {
+/// Removes the formats of Rust's number types and `null` defaults.
+fn remove_noise(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             let numeric = |format: &Value| {
@@ -32,9 +33,9 @@ fn tidy(schema: &mut Value) {
             if members.get("default").is_some_and(Value::is_null) {
                 members.remove("default");
             }
-            members.values_mut().for_each(tidy);
+            members.values_mut().for_each(remove_noise);
         }
-        Value::Array(items) => items.iter_mut().for_each(tidy),
+        Value::Array(items) => items.iter_mut().for_each(remove_noise),
         _ => {}
     }
 }

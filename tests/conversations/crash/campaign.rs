@@ -11,18 +11,15 @@ use ostler_domain::id::InboxId;
 use ostler_domain::money::Credits;
 use ostler_domain::money::Usd;
 use ostler_domain::money::pools::PoolKind;
-use ostler_runtime::talk::run::{RunOutcome, RunRecord};
-use ostler_store::{Fault, Health, LetterId};
+use ostler_runtime::records::run::{RunOutcome, RunRecord};
+use ostler_store::{DeadLetterKind, DatabaseHealth, DeadLetterId};
+use ostler_testkit::{TestDatabase, eventually};
 use serde_json::json;
 
 use super::process::{Letter, ORDERS, Orders, PROCESS};
 use super::{dies, start, times};
-use crate::buses::eventually;
-use crate::database::Database;
-use crate::exchange::Exchange;
-use crate::kit::calm;
-use crate::server::{Reply, Seen, Server};
-use crate::world::{GIA, ORG};
+use crate::fake_server::{Reply, SeenRequest, Server};
+use crate::support::{ConnectedOrg, GIA, ORG, lenient_settings};
 
 /// Every place at which a process ends, and how often each is at least visited
 /// while the letters of a round are answered.
@@ -46,16 +43,16 @@ const ATTEMPTS: u32 = 1000;
 /// One place in one database.
 struct Campaign {
     place: &'static str,
-    database: Database,
+    database: TestDatabase,
     /// Goes on with what a killed process left.
-    org: Exchange,
+    org: ConnectedOrg,
     gateway: Server,
     outside: Server,
     attempts: u32,
 }
 
 impl Campaign {
-    async fn begin(place: &'static str, database: Database, attempts: u32) -> Self {
+    async fn begin(place: &'static str, database: TestDatabase, attempts: u32) -> Self {
         let store = database.migrated().await;
         let [gateway, outside] = [Server::start([fine()]).await, Server::start([fine()]).await];
         let orders = Orders {
@@ -64,13 +61,13 @@ impl Campaign {
             letters: Vec::new(),
             attempts,
         };
-        let Exchange { world, courier, reception, wishes, channels } = orders.assemble(store);
-        let world = world.furnished().await;
-        let org = Exchange { world, courier, reception, wishes, channels };
-        org.world.save_settings(&calm()).await;
-        org.world.grant(1_000_000).await;
-        org.world
-            .change(GIA, |gia| {
+        let ConnectedOrg { scenario, delivery, receiver, team_requests, channels } = orders.assemble(store);
+        let scenario = scenario.seed().await;
+        let org = ConnectedOrg { scenario, delivery, receiver, team_requests, channels };
+        org.scenario.save_settings(&lenient_settings()).await;
+        org.scenario.grant(1_000_000).await;
+        org.scenario
+            .change_agent(GIA, |gia| {
                 // Customer service sends no mail.
                 gia.subtype = Subtype::from("billing_specialist");
                 gia.autonomy = AutonomyLevel::Autonomous;
@@ -143,8 +140,8 @@ impl Campaign {
         let left = "SELECT (SELECT count(*) FROM inbox WHERE state = 'pending')
             + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending'))";
         eventually("everything to be done", async || {
-            self.org.world.work().await;
-            self.org.courier.sweep().await.unwrap();
+            self.org.scenario.work().await;
+            self.org.delivery.sweep().await.unwrap();
             self.org.deliver().await;
             self.database.number(left).await == 0
         })
@@ -215,22 +212,22 @@ impl Campaign {
 
     /// Nothing is held, and what was granted is there or was spent for these runs.
     async fn books_balance(&self, spent: Credits) {
-        let (place, store) = (self.place, &self.org.world.store);
+        let (place, store) = (self.place, &self.org.scenario.store);
         let held = "UPDATE reservations SET expires_at = 1 WHERE charges IS NULL";
         self.database.execute(held).await;
         while !store.sweep_reservations().await.unwrap().is_empty() {}
         store.apply_settlements().await.unwrap();
-        assert_eq!(store.check_ledger().await.unwrap().wrong, [], "{place}");
-        let account = store.org(ORG).account().await.unwrap();
+        assert_eq!(store.check_ledger().await.unwrap().mismatches, [], "{place}");
+        let account = store.org(ORG).credit_account().await.unwrap();
         let pools = PoolKind::ALL.map(|kind| *account.pool(kind));
-        let sum = |what: fn(&ostler_domain::money::pools::Pool) -> Credits| {
+        let sum = |what: fn(&ostler_domain::money::pools::CreditPool) -> Credits| {
             pools.iter().map(what).sum::<Credits>()
         };
         assert_eq!(sum(|pool| pool.reserved), Credits::ZERO, "{place}");
         assert_eq!(sum(|pool| pool.spent), spent, "{place}");
         let there = sum(|pool| pool.available) + spent + sum(|pool| pool.expired);
         assert_eq!(sum(|pool| pool.granted), there, "{place}");
-        assert!(matches!(Health::of(&self.database.url).await, Health::Reached(_)));
+        assert!(matches!(DatabaseHealth::check(&self.database.url).await, DatabaseHealth::Reachable(_)));
     }
 
     /// Z01: what a letter had done happened once, or it is unknown whether it
@@ -238,7 +235,7 @@ impl Campaign {
     async fn done_once(&self, letter: &Letter) {
         let (place, word) = (self.place, &letter.word);
         let asked = self.outside.seen();
-        let asked: Vec<_> = asked.iter().map(Seen::json).collect();
+        let asked: Vec<_> = asked.iter().map(SeenRequest::json).collect();
         let asked: Vec<_> = asked.iter().filter(|one| one["word"] == word.as_str()).collect();
         let keys: BTreeSet<&str> = asked.iter().filter_map(|one| one["key"].as_str()).collect();
         let count = async |what: String| {
@@ -282,7 +279,7 @@ fn letters(round: usize) -> Vec<Letter> {
 /// several conversations in work. Whatever is accepted is answered once; answers
 /// go out once or are unknown; tools act once or are unknown; credits add up;
 /// nobody has a conversation any more.
-async fn everything_once(databases: Vec<Database>, rounds: usize) {
+async fn everything_once(databases: Vec<TestDatabase>, rounds: usize) {
     let places = PLACES.iter().map(|(place, _)| *place).chain([ANYWHERE]);
     let campaign = async |(place, database)| {
         let campaign = Campaign::begin(place, database, ATTEMPTS).await;
@@ -296,7 +293,7 @@ async fn everything_once(databases: Vec<Database>, rounds: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn c19_z01_z04_z09_a_killed_process_loses_nothing_and_repeats_nothing() {
-    let databases = std::iter::repeat_with(Database::sqlite).take(PLACES.len() + 1);
+    let databases = std::iter::repeat_with(TestDatabase::sqlite_file).take(PLACES.len() + 1);
     everything_once(databases.collect(), times()).await;
 }
 
@@ -305,7 +302,7 @@ async fn c19_z01_z04_z09_a_killed_process_loses_nothing_and_repeats_nothing() {
 async fn c19_z01_z04_z09_a_killed_process_on_postgres_loses_nothing() {
     let mut databases = Vec::new();
     for _ in 0..=PLACES.len() {
-        databases.push(Database::postgres().await.expect("run the tests with `make test`"));
+        databases.push(TestDatabase::postgres().await);
     }
     everything_once(databases, times().div_ceil(5)).await;
 }
@@ -315,16 +312,16 @@ async fn c19_z01_z04_z09_a_killed_process_on_postgres_loses_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn c19_a_letter_that_kills_is_a_dead_letter_in_the_end() {
     const TRIES: u32 = 3;
-    let campaign = Campaign::begin("after_model", Database::sqlite(), TRIES).await;
+    let campaign = Campaign::begin("after_model", TestDatabase::sqlite_file(), TRIES).await;
     let all = letters(0);
     for _ in 0..TRIES {
         campaign.killed_at(&all[1..2], "after_claim:1").await;
         campaign.given_up().await;
     }
     campaign.finish().await;
-    let letters = campaign.org.world.org().dead_letters(None, 10).await.unwrap();
-    assert!(matches!(letters[0].id, LetterId::Inbox(_)), "{letters:?}");
-    assert_eq!((letters.len(), letters[0].fault, letters[0].attempts), (1, Fault::Dead, TRIES));
+    let letters = campaign.org.scenario.org().dead_letters(None, 10).await.unwrap();
+    assert!(matches!(letters[0].id, DeadLetterId::Inbox(_)), "{letters:?}");
+    assert_eq!((letters.len(), letters[0].kind, letters[0].attempts), (1, DeadLetterKind::Dead, TRIES));
     assert!(campaign.outside.seen().is_empty());
     campaign.orders(&all[..1]).bring(&campaign.org).await;
     campaign.finish().await;

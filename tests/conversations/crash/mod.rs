@@ -8,7 +8,7 @@
 //! | `campaign` | not killed: kills a process again and again, and looks at what is left |
 
 mod campaign;
-mod courier;
+mod delivery;
 mod process;
 
 use std::process::Stdio;

@@ -8,17 +8,17 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use ostler_domain::tool::catalogue::built_in;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
 use ostler_engine::gate::Authorized;
-use ostler_engine::outcome::Outcome;
-use ostler_engine::tool::{Definition, Reply, Tool, ToolContext};
-use ostler_runtime::delivery::SendOptions;
-use ostler_runtime::parts::Settings;
+use ostler_engine::outcome::ToolOutcome;
+use ostler_engine::tool::{ToolDefinition, ToolReply, Tool, ToolContext};
+use ostler_runtime::delivery::DeliveryOptions;
+use ostler_runtime::deps::Settings;
 use ostler_store::Store;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::exchange::{Exchange, SMS, options};
-use crate::world::{World, catalogue};
+use crate::support::{ConnectedOrg, SMS, Scenario, catalogue, delivery_options};
+
 
 /// The variable with a process's orders; without it the process's test does
 /// nothing.
@@ -33,17 +33,17 @@ usage: { output: 10 }
 rules:
   - when: { user: { regex: 'note (?<word>\S+)' } }
     answer:
-      - { call: create_contact, with: { name: "Friend {word}" } }
-      - "Noted {word}"
+      - { call: create_contact, with: { name: "Friend {{ word }}" } }
+      - "Noted {{ word }}"
   - when: { user: { regex: 'mail (?<word>\S+)' } }
     answer:
-      - { call: send_email, with: { word: "{word}" } }
-      - "Mailed {word}"
+      - { call: send_email, with: { word: "{{ word }}" } }
+      - "Mailed {{ word }}"
   - when: { user: { regex: 'post (?<word>\S+)' } }
     answer:
-      - { call: post_parcel, with: { word: "{word}" } }
-      - "Posted {word}"
-default: "About {user}"
+      - { call: post_parcel, with: { word: "{{ word }}" } }
+      - "Posted {{ word }}"
+default: "About {{ user }}"
 "#;
 
 /// What a process is to do.
@@ -68,9 +68,9 @@ pub(super) struct Letter {
 
 impl Orders {
     /// What a process is made of.
-    pub(super) fn assemble(&self, store: Store) -> Exchange {
+    pub(super) fn assemble(&self, store: Store) -> ConnectedOrg {
         let mut settings = Settings {
-            look_every: Duration::from_millis(20),
+            poll_interval: Duration::from_millis(20),
             retry_after: Duration::ZERO,
             ..Settings::default()
         };
@@ -80,23 +80,23 @@ impl Orders {
         let parcel = ToolSpec::write(parcel, ToolGroup::Outreach).external().priced(1);
         let http = plain_http();
         let tools = vec![self.tool(mail.unwrap(), false, &http), self.tool(parcel, true, &http)];
-        let world = World::made_of(store, catalogue(SCRIPT), settings, tools);
-        let sending = SendOptions { look_every: Duration::from_millis(20), ..options() };
-        Exchange::within(world, sending, Duration::from_secs(20))
+        let scenario = Scenario::with_replaced_tools(store, catalogue(SCRIPT), settings, tools);
+        let sending = DeliveryOptions { poll_interval: Duration::from_millis(20), ..delivery_options() };
+        ConnectedOrg::within(scenario, sending, Duration::from_secs(20))
     }
 
     fn tool(&self, spec: ToolSpec, idempotent: bool, http: &reqwest::Client) -> Arc<dyn Tool> {
-        let mut definition = Definition::new(spec, "Reaches outside.", json!({"type": "object"}));
+        let mut definition = ToolDefinition::new(spec, "Reaches outside.", json!({"type": "object"}));
         definition.idempotent = idempotent;
         let (url, http) = (self.outside.clone(), http.clone());
         Arc::new(Outside { definition, url, http })
     }
 
     /// A gateway brings the letters, in order.
-    pub(super) async fn bring(&self, org: &Exchange) {
+    pub(super) async fn bring(&self, org: &ConnectedOrg) {
         for Letter { from, text, word } in &self.letters {
             let body = json!({"type": "message", "from": {"id": from}, "text": text});
-            org.gateway(SMS, word, &body).await;
+            org.receive_webhook(SMS, word, &body).await;
         }
     }
 }
@@ -109,27 +109,27 @@ fn plain_http() -> reqwest::Client {
 
 /// A tool that asks a server, and says under which key.
 struct Outside {
-    definition: Definition,
+    definition: ToolDefinition,
     url: String,
     http: reqwest::Client,
 }
 
 impl Tool for Outside {
-    fn definition(&self) -> &Definition {
+    fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
-    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, Reply> {
+    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
         async move {
             let word = match call.arguments::<Value>() {
                 Ok(arguments) => arguments["word"].clone(),
-                Err(bad) => return Reply::Done(bad),
+                Err(bad) => return ToolReply::Done(bad),
             };
             let asked = json!({"word": word, "key": context.idempotency_key});
             let answer = self.http.post(&self.url).json(&asked).send().await;
-            Reply::Done(match answer {
-                Ok(_) => Outcome::ok("It is done."),
-                Err(error) => Outcome::failed(error.to_string()),
+            ToolReply::Done(match answer {
+                Ok(_) => ToolOutcome::ok("It is done."),
+                Err(error) => ToolOutcome::failed(error.to_string()),
             })
         }
         .boxed()
@@ -146,8 +146,8 @@ async fn process() {
     let working = async {
         tokio::join!(
             orders.bring(&org),
-            org.world.worker.run(2, stopped.clone()),
-            org.courier.run(2, stopped.clone()),
+            org.scenario.worker.run(2, stopped.clone()),
+            org.delivery.run(2, stopped.clone()),
         )
     };
     // Nobody stops it: it is killed, or its fault was not reached.

@@ -2,11 +2,10 @@
 
 use ostler_domain::channel::Channel;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::session::guided::{Completion, InterviewTemplate, Phase, Question};
+use ostler_domain::session::guided::{InterviewCompletion, InterviewTemplate, InterviewPhase, InterviewQuestion};
 
 use super::{Online, problem};
-use crate::kit::calm;
-use crate::world::{ECHO, WEBCHAT};
+use crate::support::{ECHO, WEBCHAT, lenient_settings};
 
 const HELLO: &str = "
 delay: 100ms
@@ -145,11 +144,11 @@ default: { text: For how many people?, delay: 200ms }
 ";
     let online = Online::new(script).await;
     let ask = "For how many?".into();
-    let questions = vec![Question { field: "people".into(), ask, required: true }];
-    let phases = vec![Phase { name: "booking".into(), questions }];
-    let template = InterviewTemplate { phases, completion: Completion::AllAsked };
+    let questions = vec![InterviewQuestion { field: "people".into(), ask, required: true }];
+    let phases = vec![InterviewPhase { name: "booking".into(), questions }];
+    let template = InterviewTemplate { phases, completion: InterviewCompletion::AllAsked };
     let interviews = [(Channel::Webchat, template)].into();
-    online.world.save_settings(&OrgSettings { interviews, ..calm() }).await;
+    online.scenario.save_settings(&OrgSettings { interviews, ..lenient_settings() }).await;
     let token = online.visitor().await;
     let mut page = online.listen(&token, None).await;
     let mut shown = Vec::new();
@@ -164,7 +163,7 @@ default: { text: For how many people?, delay: 200ms }
             }
         }
     }
-    let run = online.world.sessions().await.remove(0).interview.unwrap();
+    let run = online.scenario.sessions().await.remove(0).interview.unwrap();
     assert_eq!(run.state.fields()["people"], "four", "it was read");
     let expected = ["For how many people?", "A table for four."];
     assert!(shown.iter().all(|text| expected.contains(&text.as_str())), "{shown:?}");
@@ -200,7 +199,7 @@ async fn a_visitor_sees_nothing_of_another() {
 async fn only_known_pages_embed_the_chat() {
     let online = Online::new(ECHO).await;
     let settings = r#"{"origins": ["https://bella.example"]}"#;
-    super::bind(&online.world, WEBCHAT, "webchat".into(), "CHAT", settings).await;
+    super::bind(&online.scenario, WEBCHAT, "webchat".into(), "CHAT", settings).await;
     let hello = |origin: &'static str| {
         let request = online.http.post(online.url(&format!("/chat/{WEBCHAT}/visitors")));
         request.header("origin", origin).json(&serde_json::json!({})).send()

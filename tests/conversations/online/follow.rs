@@ -2,7 +2,7 @@
 
 use super::stream::{Event, Stream};
 use super::{KEY, Online};
-use crate::world::ECHO;
+use crate::support::ECHO;
 
 impl Online {
     async fn follow(&self, query: &[(&str, &str)], last: Option<&str>) -> Stream {
@@ -36,7 +36,7 @@ async fn z03_a_client_that_reconnects_sees_no_gap_and_no_repeat() {
     let mut steady = online.follow(&[("after", "0-0")], None).await;
     let mut pieces = online.follow(&[("deltas", "true")], None).await;
     for n in 0..6 {
-        online.world.write(&format!("p{n}"), "hello").await;
+        online.scenario.write(&format!("p{n}"), "hello").await;
     }
     // Each of them writes and is answered: two messages and a run.
     let all = take(&mut steady, 18).await;

@@ -1,13 +1,13 @@
 //! Who may ask, how much they may send, and how it all ends.
 
 use ostler_domain::id::OrgId;
-use ostler_domain::org::plan::Plan;
+use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
-use ostler_domain::org::{Org, Place};
+use ostler_domain::org::{Org, OrgPlace};
 use serde_json::json;
 
 use super::{KEY, Online, key, problem};
-use crate::world::{ECHO, ORG};
+use crate::support::{ECHO, ORG};
 
 const VIEWER: &str = "osk_a-viewer-of-bella-pizza-who-only-looks";
 const STRANGER: &str = "osk_the-owner-of-quite-another-organization";
@@ -21,18 +21,18 @@ async fn a_key_reaches_its_org_and_no_further() {
         id: OTHER,
         slug: "other".into(),
         name: "Other".into(),
-        place: Place::TopLevel,
-        plan: Plan::Pro,
+        place: OrgPlace::TopLevel,
+        plan: LicencePlan::Pro,
         sub_orgs_enabled: false,
         time_zone: "Europe/Rome".into(),
         retention_days: None,
     };
-    online.world.store.create_org(other).await.unwrap();
-    key(&online.world, ORG, 2, VIEWER, Role::Viewer).await;
-    key(&online.world, OTHER, 3, STRANGER, Role::Owner).await;
-    online.world.write("rosa", "hello").await;
+    online.scenario.store.create_org(other).await.unwrap();
+    key(&online.scenario, ORG, 2, VIEWER, Role::Viewer).await;
+    key(&online.scenario, OTHER, 3, STRANGER, Role::Owner).await;
+    online.scenario.write("rosa", "hello").await;
     let id = loop {
-        if let Some(session) = online.world.sessions().await.first() {
+        if let Some(session) = online.scenario.sessions().await.first() {
             break session.id;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;

@@ -2,6 +2,7 @@
 //! and programs and pages that ask.
 
 mod chat;
+mod client;
 mod follow;
 mod keys;
 mod operator;
@@ -10,26 +11,27 @@ mod webhooks;
 
 use std::sync::Arc;
 
-use ostler_api::client::Client;
-use ostler_channels::secret::Secret;
-use ostler_channels::{Channels, Limits, Reach};
+use ostler_channels::secret::ChannelSecret;
+use ostler_channels::{Channels, HttpLimits, NetworkAccess};
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{BindingId, KeyId, OrgId};
-use ostler_domain::message::Part;
+use ostler_domain::message::MessagePart;
 use ostler_domain::org::role::Role;
-use ostler_domain::secret::{KeySecret, SecretRef};
-use ostler_runtime::delivery::{Courier, SendOptions};
-use ostler_runtime::inbound::receive::Reception;
-use ostler_runtime::inbound::receive::people::{Doing, NotDone, People, Wish};
-use ostler_runtime::parts::Clock;
-use ostler_server::{Parts, Server};
-use ostler_store::{NewKey, OrgBinding};
+use ostler_domain::secret::{ApiKeySecret, SecretRef};
+use ostler_runtime::delivery::{DeliveryWorker, DeliveryOptions};
+use ostler_runtime::conversation::receive::InboundReceiver;
+use ostler_runtime::conversation::receive::team_chats::{TeamRequestFuture, TeamRequestError, TeamRequestHandler, TeamRequest};
+use ostler_runtime::deps::Clock;
+use ostler_server::{ServerDeps, Server};
+use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::world::{GIA, ORG, WEBCHAT, World};
+use self::client::Client;
+
+use crate::support::{GIA, ORG, Scenario, WEBCHAT};
 
 /// A gateway.
 const SMS: BindingId = BindingId::from_u128(0xb5);
@@ -42,32 +44,32 @@ const KEY: &str = "osk_an-operator-of-bella-pizza-at-work";
 struct Nobody;
 
 impl Nobody {
-    fn refuse<'a>() -> Doing<'a> {
-        Box::pin(std::future::ready(Err(NotDone::Refused("nobody is here".into()))))
+    fn refuse<'a>() -> TeamRequestFuture<'a> {
+        Box::pin(std::future::ready(Err(TeamRequestError::Refused("nobody is here".into()))))
     }
 }
 
-impl People for Nobody {
-    fn take_over<'a>(&'a self, _: &'a Wish) -> Doing<'a> {
+impl TeamRequestHandler for Nobody {
+    fn take_over<'a>(&'a self, _: &'a TeamRequest) -> TeamRequestFuture<'a> {
         Self::refuse()
     }
 
-    fn human_message<'a>(&'a self, _: &'a Wish, _: Vec<Part>) -> Doing<'a> {
+    fn human_message<'a>(&'a self, _: &'a TeamRequest, _: Vec<MessagePart>) -> TeamRequestFuture<'a> {
         Self::refuse()
     }
 
-    fn resume<'a>(&'a self, _: &'a Wish) -> Doing<'a> {
+    fn resume<'a>(&'a self, _: &'a TeamRequest) -> TeamRequestFuture<'a> {
         Self::refuse()
     }
 
-    fn dismiss<'a>(&'a self, _: &'a Wish) -> Doing<'a> {
+    fn dismiss<'a>(&'a self, _: &'a TeamRequest) -> TeamRequestFuture<'a> {
         Self::refuse()
     }
 }
 
 /// An org that is online.
 struct Online {
-    world: World,
+    scenario: Scenario,
     base: String,
     http: reqwest::Client,
     stop: watch::Sender<bool>,
@@ -76,46 +78,46 @@ struct Online {
 
 impl Online {
     async fn new(script: &str) -> Self {
-        Self::with(World::new(script).await).await
+        Self::with(Scenario::new(script).await).await
     }
 
-    async fn with(world: World) -> Self {
-        bind(&world, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
-        bind(&world, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
-        key(&world, ORG, 1, KEY, Role::Operator).await;
-        let channels = Channels::new(Limits::default(), Reach::Anywhere, |_, at| match at {
-            SecretRef::Env(name) if name == "CHAT" => Ok(Secret::new("c".repeat(40))),
-            SecretRef::Env(name) if name == "KEY" => Ok(Secret::new(WHSEC)),
+    async fn with(scenario: Scenario) -> Self {
+        bind(&scenario, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
+        bind(&scenario, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
+        key(&scenario, ORG, 1, KEY, Role::Operator).await;
+        let channels = Channels::new(HttpLimits::default(), NetworkAccess::Unrestricted, |_, at| match at {
+            SecretRef::Env(name) if name == "CHAT" => Ok(ChannelSecret::new("c".repeat(40))),
+            SecretRef::Env(name) if name == "KEY" => Ok(ChannelSecret::new(WHSEC)),
             other => Err(format!("{other} is not set")),
         });
-        let (channels, clock, store) = (channels.unwrap(), Clock::system(), world.store.clone());
-        let (intake, people) = (world.intake.clone(), Arc::new(Nobody));
-        let reception =
-            Reception::new(store.clone(), intake, channels.clone(), people, clock.clone());
-        let bell = world.worker.outbox_bell().clone();
-        let options = SendOptions::default();
-        let courier = Courier::new(store.clone(), channels.clone(), clock.clone(), options, bell);
-        let deltas = world.worker.parts().deltas.clone();
-        let operations = world.operations();
-        let server = Server::new(Parts { store, operations, reception, channels, deltas, clock });
+        let (channels, clock, store) = (channels.unwrap(), Clock::system(), scenario.store.clone());
+        let (intake, people) = (scenario.intake.clone(), Arc::new(Nobody));
+        let receiver =
+            InboundReceiver::new(store.clone(), intake, channels.clone(), people, clock.clone());
+        let bell = scenario.worker.outbox_bell().clone();
+        let options = DeliveryOptions::default();
+        let delivery = DeliveryWorker::new(store.clone(), channels.clone(), clock.clone(), options, bell);
+        let deltas = scenario.worker.deps().deltas.clone();
+        let operations = scenario.operations();
+        let server = Server::new(ServerDeps { store, operations, receiver: receiver, channels, deltas, clock });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = watch::channel(false);
         let mut running = JoinSet::new();
-        let worker = world.worker.clone();
+        let worker = scenario.worker.clone();
         let (one, two, mut three) = (stopped.clone(), stopped.clone(), stopped);
         running.spawn(async move { worker.run(2, one).await });
-        running.spawn(async move { courier.run(1, two).await });
+        running.spawn(async move { delivery.run(1, two).await });
         running.spawn(async move {
             server.serve(listener, async { drop(three.wait_for(|stop| *stop).await) }).await;
         });
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Self { world, base, http: reqwest::Client::new(), stop, running }
+        Self { scenario, base, http: reqwest::Client::new(), stop, running }
     }
 
     /// A program with a key.
     fn client(&self, key: &str) -> Client {
-        Client::new(&self.base, key.parse().unwrap()).unwrap()
+        Client { http: self.http.clone(), base: self.base.clone(), key: key.to_owned() }
     }
 
     fn url(&self, path: &str) -> String {
@@ -138,17 +140,17 @@ impl Online {
     }
 }
 
-async fn bind(world: &World, id: BindingId, channel: Channel, secret: &str, settings: &str) {
+async fn bind(scenario: &Scenario, id: BindingId, channel: Channel, secret: &str, settings: &str) {
     let binding = Binding { id, channel, enabled: true, priority: 1 };
     let secret = Some(SecretRef::Env(secret.into()));
     let bound = OrgBinding { binding, agent: GIA, settings: settings.into(), secret };
-    world.org().save_binding(bound).await.unwrap();
+    scenario.org().save_binding(bound).await.unwrap();
 }
 
-async fn key(world: &World, org: OrgId, id: u128, secret: &str, role: Role) {
-    let key = NewKey { id: KeyId::from_u128(id), name: "test".into(), role, expires_at: None };
-    let secret: KeySecret = secret.parse().unwrap();
-    world.store.org(org).create_key(key, &secret).await.unwrap();
+async fn key(scenario: &Scenario, org: OrgId, id: u128, secret: &str, role: Role) {
+    let key = NewApiKey { id: KeyId::from_u128(id), name: "test".into(), role, expires_at: None };
+    let secret: ApiKeySecret = secret.parse().unwrap();
+    scenario.store.org(org).create_key(key, &secret).await.unwrap();
 }
 
 /// The code of a problem, with its status.

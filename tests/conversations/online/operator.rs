@@ -1,17 +1,16 @@
-//! An operator with a key, through the client that the command line uses.
+//! An operator with an API key.
 
-use ostler_api::approval::State;
-use ostler_api::client::ClientError;
+use ostler_api::approval::ApprovalState;
 use ostler_api::knowledge::NewDocument;
-use ostler_api::page::Turn;
-use ostler_api::problem::Code;
-use ostler_api::session::{Author, Say, Status, Which};
-use ostler_api::unknown_call::Resolve;
+use ostler_api::page::PageQuery;
+use ostler_api::problem::ProblemCode;
+use ostler_api::session::{Author, SendMessageRequest, SessionState, SessionFilter};
+use ostler_api::unknown_outcome::ResolveRequest;
 use ostler_domain::org::role::Role;
 use serde_json::{Value, json};
 
 use super::{KEY, Online, key, problem};
-use crate::world::{ECHO, ORG};
+use crate::support::{ECHO, ORG};
 
 const ADMIN: &str = "osk_an-admin-of-bella-pizza-who-sets-up";
 
@@ -28,22 +27,22 @@ async fn g41_an_operator_takes_over_writes_and_hands_back() {
 
     let client = online.client(KEY);
     let bella = client.org(client.me().await.unwrap().org);
-    let sessions = bella.sessions(Which::All, &Turn::default()).await.unwrap();
+    let sessions = bella.sessions(SessionFilter::All, &PageQuery::default()).await.unwrap();
     let [session] = &sessions.items[..] else { panic!("{sessions:?}") };
-    assert_eq!((session.status, sessions.next), (Status::Active, None));
+    assert_eq!((session.status, sessions.next), (SessionState::Active, None));
     let taken = bella.take_over(session.id).await.unwrap();
-    assert_eq!((taken.session.status, taken.withdrawn), (Status::HandedOff, 0));
+    assert_eq!((taken.session.status, taken.withdrawn), (SessionState::HandedOff, 0));
     let queue = bella.escalations().await.unwrap();
     assert_eq!(queue.items.iter().map(|one| one.session.id).collect::<Vec<_>>(), [session.id]);
     let words = "*I* am a person: 2 * 3 = 6 <b>";
-    bella.say(session.id, &Say { text: words.into() }).await.unwrap();
+    bella.say(session.id, &SendMessageRequest { text: words.into() }).await.unwrap();
     let heard = page.message().await.data;
     assert_eq!((&heard["from"], &heard["text"]), (&"person".into(), &words.into()));
     assert_eq!(heard["markdown"], false);
 
     online.post(&token, "2", "are you there").await;
     assert_eq!(page.message().await.data["text"], "are you there");
-    assert_eq!(bella.resume(session.id).await.unwrap().status, Status::Active);
+    assert_eq!(bella.resume(session.id).await.unwrap().status, SessionState::Active);
     online.post(&token, "3", "thanks").await;
     let mut texts = Vec::new();
     loop {
@@ -57,11 +56,10 @@ async fn g41_an_operator_takes_over_writes_and_hands_back() {
     let shown = bella.session(session.id).await.unwrap();
     assert!(shown.messages.iter().any(|one| matches!(one.author, Author::Human { .. })));
     assert_eq!(shown.runs.last().unwrap().outcome, "answered");
-    assert_eq!(bella.approvals(State::Pending, &Turn::default()).await.unwrap().items, []);
-    assert_eq!(bella.close(session.id).await.unwrap().status, Status::Closed);
-    let again = bella.take_over(session.id).await.unwrap_err();
-    let ClientError::Problem(refused) = again else { panic!("{again}") };
-    assert_eq!((refused.code, refused.detail.as_str()), (Code::NotNow, "this session is closed"));
+    assert_eq!(bella.approvals(ApprovalState::Pending, &PageQuery::default()).await.unwrap().items, []);
+    assert_eq!(bella.close(session.id).await.unwrap().status, SessionState::Closed);
+    let refused = bella.take_over(session.id).await.unwrap_err();
+    assert_eq!((refused.code, refused.detail.as_str()), (ProblemCode::NotNow, "this session is closed"));
     loop {
         let event = page.next().await.unwrap();
         if event.data["type"] == "ended" {
@@ -75,9 +73,9 @@ async fn g41_an_operator_takes_over_writes_and_hands_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_field_is_called_layer_alone() {
     let online = Online::new(ECHO).await;
-    online.world.say("rosa", "hello").await;
+    online.scenario.say("rosa", "hello").await;
     let id = loop {
-        if let Some(session) = online.world.sessions().await.first() {
+        if let Some(session) = online.scenario.sessions().await.first() {
             break session.id;
         }
         tokio::task::yield_now().await;
@@ -94,7 +92,7 @@ async fn no_field_is_called_layer_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_request_is_done_once() {
     let online = Online::new(ECHO).await;
-    key(&online.world, ORG, 2, ADMIN, Role::Admin).await;
+    key(&online.scenario, ORG, 2, ADMIN, Role::Admin).await;
     let add = |title: &'static str| {
         let request = online.http.post(online.url(&format!("/v1/orgs/{ORG}/knowledge")));
         let request = request.bearer_auth(ADMIN).header("idempotency-key", "k-1");
@@ -114,7 +112,7 @@ async fn a_repeated_request_is_done_once() {
         bella.add_document(&NewDocument { title, body, tags: vec![] }).await.unwrap();
     }
     let mut titles = Vec::new();
-    let mut turn = Turn { cursor: None, limit: Some(2) };
+    let mut turn = PageQuery { cursor: None, limit: Some(2) };
     loop {
         let page = bella.documents(&turn).await.unwrap();
         assert!(page.items.len() <= 2);
@@ -137,21 +135,20 @@ async fn z09_a_program_says_what_became_of_a_call() {
     let client = online.client(KEY);
     let bella = client.org(ORG);
     let lost = loop {
-        let found = bella.unknown_calls(&Turn::default()).await.unwrap().items;
+        let found = bella.unknown_outcomes(&PageQuery::default()).await.unwrap().items;
         if let Some(call) = found.into_iter().next() {
             break call;
         }
         tokio::task::yield_now().await;
     };
     assert_eq!((lost.tool.as_str(), &lost.arguments["name"]), ("create_contact", &"Rosa".into()));
-    let nothing = bella.resolve(lost.id, &Resolve { outcome: " ".into() }).await.unwrap_err();
-    let ClientError::Problem(nothing) = nothing else { panic!("{nothing}") };
-    assert_eq!(nothing.code, Code::Invalid);
-    bella.resolve(lost.id, &Resolve { outcome: "it went through".into() }).await.unwrap();
+    let nothing = bella.resolve(lost.id, &ResolveRequest { outcome: " ".into() }).await.unwrap_err();
+    assert_eq!(nothing.code, ProblemCode::Invalid);
+    bella.resolve(lost.id, &ResolveRequest { outcome: "it went through".into() }).await.unwrap();
     while page.message().await.data["text"] != "Good news, it went through." {}
-    assert_eq!(bella.unknown_calls(&Turn::default()).await.unwrap().items, []);
-    let again = bella.resolve(lost.id, &Resolve { outcome: "twice".into() }).await;
-    assert!(matches!(again, Err(ClientError::Problem(_))), "{again:?}");
+    assert_eq!(bella.unknown_outcomes(&PageQuery::default()).await.unwrap().items, []);
+    let again = bella.resolve(lost.id, &ResolveRequest { outcome: "twice".into() }).await;
+    assert!(again.is_err(), "{again:?}");
 }
 
 /// What is listed, and what is empty, over the wire and back.
@@ -160,7 +157,7 @@ async fn what_waits_and_what_is_there_is_listed() {
     let online = Online::new(ECHO).await;
     let client = online.client(KEY);
     let bella = client.org(ORG);
-    let turn = Turn::default();
+    let turn = PageQuery::default();
     assert_eq!(bella.dead_letters(&turn).await.unwrap().items, []);
     assert_eq!(bella.notices(&turn).await.unwrap().items, []);
     let account = bella.credits().await.unwrap();
@@ -168,6 +165,5 @@ async fn what_waits_and_what_is_there_is_listed() {
     let lines = bella.ledger(&turn).await.unwrap().items;
     assert!(lines.iter().any(|line| line.amount.get() == 1000), "{lines:?}");
     let missing = bella.replay("out_00000000000000000000000001").await.unwrap_err();
-    let ClientError::Problem(missing) = missing else { panic!("{missing}") };
-    assert_eq!(missing.code, Code::NotFound);
+    assert_eq!(missing.code, ProblemCode::NotFound);
 }

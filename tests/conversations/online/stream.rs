@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Online;
-use crate::world::WEBCHAT;
+use crate::support::WEBCHAT;
 
 /// How long a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(60);

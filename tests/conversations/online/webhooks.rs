@@ -1,13 +1,13 @@
 //! What channels bring.
 
-use ostler_channels::secret::Secret;
-use ostler_channels::signature::Keys;
+use ostler_channels::secret::ChannelSecret;
+use ostler_channels::signature::SigningKeys;
 use ostler_domain::id::BindingId;
-use ostler_runtime::parts::Clock;
+use ostler_runtime::deps::Clock;
 use serde_json::{Value, json};
 
 use super::{Online, SMS, WHSEC, problem};
-use crate::world::ECHO;
+use crate::support::ECHO;
 
 /// What is signed is taken once and answered; what is not is refused.
 #[tokio::test(flavor = "multi_thread")]
@@ -16,7 +16,7 @@ async fn a_signed_message_is_taken_and_any_other_is_refused() {
     let url = online.url(&format!("/v1/webhooks/{SMS}"));
     let body =
         json!({"type": "message", "from": {"id": "+39 06 1234"}, "text": "ciao"}).to_string();
-    let keys = Keys::read(&Secret::new(WHSEC)).unwrap();
+    let keys = SigningKeys::parse(&ChannelSecret::new(WHSEC)).unwrap();
     let bring = |signed: &str, sent: &str| {
         let mut request = online.http.post(&url).body(sent.to_owned());
         for (name, value) in keys.sign("d1", Clock::system().now(), signed.as_bytes()) {

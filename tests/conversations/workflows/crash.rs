@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use ostler_domain::id::WorkflowId;
 use ostler_runtime::operations::Actor;
-use ostler_runtime::workflow::Asked;
+use ostler_runtime::workflow::QuestionBody;
 use ostler_runtime::workflow::view::WorkflowDetail;
 use ostler_store::Store;
+use ostler_testkit::TestDatabase;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::bench::{Bench, Log, result, state, task};
-use crate::database::Database;
-use crate::world::ORG;
+use super::support::{WorkflowScenario, Log, result, state, task};
+use crate::support::ORG;
 
 /// The log and the database of a process; without them the process's test does
 /// nothing.
@@ -42,27 +42,27 @@ rules:
       - { call: pay, with: { say: from below } }
       - { call: submit_plan, with: { plan: go on } }
       - 'done'
-default: 'About {user}: yes.'
+default: 'About {{ user }}: yes.'
 "#;
 
 /// A process: it brings workflows on until it is killed.
 #[tokio::test(flavor = "multi_thread")]
 async fn process() {
     let (Ok(log), Ok(url)) = (std::env::var(LOG), std::env::var(DATABASE)) else { return };
-    let bench = bench(Store::open(&url).await.unwrap(), PathBuf::from(log));
+    let workflows = workflows(Store::open(&url).await.unwrap(), PathBuf::from(log));
     let (_stop, stopped) = watch::channel(false);
-    let _in_vain = tokio::time::timeout(PATIENCE, bench.runner.run(4, stopped)).await;
+    let _in_vain = tokio::time::timeout(PATIENCE, workflows.runner.run(4, stopped)).await;
 }
 
-fn bench(store: Store, log: PathBuf) -> Bench {
-    Bench::on(store, SCRIPT, Log::File(log), LEASE)
+fn workflows(store: Store, log: PathBuf) -> WorkflowScenario {
+    WorkflowScenario::on(store, SCRIPT, Log::File(log), LEASE)
 }
 
 /// Processes that share a database.
 struct Killing {
     folder: tempfile::TempDir,
-    database: Database,
-    bench: Bench,
+    database: TestDatabase,
+    workflows: WorkflowScenario,
 }
 
 /// A process, which is killed when it is not wanted any more.
@@ -77,17 +77,17 @@ impl Drop for Process {
 }
 
 impl Killing {
-    async fn on(database: Database) -> Self {
+    async fn on(database: TestDatabase) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let bench = bench(database.migrated().await, folder.path().join("log"));
-        Self { folder, database, bench: bench.furnished().await }
+        let workflows = workflows(database.migrated().await, folder.path().join("log"));
+        Self { folder, database, workflows: workflows.seed().await }
     }
 
-    /// On a file, and on a server if there is one.
-    async fn everywhere() -> Vec<Self> {
-        let mut all = vec![Self::on(Database::sqlite()).await];
-        if let Some(server) = Database::postgres().await {
-            all.push(Self::on(server).await);
+    /// On SQLite and on PostgreSQL.
+    async fn on_every_database() -> Vec<Self> {
+        let mut all = Vec::new();
+        for database in TestDatabase::both().await {
+            all.push(Self::on(database).await);
         }
         all
     }
@@ -112,8 +112,8 @@ impl Killing {
     async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
         let began = Instant::now();
         while !holds().await {
-            let all = self.bench.world.org().workflows(None, 1).await.unwrap();
-            let (log, late) = (self.bench.log(), began.elapsed() > PATIENCE);
+            let all = self.workflows.scenario.org().workflows(None, 1).await.unwrap();
+            let (log, late) = (self.workflows.log(), began.elapsed() > PATIENCE);
             assert!(!late, "{what} took too long: {log:?} {}", all[0].state);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -121,12 +121,12 @@ impl Killing {
 
     /// Waits until a workflow is in this state.
     async fn becomes(&self, id: WorkflowId, status: &str) -> WorkflowDetail {
-        self.until(status, async || self.bench.look(id).await.summary.status == status).await;
-        self.bench.look(id).await
+        self.until(status, async || self.workflows.look(id).await.summary.status == status).await;
+        self.workflows.look(id).await
     }
 
     fn count(&self, line: &str) -> usize {
-        self.bench.log().iter().filter(|one| *one == line).count()
+        self.workflows.log().iter().filter(|one| *one == line).count()
     }
 }
 
@@ -138,14 +138,14 @@ fn note(id: &str, after: &[&str]) -> Value {
 /// third brings the workflow to its end, and no step that was done runs again.
 #[tokio::test(flavor = "multi_thread")]
 async fn x54_steps_that_were_done_do_not_run_again_after_a_kill() {
-    for killing in Killing::everywhere().await {
+    for killing in Killing::on_every_database().await {
         killed_in_steps(&killing).await;
     }
 }
 
 async fn killed_in_steps(killing: &Killing) {
     let steps = json!([note("a", &[]), note("b", &["a"]), note("c", &["b"]), note("d", &["c"])]);
-    let id = killing.bench.start(steps, json!({})).await;
+    let id = killing.workflows.start(steps, json!({})).await;
     for hangs in ["b", "c"] {
         killing.hang(&format!("note {hangs}"));
         let process = killing.process("");
@@ -158,7 +158,7 @@ async fn killed_in_steps(killing: &Killing) {
     let done = killing.becomes(id, "done").await;
     assert_eq!(result(&done, "d"), "d");
     assert_eq!(
-        killing.bench.log(),
+        killing.workflows.log(),
         ["note a", "note b", "note b", "note c", "note c", "note d"],
         "only the step that was running when it was killed ran again"
     );
@@ -169,7 +169,7 @@ async fn killed_in_steps(killing: &Killing) {
 /// while they go on and while a plan waits; everything happens exactly once.
 #[tokio::test(flavor = "multi_thread")]
 async fn z01_steps_that_wait_outlive_every_process() {
-    for killing in Killing::everywhere().await {
+    for killing in Killing::on_every_database().await {
         killed_while_waiting(&killing).await;
     }
 }
@@ -180,24 +180,24 @@ async fn killed_while_waiting(killing: &Killing) {
         {"id": "ask", "ask": "Which colour?"},
         {"id": "event", "wait": "paid"},
         {"id": "end", "after": ["deep", "ask", "event"], "tool": "note",
-         "with": {"say": "{{steps.deep.result}} {{steps.ask.result}} {{steps.event.result}}"}},
+         "with": {"say": "{{ steps.deep.result }} {{ steps.ask.result }} {{ steps.event.result }}"}},
     ]);
-    let id = killing.bench.start(steps, json!({})).await;
+    let id = killing.workflows.start(steps, json!({})).await;
     let process = killing.process("");
     let waiting = killing.becomes(id, "waiting").await;
     drop(process);
     let deep = task("deep");
     assert_eq!(waiting.task(&deep).unwrap().questions[0].path.len(), 3);
-    assert!(killing.bench.log().is_empty());
-    let operations = killing.bench.world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    office.approve_task(id, &deep, None).await.unwrap();
-    office.answer_task(id, &task("ask"), "blue").await.unwrap();
-    office.publish_event(None, "paid".parse().unwrap(), &json!("now")).await.unwrap();
+    assert!(killing.workflows.log().is_empty());
+    let operations = killing.workflows.scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    operator.approve_task(id, &deep, None).await.unwrap();
+    operator.answer_task(id, &task("ask"), "blue").await.unwrap();
+    operator.publish_event(None, "paid".parse().unwrap(), &json!("now")).await.unwrap();
     let shows_a_plan = async || {
-        let detail = killing.bench.look(id).await;
+        let detail = killing.workflows.look(id).await;
         let asked = detail.task(&deep).and_then(|one| one.questions.first().cloned());
-        asked.is_some_and(|one| matches!(one.asked, Asked::Plan { .. }))
+        asked.is_some_and(|one| matches!(one.body, QuestionBody::Plan { .. }))
     };
     // Each dies once it has stored two things more, as long as there are any.
     for _ in 0..3 {
@@ -208,19 +208,19 @@ async fn killed_while_waiting(killing: &Killing) {
     let process = killing.process("");
     killing.until("the plan", shows_a_plan).await;
     drop(process);
-    office.approve_task(id, &deep, None).await.unwrap();
+    operator.approve_task(id, &deep, None).await.unwrap();
     let _last = killing.process("");
     let done = killing.becomes(id, "done").await;
     let said = "It is paid. blue now";
     assert_eq!(result(&done, "end"), said);
-    assert_eq!(killing.bench.log(), ["pay from below", &format!("note {said}")]);
+    assert_eq!(killing.workflows.log(), ["pay from below", &format!("note {said}")]);
 }
 
 /// A workflow that ends every process at the same place is given up, and says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_takes_a_deadly_workflow_up_for_ever() {
-    let killing = Killing::on(Database::sqlite()).await;
-    let id = killing.bench.start(json!([note("a", &[])]), json!({})).await;
+    let killing = Killing::on(TestDatabase::sqlite_file()).await;
+    let id = killing.workflows.start(json!([note("a", &[])]), json!({})).await;
     let mut process = killing.process("step_begins:1");
     let mut deaths = 0;
     killing
@@ -229,20 +229,20 @@ async fn nobody_takes_a_deadly_workflow_up_for_ever() {
                 deaths += 1;
                 process = killing.process("step_begins:1");
             }
-            killing.bench.look(id).await.summary.status == "failed"
+            killing.workflows.look(id).await.summary.status == "failed"
         })
         .await;
     // The first had stored that it begins; five others came no further.
     assert_eq!(deaths, 6);
-    let why = killing.bench.look(id).await.summary.why.unwrap();
-    assert!(why.contains("died again and again"), "{why}");
+    let why = killing.workflows.look(id).await.summary.why.unwrap();
+    assert!(why.contains("died repeatedly"), "{why}");
 }
 
 /// A call that cannot be repeated is killed in the middle: nobody makes it again,
 /// a person says what became of it, and the workflow goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn z01_nobody_repeats_a_call_that_a_kill_interrupted() {
-    for killing in Killing::everywhere().await {
+    for killing in Killing::on_every_database().await {
         killed_in_a_call(&killing).await;
     }
 }
@@ -250,28 +250,28 @@ async fn z01_nobody_repeats_a_call_that_a_kill_interrupted() {
 async fn killed_in_a_call(killing: &Killing) {
     let steps = json!([
         {"id": "pay", "tool": "pay", "with": {"say": "ten"}},
-        {"id": "end", "after": ["pay"], "tool": "note", "with": {"say": "{{steps.pay.result}}"}},
+        {"id": "end", "after": ["pay"], "tool": "note", "with": {"say": "{{ steps.pay.result }}"}},
     ]);
-    let id = killing.bench.start(steps, json!({})).await;
+    let id = killing.workflows.start(steps, json!({})).await;
     let first = killing.process("");
     killing.becomes(id, "waiting").await;
     drop(first);
-    let operations = killing.bench.world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
-    office.approve_task(id, &task("pay"), None).await.unwrap();
+    let operations = killing.workflows.scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    operator.approve_task(id, &task("pay"), None).await.unwrap();
     killing.hang("pay ten");
     let second = killing.process("");
     killing.until("the call", async || killing.count("pay ten") == 1).await;
     drop(second);
     let third = killing.process("");
     let unknown = async || {
-        let detail = killing.bench.look(id).await;
+        let detail = killing.workflows.look(id).await;
         let asked = detail.task(&task("pay")).and_then(|one| one.questions.first().cloned());
-        asked.is_some_and(|one| matches!(one.asked, Asked::Unknown { .. }))
+        asked.is_some_and(|one| matches!(one.body, QuestionBody::Unknown { .. }))
     };
     killing.until("the question", unknown).await;
     drop(third);
-    office.answer_task(id, &task("pay"), "it was paid").await.unwrap();
+    operator.answer_task(id, &task("pay"), "it was paid").await.unwrap();
     let _last = killing.process("");
     let done = killing.becomes(id, "done").await;
     assert_eq!((result(&done, "end"), killing.count("pay ten")), ("it was paid", 1));
@@ -291,24 +291,24 @@ async fn x54_z01_every_place_to_die_at_leads_to_the_same_end() {
         "before_step_commit:4",
     ];
     for place in places {
-        let killing = Killing::on(Database::sqlite()).await;
-        let operations = killing.bench.world.operations();
-        let office = operations.as_actor(Actor::Terminal, ORG);
+        let killing = Killing::on(TestDatabase::sqlite_file()).await;
+        let operations = killing.workflows.scenario.operations();
+        let operator = operations.as_actor(Actor::Terminal, ORG);
         let steps = json!([
             note("first", &[]),
             {"id": "pay", "after": ["first"], "tool": "pay", "with": {"say": "once"}},
             note("last", &["pay"]),
         ]);
-        let id = killing.bench.start(steps, json!({})).await;
+        let id = killing.workflows.start(steps, json!({})).await;
         let mut approved = false;
         let mut process = killing.process(place);
         let mut done_before = Vec::new();
         let mut deaths = 0;
         killing
             .until(place, async || {
-                let detail = killing.bench.look(id).await;
+                let detail = killing.workflows.look(id).await;
                 if !approved && state(&detail, "pay") == "waits" {
-                    office.approve_task(id, &task("pay"), None).await.unwrap();
+                    operator.approve_task(id, &task("pay"), None).await.unwrap();
                     approved = true;
                 }
                 if process.0.try_wait().unwrap().is_some() {

@@ -2,24 +2,24 @@
 
 use ostler_domain::id::EventId;
 use ostler_runtime::operations::Actor;
-use ostler_store::Published;
+use ostler_store::PublishOutcome;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, result};
-use crate::world::{ECHO, ORG};
+use super::support::{WorkflowScenario, result};
+use crate::support::{ECHO, ORG};
 
-async fn publish(bench: &Bench, id: u128, payload: Value) -> Published {
-    let operations = bench.world.operations();
-    let office = operations.as_actor(Actor::Terminal, ORG);
+async fn publish(workflows: &WorkflowScenario, id: u128, payload: Value) -> PublishOutcome {
+    let operations = workflows.scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
     let id = EventId::from_u128(id);
-    office.publish_event(Some(id), "paid".parse().unwrap(), &payload).await.unwrap()
+    operator.publish_event(Some(id), "paid".parse().unwrap(), &payload).await.unwrap()
 }
 
 fn waits() -> Value {
     json!([
         {"id": "paid", "wait": "paid"},
         {"id": "ship", "after": ["paid"], "tool": "note",
-         "with": {"say": "ship {{steps.paid.result.order}}"}},
+         "with": {"say": "ship {{ steps.paid.result.order }}"}},
     ])
 }
 
@@ -27,17 +27,17 @@ fn waits() -> Value {
 /// began to wait is gone and the event is told again.
 #[tokio::test(flavor = "multi_thread")]
 async fn x69_an_event_starts_its_step_once_also_after_a_restart() {
-    let bench = Bench::new(ECHO).await;
-    let id = bench.start(waits(), json!({})).await;
-    bench.work().await;
-    assert_eq!(bench.look(id).await.summary.status, "waiting");
-    let other = bench.again();
-    drop(bench);
+    let workflows = WorkflowScenario::new(ECHO).await;
+    let id = workflows.start(waits(), json!({})).await;
+    workflows.work().await;
+    assert_eq!(workflows.look(id).await.summary.status, "waiting");
+    let other = workflows.second_process();
+    drop(workflows);
     let published = publish(&other, 1, json!({"order": 7})).await;
-    assert_eq!(published, Published::Reached { workflow: id, task: "paid".into() });
-    assert_eq!(publish(&other, 1, json!({"order": 7})).await, Published::Repeat);
+    assert_eq!(published, PublishOutcome::Delivered { workflow: id, task: "paid".into() });
+    assert_eq!(publish(&other, 1, json!({"order": 7})).await, PublishOutcome::Duplicate);
     other.work().await;
-    other.again().work().await;
+    other.second_process().work().await;
     assert_eq!(other.log(), ["note ship 7"]);
     let done = other.look(id).await;
     assert_eq!((done.summary.status.as_str(), result(&done, "ship")), ("done", "ship 7"));
@@ -47,15 +47,15 @@ async fn x69_an_event_starts_its_step_once_also_after_a_restart() {
 /// come to one each.
 #[tokio::test(flavor = "multi_thread")]
 async fn x69_an_early_event_is_kept_and_each_reaches_one() {
-    let bench = Bench::new(ECHO).await;
-    assert_eq!(publish(&bench, 1, json!({"order": 1})).await, Published::Kept);
+    let workflows = WorkflowScenario::new(ECHO).await;
+    assert_eq!(publish(&workflows, 1, json!({"order": 1})).await, PublishOutcome::Stored);
     for _ in 0..2 {
-        bench.start(waits(), json!({})).await;
+        workflows.start(waits(), json!({})).await;
     }
-    bench.work().await;
-    assert_eq!(bench.log(), ["note ship 1"]);
-    assert!(matches!(publish(&bench, 2, json!({"order": 2})).await, Published::Reached { .. }));
-    bench.again().work().await;
-    assert_eq!(bench.log(), ["note ship 1", "note ship 2"]);
-    assert_eq!(publish(&bench, 3, json!({})).await, Published::Kept);
+    workflows.work().await;
+    assert_eq!(workflows.log(), ["note ship 1"]);
+    assert!(matches!(publish(&workflows, 2, json!({"order": 2})).await, PublishOutcome::Delivered { .. }));
+    workflows.second_process().work().await;
+    assert_eq!(workflows.log(), ["note ship 1", "note ship 2"]);
+    assert_eq!(publish(&workflows, 3, json!({})).await, PublishOutcome::Stored);
 }

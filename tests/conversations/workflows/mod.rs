@@ -1,10 +1,10 @@
 //! Workflows: graphs of steps that survive whoever runs them.
 
-mod bench;
+mod support;
 mod crash;
 mod events;
-mod order;
+mod steps;
 mod people;
 mod saga;
 
-pub(crate) use bench::task;
+pub(crate) use support::task;

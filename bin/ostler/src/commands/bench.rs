@@ -1,30 +1,70 @@
-//! `ostler bench`: how fast it is, beside the bare parts.
+//! `ostler bench`: measures speed next to the bare parts.
 
 use std::time::Duration;
 
+use clap::Args;
 use ostler_bench::{Measurement, Options};
 
-use crate::cli::{Bench, Suite};
-use crate::screen::{Cell, HEADER, QUIET, print_rows, thousands};
+use super::args::OutputArgs;
+use crate::screen::{Cell, DIM, HEADER, print_rows, thousands};
 
-pub(crate) async fn run(command: &Bench) -> anyhow::Result<()> {
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ostler bench store
+  ostler bench store --seconds 10 --json
+  ostler bench bus --amqp amqp://localhost
+  ostler bench turn
+  ostler bench pipeline --seconds 20
+  ostler bench store --postgres postgres://ostler@localhost/postgres")]
+pub(crate) struct BenchArgs {
+    /// What to measure
+    #[arg(value_name = "SUITE")]
+    suite: SuiteArg,
+    /// Time limit in seconds
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(2..))]
+    seconds: u64,
+    /// PostgreSQL server to measure as well; a database is created there and dropped
+    #[arg(long, value_name = "URL", env = "OSTLER_BENCH_POSTGRES_URL", hide_env_values = true)]
+    postgres: Option<String>,
+    /// RabbitMQ broker to measure as well; queues are created there and deleted
+    #[arg(long, value_name = "URL", env = "OSTLER_BENCH_AMQP_URL", hide_env_values = true)]
+    amqp: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum SuiteArg {
+    /// Commits of turns and reads of history
+    Store,
+    /// Agents on queues: questions, broadcasts, memory of idle agents
+    Bus,
+    /// Whole turns with a model that answers at once; nothing is stored
+    Turn,
+    /// Conversations of customers, from the message to the commit
+    Pipeline,
+}
+
+pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
     let options = Options {
-        time: Duration::from_secs(command.seconds),
-        postgres: command.postgres.clone(),
-        amqp: command.amqp.clone(),
+        time: Duration::from_secs(args.seconds),
+        postgres: args.postgres.clone(),
+        amqp: args.amqp.clone(),
     };
-    let suite = match command.suite {
-        Suite::Store => ostler_bench::Suite::Store,
-        Suite::Bus => ostler_bench::Suite::Bus,
-        Suite::Turn => ostler_bench::Suite::Turn,
-        Suite::Pipeline => ostler_bench::Suite::Pipeline,
+    let suite = match args.suite {
+        SuiteArg::Store => ostler_bench::Suite::Store,
+        SuiteArg::Bus => ostler_bench::Suite::Bus,
+        SuiteArg::Turn => ostler_bench::Suite::Turn,
+        SuiteArg::Pipeline => ostler_bench::Suite::Pipeline,
     };
-    let progress = |name: &str| anstream::eprintln!("{QUIET}measuring {name} …{QUIET:#}");
+    let progress = |name: &str| anstream::eprintln!("{DIM}measuring {name} …{DIM:#}");
     let report = ostler_bench::run(suite, &options, progress).await?;
-    if command.output.json {
+    if args.output.json {
         return super::print_json(&report);
     }
-    let header = ["what", "per second", "per CPU second", "bare", "ratio", "p50", "p99", "value"];
+    let header =
+        ["benchmark", "per second", "per CPU second", "bare", "ratio", "p50", "p99", "value"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(report.results.iter().map(row));
     print_rows(&rows);

@@ -1,25 +1,39 @@
-//! One file per command.
+//! The commands: one file or folder per command, with its arguments and its code.
 
-mod agent;
-mod bench;
-mod bus;
-mod contact;
-mod delegation;
-mod demo;
-mod doctor;
-mod harness;
-mod layer;
-mod migrate;
-mod mock_model;
-mod operate;
-mod prune;
-mod run;
-mod send;
-mod serve;
-mod session;
-mod team;
-mod tools;
-mod workflow;
+pub(crate) mod agent;
+pub(crate) mod approval;
+pub(crate) mod args;
+pub(crate) mod bench;
+pub(crate) mod bus;
+pub(crate) mod channel;
+pub(crate) mod contact;
+pub(crate) mod credit;
+pub(crate) mod dead_letter;
+pub(crate) mod delegation;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod escalation;
+pub(crate) mod harness;
+pub(crate) mod integration;
+pub(crate) mod key;
+pub(crate) mod knowledge;
+pub(crate) mod migrate;
+pub(crate) mod mock_model;
+pub(crate) mod notice;
+mod operator;
+pub(crate) mod org;
+pub(crate) mod pdf_text;
+pub(crate) mod prune;
+mod reply;
+pub(crate) mod run;
+pub(crate) mod send;
+pub(crate) mod serve;
+pub(crate) mod session;
+pub(crate) mod team;
+pub(crate) mod tools;
+pub(crate) mod unknown_outcome;
+pub(crate) mod worker;
+pub(crate) mod workflow;
 
 use std::process::ExitCode;
 
@@ -28,66 +42,65 @@ use ostler_domain::org::Org;
 use ostler_store::Store;
 
 use crate::cli::{Cli, Command};
-use crate::world::World;
 
-/// Runs what was typed.
+/// Runs a command and returns its exit code.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
-        Command::Run(run) => return block_on(run::run(&run)),
-        Command::Workflow(workflow) => return block_on(workflow::run(&workflow)),
-        Command::PdfText(pdf) => return crate::pdf::print(&pdf.file),
-        Command::Demo(demo) => block_on(demo::run(&demo)),
-        Command::Serve(serve) => block_on(serve::serve(&serve)),
-        Command::Worker(work) => block_on(serve::work(&work)),
-        Command::Send(send) => block_on(send::run(&send)),
-        Command::Session(session) => block_on(session::run(&session)),
-        Command::Approval(approval) => block_on(operate::approval::run(&approval)),
-        Command::Escalation(escalation) => block_on(operate::escalation::run(&escalation)),
-        Command::Credit(credit) => block_on(operate::credit::run(&credit)),
-        Command::Deadletter(letter) => block_on(operate::deadletter::run(&letter)),
-        Command::Outcome(outcome) => block_on(operate::outcome::run(&outcome)),
-        Command::Notice(notice) => block_on(operate::notice::run(&notice)),
-        Command::Integration(service) => block_on(operate::integration::run(&service)),
-        Command::Channel(channel) => block_on(operate::channel::run(&channel)),
-        Command::Key(key) => block_on(operate::key::run(&key)),
-        Command::Knowledge(knowledge) => block_on(operate::knowledge::run(&knowledge)),
-        Command::Harness(harness) => block_on(harness::run(&harness)),
-        Command::Agent(agent) => block_on(agent::run(&agent)),
-        Command::Team(team) => block_on(team::run(&team)),
-        Command::Delegation(delegation) => block_on(delegation::run(&delegation)),
-        Command::Bus(bus) => block_on(bus::run(&bus)),
-        Command::Layer(layer) => layer::run(&World::read(&layer.world.path)?, layer.output.json),
-        Command::Bench(bench) => block_on(bench::run(&bench)),
-        Command::Contact(contact) => block_on(contact::run(&contact)),
-        Command::Doctor(doctor) => block_on(doctor::run(&doctor)),
-        Command::Prune(prune) => block_on(prune::run(&prune)),
-        Command::MockModel(mock) => block_on(mock_model::run(&mock)),
-        Command::Migrate(migrate) => block_on(migrate::run(&migrate)),
-        Command::Tools(tools) => block_on(tools::run(&tools)),
+        Command::Run(args) => return block_on(run::run(&args)),
+        Command::Workflow(command) => return block_on(workflow::run(&command)),
+        Command::PdfText(args) => return pdf_text::run(&args),
+        Command::Org(command) => org::run(&command),
+        Command::Agent(command) => block_on(agent::run(&command)),
+        Command::Approval(command) => block_on(approval::run(&command)),
+        Command::Bench(args) => block_on(bench::run(&args)),
+        Command::Bus(command) => block_on(bus::run(&command)),
+        Command::Channel(command) => block_on(channel::run(&command)),
+        Command::Contact(command) => block_on(contact::run(&command)),
+        Command::Credit(command) => block_on(credit::run(&command)),
+        Command::DeadLetter(command) => block_on(dead_letter::run(&command)),
+        Command::Delegation(command) => block_on(delegation::run(&command)),
+        Command::Demo(args) => block_on(demo::run(&args)),
+        Command::Doctor(args) => block_on(doctor::run(&args)),
+        Command::Escalation(command) => block_on(escalation::run(&command)),
+        Command::Harness(command) => block_on(harness::run(&command)),
+        Command::Integration(command) => block_on(integration::run(&command)),
+        Command::Key(command) => block_on(key::run(&command)),
+        Command::Knowledge(command) => block_on(knowledge::run(&command)),
+        Command::Migrate(args) => block_on(migrate::run(&args)),
+        Command::MockModel(args) => block_on(mock_model::run(&args)),
+        Command::Notice(command) => block_on(notice::run(&command)),
+        Command::Prune(args) => block_on(prune::run(&args)),
+        Command::Send(args) => block_on(send::run(&args)),
+        Command::Serve(args) => block_on(serve::run(&args)),
+        Command::Session(command) => block_on(session::run(&command)),
+        Command::Team(command) => block_on(team::run(&command)),
+        Command::Tools(command) => block_on(tools::run(&command)),
+        Command::UnknownOutcome(command) => block_on(unknown_outcome::run(&command)),
+        Command::Worker(args) => block_on(worker::run(&args)),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs a command that waits for something.
+/// Runs an asynchronous command.
 fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(command);
-    // A question that nobody answers must not keep the program.
+    // A blocking read from the terminal must not keep the program alive.
     runtime.shutdown_background();
     result
 }
 
-/// Prints a value as JSON that people can read too.
+/// Prints a value as indented JSON.
 fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     anstream::println!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
 }
 
-/// The org that was named, by its slug or its id.
+/// Finds an org by its slug or id; the error lists the slugs.
 pub(crate) async fn find_org(store: &Store, name: &str) -> anyhow::Result<Org> {
     let orgs = store.orgs().await?;
-    let named = orgs.iter().find(|org| org.slug == name || org.id.to_string() == name);
-    named.cloned().ok_or_else(|| {
+    let found = orgs.iter().find(|org| org.slug == name || org.id.to_string() == name);
+    found.cloned().ok_or_else(|| {
         let slugs: Vec<&str> = orgs.iter().map(|org| org.slug.as_str()).collect();
         anyhow!("no org `{name}`; there are: {}", slugs.join(", "))
     })

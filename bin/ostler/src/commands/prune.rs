@@ -1,19 +1,35 @@
-//! `ostler prune`: deletes what is over and older than its org wants.
+//! `ostler prune`: deletes finished records that are older than their org keeps them.
 
+use clap::Args;
 use ostler_domain::id::OrgId;
-use ostler_store::{OrgPruned, Progress, PruneLimits, PruneMode, Store};
+use ostler_store::{PruneMode, PruneOptions, PruneProgress, PruneReport, Store};
 use serde::Serialize;
 
-use crate::cli::Prune;
-use crate::home::Home;
-use crate::screen::{Cell, HEADER, QUIET, print_rows, thousands};
+use super::args::{InstallationArgs, OutputArgs};
+use crate::installation::Installation;
+use crate::screen::{Cell, DIM, HEADER, print_rows, thousands};
 
-/// Rows that one transaction looks at: few enough that nobody waits for it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ostler prune --dry-run
+  ostler prune --database postgres://ostler@localhost/ostler --json")]
+pub(crate) struct PruneArgs {
+    #[command(flatten)]
+    installation: InstallationArgs,
+    /// Count what would be deleted, but delete nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Rows per transaction, few enough to keep locks short.
 const BATCH: u32 = 1000;
 
-/// What was deleted of an org, as JSON.
+/// The deleted rows of an org.
 #[derive(Serialize)]
-struct Line {
+struct OrgReport {
     org: OrgId,
     slug: String,
     retention_days: u32,
@@ -28,36 +44,36 @@ struct Line {
     signals: u64,
 }
 
-pub(crate) async fn run(command: &Prune) -> anyhow::Result<()> {
-    let store = Store::open(&Home::find(&command.at)?.database()).await?;
-    let mode = if command.dry_run { PruneMode::Count } else { PruneMode::Delete };
+pub(crate) async fn run(args: &PruneArgs) -> anyhow::Result<()> {
+    let store = Store::open(&Installation::find(&args.installation)?.database()).await?;
+    let mode = if args.dry_run { PruneMode::Count } else { PruneMode::Delete };
     let mut rows = 0;
-    let progress = |progress: Progress| {
+    let progress = |progress: PruneProgress| {
         rows += progress.rows;
         if mode == PruneMode::Delete {
-            anstream::eprint!("\r{QUIET}{} rows …{QUIET:#}", thousands(rows));
+            anstream::eprint!("\r{DIM}{} rows …{DIM:#}", thousands(rows));
         }
     };
-    let pruned = store.prune(PruneLimits { batch: BATCH, mode }, progress).await?;
+    let pruned = store.prune(PruneOptions { batch_size: BATCH, mode }, progress).await?;
     if rows > 0 && mode == PruneMode::Delete {
         anstream::eprintln!();
     }
-    let mut lines = Vec::new();
+    let mut reports = Vec::new();
     for org in pruned {
         let slug = store.org(org.org).org().await?.slug;
-        lines.push(line(slug, org));
+        reports.push(report(slug, org));
     }
-    if command.output.json {
-        return super::print_json(&lines);
+    if args.output.json {
+        return super::print_json(&reports);
     }
-    print(&lines, mode);
+    print(&reports, mode);
     Ok(())
 }
 
-fn line(slug: String, pruned: OrgPruned) -> Line {
-    let OrgPruned { org, days, inbox, outbox, calls, sessions, messages, runs, .. } = pruned;
-    let OrgPruned { events, workflows, signals, .. } = pruned;
-    Line {
+fn report(slug: String, pruned: PruneReport) -> OrgReport {
+    let PruneReport { org, days, inbox, outbox, calls, sessions, messages, runs, .. } = pruned;
+    let PruneReport { events, workflows, signals, .. } = pruned;
+    OrgReport {
         org,
         slug,
         retention_days: days,
@@ -73,9 +89,9 @@ fn line(slug: String, pruned: OrgPruned) -> Line {
     }
 }
 
-fn print(lines: &[Line], mode: PruneMode) {
-    if lines.is_empty() {
-        return anstream::println!("no org has retention days, so everything is kept");
+fn print(reports: &[OrgReport], mode: PruneMode) {
+    if reports.is_empty() {
+        return anstream::println!("no org has retention days; nothing is deleted");
     }
     let header = [
         "org",
@@ -91,24 +107,24 @@ fn print(lines: &[Line], mode: PruneMode) {
         "signals",
     ];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(lines.iter().map(|line| {
+    rows.extend(reports.iter().map(|report| {
         let counts = [
-            line.inbox,
-            line.outbox,
-            line.calls,
-            line.sessions,
-            line.messages,
-            line.runs,
-            line.events,
-            line.workflows,
-            line.signals,
+            report.inbox,
+            report.outbox,
+            report.calls,
+            report.sessions,
+            report.messages,
+            report.runs,
+            report.events,
+            report.workflows,
+            report.signals,
         ];
-        let mut cells = vec![line.slug.clone().into(), line.retention_days.to_string().into()];
+        let mut cells = vec![report.slug.clone().into(), report.retention_days.to_string().into()];
         cells.extend(counts.map(|count| Cell::from(thousands(count))));
         std::array::from_fn(|at| cells.get(at).cloned().unwrap_or_default())
     }));
     print_rows(&rows);
     if mode == PruneMode::Count {
-        anstream::println!("\nnothing was deleted; without --dry-run it is");
+        anstream::println!("\nnothing was deleted; leave out --dry-run to delete it");
     }
 }

@@ -1,69 +1,35 @@
-//! `ostler serve` and `ostler worker`: an installation at work.
-
-use std::net::SocketAddr;
+//! `ostler serve`: answers conversations, sends replies and serves the HTTP API.
 
 use anyhow::Context as _;
+use clap::Args;
 use tokio::net::TcpListener;
-#[cfg(unix)]
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 
-use crate::cli::talk::{Serve, Work};
-use crate::home::Home;
-use crate::kit::Kit;
-use crate::screen::QUIET;
+use super::worker::{WorkerArgs, run_app};
+use crate::installation::Installation;
 
-/// Answers, sends, and serves the HTTP API.
-pub(crate) async fn serve(command: &Serve) -> anyhow::Result<()> {
-    let home = Home::find(&command.work.at)?;
-    let usual =
-        || home.config.listen.clone().unwrap_or_else(|| ostler_server::server::ADDRESS.into());
-    let wanted = command.listen.clone().unwrap_or_else(usual);
-    let listener = TcpListener::bind(&wanted)
-        .await
-        .with_context(|| format!("cannot listen at {wanted}; name another place with --listen"))?;
-    let address = listener.local_addr()?;
-    run(&home, command.work.at_once, Some((listener, address))).await
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ostler serve --home target/demo
+  ostler serve --listen 127.0.0.1:8080 --at-once 64")]
+pub(crate) struct ServeArgs {
+    /// Address to listen on; other machines can connect unless it is a loopback address
+    /// [default: the one in ostler.toml, or 127.0.0.1:7470]
+    #[arg(long, value_name = "ADDRESS", env = "OSTLER_LISTEN")]
+    listen: Option<String>,
+    #[command(flatten)]
+    worker: WorkerArgs,
 }
 
-/// Answers and sends.
-pub(crate) async fn work(command: &Work) -> anyhow::Result<()> {
-    run(&Home::find(&command.at)?, command.at_once, None).await
-}
-
-async fn run(
-    home: &Home,
-    at_once: usize,
-    listener: Option<(TcpListener, SocketAddr)>,
-) -> anyhow::Result<()> {
-    crate::log::begin()?;
-    let kit = Kit::open(home).await?;
-    match &listener {
-        Some((_, address)) => anstream::println!("serving at http://{address}; Ctrl-C stops"),
-        None => anstream::println!("working; Ctrl-C stops"),
-    }
-    let (stop, stopped) = watch::channel(false);
-    let signal = async {
-        told_to_stop().await;
-        anstream::eprintln!("{QUIET}finishing what was begun …{QUIET:#}");
-        stop.send_replace(true);
-        std::future::pending::<()>().await;
+pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<()> {
+    let installation = Installation::find(&args.worker.installation)?;
+    let configured = || {
+        installation.config.listen.clone().unwrap_or_else(|| ostler_server::server::ADDRESS.into())
     };
-    tokio::select! {
-        ended = kit.run(at_once, listener.map(|(listener, _)| listener), stopped) => ended,
-        () = signal => Ok(()),
-    }
-}
-
-/// Returns when somebody presses Ctrl-C, or when the system ends the program.
-async fn told_to_stop() {
-    #[cfg(unix)]
-    if let Ok(mut ended) = signal(SignalKind::terminate()) {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = ended.recv() => {}
-        }
-        return;
-    }
-    let _ = tokio::signal::ctrl_c().await;
+    let listen = args.listen.clone().unwrap_or_else(configured);
+    let listener = TcpListener::bind(&listen).await.with_context(|| {
+        format!("cannot listen on {listen}; choose another address with --listen")
+    })?;
+    let address = listener.local_addr()?;
+    run_app(&installation, args.worker.at_once, Some((listener, address))).await
 }

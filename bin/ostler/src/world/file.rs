@@ -1,22 +1,22 @@
-//! The shape of a world file, as it is typed. What is named elsewhere in the
-//! file, or in the catalogue, keeps its place, so that an error can point at it.
+//! The format of a world file. Names that refer to other entries or to the tool
+//! catalogue keep their position, so that an error can point at it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
-use ostler_domain::org::plan::Plan;
+use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::soul::Soul;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A name with its place in the file.
+/// A name with its position in the file.
 pub(super) type Name = Spanned<String>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct WorldFile {
     #[serde(default)]
-    pub(super) platform: Policy,
+    pub(super) platform: PolicyEntry,
     #[serde(default)]
     pub(super) org: Vec<OrgEntry>,
     #[serde(default)]
@@ -31,7 +31,7 @@ pub(super) struct File {
     pub(super) document: Vec<DocumentEntry>,
 }
 
-/// A connection to a channel.
+/// A channel of an org and the agent that answers on it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BindingEntry {
@@ -40,7 +40,7 @@ pub(super) struct BindingEntry {
     pub(super) agent: Name,
 }
 
-/// A business record, as the tools keep it.
+/// A business record, such as an order, in the format of the tools.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordEntry {
@@ -49,7 +49,7 @@ pub(super) struct RecordEntry {
     pub(super) data: toml::Table,
 }
 
-/// Something that an org knows.
+/// A knowledge document of an org.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DocumentEntry {
@@ -62,7 +62,7 @@ pub(super) struct DocumentEntry {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Policy {
+pub(super) struct PolicyEntry {
     pub(super) allow: Vec<Name>,
     pub(super) deny: Vec<Name>,
 }
@@ -75,7 +75,7 @@ pub(super) struct OrgEntry {
     #[serde(default)]
     pub(super) platform: bool,
     pub(super) parent: Option<Name>,
-    pub(super) plan: Plan,
+    pub(super) plan: LicencePlan,
     #[serde(default)]
     pub(super) sub_orgs: bool,
     #[serde(default)]
@@ -85,8 +85,8 @@ pub(super) struct OrgEntry {
     #[serde(default = "utc")]
     pub(super) time_zone: String,
     #[serde(default)]
-    pub(super) tools: Policy,
-    /// Credits that it has bought.
+    pub(super) tools: PolicyEntry,
+    /// Purchased credits.
     #[serde(default)]
     pub(super) credits: u64,
 }
@@ -106,7 +106,7 @@ pub(super) struct AgentEntry {
     pub(super) profile: Option<Name>,
     pub(super) model: Option<String>,
     #[serde(default)]
-    pub(super) tools: Policy,
+    pub(super) tools: PolicyEntry,
     #[serde(default)]
     pub(super) require_approval_for: Vec<Name>,
     #[serde(default)]
@@ -124,7 +124,7 @@ pub(super) struct SessionEntry {
     pub(super) spent: u64,
     #[serde(default)]
     pub(super) failures: BTreeMap<Name, u32>,
-    /// Whether content from outside has been read.
+    /// Whether the session has read content from outside.
     #[serde(default)]
     pub(super) untrusted: bool,
 }

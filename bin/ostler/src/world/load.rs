@@ -1,39 +1,39 @@
-//! From what was typed to what it means, with every name checked.
+//! Turns a world file into a `World` and checks every name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ostler_domain::agent::autonomy::check_level;
 use ostler_domain::agent::limits::AgentLimits;
 use ostler_domain::agent::subtype::Subtype;
-use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolChoice};
+use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolSelection};
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::SessionBudget;
-use ostler_domain::org::layer::Standing;
+use ostler_domain::org::layer::BusinessPosition;
 use ostler_domain::org::tree::{OrgTree, TreeError};
-use ostler_domain::org::{Org, Place};
+use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::scope::session::SessionTools;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::profile::Profile;
+use ostler_domain::tool::profile::ToolProfile;
 use ostler_domain::tool::{Integration, ToolName, Trust, catalogue};
 
-use super::file::{AgentEntry, File, Name, OrgEntry, Policy, SessionEntry};
-use super::plant::Furniture;
-use super::problem::{Source, WorldError, unknown};
-use super::{OrgSettings, World, WorldAgent, WorldSession};
+use super::error::{SourceFile, WorldError, unknown_name};
+use super::file::{AgentEntry, Name, OrgEntry, PolicyEntry, SessionEntry, WorldFile};
+use super::seed_data::SeedData;
+use super::{OrgToolSettings, World, WorldAgent, WorldSession};
 
-/// More failures than this tell a reader nothing new.
+/// The most failures of a tool in a session.
 const MAX_FAILURES: u32 = 100;
 
-type Loaded<T> = Result<T, WorldError>;
+type LoadResult<T> = Result<T, WorldError>;
 
-pub(super) fn load(source: &Source<'_>) -> Loaded<World> {
-    let file: File = toml::from_str(source.text).map_err(|error| match error.span() {
-        Some(at) => source.wrong(at, error.message()),
-        None => source.wrong_whole(error.message()),
+pub(super) fn load(source: &SourceFile<'_>) -> LoadResult<World> {
+    let file: WorldFile = toml::from_str(source.text).map_err(|error| match error.span() {
+        Some(at) => source.error_at(at, error.message()),
+        None => source.error(error.message()),
     })?;
     let loader = Loader { source, tools: tool_names() };
     let orgs = loader.orgs(&file.org)?;
@@ -41,7 +41,7 @@ pub(super) fn load(source: &Source<'_>) -> Loaded<World> {
     Ok(World {
         platform: loader.policy(&file.platform)?,
         org_tools: loader.org_settings(&file.org, &orgs)?,
-        furniture: loader.furniture(&file, &orgs, &agents)?,
+        seed_data: loader.seed_data(&file, &orgs, &agents)?,
         agents,
         sessions: loader.sessions(&file.session, &orgs)?,
         orgs,
@@ -53,28 +53,28 @@ fn tool_names() -> BTreeSet<String> {
 }
 
 struct Loader<'a> {
-    source: &'a Source<'a>,
+    source: &'a SourceFile<'a>,
     tools: BTreeSet<String>,
 }
 
 impl Loader<'_> {
-    fn orgs(&self, entries: &[OrgEntry]) -> Loaded<OrgTree> {
+    fn orgs(&self, entries: &[OrgEntry]) -> LoadResult<OrgTree> {
         let id_of = |name: &Name| {
             let position = entries.iter().position(|entry| entry.slug.get_ref() == name.get_ref());
             let known = entries.iter().map(|entry| entry.slug.get_ref().as_str());
             position.map(org_id).ok_or_else(|| {
-                self.source.wrong(name.span(), unknown("org", name.get_ref(), known))
+                self.source.error_at(name.span(), unknown_name("org", name.get_ref(), known))
             })
         };
         let mut orgs = Vec::new();
         for (position, entry) in entries.iter().enumerate() {
             let place = match (&entry.parent, entry.platform) {
                 (Some(parent), true) => {
-                    return Err(self.source.wrong(parent.span(), "the platform has no parent"));
+                    return Err(self.source.error_at(parent.span(), "the platform has no parent"));
                 }
-                (Some(parent), false) => Place::SubOrg { parent: id_of(parent)? },
-                (None, true) => Place::Platform,
-                (None, false) => Place::TopLevel,
+                (Some(parent), false) => OrgPlace::SubOrg { parent: id_of(parent)? },
+                (None, true) => OrgPlace::Platform,
+                (None, false) => OrgPlace::TopLevel,
             };
             orgs.push(Org {
                 id: org_id(position),
@@ -90,11 +90,11 @@ impl Loader<'_> {
         OrgTree::new(orgs).map_err(|error| self.tree_error(entries, &error))
     }
 
-    /// Points at the org that a fault of the tree is about; of two with the
-    /// same name, at the later one.
+    /// Returns an error at the org that violates a rule of the tree; of two orgs with
+    /// the same name, at the later one.
     fn tree_error(&self, entries: &[OrgEntry], error: &TreeError) -> WorldError {
         let slug = match error {
-            TreeError::NoPlatform => return self.source.wrong_whole(error.to_string()),
+            TreeError::NoPlatform => return self.source.error(error.to_string()),
             TreeError::SecondPlatform { slug }
             | TreeError::Duplicate { slug }
             | TreeError::UnknownParent { slug }
@@ -102,8 +102,8 @@ impl Loader<'_> {
         };
         let entry = entries.iter().rev().find(|entry| entry.slug.get_ref() == slug);
         match entry {
-            Some(entry) => self.source.wrong(entry.slug.span(), error.to_string()),
-            None => self.source.wrong_whole(error.to_string()),
+            Some(entry) => self.source.error_at(entry.slug.span(), error.to_string()),
+            None => self.source.error(error.to_string()),
         }
     }
 
@@ -111,9 +111,9 @@ impl Loader<'_> {
         &self,
         entries: &[OrgEntry],
         orgs: &OrgTree,
-    ) -> Loaded<BTreeMap<OrgId, OrgSettings>> {
+    ) -> LoadResult<BTreeMap<OrgId, OrgToolSettings>> {
         let settings = |entry: &OrgEntry| {
-            let settings = OrgSettings {
+            let settings = OrgToolSettings {
                 policy: self.policy(&entry.tools)?,
                 integrations: entry
                     .integrations
@@ -127,30 +127,31 @@ impl Loader<'_> {
         entries.iter().map(settings).collect()
     }
 
-    fn org<'t>(&self, orgs: &'t OrgTree, name: &Name) -> Loaded<&'t Org> {
+    fn org<'t>(&self, orgs: &'t OrgTree, name: &Name) -> LoadResult<&'t Org> {
         let known: Vec<&str> = orgs.iter().map(|org| org.slug.as_str()).collect();
-        orgs.by_slug(name.get_ref())
-            .ok_or_else(|| self.source.wrong(name.span(), unknown("org", name.get_ref(), known)))
+        orgs.by_slug(name.get_ref()).ok_or_else(|| {
+            self.source.error_at(name.span(), unknown_name("org", name.get_ref(), known))
+        })
     }
 
-    fn agents(&self, entries: &[AgentEntry], orgs: &OrgTree) -> Loaded<Vec<WorldAgent>> {
+    fn agents(&self, entries: &[AgentEntry], orgs: &OrgTree) -> LoadResult<Vec<WorldAgent>> {
         self.unique("agent", entries.iter().map(|entry| &entry.slug))?;
         let each = entries.iter().enumerate();
-        each.map(|(position, entry)| self.agent(position, entry, orgs)).collect()
+        each.map(|(index, entry)| self.agent(index, entry, orgs)).collect()
     }
 
-    fn agent(&self, position: usize, entry: &AgentEntry, orgs: &OrgTree) -> Loaded<WorldAgent> {
+    fn agent(&self, index: usize, entry: &AgentEntry, orgs: &OrgTree) -> LoadResult<WorldAgent> {
         let org = self.org(orgs, &entry.org)?;
         let subtype = Subtype::from(entry.subtype.as_str());
-        let standing = Standing::of(org, &subtype);
+        let position = BusinessPosition::of(org, &subtype);
         let autonomy = *entry.autonomy.get_ref();
-        check_level(&standing, autonomy)
-            .map_err(|refused| self.source.wrong(entry.autonomy.span(), refused.to_string()))?;
+        check_level(&position, autonomy)
+            .map_err(|refused| self.source.error_at(entry.autonomy.span(), refused.to_string()))?;
         let profile = match &entry.profile {
-            None => Profile::default_for(&subtype),
+            None => ToolProfile::default_for(&subtype),
             Some(name) => name.get_ref().parse().map_err(
-                |error: ostler_domain::tool::profile::UnknownProfile| {
-                    self.source.wrong(name.span(), error.to_string())
+                |error: ostler_domain::tool::profile::UnknownToolProfile| {
+                    self.source.error_at(name.span(), error.to_string())
                 },
             )?,
         };
@@ -159,7 +160,7 @@ impl Loader<'_> {
             _ => Protection::Open,
         };
         let agent = Agent {
-            id: AgentId::from_u128(position as u128 + 1),
+            id: AgentId::from_u128(index as u128 + 1),
             org: org.id,
             slug: entry.slug.get_ref().clone(),
             display_name: entry.name.clone(),
@@ -168,7 +169,7 @@ impl Loader<'_> {
             status: AgentStatus::Active,
             kind: AgentKind::Conversational,
             template: (protection == Protection::Protected).then_some(AgentId::from_u128(0)),
-            tools: ToolChoice { profile, policy: self.policy(&entry.tools)? },
+            tools: ToolSelection { profile, policy: self.policy(&entry.tools)? },
             models: entry.model.iter().cloned().collect(),
             brand: None,
             autonomy,
@@ -178,21 +179,22 @@ impl Loader<'_> {
             knowledge_tags: BTreeSet::new(),
             created_at: Timestamp::from_millis(0),
         };
-        Ok(WorldAgent { agent, standing })
+        Ok(WorldAgent { agent, position })
     }
 
-    fn sessions(&self, entries: &[SessionEntry], orgs: &OrgTree) -> Loaded<Vec<WorldSession>> {
+    fn sessions(&self, entries: &[SessionEntry], orgs: &OrgTree) -> LoadResult<Vec<WorldSession>> {
         self.unique("session", entries.iter().map(|entry| &entry.name))?;
         entries.iter().map(|entry| self.session(entry, orgs)).collect()
     }
 
-    fn session(&self, entry: &SessionEntry, orgs: &OrgTree) -> Loaded<WorldSession> {
+    fn session(&self, entry: &SessionEntry, orgs: &OrgTree) -> LoadResult<WorldSession> {
         let mut errors = ErrorState::default();
         for (name, failures) in &entry.failures {
             let tool = self.tool(name)?;
             if *failures > MAX_FAILURES {
-                let what = format!("a tool fails at most {MAX_FAILURES} times in a session here");
-                return Err(self.source.wrong(name.span(), what));
+                let message =
+                    format!("a tool fails at most {MAX_FAILURES} times in a session here");
+                return Err(self.source.error_at(name.span(), message));
             }
             for _ in 0..*failures {
                 errors.record_failure(&tool, ErrorPolicy::default(), Timestamp::from_millis(0));
@@ -203,73 +205,80 @@ impl Loader<'_> {
         Ok(WorldSession {
             name: entry.name.get_ref().clone(),
             org: self.org(orgs, &entry.org)?.id,
-            tools: SessionTools::of(channel, &errors, budget.spending()),
+            tools: SessionTools::of(channel, &errors, budget.spending_mode()),
             errors,
             budget,
             trust: if entry.untrusted { Trust::Untrusted } else { Trust::Trusted },
         })
     }
 
-    fn furniture(&self, file: &File, orgs: &OrgTree, agents: &[WorldAgent]) -> Loaded<Furniture> {
-        let mut all = Furniture::default();
+    fn seed_data(
+        &self,
+        file: &WorldFile,
+        orgs: &OrgTree,
+        agents: &[WorldAgent],
+    ) -> LoadResult<SeedData> {
+        let mut data = SeedData::default();
         for entry in file.org.iter().filter(|entry| entry.credits > 0) {
-            all.credits.push((self.org(orgs, &entry.slug)?.id, entry.credits));
+            data.credits.push((self.org(orgs, &entry.slug)?.id, entry.credits));
         }
-        for (entry, made) in file.agent.iter().zip(agents) {
+        for (entry, world_agent) in file.agent.iter().zip(agents) {
             if let Some(soul) = &entry.soul {
-                all.souls.push((made.agent.id, made.agent.org, soul.clone()));
+                data.souls.push((world_agent.agent.id, world_agent.agent.org, soul.clone()));
             }
         }
         for entry in &file.binding {
             let org = self.org(orgs, &entry.org)?.id;
-            let named = |one: &&WorldAgent| one.agent.slug == *entry.agent.get_ref();
-            let agent = agents.iter().find(named).ok_or_else(|| {
-                let known = agents.iter().map(|one| one.agent.slug.as_str());
-                let what = unknown("agent", entry.agent.get_ref(), known);
-                self.source.wrong(entry.agent.span(), what)
+            let has_slug = |candidate: &&WorldAgent| candidate.agent.slug == *entry.agent.get_ref();
+            let agent = agents.iter().find(has_slug).ok_or_else(|| {
+                let known = agents.iter().map(|agent| agent.agent.slug.as_str());
+                let message = unknown_name("agent", entry.agent.get_ref(), known);
+                self.source.error_at(entry.agent.span(), message)
             })?;
-            all.bindings.push((org, Channel::from(entry.channel.as_str()), agent.agent.id));
+            data.bindings.push((org, Channel::from(entry.channel.as_str()), agent.agent.id));
         }
         for entry in &file.record {
             let org = self.org(orgs, &entry.org)?.id;
-            let data = serde_json::to_value(&entry.data)
-                .map_err(|error| self.source.wrong(entry.org.span(), error.to_string()))?;
-            all.records.push((org, entry.kind.clone(), data));
+            let record = serde_json::to_value(&entry.data)
+                .map_err(|error| self.source.error_at(entry.org.span(), error.to_string()))?;
+            data.records.push((org, entry.kind.clone(), record));
         }
         for entry in &file.document {
             let org = self.org(orgs, &entry.org)?.id;
             let (title, text) = (entry.title.clone(), entry.text.clone());
-            all.documents.push((org, title, entry.tags.clone(), text));
+            data.documents.push((org, title, entry.tags.clone(), text));
         }
-        Ok(all)
+        Ok(data)
     }
 
-    fn policy(&self, policy: &Policy) -> Loaded<ToolPolicy> {
+    fn policy(&self, policy: &PolicyEntry) -> LoadResult<ToolPolicy> {
         Ok(ToolPolicy { allow: self.tool_set(&policy.allow)?, deny: self.tool_set(&policy.deny)? })
     }
 
-    fn tool_set(&self, names: &[Name]) -> Loaded<BTreeSet<ToolName>> {
+    fn tool_set(&self, names: &[Name]) -> LoadResult<BTreeSet<ToolName>> {
         names.iter().map(|name| self.tool(name)).collect()
     }
 
-    /// A tool of the catalogue: a misspelt deny must not look like one.
-    fn tool(&self, name: &Name) -> Loaded<ToolName> {
+    /// Returns a tool of the catalogue, or an error: a misspelt name in a deny list must
+    /// not go unnoticed.
+    fn tool(&self, name: &Name) -> LoadResult<ToolName> {
         let known = self.tools.iter().map(String::as_str);
-        let wrong = |what: String| self.source.wrong(name.span(), what);
+        let invalid = |message: String| self.source.error_at(name.span(), message);
         if !self.tools.contains(name.get_ref()) {
-            return Err(wrong(unknown("tool", name.get_ref(), known)));
+            return Err(invalid(unknown_name("tool", name.get_ref(), known)));
         }
         name.get_ref()
             .parse()
-            .map_err(|error: ostler_domain::tool::BadToolName| wrong(error.to_string()))
+            .map_err(|error: ostler_domain::tool::InvalidToolName| invalid(error.to_string()))
     }
 
-    fn unique<'n>(&self, kind: &str, names: impl Iterator<Item = &'n Name>) -> Loaded<()> {
+    fn unique<'n>(&self, kind: &str, names: impl Iterator<Item = &'n Name>) -> LoadResult<()> {
         let mut seen = BTreeSet::new();
         for name in names {
             if !seen.insert(name.get_ref()) {
-                let what = format!("there are two {kind}s `{}`; names are unique", name.get_ref());
-                return Err(self.source.wrong(name.span(), what));
+                let message =
+                    format!("there are two {kind}s `{}`; names are unique", name.get_ref());
+                return Err(self.source.error_at(name.span(), message));
             }
         }
         Ok(())

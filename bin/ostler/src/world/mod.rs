@@ -1,10 +1,10 @@
-//! A world in a TOML file: orgs, agents, policies and sessions to look at
-//! without a store.
+//! A world file in TOML: orgs, agents, policies and sessions, to inspect without a
+//! store or to seed one.
 
+mod error;
 mod file;
 mod load;
-mod plant;
-mod problem;
+mod seed_data;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,46 +12,46 @@ use std::path::Path;
 use ostler_domain::agent::Agent;
 use ostler_domain::id::OrgId;
 use ostler_domain::money::caps::SessionBudget;
-use ostler_domain::org::layer::Standing;
+use ostler_domain::org::layer::BusinessPosition;
 use ostler_domain::org::tree::OrgTree;
-use ostler_domain::org::{Org, Place};
+use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::scope::session::SessionTools;
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::{Integration, Trust};
 
-pub(crate) use problem::{WorldError, unknown};
+pub(crate) use error::{WorldError, unknown_name};
 
-/// The world that ships with the program.
+/// The sample world that is compiled into the program.
 pub(crate) const SAMPLE: &str = include_str!("../../../../examples/harbour.toml");
 
-/// All that a world file says, checked.
+/// The content of a world file, with every name checked.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) platform: ToolPolicy,
     pub(crate) orgs: OrgTree,
-    pub(crate) org_tools: BTreeMap<OrgId, OrgSettings>,
+    pub(crate) org_tools: BTreeMap<OrgId, OrgToolSettings>,
     pub(crate) agents: Vec<WorldAgent>,
     pub(crate) sessions: Vec<WorldSession>,
-    pub(crate) furniture: plant::Furniture,
+    pub(crate) seed_data: seed_data::SeedData,
 }
 
-/// What an org says about tools.
+/// The settings of an org that concern tools.
 #[derive(Debug)]
-pub(crate) struct OrgSettings {
+pub(crate) struct OrgToolSettings {
     pub(crate) policy: ToolPolicy,
     pub(crate) integrations: BTreeSet<Integration>,
     pub(crate) team_coordination: bool,
 }
 
-/// An agent and where it stands.
+/// An agent with its business layer.
 #[derive(Debug)]
 pub(crate) struct WorldAgent {
     pub(crate) agent: Agent,
-    pub(crate) standing: Standing,
+    pub(crate) position: BusinessPosition,
 }
 
-/// A session as far as tools are concerned.
+/// The state of a session that concerns tools.
 #[derive(Debug)]
 pub(crate) struct WorldSession {
     pub(crate) name: String,
@@ -71,23 +71,23 @@ impl World {
         Self::parse(&name, &text)
     }
 
-    /// Reads the text of a world file; `name` is what errors call it.
+    /// Parses the text of a world file; errors call it `name`.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Self, WorldError> {
-        load::load(&problem::Source { name, text })
+        load::load(&error::SourceFile { name, text })
     }
 
-    /// The agents of an org, in the order of the file.
+    /// Returns the agents of an org, in the order of the file.
     pub(crate) fn agents_of(&self, org: &Org) -> impl Iterator<Item = &WorldAgent> {
         let id = org.id;
         self.agents.iter().filter(move |agent| agent.agent.org == id)
     }
 }
 
-/// The word for an org's place in the tree.
+/// Returns the name of an org's level in the tree.
 pub(crate) const fn place_name(org: &Org) -> &'static str {
     match org.place {
-        Place::Platform => "platform",
-        Place::TopLevel => "agency",
-        Place::SubOrg { .. } => "client",
+        OrgPlace::Platform => "platform",
+        OrgPlace::TopLevel => "agency",
+        OrgPlace::SubOrg { .. } => "client",
     }
 }

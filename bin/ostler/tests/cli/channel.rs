@@ -1,4 +1,4 @@
-//! Channels, from the terminal to the customer.
+//! `ostler channel`, and messages through the channels that it connects.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -6,15 +6,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
-use ostler_channels::secret::Secret;
-use ostler_channels::signature::Keys;
+use ostler_channels::secret::ChannelSecret;
+use ostler_channels::signature::SigningKeys;
 use ostler_domain::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::demo::Played;
+use crate::demo::DemoInstallation;
 
-/// A message of HTTP: its first line, and its body.
-fn read(stream: &TcpStream) -> (String, Value) {
+/// Reads the first line and the body of an HTTP message.
+fn read_http(stream: &TcpStream) -> (String, Value) {
     let mut lines = BufReader::new(stream);
     let (mut first, mut length) = (String::new(), 0);
     lines.read_line(&mut first).expect("a first line");
@@ -34,9 +34,9 @@ fn read(stream: &TcpStream) -> (String, Value) {
     (first, serde_json::from_slice(&body).unwrap_or_default())
 }
 
-/// Sends what a gateway brings, and gives the first line of the answer.
-fn bring(address: &str, path: &str, key: &str, message: &Value) -> String {
-    let (keys, body) = (Keys::read(&Secret::new(key)).expect("keys"), message.to_string());
+/// Posts a message of a gateway, and returns the first line of the response.
+fn post_message(address: &str, path: &str, key: &str, message: &Value) -> String {
+    let (keys, body) = (SigningKeys::parse(&ChannelSecret::new(key)).expect("keys"), message.to_string());
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a time");
     let now = Timestamp::from_millis(now.as_millis().try_into().expect("a time of today"));
     let signed = keys.sign("first", now, body.as_bytes());
@@ -49,13 +49,13 @@ fn bring(address: &str, path: &str, key: &str, message: &Value) -> String {
     );
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.write_all(request.as_bytes()).expect("it is sent");
-    read(&stream).0
+    read_http(&stream).0
 }
 
-/// `ostler serve`, until it is dropped.
-struct Serving(Child, String);
+/// A running `ostler serve` with its address, killed on drop.
+struct RunningServer(Child, String);
 
-impl Serving {
+impl RunningServer {
     fn start(home: &str) -> Self {
         let serve = ["serve", "--listen", "127.0.0.1:0", "--home", home];
         let mut process = Command::new(env!("CARGO_BIN_EXE_ostler"))
@@ -70,40 +70,39 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         let _gone_already = self.0.kill();
         let _gone_already = self.0.wait();
     }
 }
 
-/// An org is bound to a gateway by one command, and a message that the gateway
-/// brings is answered through it.
+/// One command connects a gateway; its messages are answered through it.
 #[test]
-fn a_channel_is_added_and_answers() {
-    let played = Played::new();
+fn a_message_through_an_added_channel_is_answered() {
+    let demo = DemoInstallation::new();
     let gateway = TcpListener::bind("127.0.0.1:0").expect("a gateway");
     let url = format!("http://{}/out", gateway.local_addr().expect("an address"));
     let settings = json!({"url": url}).to_string();
     let add = ["channel", "add", "sms", "--org", "bella", "--settings", &settings];
-    // Into one's own network only if the operator lets it lead there.
-    let file = Path::new(&played.home()).join("ostler.toml");
+    // Hosts of the local network need the operator's permission.
+    let file = Path::new(&demo.home()).join("ostler.toml");
     let config = std::fs::read_to_string(&file).expect("a file");
     std::fs::write(&file, format!("local_network = true\n{config}")).expect("written");
-    let added = played.json(&add);
+    let added = demo.json(&add);
     let place = added["secret"].as_str().expect("a place").strip_prefix("file:").expect("a file");
     let key = std::fs::read_to_string(place).expect("a key");
     assert!(key.starts_with("whsec_") && !added.to_string().contains(&key), "{added}");
 
-    let serving = Serving::start(&played.home());
+    let server = RunningServer::start(&demo.home());
     let path = format!("/v1/webhooks/{}", added["binding"].as_str().expect("an id"));
     let message = json!({"type": "message", "from": {"id": "+39 06 1234"}, "text": "hello"});
-    let forged = bring(&serving.1, &path, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", &message);
+    let forged = post_message(&server.1, &path, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", &message);
     assert!(forged.contains(" 401 "), "{forged}");
-    let taken = bring(&serving.1, &path, &key, &message);
+    let taken = post_message(&server.1, &path, &key, &message);
     assert!(taken.contains(" 20"), "{taken}");
     let (mut answer, _) = gateway.accept().expect("the answer");
-    let (_, said) = read(&answer);
+    let (_, said) = read_http(&answer);
     answer.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").expect("taken");
     assert_eq!((&said["to"], &said["channel"]), (&"+39061234".into(), &"sms".into()));
     assert!(
@@ -112,61 +111,58 @@ fn a_channel_is_added_and_answers() {
     );
 }
 
-/// What could never work is refused before anything is stored, in words that say
-/// what to do.
 #[test]
-fn a_channel_that_cannot_work_is_refused() {
-    let played = Played::new();
+fn a_channel_that_cannot_work_is_rejected_before_it_is_stored() {
+    let demo = DemoInstallation::new();
     let add = |channel: &'static str, more: &[&str]| {
         [&["channel", "add", channel, "--org", "bella"][..], more].concat().join("\u{1}")
     };
-    let check = |args: String, said: &str| {
+    let check = |args: String, expected: &str| {
         let args: Vec<&str> = args.split('\u{1}').collect();
-        let refused = played.refused(&args);
-        assert!(refused.contains(said), "{said} in {refused}");
+        let error = demo.error(&args);
+        assert!(error.contains(expected), "{expected} in {error}");
     };
-    check(add("telegram", &[]), "the token that @BotFather gave out; set OSTLER_SECRET_ORG_");
-    check(add("telegram", &["--secret", "env:PATH"]), "no secret of this organization");
+    check(add("telegram", &[]), "the token that @BotFather issued; set OSTLER_SECRET_ORG_");
+    check(add("telegram", &["--secret", "env:PATH"]), "does not belong to this organization");
     check(add("telgram", &[]), "no channel `telgram`; did you mean `telegram`?");
     check(add("sms", &[]), "missing field `url`");
-    check(add("sms", &["--settings", "{"]), "the settings of this sms binding cannot be used");
+    check(add("sms", &["--settings", "{"]), "the settings of this sms binding are invalid");
     let tall = r#"{"origin": "https://x.example"}"#;
     check(add("webchat", &["--settings", tall]), "unknown field `origin`");
     check(add("webchat", &["--agent", "nobody"]), "no agent `nobody`");
     let mail = r#"{"from": "a@b.example", "smtp": {"host": "b.example", "username": "a"}}"#;
-    check(add("email", &["--settings", mail]), "give it the password of the mail server");
-    let listed = played.json(&["channel", "ls", "--org", "bella"]);
+    check(add("email", &["--settings", mail]), "it needs the password for the mail server");
+    let listed = demo.json(&["channel", "ls", "--org", "bella"]);
     assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
 }
 
-/// A channel is switched off and on, and a bot has one binding.
 #[test]
-fn a_channel_is_changed() {
-    let played = Played::new();
-    let shown = played.run(&["channel", "add", "webchat", "--org", "bella", "--agent", "enzo"]);
-    for part in ["Bella Pizza is reached by webchat now", "/chat/bnd_", "data-binding=\"bnd_"] {
+fn channels_are_switched_off_and_a_bot_has_one_binding() {
+    let demo = DemoInstallation::new();
+    let shown = demo.run(&["channel", "add", "webchat", "--org", "bella", "--agent", "enzo"]);
+    for part in ["Bella Pizza is connected to webchat", "/chat/bnd_", "data-binding=\"bnd_"] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    let secrets = Path::new(&played.home()).join("secrets/org_00000000000000000000000003");
+    let secrets = Path::new(&demo.home()).join("secrets/org_00000000000000000000000003");
     std::fs::write(secrets.join("bot"), "123:abc\n").expect("a token");
     let place = format!("file:{}", secrets.join("bot").display());
     let bot = ["channel", "add", "telegram", "--org", "bella", "--secret", &place];
-    let added = played.json(&bot);
-    assert!(played.refused(&bot).contains("this bot is bound already, as bnd_"));
+    let added = demo.json(&bot);
+    assert!(demo.error(&bot).contains("this bot already has the binding bnd_"));
     let id = added["binding"].as_str().expect("an id").to_owned();
     let end = format!("…{}", &id[id.len() - 4..]);
-    let off = played.run(&["channel", "change", &end, "--org", "bella", "--off"]);
-    assert_eq!(off, format!("{id} is changed, and off\n"));
-    let again = played.json(&bot);
+    let off = demo.run(&["channel", "change", &end, "--org", "bella", "--off"]);
+    assert_eq!(off, format!("{id} changed; it is off\n"));
+    let again = demo.json(&bot);
     assert_ne!(again["binding"], added["binding"]);
-    let on = played.refused(&["channel", "change", &id, "--org", "bella", "--on"]);
-    assert!(on.contains("this bot is bound already"), "{on}");
+    let on = demo.error(&["channel", "change", &id, "--org", "bella", "--on"]);
+    assert!(on.contains("this bot already has the binding"), "{on}");
     std::fs::remove_file(secrets.join("bot")).expect("it was there");
-    let listed = played.run(&["channel", "ls", "--org", "bella"]);
+    let listed = demo.run(&["channel", "ls", "--org", "bella"]);
     for part in ["off", "no secret", "put the secret into the file", "enzo", "gia"] {
         assert!(listed.contains(part), "{part} in {listed}");
     }
     assert!(!listed.contains("123:abc"), "{listed}");
-    let none = played.refused(&["channel", "change", "…zzzz", "--org", "bella", "--off"]);
+    let none = demo.error(&["channel", "change", "…zzzz", "--org", "bella", "--off"]);
     assert!(none.contains("Bella Pizza has no channel `…zzzz`"), "{none}");
 }

@@ -1,21 +1,11 @@
 use std::path::Path;
 
-use ostler_domain::agent::autonomy::AutonomyLevel;
-use ostler_domain::agent::limits::AgentLimits;
-use ostler_domain::agent::subtype::Subtype;
-use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolChoice};
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::binding::Binding;
 use ostler_domain::contact::{Contact, ContactDetails};
 use ostler_domain::id::{AgentId, BindingId, BlobId, ContactId, ConversationId, InboxId, OrgId};
-use ostler_domain::message::Part;
-use ostler_domain::org::plan::Plan;
-use ostler_domain::org::{Org, Place};
-use ostler_domain::scope::policy::ToolPolicy;
-use ostler_domain::session::key::{ConversationKey, Entry, Peer};
-use ostler_domain::time::Timestamp;
-use ostler_domain::tool::profile::Profile;
-use ostler_store::{ClaimPolicy, Inbound, NewBlob, OrgBinding, Store};
+use ostler_domain::message::MessagePart;
+use ostler_store::{ClaimPolicy, NewBlob, NewInboxEntry, Store};
+use ostler_testkit as testkit;
 use serde_json::Value;
 
 use crate::{stderr, stdout};
@@ -26,52 +16,17 @@ const PICTURE: BlobId = BlobId::from_u128(3);
 const BINDING: BindingId = BindingId::from_u128(4);
 const GIA: AgentId = AgentId::from_u128(5);
 
-/// Does something with the store behind the command's back.
+/// Runs a closure with the store of an installation.
 fn with_store<T>(url: &str, act: impl AsyncFnOnce(&Store) -> T) -> T {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async { act(&Store::open(url).await.expect("a store")).await })
 }
 
-fn gia() -> Agent {
-    Agent {
-        id: GIA,
-        org: ORG,
-        slug: "gia".into(),
-        display_name: "Gia".into(),
-        subtype: Subtype::CustomerService,
-        protection: Protection::Open,
-        status: AgentStatus::Active,
-        kind: AgentKind::Conversational,
-        template: None,
-        tools: ToolChoice { profile: Profile::Support, policy: ToolPolicy::default() },
-        models: vec![],
-        brand: None,
-        autonomy: AutonomyLevel::Supervised,
-        require_approval_for: [].into(),
-        blocked_topics: vec![],
-        limits: AgentLimits::default(),
-        knowledge_tags: [].into(),
-        created_at: Timestamp::from_millis(0),
-    }
-}
-
 /// An org with an agent that answers text messages.
 async fn bella(store: &Store) {
-    let org = Org {
-        id: ORG,
-        slug: "bella".into(),
-        name: "Bella Pizza".into(),
-        place: Place::TopLevel,
-        plan: Plan::Pro,
-        sub_orgs_enabled: false,
-        time_zone: "Europe/Rome".into(),
-        retention_days: None,
-    };
-    store.create_org(org).await.expect("an org");
-    store.org(ORG).save_agent(gia()).await.expect("an agent");
-    let binding = Binding { id: BINDING, channel: Channel::Sms, enabled: true, priority: 1 };
-    let bound = OrgBinding { binding, agent: GIA, settings: "{}".into(), secret: None };
-    store.org(ORG).save_binding(bound).await.expect("a binding");
+    store.create_org(testkit::org(ORG, "bella")).await.expect("an org");
+    testkit::save_agent(&store.org(ORG), testkit::agent(ORG, GIA, "gia")).await;
+    testkit::bind_channel(&store.org(ORG), BINDING, Channel::Sms, GIA).await;
 }
 
 /// Rosa, who has sent a picture.
@@ -90,18 +45,13 @@ async fn rosa(store: &Store) {
     let media_type = "image/png".parse().expect("a media type");
     let bytes = b"bytes".to_vec();
     let picture = NewBlob { id: PICTURE, media_type, name: Some("cat.png".into()), bytes };
-    let picture = Part::attached(org.put_blob(picture).await.expect("a blob"));
-    let message = Inbound {
+    let picture = MessagePart::from_attachment(org.put_blob(picture).await.expect("a blob"));
+    let message = NewInboxEntry {
         id: InboxId::from_u128(6),
-        key: ConversationKey {
-            org: ORG,
-            binding: BINDING,
-            peer: Peer::Person("+39061234".into()),
-            entry: Entry::Customer,
-        },
+        key: testkit::customer_key(ORG, BINDING, "+39061234"),
         new_conversation: ConversationId::from_u128(7),
         provider_id: "m1".into(),
-        payload: serde_json::to_string(&[Part::text("a cat"), picture]).expect("JSON"),
+        payload: serde_json::to_string(&[MessagePart::text("a cat"), picture]).expect("JSON"),
     };
     org.accept_inbound(message, 10).await.expect("accepted");
 }
@@ -116,17 +66,17 @@ fn database(folder: &Path) -> String {
     url
 }
 
-/// The words of a command about Rosa.
-fn about_rosa<'a>(verb: &'a str, contact: &'a str, org: &'a str, url: &'a str) -> [&'a str; 7] {
+/// Returns the arguments of a contact command.
+fn contact_args<'a>(verb: &'a str, contact: &'a str, org: &'a str, url: &'a str) -> [&'a str; 7] {
     ["contact", verb, contact, "--org", org, "--database", url]
 }
 
 #[test]
-fn a_person_is_handed_over_as_one_document() {
+fn export_writes_everything_about_a_contact_as_one_document() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = database(folder.path());
     let (rosa, bella) = (ROSA.to_string(), ORG.to_string());
-    let shown = stdout(&about_rosa("export", &rosa, "bella", &url));
+    let shown = stdout(&contact_args("export", &rosa, "bella", &url));
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(shown["contact"], rosa);
     let entries = shown["entries"].as_array().expect("a list");
@@ -137,7 +87,7 @@ fn a_person_is_handed_over_as_one_document() {
 
     let (out, files) = (folder.path().join("rosa.json"), folder.path().join("rosa"));
     let places = ["--out", out.to_str().expect("text"), "--files", files.to_str().expect("text")];
-    let said = stdout(&[&about_rosa("export", &rosa, &bella, &url)[..], &places].concat());
+    let said = stdout(&[&contact_args("export", &rosa, &bella, &url)[..], &places].concat());
     assert_eq!(said, "");
     let written = std::fs::read_to_string(&out).expect("a file");
     assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), shown);
@@ -151,61 +101,61 @@ fn a_person_is_handed_over_as_one_document() {
 }
 
 #[test]
-fn a_person_is_deleted_only_if_it_is_meant() {
+fn a_contact_is_deleted_only_with_yes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = database(folder.path());
     let rosa = ROSA.to_string();
-    let command = about_rosa("delete", &rosa, "bella", &url);
-    let table = "kept                how many\n\
-                 contact             1\n\
-                 conversations       1\n\
-                 messages from them  1\n\
-                 files               1\n";
-    let warned =
-        format!("{table}\nnothing was deleted; with --yes it is, and cannot be brought back\n");
+    let command = contact_args("delete", &rosa, "bella", &url);
+    let table = "data               count\n\
+                 contact            1\n\
+                 conversations      1\n\
+                 received messages  1\n\
+                 files              1\n";
+    let warned = format!("{table}\nnothing was deleted; add --yes to delete it for good\n");
     assert_eq!(stdout(&command), warned);
     assert_eq!(stdout(&command), warned, "nothing was");
     let yes = [&command[..], &["--yes"]].concat();
     assert_eq!(stdout(&yes), table);
-    assert_eq!(stdout(&yes), "all of it had been deleted before\n");
+    assert_eq!(stdout(&yes), "nothing is left; it was deleted before\n");
     let json = stdout(&[&yes[..], &["--json"]].concat());
     assert_eq!(json, "{}\n");
-    let gone = stderr(&about_rosa("export", &rosa, "bella", &url));
+    let gone = stderr(&contact_args("export", &rosa, "bella", &url));
     assert_eq!(gone, "error: no such contact here\n");
     let log = with_store(&url, async |store| {
-        store.org(ORG).audit(Some(&ROSA.to_string()), None, 10).await.expect("the log")
+        store.org(ORG).audit_entries(Some(&ROSA.to_string()), None, 10).await.expect("the log")
     });
     assert_eq!(log.len(), 1);
-    assert_eq!(log[0].line.action, "contact_deleted");
+    assert_eq!(log[0].entry.action, "contact_deleted");
 }
 
 #[test]
-fn nobody_is_deleted_while_they_are_being_answered() {
+fn a_contact_is_not_deleted_while_a_conversation_is_being_answered() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = database(folder.path());
     with_store(&url, async |store| {
         let lease = std::time::Duration::from_secs(60);
-        let policy = ClaimPolicy { lease, per_org: 1, max_attempts: 1, understands: 1 };
+        let policy =
+            ClaimPolicy { lease, max_per_org: 1, max_attempts: 1, max_checkpoint_version: 1 };
         store.claim_conversation(policy).await.expect("claiming works").expect("something waits");
     });
     let rosa = ROSA.to_string();
-    let said = stderr(&[&about_rosa("delete", &rosa, "bella", &url)[..], &["--yes"]].concat());
+    let said = stderr(&[&contact_args("delete", &rosa, "bella", &url)[..], &["--yes"]].concat());
     assert!(said.contains("right now; try again in a minute"), "{said}");
 }
 
 #[test]
-fn who_is_not_there_is_not_handed_over() {
+fn unknown_contacts_and_orgs_are_errors() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = database(folder.path());
     let out = folder.path().join("nobody.json");
     let nobody = ContactId::from_u128(9).to_string();
-    let export = about_rosa("export", &nobody, "bella", &url);
+    let export = contact_args("export", &nobody, "bella", &url);
     let path = out.to_str().expect("text");
     assert_eq!(stderr(&[&export[..], &["--out", path]].concat()), "error: no such contact here\n");
     assert!(!out.exists(), "and no file is made");
     let rosa = ROSA.to_string();
-    let nowhere = stderr(&about_rosa("delete", &rosa, "bela", &url));
+    let nowhere = stderr(&contact_args("delete", &rosa, "bela", &url));
     assert_eq!(nowhere, "error: no org `bela`; there are: bella\n");
-    let no_id = stderr(&about_rosa("delete", "rosa", "bella", &url));
+    let no_id = stderr(&contact_args("delete", "rosa", "bella", &url));
     assert!(no_id.contains("it should start with `con_`"), "{no_id}");
 }

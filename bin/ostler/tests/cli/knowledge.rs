@@ -1,9 +1,9 @@
-//! What agents know, from files.
+//! `ostler knowledge`.
 
 use std::fs;
 use std::path::Path;
 
-use crate::demo::Played;
+use crate::demo::DemoInstallation;
 use crate::pdf;
 
 fn path(folder: &Path, name: &str, bytes: &[u8]) -> String {
@@ -12,31 +12,30 @@ fn path(folder: &Path, name: &str, bytes: &[u8]) -> String {
     file.to_string_lossy().into_owned()
 }
 
-/// A13: the words of a PDF are a document like any other: listed, and in the
-/// prompt of the agent, which answers from it.
+/// A13: the text of a PDF is a document like any other: it is listed and in the prompt
+/// of the agent.
 #[test]
-fn a13_a_pdf_is_read_and_its_words_reach_the_agent() {
-    let played = Played::new();
+fn a13_the_text_of_a_pdf_reaches_the_agent() {
+    let demo = DemoInstallation::new();
     let folder = tempfile::tempdir().expect("a folder");
     let lines = ["Bella Pizza (allergens)", "The Margherita has milk and gluten."];
     let file = path(folder.path(), "Allergens.pdf", &pdf::with_lines(&lines));
-    let said = played.run(&["knowledge", "add", &file, "--org", "bella", "--tags", "menu"]);
+    let said = demo.run(&["knowledge", "add", &file, "--org", "bella", "--tags", "menu"]);
     assert!(said.contains("Allergens"), "{said}");
-    let listed = played.json(&["knowledge", "ls", "--org", "bella"]);
+    let listed = demo.json(&["knowledge", "ls", "--org", "bella"]);
     let listed = listed.as_array().expect("a list");
     let found = listed.iter().find(|one| one["title"] == "Allergens").expect("it is listed");
     let words = lines.join("\n").len() as u64;
     let bytes = found["bytes"].as_u64().expect("a length");
     assert!((words..words + 10).contains(&bytes), "{found}");
-    played.run(&["send", "hello", "--org", "bella", "--contact", "otto"]);
-    let run = played.json(&["session", "show", "otto"])["runs"][0].clone();
+    demo.run(&["send", "hello", "--org", "bella", "--contact", "otto"]);
+    let run = demo.json(&["session", "show", "otto"])["runs"][0].clone();
     assert!(run.to_string().contains(found["document"].as_str().expect("an id")), "{run}");
 }
 
-/// Whatever a file is, the answer is a sentence, and soon.
 #[test]
-fn a_bad_file_is_answered_with_a_sentence() {
-    let played = Played::new();
+fn bad_files_are_rejected_with_a_clear_error() {
+    let demo = DemoInstallation::new();
     let folder = tempfile::tempdir().expect("a folder");
     let good = pdf::with_lines(&["Menu"]);
     let nested = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
@@ -50,18 +49,18 @@ fn a_bad_file_is_answered_with_a_sentence() {
         "/Root 1 0 R /Encrypt << /Filter /Standard /V 1 /R 2 /O <00> /U <00> /P -4 >> /ID [<00> <00>]",
     );
     let table: [(&str, Vec<u8>, &str); 8] = [
-        ("scan.pdf", pdf::scan(), "has no text in it, only pictures"),
+        ("scan.pdf", pdf::scan(), "contains no text, only pictures"),
         ("begun.pdf", b"%PDF-1.7\n".to_vec(), "cannot be read: it is damaged"),
         ("cut.pdf", cut(good.len() / 2), "cannot be read: it is damaged"),
         ("nested.pdf", pdf::of_objects(&["<< /Type /Catalog /Pages 2 0 R >>", &nested]), ""),
         ("circle.pdf", circle, ""),
-        ("locked.pdf", locked.into_bytes(), "locked with a password"),
+        ("locked.pdf", locked.into_bytes(), "protected by a password"),
         ("menu.docx", b"PK\x03\x04\xff\xfe".to_vec(), "neither text in UTF-8 nor a PDF"),
         ("long.md", vec![b'a'; 2 << 20], "at most 262144 bytes"),
     ];
     for (name, bytes, expected) in table {
         let file = path(folder.path(), name, &bytes);
-        let said = played.refused(&["knowledge", "add", &file, "--org", "bella"]);
+        let said = demo.error(&["knowledge", "add", &file, "--org", "bella"]);
         let sentence = said.strip_prefix("error: ").unwrap_or_else(|| panic!("{name}: {said}"));
         assert!(sentence.contains(name) && sentence.contains(expected), "{name}: {said}");
         assert!(!said.contains("panicked"), "{name}: {said}");

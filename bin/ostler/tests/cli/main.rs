@@ -1,26 +1,27 @@
-//! The command line as a person uses it: the program runs, its output is read.
+//! Tests of the command line: each runs the program and checks its output.
 
-#![allow(clippy::expect_used, reason = "a test may insist, and so may what only tests use")]
+#![allow(clippy::expect_used, reason = "tests and their helpers may panic")]
 
 mod bench;
 mod channel;
 mod contact;
 mod demo;
+mod docs;
 mod doctor;
-mod explain;
+mod invalid_world;
 mod knowledge;
-mod layer;
 mod migrate;
 mod mock_model;
-mod operate;
+mod operator;
+mod org_tree;
 mod pdf;
 mod prune;
-mod queue;
+mod queue_agents;
 mod run;
 mod send;
 mod subagents;
+mod tools_explain;
 mod workflow;
-mod wrong_input;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -35,14 +36,14 @@ fn ostler(args: &[&str]) -> Output {
         .expect("ostler runs")
 }
 
-/// What a successful call prints.
+/// Returns what a successful command prints.
 fn stdout(args: &[&str]) -> String {
     let output = ostler(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("the output is text")
 }
 
-/// What a failing call says.
+/// Returns the error of a failing command.
 fn stderr(args: &[&str]) -> String {
     let output = ostler(args);
     assert!(!output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stdout));
@@ -58,7 +59,7 @@ fn in_sample(args: &[&str]) -> String {
 fn every_help_has_examples() {
     let commands = [
         &["demo"][..],
-        &["layer"],
+        &["org", "tree"],
         &["tools", "explain"],
         &["migrate"],
         &["doctor"],
@@ -78,7 +79,7 @@ fn every_help_has_examples() {
         &["delegation", "show"],
         &["delegation", "update"],
         &["workflow", "run"],
-        &["workflow", "follow"],
+        &["workflow", "resume"],
         &["workflow", "ls"],
         &["workflow", "show"],
         &["workflow", "approve"],
@@ -107,15 +108,15 @@ fn every_help_has_examples() {
         &["credit", "show"],
         &["credit", "grant"],
         &["credit", "lines"],
-        &["deadletter", "ls"],
-        &["deadletter", "replay"],
-        &["deadletter", "abandon"],
+        &["dead-letter", "ls"],
+        &["dead-letter", "replay"],
+        &["dead-letter", "abandon"],
         &["knowledge", "add"],
         &["knowledge", "ls"],
         &["knowledge", "rm"],
         &["tools", "ls"],
-        &["outcome", "ls"],
-        &["outcome", "resolve"],
+        &["unknown-outcome", "ls"],
+        &["unknown-outcome", "resolve"],
         &["notice", "ls"],
         &["notice", "read"],
         &["integration", "ls"],

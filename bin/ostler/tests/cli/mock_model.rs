@@ -71,11 +71,11 @@ fn the_mock_model_answers_both_providers_and_ends_with_ctrl_c() {
 }
 
 #[test]
-fn a_script_that_is_wrong_is_not_played() {
+fn an_invalid_script_is_an_error_with_its_position() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wrong.yaml");
     std::fs::write(&path, "rules:\n  - anwser: Hello\n").expect("the script is written");
     let path = path.to_str().expect("a plain path");
     let said = stderr(&["mock-model", "--port", "0", "--script", path]);
-    let expected = "F:2:5: a rule has no `anwser`; did you mean `answer`?";
+    let expected = "F:2:5: unknown key `anwser`; did you mean `answer`?";
     assert_eq!(said.replace(path, "F"), format!("error: {expected}\n"));
 }

@@ -1,7 +1,6 @@
-//! PDFs that the tests write, good and bad.
+//! PDF files for tests.
 
-/// A PDF of one page with these lines on it, each an object of its own kind as
-/// programs write them.
+/// Returns a PDF with one page that shows these lines.
 pub(crate) fn with_lines(lines: &[&str]) -> Vec<u8> {
     let shown: String = lines
         .iter()
@@ -13,7 +12,7 @@ pub(crate) fn with_lines(lines: &[&str]) -> Vec<u8> {
     page(&format!("BT /F1 16 Tf 72 720 Td\n{shown}ET"))
 }
 
-/// A PDF of one page that only draws, as a scan does.
+/// Returns a PDF with one page that contains no text, like a scan.
 pub(crate) fn scan() -> Vec<u8> {
     page("0.8 g 72 72 400 600 re f")
 }
@@ -30,18 +29,18 @@ fn page(content: &str) -> Vec<u8> {
     ])
 }
 
-/// A file with these objects, and the table of where they are.
+/// Returns a file with these objects and their cross-reference table.
 pub(crate) fn of_objects(objects: &[&str]) -> Vec<u8> {
     let mut file = String::from("%PDF-1.4\n");
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for (number, object) in (1..).zip(objects) {
-        places.push(file.len());
+        offsets.push(file.len());
         file.push_str(&format!("{number} 0 obj\n{object}\nendobj\n"));
     }
     let (table, count) = (file.len(), objects.len() + 1);
     file.push_str(&format!("xref\n0 {count}\n0000000000 65535 f \n"));
-    for place in places {
-        file.push_str(&format!("{place:010} 00000 n \n"));
+    for offset in offsets {
+        file.push_str(&format!("{offset:010} 00000 n \n"));
     }
     file.push_str(&format!(
         "trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n"

@@ -4,14 +4,13 @@ use serde_json::Value;
 
 use crate::{stderr, stdout};
 
-/// A database as a program at schema version 4 left it: two orgs, each with an
-/// old message that was answered and an old one that is dead. One of them keeps
-/// things for 30 days.
-const VERSION_4: &[u8] = include_bytes!("fixtures/version4.db");
+/// A database at schema version 1: two orgs, each with an old message that was
+/// answered and an old one that is dead. One of them has 30 retention days.
+const VERSION_1: &[u8] = include_bytes!("fixtures/version1.db");
 
 fn database(folder: &Path) -> String {
     let path = folder.join("ostler.db");
-    std::fs::write(&path, VERSION_4).expect("the file is written");
+    std::fs::write(&path, VERSION_1).expect("the file is written");
     format!("sqlite:{}", path.display())
 }
 
@@ -21,18 +20,19 @@ fn pruned(url: &str) -> Value {
 }
 
 #[test]
-fn pruning_counts_first_and_then_deletes() {
+fn prune_counts_in_a_dry_run_and_then_deletes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let url = database(folder.path());
-    let early = stderr(&["prune", "--database", &url]);
+    let empty = format!("sqlite:{}", folder.path().join("empty.db").display());
+    let early = stderr(&["prune", "--database", &empty]);
     assert!(early.contains("run `ostler migrate`"), "{early}");
+    let url = database(folder.path());
     stdout(&["migrate", "--database", &url]);
     let dry = stdout(&["prune", "--database", &url, "--dry-run"]);
     assert_eq!(
         dry,
         "org    days  inbox  outbox  calls  sessions  messages  runs  events  workflows  signals\n\
          bella  30    1      0       0      0         0         0     0       0          0\n\n\
-         nothing was deleted; without --dry-run it is\n"
+         nothing was deleted; leave out --dry-run to delete it\n"
     );
     assert_eq!(pruned(&url)[0]["inbox"], 1);
     let second = pruned(&url);
@@ -40,15 +40,15 @@ fn pruning_counts_first_and_then_deletes() {
     assert_eq!(second[0]["slug"], "bella");
     assert_eq!(second.as_array().map(Vec::len), Some(1), "the other org keeps everything");
     let doctor = stdout(&["doctor", "--database", &url]);
-    assert!(doctor.contains("Messages are not tried any more: 2;"), "the dead stay: {doctor}");
+    assert!(doctor.contains("Dead letters: 2;"), "dead letters stay: {doctor}");
 }
 
 #[test]
-fn everything_is_kept_unless_an_org_says_otherwise() {
+fn nothing_is_pruned_without_retention_days() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = format!("sqlite:{}", folder.path().join("ostler.db").display());
     stdout(&["migrate", "--database", &url]);
     let said = stdout(&["prune", "--database", &url]);
-    assert_eq!(said, "no org has retention days, so everything is kept\n");
+    assert_eq!(said, "no org has retention days; nothing is deleted\n");
     assert_eq!(pruned(&url), Value::Array(vec![]));
 }

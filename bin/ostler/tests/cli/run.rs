@@ -19,11 +19,10 @@ fn a_prompt_is_answered_from_a_script() {
     let output = run(&["hello", "--script", SCRIPT]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), "Welcome to Bella Pizza! What can I do for you?\n");
-    assert!(text(&output.stderr).contains("1 credits"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(", 1 credit"), "{}", text(&output.stderr));
 }
 
-/// M29: a tool that is not there is answered with those that are, and the run
-/// shows what was decided.
+/// M29: a call of an unknown tool is denied, and the run shows the decision.
 #[test]
 fn m29_the_events_of_a_run_are_lines_of_json() {
     let output = run(&["Where is order 7?", "--script", SCRIPT, "--json"]);
@@ -39,7 +38,7 @@ fn m29_the_events_of_a_run_are_lines_of_json() {
 }
 
 #[test]
-fn what_is_missing_is_said_with_what_to_do() {
+fn missing_models_keys_and_files_are_errors_with_what_to_do() {
     let check = |args: &[&str], code: i32, expected: &str| {
         let output = run(args);
         let said = text(&output.stderr);
@@ -50,7 +49,7 @@ fn what_is_missing_is_said_with_what_to_do() {
     check(&["hello", "--model", "openai/gpt-5"], 1, "OPENAI_API_KEY");
     check(&["hello", "--model", "nobody/x"], 1, "models are named `provider/model`");
     check(&["hello", "--script", "no-such-file.yaml"], 1, "no-such-file.yaml");
-    check(&["hello", "--script", SCRIPT, "--credits", "0"], 4, "--credits gives it more");
+    check(&["hello", "--script", SCRIPT, "--credits", "0"], 4, "raise the limit with --credits");
     check(&["hello", "--script", SCRIPT, "--mcp", "no-such-program"], 0, "no-such-program");
     check(
         &["hello", "--model", "m", "--url", "http://127.0.0.1:9", "--no-web"],

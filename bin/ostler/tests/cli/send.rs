@@ -1,15 +1,15 @@
-//! Writing as a customer.
+//! `ostler send`.
 
-use crate::demo::Played;
+use crate::demo::DemoInstallation;
 
-/// The smallest picture that is one: a transparent dot.
+/// A GIF with one transparent pixel.
 const DOT: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
-/// Pictures, recordings and files become parts of the message, of the kind that
-/// they are; whoever looks at the conversation sees them.
+/// Attached files become parts of the message by their media type, and are shown in the
+/// conversation.
 #[test]
-fn files_go_along_and_are_shown() {
-    let played = Played::new();
+fn attached_files_are_stored_and_shown() {
+    let demo = DemoInstallation::new();
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, bytes: &[u8]| {
         let file = folder.path().join(name);
@@ -19,9 +19,9 @@ fn files_go_along_and_are_shown() {
     let files = [put("dot.gif", DOT), put("voice.mp3", b"ID3"), put("bill.bin", b"\0\x01")];
     let send = ["send", "--org", "bella", "--contact", "otto"];
     let attached: Vec<&str> = files.iter().flat_map(|file| ["--attach", file]).collect();
-    let said = played.run(&[&send[..], &["Is this mine?"], &attached].concat());
+    let said = demo.run(&[&send[..], &["Is this mine?"], &attached].concat());
     assert!(said.contains("Gia"), "{said}");
-    let shown = played.run(&["session", "show", "otto"]);
+    let shown = demo.run(&["session", "show", "otto"]);
     for part in [
         "Is this mine? [picture dot.gif, image/gif, 43 bytes]",
         "[recording voice.mp3, audio/mpeg, 3 bytes]",
@@ -29,30 +29,28 @@ fn files_go_along_and_are_shown() {
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    // A picture is a message too.
-    let alone = played.run(&[&send[..], &["--attach", &files[0]]].concat());
+    // A picture alone is a message as well.
+    let alone = demo.run(&[&send[..], &["--attach", &files[0]]].concat());
     assert!(alone.starts_with("Otto  [picture dot.gif"), "{alone}");
 
-    let wrong = |args: &[&str]| played.refused(&[&send[..], args].concat());
+    let wrong = |args: &[&str]| demo.error(&[&send[..], args].concat());
     let large = put("large.iso", &vec![0; (20 << 20) + 1]);
     let said = wrong(&["--attach", &large]);
     assert!(said.contains("large.iso has 21 MiB; a file may have at most 20 MiB"), "{said}");
     assert!(wrong(&["--attach", &put("none.txt", b"")]).contains("none.txt is empty"));
     assert!(wrong(&["--attach", "there-is-no.txt"]).contains("cannot read there-is-no.txt"));
-    assert!(wrong(&["--attach", &played.home()]).contains("is not a file"));
+    assert!(wrong(&["--attach", &demo.home()]).contains("is not a file"));
     let many: Vec<&str> = std::iter::repeat_n(["--attach", &files[0]], 11).flatten().collect();
     assert!(wrong(&many).contains("at most 10 files"));
 }
 
-/// Whoever writes again after the conversation was closed is in a new one, and
-/// gets an answer there.
 #[test]
-fn an_answer_comes_in_a_new_session_too() {
-    let played = Played::new();
-    let send = |text: &str| played.run(&["send", text, "--org", "bella", "--contact", "otto"]);
+fn a_message_after_closing_is_answered_in_a_new_session() {
+    let demo = DemoInstallation::new();
+    let send = |text: &str| demo.run(&["send", text, "--org", "bella", "--contact", "otto"]);
     let first = send("Are you open on Monday?");
     assert_eq!(first.matches("On Mondays the oven rests.").count(), 1, "once: {first}");
     send("hello");
-    played.run(&["session", "close", "otto"]);
+    demo.run(&["session", "close", "otto"]);
     assert!(send("ciao").contains("welcome to Bella Pizza"));
 }

@@ -1,4 +1,4 @@
-//! Agents that a run gives work to, and runs that are stopped.
+//! Subagents of `ostler run`, and runs that are stopped.
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::path::{Path, PathBuf};
@@ -39,9 +39,9 @@ fn file(name: &str, text: &str) -> String {
     path.to_str().expect("a plain path").to_owned()
 }
 
-/// M06: the tool is offered only if there is somebody to give work to.
+/// M06: without subagents there is no tool to call them.
 #[test]
-fn m06_without_subagents_there_is_no_such_tool() {
+fn m06_the_subagent_tool_is_offered_only_with_subagents() {
     let script = "rules:\n  - when: { offered: subagent }\n    answer: There is.\ndefault: No.\n";
     let script = file("m06.yaml", script);
     let (agents, none) = (file("m06.toml", AGENTS), file("m06-none.toml", ""));
@@ -52,7 +52,7 @@ fn m06_without_subagents_there_is_no_such_tool() {
 }
 
 #[test]
-fn what_is_wrong_with_subagents_is_said() {
+fn invalid_subagent_files_are_errors() {
     let script = file("bad-subagents.yaml", "default: No.\n");
     let check = |name: &str, text: &str, expected: &str| {
         let agents = file(name, text);
@@ -61,23 +61,23 @@ fn what_is_wrong_with_subagents_is_said() {
     };
     check("bad-1.toml", "[[subagent]]\nname = 'x'\n", "description");
     let without = AGENTS.replace("web_fetch", "fly");
-    check("bad-2.toml", &without, "is given the tool `fly`, which is not there");
+    check("bad-2.toml", &without, "is given the tool `fly`, which does not exist");
     check("bad-3.toml", "[models]\nx = 'y'\n", "a model is set for the subagent `x`");
     let said = stderr(&["run", "hi", "--script", &script, "--subagents", "nowhere.toml"]);
     assert!(said.contains("cannot read nowhere.toml"), "{said}");
 }
 
-/// M07: the model of a subagent is what the call says, else what is set for its
-/// kind, else its own, else that of the run.
+/// M07: the model of a subagent comes from the call, else from the models of the file,
+/// else from the subagent, else from the run.
 #[test]
-fn m07_which_model_a_subagent_has() {
+fn m07_the_call_the_file_and_the_run_set_the_model_in_this_order() {
     let model = |name: &str| {
         format!("  - when: {{ agent: You work, model: {name} }}\n    answer: I am {name}.\n")
     };
     let script = format!(
         "rules:\n{}  - when: {{ user: {{ regex: 'ask (?<kind>\\w+) (?<model>\\S*)' }} }}\n    \
-         answer:\n      - call: subagent\n        with: {{ agentType: '{{kind}}', task: work, \
-         modelId: '{{model}}' }}\n      - 'It says: {{result}}'\n",
+         answer:\n      - call: subagent\n        with: {{ agentType: '{{{{ kind }}}}', task: work, \
+         modelId: '{{{{ model }}}}' }}\n      - 'It says: {{{{ result }}}}'\n",
         ["called", "set", "own", "main"].map(model).concat()
     );
     let (_server, address) = Server::start(&file("m07.yaml", &script));
@@ -95,19 +95,19 @@ fn m07_which_model_a_subagent_has() {
 }
 
 /// A run whose events are read while it runs.
-struct Running {
+struct RunningRun {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl Drop for Running {
+impl Drop for RunningRun {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Running {
+impl RunningRun {
     fn start(script: &str, agents: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ostler"))
             .args(["run", "go", "--json", "--script", script, "--subagents", agents])
@@ -123,7 +123,7 @@ impl Running {
         Some(serde_json::from_str(&line).expect("a line of JSON"))
     }
 
-    /// Reads until something of this kind happens.
+    /// Reads events until one of this kind.
     fn until(&mut self, event: &str) -> Value {
         loop {
             let line = self.next().expect("the run goes on");
@@ -133,7 +133,7 @@ impl Running {
         }
     }
 
-    /// Stops it as Ctrl-C does; the rest of what happened, and its exit code.
+    /// Stops the run as Ctrl-C does, and returns the remaining events and the exit code.
     fn stop(mut self) -> (Vec<Value>, Option<i32>) {
         let process = self.child.id().to_string();
         let sent = Command::new("kill").args(["-INT", &process]).status().expect("kill runs");
@@ -143,10 +143,10 @@ impl Running {
     }
 }
 
-/// M09: that a subagent begins, what it does, and that it ends is heard of, in
-/// this order, each with where it belongs.
+/// M09: the start of a subagent, its actions and its end are events in this order, each
+/// with the path of the subagent.
 #[test]
-fn m09_the_events_of_a_subagent() {
+fn m09_subagent_events_come_in_order_with_their_path() {
     let script = "
 rules:
   - when: { agent: You work, step: 1 }
@@ -157,9 +157,9 @@ rules:
     answer:
       - call: subagent
         with: { agentType: worker, task: look there }
-      - 'It says: {result}'
+      - 'It says: {{ result }}'
 ";
-    let mut run = Running::start(&file("m09.yaml", script), &file("m09.toml", AGENTS));
+    let mut run = RunningRun::start(&file("m09.yaml", script), &file("m09.toml", AGENTS));
     let all: Vec<Value> = std::iter::from_fn(|| run.next()).collect();
     let inside: Vec<&Value> = all.iter().filter(|line| !line["path"].is_null()).collect();
     let named: Vec<&str> = inside.iter().filter_map(|line| line["event"].as_str()).collect();
@@ -176,8 +176,7 @@ rules:
     assert_eq!(last["reason"], "complete");
 }
 
-/// M09, M30: stopping a run ends the tool that it waits for, and the agent that
-/// works for it.
+/// M09, M30: stopping a run ends the running tool call and its subagent.
 #[test]
 fn m09_stopping_a_run_ends_its_subagent() {
     let script = "
@@ -187,7 +186,7 @@ rules:
   - when: { user: go }
     answer: { call: subagent, with: { agentType: worker, task: wait } }
 ";
-    let mut run = Running::start(&file("m09-stop.yaml", script), &file("m09-stop.toml", AGENTS));
+    let mut run = RunningRun::start(&file("m09-stop.yaml", script), &file("m09-stop.toml", AGENTS));
     assert_eq!(run.until("subagent_start")["agentType"], "worker");
     let (rest, code) = run.stop();
     let named: Vec<&str> = rest.iter().filter_map(|line| line["event"].as_str()).collect();
@@ -199,12 +198,11 @@ rules:
     assert_eq!(rest[2]["reason"], "aborted");
 }
 
-/// M30: a run that is stopped while it answers says so, and what it had said is
-/// kept and marked.
+/// M30: a run that is stopped while it answers keeps its text and marks it as partial.
 #[test]
-fn m30_a_run_that_is_stopped_keeps_what_it_said() {
+fn m30_a_stopped_run_keeps_its_partial_text() {
     let script = "default: { text: One two three, chunk: 4, pause: 600s }\n";
-    let mut run = Running::start(&file("m30.yaml", script), &file("m30.toml", AGENTS));
+    let mut run = RunningRun::start(&file("m30.yaml", script), &file("m30.toml", AGENTS));
     assert_eq!(run.until("text")["text"], "One ");
     let (rest, code) = run.stop();
     let [end, summary] = rest.as_slice() else { panic!("{rest:?}") };

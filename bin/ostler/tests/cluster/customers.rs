@@ -1,37 +1,37 @@
-//! Customers who write through a gateway, each one message after the other.
+//! Simulated customers who write through a gateway.
 
 use std::time::Duration;
 
-use ostler_channels::secret::Secret;
-use ostler_channels::signature::Keys;
-use ostler_runtime::parts::Clock;
+use ostler_channels::secret::ChannelSecret;
+use ostler_channels::signature::SigningKeys;
+use ostler_runtime::deps::Clock;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::world::{BINDING, KEY};
+use crate::installation::{BINDING, KEY};
 
-/// The wait between the messages of one person.
+/// The pause between two messages of a customer.
 const PAUSE: Duration = Duration::from_millis(300);
-/// How long the gateway waits for a receipt.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the gateway waits for a response.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Customers who write.
+/// Tasks that write the messages of customers.
 pub(crate) struct Customers(JoinSet<()>);
 
 impl Customers {
-    /// Has so many people write so many messages each, to any of these doors. The
-    /// gateway brings a message until it has a receipt for it.
-    pub(crate) fn write(doors: &[String], people: usize, messages: usize) -> Self {
+    /// Starts customers who write to any of these addresses, one message after another.
+    /// The gateway repeats a message until it is accepted.
+    pub(crate) fn write(addresses: &[String], customers: usize, messages: usize) -> Self {
         let mut writing = JoinSet::new();
-        for who in 0..people {
-            let doors = doors.to_owned();
+        for customer in 0..customers {
+            let addresses = addresses.to_owned();
             writing.spawn(async move {
-                for (n, word) in Self::words(who, messages).into_iter().enumerate() {
+                for (n, word) in Self::words(customer, messages).into_iter().enumerate() {
                     let text = if n % 3 == 0 { format!("note {word}") } else { word.clone() };
-                    let mut door = doors.iter().cycle().skip(who + n);
-                    while !bring(door.next().unwrap(), who, &word, &text).await {
+                    let mut targets = addresses.iter().cycle().skip(customer + n);
+                    while !deliver(targets.next().unwrap(), customer, &word, &text).await {
                         tokio::time::sleep(Duration::from_millis(200)).await;
                     }
                     tokio::time::sleep(PAUSE).await;
@@ -41,43 +41,43 @@ impl Customers {
         Self(writing)
     }
 
-    /// Returns when everything is written and accepted.
-    pub(crate) async fn done(self) {
+    /// Waits until all messages are accepted.
+    pub(crate) async fn finish(self) {
         self.0.join_all().await;
     }
 
-    /// The words of somebody's messages, in order; no other message has them.
-    pub(crate) fn words(who: usize, messages: usize) -> Vec<String> {
-        (0..messages).map(|n| format!("w{who:03}x{n:03}")).collect()
+    /// Returns the unique words in the messages of a customer, in order.
+    pub(crate) fn words(customer: usize, messages: usize) -> Vec<String> {
+        (0..messages).map(|n| format!("w{customer:03}x{n:03}")).collect()
     }
 }
 
-/// The words of messages in an answer.
+/// Returns the unique words of messages that an answer repeats.
 pub(crate) fn words_in(text: &str) -> Vec<String> {
     let pieces = text.split(|c: char| !c.is_alphanumeric());
     let word = |piece: &&str| piece.len() == 8 && piece.starts_with('w') && &piece[4..5] == "x";
     pieces.filter(word).map(str::to_owned).collect()
 }
 
-/// The gateway brings a message; says whether it has a receipt.
-async fn bring(door: &str, who: usize, id: &str, text: &str) -> bool {
-    let from = format!("+39333{who:06}");
+/// Posts a message, and returns whether it was accepted.
+async fn deliver(address: &str, customer: usize, id: &str, text: &str) -> bool {
+    let from = format!("+39333{customer:06}");
     let body = json!({"type": "message", "from": {"id": from}, "text": text}).to_string();
-    let posting = post(door, id, &body);
-    matches!(tokio::time::timeout(PATIENCE, posting).await, Ok(Ok(status)) if status / 100 == 2)
+    let response = post(address, id, &body);
+    matches!(tokio::time::timeout(TIMEOUT, response).await, Ok(Ok(status)) if status / 100 == 2)
 }
 
-async fn post(door: &str, id: &str, body: &str) -> std::io::Result<u16> {
-    let keys = Keys::read(&Secret::new(KEY)).unwrap();
+async fn post(address: &str, id: &str, body: &str) -> std::io::Result<u16> {
+    let keys = SigningKeys::parse(&ChannelSecret::new(KEY)).unwrap();
     let signed = keys.sign(id, Clock::system().now(), body.as_bytes());
     let signed: String =
         signed.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
     let request = format!(
-        "POST /v1/webhooks/{BINDING} HTTP/1.1\r\nhost: {door}\r\nconnection: close\r\n\
+        "POST /v1/webhooks/{BINDING} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
          content-type: application/json\r\ncontent-length: {length}\r\n{signed}\r\n{body}"
     );
-    let mut socket = TcpStream::connect(door).await?;
+    let mut socket = TcpStream::connect(address).await?;
     socket.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
     socket.read_to_string(&mut answer).await?;

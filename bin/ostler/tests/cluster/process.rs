@@ -1,51 +1,51 @@
-//! `ostler` in a process of its own.
+//! Processes of `ostler`.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::world::Installation;
+use crate::installation::ClusterInstallation;
 
-/// A process that serves or works.
+/// A running `ostler serve` or `ostler worker`.
 pub(crate) struct Process {
     process: Child,
-    /// Where it is reached, if it serves.
+    /// The address of the HTTP API, if it serves one.
     pub(crate) address: Option<String>,
 }
 
 impl Process {
-    pub(crate) fn serve(place: &Installation) -> Self {
-        Self::start(place, &["serve", "--listen", "127.0.0.1:0"])
+    pub(crate) fn serve(installation: &ClusterInstallation) -> Self {
+        Self::start(installation, &["serve", "--listen", "127.0.0.1:0"])
     }
 
-    pub(crate) fn work(place: &Installation) -> Self {
-        Self::start(place, &["worker"])
+    pub(crate) fn worker(installation: &ClusterInstallation) -> Self {
+        Self::start(installation, &["worker"])
     }
 
-    fn start(place: &Installation, command: &[&str]) -> Self {
-        let (name, value) = place.secret();
+    fn start(installation: &ClusterInstallation, command: &[&str]) -> Self {
+        let (name, value) = installation.secret();
         let mut process = Command::new(env!("CARGO_BIN_EXE_ostler"))
             .args(command)
             .arg("--home")
-            .arg(place.folder.path())
+            .arg(installation.folder.path())
             .env(name, value)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let said = BufReader::new(process.stdout.take().unwrap()).lines().next();
-        let said = said.expect("it says why it does not start").unwrap();
-        let address = said.split("http://").nth(1).and_then(|rest| rest.split(';').next());
+        let first_line = BufReader::new(process.stdout.take().unwrap()).lines().next();
+        let first_line = first_line.expect("a first line").unwrap();
+        let address = first_line.split("http://").nth(1).and_then(|rest| rest.split(';').next());
         let address = address.map(str::to_owned);
         Self { process, address }
     }
 
-    /// Kills it with -9.
+    /// Kills the process with -9.
     pub(crate) fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Tells it to stop; it finishes what it has begun, and ends well.
+    /// Sends SIGTERM and waits until the process ends successfully.
     pub(crate) async fn stop(mut self) {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());

@@ -1,38 +1,37 @@
-//! Agents in their harnesses, on a bus.
+//! Queue agents in their harnesses, on a bus.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_bus::{Envelope, Kind, MessageBus, Payload, QueueName};
-use ostler_domain::dispatch::name::AgentName;
+use ostler_bus::{Envelope, EnvelopeKind, MessageBus, Payload, QueueName};
+use ostler_domain::queue_agent::name::AgentName;
 use ostler_domain::reference::ReferenceCode;
-use ostler_runtime::queue::{AgentRecord, AgentRuntime, Echo, Hosting, Placement, Spec};
+use ostler_runtime::agents::{AgentRecord, AgentRuntime, EchoAgent, HostingOptions, Placement, AgentSpec};
 use serde_json::json;
 
-use super::load::Asked;
+use super::load::LoadTarget;
 use crate::BenchError;
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Echo agents that are asked in turn.
 pub(super) struct Agents {
     runtime: AgentRuntime,
     names: Vec<AgentName>,
-    question: Question,
+    question: EchoRequest,
 }
 
-/// What is asked.
-pub(super) struct Question {
-    kind: Kind,
+/// The request that is measured.
+pub(super) struct EchoRequest {
+    kind: EnvelopeKind,
     payload: Payload,
     code: ReferenceCode,
 }
 
-impl Question {
+impl EchoRequest {
     pub(super) async fn new(runtime: &AgentRuntime) -> Result<Self, BenchError> {
         let payload = json!({ "text": "Is everything all right?" }).into();
-        Ok(Self { kind: "say".into(), payload, code: runtime.new_code().await? })
+        Ok(Self { kind: "say".into(), payload, code: runtime.new_reference_code().await? })
     }
 
     pub(super) fn envelope(&self) -> Envelope {
@@ -40,13 +39,13 @@ impl Question {
     }
 }
 
-/// The name of an agent by its number.
+/// Returns the name of an agent.
 pub(super) fn name(number: usize) -> Result<AgentName, BenchError> {
     Ok(format!("echo-{number:07}").parse()?)
 }
 
 impl Agents {
-    /// Agents with a queue each, which handle so many messages at once.
+    /// Starts agents with a queue each and this concurrency.
     pub(super) async fn pinned(
         bus: Arc<dyn MessageBus>,
         count: usize,
@@ -54,31 +53,31 @@ impl Agents {
     ) -> Result<Self, BenchError> {
         let mut builder = AgentRuntime::builder(bus);
         for number in 0..count {
-            builder = builder.agent(Spec { at_once, ..Spec::new(name(number)?) }, Echo);
+            builder = builder.agent(AgentSpec { concurrency: at_once, ..AgentSpec::new(name(number)?) }, EchoAgent);
         }
         Self::of(builder.start().await?, count).await
     }
 
-    /// Agents that share queues.
+    /// Registers agents that share queues.
     pub(super) async fn hosted(
         bus: Arc<dyn MessageBus>,
         count: usize,
-        hosting: Hosting,
+        hosting: HostingOptions,
     ) -> Result<Self, BenchError> {
         let runtime = AgentRuntime::builder(bus).hosting(hosting).start().await?;
         for number in 0..count {
-            runtime.host(AgentRecord::new(name(number)?, Echo::TYPE, Placement::Hosted)).await?;
+            runtime.host(AgentRecord::new(name(number)?, EchoAgent::TYPE, Placement::Hosted)).await?;
         }
         Self::of(runtime, count).await
     }
 
     async fn of(runtime: AgentRuntime, count: usize) -> Result<Self, BenchError> {
         let names = (0..count).map(name).collect::<Result<_, _>>()?;
-        let question = Question::new(&runtime).await?;
+        let question = EchoRequest::new(&runtime).await?;
         Ok(Self { runtime, names, question })
     }
 
-    /// The form of a question on the wire, with where its reply goes.
+    /// Returns a request as it is on the wire, with its reply address.
     pub(super) fn body(&self) -> Result<Vec<u8>, BenchError> {
         let mut question = self.question.envelope();
         question.context.reply_to = self.names.first().map(QueueName::agent);
@@ -90,10 +89,10 @@ impl Agents {
     }
 }
 
-impl Asked for Agents {
+impl LoadTarget for Agents {
     async fn ask(&self, number: usize) -> Result<(), BenchError> {
         let name = &self.names[number % self.names.len()];
-        self.runtime.ask(name, self.question.envelope(), PATIENCE).await?;
+        self.runtime.ask(name, self.question.envelope(), REPLY_TIMEOUT).await?;
         Ok(())
     }
 }

@@ -1,24 +1,24 @@
-//! The limit in memory: a task for each agent, a channel to it, and a channel
-//! back for each question. Nothing is named, counted, bounded in time or kept.
+//! The limit in memory: a task per agent with a channel to it, and a oneshot
+//! channel per request.
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::load::Asked;
+use super::load::LoadTarget;
 use crate::BenchError;
 
-/// How many questions may wait.
-const ROOM: usize = 10_000;
+/// Capacity of each channel.
+const CAPACITY: usize = 10_000;
 
-/// A question: what is said, and where the answer goes.
-type Question = (u64, oneshot::Sender<u64>);
+/// A request and the sender of its reply.
+type EchoRequest = (u64, oneshot::Sender<u64>);
 
-/// Tasks that say what they were told.
-pub(super) struct Channels(Vec<mpsc::Sender<Question>>);
+/// Tasks that echo their requests.
+pub(super) struct Channels(Vec<mpsc::Sender<EchoRequest>>);
 
 impl Channels {
     pub(super) fn open(count: usize) -> Self {
         let open = |_| {
-            let (ask, mut asked) = mpsc::channel::<Question>(ROOM);
+            let (ask, mut asked) = mpsc::channel::<EchoRequest>(CAPACITY);
             tokio::spawn(async move {
                 while let Some((said, answer)) = asked.recv().await {
                     let _nobody_waits = answer.send(said);
@@ -30,12 +30,12 @@ impl Channels {
     }
 }
 
-impl Asked for Channels {
+impl LoadTarget for Channels {
     async fn ask(&self, number: usize) -> Result<(), BenchError> {
         let (answer, answered) = oneshot::channel();
         let agent = &self.0[number % self.0.len()];
-        agent.send((number as u64, answer)).await.map_err(|_| BenchError::Silent)?;
-        answered.await.map_err(|_| BenchError::Silent)?;
+        agent.send((number as u64, answer)).await.map_err(|_| BenchError::NoReply)?;
+        answered.await.map_err(|_| BenchError::NoReply)?;
         Ok(())
     }
 }

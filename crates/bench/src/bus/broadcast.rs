@@ -1,21 +1,21 @@
-//! Messages that many agents get at once. A broadcast is over when the last has
-//! handled it; the speed is that of handled messages.
+//! Broadcasts. A broadcast ends when the last member has handled it; the rate is
+//! that of handled messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ostler_bus::MemoryBus;
-use ostler_domain::dispatch::name::TeamName;
-use ostler_runtime::queue::{AgentRuntime, Spec, agent_fn};
+use ostler_domain::queue_agent::name::TeamName;
+use ostler_runtime::agents::{AgentRuntime, AgentSpec, agent_fn};
 use tokio::sync::{Notify, mpsc};
 
-use super::agents::{Question, name};
-use super::load::{Asked, Done, load};
+use super::agents::{EchoRequest, name};
+use super::load::{LoadTarget, LoadResult, load};
 use crate::BenchError;
 use crate::report::Measurement;
 
-/// Who has not handled the message yet.
+/// Counts the members that have not handled the message yet.
 #[derive(Default)]
 struct Round {
     left: AtomicUsize,
@@ -34,14 +34,14 @@ impl Round {
     }
 }
 
-/// Broadcasts to so many agents, one message after the other, until the time is
+/// Broadcasts to `members` agents, one message after the other, until the time is
 /// over.
 pub(super) async fn run(
     name: String,
     members: usize,
     time: Duration,
 ) -> Result<Measurement, BenchError> {
-    let handled = |done: Done| Done { count: done.count * members, ..done };
+    let handled = |done: LoadResult| LoadResult { count: done.count * members, ..done };
     let bare = handled(load(Arc::new(Channels::open(members)), 1, time).await?);
     let team = Arc::new(Team::assemble(members).await?);
     let through = handled(load(Arc::clone(&team), 1, time).await?);
@@ -49,7 +49,7 @@ pub(super) async fn run(
     Ok(through.measurement(name, bare.per_sec()))
 }
 
-/// The limit: a task for each member, and a channel to it.
+/// The limit: a task per member with a channel to it.
 struct Channels {
     members: Vec<mpsc::Sender<Arc<str>>>,
     message: Arc<str>,
@@ -74,11 +74,11 @@ impl Channels {
     }
 }
 
-impl Asked for Channels {
+impl LoadTarget for Channels {
     async fn ask(&self, _number: usize) -> Result<(), BenchError> {
         self.round.begin(self.members.len());
         for member in &self.members {
-            member.send(Arc::clone(&self.message)).await.map_err(|_| BenchError::Silent)?;
+            member.send(Arc::clone(&self.message)).await.map_err(|_| BenchError::NoReply)?;
         }
         self.round.over.notified().await;
         Ok(())
@@ -90,7 +90,7 @@ struct Team {
     runtime: AgentRuntime,
     name: TeamName,
     members: usize,
-    question: Question,
+    question: EchoRequest,
     round: Arc<Round>,
 }
 
@@ -105,15 +105,15 @@ impl Team {
                 round.handled();
                 std::future::ready(Ok(None))
             });
-            builder = builder.agent_in_team(team.clone(), Spec::new(name(number)?), agent);
+            builder = builder.agent_in_team(team.clone(), AgentSpec::new(name(number)?), agent);
         }
         let runtime = builder.start().await?;
-        let question = Question::new(&runtime).await?;
+        let question = EchoRequest::new(&runtime).await?;
         Ok(Self { runtime, name: team, members, question, round })
     }
 }
 
-impl Asked for Team {
+impl LoadTarget for Team {
     async fn ask(&self, _number: usize) -> Result<(), BenchError> {
         self.round.begin(self.members);
         self.runtime.broadcast(&self.name, self.question.envelope()).await?;

@@ -1,4 +1,4 @@
-//! Askers that ask until the time is over.
+//! Concurrent clients that send requests until the time is over.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 use crate::BenchError;
 use crate::report::{Measurement, cpu_time};
 
-/// Of so many questions, one is timed: a clock that is looked at for each would
-/// be a good part of what is measured.
-const TIMED: usize = 16;
+/// One request of this many is timed: reading the clock for each would distort the
+/// result.
+const SAMPLE_EVERY: usize = 16;
 
-/// Somebody who can be asked.
-pub(super) trait Asked: Send + Sync + 'static {
-    /// Asks the next in turn by this number, and waits for the answer.
+/// A target of requests.
+pub(super) trait LoadTarget: Send + Sync + 'static {
+    /// Sends request `number` and waits for the reply.
     fn ask(&self, number: usize) -> impl Future<Output = Result<(), BenchError>> + Send;
 }
 
-/// What was done.
-pub(super) struct Done {
+/// The result of a load.
+pub(super) struct LoadResult {
     pub(super) count: usize,
     pub(super) each: Vec<Duration>,
     pub(super) all: Duration,
     pub(super) cpu: Duration,
 }
 
-impl Done {
+impl LoadResult {
     pub(super) fn per_sec(&self) -> f64 {
         self.count as f64 / self.all.as_secs_f64()
     }
@@ -35,34 +35,34 @@ impl Done {
     }
 }
 
-/// Has so many askers ask one question after the other.
+/// Runs `clients` that send one request after the other.
 pub(super) async fn load(
-    asked: Arc<impl Asked>,
-    askers: usize,
+    target: Arc<impl LoadTarget>,
+    clients: usize,
     time: Duration,
-) -> Result<Done, BenchError> {
+) -> Result<LoadResult, BenchError> {
     let (start, cpu) = (Instant::now(), cpu_time());
-    let asking = |asker: usize| {
-        let asked = Arc::clone(&asked);
+    let run_client = |client: usize| {
+        let target = Arc::clone(&target);
         tokio::spawn(async move {
-            let mut numbers = (asker..).step_by(askers);
+            let mut numbers = (client..).step_by(clients);
             let mut each = Vec::new();
             while start.elapsed() < time {
-                let began = Instant::now();
-                asked.ask(numbers.next().unwrap_or_default()).await?;
-                each.push(began.elapsed());
-                for number in numbers.by_ref().take(TIMED - 1) {
-                    asked.ask(number).await?;
+                let start_of_request = Instant::now();
+                target.ask(numbers.next().unwrap_or_default()).await?;
+                each.push(start_of_request.elapsed());
+                for number in numbers.by_ref().take(SAMPLE_EVERY - 1) {
+                    target.ask(number).await?;
                 }
             }
             Ok::<_, BenchError>(each)
         })
     };
-    let tasks: Vec<_> = (0..askers).map(asking).collect();
+    let tasks: Vec<_> = (0..clients).map(run_client).collect();
     let mut each = Vec::new();
     for task in tasks {
         each.extend(task.await??);
     }
     let (all, cpu) = (start.elapsed(), cpu_time().saturating_sub(cpu));
-    Ok(Done { count: each.len() * TIMED, each, all, cpu })
+    Ok(LoadResult { count: each.len() * SAMPLE_EVERY, each, all, cpu })
 }

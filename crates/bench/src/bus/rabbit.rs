@@ -1,6 +1,6 @@
-//! The same questions through RabbitMQ, beside the bare client doing what the
-//! bus does: durable queues of the same kind, confirmed publishing both ways, an
-//! ack after the answer was confirmed, and as many messages handed out ahead.
+//! The same requests through RabbitMQ, beside the bare client doing what the bus
+//! does: quorum queues, confirmed publishing both ways, an ack after the reply was
+//! confirmed, and the same prefetch.
 
 mod client;
 
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_bus::{RabbitBus, RabbitOptions, next_id};
-use ostler_runtime::queue::{Hosting, RuntimeOptions};
+use ostler_runtime::agents::{HostingOptions, RuntimeOptions};
 
 use super::agents::Agents;
 use super::load::load;
-use super::{IN_FLIGHT, MANY, TO_MANY};
+use super::{IN_FLIGHT, AGENTS, CONCURRENT_REQUESTS};
 use crate::BenchError;
 use crate::report::Measurement;
 use client::{Client, Shape};
@@ -26,44 +26,42 @@ pub(super) async fn run(
     for in_flight in IN_FLIGHT {
         let name = format!("bus.rabbitmq.ask.{in_flight}");
         progress(&name);
-        results.push(measure(url, name, Who::One { at_once: in_flight }, in_flight, share).await?);
+        results.push(measure(url, name, Target::One { concurrency: in_flight }, in_flight, share).await?);
     }
-    // A thousand agents have no queues of their own on a broker.
-    let name = format!("bus.rabbitmq.ask_{MANY}_agents");
+    // A thousand agents are hosted: they share queues.
+    let name = format!("bus.rabbitmq.ask_{AGENTS}_agents");
     progress(&name);
-    results.push(measure(url, name, Who::Many, TO_MANY, share).await?);
+    results.push(measure(url, name, Target::Many, CONCURRENT_REQUESTS, share).await?);
     Ok(results)
 }
 
-/// Who is asked.
+/// The agents that are asked.
 #[derive(Clone, Copy)]
-enum Who {
-    /// One agent with its own queue.
-    One { at_once: usize },
-    /// Many agents that share queues.
+enum Target {
+    One { concurrency: usize },
     Many,
 }
 
 async fn measure(
     url: &str,
     name: String,
-    who: Who,
+    who: Target,
     in_flight: usize,
     time: Duration,
 ) -> Result<Measurement, BenchError> {
     let prefix = format!("ostler-bench-{}.", next_id());
     let options = RabbitOptions { prefix: prefix.clone(), ..RabbitOptions::default() };
     let bus = Arc::new(RabbitBus::connect(url, options).await?);
-    let hosting = Hosting::default();
+    let hosting = HostingOptions::default();
     let (agents, shape) = match who {
-        Who::One { at_once } => {
-            let at_once = u16::try_from(at_once).unwrap_or(u16::MAX);
-            (Agents::pinned(bus.clone(), 1, at_once).await?, Shape { queues: 1, at_once })
+        Target::One { concurrency } => {
+            let concurrency = u16::try_from(concurrency).unwrap_or(u16::MAX);
+            (Agents::pinned(bus.clone(), 1, concurrency).await?, Shape { queues: 1, concurrency })
         }
-        Who::Many => {
+        Target::Many => {
             let queues = usize::from(RuntimeOptions::default().shards);
-            let shape = Shape { queues, at_once: hosting.at_once };
-            (Agents::hosted(bus.clone(), MANY, hosting).await?, shape)
+            let shape = Shape { queues, concurrency: hosting.concurrency };
+            (Agents::hosted(bus.clone(), AGENTS, hosting).await?, shape)
         }
     };
     let agents = Arc::new(agents);

@@ -1,6 +1,5 @@
 //! The limit: the bare driver writes the rows of a turn into the same tables, in
-//! transactions of the same size. It knows every key beforehand, checks nothing
-//! and waits for nobody.
+//! transactions of the same size, without checks or leases.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,12 +14,12 @@ use tokio_postgres::{Client, NoTls, Statement};
 use super::world::{next, payload};
 use crate::BenchError;
 
-/// Connections that the store uses at most.
+/// Connections of the store's pool.
 const CONNECTIONS: usize = 16;
-/// The org and the session of every row: 16 bytes, as ids are.
+/// The org and the session of every row.
 const ORG: [u8; 16] = [7; 16];
 
-/// A conversation and its session, which have the same id.
+/// Creates a conversation and its session, with the same id.
 const BEGIN: [&str; 3] = [
     "INSERT INTO orgs (id, slug, data)
      SELECT ?1, 'bare', ?3 WHERE CAST(?2 AS BYTEA) IS NOT NULL ON CONFLICT DO NOTHING",
@@ -28,13 +27,13 @@ const BEGIN: [&str; 3] = [
     "INSERT INTO sessions (org, id, conversation, thread, status, data)
      VALUES (?1, ?2, ?2, ?2, 'active', ?3)",
 ];
-/// What a turn changes: both take the org, the session and a text.
-const CHANGES: [&str; 2] = [
+/// Updates of a turn; parameters are org, session and a text.
+const UPDATES: [&str; 2] = [
     "UPDATE conversations SET out_seq = out_seq + length(?3) WHERE org = ?1 AND id = ?2",
     "UPDATE sessions SET data = ?3 WHERE org = ?1 AND id = ?2",
 ];
-/// What a turn adds: all take the org, the session, an id, a text and a number.
-const ADDS: [&str; 6] = [
+/// Inserts of a turn; parameters are org, session, id, a text and a number.
+const INSERTS: [&str; 6] = [
     "INSERT INTO runs (org, session, id, data) SELECT ?1, ?2, ?3, ?4 WHERE CAST(?5 AS BIGINT) >= 0",
     "INSERT INTO outbox (org, conversation, id, payload, seq, author, epoch, due_at)
      VALUES (?1, ?2, ?3, ?4, ?5, 'agent', 0, 0)",
@@ -46,12 +45,12 @@ const ADDS: [&str; 6] = [
 ];
 const MESSAGE: &str =
     "INSERT INTO messages (org, thread, id, data, seq) VALUES (?1, ?2, ?3, ?4, ?5)";
-/// Three events in one row, which have the text of one each.
+/// Three events in one row.
 const EVENTS: &str = "INSERT INTO events (org, run, count, data, at)
      SELECT ?1, ?3, 3, '[' || CAST(?4 AS TEXT) || ',' || ?4 || ',' || ?4 || ']', ?5
      WHERE CAST(?2 AS BYTEA) IS NOT NULL";
 
-/// Turns a second that bare SQLite writes, `sessions` of them in a transaction.
+/// Returns turns per second of bare SQLite with `sessions` turns in a transaction.
 pub(crate) async fn sqlite(
     path: &Path,
     sessions: usize,
@@ -76,10 +75,10 @@ pub(crate) async fn sqlite(
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         for session in &ids {
             turns += 1;
-            for sql in CHANGES {
+            for sql in UPDATES {
                 connection.prepare_cached(sql)?.execute((ORG, session, &text))?;
             }
-            for (sql, at) in ADDS.into_iter().zip(0..) {
+            for (sql, at) in INSERTS.into_iter().zip(0..) {
                 let seq = turns * 10 + at;
                 connection.prepare_cached(sql)?.execute((ORG, session, id(), &text, seq))?;
             }
@@ -89,8 +88,8 @@ pub(crate) async fn sqlite(
     Ok(turns as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Turns a second that bare PostgreSQL writes on as many connections as the
-/// store would use: each turn a transaction that is sent at once.
+/// Returns turns per second of bare PostgreSQL on as many connections as the store
+/// uses, with one pipelined transaction per turn.
 pub(crate) async fn postgres(
     url: &str,
     sessions: usize,
@@ -123,7 +122,7 @@ async fn write(client: &Client, start: Instant, time: Duration) -> Result<u32, B
     for sql in prepared(client, &BEGIN).await? {
         client.execute(&sql, &[&org, &session, &hex(id())]).await?;
     }
-    let (changes, adds) = (prepared(client, &CHANGES).await?, prepared(client, &ADDS).await?);
+    let (changes, adds) = (prepared(client, &UPDATES).await?, prepared(client, &INSERTS).await?);
     let mut turns = 0_u32;
     while start.elapsed() < time {
         turns += 1;

@@ -1,4 +1,4 @@
-//! Conversations and turns to measure with.
+//! Conversations and turns for the measurements.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,18 +9,18 @@ use ostler_domain::id::{
 };
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Charge, Expense};
-use ostler_domain::org::plan::Plan;
-use ostler_domain::org::{Org, Place};
-use ostler_domain::session::key::{ConversationKey, Entry, Peer};
+use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::org::Org;
 use ostler_store::{
-    AfterTurn, Aside, Author, ClaimPolicy, Inbound, Lease, NewEvent, NewMessage, NewOutbound,
-    NewRun, SessionState, Settle, Store, TurnCommit,
+    LeaseAction, TurnSideEffects, Author, ClaimPolicy, NewInboxEntry, Lease, NewEvent, NewMessage, NewOutboxEntry,
+    NewRun, SessionState, TurnCharges, Store, TurnCommit,
 };
+use ostler_testkit as testkit;
 use tokio_postgres::NoTls;
 
 use crate::BenchError;
 
-/// What is written for each part of a turn: 256 bytes, as JSON.
+/// Returns 256 bytes of JSON, the payload of each row.
 pub(crate) fn payload() -> String {
     format!("{{\"text\":\"{}\"}}", "x".repeat(245))
 }
@@ -33,38 +33,24 @@ pub(crate) fn next() -> u128 {
 const ORG: OrgId = OrgId::from_u128(1);
 
 async fn create_org(store: &Store) -> Result<(), BenchError> {
-    let org = Org {
-        id: ORG,
-        slug: "bench".into(),
-        name: "Bench".into(),
-        place: Place::TopLevel,
-        plan: Plan::Enterprise,
-        sub_orgs_enabled: false,
-        time_zone: "UTC".into(),
-        retention_days: None,
-    };
+    let org = Org { plan: LicencePlan::Enterprise, ..testkit::org(ORG, "bench") };
     Ok(store.create_org(org).await?)
 }
 
-/// So many conversations, each held by its own worker.
+/// Creates `count` conversations, each leased to its own worker.
 pub(crate) async fn conversations(store: &Store, count: usize) -> Result<Vec<Lease>, BenchError> {
     create_org(store).await?;
     let policy = ClaimPolicy {
         lease: Duration::from_secs(3600),
-        per_org: u32::MAX,
+        max_per_org: u32::MAX,
         max_attempts: u32::MAX,
-        understands: 0,
+        max_checkpoint_version: 0,
     };
     let mut leases = Vec::with_capacity(count);
     for n in 0..count {
-        let message = Inbound {
+        let message = NewInboxEntry {
             id: InboxId::from_u128(next()),
-            key: ConversationKey {
-                org: ORG,
-                binding: BindingId::from_u128(1),
-                peer: Peer::Person(n.to_string()),
-                entry: Entry::Customer,
-            },
+            key: testkit::customer_key(ORG, BindingId::from_u128(1), &n.to_string()),
             new_conversation: ConversationId::from_u128(next()),
             provider_id: n.to_string(),
             payload: payload(),
@@ -75,15 +61,15 @@ pub(crate) async fn conversations(store: &Store, count: usize) -> Result<Vec<Lea
     Ok(leases)
 }
 
-/// A realistic turn: two messages, a run, one message to send, three events.
+/// Returns a realistic turn: two messages, a run, an outbox entry, three events.
 pub(crate) fn turn(lease: Lease) -> TurnCommit {
     let number = lease.conversation().as_u128();
     let message = || NewMessage { id: MessageId::from_u128(next()), data: payload() };
     let event = || NewEvent { kind: "message_end".into(), data: payload() };
     TurnCommit {
         lease,
-        began: lease.epoch(),
-        read: lease.epoch(),
+        start_epoch: lease.epoch(),
+        read_epoch: lease.epoch(),
         session: SessionState {
             id: SessionId::from_u128(number),
             thread: ThreadId::from_u128(number),
@@ -92,26 +78,26 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
         },
         run: NewRun { id: RunId::from_u128(next()), data: payload() },
         messages: vec![message(), message()],
-        settle: vec![Settle {
+        charges: vec![TurnCharges {
             payer: ORG,
             reservation: ReservationId::from_u128(next()),
             budget_owner: AgentId::from_u128(1),
             charges: vec![Charge { expense: Expense::Model, amount: Credits::new(1) }],
         }],
-        outbox: vec![NewOutbound {
+        outbox: vec![NewOutboxEntry {
             id: OutboxId::from_u128(next()),
             author: Author::Agent,
             payload: payload(),
         }],
         events: vec![event(), event(), event()],
         changes: vec![],
-        aside: Aside::default(),
+        side_effects: TurnSideEffects::default(),
         answered: vec![],
-        then: AfterTurn::Keep,
+        lease_action: LeaseAction::Keep,
     }
 }
 
-/// A thread of so many messages.
+/// Creates a thread of `messages` messages.
 pub(crate) async fn thread(
     store: &Store,
     messages: usize,
@@ -134,7 +120,7 @@ pub(crate) async fn thread(
     Ok((ORG, ThreadId::from_u128(number)))
 }
 
-/// A database of the suite's own on a server.
+/// A temporary database on a server.
 pub(crate) struct PostgresDatabase {
     server: String,
     name: String,

@@ -1,24 +1,24 @@
-//! How fast a model's stream is read: megabytes of events as providers write them,
-//! in pieces as the network brings them. The limit is to look for the ends of the
-//! lines in the same bytes and to copy them.
+//! Parsing of server-sent events as providers send them, in pieces as the network
+//! delivers them. The limit is to find the line ends in the same bytes and to copy
+//! them.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ostler_models::sse::Parser;
+use ostler_models::sse::SseParser;
 
 use crate::report::{Measurement, cpu_time};
 
-/// What it is called. Each one is a megabyte.
+/// Name of the measurement; one operation is a megabyte.
 pub(super) const NAME: &str = "turn.sse";
 
 const MEGABYTE: usize = 1_000_000;
-/// A piece, as a TLS record is long.
+/// Size of a piece: a TLS record.
 const PIECE: usize = 16 * 1024;
-/// The most bytes of an event.
+/// Largest event.
 const LIMIT: usize = 4 * 1024 * 1024;
-/// Megabytes between two looks at the clock of the processor, which is coarse.
-const TOGETHER: usize = 16;
+/// Megabytes between two reads of the CPU clock, which is coarse.
+const BATCH: usize = 16;
 
 pub(super) fn run(time: Duration) -> Measurement {
     let stream = stream();
@@ -28,7 +28,7 @@ pub(super) fn run(time: Duration) -> Measurement {
     Measurement::new(NAME.to_owned(), each, all, Some(limit)).with_cpu(all, cpu)
 }
 
-/// A megabyte of an answer, word by word.
+/// Returns a megabyte of streamed words.
 fn stream() -> Vec<u8> {
     let mut bytes = Vec::with_capacity(MEGABYTE + PIECE);
     for word in 0_u32.. {
@@ -47,7 +47,7 @@ fn stream() -> Vec<u8> {
 }
 
 fn read(stream: &[u8]) -> usize {
-    let (mut parser, mut data) = (Parser::new(LIMIT), 0);
+    let (mut parser, mut data) = (SseParser::new(LIMIT), 0);
     for piece in stream.chunks(PIECE) {
         parser.feed(piece);
         while let Ok(Some(event)) = parser.next_event() {
@@ -67,12 +67,12 @@ fn scan_and_copy(stream: &[u8]) -> usize {
     lines
 }
 
-/// Does it until the time is over: how long each took, and all of them, and how
-/// much of the processor's time that was.
+/// Repeats an operation until the time is over. Returns the time of each, the total
+/// time and the CPU time.
 fn repeat(time: Duration, once: impl Fn() -> usize) -> (Vec<Duration>, Duration, Duration) {
     let (start, cpu, mut each) = (Instant::now(), cpu_time(), Vec::new());
     while start.elapsed() < time {
-        for _ in 0..TOGETHER {
+        for _ in 0..BATCH {
             let began = Instant::now();
             black_box(once());
             each.push(began.elapsed());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use ostler_domain::agent::autonomy::AutonomyLevel;
-use ostler_domain::gate::Authority;
+use ostler_domain::gate::GateRules;
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::money::price::ModelPrice;
@@ -17,25 +17,22 @@ use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec, Trust};
-use ostler_engine::driver::{Commands, Driver, Host, Intent, Place};
+use ostler_engine::driver::{TurnCommands, Driver, Host, Intent, TurnContext};
 use ostler_engine::gate::Authorized;
 use ostler_engine::history::{CallId, Item};
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason, Usage};
-use ostler_engine::outcome::Outcome;
-use ostler_engine::tool::{Definition, Reply, SubTurn, Tool, ToolContext, ToolSet};
-use ostler_engine::turn::{Event, Known, Limits, Models, NewTurn, Path, Rules, Turn};
+use ostler_engine::outcome::ToolOutcome;
+use ostler_engine::tool::{ToolDefinition, ToolReply, SubagentTask, Tool, ToolContext, ToolSet};
+use ostler_engine::turn::{TurnEvent, KnownOutcomes, TurnLimits, Models, NewTurn, AgentPath, TurnRules, Turn};
 use serde_json::json;
 
 use crate::BenchError;
 
-/// What a turn is to do.
+/// The task of a turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Task {
-    /// Answer.
     Plain,
-    /// Call one tool, then answer.
     Tool,
-    /// Give the work to another agent, then answer.
     Subagent,
 }
 
@@ -49,17 +46,16 @@ impl Task {
     }
 }
 
-/// So many turns of question and answer.
+/// Returns a history of `turns` turns.
 pub(super) fn conversation(turns: usize) -> Vec<Item> {
     let turn = |n| [Item::user(format!("question {n}")), Item::assistant(format!("answer {n}"))];
     (0..turns).flat_map(turn).collect()
 }
 
-/// Answers at once: calls the tool that the last message names, and once there
-/// are results, says so.
-struct Instant;
+/// Calls the tool that the last message names, and answers once it has the result.
+struct InstantModel;
 
-impl Model for Instant {
+impl Model for InstantModel {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         let task = match request.history.last() {
             Some(Item::User { content }) => match content.first() {
@@ -96,45 +92,45 @@ impl Models for OneModel {
     }
 }
 
-/// Answers at once.
-struct Look(Definition);
+/// A tool that returns at once.
+struct LookupTool(ToolDefinition);
 
-impl Tool for Look {
-    fn definition(&self) -> &Definition {
+impl Tool for LookupTool {
+    fn definition(&self) -> &ToolDefinition {
         &self.0
     }
 
-    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
-        Box::pin(std::future::ready(Reply::Done(Outcome::ok("There it is."))))
+    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
+        Box::pin(std::future::ready(ToolReply::Done(ToolOutcome::ok("There it is."))))
     }
 }
 
-fn define(name: &'static str) -> Definition {
+fn define(name: &'static str) -> ToolDefinition {
     let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
     let spec = ToolSpec::read(ToolName::from_static(name), ToolGroup::Custom);
-    Definition::new(spec, "A tool of benchmarks.", schema)
+    ToolDefinition::new(spec, "A tool of benchmarks.", schema)
 }
 
-/// A tool that answers at once.
+/// Returns a tool that returns at once.
 pub(crate) fn look() -> Arc<dyn Tool> {
-    Arc::new(Look(define("look")))
+    Arc::new(LookupTool(define("look")))
 }
 
-/// Models that answer at once.
+/// Returns models that answer at once.
 pub(crate) fn instant() -> Arc<dyn Models> {
-    Arc::new(OneModel(Arc::new(Instant)))
+    Arc::new(OneModel(Arc::new(InstantModel)))
 }
 
-/// Gives the work to another agent.
-struct Subagent(Definition);
+/// Delegates to a subagent.
+struct SubagentTool(ToolDefinition);
 
-impl Tool for Subagent {
-    fn definition(&self) -> &Definition {
+impl Tool for SubagentTool {
+    fn definition(&self) -> &ToolDefinition {
         &self.0
     }
 
-    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
-        let work = SubTurn {
+    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
+        let work = SubagentTask {
             agent_type: "explore".into(),
             model: None,
             system: "You explore.".into(),
@@ -142,21 +138,21 @@ impl Tool for Subagent {
             forked: false,
             tools: vec![ToolName::from_static("look")],
         };
-        Box::pin(std::future::ready(Reply::Delegate(work)))
+        Box::pin(std::future::ready(ToolReply::Delegate(work)))
     }
 }
 
-/// Stores nothing and tells nobody.
-struct Nobody;
+/// A host that stores nothing.
+struct NullHost;
 
-impl Host for Nobody {
+impl Host for NullHost {
     type Error = BenchError;
 
     async fn checkpoint(&self, _: &Turn, _: &[Intent]) -> Result<(), BenchError> {
         Ok(())
     }
 
-    async fn outcome(&self, _: &Path, _: &CallId, _: &Outcome) -> Result<(), BenchError> {
+    async fn store_outcome(&self, _: &AgentPath, _: &CallId, _: &ToolOutcome) -> Result<(), BenchError> {
         Ok(())
     }
 
@@ -164,7 +160,7 @@ impl Host for Nobody {
         more
     }
 
-    fn event(&self, _: &Path, event: &Event) {
+    fn on_event(&self, _: &AgentPath, event: &TurnEvent) {
         std::hint::black_box(event);
     }
 
@@ -173,38 +169,38 @@ impl Host for Nobody {
     }
 }
 
-/// All that turns run with.
+/// Everything a turn needs.
 pub(super) struct World {
     tools: Arc<ToolSet>,
     scope: ToolScope,
     models: OneModel,
     ask_for: BTreeSet<ToolName>,
-    place: Place,
+    place: TurnContext,
     system: Arc<str>,
 }
 
 impl World {
     pub(super) fn new() -> Result<Self, BenchError> {
-        let tools: [Arc<dyn Tool>; 2] = [look(), Arc::new(Subagent(define("subagent")))];
+        let tools: [Arc<dyn Tool>; 2] = [look(), Arc::new(SubagentTool(define("subagent")))];
         let tools = Arc::new(ToolSet::new(tools)?);
         Ok(Self {
             scope: ToolScope::unrestricted(tools.specs().cloned()),
             tools,
-            models: OneModel(Arc::new(Instant)),
+            models: OneModel(Arc::new(InstantModel)),
             ask_for: BTreeSet::new(),
-            place: Place {
+            place: TurnContext {
                 org: OrgId::from_u128(1),
                 agent: AgentId::from_u128(2),
                 session: None,
                 contact: None,
-                key: "bench".into(),
+                idempotency_prefix: "bench".into(),
                 timeout: Duration::from_secs(60),
             },
             system: "You are a friendly agent who answers briefly. ".repeat(20).into(),
         })
     }
 
-    /// One turn of a conversation.
+    /// Runs one turn.
     pub(super) async fn turn(&self, task: Task, conversation: &[Item]) {
         let mut history = Vec::with_capacity(WINDOW + 1);
         history.extend_from_slice(ostler_domain::prompt::history::window(conversation));
@@ -213,7 +209,7 @@ impl World {
             reserved: Credits::new(1000),
             top_up: Credits::new(1000),
             session: Credits::new(1000),
-            kept_for_reading: Credits::ZERO,
+            read_reserve: Credits::ZERO,
             team: None,
         };
         let mut turn = Turn::new(NewTurn {
@@ -223,20 +219,20 @@ impl World {
             trust: Trust::Trusted,
             budget,
             errors: ErrorState::default(),
-            limits: Limits::default(),
+            limits: TurnLimits::default(),
             now: Timestamp::from_millis(0),
         });
-        let rules = Rules {
+        let rules = TurnRules {
             scope: &self.scope,
             tools: &self.tools,
             require_approval_for: &self.ask_for,
-            authority: Authority::Conversation(AutonomyLevel::Autonomous),
+            authority: GateRules::Conversation(AutonomyLevel::Autonomous),
             errors: ErrorPolicy::default(),
             models: &self.models,
             now: Timestamp::from_millis(0),
         };
-        let driver = Driver { place: &self.place, rules, host: &Nobody };
-        let progress = driver.drive(&mut turn, &Known::new(), &mut Commands::none()).await;
+        let driver = Driver { context: &self.place, rules, host: &NullHost };
+        let progress = driver.drive(&mut turn, &KnownOutcomes::new(), &mut TurnCommands::none()).await;
         std::hint::black_box(progress.is_ok());
     }
 }

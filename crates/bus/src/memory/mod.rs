@@ -1,12 +1,10 @@
-//! The bus inside one process: no broker, nothing encoded, nothing kept.
+//! The bus inside one process: without a broker, encoding or persistence.
 //!
-//! No lock is held while anything is awaited, and an envelope is shared by all
-//! who receive it.
+//! No lock is held across an `await`, and receivers share envelopes.
 
-mod dead;
+mod dead_letters;
+mod delete_queue;
 mod queue;
-mod remove;
-mod replies;
 mod worker;
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,69 +12,70 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use ostler_domain::dispatch::name::{AgentName, TeamName};
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
 
-use crate::bus::{BoxFuture, ConsumeOptions, Depth, Failure, Handler, Limits, MessageBus, OnFull};
-use crate::consumer::{Consumer, Consumers};
-use crate::dead::{DeadLetter, Selection};
+use crate::bus::{
+    BoxFuture, ConsumeOptions, Failure, Handler, MessageBus, OverflowPolicy, QueueDepth,
+    QueueLimits,
+};
+use crate::consumer::{Consumer, ConsumerRegistry};
+use crate::dead_letter::{DeadLetter, DeadLetterFilter};
 use crate::envelope::Envelope;
 use crate::error::{BusError, Result};
 use crate::id::process_number;
+use crate::pending_replies::PendingReplies;
 use crate::queue::QueueName;
-use dead::DeadLetters;
-use queue::{NotIn, Queue};
-pub(crate) use replies::Replies;
-pub(crate) use worker::handle;
-use worker::{Presence, Worker};
+use dead_letters::DeadLetters;
+use queue::{PushError, Queue};
+use worker::{ConsumerRegistration, Worker};
 
 type Members = BTreeMap<AgentName, Arc<Queue>>;
 
-/// A bus in memory.
+/// A message bus inside one process.
 #[derive(Clone)]
 pub struct MemoryBus(Arc<Shared>);
 
 struct Shared {
-    limits: Limits,
+    limits: QueueLimits,
     queues: RwLock<HashMap<QueueName, Arc<Queue>>>,
     teams: RwLock<HashMap<TeamName, Members>>,
-    dead: DeadLetters,
-    replies: Arc<Replies>,
-    /// Where replies to this bus go.
+    dead_letters: DeadLetters,
+    replies: Arc<PendingReplies>,
+    /// The reply queue of this bus.
     reply_to: QueueName,
-    consumers: Consumers,
+    consumers: ConsumerRegistry,
     closed: AtomicBool,
 }
 
 impl Default for MemoryBus {
     fn default() -> Self {
-        Self::new(Limits::default())
+        Self::new(QueueLimits::default())
     }
 }
 
 impl MemoryBus {
-    /// A bus with these limits.
-    pub fn new(limits: Limits) -> Self {
+    /// Creates a bus with these limits.
+    pub fn new(limits: QueueLimits) -> Self {
         static BUSES: AtomicU64 = AtomicU64::new(0);
         let number = process_number().wrapping_add(BUSES.fetch_add(1, Ordering::Relaxed));
         Self(Arc::new(Shared {
             limits,
             queues: RwLock::default(),
             teams: RwLock::default(),
-            dead: DeadLetters::default(),
+            dead_letters: DeadLetters::default(),
             replies: Arc::default(),
             reply_to: QueueName::replies(number),
-            consumers: Consumers::default(),
+            consumers: ConsumerRegistry::default(),
             closed: AtomicBool::new(false),
         }))
     }
 }
 
-/// What became of a message that was to go at once.
+/// The result of an attempt to queue a message without waiting.
 #[derive(PartialEq, Eq)]
-enum Offered {
-    /// It is there.
-    Taken,
-    /// It has to wait for room.
+enum PushOutcome {
+    Accepted,
+    /// The publisher has to wait for room.
     Full,
 }
 
@@ -98,7 +97,7 @@ impl Shared {
             return Ok(queue);
         }
         let mut queues = self.queues.write().unwrap_or_else(PoisonError::into_inner);
-        if queues.len() >= self.limits.queues && !queues.contains_key(name) {
+        if queues.len() >= self.limits.max_queues && !queues.contains_key(name) {
             return Err(BusError::TooManyQueues(queues.len()));
         }
         let queue = || Arc::new(Queue::new(name.clone()));
@@ -106,64 +105,66 @@ impl Shared {
     }
 
     async fn publish(&self, name: &QueueName, envelope: Arc<Envelope>) -> Result<()> {
-        while self.offer(name, &envelope)? == Offered::Full {
+        while self.push_now(name, &envelope)? == PushOutcome::Full {
             let queue = self.queue(name)?;
-            // What happens seldom is boxed, so that the usual way stays small.
-            if Box::pin(self.push_later(&queue, &envelope)).await? {
+            // The rare case is boxed to keep the common future small.
+            if Box::pin(self.push_when_room(&queue, &envelope)).await? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Puts a message where it is to go, if it can be there at once.
-    fn offer(&self, name: &QueueName, envelope: &Arc<Envelope>) -> Result<Offered> {
+    /// Queues a message, or delivers it to a pending request, without waiting.
+    fn push_now(&self, name: &QueueName, envelope: &Arc<Envelope>) -> Result<PushOutcome> {
         self.check_open()?;
-        if name.is_for_replies() {
-            let waited = *name == self.reply_to && self.replies.deliver(Arc::clone(envelope));
-            let nobody = || BusError::NobodyWaits(name.clone());
-            return if waited { Ok(Offered::Taken) } else { Err(nobody()) };
+        if name.is_reply_queue() {
+            let delivered = *name == self.reply_to && self.replies.deliver(Arc::clone(envelope));
+            let no_request = || BusError::NoPendingRequest(name.clone());
+            return if delivered { Ok(PushOutcome::Accepted) } else { Err(no_request()) };
         }
         if let Some(queue) = self.queues().get(name)
-            && let Some(offered) = self.push(queue, envelope)?
+            && let Some(outcome) = self.push(queue, envelope)?
         {
-            return Ok(offered);
+            return Ok(outcome);
         }
         loop {
-            if let Some(offered) = self.push(&*self.queue(name)?, envelope)? {
-                return Ok(offered);
+            if let Some(outcome) = self.push(&*self.queue(name)?, envelope)? {
+                return Ok(outcome);
             }
         }
     }
 
-    /// Puts a message into a queue; nothing is returned if the queue ended.
-    fn push(&self, queue: &Queue, envelope: &Arc<Envelope>) -> Result<Option<Offered>> {
+    /// Pushes a message into a queue; returns `None` if the queue was deleted.
+    fn push(&self, queue: &Queue, envelope: &Arc<Envelope>) -> Result<Option<PushOutcome>> {
         match queue.push(envelope, self.limits.queue_length as usize) {
-            Ok(()) => Ok(Some(Offered::Taken)),
-            Err(NotIn::Full) if self.limits.on_full == OnFull::Wait => Ok(Some(Offered::Full)),
-            Err(NotIn::Full) => Err(BusError::Full(queue.name.clone())),
-            Err(NotIn::Ended) => Ok(None),
+            Ok(()) => Ok(Some(PushOutcome::Accepted)),
+            Err(PushError::Full) if self.limits.on_full == OverflowPolicy::Wait => {
+                Ok(Some(PushOutcome::Full))
+            }
+            Err(PushError::Full) => Err(BusError::QueueFull(queue.name.clone())),
+            Err(PushError::Deleted) => Ok(None),
         }
     }
 
-    /// Puts a message into a queue as soon as there is room; false if the queue
-    /// ended.
-    async fn push_later(&self, queue: &Queue, envelope: &Arc<Envelope>) -> Result<bool> {
-        let room = queue.push_later(envelope, self.limits.queue_length as usize);
-        let waiting = tokio::time::timeout(self.limits.publish_patience, room);
-        waiting.await.map_err(|_| BusError::Full(queue.name.clone()))
+    /// Pushes a message as soon as there is room; returns `false` if the queue
+    /// was deleted.
+    async fn push_when_room(&self, queue: &Queue, envelope: &Arc<Envelope>) -> Result<bool> {
+        let room = queue.push_when_room(envelope, self.limits.queue_length as usize);
+        let waiting = tokio::time::timeout(self.limits.publish_timeout, room);
+        waiting.await.map_err(|_| BusError::QueueFull(queue.name.clone()))
     }
 
     async fn request(
         &self,
         queue: &QueueName,
         envelope: Arc<Envelope>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Arc<Envelope>> {
-        let pending = self.replies.expect(envelope.message.id, patience);
-        let no_reply = || BusError::NoReply { queue: queue.clone(), patience };
-        if self.offer(queue, &envelope)? == Offered::Full {
-            let publishing = tokio::time::timeout(patience, self.publish(queue, envelope));
+        let pending = self.replies.expect(envelope.message.id, timeout);
+        let no_reply = || BusError::ReplyTimeout { queue: queue.clone(), timeout };
+        if self.push_now(queue, &envelope)? == PushOutcome::Full {
+            let publishing = tokio::time::timeout(timeout, self.publish(queue, envelope));
             Box::pin(publishing).await.map_err(|_| no_reply())??;
         }
         pending.reply().await.ok_or_else(no_reply)
@@ -178,8 +179,10 @@ impl Shared {
         let mut result = Ok(());
         for queue in members {
             let pushed = match self.push(&queue, &envelope) {
-                Ok(Some(Offered::Full)) => self.push_later(&queue, &envelope).await.map(drop),
-                // Whose queue ended is no member any more.
+                Ok(Some(PushOutcome::Full)) => {
+                    self.push_when_room(&queue, &envelope).await.map(drop)
+                }
+                // An agent whose queue was deleted is no longer a member.
                 pushed => pushed.map(drop),
             };
             result = result.and(pushed);
@@ -207,14 +210,14 @@ impl Shared {
         Ok(())
     }
 
-    async fn replay(&self, which: &Selection) -> Result<usize> {
+    async fn replay_dead_letters(&self, filter: &DeadLetterFilter) -> Result<usize> {
         self.check_open()?;
-        let mut letters = self.dead.take(which).into_iter();
+        let mut dead_letters = self.dead_letters.take(filter).into_iter();
         let mut replayed = 0;
-        while let Some(letter) = letters.next() {
-            let Some(envelope) = letter.envelope.clone() else { continue };
-            if let Err(error) = self.publish(&letter.death.queue, envelope).await {
-                self.dead.put_back(std::iter::once(letter).chain(letters));
+        while let Some(dead_letter) = dead_letters.next() {
+            let Some(envelope) = dead_letter.envelope.clone() else { continue };
+            if let Err(error) = self.publish(&dead_letter.cause.queue, envelope).await {
+                self.dead_letters.put_back(std::iter::once(dead_letter).chain(dead_letters));
                 return Err(error);
             }
             replayed += 1;
@@ -223,13 +226,16 @@ impl Shared {
     }
 }
 
-/// A queue and a consumer's presence there, which keeps it from ending.
-fn present(bus: &Shared, name: &QueueName) -> Result<(Arc<Queue>, Arc<Presence>)> {
+/// Returns a queue with a registered consumer, which prevents its deletion.
+fn register_consumer(
+    bus: &Shared,
+    name: &QueueName,
+) -> Result<(Arc<Queue>, Arc<ConsumerRegistration>)> {
     loop {
         let queue = bus.queue(name)?;
-        let presence = Presence::new(&queue);
-        if !queue.has_ended() {
-            return Ok((queue, presence));
+        let registration = ConsumerRegistration::new(&queue);
+        if !queue.is_deleted() {
+            return Ok((queue, registration));
         }
     }
 }
@@ -241,7 +247,7 @@ fn consume(
     handler: &Arc<dyn Handler>,
 ) -> Result<Consumer> {
     bus.check_open()?;
-    let (queue, presence) = present(bus, name)?;
+    let (queue, registration) = register_consumer(bus, name)?;
     let stopping = Arc::new(AtomicBool::new(false));
     let workers = options.concurrency.max(1);
     let options = Arc::new(options);
@@ -252,7 +258,7 @@ fn consume(
             handler: Arc::clone(handler),
             options: Arc::clone(&options),
             stopping: Arc::clone(&stopping),
-            _presence: Arc::clone(&presence),
+            _registration: Arc::clone(&registration),
         };
         tokio::spawn(worker.run())
     };
@@ -262,7 +268,7 @@ fn consume(
         stopping.store(true, Ordering::SeqCst);
         queue.ready.notify_waiters();
         if let Some(bus) = shared.upgrade() {
-            bus.dead.room.notify_waiters();
+            bus.dead_letters.room.notify_waiters();
         }
     };
     let consumer = Consumer::new(stop, tasks);
@@ -288,15 +294,23 @@ impl MessageBus for MemoryBus {
         Box::pin(async move { consume(&self.0, queue, options, &handler) })
     }
 
-    fn stop_all(&self) -> BoxFuture<'_, ()> {
+    fn stop_consumers(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.0.consumers.close_all())
     }
 
-    fn join<'a>(&'a self, team: &'a TeamName, agent: &'a AgentName) -> BoxFuture<'a, Result<()>> {
+    fn join_team<'a>(
+        &'a self,
+        team: &'a TeamName,
+        agent: &'a AgentName,
+    ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move { self.0.join(team, agent) })
     }
 
-    fn leave<'a>(&'a self, team: &'a TeamName, agent: &'a AgentName) -> BoxFuture<'a, Result<()>> {
+    fn leave_team<'a>(
+        &'a self,
+        team: &'a TeamName,
+        agent: &'a AgentName,
+    ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move { self.0.leave(team, agent) })
     }
 
@@ -312,38 +326,42 @@ impl MessageBus for MemoryBus {
         &'a self,
         queue: &'a QueueName,
         mut envelope: Envelope,
-        patience: Duration,
+        timeout: Duration,
     ) -> BoxFuture<'a, Result<Arc<Envelope>>> {
         envelope.context.reply_to = Some(self.0.reply_to.clone());
-        // Shared from here on, so that the future does not have to hold it.
-        Box::pin(self.0.request(queue, Arc::new(envelope), patience))
+        // Wrapped here, so that the future does not contain the envelope.
+        Box::pin(self.0.request(queue, Arc::new(envelope), timeout))
     }
 
     fn dead_letters(
         &self,
-        which: Selection,
+        filter: DeadLetterFilter,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<DeadLetter>>> {
-        Box::pin(async move { Ok(self.0.dead.list(&which, limit)) })
+        Box::pin(async move { Ok(self.0.dead_letters.list(&filter, limit)) })
     }
 
-    fn replay(&self, which: Selection) -> BoxFuture<'_, Result<usize>> {
-        Box::pin(async move { self.0.replay(&which).await })
+    fn replay_dead_letters(&self, filter: DeadLetterFilter) -> BoxFuture<'_, Result<usize>> {
+        Box::pin(async move { self.0.replay_dead_letters(&filter).await })
     }
 
-    fn purge(&self, which: Selection) -> BoxFuture<'_, Result<usize>> {
-        Box::pin(async move { Ok(self.0.dead.take(&which).len()) })
+    fn purge_dead_letters(&self, filter: DeadLetterFilter) -> BoxFuture<'_, Result<usize>> {
+        Box::pin(async move { Ok(self.0.dead_letters.take(&filter).len()) })
     }
 
-    fn depth<'a>(&'a self, queue: &'a QueueName) -> BoxFuture<'a, Result<Depth>> {
+    fn depth<'a>(&'a self, queue: &'a QueueName) -> BoxFuture<'a, Result<QueueDepth>> {
         Box::pin(async move {
             let existing = self.0.existing(queue);
             Ok(existing.map(|queue| queue.depth()).unwrap_or_default())
         })
     }
 
-    fn remove<'a>(&'a self, queue: &'a QueueName, why: Failure) -> BoxFuture<'a, Result<bool>> {
-        Box::pin(remove::remove(&self.0, queue, why))
+    fn delete_queue<'a>(
+        &'a self,
+        queue: &'a QueueName,
+        reason: Failure,
+    ) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(delete_queue::delete_queue(&self.0, queue, reason))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -1,16 +1,13 @@
-//! A worker of a consumer: takes a message, has it handled, settles it.
+//! A worker of a consumer: takes a message, runs the handler, settles the
+//! message.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures_util::FutureExt;
-use ostler_domain::dispatch::failure::FailureClass;
-
 use super::Shared;
-use super::queue::{Queue, Waiting};
-use crate::bus::{ConsumeOptions, Delivery, Failure, Handler, Verdict};
-use crate::dead::{DeadLetter, Death};
+use super::queue::{Queue, QueuedMessage};
+use crate::bus::{ConsumeOptions, Delivery, Disposition, Failure, Handler, run_handler};
+use crate::dead_letter::{DeadLetter, DeadLetterCause};
 use crate::id::now;
 
 pub(super) struct Worker {
@@ -19,20 +16,20 @@ pub(super) struct Worker {
     pub(super) handler: Arc<dyn Handler>,
     pub(super) options: Arc<ConsumeOptions>,
     pub(super) stopping: Arc<AtomicBool>,
-    pub(super) _presence: Arc<Presence>,
+    pub(super) _registration: Arc<ConsumerRegistration>,
 }
 
-/// A consumer is there as long as one of its workers is.
-pub(super) struct Presence(Arc<Queue>);
+/// Counts a consumer until the last of its workers is dropped.
+pub(super) struct ConsumerRegistration(Arc<Queue>);
 
-impl Presence {
+impl ConsumerRegistration {
     pub(super) fn new(queue: &Arc<Queue>) -> Arc<Self> {
         queue.consumers.fetch_add(1, Ordering::Relaxed);
         Arc::new(Self(Arc::clone(queue)))
     }
 }
 
-impl Drop for Presence {
+impl Drop for ConsumerRegistration {
     fn drop(&mut self) {
         self.0.consumers.fetch_sub(1, Ordering::Relaxed);
     }
@@ -41,17 +38,18 @@ impl Drop for Presence {
 impl Worker {
     pub(super) async fn run(self) {
         loop {
-            // Made before looking, so that a wake-up in between is not lost.
+            // Created before the check, so that a wake-up in between is not
+            // lost.
             let wake = self.queue.ready.notified();
             if self.is_stopping() {
                 break;
             }
             match self.queue.take() {
-                Some(waiting) => self.work(waiting).await,
+                Some(message) => self.work(message).await,
                 None => wake.await,
             }
         }
-        // A wake-up that this worker took with it is another's.
+        // This worker may have consumed a wake-up meant for another.
         self.queue.ready.notify_one();
     }
 
@@ -59,68 +57,61 @@ impl Worker {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    async fn work(&self, mut waiting: Waiting) {
-        waiting.attempts += 1;
-        let refusal = self.options.refusal(&waiting.envelope.message.kind);
-        let verdict = match refusal {
-            Some(failure) => Verdict::Dead(failure),
-            None => self.handle(&waiting).await,
+    async fn work(&self, mut message: QueuedMessage) {
+        message.attempts += 1;
+        let refusal = self.options.refusal(&message.envelope.message.kind);
+        let disposition = match refusal {
+            Some(failure) => Disposition::DeadLetter(failure),
+            None => self.handle(&message).await,
         };
-        match verdict {
-            Verdict::Done => {}
-            Verdict::Again(_) if waiting.attempts < self.bus.limits.attempts => {
-                self.queue.put_back(waiting);
+        match disposition {
+            Disposition::Done => {}
+            Disposition::Retry(_) if message.attempts < self.bus.limits.max_attempts => {
+                self.queue.put_back(message);
             }
-            Verdict::Again(failure) | Verdict::Dead(failure) => self.bury(waiting, failure).await,
+            Disposition::Retry(failure) | Disposition::DeadLetter(failure) => {
+                self.dead_letter(message, failure).await
+            }
         }
     }
 
-    async fn handle(&self, waiting: &Waiting) -> Verdict {
+    async fn handle(&self, message: &QueuedMessage) -> Disposition {
         let delivery = Delivery {
-            envelope: Arc::clone(&waiting.envelope),
+            envelope: Arc::clone(&message.envelope),
             queue: self.queue.name.clone(),
-            attempt: waiting.attempts,
-            redelivered: waiting.attempts > 1,
+            attempt: message.attempts,
+            redelivered: message.attempts > 1,
         };
-        handle(&*self.handler, delivery).await
+        run_handler(&*self.handler, delivery).await
     }
 
-    /// Makes a dead letter of a message, as soon as there is room for one.
-    async fn bury(&self, waiting: Waiting, failure: Failure) {
-        let envelope = &waiting.envelope;
+    /// Stores a message as a dead letter as soon as there is room.
+    async fn dead_letter(&self, message: QueuedMessage, failure: Failure) {
+        let envelope = &message.envelope;
         tracing::warn!(
             queue = %self.queue.name, id = %envelope.message.id, class = %failure.class,
-            reason = failure.reason, "dead letter"
+            reason = failure.reason, "message became a dead letter"
         );
-        let mut letter = DeadLetter {
+        let mut dead_letter = DeadLetter {
             id: envelope.message.id,
-            death: Death {
+            cause: DeadLetterCause {
                 queue: self.queue.name.clone(),
                 class: failure.class,
                 reason: failure.reason,
-                attempts: waiting.attempts,
+                attempts: message.attempts,
                 at: now(),
             },
             envelope: Some(Arc::clone(envelope)),
             body: None,
         };
         loop {
-            let room = self.bus.dead.room.notified();
-            match self.bus.dead.push(letter, self.bus.limits.dead_letters) {
+            let room = self.bus.dead_letters.room.notified();
+            match self.bus.dead_letters.push(dead_letter, self.bus.limits.dead_letters) {
                 Ok(()) => return,
-                Err(_) if self.is_stopping() => return self.queue.put_back(waiting),
-                Err(back) => letter = *back,
+                Err(_) if self.is_stopping() => return self.queue.put_back(message),
+                Err(back) => dead_letter = *back,
             }
             room.await;
         }
     }
-}
-
-/// What a handler says; a panic is a failure of this message.
-pub(crate) async fn handle(handler: &dyn Handler, delivery: Delivery) -> Verdict {
-    let handling = AssertUnwindSafe(async { handler.handle(delivery).await });
-    handling.catch_unwind().await.unwrap_or_else(|_| {
-        let reason = "the handler panicked".to_owned();
-        Verdict::Dead(Failure { class: FailureClass::Application, reason })
-    })
 }

@@ -1,140 +1,148 @@
 //! The bus between processes, on RabbitMQ.
 //!
+//! Every queue is four quorum queues on the broker, one per priority class.
+//! Publishing uses confirms, consuming uses acks, and a lost connection is
+//! replaced, never repaired.
+//!
 //! | file | owns |
 //! |---|---|
-//! | `link` | the connection, and getting another when it is lost |
-//! | `topology` | queues and exchanges: their names, settings and bindings |
-//! | `publish` | confirmed publishing |
-//! | `consume` | one consumer: what it holds, what it has in work |
-//! | `subscribe` | the channels that bring a consumer its messages |
-//! | `settle` | ack, repeat or dead letter |
-//! | `letter` | a message in the form of the broker |
-//! | `dead` | looking at dead letters, putting them back, deleting them |
-//! | `replies` | the replies to this bus |
-//! | `remove` | the end of a queue |
+//! | `connection` | the connection and its replacement when it is lost |
+//! | `topology` | queues and exchanges: names, settings, bindings |
+//! | `publish` | publishing with confirms |
+//! | `consume` | a consumer: prefetched messages and messages in progress |
+//! | `subscription` | the channels of a consumer |
+//! | `settle` | ack, requeue or dead letter |
+//! | `wire` | messages as AMQP properties and bodies |
+//! | `dead_letters` | listing, replaying and deleting dead letters |
+//! | `replies` | the consumer of replies |
+//! | `delete_queue` | deleting a queue without losing its messages |
 
+mod connection;
 mod consume;
-mod dead;
-mod letter;
-mod link;
+mod dead_letters;
+mod delete_queue;
 mod publish;
-mod remove;
 mod replies;
 mod settle;
-mod subscribe;
+mod subscription;
 mod topology;
+mod wire;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ostler_domain::dispatch::name::{AgentName, TeamName};
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 
-use crate::bus::{BoxFuture, ConsumeOptions, Depth, Failure, Handler, Limits, MessageBus};
-use crate::consumer::{Consumer, Consumers};
-use crate::dead::{DeadLetter, Selection};
+use crate::bus::{
+    BoxFuture, ConsumeOptions, Failure, Handler, MessageBus, QueueDepth, QueueLimits,
+};
+use crate::consumer::{Consumer, ConsumerRegistry};
+use crate::dead_letter::{DeadLetter, DeadLetterFilter};
 use crate::envelope::Envelope;
 use crate::error::{BusError, Result};
 use crate::id::next_id;
-use crate::memory::Replies;
+use crate::pending_replies::PendingReplies;
 use crate::queue::QueueName;
-use link::Links;
-use topology::{Need, Topology};
+use connection::Connector;
+use topology::{Declaration, Topology};
 
-/// How the broker is used.
+/// Options of the broker connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RabbitOptions {
-    /// What the names of all queues and exchanges begin with on the broker; at
-    /// most 66 bytes.
+    /// Prefix of all queue and exchange names on the broker; at most 66 bytes.
     pub prefix: String,
-    /// What the bus is limited to.
-    pub limits: Limits,
-    /// How long the broker may take for one answer. A link that is slower is
-    /// given up for a new one.
-    pub answer_patience: Duration,
-    /// How often the broker is heard from at least, in seconds.
+    pub limits: QueueLimits,
+    /// How long the broker may take to answer. A slower connection is replaced.
+    pub broker_timeout: Duration,
+    /// The heartbeat interval.
     pub heartbeat_secs: u16,
-    /// The wait after a failed attempt to connect; it doubles.
-    pub first_wait: Duration,
-    /// The longest wait between attempts to connect.
-    pub longest_wait: Duration,
-    /// How many messages may be on their way to the broker at once.
-    pub publishes_in_flight: usize,
+    /// The delay after the first failed attempt to connect; it doubles with
+    /// each attempt.
+    pub reconnect_min_delay: Duration,
+    pub reconnect_max_delay: Duration,
+    /// Maximum number of published messages without a confirm.
+    pub max_unconfirmed: usize,
 }
 
 impl Default for RabbitOptions {
     fn default() -> Self {
         Self {
             prefix: String::new(),
-            limits: Limits::default(),
-            answer_patience: Duration::from_secs(10),
+            limits: QueueLimits::default(),
+            broker_timeout: Duration::from_secs(10),
             heartbeat_secs: 10,
-            first_wait: Duration::from_millis(50),
-            longest_wait: Duration::from_secs(2),
-            publishes_in_flight: 4096,
+            reconnect_min_delay: Duration::from_millis(50),
+            reconnect_max_delay: Duration::from_secs(2),
+            max_unconfirmed: 4096,
         }
     }
 }
 
-/// A bus on RabbitMQ.
+/// A message bus on RabbitMQ.
 #[derive(Clone)]
 pub struct RabbitBus(Arc<Inner>);
 
 struct Inner {
     options: RabbitOptions,
     topology: Topology,
-    links: Arc<Links>,
-    /// Whether the link ends with this bus.
-    owns_link: bool,
-    /// Bounds what is on its way.
+    connector: Arc<Connector>,
+    /// Whether closing this bus closes the connection.
+    owns_connection: bool,
+    /// Limits unconfirmed messages.
     in_flight: Semaphore,
-    consumers: Consumers,
-    replies: Arc<Replies>,
-    /// Where replies to this bus go.
+    consumers: ConsumerRegistry,
+    replies: Arc<PendingReplies>,
+    /// The reply queue of this bus.
     reply_to: QueueName,
-    /// The one consumer of replies, from the first request on.
+    /// Set once the consumer of replies runs, from the first request on.
     reply_consumer: OnceLock<()>,
-    /// Held by whoever looks through the dead letters.
-    browsing: Mutex<()>,
+    /// Held while dead letters are fetched.
+    browse_lock: Mutex<()>,
     closed: AtomicBool,
 }
 
 impl RabbitBus {
-    /// Connects to `amqp://user:password@host:port/vhost`, or `amqps`.
+    /// Connects to `amqp://user:password@host:port/vhost` (or `amqps`). Fails
+    /// if the broker does not answer in time.
     pub async fn connect(address: &str, options: RabbitOptions) -> Result<Self> {
-        let bus = Self::reach(address, options)?;
-        bus.0.prepare(&Need::Dead).await?;
+        let bus = Self::connect_lazy(address, options)?;
+        bus.0.declare(&Declaration::DeadLetters).await?;
         Ok(bus)
     }
 
-    /// The same, without waiting for the broker: whatever needs it waits for it,
-    /// as it does when the broker goes away later.
-    pub fn reach(address: &str, options: RabbitOptions) -> Result<Self> {
-        let links = Arc::new(Links::open(address, &options)?);
-        Self::on(links, true, options)
+    /// Creates a bus without waiting for the broker. Every operation waits for
+    /// a connection, as it does during a later outage.
+    pub fn connect_lazy(address: &str, options: RabbitOptions) -> Result<Self> {
+        let connector = Arc::new(Connector::open(address, &options)?);
+        Self::with_connector(connector, true, options)
     }
 
-    /// Another bus on the same connection, whose names on the broker begin with
-    /// something else. It ends with this one at the latest.
-    pub fn beside(&self, prefix: &str) -> Result<Self> {
+    /// Creates a bus with another prefix on the same connection. It ends with
+    /// this bus at the latest.
+    pub fn with_prefix(&self, prefix: &str) -> Result<Self> {
         let options = RabbitOptions { prefix: prefix.to_owned(), ..self.0.options.clone() };
-        Self::on(Arc::clone(&self.0.links), false, options)
+        Self::with_connector(Arc::clone(&self.0.connector), false, options)
     }
 
-    fn on(links: Arc<Links>, owns_link: bool, options: RabbitOptions) -> Result<Self> {
+    fn with_connector(
+        connector: Arc<Connector>,
+        owns_connection: bool,
+        options: RabbitOptions,
+    ) -> Result<Self> {
         let topology = Topology::new(&options)?;
         Ok(Self(Arc::new(Inner {
             topology,
-            links,
-            owns_link,
-            in_flight: Semaphore::new(options.publishes_in_flight),
-            consumers: Consumers::default(),
+            connector,
+            owns_connection,
+            in_flight: Semaphore::new(options.max_unconfirmed),
+            consumers: ConsumerRegistry::default(),
             replies: Arc::default(),
             reply_to: QueueName::replies(next_id().as_u128() as u64),
             reply_consumer: OnceLock::new(),
-            browsing: Mutex::new(()),
+            browse_lock: Mutex::new(()),
             closed: AtomicBool::new(false),
             options,
         })))
@@ -147,7 +155,7 @@ impl Inner {
     }
 
     fn deadline(&self) -> Instant {
-        Instant::now() + self.options.limits.publish_patience
+        Instant::now() + self.options.limits.publish_timeout
     }
 
     async fn consume(
@@ -157,7 +165,7 @@ impl Inner {
         handler: Arc<dyn Handler>,
     ) -> Result<Consumer> {
         self.check_open()?;
-        self.prepare(&Need::Queue(queue.clone())).await?;
+        self.declare(&Declaration::Queue(queue.clone())).await?;
         let consumer = consume::start(self, queue, options, handler);
         self.consumers.add(&consumer);
         Ok(consumer)
@@ -167,25 +175,25 @@ impl Inner {
         self: &Arc<Self>,
         queue: &QueueName,
         mut envelope: Envelope,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Arc<Envelope>> {
         self.reply_consumer.get_or_init(|| replies::start(self));
         envelope.context.reply_to = Some(self.reply_to.clone());
-        let pending = self.replies.expect(envelope.message.id, patience);
-        let no_reply = || BusError::NoReply { queue: queue.clone(), patience };
+        let pending = self.replies.expect(envelope.message.id, timeout);
+        let no_reply = || BusError::ReplyTimeout { queue: queue.clone(), timeout };
         let exchange = async {
-            self.prepare(&Need::Replies(self.reply_to.clone())).await?;
+            self.declare(&Declaration::Replies(self.reply_to.clone())).await?;
             self.publish(queue, &envelope).await?;
             pending.reply().await.ok_or_else(no_reply)
         };
-        tokio::time::timeout(patience, exchange).await.map_err(|_| no_reply())?
+        tokio::time::timeout(timeout, exchange).await.map_err(|_| no_reply())?
     }
 
     async fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
         self.consumers.close_all().await;
-        if self.owns_link {
-            self.links.close().await;
+        if self.owns_connection {
+            self.connector.close().await;
         }
     }
 }
@@ -208,15 +216,23 @@ impl MessageBus for RabbitBus {
         Box::pin(self.0.consume(queue, options, handler))
     }
 
-    fn stop_all(&self) -> BoxFuture<'_, ()> {
+    fn stop_consumers(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.0.consumers.close_all())
     }
 
-    fn join<'a>(&'a self, team: &'a TeamName, agent: &'a AgentName) -> BoxFuture<'a, Result<()>> {
+    fn join_team<'a>(
+        &'a self,
+        team: &'a TeamName,
+        agent: &'a AgentName,
+    ) -> BoxFuture<'a, Result<()>> {
         Box::pin(self.0.join(team, agent))
     }
 
-    fn leave<'a>(&'a self, team: &'a TeamName, agent: &'a AgentName) -> BoxFuture<'a, Result<()>> {
+    fn leave_team<'a>(
+        &'a self,
+        team: &'a TeamName,
+        agent: &'a AgentName,
+    ) -> BoxFuture<'a, Result<()>> {
         Box::pin(self.0.leave(team, agent))
     }
 
@@ -232,33 +248,37 @@ impl MessageBus for RabbitBus {
         &'a self,
         queue: &'a QueueName,
         envelope: Envelope,
-        patience: Duration,
+        timeout: Duration,
     ) -> BoxFuture<'a, Result<Arc<Envelope>>> {
-        Box::pin(self.0.request(queue, envelope, patience))
+        Box::pin(self.0.request(queue, envelope, timeout))
     }
 
     fn dead_letters(
         &self,
-        which: Selection,
+        filter: DeadLetterFilter,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<DeadLetter>>> {
-        Box::pin(async move { self.0.list_dead(&which, limit).await })
+        Box::pin(async move { self.0.list_dead_letters(&filter, limit).await })
     }
 
-    fn replay(&self, which: Selection) -> BoxFuture<'_, Result<usize>> {
-        Box::pin(async move { self.0.replay_dead(&which).await })
+    fn replay_dead_letters(&self, filter: DeadLetterFilter) -> BoxFuture<'_, Result<usize>> {
+        Box::pin(async move { self.0.replay_dead_letters(&filter).await })
     }
 
-    fn purge(&self, which: Selection) -> BoxFuture<'_, Result<usize>> {
-        Box::pin(async move { self.0.purge_dead(&which).await })
+    fn purge_dead_letters(&self, filter: DeadLetterFilter) -> BoxFuture<'_, Result<usize>> {
+        Box::pin(async move { self.0.purge_dead_letters(&filter).await })
     }
 
-    fn depth<'a>(&'a self, queue: &'a QueueName) -> BoxFuture<'a, Result<Depth>> {
+    fn depth<'a>(&'a self, queue: &'a QueueName) -> BoxFuture<'a, Result<QueueDepth>> {
         Box::pin(self.0.depth(queue))
     }
 
-    fn remove<'a>(&'a self, queue: &'a QueueName, why: Failure) -> BoxFuture<'a, Result<bool>> {
-        Box::pin(async move { self.0.remove(queue, &why).await })
+    fn delete_queue<'a>(
+        &'a self,
+        queue: &'a QueueName,
+        reason: Failure,
+    ) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move { self.0.delete_queue(queue, &reason).await })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

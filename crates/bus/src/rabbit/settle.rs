@@ -1,4 +1,7 @@
-//! The end of a delivery: ack, or a dead letter and then ack.
+//! Settles deliveries: ack, requeue, or dead letter and then ack.
+//!
+//! A dead letter is confirmed by the broker before the original message is
+//! acked, so that neither is lost.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,159 +13,166 @@ use lapin::{BasicProperties, Channel};
 use ostler_domain::id::EnvelopeId;
 use tokio::sync::watch;
 
-use super::publish::{Outgoing, Sent};
-use super::topology::Need;
-use super::{Inner, letter};
-use crate::bus::{Failure, Verdict};
-use crate::dead::Death;
+use super::publish::{OutgoingMessage, PublishOutcome};
+use super::topology::Declaration;
+use super::{Inner, wire};
+use crate::bus::{Disposition, Failure};
+use crate::dead_letter::DeadLetterCause;
 use crate::id::now;
 use crate::queue::QueueName;
 
-/// How many settled messages are remembered.
-const REMEMBERED: usize = 4096;
-/// How long writing an ack may take.
-const ACK_PATIENCE: Duration = Duration::from_secs(5);
-/// How long full dead letters are left alone.
-const FULL_WAIT: Duration = Duration::from_millis(100);
+/// Maximum number of settled messages remembered.
+const MAX_REMEMBERED: usize = 4096;
+/// How long sending an ack may take.
+const ACK_TIMEOUT: Duration = Duration::from_secs(5);
+/// The delay before a full dead-letter queue is tried again.
+const FULL_DELAY: Duration = Duration::from_millis(100);
 
-/// One sending of a message: which, and when. A dead letter that is put back
-/// and a plan that was approved are sent again under their old id.
+/// One publication of a message: its id and time of publishing. A replayed dead
+/// letter and a message with an approved plan are published again under their
+/// old id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Sending(EnvelopeId, Option<u64>);
+pub(super) struct PublicationId(EnvelopeId, Option<u64>);
 
-/// What a consumer settled. An ack that was lost with its connection brings its
-/// message again; then it is acked, and not handled.
+/// The messages that a consumer has settled. If an ack is lost with its
+/// connection, the broker redelivers the message; it is then acked without
+/// being handled.
 #[derive(Default)]
-pub(super) struct Settled(Mutex<(HashSet<Sending>, VecDeque<Sending>)>);
+pub(super) struct SettledMessages(Mutex<(HashSet<PublicationId>, VecDeque<PublicationId>)>);
 
-impl Settled {
-    fn insert(&self, sending: Sending) {
+impl SettledMessages {
+    fn insert(&self, publication: PublicationId) {
         let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (known, order) = &mut *both;
-        if known.insert(sending) {
-            order.push_back(sending);
+        if known.insert(publication) {
+            order.push_back(publication);
         }
-        while order.len() > REMEMBERED {
+        while order.len() > MAX_REMEMBERED {
             if let Some(oldest) = order.pop_front() {
                 known.remove(&oldest);
             }
         }
     }
 
-    /// Whether this comes again although it is settled. What the broker brings
-    /// for the first time is not.
-    pub(super) fn knows(&self, sending: Sending, redelivered: bool) -> bool {
+    /// Returns whether this publication was already settled. A first delivery
+    /// never was.
+    pub(super) fn is_repeat(&self, publication: PublicationId, redelivered: bool) -> bool {
         let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (known, order) = &mut *both;
-        if !redelivered && known.remove(&sending) {
-            order.retain(|one| *one != sending);
+        if !redelivered && known.remove(&publication) {
+            order.retain(|other| *other != publication);
         }
-        known.contains(&sending)
+        known.contains(&publication)
     }
 }
 
-/// A delivery that waits for its end.
-pub(super) struct Open {
+/// A delivery that is not settled yet.
+pub(super) struct UnsettledDelivery {
     pub(super) id: EnvelopeId,
     pub(super) queue: QueueName,
     pub(super) attempt: u32,
     pub(super) properties: BasicProperties,
     pub(super) body: Vec<u8>,
-    /// Where it came from, and its number there. An ack on the channel itself
-    /// is on its way at once; one by lapin's `Acker` goes through two tasks.
+    /// The channel it was received on, and its tag there. An ack on the channel
+    /// itself is sent at once; lapin's `Acker` goes through two tasks.
     pub(super) channel: Arc<Channel>,
     pub(super) delivery_tag: DeliveryTag,
 }
 
-impl Open {
-    pub(super) fn sending(&self) -> Sending {
-        Sending(self.id, *self.properties.timestamp())
+impl UnsettledDelivery {
+    pub(super) fn publication(&self) -> PublicationId {
+        PublicationId(self.id, *self.properties.timestamp())
     }
 
-    /// Whether the broker would hear of it: otherwise the message comes again.
+    /// Returns whether the channel is open. Otherwise the broker redelivers the
+    /// message.
     pub(super) fn can_be_settled(&self) -> bool {
         self.channel.status().connected()
     }
 
     pub(super) async fn ack(&self) {
-        // If it fails, the message comes again and is known as settled.
+        // If the ack is lost, the redelivered message is recognised as settled.
         let acking = self.channel.basic_ack(self.delivery_tag, BasicAckOptions::default());
-        let _lost = tokio::time::timeout(ACK_PATIENCE, acking).await;
+        let _lost = tokio::time::timeout(ACK_TIMEOUT, acking).await;
     }
 
-    /// Gives the message back.
-    pub(super) async fn give_back(&self) {
+    /// Returns the message to its queue.
+    pub(super) async fn requeue(&self) {
         let options = BasicNackOptions { multiple: false, requeue: true };
         let nacking = self.channel.basic_nack(self.delivery_tag, options);
-        let _comes_anyway = tokio::time::timeout(ACK_PATIENCE, nacking).await;
+        let _redelivered_anyway = tokio::time::timeout(ACK_TIMEOUT, nacking).await;
     }
 }
 
-/// Ends a delivery as its verdict says. False if it is to be handled again.
+/// Settles a delivery. Returns `false` if the message has to be handled again.
 pub(super) async fn settle(
     bus: &Inner,
-    open: &Open,
-    verdict: Verdict,
-    settled: &Settled,
+    delivery: &UnsettledDelivery,
+    disposition: Disposition,
+    settled: &SettledMessages,
     stopping: &watch::Receiver<bool>,
 ) -> bool {
-    match verdict {
-        Verdict::Done => {
-            settled.insert(open.sending());
-            open.ack().await;
+    match disposition {
+        Disposition::Done => {
+            settled.insert(delivery.publication());
+            delivery.ack().await;
         }
-        Verdict::Again(_) if open.attempt < bus.options.limits.attempts => return false,
-        Verdict::Again(failure) | Verdict::Dead(failure) => {
-            if bury(bus, open, failure, stopping).await {
-                settled.insert(open.sending());
-                open.ack().await;
+        Disposition::Retry(_) if delivery.attempt < bus.options.limits.max_attempts => {
+            return false;
+        }
+        Disposition::Retry(failure) | Disposition::DeadLetter(failure) => {
+            if dead_letter(bus, delivery, failure, stopping).await {
+                settled.insert(delivery.publication());
+                delivery.ack().await;
             } else {
-                open.give_back().await;
+                delivery.requeue().await;
             }
         }
     }
     true
 }
 
-/// Has the broker confirm a dead letter. False if that is not possible before
-/// the consumer stops, or if the message comes again anyway.
-async fn bury(
+/// Publishes a dead letter and waits for the confirm. Returns `false` if that
+/// is not possible before the consumer stops, or if the message is redelivered
+/// anyway.
+async fn dead_letter(
     bus: &Inner,
-    open: &Open,
+    delivery: &UnsettledDelivery,
     failure: Failure,
     stopping: &watch::Receiver<bool>,
 ) -> bool {
     tracing::warn!(
-        queue = %open.queue, id = %open.id, class = %failure.class, reason = failure.reason,
-        "dead letter"
+        queue = %delivery.queue, id = %delivery.id, class = %failure.class, reason = failure.reason,
+        "message became a dead letter"
     );
-    let death = Death {
-        queue: open.queue.clone(),
+    let cause = DeadLetterCause {
+        queue: delivery.queue.clone(),
         class: failure.class,
         reason: failure.reason,
-        attempts: open.attempt,
+        attempts: delivery.attempt,
         at: now(),
     };
-    let out = Outgoing {
-        exchange: bus.topology.dead(),
+    let message = OutgoingMessage {
+        exchange: bus.topology.dead_letters(),
         routing_key: String::new(),
         mandatory: true,
-        need: Need::Dead,
-        properties: letter::dead_properties(&open.properties, &death),
-        body: &open.body,
+        declaration: Declaration::DeadLetters,
+        properties: wire::dead_letter_properties(&delivery.properties, &cause),
+        body: &delivery.body,
     };
     loop {
-        // The link of this delivery is lost: whoever gets the message next
-        // decides, and not both.
-        if !open.can_be_settled() {
+        // The broker redelivers the message on another connection; that
+        // delivery decides.
+        if !delivery.can_be_settled() {
             return false;
         }
-        if let Ok(Sent::Confirmed) = bus.send(&out, bus.deadline()).await {
+        if let Ok(PublishOutcome::Confirmed) = bus.publish_confirmed(&message, bus.deadline()).await
+        {
             return true;
         }
         if *stopping.borrow() || bus.check_open().is_err() {
             return false;
         }
-        tokio::time::sleep(FULL_WAIT).await;
+        tokio::time::sleep(FULL_DELAY).await;
     }
 }

@@ -1,66 +1,66 @@
 //! Queues and exchanges on the broker.
 //!
-//! A queue of the bus is four quorum queues there, one for each class, because
-//! quorum queues have no priorities. `agent.echo` is the one of the usual
-//! class, `agent.echo:critical` that of the critical. A team is a fanout
-//! exchange for each class.
+//! A queue of the bus is four quorum queues on the broker, one per priority
+//! class, because quorum queues have no priorities: `agent.echo` is the queue
+//! of the normal class, `agent.echo:critical` that of the critical class. A
+//! team is one fanout exchange per class.
 
 use std::time::Duration;
 
 use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions};
 use lapin::types::{AMQPValue, FieldTable, ShortString};
 use lapin::{Channel, ExchangeKind};
-use ostler_domain::dispatch::name::{AgentName, TeamName};
-use ostler_domain::dispatch::priority::Priority;
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
+use ostler_domain::queue_agent::priority::Priority;
 
-use super::link::Link;
+use super::connection::BrokerConnection;
 use super::{Inner, RabbitOptions};
-use crate::bus::{Depth, Limits};
+use crate::bus::{QueueDepth, QueueLimits};
 use crate::error::{BusError, Result};
-use crate::queue::{LONGEST, QueueName};
+use crate::queue::{MAX_NAME_LEN, QueueName};
 
-/// Something that must be there before it is used.
+/// Something to declare before it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum Declaration {
     /// A queue with all its classes.
     Queue(QueueName),
-    /// A queue for one class.
+    /// A queue of one class.
     Class(QueueName, Priority),
     /// The exchanges of a team.
     Team(TeamName),
-    /// Where replies to this bus go.
+    /// The reply queue of this bus.
     Replies(QueueName),
-    /// Where dead letters go.
-    Dead,
-    /// Nothing.
+    /// The dead-letter exchange and queue.
+    DeadLetters,
     Nothing,
 }
 
 pub(super) struct Topology {
     prefix: String,
-    limits: Limits,
+    limits: QueueLimits,
 }
 
-/// How long a queue for replies stays when nobody takes from it.
+/// When an unused reply queue is deleted by the broker.
 const REPLIES_EXPIRE_MILLIS: i32 = 600_000;
-/// The longest prefix: the broker's names have at most 255 bytes, and the
-/// longest of ours ends with a class.
-const LONGEST_PREFIX: usize = 255 - LONGEST - ":critical".len();
-/// Looking at a dead letter counts as delivering it.
-const LOOKS: i32 = 1_000_000_000;
+/// The maximum length of a prefix: AMQP names have at most 255 bytes, and ours
+/// may end with a class.
+const MAX_PREFIX_LEN: usize = 255 - MAX_NAME_LEN - ":critical".len();
+/// The delivery limit of the dead-letter queue; listing a dead letter counts as
+/// a delivery.
+const UNLIMITED_DELIVERIES: i32 = 1_000_000_000;
 
 impl Topology {
     pub(super) fn new(options: &RabbitOptions) -> Result<Self> {
         let (prefix, limits) = (options.prefix.clone(), options.limits);
-        let (size, limit) = (prefix.len(), LONGEST_PREFIX);
+        let (size, limit) = (prefix.len(), MAX_PREFIX_LEN);
         if size > limit {
-            Err(BusError::Prefix { size, limit })
+            Err(BusError::PrefixTooLong { size, limit })
         } else {
             Ok(Self { prefix, limits })
         }
     }
 
-    fn of_class(&self, name: &str, class: Priority) -> String {
+    fn class_name(&self, name: &str, class: Priority) -> String {
         match class {
             Priority::Normal => format!("{}{name}", self.prefix),
             Priority::Critical | Priority::High | Priority::Low => {
@@ -69,92 +69,94 @@ impl Topology {
         }
     }
 
-    /// The broker's name of a queue for one class.
+    /// Returns the broker's name of a queue for one class.
     pub(super) fn queue(&self, name: &QueueName, class: Priority) -> String {
-        self.of_class(name.as_str(), class)
+        self.class_name(name.as_str(), class)
     }
 
-    /// The broker's name of the queue for replies.
+    /// Returns the broker's name of a reply queue.
     pub(super) fn replies(&self, name: &QueueName) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// The broker's name of a team's exchange for one class.
+    /// Returns the broker's name of a team's exchange for one class.
     pub(super) fn team(&self, team: &TeamName, class: Priority) -> String {
-        self.of_class(&format!("team.{team}"), class)
+        self.class_name(&format!("team.{team}"), class)
     }
 
-    /// The exchange of dead letters, and its queue.
-    pub(super) fn dead(&self) -> String {
+    /// Returns the broker's name of the dead-letter exchange and queue.
+    pub(super) fn dead_letters(&self) -> String {
         format!("{}ostler.dead", self.prefix)
     }
 
-    /// The queue that a broker's name stands for.
-    pub(super) fn queue_of(&self, name: &str) -> Option<QueueName> {
+    /// Returns the queue that a broker's name belongs to.
+    pub(super) fn parse_queue(&self, name: &str) -> Option<QueueName> {
         let name = name.strip_prefix(self.prefix.as_str())?;
         name.split(':').next()?.parse().ok()
     }
 
     fn queue_arguments(&self) -> FieldTable {
-        let limit = i32::try_from(self.limits.attempts.saturating_sub(1)).unwrap_or(i32::MAX);
+        let limit = i32::try_from(self.limits.max_attempts.saturating_sub(1)).unwrap_or(i32::MAX);
         let mut arguments = quorum(limit, self.limits.queue_length);
-        text(&mut arguments, "x-dead-letter-exchange", &self.dead());
+        text(&mut arguments, "x-dead-letter-exchange", &self.dead_letters());
         text(&mut arguments, "x-dead-letter-strategy", "at-least-once");
         arguments
     }
 
-    async fn declare(&self, channel: &Channel, need: &Need) -> lapin::Result<()> {
+    async fn declare(&self, channel: &Channel, declaration: &Declaration) -> lapin::Result<()> {
         let durable = QueueDeclareOptions::durable();
-        match need {
-            Need::Queue(name) => {
+        match declaration {
+            Declaration::Queue(name) => {
                 for class in Priority::ALL {
                     let name = self.queue(name, class).into();
                     channel.queue_declare(name, durable, self.queue_arguments()).await?;
                 }
             }
-            Need::Class(name, class) => {
+            Declaration::Class(name, class) => {
                 let name = self.queue(name, *class).into();
                 channel.queue_declare(name, durable, self.queue_arguments()).await?;
             }
-            Need::Team(team) => {
+            Declaration::Team(team) => {
                 for class in Priority::ALL {
                     declare_fanout(channel, self.team(team, class)).await?;
                 }
             }
-            Need::Replies(name) => {
+            Declaration::Replies(name) => {
                 let mut arguments = FieldTable::default();
                 number(&mut arguments, "x-expires", REPLIES_EXPIRE_MILLIS);
                 bounded(&mut arguments, self.limits.queue_length);
                 channel.queue_declare(self.replies(name).into(), durable, arguments).await?;
             }
-            Need::Dead => {
-                let name: ShortString = self.dead().into();
-                declare_fanout(channel, self.dead()).await?;
-                let arguments = quorum(LOOKS, self.limits.dead_letters);
+            Declaration::DeadLetters => {
+                let name: ShortString = self.dead_letters().into();
+                declare_fanout(channel, self.dead_letters()).await?;
+                let arguments = quorum(UNLIMITED_DELIVERIES, self.limits.dead_letters);
                 channel.queue_declare(name.clone(), durable, arguments).await?;
                 bind(channel, name.clone(), name).await?;
             }
-            Need::Nothing => {}
+            Declaration::Nothing => {}
         }
         Ok(())
     }
 
-    /// What a need is remembered as.
-    fn keys(&self, need: &Need) -> Vec<String> {
-        match need {
-            Need::Queue(name) => Priority::ALL.map(|class| self.queue(name, class)).into(),
-            Need::Class(name, class) => vec![self.queue(name, *class)],
-            Need::Team(team) => vec![format!("{} (exchange)", self.team(team, Priority::Normal))],
-            Need::Replies(name) => vec![self.replies(name)],
-            Need::Dead => vec![self.dead()],
-            Need::Nothing => Vec::new(),
+    /// Returns the names under which a declaration is remembered.
+    fn keys(&self, declaration: &Declaration) -> Vec<String> {
+        match declaration {
+            Declaration::Queue(name) => Priority::ALL.map(|class| self.queue(name, class)).into(),
+            Declaration::Class(name, class) => vec![self.queue(name, *class)],
+            Declaration::Team(team) => {
+                vec![format!("{} (exchange)", self.team(team, Priority::Normal))]
+            }
+            Declaration::Replies(name) => vec![self.replies(name)],
+            Declaration::DeadLetters => vec![self.dead_letters()],
+            Declaration::Nothing => Vec::new(),
         }
     }
 
-    /// What an error calls a need.
-    fn name(&self, need: &Need) -> String {
-        match need {
-            Need::Queue(name) => self.queue(name, Priority::Normal),
+    /// Returns the name of a declaration for error messages.
+    fn name(&self, declaration: &Declaration) -> String {
+        match declaration {
+            Declaration::Queue(name) => self.queue(name, Priority::Normal),
             other => self.keys(other).concat(),
         }
     }
@@ -192,58 +194,81 @@ fn quorum(delivery_limit: i32, length: u32) -> FieldTable {
     arguments
 }
 
-/// What became of something that was asked of the broker.
-pub(super) enum Asked<T> {
+/// The result of one request to the broker.
+pub(super) enum BrokerReply<T> {
     Answered(T),
-    /// The broker refused this one thing.
+    /// The broker refused this request; the connection still works.
     Refused(String),
-    /// There is no answer to this one thing; the link answers otherwise.
-    Silent,
-    /// There is no answer; the link is given up.
-    Lost,
+    /// This request got no answer; the connection answers others.
+    TimedOut,
+    /// The connection does not answer and is replaced.
+    ConnectionLost,
 }
 
-/// The wait before something is asked again that was not answered.
-pub(super) const ASK_AGAIN: Duration = Duration::from_millis(200);
+impl<T> BrokerReply<T> {
+    /// Returns the answer, or the failure as a reply to another request.
+    pub(super) fn answered<U>(self) -> Result<T, BrokerReply<U>> {
+        match self {
+            Self::Answered(answer) => Ok(answer),
+            Self::Refused(reason) => Err(BrokerReply::Refused(reason)),
+            Self::TimedOut => Err(BrokerReply::TimedOut),
+            Self::ConnectionLost => Err(BrokerReply::ConnectionLost),
+        }
+    }
 
-/// Something that the broker is asked to do.
-enum Errand<'a> {
-    Declare(&'a Need),
-    Bind(&'a QueueName, &'a TeamName),
-    Unbind(&'a QueueName, &'a TeamName),
-    /// Looks at a queue, by the broker's name of it.
-    Count(&'a str),
-}
-
-impl Errand<'_> {
-    /// Whether nobody need wait for it: whoever takes from a queue or sends to
-    /// it makes sure of each class by itself.
-    const fn may_come_later(&self) -> bool {
-        matches!(self, Self::Declare(Need::Queue(_)))
+    fn map<U>(self, convert: impl FnOnce(T) -> U) -> BrokerReply<U> {
+        match self.answered() {
+            Ok(answer) => BrokerReply::Answered(convert(answer)),
+            Err(failed) => failed,
+        }
     }
 }
 
-/// How many messages and consumers a queue has.
-type Counted = (u64, u32);
+/// The delay before an unanswered request is repeated.
+pub(super) const RETRY_DELAY: Duration = Duration::from_millis(200);
+
+/// A request that changes or reads the topology.
+enum TopologyRequest<'a> {
+    Declare(&'a Declaration),
+    Bind(&'a QueueName, &'a TeamName),
+    Unbind(&'a QueueName, &'a TeamName),
+    /// Reads the counts of a queue, by its name on the broker.
+    Count(&'a str),
+}
+
+impl TopologyRequest<'_> {
+    /// Returns whether callers may continue without an answer: consumers and
+    /// publishers declare each class themselves.
+    const fn may_time_out(&self) -> bool {
+        matches!(self, Self::Declare(Declaration::Queue(_)))
+    }
+}
+
+/// Number of messages and consumers.
+type QueueCounts = (u64, u32);
 
 impl Topology {
-    async fn run(&self, channel: &Channel, errand: &Errand<'_>) -> lapin::Result<Counted> {
-        match errand {
-            Errand::Declare(need) => self.declare(channel, need).await?,
-            Errand::Bind(queue, team) => {
+    async fn run(
+        &self,
+        channel: &Channel,
+        request: &TopologyRequest<'_>,
+    ) -> lapin::Result<QueueCounts> {
+        match request {
+            TopologyRequest::Declare(declaration) => self.declare(channel, declaration).await?,
+            TopologyRequest::Bind(queue, team) => {
                 for class in Priority::ALL {
                     let (queue, exchange) = (self.queue(queue, class), self.team(team, class));
                     bind(channel, queue.into(), exchange.into()).await?;
                 }
             }
-            Errand::Unbind(queue, team) => {
+            TopologyRequest::Unbind(queue, team) => {
                 for class in Priority::ALL {
                     let (queue, exchange) = (self.queue(queue, class), self.team(team, class));
                     let none = FieldTable::default();
                     channel.queue_unbind(queue.into(), exchange.into(), "".into(), none).await?;
                 }
             }
-            Errand::Count(queue) => {
+            TopologyRequest::Count(queue) => {
                 let passive =
                     QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
                 let none = FieldTable::default();
@@ -256,118 +281,131 @@ impl Topology {
 }
 
 impl Inner {
-    /// Asks on a channel of its own, so that a refusal closes nothing else.
-    async fn ask(&self, link: &Link, errand: &Errand<'_>) -> Asked<Counted> {
-        let asking = async {
-            let channel = link.connection.create_channel().await?;
-            let answer = self.topology.run(&channel, errand).await?;
+    /// Runs a request on a channel of its own, because a refusal closes the
+    /// channel.
+    async fn run_on_new_channel(
+        &self,
+        connection: &BrokerConnection,
+        request: &TopologyRequest<'_>,
+    ) -> BrokerReply<QueueCounts> {
+        let running = async {
+            let channel = connection.amqp.create_channel().await?;
+            let answer = self.topology.run(&channel, request).await?;
             channel.close(200, "done".into()).await?;
             Ok(answer)
         };
-        match tokio::time::timeout(self.options.answer_patience, asking).await {
-            Ok(Ok(answer)) => Asked::Answered(answer),
-            Ok(Err(error)) if is_refusal(&error) => Asked::Refused(error.to_string()),
+        match tokio::time::timeout(self.options.broker_timeout, running).await {
+            Ok(Ok(answer)) => BrokerReply::Answered(answer),
+            Ok(Err(error)) if is_refusal(&error) => BrokerReply::Refused(error.to_string()),
             Ok(Err(_)) => {
-                link.suspect();
-                Asked::Lost
+                connection.mark_lost();
+                BrokerReply::ConnectionLost
             }
-            Err(_) => link.silence(self.options.answer_patience).await,
+            Err(_) => connection.probe(self.options.broker_timeout).await,
         }
     }
 
-    /// Makes sure, once for each link, that something is there.
-    pub(super) async fn ensure(&self, link: &Link, need: &Need) -> Asked<()> {
-        let keys = self.topology.keys(need);
-        if keys.iter().all(|key| link.has_declared(key)) {
-            return Asked::Answered(());
+    /// Declares something unless that was done on this connection.
+    pub(super) async fn ensure_declared(
+        &self,
+        connection: &BrokerConnection,
+        declaration: &Declaration,
+    ) -> BrokerReply<()> {
+        let keys = self.topology.keys(declaration);
+        if keys.iter().all(|key| connection.has_declared(key)) {
+            return BrokerReply::Answered(());
         }
-        match self.ask(link, &Errand::Declare(need)).await {
-            Asked::Answered(_) => {
-                link.remember(keys);
-                Asked::Answered(())
-            }
-            Asked::Refused(reason) => Asked::Refused(reason),
-            Asked::Silent => Asked::Silent,
-            Asked::Lost => Asked::Lost,
+        let request = TopologyRequest::Declare(declaration);
+        let declared = self.run_on_new_channel(connection, &request).await;
+        declared.map(|_| connection.set_declared(keys))
+    }
+
+    pub(super) fn forget_declared(&self, connection: &BrokerConnection, declaration: &Declaration) {
+        for key in self.topology.keys(declaration) {
+            connection.forget_declared(&key);
         }
     }
 
-    pub(super) fn forget(&self, link: &Link, need: &Need) {
-        for key in self.topology.keys(need) {
-            link.forget(&key);
-        }
-    }
-
-    /// Has an errand done, on as many links as it takes.
-    async fn insist(&self, errand: &Errand<'_>) -> Result<Counted> {
+    /// Runs a request, on a new connection if needed, until it is answered or
+    /// times out.
+    async fn run_with_retry(&self, request: &TopologyRequest<'_>) -> Result<QueueCounts> {
         self.check_open()?;
-        let patience = self.options.limits.publish_patience;
-        let insisting = async {
+        let patience = self.options.limits.publish_timeout;
+        let running = async {
             let mut generation = 0;
             loop {
-                let link = self.links.newer(generation).await?;
-                match self.run_on(&link, errand).await {
-                    Asked::Answered(answer) => return Ok(answer),
-                    Asked::Refused(reason) => {
-                        return Err(BusError::Topology { name: self.name_of(errand), reason });
+                let connection = self.connector.newer_than(generation).await?;
+                match self.run_on(&connection, request).await {
+                    BrokerReply::Answered(answer) => return Ok(answer),
+                    BrokerReply::Refused(reason) => {
+                        return Err(BusError::TopologyRefused {
+                            name: self.request_name(request),
+                            reason,
+                        });
                     }
-                    Asked::Silent if errand.may_come_later() => return Ok((0, 0)),
-                    Asked::Silent => tokio::time::sleep(ASK_AGAIN).await,
-                    Asked::Lost => generation = link.generation,
+                    BrokerReply::TimedOut if request.may_time_out() => return Ok((0, 0)),
+                    BrokerReply::TimedOut => tokio::time::sleep(RETRY_DELAY).await,
+                    BrokerReply::ConnectionLost => generation = connection.generation,
                 }
             }
         };
-        match tokio::time::timeout(patience, insisting).await {
+        match tokio::time::timeout(patience, running).await {
             Ok(result) => result,
-            Err(_) => Err(BusError::Unavailable { waited: patience, reason: self.links.reason() }),
+            Err(_) => Err(BusError::Unavailable {
+                waited: patience,
+                reason: self.connector.down_reason(),
+            }),
         }
     }
 
-    async fn run_on(&self, link: &Link, errand: &Errand<'_>) -> Asked<Counted> {
-        match errand {
-            Errand::Declare(need) => match self.ensure(link, need).await {
-                Asked::Answered(()) => Asked::Answered((0, 0)),
-                Asked::Refused(reason) => Asked::Refused(reason),
-                Asked::Silent => Asked::Silent,
-                Asked::Lost => Asked::Lost,
+    async fn run_on(
+        &self,
+        connection: &BrokerConnection,
+        request: &TopologyRequest<'_>,
+    ) -> BrokerReply<QueueCounts> {
+        match request {
+            TopologyRequest::Declare(declaration) => {
+                self.ensure_declared(connection, declaration).await.map(|()| (0, 0))
+            }
+            // A queue that does not exist is empty.
+            TopologyRequest::Count(_) => match self.run_on_new_channel(connection, request).await {
+                BrokerReply::Refused(_) => BrokerReply::Answered((0, 0)),
+                reply => reply,
             },
-            // A queue that is not there is empty.
-            Errand::Count(_) => match self.ask(link, errand).await {
-                Asked::Refused(_) => Asked::Answered((0, 0)),
-                asked => asked,
-            },
-            Errand::Bind(..) | Errand::Unbind(..) => self.ask(link, errand).await,
+            TopologyRequest::Bind(..) | TopologyRequest::Unbind(..) => {
+                self.run_on_new_channel(connection, request).await
+            }
         }
     }
 
-    fn name_of(&self, errand: &Errand<'_>) -> String {
-        match errand {
-            Errand::Declare(need) => self.topology.name(need),
-            Errand::Bind(_, team) | Errand::Unbind(_, team) => team.to_string(),
-            Errand::Count(queue) => (*queue).to_owned(),
+    fn request_name(&self, request: &TopologyRequest<'_>) -> String {
+        match request {
+            TopologyRequest::Declare(declaration) => self.topology.name(declaration),
+            TopologyRequest::Bind(_, team) | TopologyRequest::Unbind(_, team) => team.to_string(),
+            TopologyRequest::Count(queue) => (*queue).to_owned(),
         }
     }
 
-    pub(super) async fn prepare(&self, need: &Need) -> Result<()> {
-        self.insist(&Errand::Declare(need)).await.map(drop)
+    pub(super) async fn declare(&self, declaration: &Declaration) -> Result<()> {
+        self.run_with_retry(&TopologyRequest::Declare(declaration)).await.map(drop)
     }
 
     pub(super) async fn join(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
         let queue = QueueName::agent(agent);
-        self.prepare(&Need::Queue(queue.clone())).await?;
-        self.prepare(&Need::Team(team.clone())).await?;
-        self.insist(&Errand::Bind(&queue, team)).await.map(drop)
+        self.declare(&Declaration::Queue(queue.clone())).await?;
+        self.declare(&Declaration::Team(team.clone())).await?;
+        self.run_with_retry(&TopologyRequest::Bind(&queue, team)).await.map(drop)
     }
 
     pub(super) async fn leave(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
         let queue = QueueName::agent(agent);
-        self.prepare(&Need::Queue(queue.clone())).await?;
-        self.prepare(&Need::Team(team.clone())).await?;
-        self.insist(&Errand::Unbind(&queue, team)).await.map(drop)
+        self.declare(&Declaration::Queue(queue.clone())).await?;
+        self.declare(&Declaration::Team(team.clone())).await?;
+        self.run_with_retry(&TopologyRequest::Unbind(&queue, team)).await.map(drop)
     }
 
-    pub(super) async fn depth(&self, name: &QueueName) -> Result<Depth> {
-        let mut depth = Depth::default();
+    pub(super) async fn depth(&self, name: &QueueName) -> Result<QueueDepth> {
+        let mut depth = QueueDepth::default();
         for class in Priority::ALL {
             let (waiting, consumers) = self.count(&self.topology.queue(name, class)).await?;
             depth.waiting[class.rank()] = waiting;
@@ -378,13 +416,15 @@ impl Inner {
         Ok(depth)
     }
 
-    /// How many messages and consumers a queue has, by the broker's name of it.
-    pub(super) async fn count(&self, queue: &str) -> Result<Counted> {
-        self.insist(&Errand::Count(queue)).await
+    /// Returns the message and consumer counts of a queue, by its name on the
+    /// broker.
+    pub(super) async fn count(&self, queue: &str) -> Result<QueueCounts> {
+        self.run_with_retry(&TopologyRequest::Count(queue)).await
     }
 }
 
-/// Whether the broker refused one thing and the connection goes on.
+/// Returns whether the broker refused a single request, so that the connection
+/// still works.
 pub(super) fn is_refusal(error: &lapin::Error) -> bool {
     error.is_amqp_soft_error()
 }

@@ -1,10 +1,10 @@
-//! What every bus must do: the same tests in memory and on RabbitMQ, and what
-//! only a broker can do wrong.
+//! The conformance suite: the same tests in memory and on RabbitMQ, and tests
+//! for failures that only a broker has.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod consuming;
-mod deadletters;
+mod dead_letters;
 #[path = "../kit/mod.rs"]
 mod kit;
 mod limits;
@@ -13,6 +13,6 @@ mod property;
 mod proxy;
 mod reconnect;
 mod requests;
+mod support;
 mod teams;
 mod wire;
-mod world;

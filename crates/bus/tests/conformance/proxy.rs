@@ -1,5 +1,5 @@
-//! A way to the broker that can be cut, stalled and closed, so that no test
-//! disturbs the broker that the others use.
+//! A proxy in front of the broker whose connections can be cut, stalled and
+//! refused, without disturbing other tests.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Open,
-    /// Nothing gets through, and nobody is told.
+    /// Connections stay open, but nothing passes.
     Stalled,
-    /// Nobody gets in.
+    /// New connections are refused.
     Shut,
 }
 
 #[derive(Clone, Copy)]
 struct State {
     mode: Mode,
-    /// How often everything was cut.
+    /// How often all connections were cut.
     cuts: u64,
 }
 
 pub(crate) struct Proxy {
-    /// The broker's address, through here.
+    /// The broker's address through this proxy.
     pub(crate) url: String,
     state: Arc<watch::Sender<State>>,
 }
 
 impl Proxy {
-    pub(crate) async fn to(url: &str) -> Self {
-        let (who, place) = url.rsplit_once('@').expect("an address with a user");
-        let (broker, vhost) = place.split_once('/').expect("an address with a vhost");
+    pub(crate) async fn start(url: &str) -> Self {
+        let (credentials, target) = url.rsplit_once('@').expect("an address with a user");
+        let (broker, vhost) = target.split_once('/').expect("an address with a vhost");
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("{who}@{}/{vhost}", listener.local_addr().unwrap());
+        let url = format!("{credentials}@{}/{vhost}", listener.local_addr().unwrap());
         let state = Arc::new(watch::Sender::new(State { mode: Mode::Open, cuts: 0 }));
         tokio::spawn(accept(listener, broker.to_owned(), state.subscribe()));
         Self { url, state }
@@ -47,12 +47,12 @@ impl Proxy {
         });
     }
 
-    /// Ends every connection; new ones are let in.
+    /// Closes all connections; new ones are accepted.
     pub(crate) fn cut(&self) {
         self.set(Mode::Open, true);
     }
 
-    /// Ends every connection and lets nobody in.
+    /// Closes all connections and refuses new ones.
     pub(crate) fn shut(&self) {
         self.set(Mode::Shut, true);
     }

@@ -1,37 +1,41 @@
-//! Connections that are cut, stall, or cannot be had for a while.
+//! Lost, stalled and refused connections.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_bus::{
-    BusError, ConsumeOptions, Delivery, Limits, RabbitBus, RabbitOptions, Selection, Verdict,
+    BusError, ConsumeOptions, DeadLetterFilter, Delivery, Disposition, QueueLimits, RabbitBus,
+    RabbitOptions,
 };
 use serde_json::json;
 
-use crate::kit::{Bus, LONG, dead, eventually, prefix};
+use crate::kit::{Bus, TEST_TIMEOUT, eventually, prefix, wait_for_dead_letters};
 use crate::proxy::Proxy;
-use crate::world::{Seen, broker, envelope, failure, number, publish, queue, until_waiting};
+use crate::support::{
+    RecordingHandler, broker, envelope, failure, number, publish, queue, wait_for_depth,
+};
 
-/// A bus through a proxy, and one straight to the broker with the same queues.
-async fn world(patience: Duration) -> (Proxy, Bus, Bus) {
-    let proxy = Proxy::to(&broker()).await;
-    let limits = Limits { publish_patience: patience, ..Limits::default() };
+/// Returns a bus through a proxy, and delivery connected directly with the same
+/// queues.
+async fn connect_both(timeout: Duration) -> (Proxy, Bus, Bus) {
+    let proxy = Proxy::start(&broker()).await;
+    let limits = QueueLimits { publish_timeout: timeout, ..QueueLimits::default() };
     let options = RabbitOptions {
         prefix: prefix(),
         limits,
-        answer_patience: Duration::from_secs(2),
+        broker_timeout: Duration::from_secs(2),
         heartbeat_secs: 2,
-        first_wait: Duration::from_millis(5),
-        longest_wait: Duration::from_millis(100),
+        reconnect_min_delay: Duration::from_millis(5),
+        reconnect_max_delay: Duration::from_millis(100),
         ..RabbitOptions::default()
     };
     let through = connect(&proxy.url, &options).await;
-    let straight = connect(&broker(), &options).await;
-    (proxy, through, straight)
+    let direct = connect(&broker(), &options).await;
+    (proxy, through, direct)
 }
 
-/// Connects, as often as it takes: an impatient bus gives up on a busy machine.
+/// Retries, because a bus with short timeouts may fail on a busy machine.
 async fn connect(address: &str, options: &RabbitOptions) -> Bus {
     let connecting = async {
         loop {
@@ -40,16 +44,16 @@ async fn connect(address: &str, options: &RabbitOptions) -> Bus {
             }
         }
     };
-    tokio::time::timeout(LONG, connecting).await.expect("the broker answers")
+    tokio::time::timeout(TEST_TIMEOUT, connecting).await.expect("the broker answers")
 }
 
-/// The first time that each number was seen, in order.
+/// Returns the numbers in the order of their first occurrence.
 fn firsts(numbers: &[u64]) -> Vec<u64> {
     let mut seen = BTreeSet::new();
     numbers.iter().copied().filter(|number| seen.insert(*number)).collect()
 }
 
-/// Cuts the way a few times while something goes on.
+/// Cuts the connections several times while `work` runs.
 async fn cutting<T>(proxy: &Proxy, times: u32, work: impl Future<Output = T>) -> T {
     let cuts = async {
         for _ in 0..times {
@@ -61,12 +65,12 @@ async fn cutting<T>(proxy: &Proxy, times: u32, work: impl Future<Output = T>) ->
 }
 
 /// X28: connections are cut while messages are published and consumed: all
-/// that were confirmed are handled, in order, and a repeat has the same id.
+/// confirmed messages are handled in order, and a repeat keeps its id.
 #[tokio::test(flavor = "multi_thread")]
 async fn x28_no_confirmed_message_is_lost_when_connections_are_cut() {
-    let (proxy, bus, _) = world(LONG).await;
+    let (proxy, bus, _) = connect_both(TEST_TIMEOUT).await;
     let inbox = queue("agent.cut");
-    let seen = Seen::open();
+    let seen = RecordingHandler::open();
     let options = ConsumeOptions { prefetch: 10, ..ConsumeOptions::default() };
     let consumer = seen.consume_with(&bus, &inbox, options).await;
     cutting(&proxy, 10, publish(&bus, &inbox, 0..300)).await;
@@ -74,155 +78,157 @@ async fn x28_no_confirmed_message_is_lost_when_connections_are_cut() {
     eventually("all messages", all).await;
     consumer.close().await;
     assert_eq!(firsts(&seen.numbers()), (0..300).collect::<Vec<_>>());
-    let ids: BTreeSet<_> = seen.all().iter().map(|one| one.envelope.message.id).collect();
+    let ids: BTreeSet<_> =
+        seen.deliveries().iter().map(|delivery| delivery.envelope.message.id).collect();
     assert_eq!(ids.len(), 300, "a repeat has the same id");
-    until_waiting(&bus, &inbox, 0).await;
+    wait_for_depth(&bus, &inbox, 0).await;
 }
 
-/// Only publishing is straight: the consumer alone loses its connection, and
-/// what it settled it does not handle again.
+/// Only the consumer loses its connection; it does not handle settled messages
+/// again.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_consumer_comes_back_by_itself_and_repeats_nothing_it_settled() {
-    let (proxy, bus, straight) = world(LONG).await;
+async fn a_consumer_reconnects_and_repeats_no_settled_message() {
+    let (proxy, bus, direct) = connect_both(TEST_TIMEOUT).await;
     let inbox = queue("agent.cut");
-    let seen = Seen::open();
+    let seen = RecordingHandler::open();
     let options = ConsumeOptions { concurrency: 4, prefetch: 20, accepts: None };
     let consumer = seen.consume_with(&bus, &inbox, options).await;
-    cutting(&proxy, 10, publish(&straight, &inbox, 0..300)).await;
-    seen.until(300).await;
-    until_waiting(&straight, &inbox, 0).await;
+    cutting(&proxy, 10, publish(&direct, &inbox, 0..300)).await;
+    seen.wait_for(300).await;
+    wait_for_depth(&direct, &inbox, 0).await;
     consumer.close().await;
     assert_eq!(seen.sorted(), (0..300).collect::<Vec<_>>());
 }
 
-/// What is in work when the connection is lost is not begun a second time, and
-/// its outcome counts for the copy that comes again.
+/// A handler that runs while the connection is lost is not started again; its
+/// result counts for the redelivered message.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_in_work_outlives_its_connection() {
-    let (proxy, bus, straight) = world(LONG).await;
+async fn a_message_in_progress_survives_a_lost_connection() {
+    let (proxy, bus, direct) = connect_both(TEST_TIMEOUT).await;
     let inbox = queue("agent.long");
-    let seen = Seen::gated();
+    let seen = RecordingHandler::gated();
     let consumer = seen.consume(&bus, &inbox).await;
-    publish(&straight, &inbox, [1, 2]).await;
-    seen.until(1).await;
+    publish(&direct, &inbox, [1, 2]).await;
+    seen.wait_for(1).await;
     proxy.cut();
-    let back = async || straight.depth(&inbox).await.unwrap().consumers == 1;
+    let back = async || direct.depth(&inbox).await.unwrap().consumers == 1;
     eventually("the consumer to be back", back).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(seen.numbers(), [1]);
-    seen.let_pass();
-    seen.until(2).await;
+    seen.open_gate();
+    seen.wait_for(2).await;
     consumer.close().await;
     assert_eq!(seen.numbers(), [1, 2]);
-    until_waiting(&straight, &inbox, 0).await;
+    wait_for_depth(&direct, &inbox, 0).await;
 }
 
-/// Another process takes over what was in work: marked, with the same id.
+/// The redelivered message is marked and keeps its id.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_consumer_gets_what_a_dead_one_had() {
-    let (proxy, bus, straight) = world(LONG).await;
-    let inbox = queue("agent.dies");
-    let dies = Seen::gated();
-    let _consumer = dies.consume(&bus, &inbox).await;
-    publish(&straight, &inbox, [1]).await;
-    dies.until(1).await;
+async fn another_consumer_gets_the_messages_of_a_disconnected_one() {
+    let (proxy, bus, direct) = connect_both(TEST_TIMEOUT).await;
+    let inbox = queue("agent.disconnected");
+    let disconnected = RecordingHandler::gated();
+    let _consumer = disconnected.consume(&bus, &inbox).await;
+    publish(&direct, &inbox, [1]).await;
+    disconnected.wait_for(1).await;
     proxy.shut();
-    let heir = Seen::open();
-    let _heir = heir.consume(&straight, &inbox).await;
-    heir.until(1).await;
-    let (first, second) = (&dies.all()[0], &heir.all()[0]);
+    let successor = RecordingHandler::open();
+    let _successor = successor.consume(&direct, &inbox).await;
+    successor.wait_for(1).await;
+    let (first, second) = (&disconnected.deliveries()[0], &successor.deliveries()[0]);
     assert_eq!(first.envelope.message.id, second.envelope.message.id);
     assert_eq!((first.redelivered, second.redelivered, second.attempt), (false, true, 2));
 }
 
-/// The broker is away for a while: patient publishers wait, impatient ones are
-/// told, and consumers come back.
+/// Patient publishers wait, impatient ones get an error, and consumers
+/// reconnect.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broker_that_is_away_is_waited_for_within_a_bound() {
-    let (proxy, bus, _) = world(LONG).await;
-    let (hasty_way, hasty, _) = world(Duration::from_millis(300)).await;
+async fn publishing_waits_for_an_unreachable_broker_until_the_timeout() {
+    let (proxy, bus, _) = connect_both(TEST_TIMEOUT).await;
+    let (impatient_proxy, impatient, _) = connect_both(Duration::from_millis(300)).await;
     let inbox = queue("agent.away");
-    let seen = Seen::open();
+    let seen = RecordingHandler::open();
     let _consumer = seen.consume(&bus, &inbox).await;
     publish(&bus, &inbox, [1]).await;
-    seen.until(1).await;
+    seen.wait_for(1).await;
     proxy.shut();
-    hasty_way.shut();
-    let refused = hasty.publish(&inbox, Arc::new(envelope(9))).await;
+    impatient_proxy.shut();
+    let refused = impatient.publish(&inbox, Arc::new(envelope(9))).await;
     assert!(matches!(refused, Err(BusError::Unavailable { .. })), "{refused:?}");
-    let waits = {
+    let publishing = {
         let (bus, inbox) = (Arc::clone(&bus), inbox.clone());
         tokio::spawn(async move { publish(&bus, &inbox, [2, 3]).await })
     };
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert!(!waits.is_finished());
+    assert!(!publishing.is_finished());
     proxy.open();
-    hasty_way.open();
-    waits.await.unwrap();
-    seen.until(3).await;
+    impatient_proxy.open();
+    publishing.await.unwrap();
+    seen.wait_for(3).await;
     assert_eq!(firsts(&seen.numbers()), [1, 2, 3]);
-    let again = async || hasty.publish(&queue("agent.hasty"), Arc::new(envelope(1))).await.is_ok();
-    eventually("the hasty bus to be back", again).await;
+    let again =
+        async || impatient.publish(&queue("agent.impatient"), Arc::new(envelope(1))).await.is_ok();
+    eventually("the impatient bus to be back", again).await;
 }
 
-/// A connection over which nothing comes any more is given up.
+/// A connection that stays open but does not answer is replaced.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stalled_connection_is_replaced() {
-    let (proxy, bus, straight) = world(LONG).await;
+    let (proxy, bus, direct) = connect_both(TEST_TIMEOUT).await;
     let inbox = queue("agent.stalled");
-    let seen = Seen::open();
+    let seen = RecordingHandler::open();
     let _consumer = seen.consume(&bus, &inbox).await;
     publish(&bus, &inbox, [1]).await;
-    seen.until(1).await;
+    seen.wait_for(1).await;
     proxy.stall();
-    let waits = {
+    let publishing = {
         let (bus, inbox) = (Arc::clone(&bus), inbox.clone());
         tokio::spawn(async move { publish(&bus, &inbox, [2]).await })
     };
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert!(!waits.is_finished());
-    // The old connection stays silent; a new one is let through.
+    assert!(!publishing.is_finished());
+    // The old connection stays silent; a new delivery works.
     proxy.cut();
-    waits.await.unwrap();
-    publish(&straight, &inbox, [3]).await;
+    publishing.await.unwrap();
+    publish(&direct, &inbox, [3]).await;
     eventually("the rest", async || firsts(&seen.numbers()).len() == 3).await;
     assert_eq!(firsts(&seen.numbers()), [1, 2, 3]);
 }
 
-/// X28: what fails while connections are cut is a dead letter in the end, once
-/// or, repeated, with the same id.
+/// X28: each failed message is a dead letter once, or repeated under the same
+/// id.
 #[tokio::test(flavor = "multi_thread")]
 async fn x28_dead_letters_are_not_lost_when_connections_are_cut() {
-    let (proxy, bus, straight) = world(LONG).await;
+    let (proxy, bus, direct) = connect_both(TEST_TIMEOUT).await;
     let inbox = queue("agent.fails");
-    let seen = Seen::judging(|one| match number(one) % 2 {
-        0 => Verdict::Done,
-        _ => Verdict::Dead(failure("odd")),
+    let seen = RecordingHandler::returning(|delivery| match number(delivery) % 2 {
+        0 => Disposition::Done,
+        _ => Disposition::DeadLetter(failure("odd")),
     });
     let consumer = seen.consume(&bus, &inbox).await;
-    cutting(&proxy, 8, publish(&straight, &inbox, 0..100)).await;
-    until_waiting(&straight, &inbox, 0).await;
+    cutting(&proxy, 8, publish(&direct, &inbox, 0..100)).await;
+    wait_for_depth(&direct, &inbox, 0).await;
     eventually("all", async || firsts(&seen.numbers()).len() == 100).await;
     consumer.close().await;
-    until_waiting(&straight, &inbox, 0).await;
-    dead(&straight, 50).await;
-    let letters = straight.dead_letters(Selection::All, 1000).await.unwrap();
-    let ids: BTreeSet<_> = letters.iter().map(|one| one.id).collect();
+    wait_for_depth(&direct, &inbox, 0).await;
+    wait_for_dead_letters(&direct, 50).await;
+    let dead_letters = direct.dead_letters(DeadLetterFilter::All, 1000).await.unwrap();
+    let ids: BTreeSet<_> = dead_letters.iter().map(|delivery| delivery.id).collect();
     let odd: BTreeSet<_> = seen
-        .all()
+        .deliveries()
         .iter()
-        .filter(|one| number(one) % 2 == 1)
-        .map(|one| one.envelope.message.id)
+        .filter(|delivery| number(delivery) % 2 == 1)
+        .map(|delivery| delivery.envelope.message.id)
         .collect();
     assert_eq!(ids, odd);
 }
 
-/// A request whose reply was on its way when the connection was lost gets it.
+/// The reply is published while the requester is disconnected.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_outlives_the_connection_of_the_asker() {
-    let (proxy, bus, straight) = world(LONG).await;
+async fn a_reply_survives_a_lost_connection_of_the_requester() {
+    let (proxy, bus, direct) = connect_both(TEST_TIMEOUT).await;
     let name = queue("agent.slow");
-    let replies = Arc::clone(&straight);
+    let replies = Arc::clone(&direct);
     let handler = move |delivery: Delivery| {
         let bus = Arc::clone(&replies);
         async move {
@@ -230,34 +236,34 @@ async fn a_reply_outlives_the_connection_of_the_asker() {
             let to = delivery.envelope.context.reply_to.clone().unwrap();
             let reply = delivery.envelope.reply("slowly", json!(number(&delivery)));
             bus.publish(&to, Arc::new(reply)).await.unwrap();
-            Verdict::Done
+            Disposition::Done
         }
     };
     let options = ConsumeOptions::default();
-    let _consumer = straight.consume(&name, options, Arc::new(handler)).await.unwrap();
-    let asking = bus.request(&name, envelope(7), LONG);
+    let _consumer = direct.consume(&name, options, Arc::new(handler)).await.unwrap();
+    let request = bus.request(&name, envelope(7), TEST_TIMEOUT);
     let cut = async {
         tokio::time::sleep(Duration::from_millis(150)).await;
         proxy.cut();
     };
-    let (reply, ()) = tokio::join!(asking, cut);
+    let (reply, ()) = tokio::join!(request, cut);
     assert_eq!(*reply.unwrap().message.payload, json!(7));
 }
 
-/// Members stay members, and broadcasts reach them, over a lost connection.
+/// Members receive broadcasts after their connection was lost.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_team_outlives_a_connection() {
-    let (proxy, bus, straight) = world(LONG).await;
+async fn team_membership_survives_a_lost_connection() {
+    let (proxy, bus, direct) = connect_both(TEST_TIMEOUT).await;
     let team = "crew".parse().unwrap();
-    let seen = Seen::open();
+    let seen = RecordingHandler::open();
     let mut consumers = Vec::new();
     for name in ["a", "b"] {
-        bus.join(&team, &name.parse().unwrap()).await.unwrap();
+        bus.join_team(&team, &name.parse().unwrap()).await.unwrap();
         consumers.push(seen.consume(&bus, &queue(&format!("agent.{name}"))).await);
     }
     proxy.cut();
-    straight.broadcast(&team, Arc::new(envelope(1))).await.unwrap();
+    direct.broadcast(&team, Arc::new(envelope(1))).await.unwrap();
     bus.broadcast(&team, Arc::new(envelope(2))).await.unwrap();
-    eventually("both to both", async || seen.all().len() >= 4).await;
+    eventually("both to both", async || seen.deliveries().len() >= 4).await;
     assert_eq!(BTreeSet::from_iter(seen.numbers()), [1, 2].into());
 }

@@ -1,5 +1,4 @@
-//! Writing a mail: text and HTML, files, and the headers that keep a thread
-//! together.
+//! Composing a mail: text and HTML, files, and the headers of its thread.
 
 use lettre::Address;
 use mail_builder::MessageBuilder;
@@ -8,97 +7,99 @@ use mail_builder::headers::raw::Raw;
 use mail_builder::mime::MimePart;
 
 use super::Email;
-use super::address::disposition;
+use super::address::content_disposition;
 use crate::encoding;
-use crate::outbound::{Files, Piece, Sending};
+use crate::outbound::{FileContents, MessagePiece, SendContext};
 
-/// A mail that is ready to be sent.
-pub(super) struct Composed {
+/// A mail that is ready to send.
+pub(super) struct OutgoingMail {
     pub(super) to: Address,
-    /// Its id without angle brackets.
+    /// Without angle brackets.
     pub(super) id: String,
     pub(super) bytes: Vec<u8>,
 }
 
 impl Email {
-    /// Writes a mail, or says why there is none.
+    /// Composes a mail. Fails if the recipient is invalid or a file is missing.
     pub(super) fn compose(
         &self,
-        piece: &Piece,
-        how: Sending<'_>,
-        files: &Files,
-    ) -> Result<Composed, &'static str> {
-        let to: Address = piece.to.trim().parse().map_err(|_| "this is no address of e-mail")?;
-        let id = self.message_id(piece, how);
-        let subject = match &piece.thread {
-            Some(thread) => thread.answer_subject(),
+        piece: &MessagePiece,
+        context: SendContext<'_>,
+        files: &FileContents,
+    ) -> Result<OutgoingMail, &'static str> {
+        let to: Address =
+            piece.to.trim().parse().map_err(|_| "the recipient is not an e-mail address")?;
+        let id = self.message_id(piece, context);
+        let subject = match &piece.email_thread {
+            Some(thread) => thread.reply_subject(),
             None => self.subject.clone(),
         };
         let subject: String = subject.chars().filter(|c| !c.is_control()).collect();
         let mut mail = MessageBuilder::new()
-            .header("From", Raw::new(self.from.header()))
+            .header("From", Raw::new(self.from.to_header()))
             .header("To", Raw::new(to.to_string()))
             .subject(subject)
             .message_id(id.as_str())
-            // Mailboxes that answer by themselves do not answer this.
+            // Prevents automatic replies to this mail.
             .header("Auto-Submitted", Raw::new("auto-replied"))
-            .body(body(piece, how, files)?);
-        if let Some(thread) = &piece.thread
-            && let Some(latest) = thread.latest()
+            .body(body(piece, context, files)?);
+        if let Some(thread) = &piece.email_thread
+            && let Some(latest) = thread.latest_message_id()
         {
-            let all = MessageId::new_list(thread.references.iter().map(String::as_str));
-            mail = mail.in_reply_to(latest).references(all);
+            let references = MessageId::new_list(thread.references.iter().map(String::as_str));
+            mail = mail.in_reply_to(latest).references(references);
         }
-        let bytes = mail.write_to_vec().map_err(|_| "the mail cannot be written")?;
-        Ok(Composed { to, id, bytes })
+        let bytes = mail.write_to_vec().map_err(|_| "the mail cannot be composed")?;
+        Ok(OutgoingMail { to, id, bytes })
     }
 
-    /// The same each time it is tried, so that a mailbox shows a repeat once.
-    fn message_id(&self, piece: &Piece, how: Sending<'_>) -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-        let key: String = how.key.chars().map(plain).collect();
-        format!("{key}.{}@{}", piece.number, self.from.address.domain())
+    /// Returns an id that is the same for every attempt, so that mailboxes show
+    /// duplicates once.
+    fn message_id(&self, piece: &MessagePiece, context: SendContext<'_>) -> String {
+        let escape = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+        let key: String = context.idempotency_key.chars().map(escape).collect();
+        format!("{key}.{}@{}", piece.index, self.from.address.domain())
     }
 }
 
 fn body<'a>(
-    piece: &'a Piece,
-    how: Sending<'_>,
-    files: &'a Files,
+    piece: &'a MessagePiece,
+    context: SendContext<'_>,
+    files: &'a FileContents,
 ) -> Result<MimePart<'a>, &'static str> {
-    let lines = |text: &str| text.replace('\n', "\r\n");
-    let words = piece.words.as_ref();
-    let plain = lines(words.map_or("", |words| words.plain.as_str()));
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    let text = piece.text.as_ref();
+    let plain = crlf(text.map_or("", |text| text.plain.as_str()));
     let plain = MimePart::new("text/plain", plain);
-    let formatted = words.and_then(|words| words.formatted.as_deref()).filter(|_| !how.plain);
-    let words = match formatted {
+    let formatted = text.and_then(|text| text.formatted.as_deref()).filter(|_| !context.plain_text);
+    let text = match formatted {
         Some(html) => {
-            let html = MimePart::new("text/html", lines(&page(html)));
+            let html = MimePart::new("text/html", crlf(&html_document(html)));
             MimePart::new("multipart/alternative", vec![plain, html])
         }
         None => plain,
     };
     if piece.files.is_empty() {
-        return Ok(words);
+        return Ok(text);
     }
-    let mut all = vec![words];
+    let mut parts = vec![text];
     for file in &piece.files {
-        let bytes = files.get(&file.blob).ok_or("the file of this mail is not there any more")?;
-        let name = disposition(file.name.as_deref().unwrap_or("file"));
-        // As base 64 always: a server may change the line ends of anything else.
-        let part = MimePart::new(file.media_type.as_str(), folded(bytes));
+        let bytes = files.get(&file.blob).ok_or("a file of this mail no longer exists")?;
+        let name = content_disposition(file.name.as_deref().unwrap_or("file"));
+        // Always base 64, because servers may change line endings in anything else.
+        let part = MimePart::new(file.media_type.as_str(), base64_lines(bytes));
         let part = part.header("Content-Disposition", Raw::new(name));
-        all.push(part.transfer_encoding("base64"));
+        parts.push(part.transfer_encoding("base64"));
     }
-    Ok(MimePart::new("multipart/mixed", all))
+    Ok(MimePart::new("multipart/mixed", parts))
 }
 
-/// Bytes as lines of base 64.
-fn folded(bytes: &[u8]) -> Vec<u8> {
-    let text = encoding::standard(bytes).into_bytes();
+/// Encodes bytes as lines of base 64.
+fn base64_lines(bytes: &[u8]) -> Vec<u8> {
+    let text = encoding::base64_encode(bytes).into_bytes();
     text.chunks(76).flat_map(|line| [line, b"\r\n"]).flatten().copied().collect()
 }
 
-fn page(html: &str) -> String {
+fn html_document(html: &str) -> String {
     format!("<!doctype html>\n<html><body>\n{html}\n</body></html>\n")
 }

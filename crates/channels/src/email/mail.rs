@@ -1,15 +1,15 @@
-//! A mail that came in, however it was brought: as fields of JSON, or whole.
+//! An inbound mail, parsed from JSON fields or from RFC 5322.
 
 use bytes::Bytes;
 use mail_parser::{HeaderValue, MessageParser, MimeHeaders as _, PartType};
 use ostler_domain::message::MediaType;
 use serde::Deserialize;
 
-use crate::inbound::{InboundPart, RemoteFile, Source};
+use crate::inbound::{FileSource, InboundPart, RemoteFile};
 
-/// What counts of a mail.
+/// The parts of a mail that are used.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Mail {
+pub(super) struct InboundMail {
     pub(super) from: String,
     pub(super) name: Option<String>,
     pub(super) subject: String,
@@ -21,10 +21,10 @@ pub(super) struct Mail {
     pub(super) files: Vec<InboundPart>,
 }
 
-/// A mail as fields.
+/// A mail as JSON fields.
 #[derive(Debug, Deserialize)]
-pub(super) struct Fields {
-    from: Address,
+pub(super) struct MailFields {
+    from: MailAddress,
     #[serde(default)]
     subject: String,
     text: Option<String>,
@@ -36,28 +36,28 @@ pub(super) struct Fields {
     #[serde(default)]
     automatic: bool,
     #[serde(default)]
-    attachments: Vec<File>,
+    attachments: Vec<MailFile>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Address {
+struct MailAddress {
     email: String,
     name: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct File {
+struct MailFile {
     media_type: MediaType,
     name: Option<String>,
-    #[serde(with = "crate::encoding::bytes")]
+    #[serde(with = "crate::encoding::base64_bytes")]
     content: Bytes,
 }
 
-impl From<Fields> for Mail {
-    fn from(fields: Fields) -> Self {
+impl From<MailFields> for InboundMail {
+    fn from(fields: MailFields) -> Self {
         let html = || fields.html.as_deref().map(mail_parser::decoders::html::html_to_text);
         let text = fields.text.filter(|text| !text.trim().is_empty());
-        let file = |file: File| part(file.media_type, file.name, file.content);
+        let file = |file: MailFile| file_part(file.media_type, file.name, file.content);
         Self {
             from: fields.from.email,
             name: fields.from.name,
@@ -72,8 +72,9 @@ impl From<Fields> for Mail {
     }
 }
 
-impl Mail {
-    /// Reads a whole mail, as RFC 5322 has it; none if it is not one.
+impl InboundMail {
+    /// Parses a mail in the format of RFC 5322. Returns `None` if it is not a mail
+    /// with a sender.
     pub(super) fn parse(raw: &[u8]) -> Option<Self> {
         let mail = MessageParser::default().parse(raw)?;
         let from = mail.from().and_then(|from| from.first())?;
@@ -83,17 +84,17 @@ impl Mail {
             HeaderValue::TextList(ids) => ids.iter().map(ToString::to_string).collect(),
             _ => Vec::new(),
         };
-        let files = mail.attachments().filter_map(|attached| {
-            let kind = attached.content_type().map(|kind| {
+        let files = mail.attachments().filter_map(|attachment| {
+            let media_type = attachment.content_type().map(|kind| {
                 format!("{}/{}", kind.ctype(), kind.subtype().unwrap_or("octet-stream"))
             });
-            let kind = kind.unwrap_or_else(|| "application/octet-stream".to_owned());
-            let bytes = match &attached.body {
+            let media_type = media_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+            let bytes = match &attachment.body {
                 PartType::Message(inner) => inner.raw_message().to_vec(),
-                _ => attached.contents().to_vec(),
+                _ => attachment.contents().to_vec(),
             };
-            let name = attached.attachment_name().map(str::to_owned);
-            Some(part(kind.parse().ok()?, name, bytes.into()))
+            let name = attachment.attachment_name().map(str::to_owned);
+            Some(file_part(media_type.parse().ok()?, name, bytes.into()))
         });
         Some(Self {
             from: from.address()?.to_owned(),
@@ -109,8 +110,8 @@ impl Mail {
     }
 }
 
-/// Whether a mailbox or a list sent it, which must not be answered: the answer
-/// would be answered.
+/// Returns whether a mail is an automatic reply, a bounce or from a mailing list.
+/// Replying to it could cause a mail loop.
 fn is_automatic(mail: &mail_parser::Message<'_>) -> bool {
     let header = |name: &'static str| {
         mail.header_raw(name).map(|value| value.trim().to_lowercase()).unwrap_or_default()
@@ -125,7 +126,7 @@ fn is_automatic(mail: &mail_parser::Message<'_>) -> bool {
         || bounced
 }
 
-fn part(media_type: MediaType, name: Option<String>, content: Bytes) -> InboundPart {
+fn file_part(media_type: MediaType, name: Option<String>, content: Bytes) -> InboundPart {
     let size = Some(content.len() as u64);
-    InboundPart::file(RemoteFile { source: Source::Inline(content), media_type, name, size })
+    InboundPart::file(RemoteFile { source: FileSource::Inline(content), media_type, name, size })
 }

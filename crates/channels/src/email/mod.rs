@@ -1,4 +1,4 @@
-//! E-mail: out by SMTP, in through a webhook of whoever takes mail for the org.
+//! E-mail: sent by SMTP, received through the webhook of a mail gateway.
 
 mod address;
 mod compose;
@@ -7,68 +7,70 @@ mod quote;
 mod receive;
 mod smtp;
 
-use ostler_domain::channel::delivery::WhenUnknown;
+use ostler_domain::channel::delivery::UnknownOutcomePolicy;
 use ostler_domain::secret::SecretRef;
 use serde::Deserialize;
 
 use self::address::Mailbox;
 use crate::error::OpenError;
-use crate::http::Limits;
-use crate::outbound::{FilesGo, Format, Outbound, Piece, Shape, pieces};
-use crate::reach::Reach;
-use crate::secret::Secret;
-use crate::signature::Keys;
-use crate::text::Html;
+use crate::http::HttpLimits;
+use crate::network::NetworkAccess;
+use crate::outbound::{FilePlacement, Markup, MessagePiece, OutboundMessage, PieceLayout, pieces};
+use crate::secret::ChannelSecret;
+use crate::signature::SigningKeys;
+use crate::text::HtmlDialect;
 
-const SHAPE: Shape =
-    Shape { format: Format::Html(Html::Mail), length: None, files: FilesGo::Along, buttons: false };
+const LAYOUT: PieceLayout = PieceLayout {
+    markup: Markup::Html(HtmlDialect::Email),
+    max_length: None,
+    files: FilePlacement::WithText,
+    buttons: false,
+};
 
-/// The settings of a binding. Its secret is the password of the server.
+/// The settings of a binding. Its secret is the password for the mail server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Who writes: `Bella Pizza <ciao@bella.example>`.
+    /// The sender: `Bella Pizza <ciao@bella.example>`.
     from: String,
-    /// The server that takes mail.
-    smtp: Server,
-    /// The subject of a mail that answers none.
+    smtp: SmtpServer,
+    /// The subject of a mail that is not a reply.
     #[serde(default)]
     subject: Option<String>,
-    /// Where the keys are kept by which mail that comes in is signed.
+    /// The keys that sign inbound mail.
     #[serde(default)]
     inbound_secret: Option<SecretRef>,
-    /// What to do when nobody knows whether a message was sent.
     #[serde(default)]
-    when_unknown: WhenUnknown,
+    when_unknown: UnknownOutcomePolicy,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Server {
+struct SmtpServer {
     host: String,
     #[serde(default)]
     port: Option<u16>,
     #[serde(default)]
-    security: Security,
+    security: SmtpSecurity,
     #[serde(default)]
     username: Option<String>,
 }
 
-/// How the connection to the server is kept from others.
+/// How the connection to the mail server is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Security {
-    /// From its first byte.
+enum SmtpSecurity {
+    /// TLS from the start.
     #[default]
     Tls,
-    /// From the moment that both sides have agreed to; it is never left out.
+    /// STARTTLS, which is required: there is no fallback to plain text.
     StartTls,
-    /// Not at all. A password then goes to this machine only.
+    /// No encryption. A password is then sent only to the same machine.
     None,
 }
 
-impl Security {
-    const fn usual_port(self) -> u16 {
+impl SmtpSecurity {
+    const fn default_port(self) -> u16 {
         match self {
             Self::Tls => 465,
             Self::StartTls => 587,
@@ -77,58 +79,63 @@ impl Security {
     }
 }
 
-/// A mailbox.
+/// A binding to a mailbox.
 #[derive(Debug, Clone)]
 pub struct Email {
-    limits: Limits,
-    reach: Reach,
+    limits: HttpLimits,
+    network: NetworkAccess,
     from: Mailbox,
     subject: String,
-    server: Server,
-    password: Option<Secret>,
-    inbound: Option<Keys>,
-    pub(crate) when_unknown: WhenUnknown,
+    server: SmtpServer,
+    password: Option<ChannelSecret>,
+    inbound_keys: Option<SigningKeys>,
+    pub(crate) unknown_outcome: UnknownOutcomePolicy,
 }
 
 impl Email {
     pub(crate) fn open(
-        limits: Limits,
-        reach: Reach,
+        limits: HttpLimits,
+        network: NetworkAccess,
         settings: &str,
         secret: Option<&SecretRef>,
-        read: impl Fn(&SecretRef) -> Result<Secret, OpenError>,
+        read_secret: impl Fn(&SecretRef) -> Result<ChannelSecret, OpenError>,
     ) -> Result<Self, OpenError> {
         let channel = || "email".to_owned();
-        let wrong = |why: &str| OpenError::Settings { channel: channel(), why: why.to_owned() };
-        let settings: Settings = crate::settings::read(settings).map_err(|why| wrong(&why))?;
-        let from = Mailbox::read(&settings.from).ok_or_else(|| wrong("`from` is no address"))?;
+        let invalid = |reason: &str| {
+            let reason = reason.to_owned();
+            OpenError::InvalidSettings { channel: channel(), reason }
+        };
+        let settings: Settings =
+            crate::settings::parse(settings).map_err(|reason| invalid(&reason))?;
+        let from =
+            Mailbox::parse(&settings.from).ok_or_else(|| invalid("`from` is not an address"))?;
         let name = from.name.clone().unwrap_or_else(|| from.address.to_string());
         let server = settings.smtp;
-        let here = ["localhost", "127.0.0.1", "::1"].contains(&server.host.as_str());
+        let is_local = ["localhost", "127.0.0.1", "::1"].contains(&server.host.as_str());
         let password = match (&server.username, secret) {
             (None, _) => None,
             (Some(_), None) => {
-                let what = "the password of the mail server";
-                return Err(OpenError::NoSecret { channel: channel(), what });
+                let expected = "the password for the mail server";
+                return Err(OpenError::MissingSecret { channel: channel(), expected });
             }
-            (Some(_), Some(_)) if server.security == Security::None && !here => {
-                return Err(wrong("a password is not sent without TLS; set `security`"));
+            (Some(_), Some(_)) if server.security == SmtpSecurity::None && !is_local => {
+                return Err(invalid("a password is not sent without TLS; set `smtp.security`"));
             }
-            (Some(_), Some(at)) => Some(read(at)?),
+            (Some(_), Some(location)) => Some(read_secret(location)?),
         };
-        let keys = |at: &SecretRef| {
-            let what = "one or more keys of the form whsec_… with white space between them";
-            let keys = Keys::read(&read(at)?);
-            keys.ok_or_else(|| OpenError::BadSecret { channel: channel(), what })
+        let keys = |location: &SecretRef| {
+            let expected = "one or more keys of the form whsec_…, separated by white space";
+            let keys = SigningKeys::parse(&read_secret(location)?);
+            keys.ok_or_else(|| OpenError::InvalidSecret { channel: channel(), expected })
         };
-        let inbound = settings.inbound_secret.as_ref().map(keys).transpose()?;
+        let inbound_keys = settings.inbound_secret.as_ref().map(keys).transpose()?;
         let subject = settings.subject.unwrap_or_else(|| format!("A message from {name}"));
-        let when_unknown = settings.when_unknown;
-        Ok(Self { limits, reach, from, subject, server, password, inbound, when_unknown })
+        let unknown_outcome = settings.when_unknown;
+        Ok(Self { limits, network, from, subject, server, password, inbound_keys, unknown_outcome })
     }
 
-    /// The pieces that a message is sent in: always one.
-    pub(crate) fn pieces(&self, message: &Outbound) -> Vec<Piece> {
-        pieces(message, &SHAPE)
+    /// Returns the message as a single piece.
+    pub(crate) fn pieces(&self, message: &OutboundMessage) -> Vec<MessagePiece> {
+        pieces(message, &LAYOUT)
     }
 }

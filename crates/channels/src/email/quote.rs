@@ -1,8 +1,8 @@
-//! What of a reply is new: the text above what it quotes. Pure.
+//! Removing the quoted text of a reply. Pure functions only.
 
-/// How mail programs announce what they quote, in the languages that customers
-/// write. The line ends with a colon.
-const WROTE: [&str; 9] = [
+/// Words in the line before a quotation, in several languages. The line ends with a
+/// colon.
+const WROTE_WORDS: [&str; 9] = [
     "wrote",
     "ha scritto",
     "scrive",
@@ -15,7 +15,7 @@ const WROTE: [&str; 9] = [
 ];
 
 /// Lines that begin a quoted mail.
-const BEGINS: [&str; 6] = [
+const SEPARATORS: [&str; 6] = [
     "-----original message-----",
     "---------- forwarded message",
     "-----messaggio originale-----",
@@ -24,17 +24,17 @@ const BEGINS: [&str; 6] = [
     "________________________________",
 ];
 
-/// The text without what it quotes at its end. A mail that is nothing but a
-/// quotation stays as it is.
-pub(super) fn without(text: &str) -> &str {
-    let lines = lines(text);
+/// Removes the quotation at the end of a text. A text that is only a quotation is
+/// returned unchanged.
+pub(super) fn strip_quoted_text(text: &str) -> &str {
+    let lines = lines_with_offsets(text);
     let end = (0..lines.len()).find(|at| begins_quote(&lines[*at..])).map(|at| lines[at].0);
-    let kept = text[..end.unwrap_or(text.len())].trim();
-    if kept.is_empty() { text.trim() } else { kept }
+    let new_text = text[..end.unwrap_or(text.len())].trim();
+    if new_text.is_empty() { text.trim() } else { new_text }
 }
 
-/// Each line with where it begins.
-fn lines(text: &str) -> Vec<(usize, &str)> {
+/// Returns each line with its byte offset.
+fn lines_with_offsets(text: &str) -> Vec<(usize, &str)> {
     let mut at = 0;
     let line = |line: &'_ str| {
         let start = at;
@@ -45,34 +45,37 @@ fn lines(text: &str) -> Vec<(usize, &str)> {
     starts.into_iter().zip(text.lines()).collect()
 }
 
-/// Whether all from here on is quoted.
+/// Returns whether a quotation begins here and extends to the end.
 fn begins_quote(rest: &[(usize, &str)]) -> bool {
     let line = |at: usize| rest.get(at).map_or("", |(_, line)| line.trim());
     let first = line(0).to_lowercase();
-    if BEGINS.iter().any(|begin| first.starts_with(begin)) {
+    if SEPARATORS.iter().any(|separator| first.starts_with(separator)) {
         return true;
     }
-    // Outlook writes the head of the mail.
+    // Outlook quotes the headers of the mail.
     if first.starts_with("from: ")
         && ["sent: ", "date: "].iter().any(|name| line(1).to_lowercase().starts_with(name))
     {
         return true;
     }
-    // The announcement may be broken into two lines.
-    let announced =
-        |text: &str| text.ends_with(':') && WROTE.iter().any(|wrote| text.contains(wrote));
-    let two = format!("{first} {}", line(1).to_lowercase());
-    let after = if announced(&first) {
+    // The line "… wrote:" may be broken into two.
+    let is_attribution =
+        |text: &str| text.ends_with(':') && WROTE_WORDS.iter().any(|wrote| text.contains(wrote));
+    let joined = format!("{first} {}", line(1).to_lowercase());
+    let attribution_lines = if is_attribution(&first) {
         1
-    } else if announced(&two) && !first.is_empty() && first.contains(['@', ',', '<']) {
+    } else if is_attribution(&joined) && !first.is_empty() && first.contains(['@', ',', '<']) {
         2
     } else {
         0
     };
     let quoted = |line: &str| line.trim_start().starts_with('>');
-    if after > 0 {
-        let next =
-            rest.iter().skip(after).map(|(_, line)| *line).find(|line| !line.trim().is_empty());
+    if attribution_lines > 0 {
+        let next = rest
+            .iter()
+            .skip(attribution_lines)
+            .map(|(_, line)| *line)
+            .find(|line| !line.trim().is_empty());
         return next.is_none_or(quoted) || first.contains('@') || first.starts_with("on ");
     }
     quoted(&first) && rest.iter().all(|(_, line)| line.trim().is_empty() || quoted(line))
@@ -80,12 +83,13 @@ fn begins_quote(rest: &[(usize, &str)]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::without;
+    use super::strip_quoted_text;
     use proptest::prelude::proptest;
 
     #[test]
-    fn only_what_is_new_is_kept() {
-        let check = |text: &str, expected: &str| assert_eq!(without(text), expected, "{text:?}");
+    fn quoted_text_is_removed() {
+        let check =
+            |text: &str, expected: &str| assert_eq!(strip_quoted_text(text), expected, "{text:?}");
         check("Yes please", "Yes please");
         check("Yes\n\nOn Mon, 1 Jan 2026 at 10:00, Bella wrote:\n> Pizza?\n> Ciao", "Yes");
         check("Sì\n\nIl giorno lun 1 gen 2026 Bella ha scritto:\n\n> Pizza?", "Sì");
@@ -105,12 +109,11 @@ mod tests {
     }
 
     proptest! {
-        /// What is kept is the beginning of what was written, and never nothing.
         #[test]
-        fn nothing_is_made_up(text in "(> |On |wrote:|From: x|Sent: y|[a-z@ ]{0,5}|\r?\n){0,20}") {
-            let kept = without(&text);
-            assert!(text.trim().starts_with(kept));
-            assert_eq!(kept.is_empty(), text.trim().is_empty());
+        fn the_result_is_a_prefix_and_never_empty(text in "(> |On |wrote:|From: x|Sent: y|[a-z@ ]{0,5}|\r?\n){0,20}") {
+            let new_text = strip_quoted_text(&text);
+            assert!(text.trim().starts_with(new_text));
+            assert_eq!(new_text.is_empty(), text.trim().is_empty());
         }
     }
 }

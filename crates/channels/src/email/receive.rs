@@ -1,94 +1,102 @@
-//! Mail that comes in, through the webhook of whoever takes it for the org.
+//! Inbound mail, posted by a mail gateway.
 
 use http::HeaderMap;
 use ostler_domain::channel::Channel;
-use ostler_domain::contact::normal_identifier;
+use ostler_domain::contact::normalize_identifier;
 use ostler_domain::session::key::Peer;
 use ostler_domain::time::Timestamp;
 use serde::Deserialize;
 
-use super::mail::{Fields, Mail};
+use super::mail::{InboundMail, MailFields};
 use super::{Email, quote};
-use crate::encoding::read_standard;
+use crate::email_thread::EmailThread;
+use crate::encoding::base64_decode;
 use crate::error::ReceiveError;
-use crate::inbound::{Content, Ignored, Inbound, Received, Writer, text_part};
-use crate::mail_thread::Thread;
+use crate::inbound::{
+    IgnoreReason, InboundContent, InboundMessage, ReceiveOutcome, Sender, text_part,
+};
 
-/// What is brought: a whole mail as base 64, or its fields.
+/// The body of a request: a whole mail in base 64, or its fields.
 #[derive(Debug, Deserialize)]
-struct Form {
+struct Payload {
     raw: Option<String>,
     #[serde(flatten)]
     fields: serde_json::Map<String, serde_json::Value>,
-    /// What the gateway found about the sender: `pass`, `fail` or `none`.
+    /// The gateway's result: `pass`, `fail` or `none`.
     dmarc: Option<String>,
 }
 
 impl Email {
-    /// Checks and reads a mail that somebody brought.
+    /// Verifies and parses an inbound mail.
     pub(crate) fn receive(
         &self,
         headers: &HeaderMap,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Received, ReceiveError> {
-        let none = ReceiveError::NotReceiving("set `inbound_secret` to take mail in");
-        let verified = self.inbound.as_ref().ok_or(none)?.verify(headers, body, now)?;
-        let form: Form = serde_json::from_slice(body)
+    ) -> Result<ReceiveOutcome, ReceiveError> {
+        let disabled = ReceiveError::InboundDisabled("set `inbound_secret` to receive mail");
+        let verified = self.inbound_keys.as_ref().ok_or(disabled)?.verify(headers, body, now)?;
+        let payload: Payload = serde_json::from_slice(body)
             .map_err(|error| ReceiveError::BadBody(error.to_string()))?;
-        if form.dmarc.as_deref().is_some_and(|found| found.eq_ignore_ascii_case("fail")) {
-            return Ok(Received::Ignored(Ignored::Forged));
+        if payload.dmarc.as_deref().is_some_and(|result| result.eq_ignore_ascii_case("fail")) {
+            return Ok(ReceiveOutcome::Ignored(IgnoreReason::Forged));
         }
-        self.read(verified.id, mail(form)?)
+        self.convert(verified.id, parse_mail(payload)?)
     }
 
-    fn read(&self, delivery: String, mail: Mail) -> Result<Received, ReceiveError> {
-        let ignored = |why| Ok(Received::Ignored(why));
-        let from = normal_identifier(&Channel::Email, &mail.from);
+    fn convert(
+        &self,
+        delivery_id: String,
+        mail: InboundMail,
+    ) -> Result<ReceiveOutcome, ReceiveError> {
+        let ignored = |reason| Ok(ReceiveOutcome::Ignored(reason));
+        let from = normalize_identifier(&Channel::Email, &mail.from);
         let from = from.filter(|from| from.contains('@'));
-        let from = from.ok_or_else(|| ReceiveError::BadBody("its sender has no address".into()))?;
-        if Some(&from) == normal_identifier(&Channel::Email, self.from.address.as_ref()).as_ref() {
-            return ignored(Ignored::Own);
+        let from = from.ok_or_else(|| ReceiveError::BadBody("the sender has no address".into()))?;
+        if Some(&from) == normalize_identifier(&Channel::Email, self.from.address.as_ref()).as_ref()
+        {
+            return ignored(IgnoreReason::OwnMessage);
         }
         if mail.automatic || from.starts_with("mailer-daemon@") {
-            return ignored(Ignored::AutoReply);
+            return ignored(IgnoreReason::AutoReply);
         }
-        let words = text_part(quote::without(&mail.text));
-        // A mail may have nothing but its subject.
-        let words = words.or_else(|| text_part(&mail.subject).filter(|_| mail.files.is_empty()));
-        let parts: Vec<_> = words.into_iter().chain(mail.files).collect();
+        let text = text_part(quote::strip_quoted_text(&mail.text));
+        // A mail may consist of its subject only.
+        let text = text.or_else(|| text_part(&mail.subject).filter(|_| mail.files.is_empty()));
+        let parts: Vec<_> = text.into_iter().chain(mail.files).collect();
         if parts.is_empty() {
-            return ignored(Ignored::Empty);
+            return ignored(IgnoreReason::Empty);
         }
-        let thread = Thread::after(&mail.subject, mail.references, mail.message_id.as_deref());
-        let message = mail.message_id.map(|id| id.trim_matches(['<', '>', ' ']).to_owned());
-        Ok(Received::Inbound(Box::new(Inbound {
-            // The mail's own id, since a gateway may bring it twice; with its
-            // sender, since nobody may use up the id of another's mail.
-            id: match message.as_deref() {
+        let thread =
+            EmailThread::with_message(&mail.subject, mail.references, mail.message_id.as_deref());
+        let message_id = mail.message_id.map(|id| id.trim_matches(['<', '>', ' ']).to_owned());
+        Ok(ReceiveOutcome::Message(Box::new(InboundMessage {
+            // The mail's own id, because a gateway may post it twice; with the sender,
+            // so that nobody can block the mail of another by using its id.
+            id: match message_id.as_deref() {
                 Some(id) if !id.is_empty() => format!("{from} {id}"),
-                _ => delivery,
+                _ => delivery_id,
             },
             peer: Peer::Person(from.clone()),
-            from: Writer { identifier: from, name: mail.name, locale: None },
-            message,
+            from: Sender { identifier: from, name: mail.name, locale: None },
+            message_id,
             reply_to: mail.in_reply_to.map(|id| id.trim_matches(['<', '>', ' ']).to_owned()),
-            thread: Some(thread),
-            content: Content::Message(parts),
+            email_thread: Some(thread),
+            content: InboundContent::Message(parts),
         })))
     }
 }
 
-fn mail(form: Form) -> Result<Mail, ReceiveError> {
-    let bad = |why: &str| ReceiveError::BadBody(why.to_owned());
-    match form.raw {
+fn parse_mail(payload: Payload) -> Result<InboundMail, ReceiveError> {
+    let bad_body = |reason: &str| ReceiveError::BadBody(reason.to_owned());
+    match payload.raw {
         Some(raw) => {
-            let raw = read_standard(&raw).ok_or_else(|| bad("`raw` is not base 64"))?;
-            Mail::parse(&raw).ok_or_else(|| bad("`raw` is not a mail with a sender"))
+            let raw = base64_decode(&raw).ok_or_else(|| bad_body("`raw` is not base 64"))?;
+            InboundMail::parse(&raw).ok_or_else(|| bad_body("`raw` is not a mail with a sender"))
         }
         None => {
-            let fields = serde_json::Value::Object(form.fields);
-            let fields: Fields = serde_json::from_value(fields)
+            let fields = serde_json::Value::Object(payload.fields);
+            let fields: MailFields = serde_json::from_value(fields)
                 .map_err(|error| ReceiveError::BadBody(error.to_string()))?;
             Ok(fields.into())
         }
@@ -97,39 +105,45 @@ fn mail(form: Form) -> Result<Mail, ReceiveError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Email, Form, mail};
+    use super::{Email, Payload, parse_mail};
     use crate::error::ReceiveError;
-    use crate::http::Limits;
-    use crate::inbound::{Content, Ignored, Inbound, InboundPart, Received, Source};
-    use crate::reach::Reach;
+    use crate::http::HttpLimits;
+    use crate::inbound::{
+        FileSource, IgnoreReason, InboundContent, InboundMessage, InboundPart, ReceiveOutcome,
+    };
+    use crate::network::NetworkAccess;
     use ostler_domain::session::key::Peer;
     use proptest::prelude::{Just, prop, prop_oneof, proptest};
     use serde_json::{Value, json};
 
-    fn receive(form: Value) -> Result<Received, ReceiveError> {
+    fn receive(payload: Value) -> Result<ReceiveOutcome, ReceiveError> {
         let settings = r#"{"from": "Bella <ciao@bella.example>", "smtp": {"host": "x"}}"#;
-        let email =
-            Email::open(Limits::default(), Reach::Public, settings, None, |_| unreachable!())
-                .unwrap();
-        let form: Form = serde_json::from_value(form).unwrap();
-        email.read("delivery".into(), mail(form)?)
+        let email = Email::open(
+            HttpLimits::default(),
+            NetworkAccess::Public,
+            settings,
+            None,
+            |_| unreachable!(),
+        )
+        .unwrap();
+        let payload: Payload = serde_json::from_value(payload).unwrap();
+        email.convert("delivery".into(), parse_mail(payload)?)
     }
 
-    fn inbound(form: Value) -> Inbound {
-        match receive(form) {
-            Ok(Received::Inbound(inbound)) => *inbound,
+    fn inbound(payload: Value) -> InboundMessage {
+        match receive(payload) {
+            Ok(ReceiveOutcome::Message(inbound)) => *inbound,
             other => panic!("{other:?}"),
         }
     }
 
     fn raw(text: &str) -> Value {
-        json!({"raw": crate::encoding::standard(text.replace('\n', "\r\n").as_bytes())})
+        json!({"raw": crate::encoding::base64_encode(text.replace('\n', "\r\n").as_bytes())})
     }
 
-    /// A12: whoever writes is known by their address, whatever its case.
     #[test]
-    fn a12_a_whole_mail_is_read() {
-        let read = inbound(raw(
+    fn a12_a_raw_mail_is_parsed_and_its_sender_normalized() {
+        let message = inbound(raw(
             "From: =?utf-8?q?Rosa_B=C3=A9?= <Rosa@Example.com>\nTo: ciao@bella.example\n\
              Subject: Re: Pizza\nMessage-ID: <3@example.com>\nIn-Reply-To: <2@bella.example>\n\
              References: <1@example.com> <2@bella.example>\nMIME-Version: 1.0\n\
@@ -141,74 +155,78 @@ mod tests {
              Content-Transfer-Encoding: base64\n\
              Content-Disposition: attachment; filename=\"a.png\"\n\naGk=\n--b--\n",
         ));
-        assert_eq!(read.id, "rosa@example.com 3@example.com");
-        assert_eq!(read.message.as_deref(), Some("3@example.com"));
-        assert_eq!(read.peer, Peer::Person("rosa@example.com".into()));
-        assert_eq!(read.from.name.as_deref(), Some("Rosa Bé"));
-        assert_eq!(read.reply_to.as_deref(), Some("2@bella.example"));
-        let thread = read.thread.unwrap();
-        assert_eq!(thread.answer_subject(), "Re: Pizza");
+        assert_eq!(message.id, "rosa@example.com 3@example.com");
+        assert_eq!(message.message_id.as_deref(), Some("3@example.com"));
+        assert_eq!(message.peer, Peer::Person("rosa@example.com".into()));
+        assert_eq!(message.from.name.as_deref(), Some("Rosa Bé"));
+        assert_eq!(message.reply_to.as_deref(), Some("2@bella.example"));
+        let thread = message.email_thread.unwrap();
+        assert_eq!(thread.reply_subject(), "Re: Pizza");
         assert_eq!(thread.references, ["1@example.com", "2@bella.example", "3@example.com"]);
-        let Content::Message(parts) = read.content else { panic!() };
+        let InboundContent::Message(parts) = message.content else { panic!() };
         assert_eq!(parts[0], InboundPart::Text("Perché no?".into()));
         let InboundPart::File(file) = &parts[1] else { panic!("{parts:?}") };
-        assert_eq!(file.source, Source::Inline("hi".into()));
+        assert_eq!(file.source, FileSource::Inline("hi".into()));
         assert_eq!((file.media_type.as_str(), file.name.as_deref()), ("image/png", Some("a.png")));
         assert_eq!(parts.len(), 2);
     }
 
     #[test]
-    fn fields_are_read_as_well() {
-        let read = inbound(json!({
+    fn a_mail_as_json_fields_is_parsed() {
+        let message = inbound(json!({
             "from": {"email": "Rosa@example.com", "name": "Rosa"},
             "subject": "Pizza", "html": "<p>Ciao <b>tutti</b></p>", "message_id": "<1@x>",
             "attachments": [{"media_type": "text/plain", "name": "a.txt", "content": "aGk="}],
         }));
-        let Content::Message(parts) = read.content else { panic!() };
+        let InboundContent::Message(parts) = message.content else { panic!() };
         assert_eq!(parts[0], InboundPart::Text("Ciao tutti".into()));
         assert!(matches!(&parts[1], InboundPart::File(file) if file.size == Some(2)));
         let bare = inbound(json!({"from": {"email": "a@x"}, "subject": "Call me"}));
-        assert_eq!(bare.content, Content::Message(vec![InboundPart::Text("Call me".into())]));
+        assert_eq!(
+            bare.content,
+            InboundContent::Message(vec![InboundPart::Text("Call me".into())])
+        );
         assert_eq!(bare.id, "delivery");
     }
 
     #[test]
-    fn what_must_not_be_answered_is_ignored() {
-        let check = |form: Value, why| assert_eq!(receive(form), Ok(Received::Ignored(why)));
+    fn automatic_and_own_mail_is_ignored() {
+        let check = |payload: Value, reason| {
+            assert_eq!(receive(payload), Ok(ReceiveOutcome::Ignored(reason)))
+        };
         let mail = |header: &str| raw(&format!("From: a@x\n{header}\nSubject: s\n\nhi\n"));
-        check(mail("Auto-Submitted: auto-replied"), Ignored::AutoReply);
-        check(mail("Precedence: bulk"), Ignored::AutoReply);
-        check(mail("Return-Path: <>"), Ignored::AutoReply);
-        check(raw("From: MAILER-DAEMON@x\n\nno\n"), Ignored::AutoReply);
-        check(raw("From: Ciao@Bella.example\n\nme\n"), Ignored::Own);
-        check(json!({"from": {"email": "a@x"}}), Ignored::Empty);
-        assert!(matches!(receive(mail("Auto-Submitted: no")), Ok(Received::Inbound(_))));
+        check(mail("Auto-Submitted: auto-replied"), IgnoreReason::AutoReply);
+        check(mail("Precedence: bulk"), IgnoreReason::AutoReply);
+        check(mail("Return-Path: <>"), IgnoreReason::AutoReply);
+        check(raw("From: MAILER-DAEMON@x\n\nno\n"), IgnoreReason::AutoReply);
+        check(raw("From: Ciao@Bella.example\n\nme\n"), IgnoreReason::OwnMessage);
+        check(json!({"from": {"email": "a@x"}}), IgnoreReason::Empty);
+        assert!(matches!(receive(mail("Auto-Submitted: no")), Ok(ReceiveOutcome::Message(_))));
     }
 
     #[test]
-    fn a_bad_body_says_what_is_wrong() {
-        let check = |form: Value, why: &str| match receive(form.clone()) {
-            Err(ReceiveError::BadBody(said)) => assert!(said.contains(why), "{said}"),
-            other => panic!("{form}: {other:?}"),
+    fn invalid_bodies_are_rejected_with_a_reason() {
+        let check = |payload: Value, expected: &str| match receive(payload.clone()) {
+            Err(ReceiveError::BadBody(reason)) => assert!(reason.contains(expected), "{reason}"),
+            other => panic!("{payload}: {other:?}"),
         };
         check(json!({"raw": "~~"}), "`raw` is not base 64");
         check(raw("hello"), "`raw` is not a mail");
         check(json!({"text": "x"}), "from");
-        check(json!({"from": {"email": "nobody"}}), "its sender has no address");
+        check(json!({"from": {"email": "nobody"}}), "the sender has no address");
     }
 
     #[test]
-    fn a_mail_within_a_mail_that_ends_too_early_is_read() {
+    fn a_truncated_attached_mail_is_parsed() {
         let part = "--b\nContent-Type: message/rfc822\n\nContent-Type: message/rfc822\n\n\n--b--\n";
         let head = "From: a@x\nSubject: s\nContent-Type: multipart/mixed; boundary=b\n\n";
-        let read = inbound(raw(&format!("{head}{part}")));
-        assert_eq!(read.from.identifier, "a@x");
+        let message = inbound(raw(&format!("{head}{part}")));
+        assert_eq!(message.from.identifier, "a@x");
     }
 
     proptest! {
-        /// Whatever a mail is made of, it is read, ignored or refused.
         #[test]
-        fn no_mail_is_a_surprise(
+        fn any_mail_is_parsed_ignored_or_rejected(
             lines in prop::collection::vec(prop_oneof![
                 "(From|To|Subject|Message-ID|References|Content-Type|Content-Disposition): \\PC{0,30}",
                 Just("From: Rosa <rosa@example.com>".to_owned()),
@@ -221,9 +239,9 @@ mod tests {
                 "\\PC{0,20}",
             ], 0..30),
         ) {
-            if let Ok(Received::Inbound(read)) = receive(raw(&lines.join("\n"))) {
-                assert!(read.from.identifier.contains('@'));
-                assert!(!matches!(read.content, Content::Message(parts) if parts.is_empty()));
+            if let Ok(ReceiveOutcome::Message(message)) = receive(raw(&lines.join("\n"))) {
+                assert!(message.from.identifier.contains('@'));
+                assert!(!matches!(message.content, InboundContent::Message(parts) if parts.is_empty()));
             }
         }
     }

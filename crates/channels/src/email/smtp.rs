@@ -1,5 +1,6 @@
-//! Handing a mail to the server, step by step: up to the mail itself nothing can
-//! have been sent, and behind it everything may have been.
+//! Sending a mail by SMTP, step by step, so that the outcome is never guessed: a
+//! failure before the data of the mail means that nothing was sent; after that the
+//! outcome may be unknown.
 
 use std::net::SocketAddr;
 
@@ -10,92 +11,116 @@ use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
 use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter, MailParameter};
 use tokio::time::timeout;
 
-use super::compose::Composed;
-use super::{Email, Security};
-use crate::http::presentable;
-use crate::outbound::{Files, Piece, Sending};
-use crate::outcome::Outcome;
+use super::compose::OutgoingMail;
+use super::{Email, SmtpSecurity};
+use crate::http::one_line;
+use crate::outbound::{FileContents, MessagePiece, SendContext};
+use crate::outcome::SendOutcome;
 
 impl Email {
-    /// Sends a piece.
-    pub(crate) async fn send(&self, piece: &Piece, how: Sending<'_>, files: &Files) -> Outcome {
-        let composed = match self.compose(piece, how, files) {
-            Ok(composed) => composed,
-            Err(why) => return Outcome::rejected(why),
+    /// Sends a piece once.
+    pub(crate) async fn send(
+        &self,
+        piece: &MessagePiece,
+        context: SendContext<'_>,
+        files: &FileContents,
+    ) -> SendOutcome {
+        let mail = match self.compose(piece, context, files) {
+            Ok(mail) => mail,
+            Err(reason) => return SendOutcome::rejected(reason),
         };
-        let port = self.server.port.unwrap_or(self.server.security.usual_port());
-        let found = timeout(self.limits.connect, self.reach.look_up(&self.server.host, port)).await;
-        let found = match found {
-            Ok(Ok(found)) => found,
-            Ok(Err(why)) => return Outcome::retry(format!("the mail server is not asked: {why}")),
-            Err(_) => return Outcome::retry("the mail server's name was not found in time"),
-        };
-        let prepared = timeout(self.limits.send, self.prepare(&found, &composed)).await;
-        let mut open = match prepared {
-            Ok(Ok(open)) => open,
-            Ok(Err(error)) => return self.refused(&error, Outcome::retry),
-            Err(_) => return Outcome::retry("the mail server did not answer in time"),
-        };
-        let time = if piece.files.is_empty() { self.limits.send } else { self.limits.file };
-        match timeout(time, open.message(&composed.bytes)).await {
-            Ok(Ok(_)) => {
-                // It is sent, however we part.
-                let _ = timeout(self.limits.connect, open.quit()).await;
-                Outcome::Delivered { provider_id: Some(composed.id) }
+        let port = self.server.port.unwrap_or(self.server.security.default_port());
+        let addresses = timeout(
+            self.limits.connect_timeout,
+            self.network.resolve_host(&self.server.host, port),
+        )
+        .await;
+        let addresses = match addresses {
+            Ok(Ok(addresses)) => addresses,
+            Ok(Err(error)) => {
+                return SendOutcome::retry(format!("the mail server is not contacted: {error}"));
             }
-            Ok(Err(error)) => self.refused(&error, Outcome::unknown),
-            Err(_) => Outcome::unknown("the mail server did not say in time whether it has it"),
+            Err(_) => return SendOutcome::retry("the mail server's name was not resolved in time"),
+        };
+        let opened =
+            timeout(self.limits.send_timeout, self.open_transaction(&addresses, &mail)).await;
+        let mut connection = match opened {
+            Ok(Ok(connection)) => connection,
+            Ok(Err(error)) => return self.error_outcome(&error, SendOutcome::retry),
+            Err(_) => return SendOutcome::retry("the mail server did not respond in time"),
+        };
+        let time_limit = if piece.files.is_empty() {
+            self.limits.send_timeout
+        } else {
+            self.limits.file_timeout
+        };
+        match timeout(time_limit, connection.message(&mail.bytes)).await {
+            Ok(Ok(_)) => {
+                // The mail is sent even if QUIT fails.
+                let _ = timeout(self.limits.connect_timeout, connection.quit()).await;
+                SendOutcome::Delivered { provider_id: Some(mail.id) }
+            }
+            Ok(Err(error)) => self.error_outcome(&error, SendOutcome::unknown),
+            Err(_) => SendOutcome::unknown("the mail server did not confirm the mail in time"),
         }
     }
 
-    /// Everything before the mail itself.
-    async fn prepare(
+    /// Connects, authenticates and runs all commands before the data of the mail.
+    async fn open_transaction(
         &self,
-        at: &[SocketAddr],
-        mail: &Composed,
+        addresses: &[SocketAddr],
+        mail: &OutgoingMail,
     ) -> Result<AsyncSmtpConnection, Error> {
         let server = &self.server;
         let hello = ClientId::Domain(self.from.address.domain().to_owned());
         let tls = || TlsParameters::new_rustls(server.host.clone());
-        let at_once = if server.security == Security::Tls { Some(tls()?) } else { None };
-        let connect = Some(self.limits.connect);
-        let mut open =
-            AsyncSmtpConnection::connect_tokio1(at, connect, &hello, at_once, None).await?;
-        if server.security == Security::StartTls {
-            open.starttls(tls()?, &hello).await?;
+        let implicit_tls = if server.security == SmtpSecurity::Tls { Some(tls()?) } else { None };
+        let connect_timeout = Some(self.limits.connect_timeout);
+        let mut connection = AsyncSmtpConnection::connect_tokio1(
+            addresses,
+            connect_timeout,
+            &hello,
+            implicit_tls,
+            None,
+        )
+        .await?;
+        if server.security == SmtpSecurity::StartTls {
+            connection.starttls(tls()?, &hello).await?;
         }
         if let (Some(user), Some(password)) = (&server.username, &self.password) {
             let credentials = Credentials::new(user.clone(), password.expose().to_owned());
-            open.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await?;
+            connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await?;
         }
         let mut options = Vec::new();
         if !mail.to.to_string().is_ascii() {
             options.push(MailParameter::SmtpUtfEight);
         }
-        if !mail.bytes.is_ascii() && open.server_info().supports_feature(Extension::EightBitMime) {
+        if !mail.bytes.is_ascii()
+            && connection.server_info().supports_feature(Extension::EightBitMime)
+        {
             options.push(MailParameter::Body(MailBodyParameter::EightBitMime));
         }
-        open.command(Mail::new(Some(self.from.address.clone()), options)).await?;
-        open.command(Rcpt::new(mail.to.clone(), Vec::new())).await?;
-        open.command(Data).await?;
-        Ok(open)
+        connection.command(Mail::new(Some(self.from.address.clone()), options)).await?;
+        connection.command(Rcpt::new(mail.to.clone(), Vec::new())).await?;
+        connection.command(Data).await?;
+        Ok(connection)
     }
 
-    /// What a failure means: a server that answers says it itself, and otherwise
-    /// it depends on how far we were.
-    fn refused(&self, error: &Error, unanswered: fn(String) -> Outcome) -> Outcome {
-        let said = presentable(&error.to_string());
-        let said = self.password.as_ref().map_or(said.clone(), |secret| secret.hide_in(&said));
+    /// Returns the outcome of a failure: by the server's reply code, or `no_reply` if
+    /// there is none.
+    fn error_outcome(&self, error: &Error, no_reply: fn(String) -> SendOutcome) -> SendOutcome {
+        let text = one_line(&error.to_string());
+        let text = self.password.as_ref().map_or(text.clone(), |secret| secret.redact(&text));
         let reason = match error.status().map(u16::from) {
-            Some(530..=535) => "the mail server does not accept the user name and password".into(),
-            _ => format!("the mail server: {said}"),
+            Some(530..=535) => "the mail server rejected the user name and password".into(),
+            _ => format!("the mail server: {text}"),
         };
         if error.is_permanent() || error.is_client() {
-            Outcome::Rejected { reason }
+            SendOutcome::Rejected { reason }
         } else if error.is_transient() {
-            Outcome::retry(reason)
+            SendOutcome::retry(reason)
         } else {
-            unanswered(reason)
+            no_reply(reason)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One call of the Bot API, and what its answer means.
+//! One call of the Bot API, and the meaning of its response.
 
 use std::time::Duration;
 
@@ -7,35 +7,33 @@ use serde_json::Value;
 
 use super::Telegram;
 use crate::error::CallError;
-use crate::http::{Answer, Failure, presentable};
-use crate::outcome::Outcome;
+use crate::http::{HttpError, HttpResponse, one_line};
+use crate::outcome::SendOutcome;
 
-/// What a call came to.
-pub(super) enum Said {
-    /// It worked, and this is the result.
-    Done(Value),
-    /// Telegram says no.
-    No(Refusal),
-    /// The call cannot have arrived.
+/// The outcome of a call.
+pub(super) enum ApiOutcome {
+    /// The field `result` of the response.
+    Success(Value),
+    Error(ApiError),
+    /// The request did not arrive.
     NotSent(String),
-    /// The call may have arrived, and there is no answer that can be read.
-    Unclear(String),
+    /// The request may have arrived, and there is no usable response.
+    Unknown(String),
 }
 
-/// What Telegram says when it says no.
+/// An error that Telegram returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     pub(super) status: u16,
-    pub(super) words: String,
-    pub(super) after: Option<Duration>,
+    pub(super) message: String,
+    pub(super) retry_after: Option<Duration>,
 }
 
 impl Telegram {
     /// Calls a method that sends no message.
-    pub(super) async fn invoke(&self, method: &str, body: &Value) -> Result<Value, CallError> {
+    pub(super) async fn call_method(&self, method: &str, body: &Value) -> Result<Value, CallError> {
         let request = self.request(method).json(body);
-        let answer = self.http.ask(request).await;
-        self.result(self.understand(answer))
+        self.interpret(self.http.send(request).await).into_result()
     }
 
     pub(super) fn request(&self, method: &str) -> RequestBuilder {
@@ -43,77 +41,81 @@ impl Telegram {
         self.http.client.post(url)
     }
 
-    pub(super) fn result(&self, said: Said) -> Result<Value, CallError> {
-        match said {
-            Said::Done(result) => Ok(result),
-            Said::NotSent(reason) | Said::Unclear(reason) => {
-                Err(CallError::Later { after: None, reason })
+    /// Interprets a response. The token is removed from all texts.
+    pub(super) fn interpret(&self, response: Result<HttpResponse, HttpError>) -> ApiOutcome {
+        let response = match response {
+            Ok(response) => response,
+            Err(HttpError::NotSent(reason)) => return ApiOutcome::NotSent(self.redact(&reason)),
+            Err(HttpError::NoResponse(reason)) => return ApiOutcome::Unknown(self.redact(&reason)),
+            Err(HttpError::TooLarge) => {
+                return ApiOutcome::Unknown(self.redact("the response is too large"));
             }
-            Said::No(no) if no.status == 429 || no.status >= 500 => {
-                Err(CallError::Later { after: no.after, reason: no.words })
-            }
-            Said::No(no) => Err(CallError::Refused(no.words)),
-        }
-    }
-
-    /// What an answer says, with the token taken out of every word.
-    pub(super) fn understand(&self, answer: Result<Answer, Failure>) -> Said {
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(Failure::NotSent(why)) => return Said::NotSent(self.told(&why)),
-            Err(Failure::NoAnswer(why)) => return Said::Unclear(self.told(&why)),
-            Err(Failure::TooLarge) => return Said::Unclear(self.told("the answer is too long")),
         };
-        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        if (200..300).contains(&answer.status) {
+        let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+        if (200..300).contains(&response.status) {
             return match body {
                 Value::Object(mut body) if body.get("ok") == Some(&Value::Bool(true)) => {
-                    Said::Done(body.remove("result").unwrap_or_default())
+                    ApiOutcome::Success(body.remove("result").unwrap_or_default())
                 }
-                _ => Said::Unclear(self.told("what answers is not the Bot API")),
+                _ => ApiOutcome::Unknown(self.redact("the response is not from the Bot API")),
             };
         }
-        Said::No(self.refusal(answer.status, &body))
+        ApiOutcome::Error(self.api_error(response.status, &body))
     }
 
-    fn refusal(&self, status: u16, body: &Value) -> Refusal {
-        let words = match (status, body["description"].as_str()) {
-            (401 | 404, _) => format!("it does not know the bot's token (HTTP {status})"),
-            (_, Some(words)) => format!("{} (HTTP {status})", presentable(words)),
-            (_, None) => format!("it answered with HTTP {status}"),
+    fn api_error(&self, status: u16, body: &Value) -> ApiError {
+        let message = match (status, body["description"].as_str()) {
+            (401 | 404, _) => format!("the bot's token is not accepted (HTTP {status})"),
+            (_, Some(description)) => format!("{} (HTTP {status})", one_line(description)),
+            (_, None) => format!("it responded with HTTP {status}"),
         };
         let parameters = &body["parameters"];
         let moved = parameters["migrate_to_chat_id"].as_i64();
-        let moved = moved.map(|id| format!("; the group is {id} now")).unwrap_or_default();
-        Refusal {
+        let moved = moved.map(|id| format!("; the group has moved to {id}")).unwrap_or_default();
+        ApiError {
             status,
-            words: self.told(&format!("{words}{moved}")),
-            after: parameters["retry_after"].as_u64().map(Duration::from_secs),
+            message: self.redact(&format!("{message}{moved}")),
+            retry_after: parameters["retry_after"].as_u64().map(Duration::from_secs),
         }
     }
 
-    fn told(&self, words: &str) -> String {
-        self.token.hide_in(&format!("Telegram: {words}"))
+    fn redact(&self, message: &str) -> String {
+        self.token.redact(&format!("Telegram: {message}"))
     }
 }
 
-/// What a send came to.
-pub(super) fn outcome(said: Said) -> Outcome {
-    match said {
-        Said::Done(result) => {
-            let provider_id = result["message_id"].as_i64().map(|id| id.to_string());
-            Outcome::Delivered { provider_id }
+impl ApiOutcome {
+    pub(super) fn into_result(self) -> Result<Value, CallError> {
+        match self {
+            Self::Success(result) => Ok(result),
+            Self::NotSent(reason) | Self::Unknown(reason) => {
+                Err(CallError::Retryable { retry_after: None, reason })
+            }
+            Self::Error(ApiError { status, message, retry_after }) => {
+                if status == 429 || status >= 500 {
+                    Err(CallError::Retryable { retry_after, reason: message })
+                } else {
+                    Err(CallError::Rejected(message))
+                }
+            }
         }
-        Said::NotSent(reason) => Outcome::retry(reason),
-        Said::Unclear(reason) => Outcome::unknown(reason),
-        Said::No(no) => refused(no),
     }
-}
 
-fn refused(Refusal { status, words: reason, after }: Refusal) -> Outcome {
-    match status {
-        429 | 500.. => Outcome::Retry { after, reason },
-        400 if reason.contains("can't parse entities") => Outcome::Formatting { reason },
-        _ => Outcome::Rejected { reason },
+    pub(super) fn into_send_outcome(self) -> SendOutcome {
+        match self {
+            Self::Success(result) => {
+                let provider_id = result["message_id"].as_i64().map(|id| id.to_string());
+                SendOutcome::Delivered { provider_id }
+            }
+            Self::NotSent(reason) => SendOutcome::retry(reason),
+            Self::Unknown(reason) => SendOutcome::unknown(reason),
+            Self::Error(ApiError { status, message: reason, retry_after }) => match status {
+                429 | 500.. => SendOutcome::Retry { retry_after, reason },
+                400 if reason.contains("can't parse entities") => {
+                    SendOutcome::FormattingRejected { reason }
+                }
+                _ => SendOutcome::Rejected { reason },
+            },
+        }
     }
 }

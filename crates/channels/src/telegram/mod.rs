@@ -1,9 +1,9 @@
-//! Telegram's Bot API: updates by webhook or by asking, messages out.
+//! Telegram's Bot API: updates by webhook or polling, and sending messages.
 //!
-//! The client is our own. It calls ten methods; what matters is that an update of
-//! a new kind does not spoil the others it came with, that an error never shows
-//! the token, which is part of every address, and that a send whose answer did
-//! not come is not taken for one that failed. Client libraries give none of these.
+//! This is our own client of ten methods, because client libraries do not give what
+//! matters here: an unknown kind of update does not spoil its batch, an error never
+//! contains the token (which is part of every address), and a send without a
+//! response is not treated as failed.
 
 mod api;
 mod file;
@@ -13,29 +13,28 @@ mod types;
 mod update;
 mod webhook;
 
-use ostler_domain::channel::delivery::WhenUnknown;
+use ostler_domain::channel::delivery::UnknownOutcomePolicy;
 use ostler_domain::id::BindingId;
 use serde::Deserialize;
 
-pub use poll::{Batch, Poller, UpdateId};
+pub use poll::{Poller, UpdateBatch, UpdateId};
 
 use crate::error::{CallError, OpenError};
-use crate::http::Http;
-use crate::outbound::{FilesGo, Format, Outbound, Piece, Shape, pieces};
-use crate::secret::Secret;
-use crate::settings::base_url;
-use crate::text::{Html, Length, Unit};
+use crate::http::HttpClient;
+use crate::outbound::{FilePlacement, Markup, MessagePiece, OutboundMessage, PieceLayout, pieces};
+use crate::secret::ChannelSecret;
+use crate::settings::parse_base_url;
+use crate::text::{HtmlDialect, LengthLimit, LengthUnit};
 
-/// Where Telegram's own API is.
-const API: &str = "https://api.telegram.org";
+const DEFAULT_BASE_URL: &str = "https://api.telegram.org";
 
-/// Telegram takes 4096; the rest is for a word about repetition.
-const LENGTH: Length = Length { unit: Unit::Utf16, most: 4000 };
+/// Telegram's limit is 4096; the rest is for the notice of a possible duplicate.
+const MAX_LENGTH: LengthLimit = LengthLimit { unit: LengthUnit::Utf16, max: 4000 };
 
-const SHAPE: Shape = Shape {
-    format: Format::Html(Html::Telegram),
-    length: Some(LENGTH),
-    files: FilesGo::Apart,
+const LAYOUT: PieceLayout = PieceLayout {
+    markup: Markup::Html(HtmlDialect::Telegram),
+    max_length: Some(MAX_LENGTH),
+    files: FilePlacement::Separate,
     buttons: true,
 };
 
@@ -43,82 +42,85 @@ const SHAPE: Shape = Shape {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where the API is, if not at Telegram's own.
+    /// The address of the Bot API, if it is not Telegram's own.
     #[serde(default)]
     base_url: Option<String>,
-    /// The bot's name without `@`, so that commands for others are left alone.
+    /// The bot's name, so that commands for other bots are ignored.
     #[serde(default)]
     username: Option<String>,
-    /// What to do when nobody knows whether a message was sent.
     #[serde(default)]
-    when_unknown: WhenUnknown,
-    /// Whether Telegram is asked for updates; if it is not said, it is where this
-    /// server has no address on the web.
+    when_unknown: UnknownOutcomePolicy,
+    /// Whether to poll for updates; if it is missing, the server polls unless it
+    /// has a public URL.
     #[serde(default)]
     polling: Option<bool>,
 }
 
-/// A bot.
+/// A binding to a bot.
 #[derive(Debug, Clone)]
 pub struct Telegram {
-    http: Http,
+    http: HttpClient,
     binding: BindingId,
     base: String,
     username: Option<String>,
-    token: Secret,
-    pub(crate) when_unknown: WhenUnknown,
+    token: ChannelSecret,
+    pub(crate) unknown_outcome: UnknownOutcomePolicy,
     polling: Option<bool>,
 }
 
 impl Telegram {
     pub(crate) fn open(
-        http: Http,
+        http: HttpClient,
         binding: BindingId,
         settings: &str,
-        token: impl FnOnce() -> Result<Secret, OpenError>,
+        token: impl FnOnce() -> Result<ChannelSecret, OpenError>,
     ) -> Result<Self, OpenError> {
-        let wrong = |why: String| OpenError::Settings { channel: "telegram".into(), why };
-        let settings: Settings = crate::settings::read(settings).map_err(wrong)?;
-        let base = base_url(settings.base_url.as_deref().unwrap_or(API)).map_err(wrong)?;
+        let invalid =
+            |reason: String| OpenError::InvalidSettings { channel: "telegram".into(), reason };
+        let settings: Settings = crate::settings::parse(settings).map_err(invalid)?;
+        let base = parse_base_url(settings.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL))
+            .map_err(invalid)?;
         let token = token()?;
-        // It becomes a part of an address.
-        let plain = |c: char| c.is_ascii_alphanumeric() || ":_-".contains(c);
-        if token.expose().is_empty() || !token.expose().chars().all(plain) {
-            let what = "a bot's token, such as the one that @BotFather gives out";
-            return Err(OpenError::BadSecret { channel: "telegram".into(), what });
+        // The token becomes part of a URL.
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ":_-".contains(c);
+        if token.expose().is_empty() || !token.expose().chars().all(is_plain) {
+            let expected = "a bot's token from @BotFather";
+            return Err(OpenError::InvalidSecret { channel: "telegram".into(), expected });
         }
-        let (when_unknown, polling) = (settings.when_unknown, settings.polling);
+        let (unknown_outcome, polling) = (settings.when_unknown, settings.polling);
         let username = settings.username.map(|name| name.trim_start_matches('@').to_lowercase());
-        Ok(Self { http, binding, base, username, token, when_unknown, polling })
+        Ok(Self { http, binding, base, username, token, unknown_outcome, polling })
     }
 
-    /// The pieces that a message is sent in.
-    pub(crate) fn pieces(&self, message: &Outbound) -> Vec<Piece> {
-        pieces(message, &SHAPE)
+    pub(crate) fn pieces(&self, message: &OutboundMessage) -> Vec<MessagePiece> {
+        pieces(message, &LAYOUT)
     }
 
-    /// Whether it is to be asked for updates, if the binding says it.
+    /// Returns the setting `polling`.
     pub const fn polling(&self) -> Option<bool> {
         self.polling
     }
 
-    /// Shows that somebody is writing, for a few seconds.
-    pub async fn typing(&self, to: &str) -> Result<(), CallError> {
+    /// Shows a typing indicator for a few seconds.
+    pub async fn show_typing(&self, to: &str) -> Result<(), CallError> {
         let body = serde_json::json!({"chat_id": to, "action": "typing"});
-        self.invoke("sendChatAction", &body).await.map(drop)
+        self.call_method("sendChatAction", &body).await.map(drop)
     }
 
-    /// Answers a press, so that the button stops waiting, with a few words on the
-    /// presser's screen.
-    pub async fn answer_press(&self, callback: &str, words: &str) -> Result<(), CallError> {
-        let words: String = words.chars().take(200).collect();
-        let body = serde_json::json!({"callback_query_id": callback, "text": words});
-        self.invoke("answerCallbackQuery", &body).await.map(drop)
+    /// Acknowledges a button press and shows a short text to the person.
+    pub async fn answer_button_press(
+        &self,
+        callback_id: &str,
+        text: &str,
+    ) -> Result<(), CallError> {
+        let text: String = text.chars().take(200).collect();
+        let body = serde_json::json!({"callback_query_id": callback_id, "text": text});
+        self.call_method("answerCallbackQuery", &body).await.map(drop)
     }
 
-    /// The name of the bot, which also shows that its token works.
-    pub async fn name(&self) -> Result<String, CallError> {
-        let me = self.invoke("getMe", &serde_json::json!({})).await?;
+    /// Fetches the name of the bot. Succeeds only if the token is valid.
+    pub async fn fetch_username(&self) -> Result<String, CallError> {
+        let me = self.call_method("getMe", &serde_json::json!({})).await?;
         Ok(me["username"].as_str().unwrap_or_default().to_owned())
     }
 }

@@ -1,63 +1,68 @@
-//! Asking for updates. Telegram forgets an update when it is asked for later
-//! ones, so only what is stored is confirmed.
+//! Polling for updates. Telegram deletes updates before the requested offset, so the
+//! offset follows only what the caller has stored.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::webhook::KINDS;
+use super::webhook::ALLOWED_UPDATES;
 use super::{Telegram, update};
 use crate::error::CallError;
-use crate::inbound::Received;
+use crate::inbound::ReceiveOutcome;
 
-/// The number of an update.
+/// The id of an update, which increases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UpdateId(i64);
 
-/// Updates in order, each with its number.
-pub type Batch = Vec<(UpdateId, Received)>;
+/// Parsed updates in order.
+pub type UpdateBatch = Vec<(UpdateId, ReceiveOutcome)>;
 
-/// Asks for updates, one batch after the other. There may be one per bot.
+/// Polls for updates, batch by batch. Only one poller per bot may run.
 #[derive(Debug)]
 pub struct Poller {
     telegram: Telegram,
-    next: Option<i64>,
+    next_offset: Option<i64>,
 }
 
 impl Telegram {
-    /// Begins to ask. Telegram itself knows what was confirmed before.
+    /// Creates a poller. Telegram itself remembers what was confirmed before.
     pub fn poller(&self) -> Poller {
-        Poller { telegram: self.clone(), next: None }
+        Poller { telegram: self.clone(), next_offset: None }
     }
 }
 
 impl Poller {
-    /// Waits for updates, at most this long; none is an answer too. Updates that
-    /// are not confirmed come again.
-    pub async fn poll(&mut self, wait: Duration) -> Result<Batch, CallError> {
-        let mut body = json!({"timeout": wait.as_secs(), "limit": 100, "allowed_updates": KINDS});
-        if let Some(next) = self.next {
+    /// Waits for updates, at most for `wait`. The batch may be empty. Updates that
+    /// are not confirmed are returned again.
+    pub async fn poll(&mut self, wait: Duration) -> Result<UpdateBatch, CallError> {
+        let mut body =
+            json!({"timeout": wait.as_secs(), "limit": 100, "allowed_updates": ALLOWED_UPDATES});
+        if let Some(next) = self.next_offset {
             body["offset"] = next.into();
         }
         let telegram = &self.telegram;
         let limits = telegram.http.limits;
         let request = telegram.request("getUpdates").json(&body);
-        let answer =
-            telegram.http.ask_within(request, wait + limits.send, limits.answer_bytes).await;
-        let updates = telegram.result(telegram.understand(answer))?;
+        let response = telegram
+            .http
+            .send_with_limits(request, wait + limits.send_timeout, limits.max_response_bytes)
+            .await;
+        let updates = telegram.interpret(response).into_result()?;
         let Value::Array(updates) = updates else {
-            return Err(CallError::Refused("Telegram: what answers is not the Bot API".into()));
+            return Err(CallError::Rejected(
+                "Telegram: the response is not from the Bot API".into(),
+            ));
         };
-        let numbered = |update: &Value| {
+        let with_id = |update: &Value| {
             let id = UpdateId(update["update_id"].as_i64()?);
-            Some((id, update::read(update, telegram.username.as_deref())))
+            Some((id, update::parse(update, telegram.username.as_deref())))
         };
-        Ok(updates.iter().filter_map(numbered).collect())
+        Ok(updates.iter().filter_map(with_id).collect())
     }
 
-    /// Says that an update and all before it are stored, or need not be.
+    /// Confirms an update and all before it: they are stored, or ignored.
     pub fn confirm(&mut self, stored: UpdateId) {
-        let behind = stored.0.saturating_add(1);
-        self.next = Some(self.next.map_or(behind, |next| next.max(behind)));
+        let offset = stored.0.saturating_add(1);
+        self.next_offset = Some(self.next_offset.map_or(offset, |next| next.max(offset)));
     }
 }

@@ -1,53 +1,58 @@
-//! Sending a piece: words as HTML or plain, or a file.
+//! Sending a piece: text as HTML or plain, or a file.
 
 use ostler_domain::message::Attachment;
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
 use super::Telegram;
-use super::api::outcome;
-use crate::button::{Action, Button};
-use crate::outbound::{Files, Piece, Sending};
-use crate::outcome::Outcome;
+use crate::button::{Button, ButtonAction};
+use crate::outbound::{FileContents, MessagePiece, SendContext};
+use crate::outcome::SendOutcome;
 
-/// The most bytes of a photo; a larger one goes as a document.
-const MOST_PHOTO: u64 = 10 * 1024 * 1024;
-/// What stands before words that may have arrived before.
-const AGAIN: &str = "(You may have received this before.)\n";
+/// Larger photos are sent as documents.
+const MAX_PHOTO_BYTES: u64 = 10 * 1024 * 1024;
+const DUPLICATE_NOTICE: &str = "(You may have received this before.)\n";
 
 impl Telegram {
-    /// Sends a piece.
-    pub(crate) async fn send(&self, piece: &Piece, how: Sending<'_>, files: &Files) -> Outcome {
-        let request = match (&piece.words, piece.files.first()) {
-            (Some(_), _) => self.request("sendMessage").json(&message(piece, how)),
+    /// Sends a piece once.
+    pub(crate) async fn send(
+        &self,
+        piece: &MessagePiece,
+        context: SendContext<'_>,
+        files: &FileContents,
+    ) -> SendOutcome {
+        let request = match (&piece.text, piece.files.first()) {
+            (Some(_), _) => self.request("sendMessage").json(&message(piece, context)),
             (None, Some(file)) => {
                 let Some(bytes) = files.get(&file.blob) else {
-                    return Outcome::rejected("the file of this message is not there any more");
+                    return SendOutcome::rejected("the file of this message no longer exists");
                 };
-                let (method, field) = method(file);
-                let Some(form) = form(piece, file, bytes.to_vec(), field) else {
-                    return Outcome::rejected("the file of this message has no media type");
+                let (method, field) = upload_method(file);
+                let Some(form) = upload_form(piece, file, bytes.to_vec(), field) else {
+                    return SendOutcome::rejected("the media type of the file is invalid");
                 };
-                // A file takes longer than words do.
                 let request = self.request(method).multipart(form);
                 let limits = self.http.limits;
-                let sent = self.http.ask_within(request, limits.file, limits.answer_bytes).await;
-                return outcome(self.understand(sent));
+                let response = self
+                    .http
+                    .send_with_limits(request, limits.file_timeout, limits.max_response_bytes)
+                    .await;
+                return self.interpret(response).into_send_outcome();
             }
-            (None, None) => return Outcome::rejected("there is nothing in this message"),
+            (None, None) => return SendOutcome::rejected("the message is empty"),
         };
-        outcome(self.understand(self.http.ask(request).await))
+        self.interpret(self.http.send(request).await).into_send_outcome()
     }
 }
 
-fn message(piece: &Piece, how: Sending<'_>) -> Value {
-    let words = piece.words.as_ref();
-    let formatted = words.and_then(|words| words.formatted.as_deref()).filter(|_| !how.plain);
-    let plain = words.map_or("", |words| words.plain.as_str());
-    let mark = if how.again { AGAIN } else { "" };
+fn message(piece: &MessagePiece, context: SendContext<'_>) -> Value {
+    let text = piece.text.as_ref();
+    let formatted = text.and_then(|text| text.formatted.as_deref()).filter(|_| !context.plain_text);
+    let plain = text.map_or("", |text| text.plain.as_str());
+    let notice = if context.possible_duplicate { DUPLICATE_NOTICE } else { "" };
     let mut body = json!({
         "chat_id": piece.to,
-        "text": format!("{mark}{}", formatted.unwrap_or(plain)),
+        "text": format!("{notice}{}", formatted.unwrap_or(plain)),
         "link_preview_options": {"is_disabled": true},
     });
     if formatted.is_some() {
@@ -56,31 +61,31 @@ fn message(piece: &Piece, how: Sending<'_>) -> Value {
     if let Some(keyboard) = keyboard(&piece.buttons) {
         body["reply_markup"] = keyboard;
     }
-    if let Some(reply) = reply(piece) {
+    if let Some(reply) = reply_parameters(piece) {
         body["reply_parameters"] = reply;
     }
     body
 }
 
 fn keyboard(rows: &[Vec<Button>]) -> Option<Value> {
-    let key = |button: &Button| match button.action() {
-        Action::Press(data) => json!({"text": button.label(), "callback_data": data}),
-        Action::Link(url) => json!({"text": button.label(), "url": url}),
+    let json = |button: &Button| match button.action() {
+        ButtonAction::Press(data) => json!({"text": button.label(), "callback_data": data}),
+        ButtonAction::Link(url) => json!({"text": button.label(), "url": url}),
     };
-    let rows: Vec<Vec<Value>> = rows.iter().map(|row| row.iter().map(key).collect()).collect();
+    let rows: Vec<Vec<Value>> = rows.iter().map(|row| row.iter().map(json).collect()).collect();
     (!rows.is_empty()).then(|| json!({"inline_keyboard": rows}))
 }
 
-/// A message that was deleted meanwhile does not keep the answer from going.
-fn reply(piece: &Piece) -> Option<Value> {
+/// The reply is sent even if the message it answers was deleted.
+fn reply_parameters(piece: &MessagePiece) -> Option<Value> {
     let id: i64 = piece.reply_to.as_ref()?.parse().ok()?;
     Some(json!({"message_id": id, "allow_sending_without_reply": true}))
 }
 
-/// How a file is sent, and the name of its field.
-fn method(file: &Attachment) -> (&'static str, &'static str) {
+/// Returns the method that sends a file, and the name of its field.
+fn upload_method(file: &Attachment) -> (&'static str, &'static str) {
     match file.media_type.as_str() {
-        "image/jpeg" | "image/png" | "image/webp" if file.size <= MOST_PHOTO => {
+        "image/jpeg" | "image/png" | "image/webp" if file.size <= MAX_PHOTO_BYTES => {
             ("sendPhoto", "photo")
         }
         "audio/ogg" => ("sendVoice", "voice"),
@@ -89,14 +94,19 @@ fn method(file: &Attachment) -> (&'static str, &'static str) {
     }
 }
 
-fn form(piece: &Piece, file: &Attachment, bytes: Vec<u8>, field: &'static str) -> Option<Form> {
+fn upload_form(
+    piece: &MessagePiece,
+    file: &Attachment,
+    bytes: Vec<u8>,
+    field: &'static str,
+) -> Option<Form> {
     let name = file.name.clone().unwrap_or_else(|| "file".to_owned());
     let part = Part::bytes(bytes).file_name(name).mime_str(file.media_type.as_str()).ok()?;
     let mut form = Form::new().text("chat_id", piece.to.clone()).part(field, part);
     if let Some(keyboard) = keyboard(&piece.buttons) {
         form = form.text("reply_markup", keyboard.to_string());
     }
-    if let Some(reply) = reply(piece) {
+    if let Some(reply) = reply_parameters(piece) {
         form = form.text("reply_parameters", reply.to_string());
     }
     Some(form)
@@ -104,31 +114,31 @@ fn form(piece: &Piece, file: &Attachment, bytes: Vec<u8>, field: &'static str) -
 
 #[cfg(test)]
 mod tests {
-    use super::{message, method};
+    use super::{message, upload_method};
     use crate::button::Button;
-    use crate::outbound::{Piece, Sending, Words};
+    use crate::outbound::{MessagePiece, PieceText, SendContext};
     use ostler_domain::id::BlobId;
     use ostler_domain::message::Attachment;
     use serde_json::json;
 
-    /// C17, G36: the same piece with and without formatting, and its buttons.
     #[test]
-    fn c17_a_piece_is_sent_as_html_or_plain() {
-        let words = Words { plain: "1 < 2".into(), formatted: Some("<b>1</b> &lt; 2".into()) };
+    fn c17_a_piece_is_sent_as_html_or_plain_text() {
+        let text = PieceText { plain: "1 < 2".into(), formatted: Some("<b>1</b> &lt; 2".into()) };
         let buttons = vec![vec![
             Button::press("Take over", "take:esc_1").unwrap(),
             Button::link("Open", "https://x.it").unwrap(),
         ]];
-        let piece = Piece {
+        let piece = MessagePiece {
             to: "-100".into(),
-            number: 0,
-            words: Some(words),
+            index: 0,
+            text: Some(text),
             files: vec![],
             buttons,
             reply_to: Some("5".into()),
-            thread: None,
+            email_thread: None,
         };
-        let how = Sending { key: "k", plain: false, again: false };
+        let context =
+            SendContext { idempotency_key: "k", plain_text: false, possible_duplicate: false };
         let keyboard = json!({"inline_keyboard": [[
             {"text": "Take over", "callback_data": "take:esc_1"},
             {"text": "Open", "url": "https://x.it"},
@@ -141,20 +151,20 @@ mod tests {
             "reply_markup": keyboard,
             "reply_parameters": {"message_id": 5, "allow_sending_without_reply": true},
         });
-        assert_eq!(message(&piece, how), expected);
+        assert_eq!(message(&piece, context), expected);
         expected.as_object_mut().unwrap().remove("parse_mode");
         expected["text"] = "1 < 2".into();
-        assert_eq!(message(&piece, Sending { plain: true, ..how }), expected);
-        let again = message(&piece, Sending { again: true, ..how });
-        assert_eq!(again["text"], "(You may have received this before.)\n<b>1</b> &lt; 2");
+        assert_eq!(message(&piece, SendContext { plain_text: true, ..context }), expected);
+        let duplicate = message(&piece, SendContext { possible_duplicate: true, ..context });
+        assert_eq!(duplicate["text"], "(You may have received this before.)\n<b>1</b> &lt; 2");
     }
 
     #[test]
-    fn a_file_goes_as_what_it_is() {
+    fn the_media_type_decides_the_upload_method() {
         let check = |media: &str, size: u64, expected: &str| {
             let media_type = media.parse().unwrap();
             let file = Attachment { blob: BlobId::from_u128(1), media_type, name: None, size };
-            assert_eq!(method(&file).0, expected, "{media}");
+            assert_eq!(upload_method(&file).0, expected, "{media}");
         };
         check("image/png", 9, "sendPhoto");
         check("image/png", 11 * 1024 * 1024, "sendDocument");

@@ -1,4 +1,4 @@
-//! What Telegram sends, as far as it is read.
+//! The fields of updates that are used.
 
 use serde::Deserialize;
 
@@ -35,7 +35,7 @@ pub(super) struct Message {
     pub(super) message_id: Option<i64>,
     pub(super) from: Option<User>,
     pub(super) chat: Chat,
-    pub(super) reply_to_message: Option<Replied>,
+    pub(super) reply_to_message: Option<MessageRef>,
     pub(super) text: Option<String>,
     pub(super) caption: Option<String>,
     #[serde(default)]
@@ -57,7 +57,7 @@ pub(super) struct Message {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Replied {
+pub(super) struct MessageRef {
     pub(super) message_id: i64,
 }
 
@@ -65,8 +65,8 @@ pub(super) struct Replied {
 pub(super) struct Entity {
     #[serde(rename = "type")]
     pub(super) kind: String,
+    /// In UTF-16 code units, as `length`.
     pub(super) offset: usize,
-    /// In units of UTF-16.
     pub(super) length: usize,
 }
 

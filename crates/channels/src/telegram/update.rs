@@ -1,4 +1,4 @@
-//! An update of Telegram in the words that all channels share. Pure.
+//! Converting an update to an inbound message. Pure functions only.
 
 use ostler_domain::message::MediaType;
 use ostler_domain::session::key::Peer;
@@ -6,110 +6,117 @@ use serde_json::Value;
 
 use super::types::{CallbackQuery, Chat, ChatMemberUpdated, Entity, File, Message, Update, User};
 use crate::inbound::{
-    Change, Content, Ignored, Inbound, InboundPart, Member, Received, RemoteFile, Source, Writer,
-    text_part,
+    FileSource, GroupMember, IgnoreReason, InboundContent, InboundMessage, InboundPart,
+    MembershipChange, ReceiveOutcome, RemoteFile, Sender, text_part,
 };
 
-/// Reads an update. One that cannot be read is ignored and not refused: Telegram
-/// would send it again and again.
-pub(super) fn read(update: &Value, username: Option<&str>) -> Received {
+/// Parses an update. One that cannot be parsed is ignored instead of rejected,
+/// because Telegram would repeat it forever.
+pub(super) fn parse(update: &Value, username: Option<&str>) -> ReceiveOutcome {
     match serde_json::from_value::<Update>(update.clone()) {
-        Ok(known) => read_known(known, update, username),
+        Ok(parsed) => convert(parsed, update, username),
         Err(error) => {
             let kind = format!("{} ({error})", kind(update));
-            Received::Ignored(Ignored::Kind(kind.chars().take(200).collect()))
+            ReceiveOutcome::Ignored(IgnoreReason::UnsupportedKind(kind.chars().take(200).collect()))
         }
     }
 }
 
-fn read_known(known: Update, update: &Value, username: Option<&str>) -> Received {
-    let id = known.update_id.to_string();
-    let read = if let Some(message) = known.message {
-        read_message(id, &message, username)
-    } else if let Some(query) = known.callback_query {
-        read_press(id, query)
-    } else if let Some(change) = known.my_chat_member {
-        Ok(read_membership(id, &change))
-    } else if known.edited_message.is_some() {
-        Err(Ignored::Edited)
+fn convert(parsed: Update, update: &Value, username: Option<&str>) -> ReceiveOutcome {
+    let id = parsed.update_id.to_string();
+    let inbound = if let Some(message) = parsed.message {
+        convert_message(id, &message, username)
+    } else if let Some(query) = parsed.callback_query {
+        convert_press(id, query)
+    } else if let Some(change) = parsed.my_chat_member {
+        Ok(convert_bot_membership(id, &change))
+    } else if parsed.edited_message.is_some() {
+        Err(IgnoreReason::Edited)
     } else {
-        Err(Ignored::Kind(kind(update)))
+        Err(IgnoreReason::UnsupportedKind(kind(update)))
     };
-    read.map_or_else(Received::Ignored, |inbound| Received::Inbound(Box::new(inbound)))
+    inbound
+        .map_or_else(ReceiveOutcome::Ignored, |inbound| ReceiveOutcome::Message(Box::new(inbound)))
 }
 
-/// The name of what an update carries.
+/// Returns the names of the fields of an update, which tell its kind.
 fn kind(update: &Value) -> String {
     let names = update.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
     names.filter(|name| *name != "update_id").collect::<Vec<_>>().join(", ")
 }
 
-fn read_message(id: String, message: &Message, bot: Option<&str>) -> Result<Inbound, Ignored> {
-    let from = message.from.as_ref().ok_or(Ignored::Empty)?;
+fn convert_message(
+    id: String,
+    message: &Message,
+    bot: Option<&str>,
+) -> Result<InboundMessage, IgnoreReason> {
+    let from = message.from.as_ref().ok_or(IgnoreReason::Empty)?;
     let content = match membership(message) {
         Some(content) => content,
-        None if from.is_bot => return Err(Ignored::FromBot),
+        None if from.is_bot => return Err(IgnoreReason::FromBot),
         None => match command(message, bot)? {
             Some(command) => command,
-            None => Content::Message(parts(message).ok_or(Ignored::Empty)?),
+            None => InboundContent::Message(parts(message).ok_or(IgnoreReason::Empty)?),
         },
     };
-    Ok(Inbound {
+    Ok(InboundMessage {
         id,
-        from: writer(from),
+        from: sender(from),
         peer: peer(&message.chat),
-        message: message.message_id.map(|id| id.to_string()),
-        reply_to: message.reply_to_message.as_ref().map(|replied| replied.message_id.to_string()),
-        thread: None,
+        message_id: message.message_id.map(|id| id.to_string()),
+        reply_to: message.reply_to_message.as_ref().map(|reply| reply.message_id.to_string()),
+        email_thread: None,
         content,
     })
 }
 
-fn read_press(id: String, query: CallbackQuery) -> Result<Inbound, Ignored> {
-    let data = query.data.ok_or_else(|| Ignored::Kind("callback_query without data".into()))?;
+fn convert_press(id: String, query: CallbackQuery) -> Result<InboundMessage, IgnoreReason> {
+    let data = query
+        .data
+        .ok_or_else(|| IgnoreReason::UnsupportedKind("callback_query without data".into()))?;
     let person = || Peer::Person(query.from.id.to_string());
-    Ok(Inbound {
+    Ok(InboundMessage {
         id,
-        from: writer(&query.from),
+        from: sender(&query.from),
         peer: query.message.as_ref().map_or_else(person, |message| peer(&message.chat)),
-        message: None,
-        // The message below which the button is.
+        message_id: None,
+        // The message to which the button belongs.
         reply_to: query.message.and_then(|message| message.message_id).map(|id| id.to_string()),
-        thread: None,
-        content: Content::Press { data, callback: Some(query.id) },
+        email_thread: None,
+        content: InboundContent::Press { data, callback_id: Some(query.id) },
     })
 }
 
-fn read_membership(id: String, change: &ChatMemberUpdated) -> Inbound {
-    let gone = ["left", "kicked"].contains(&change.new_chat_member.status.as_str());
-    let change_of = if gone { Change::Left } else { Change::Joined };
-    Inbound {
+fn convert_bot_membership(id: String, change: &ChatMemberUpdated) -> InboundMessage {
+    let left = ["left", "kicked"].contains(&change.new_chat_member.status.as_str());
+    let membership = if left { MembershipChange::Left } else { MembershipChange::Joined };
+    InboundMessage {
         id,
-        from: writer(&change.from),
+        from: sender(&change.from),
         peer: peer(&change.chat),
-        message: None,
+        message_id: None,
         reply_to: None,
-        thread: None,
-        content: Content::Membership { who: Member::Bot, change: change_of },
+        email_thread: None,
+        content: InboundContent::Membership { member: GroupMember::Bot, change: membership },
     }
 }
 
-/// People who joined or left; what the bot itself did comes as an update of its
-/// own.
-fn membership(message: &Message) -> Option<Content> {
-    let joined = message.new_chat_members.iter().map(|who| (who, Change::Joined));
-    let left = message.left_chat_member.iter().map(|who| (who, Change::Left));
-    let (who, change) = joined.chain(left).find(|(who, _)| !who.is_bot)?;
-    Some(Content::Membership { who: Member::Person(writer(who)), change })
+/// Returns a person who joined or left. Telegram reports the bot's own membership
+/// in a separate update.
+fn membership(message: &Message) -> Option<InboundContent> {
+    let joined = message.new_chat_members.iter().map(|user| (user, MembershipChange::Joined));
+    let left = message.left_chat_member.iter().map(|user| (user, MembershipChange::Left));
+    let (user, change) = joined.chain(left).find(|(user, _)| !user.is_bot)?;
+    Some(InboundContent::Membership { member: GroupMember::Person(sender(user)), change })
 }
 
-fn writer(user: &User) -> Writer {
-    let full = match &user.last_name {
+fn sender(user: &User) -> Sender {
+    let full_name = match &user.last_name {
         Some(last) => format!("{} {last}", user.first_name),
         None => user.first_name.clone(),
     };
-    let name = Some(full.trim().to_owned()).filter(|name| !name.is_empty());
-    Writer {
+    let name = Some(full_name.trim().to_owned()).filter(|name| !name.is_empty());
+    Sender {
         identifier: user.id.to_string(),
         name: name.or_else(|| user.username.clone()),
         locale: user.language_code.clone(),
@@ -123,58 +130,59 @@ fn peer(chat: &Chat) -> Peer {
     }
 }
 
-/// The command that a message begins with. In a group it may name another bot.
-fn command(message: &Message, bot: Option<&str>) -> Result<Option<Content>, Ignored> {
+/// Returns the command at the beginning of a message, if there is one. A command
+/// in a group may be for another bot.
+fn command(message: &Message, bot: Option<&str>) -> Result<Option<InboundContent>, IgnoreReason> {
     let first = |entity: &&Entity| entity.kind == "bot_command" && entity.offset == 0;
     let (Some(text), Some(entity)) = (&message.text, message.entities.iter().find(first)) else {
         return Ok(None);
     };
-    // A command is ASCII, so a unit of UTF-16 is a byte.
+    // A command is ASCII, so a UTF-16 code unit is a byte.
     let Some((command, rest)) = text.split_at_checked(entity.length) else { return Ok(None) };
     let Some(command) = command.strip_prefix('/') else { return Ok(None) };
     let (name, to) = command.split_once('@').map_or((command, None), |(name, to)| (name, Some(to)));
     if let (Some(to), Some(bot)) = (to, bot)
         && !to.eq_ignore_ascii_case(bot)
     {
-        return Err(Ignored::ForAnotherBot);
+        return Err(IgnoreReason::ForAnotherBot);
     }
     let payload = Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
-    Ok(Some(Content::Command { name: name.to_lowercase(), payload }))
+    Ok(Some(InboundContent::Command { name: name.to_lowercase(), payload }))
 }
 
 fn parts(message: &Message) -> Option<Vec<InboundPart>> {
-    let words = message.text.as_deref().or(message.caption.as_deref());
-    let mut parts: Vec<InboundPart> = words.and_then(text_part).into_iter().collect();
-    // The last size of a photo is the largest.
+    let text = message.text.as_deref().or(message.caption.as_deref());
+    let mut parts: Vec<InboundPart> = text.and_then(text_part).into_iter().collect();
+    // The last size of a photo is the largest one.
     let files = [
         (message.photo.last(), "image/jpeg"),
         (message.voice.as_ref(), "audio/ogg"),
         (message.audio.as_ref(), "audio/mpeg"),
-        // An animation comes as a document too.
+        // An animation is also included as a document.
         (message.animation.as_ref().or(message.document.as_ref()), "application/octet-stream"),
         (message.video.as_ref(), "video/mp4"),
         (message.video_note.as_ref(), "video/mp4"),
     ];
-    parts.extend(files.into_iter().filter_map(|(found, usual)| file(found?, usual)));
+    parts.extend(files.into_iter().filter_map(|(file, media_type)| file_part(file?, media_type)));
     if let Some(emoji) = message.sticker.as_ref().and_then(|sticker| sticker.emoji.as_ref()) {
         parts.push(InboundPart::Text(emoji.clone()));
     }
     if let Some(place) = &message.location {
-        let said = format!("(A location: {}, {})", place.latitude, place.longitude);
-        parts.push(InboundPart::Text(said));
+        let text = format!("(A location: {}, {})", place.latitude, place.longitude);
+        parts.push(InboundPart::Text(text));
     }
     if let Some(card) = &message.contact {
-        let said = format!("(A contact: {} {})", card.first_name, card.phone_number);
-        parts.push(InboundPart::Text(said));
+        let text = format!("(A contact: {} {})", card.first_name, card.phone_number);
+        parts.push(InboundPart::Text(text));
     }
     (!parts.is_empty()).then_some(parts)
 }
 
-fn file(file: &File, usual: &str) -> Option<InboundPart> {
-    let said = file.mime_type.as_deref().and_then(|said| said.parse().ok());
-    let media_type: MediaType = said.or_else(|| usual.parse().ok())?;
+fn file_part(file: &File, default_media_type: &str) -> Option<InboundPart> {
+    let declared = file.mime_type.as_deref().and_then(|media_type| media_type.parse().ok());
+    let media_type: MediaType = declared.or_else(|| default_media_type.parse().ok())?;
     Some(InboundPart::file(RemoteFile {
-        source: Source::Telegram(file.file_id.clone()),
+        source: FileSource::Telegram(file.file_id.clone()),
         media_type,
         name: file.file_name.clone(),
         size: file.file_size,

@@ -1,36 +1,36 @@
-//! Text with its formatting as HTML: the few tags that Telegram reads, which
-//! every mail program reads too.
+//! Rendering rich text as HTML, with the few tags that both Telegram and mail
+//! programs support.
 
 use std::fmt::Write as _;
 
-use super::rich::{Code, Rich, Style};
+use super::rich_text::{Code, RichText, Style};
 
-/// Whose HTML it is.
+/// The variant of HTML to render.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Html {
-    /// Telegram's, in which a line break is one.
+pub(crate) enum HtmlDialect {
+    /// A line break is a newline.
     Telegram,
-    /// A mail's, in which a line break is a tag.
-    Mail,
+    /// A line break is a tag.
+    Email,
 }
 
-impl Rich {
-    /// As HTML. What is written in the text is never read as a tag.
-    pub(crate) fn html(&self, whose: Html) -> String {
+impl RichText {
+    /// Renders the text as HTML. The text itself is escaped.
+    pub(crate) fn to_html(&self, dialect: HtmlDialect) -> String {
         let mut out = String::new();
         let mut open: Vec<Tag> = Vec::new();
         for span in &self.spans {
             let tags = tags(&span.style);
             let same = open.iter().zip(&tags).take_while(|(open, tag)| open == tag).count();
-            close(&mut out, &mut open, same);
+            close_tags(&mut out, &mut open, same);
             for tag in tags.into_iter().skip(same) {
                 out.push_str(&tag.open);
                 open.push(tag);
             }
             let block = matches!(span.style.code, Some(Code::Block(_)));
-            escape(&mut out, &span.text, whose == Html::Mail && !block);
+            escape(&mut out, &span.text, dialect == HtmlDialect::Email && !block);
         }
-        close(&mut out, &mut open, 0);
+        close_tags(&mut out, &mut open, 0);
         out
     }
 }
@@ -41,13 +41,14 @@ struct Tag {
     close: &'static str,
 }
 
-fn close(out: &mut String, open: &mut Vec<Tag>, keep: usize) {
+/// Closes the open tags from the position `keep` on.
+fn close_tags(out: &mut String, open: &mut Vec<Tag>, keep: usize) {
     for tag in open.drain(keep..).rev() {
         out.push_str(tag.close);
     }
 }
 
-/// The tags of a style, outermost first. Code has no other formatting inside.
+/// Returns the tags of a style, outermost first. Code has no formatting inside.
 fn tags(style: &Style) -> Vec<Tag> {
     let mut tags = Vec::new();
     let mut tag = |on: bool, open: &str, close: &'static str| {
@@ -67,7 +68,7 @@ fn tags(style: &Style) -> Vec<Tag> {
             }
         }
         None => {
-            let link = style.link.as_deref().filter(|link| leads_outside(link));
+            let link = style.link.as_deref().filter(|link| is_safe_link(link));
             let mut open = String::from("<a href=\"");
             escape(&mut open, link.unwrap_or_default(), false);
             open.push_str("\">");
@@ -80,21 +81,21 @@ fn tags(style: &Style) -> Vec<Tag> {
     tags
 }
 
-/// Whether an address may be a link: nothing that would run or read a file.
-fn leads_outside(link: &str) -> bool {
+/// Returns whether the scheme of a link is harmless, unlike `javascript` or `file`.
+fn is_safe_link(link: &str) -> bool {
     let scheme = link.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| ["https", "http", "mailto", "tel", "tg"].contains(&scheme.as_str()))
 }
 
-fn escape(out: &mut String, text: &str, breaks: bool) {
+fn escape(out: &mut String, text: &str, break_tags: bool) {
     for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\n' if breaks => out.push_str("<br>\n"),
-            // No reader of HTML takes them.
+            '\n' if break_tags => out.push_str("<br>\n"),
+            // Control characters are not allowed in HTML.
             c if c.is_control() && c != '\n' && c != '\t' => {}
             c => {
                 let _ = out.write_char(c);
@@ -105,17 +106,15 @@ fn escape(out: &mut String, text: &str, breaks: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::Html;
-    use crate::text::Rich;
+    use super::HtmlDialect;
+    use crate::text::RichText;
 
-    /// C16: HTML where it is supported, with everything else escaped, and the
-    /// same text without any Markdown where it is not.
     #[test]
-    fn c16_markdown_becomes_html_or_plain_text() {
+    fn c16_markdown_is_rendered_as_html_or_plain_text() {
         let check = |markdown: &str, html: &str, plain: &str| {
-            let rich = Rich::markdown(markdown);
-            assert_eq!(rich.html(Html::Telegram), html, "{markdown}");
-            assert_eq!(rich.with_addresses().plain(), plain, "{markdown}");
+            let rich = RichText::from_markdown(markdown);
+            assert_eq!(rich.to_html(HtmlDialect::Telegram), html, "{markdown}");
+            assert_eq!(rich.with_link_urls().to_plain(), plain, "{markdown}");
         };
         check("Hi **Rosa**, _ciao_!", "Hi <b>Rosa</b>, <i>ciao</i>!", "Hi Rosa, ciao!");
         check("***both*** ~~no~~", "<b><i>both</i></b> <s>no</s>", "both no");
@@ -157,15 +156,15 @@ mod tests {
     }
 
     #[test]
-    fn a_mail_has_line_breaks_as_tags_except_in_code() {
-        let rich = Rich::markdown("a\nb\n\n```\nc\nd\n```");
-        assert_eq!(rich.html(Html::Mail), "a<br>\nb<br>\n<br>\n<pre>c\nd\n</pre>");
+    fn email_html_has_break_tags_except_in_code() {
+        let rich = RichText::from_markdown("a\nb\n\n```\nc\nd\n```");
+        assert_eq!(rich.to_html(HtmlDialect::Email), "a<br>\nb<br>\n<br>\n<pre>c\nd\n</pre>");
     }
 
     #[test]
-    fn what_a_person_wrote_is_not_read_as_markdown() {
-        let rich = Rich::verbatim("*no* <b> [x](y)\n# z");
-        assert_eq!(rich.html(Html::Telegram), "*no* &lt;b&gt; [x](y)\n# z");
-        assert_eq!(rich.with_addresses().plain(), "*no* <b> [x](y)\n# z");
+    fn verbatim_text_is_not_parsed_as_markdown() {
+        let rich = RichText::from_verbatim("*no* <b> [x](y)\n# z");
+        assert_eq!(rich.to_html(HtmlDialect::Telegram), "*no* &lt;b&gt; [x](y)\n# z");
+        assert_eq!(rich.with_link_urls().to_plain(), "*no* <b> [x](y)\n# z");
     }
 }

@@ -1,40 +1,40 @@
-//! Markdown, as agents write it, read into text with its formatting.
+//! Parsing the Markdown of agents into rich text.
 //!
-//! Chats know less than documents: headings become bold lines, lists bullets,
-//! tables rows with bars. HTML is no formatting here but text, since a customer
-//! may have made the agent write it.
+//! Chats support less than documents: headings become bold lines, lists become
+//! bullets, tables become rows with bars. HTML is kept as text and not interpreted,
+//! because a customer may have made the agent write it.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::rich::{Code, Rich, Style};
+use super::rich_text::{Code, RichText, Style};
 
-impl Rich {
-    /// Reads Markdown.
-    pub fn markdown(text: &str) -> Self {
+impl RichText {
+    /// Parses Markdown.
+    pub fn from_markdown(text: &str) -> Self {
         let options = Options::ENABLE_STRIKETHROUGH
             | Options::ENABLE_TABLES
             | Options::ENABLE_TASKLISTS
             | Options::ENABLE_GFM;
-        let mut reader = Reader::default();
+        let mut builder = Builder::default();
         for event in Parser::new_ext(text, options) {
-            reader.read(event);
+            builder.push_event(event);
         }
-        reader.rich
+        builder.rich
     }
 }
 
 #[derive(Default)]
-struct Reader {
-    rich: Rich,
+struct Builder {
+    rich: RichText,
     style: Style,
-    /// Line breaks that are written before the next words.
-    gap: usize,
-    /// Whether a bullet was just written, which needs no line break behind it.
-    bullet: bool,
-    /// The next number of each list that is open; bullets have none.
+    /// Line breaks to write before the next text.
+    pending_breaks: usize,
+    /// Whether a bullet was just written, which no line break follows.
+    after_bullet: bool,
+    /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
     quotes: usize,
-    /// How deep the words are in each kind of emphasis, since they nest.
+    /// The nesting depth of each kind of emphasis.
     bold: usize,
     italic: usize,
     strike: usize,
@@ -42,48 +42,48 @@ struct Reader {
     cells: usize,
 }
 
-impl Reader {
-    fn read(&mut self, event: Event<'_>) {
+impl Builder {
+    fn push_event(&mut self, event: Event<'_>) {
         match event {
-            Event::Start(tag) => self.start(tag),
-            Event::End(tag) => self.end(tag),
-            Event::Text(text) => self.words(&text),
+            Event::Start(tag) => self.start_tag(tag),
+            Event::End(tag) => self.end_tag(tag),
+            Event::Text(text) => self.push_text(&text),
             Event::Code(text) => {
                 self.style.code = Some(Code::Inline);
-                self.words(&text);
+                self.push_text(&text);
                 self.style.code = None;
             }
-            Event::Html(text) => self.words(&text),
-            Event::InlineHtml(text) if is_break(&text) => self.words("\n"),
+            Event::Html(text) => self.push_text(&text),
+            Event::InlineHtml(text) if is_break(&text) => self.push_text("\n"),
             Event::InlineHtml(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.words(&text);
+                self.push_text(&text);
             }
-            Event::FootnoteReference(name) => self.words(&format!("[{name}]")),
-            Event::SoftBreak | Event::HardBreak => self.words("\n"),
+            Event::FootnoteReference(name) => self.push_text(&format!("[{name}]")),
+            Event::SoftBreak | Event::HardBreak => self.push_text("\n"),
             Event::Rule => {
-                self.block();
-                self.words("———");
-                self.block();
+                self.separate_block();
+                self.push_text("———");
+                self.separate_block();
             }
-            Event::TaskListMarker(done) => self.words(if done { "☑ " } else { "☐ " }),
+            Event::TaskListMarker(done) => self.push_text(if done { "☑ " } else { "☐ " }),
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start_tag(&mut self, tag: Tag<'_>) {
         match tag {
             Tag::Paragraph | Tag::HtmlBlock | Tag::Table(_) | Tag::FootnoteDefinition(_) => {
-                self.block();
+                self.separate_block();
             }
             Tag::Heading { .. } => {
-                self.block();
+                self.separate_block();
                 self.bold += 1;
             }
             Tag::BlockQuote(_) => {
-                self.block();
+                self.separate_block();
                 self.quotes += 1;
             }
             Tag::CodeBlock(kind) => {
-                self.block();
+                self.separate_block();
                 let language = match kind {
                     CodeBlockKind::Fenced(info) => {
                         info.split_whitespace().next().map(str::to_owned)
@@ -93,15 +93,15 @@ impl Reader {
                 self.style.code = Some(Code::Block(language.unwrap_or_default()));
             }
             Tag::List(first) => {
-                self.around_list();
+                self.separate_list();
                 self.lists.push(first);
             }
-            Tag::Item => self.item(),
+            Tag::Item => self.start_item(),
             Tag::TableHead => self.bold += 1,
-            Tag::TableRow => self.line(),
+            Tag::TableRow => self.separate_line(),
             Tag::TableCell => {
                 if self.cells > 0 {
-                    self.words(" | ");
+                    self.push_text(" | ");
                 }
                 self.cells += 1;
             }
@@ -113,33 +113,33 @@ impl Reader {
             }
             _ => {}
         }
-        self.look();
+        self.update_style();
     }
 
-    fn end(&mut self, tag: TagEnd) {
+    fn end_tag(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::Table | TagEnd::FootnoteDefinition => {
-                self.block();
+                self.separate_block();
             }
             TagEnd::Heading(_) => {
                 self.bold = self.bold.saturating_sub(1);
-                self.block();
+                self.separate_block();
             }
             TagEnd::BlockQuote(_) => {
                 self.quotes = self.quotes.saturating_sub(1);
-                self.block();
+                self.separate_block();
             }
             TagEnd::CodeBlock => {
                 self.style.code = None;
-                self.block();
+                self.separate_block();
             }
             TagEnd::List(_) => {
                 self.lists.pop();
-                self.around_list();
+                self.separate_list();
             }
             TagEnd::Item => {
-                self.bullet = false;
-                self.line();
+                self.after_bullet = false;
+                self.separate_line();
             }
             TagEnd::TableHead => {
                 self.bold = self.bold.saturating_sub(1);
@@ -154,11 +154,11 @@ impl Reader {
             }
             _ => {}
         }
-        self.look();
+        self.update_style();
     }
 
-    /// The style that the words from here on have.
-    fn look(&mut self) {
+    /// Updates the style of the text that follows.
+    fn update_style(&mut self) {
         self.style.quote = self.quotes > 0;
         self.style.bold = self.bold > 0;
         self.style.italic = self.italic > 0;
@@ -166,8 +166,8 @@ impl Reader {
         self.style.link = self.links.last().filter(|link| !link.is_empty()).cloned();
     }
 
-    fn item(&mut self) {
-        self.line();
+    fn start_item(&mut self) {
+        self.separate_line();
         let depth = self.lists.len().saturating_sub(1);
         let mark = match self.lists.last_mut() {
             Some(Some(number)) => {
@@ -177,43 +177,43 @@ impl Reader {
             }
             _ => "• ".to_owned(),
         };
-        self.words(&format!("{}{mark}", "  ".repeat(depth)));
-        self.bullet = true;
+        self.push_text(&format!("{}{mark}", "  ".repeat(depth)));
+        self.after_bullet = true;
     }
 
-    /// A list within another is on lines of its own, any other is a paragraph.
-    fn around_list(&mut self) {
-        self.apart(if self.lists.is_empty() { 2 } else { 1 });
+    /// A nested list starts on a new line, any other list is a paragraph.
+    fn separate_list(&mut self) {
+        self.require_breaks(if self.lists.is_empty() { 2 } else { 1 });
     }
 
-    /// The next words are a paragraph of their own.
-    fn block(&mut self) {
-        self.apart(2);
+    /// Starts a new paragraph with the next text.
+    fn separate_block(&mut self) {
+        self.require_breaks(2);
     }
 
-    /// The next words are on a line of their own.
-    fn line(&mut self) {
-        self.apart(1);
+    /// Starts a new line with the next text.
+    fn separate_line(&mut self) {
+        self.require_breaks(1);
     }
 
-    fn apart(&mut self, lines: usize) {
-        if !self.bullet {
-            self.gap = self.gap.max(lines);
+    fn require_breaks(&mut self, count: usize) {
+        if !self.after_bullet {
+            self.pending_breaks = self.pending_breaks.max(count);
         }
     }
 
-    fn words(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         if text.is_empty() {
             return;
         }
-        if self.gap > 0 && !self.rich.spans.is_empty() {
+        if self.pending_breaks > 0 && !self.rich.spans.is_empty() {
             let quoted = self.rich.spans.last().is_some_and(|last| last.style.quote);
             let between = Style { quote: quoted && self.style.quote, ..Style::default() };
-            // Code ends with the line break that its fence stands on.
-            let gap = self.gap.saturating_sub(self.trailing_breaks());
-            self.rich.push(&"\n".repeat(gap), &between);
+            // A code block already ends with a line break.
+            let breaks = self.pending_breaks.saturating_sub(self.trailing_breaks());
+            self.rich.push(&"\n".repeat(breaks), &between);
         }
-        (self.gap, self.bullet) = (0, false);
+        (self.pending_breaks, self.after_bullet) = (0, false);
         self.rich.push(text, &self.style);
     }
 

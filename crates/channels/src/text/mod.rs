@@ -1,11 +1,11 @@
-//! Text on its way out: Markdown is read once, cut to the lengths that a channel
-//! takes, and written as the channel reads it. All of it is pure.
+//! Outbound text: Markdown is parsed once, split to the length limit of the
+//! channel, and rendered as HTML or plain text. Pure functions only.
 
 mod html;
 mod markdown;
-mod rich;
+mod rich_text;
 mod split;
 
-pub(crate) use html::Html;
-pub use rich::Rich;
-pub use split::{Length, Unit};
+pub(crate) use html::HtmlDialect;
+pub use rich_text::RichText;
+pub use split::{LengthLimit, LengthUnit};

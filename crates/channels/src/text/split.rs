@@ -1,61 +1,59 @@
-//! Long text in pieces that a channel takes, cut where a reader would pause.
+//! Splitting long text into pieces, at paragraphs, lines, sentences or words.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::rich::{Rich, Span};
+use super::rich_text::{RichText, Span};
 
-/// How long a piece may be.
+/// The maximum length of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Length {
-    /// What is counted.
-    pub unit: Unit,
-    /// The most of them; at least two, since a character may count as that.
-    pub most: usize,
+pub struct LengthLimit {
+    pub unit: LengthUnit,
+    /// At least 2, because a character may count as two units.
+    pub max: usize,
 }
 
-/// What a channel counts.
+/// The unit in which a channel counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Characters.
+pub enum LengthUnit {
     Chars,
-    /// Units of UTF-16, of which an emoji has two or more.
+    /// UTF-16 code units; an emoji has two or more.
     Utf16,
 }
 
-impl Length {
-    /// How long a text is.
-    pub fn of(self, text: &str) -> usize {
+impl LengthLimit {
+    /// Returns the length of a text in this unit.
+    pub fn measure(self, text: &str) -> usize {
         match self.unit {
-            Unit::Chars => text.chars().count(),
-            Unit::Utf16 => text.encode_utf16().count(),
+            LengthUnit::Chars => text.chars().count(),
+            LengthUnit::Utf16 => text.encode_utf16().count(),
         }
     }
 
-    /// Whether a text is short enough.
+    /// Returns whether a text is within the limit.
     pub fn fits(self, text: &str) -> bool {
-        self.of(text) <= self.most
+        self.measure(text) <= self.max
     }
 }
 
-impl Rich {
-    /// The pieces of a text, each short enough, none empty, in order. What is lost
-    /// is white space at a cut, and nothing else.
-    pub fn split(&self, length: Length) -> Vec<Self> {
-        let text = self.plain();
+impl RichText {
+    /// Splits the text into pieces within the limit. No piece is empty; only white
+    /// space at the cuts is lost.
+    pub fn split(&self, limit: LengthLimit) -> Vec<Self> {
+        let text = self.to_plain();
         let mut pieces = Vec::new();
         let mut start = text.len() - text.trim_start_matches('\n').len();
         while start < text.len() {
-            let end = start + cut(&text[start..], length);
+            let end = start + cut(&text[start..], limit);
             let piece = text[start..end].trim_end();
             if !piece.is_empty() {
                 pieces.push(self.slice(start, start + piece.len()));
             }
-            start = end + skipped(&text[..end], &text[end..]);
+            start = end + skipped_whitespace(&text[..end], &text[end..]);
         }
         pieces
     }
 
-    /// The part between two bytes of the text.
+    /// Returns the part between two byte offsets.
     fn slice(&self, from: usize, to: usize) -> Self {
         let mut part = Self::default();
         let mut at = 0;
@@ -70,50 +68,51 @@ impl Rich {
     }
 }
 
-/// Where to cut: all of it if it fits, else behind the last pause in the second
-/// half of what fits, the greatest kind of pause first.
-fn cut(text: &str, length: Length) -> usize {
-    let (fits, half) = longest(text, length);
+/// Returns the byte offset of the cut: the end of the text if it fits, otherwise the
+/// last break in the second half of what fits. Paragraphs are preferred to lines,
+/// lines to sentences, sentences to words.
+fn cut(text: &str, limit: LengthLimit) -> usize {
+    let (fits, half) = longest_prefix(text, limit);
     if fits == text.len() {
         return fits;
     }
     let head = &text[..fits];
-    let behind = |pause: &str| head.rfind(pause).map(|at| at + pause.len());
-    // A pause that stands right behind what fits is as good as one inside.
+    let after = |separator: &str| head.rfind(separator).map(|at| at + separator.len());
+    // White space right after what fits is as good as white space inside.
     let at_end = text[fits..].starts_with(char::is_whitespace).then_some(fits);
-    let pauses = [
-        behind("\n\n"),
-        behind("\n"),
-        [". ", "! ", "? ", "。"].iter().filter_map(|pause| behind(pause)).max(),
+    let breaks = [
+        after("\n\n"),
+        after("\n"),
+        [". ", "! ", "? ", "。"].iter().filter_map(|separator| after(separator)).max(),
         at_end,
         head.rfind(char::is_whitespace),
     ];
-    let good = pauses.into_iter().flatten().find(|at| *at >= half.max(1));
-    good.unwrap_or(fits)
+    let best = breaks.into_iter().flatten().find(|at| *at >= half.max(1));
+    best.unwrap_or(fits)
 }
 
-/// How many bytes fit without taking a character apart that a reader sees as one,
-/// and how many the first half of them are.
-fn longest(text: &str, length: Length) -> (usize, usize) {
+/// Returns how many bytes fit without splitting a grapheme cluster, and how many
+/// bytes fit in half of the limit.
+fn longest_prefix(text: &str, limit: LengthLimit) -> (usize, usize) {
     let (mut fits, mut half, mut used) = (0, 0, 0);
     for cluster in text.graphemes(true) {
-        used += length.of(cluster);
-        if used > length.most {
+        used += limit.measure(cluster);
+        if used > limit.max {
             break;
         }
         fits += cluster.len();
-        if used * 2 <= length.most {
+        if used * 2 <= limit.max {
             half = fits;
         }
     }
     if fits > 0 || text.is_empty() {
         return (fits, half);
     }
-    // One such character alone is too long: it has to be taken apart.
+    // A single cluster exceeds the limit and has to be split.
     let mut used = 0;
     for c in text.chars() {
-        used += length.of(c.encode_utf8(&mut [0; 4]));
-        if used > length.most && fits > 0 {
+        used += limit.measure(c.encode_utf8(&mut [0; 4]));
+        if used > limit.max && fits > 0 {
             break;
         }
         fits += c.len_utf8();
@@ -121,9 +120,9 @@ fn longest(text: &str, length: Length) -> (usize, usize) {
     (fits, 0)
 }
 
-/// The white space behind a cut that is not repeated. The indentation of a line
-/// stays, since in code it matters.
-fn skipped(before: &str, rest: &str) -> usize {
+/// Returns how many bytes of white space to skip after a cut. The indentation of a
+/// line is kept, because it matters in code.
+fn skipped_whitespace(before: &str, rest: &str) -> usize {
     let blank = rest.len() - rest.trim_start().len();
     match rest[..blank].rfind('\n') {
         Some(at) => at + 1,
@@ -134,17 +133,17 @@ fn skipped(before: &str, rest: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Length, Unit};
-    use crate::text::{Html, Rich};
+    use super::{LengthLimit, LengthUnit};
+    use crate::text::{HtmlDialect, RichText};
     use proptest::prelude::{any, prop, prop_oneof, proptest};
     use proptest::strategy::{Just, Strategy};
 
-    /// C16: over-length text is split where a reader would pause.
     #[test]
-    fn c16_long_text_is_cut_at_the_greatest_pause() {
-        let check = |text: &str, most: usize, expected: &[&str]| {
-            let pieces = Rich::verbatim(text).split(Length { unit: Unit::Chars, most });
-            let pieces: Vec<String> = pieces.iter().map(Rich::plain).collect();
+    fn c16_long_text_is_split_at_paragraphs_lines_sentences_or_words() {
+        let check = |text: &str, max: usize, expected: &[&str]| {
+            let pieces =
+                RichText::from_verbatim(text).split(LengthLimit { unit: LengthUnit::Chars, max });
+            let pieces: Vec<String> = pieces.iter().map(RichText::to_plain).collect();
             assert_eq!(pieces, expected, "{text:?}");
         };
         check("short", 10, &["short"]);
@@ -161,17 +160,18 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_of_utf_16_is_what_telegram_counts() {
-        let length = Length { unit: Unit::Utf16, most: 4 };
-        let pieces = Rich::verbatim("🍕🍕🍕").split(length);
-        assert_eq!(pieces.iter().map(Rich::plain).collect::<Vec<_>>(), ["🍕🍕", "🍕"]);
+    fn length_is_counted_in_utf_16_units() {
+        let limit = LengthLimit { unit: LengthUnit::Utf16, max: 4 };
+        let pieces = RichText::from_verbatim("🍕🍕🍕").split(limit);
+        assert_eq!(pieces.iter().map(RichText::to_plain).collect::<Vec<_>>(), ["🍕🍕", "🍕"]);
     }
 
     #[test]
-    fn formatting_goes_on_behind_a_cut() {
-        let rich = Rich::markdown("```py\none\ntwo\n```\n**three four**");
-        let pieces = rich.split(Length { unit: Unit::Chars, most: 6 });
-        let pieces: Vec<String> = pieces.iter().map(|piece| piece.html(Html::Telegram)).collect();
+    fn formatting_continues_in_the_next_piece() {
+        let rich = RichText::from_markdown("```py\none\ntwo\n```\n**three four**");
+        let pieces = rich.split(LengthLimit { unit: LengthUnit::Chars, max: 6 });
+        let pieces: Vec<String> =
+            pieces.iter().map(|piece| piece.to_html(HtmlDialect::Telegram)).collect();
         assert_eq!(
             pieces,
             [
@@ -183,7 +183,7 @@ mod tests {
         );
     }
 
-    /// Text with all that can go wrong at a cut.
+    /// Text with everything that is difficult to split.
     fn markdown() -> impl Strategy<Value = String> {
         let bit = prop_oneof![
             "[a-z]{1,12}",
@@ -207,8 +207,7 @@ mod tests {
         text.chars().filter(|c| !c.is_whitespace()).collect()
     }
 
-    /// Whether tags are closed in the order in which they were opened, and no
-    /// entity is cut.
+    /// Returns whether tags are nested correctly and no entity is cut.
     fn well_formed(html: &str) -> bool {
         let mut open = Vec::new();
         let mut rest = html;
@@ -234,33 +233,30 @@ mod tests {
     }
 
     proptest! {
-        /// C16: nothing is lost, the order is kept, every piece is within the
-        /// limit and valid.
         #[test]
-        fn c16_pieces_hold_all_of_a_text(
+        fn c16_pieces_contain_the_whole_text_within_the_limit(
             text in markdown(),
-            most in 2usize..60,
+            max in 2usize..60,
             utf16 in any::<bool>(),
             verbatim in any::<bool>(),
         ) {
-            let unit = if utf16 { Unit::Utf16 } else { Unit::Chars };
-            let length = Length { unit, most };
-            let rich = if verbatim { Rich::verbatim(&text) } else { Rich::markdown(&text) };
-            let pieces = rich.split(length);
-            let joined: String = pieces.iter().map(Rich::plain).collect();
-            assert_eq!(dense(&joined), dense(&rich.plain()));
+            let unit = if utf16 { LengthUnit::Utf16 } else { LengthUnit::Chars };
+            let limit = LengthLimit { unit, max };
+            let rich = if verbatim { RichText::from_verbatim(&text) } else { RichText::from_markdown(&text) };
+            let pieces = rich.split(limit);
+            let joined: String = pieces.iter().map(RichText::to_plain).collect();
+            assert_eq!(dense(&joined), dense(&rich.to_plain()));
             for piece in &pieces {
-                let plain = piece.plain();
-                assert!(length.fits(&plain) && !plain.trim().is_empty(), "{plain:?}");
-                assert!(well_formed(&piece.html(Html::Telegram)), "{plain:?}");
+                let plain = piece.to_plain();
+                assert!(limit.fits(&plain) && !plain.trim().is_empty(), "{plain:?}");
+                assert!(well_formed(&piece.to_html(HtmlDialect::Telegram)), "{plain:?}");
             }
         }
 
-        /// A text that fits is one piece.
         #[test]
-        fn c16_what_fits_is_not_cut(text in "[a-z][a-z \n]{0,40}[a-z]") {
-            let pieces = Rich::verbatim(&text).split(Length { unit: Unit::Chars, most: 50 });
-            assert_eq!(pieces, [Rich::verbatim(&text)]);
+        fn c16_text_within_the_limit_is_not_split(text in "[a-z][a-z \n]{0,40}[a-z]") {
+            let pieces = RichText::from_verbatim(&text).split(LengthLimit { unit: LengthUnit::Chars, max: 50 });
+            assert_eq!(pieces, [RichText::from_verbatim(&text)]);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The chat on a web page: what the page posts and what it gets, whom a token
-//! stands for, and the script that a page embeds.
+//! The web chat: its wire types, the tokens of visitors, and the script that pages
+//! embed.
 //!
-//! Nothing is sent here: a message is delivered once it is stored, and the page
-//! reads it from the conversation's events.
+//! Nothing is sent to the page: a message is delivered once it is stored, and the
+//! page reads it from the events of the conversation.
 
 mod receive;
 mod token;
@@ -12,65 +12,72 @@ use ostler_domain::id::BindingId;
 use serde::Deserialize;
 
 pub use token::Visitor;
-pub use wire::{Event, Hello, Post, PostedFile, SharedFile, Speaker, Welcome};
+pub use wire::{
+    UploadedFile, VisitorMessage, VisitorTokenRequest, VisitorTokenResponse, WebchatAuthor,
+    WebchatEvent, WebchatFile,
+};
 
 use crate::error::OpenError;
-use crate::outbound::{FilesGo, Format, Outbound, Piece, Shape, pieces};
-use crate::secret::Secret;
+use crate::outbound::{FilePlacement, Markup, MessagePiece, OutboundMessage, PieceLayout, pieces};
+use crate::secret::ChannelSecret;
 
-/// The script that a page embeds. It has no dependencies.
+/// The script that pages embed. It has no dependencies.
 pub const WIDGET: &str = include_str!("widget.js");
 
-/// The fewest characters of a secret that signs tokens.
-const LEAST_SECRET: usize = 32;
+/// The minimum length of the secret that signs tokens.
+const MIN_SECRET_BYTES: usize = 32;
 
-const SHAPE: Shape =
-    Shape { format: Format::Markdown, length: None, files: FilesGo::Along, buttons: true };
+const LAYOUT: PieceLayout = PieceLayout {
+    markup: Markup::Markdown,
+    max_length: None,
+    files: FilePlacement::WithText,
+    buttons: true,
+};
 
 /// The settings of a binding.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The origins of the pages that may embed it; all if there is none.
+    /// The origins of pages that may embed the chat; all origins if it is empty.
     #[serde(default)]
     origins: Vec<String>,
 }
 
-/// A chat.
+/// A binding to the web chat.
 #[derive(Debug, Clone)]
 pub struct Webchat {
     binding: BindingId,
     origins: Vec<url::Origin>,
-    secret: Secret,
+    secret: ChannelSecret,
 }
 
 impl Webchat {
     pub(crate) fn open(
         binding: BindingId,
         settings: &str,
-        secret: impl FnOnce() -> Result<Secret, OpenError>,
+        secret: impl FnOnce() -> Result<ChannelSecret, OpenError>,
     ) -> Result<Self, OpenError> {
-        let wrong = |why: String| OpenError::Settings { channel: "webchat".into(), why };
-        let settings: Settings = crate::settings::read(settings).map_err(wrong)?;
-        let origin = |text: &String| crate::settings::web_url(text).map(|url| url.origin());
+        let invalid =
+            |reason: String| OpenError::InvalidSettings { channel: "webchat".into(), reason };
+        let settings: Settings = crate::settings::parse(settings).map_err(invalid)?;
+        let origin = |text: &String| crate::settings::parse_http_url(text).map(|url| url.origin());
         let origins =
-            settings.origins.iter().map(origin).collect::<Result<_, _>>().map_err(wrong)?;
+            settings.origins.iter().map(origin).collect::<Result<_, _>>().map_err(invalid)?;
         let secret = secret()?;
-        if secret.expose().len() < LEAST_SECRET {
-            let what = "a random text of at least 32 characters";
-            return Err(OpenError::BadSecret { channel: "webchat".into(), what });
+        if secret.expose().len() < MIN_SECRET_BYTES {
+            let expected = "a random text of at least 32 characters";
+            return Err(OpenError::InvalidSecret { channel: "webchat".into(), expected });
         }
         Ok(Self { binding, origins, secret })
     }
 
-    /// Whether a page of this origin may embed the chat.
+    /// Returns whether pages of an origin may embed the chat.
     pub fn allows_origin(&self, origin: &str) -> bool {
-        let same = |url: url::Url| self.origins.contains(&url.origin());
-        self.origins.is_empty() || crate::settings::web_url(origin).is_ok_and(same)
+        let is_listed = |url: url::Url| self.origins.contains(&url.origin());
+        self.origins.is_empty() || crate::settings::parse_http_url(origin).is_ok_and(is_listed)
     }
 
-    /// The pieces that a message is sent in.
-    pub(crate) fn pieces(&self, message: &Outbound) -> Vec<Piece> {
-        pieces(message, &SHAPE)
+    pub(crate) fn pieces(&self, message: &OutboundMessage) -> Vec<MessagePiece> {
+        pieces(message, &LAYOUT)
     }
 }

@@ -1,22 +1,22 @@
 /*
- * The chat on a page. Embed it with
+ * The web chat. Embed it with
  *   <script src="https://HOST/widget.js" data-binding="bnd_…" defer></script>
  *
  * data-binding   the binding of the chat
- * data-title     the words on the button and above the chat
- * data-open      "true" to open it at once
+ * data-title     the text on the button and above the chat
+ * data-open      "true" to open the chat with the page
  * data-email, data-proof
- *                who the visitor is, if the page's own server vouches for it
+ *                the visitor's address and its proof by the page's own server
  */
 (() => {
   "use strict";
   const script = document.currentScript;
   const { binding, title = "Chat", open, email, proof } = script.dataset;
   const base = `${new URL(script.src).origin}/chat/${encodeURIComponent(binding)}`;
-  const kept = `ostler:${binding}:${email || ""}`;
+  const storageKey = `ostler:${binding}:${email || ""}`;
   const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-  /* Builds an element. Text is never read as HTML. */
+  /* Creates an element. Text is never interpreted as HTML. */
   const make = (tag, attributes = {}, ...children) => {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
@@ -61,8 +61,8 @@
 
   const log = make("div", { class: "log", role: "log", "aria-live": "polite", tabindex: "0" });
   const state = make("div", { class: "state", role: "status" });
-  const words = make("textarea", { rows: "1", "aria-label": "Message", maxlength: "16000" });
-  const form = make("form", {}, words, make("button", { type: "submit" }, "Send"));
+  const input = make("textarea", { rows: "1", "aria-label": "Message", maxlength: "16000" });
+  const form = make("form", {}, input, make("button", { type: "submit" }, "Send"));
   const close = make("button", { type: "button", "aria-label": "Close" }, "✕");
   const chat = make("section", { class: "chat", role: "dialog", "aria-label": title, hidden: "" },
     make("header", {}, make("h2", {}, title), close), log, state, form);
@@ -70,25 +70,25 @@
   const host = make("div");
   host.attachShadow({ mode: "open" }).append(make("style", {}, style), chat, launch);
 
-  /* The little of Markdown that a chat needs, as elements. */
+  /* Renders the subset of Markdown that a chat needs. */
   const inline = /(\*\*|__)(.+?)\1|(\*|_)(\S(?:.*?\S)?)\3|`([^`]+)`|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>)]+)/;
   const markdown = (text) => {
     const found = inline.exec(text);
     if (!found) return [text];
-    const [all, , bold, , italic, code, label, url, bare] = found;
-    const link = (words, href) => make("a", { href, target: "_blank", rel: "noopener noreferrer" }, words);
+    const [all, , bold, , italic, code, label, url, bareUrl] = found;
+    const link = (text, href) => make("a", { href, target: "_blank", rel: "noopener noreferrer" }, text);
     const element = bold ? make("strong", {}, ...markdown(bold))
       : italic ? make("em", {}, ...markdown(italic))
         : code ? make("code", {}, code)
-          : label ? link(label, url) : link(bare, bare);
+          : label ? link(label, url) : link(bareUrl, bareUrl);
     return [text.slice(0, found.index), element, ...markdown(text.slice(found.index + all.length))];
   };
 
-  /* What is being written, until the message itself is there. */
+  /* The draft that an agent is writing, until the finished message arrives. */
   let draft = null;
-  const discard = () => { if (draft) draft.remove(); draft = null; };
-  const write = ({ offset, text }) => {
-    if (offset === 0) discard();
+  const discardDraft = () => { if (draft) draft.remove(); draft = null; };
+  const appendDraft = ({ offset, text }) => {
+    if (offset === 0) discardDraft();
     if (!draft) {
       draft = make("div", { class: "message agent draft", "aria-hidden": "true" });
       log.append(draft);
@@ -98,15 +98,15 @@
   };
 
   const shown = new Map();
-  const show = (message) => {
+  const showMessage = (message) => {
     if (shown.has(message.id)) return;
-    if (message.from !== "visitor") discard();
+    if (message.from !== "visitor") discardDraft();
     const body = message.markdown ? markdown(message.text) : [message.text];
     const files = (message.files || []).map((file) => {
       const name = file.name || file.media_type;
-      const inside = file.media_type.startsWith("image/") && !file.media_type.includes("svg")
+      const preview = file.media_type.startsWith("image/") && !file.media_type.includes("svg")
         ? make("img", { src: file.url, alt: name }) : name;
-      return make("a", { href: file.url, target: "_blank", rel: "noopener noreferrer" }, inside);
+      return make("a", { href: file.url, target: "_blank", rel: "noopener noreferrer" }, preview);
     });
     const buttons = (message.buttons || []).map((row) => make("div", { class: "row" },
       ...row.map((button) => button.link
@@ -121,20 +121,20 @@
   };
 
   const call = async (path, options) => {
-    const answer = await fetch(`${base}/${path}`, options);
-    if (!answer.ok) throw Object.assign(new Error(answer.statusText), { status: answer.status });
-    return answer.status === 204 ? null : answer.json();
+    const response = await fetch(`${base}/${path}`, options);
+    if (!response.ok) throw Object.assign(new Error(response.statusText), { status: response.status });
+    return response.status === 204 ? null : response.json();
   };
 
   const json = { "content-type": "application/json" };
-  let token = localStorage.getItem(kept);
-  const admit = async () => {
+  let token = localStorage.getItem(storageKey);
+  const requestToken = async () => {
     const body = JSON.stringify(email ? { email, proof } : {});
     ({ token } = await call("visitors", { method: "POST", headers: json, body }));
-    localStorage.setItem(kept, token);
+    localStorage.setItem(storageKey, token);
   };
 
-  /* An id stays the same while a post is tried again, so it arrives once. */
+  /* The id stays the same when a request is retried, so it is accepted once. */
   const post = async (content) => {
     const bytes = crypto.getRandomValues(new Uint8Array(16));
     const id = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -142,7 +142,7 @@
     const body = JSON.stringify({ id, locale: navigator.language, ...content });
     for (let attempt = 0; ; attempt += 1) {
       try {
-        if (!token) { await admit(); listen(); }
+        if (!token) { await requestToken(); listen(); }
         const headers = { ...json, authorization: `Bearer ${token}` };
         await call("messages", { method: "POST", headers, body });
         state.textContent = "";
@@ -150,53 +150,53 @@
       } catch (error) {
         if (error.status === 401 && !renewed) { renewed = true; token = null; continue; }
         if ((error.status && error.status < 500 && error.status !== 429) || attempt >= 3) {
-          state.textContent = "It was not sent. Please try again.";
+          state.textContent = "The message was not sent. Please try again.";
           return false;
         }
-        state.textContent = "Trying again …";
+        state.textContent = "Retrying …";
         await new Promise((wake) => { setTimeout(wake, 1000 * 2 ** attempt); });
       }
     }
   };
 
-  const stream = () => `${base}/events?token=${encodeURIComponent(token)}`;
+  const eventsUrl = () => `${base}/events?token=${encodeURIComponent(token)}`;
 
   let events = null;
   const listen = () => {
     if (events) events.close();
-    /* An EventSource sends no headers. It comes again by itself, behind the last
-       event that it has seen. */
-    events = new EventSource(stream());
+    /* An EventSource cannot send headers, so the token is in the URL. It reconnects
+       by itself and continues after the last event. */
+    events = new EventSource(eventsUrl());
     events.onmessage = ({ data }) => {
       const event = JSON.parse(data);
-      if (event.type === "message") { state.textContent = ""; show(event); }
-      if (event.type === "delta") write(event);
-      if (event.type === "draft_discarded") discard();
+      if (event.type === "message") { state.textContent = ""; showMessage(event); }
+      if (event.type === "delta") appendDraft(event);
+      if (event.type === "draft_discarded") discardDraft();
       if (event.type === "typing") {
         state.textContent = event.on ? "… is writing" : "";
-        if (!event.on) discard();
+        if (!event.on) discardDraft();
       }
       if (event.type === "ended") state.textContent = "This conversation has ended.";
     };
     events.onerror = () => {
       if (!events || events.readyState !== EventSource.CLOSED) return;
       events = null;
-      /* Leaving the page closes it too; then the page is gone before this runs. */
+      /* Leaving the page also closes the stream, but then this never runs. */
       setTimeout(recover, 1000);
     };
   };
 
-  /* The stream has ended for good. Only a token that is refused is forgotten, and
-     the conversation with it. */
+  /* Runs when the stream was closed and does not reconnect. The token, and the
+     conversation with it, is forgotten only if the server rejects it. */
   const recover = async () => {
     if (events || !token) return;
-    const asked = new AbortController();
-    const status = await fetch(stream(), { signal: asked.signal })
-      .then((answer) => answer.status, () => 0);
-    asked.abort();
+    const aborter = new AbortController();
+    const status = await fetch(eventsUrl(), { signal: aborter.signal })
+      .then((response) => response.status, () => 0);
+    aborter.abort();
     if (events || !token) return;
     if (status === 200) listen();
-    else if (status === 401) { token = null; localStorage.removeItem(kept); }
+    else if (status === 401) { token = null; localStorage.removeItem(storageKey); }
     else setTimeout(recover, 5000);
   };
 
@@ -205,13 +205,13 @@
     launch.hidden = visible;
     launch.setAttribute("aria-expanded", String(visible));
     if (visible && token && !events) listen();
-    (visible ? words : launch).focus();
+    (visible ? input : launch).focus();
   };
 
   launch.addEventListener("click", () => toggle(true));
   close.addEventListener("click", () => toggle(false));
   chat.addEventListener("keydown", (event) => { if (event.key === "Escape") toggle(false); });
-  words.addEventListener("keydown", (event) => {
+  input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       form.requestSubmit();
@@ -219,10 +219,10 @@
   });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const text = words.value.trim();
+    const text = input.value.trim();
     if (!text) return;
-    words.value = "";
-    if (!await post({ text })) words.value = text;
+    input.value = "";
+    if (!await post({ text })) input.value = text;
   });
 
   const start = () => {

@@ -1,4 +1,4 @@
-//! What a page posts, and what it gets.
+//! The JSON of the web chat: requests of pages, and the events they receive.
 
 use bytes::Bytes;
 use ostler_domain::message::MediaType;
@@ -6,144 +6,126 @@ use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::button::Button;
-use crate::outbound::Piece;
+use crate::outbound::MessagePiece;
 
-/// What a page says before anything else.
+/// The request for a visitor's token.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Hello {
-    /// Who the visitor is, if the page's own server knows.
+pub struct VisitorTokenRequest {
+    /// The visitor's address, if the page's own server knows it.
     #[serde(default)]
     pub email: Option<String>,
-    /// What the page's own server signed.
+    /// The signature of the address by the page's own server.
     #[serde(default)]
     pub proof: Option<String>,
 }
 
-/// What a page is told.
+/// The response with a visitor's token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Welcome {
-    /// What the visitor shows from now on.
+pub struct VisitorTokenResponse {
     pub token: String,
 }
 
-/// What a page posts.
+/// A message of a visitor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Post {
-    /// The page's own id of it: a repeat has the same.
+pub struct VisitorMessage {
+    /// Chosen by the page, and the same when it repeats the request.
     pub id: String,
-    /// Words.
     #[serde(default)]
     pub text: Option<String>,
-    /// What a pressed button carries.
+    /// The data of a pressed button.
     #[serde(default)]
     pub press: Option<String>,
-    /// Files.
     #[serde(default)]
-    pub files: Vec<PostedFile>,
-    /// The name that the visitor gives.
+    pub files: Vec<UploadedFile>,
+    /// The name that the visitor enters.
     #[serde(default)]
     pub name: Option<String>,
-    /// The language of the page.
+    /// The language of the browser.
     #[serde(default)]
     pub locale: Option<String>,
 }
 
-/// A file that a visitor adds.
+/// A file in a message of a visitor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PostedFile {
-    /// Its name.
+pub struct UploadedFile {
     pub name: String,
-    /// What it is.
     pub media_type: MediaType,
-    /// Its bytes, as base 64.
-    #[serde(with = "crate::encoding::bytes")]
+    #[serde(with = "crate::encoding::base64_bytes")]
     pub content: Bytes,
 }
 
-/// What a page gets, as the data of a server-sent event.
+/// The data of a server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Event {
-    /// A message of the conversation, the visitor's own included.
+pub enum WebchatEvent {
+    /// A message of the conversation, including those of the visitor.
     Message {
-        /// Its id.
         id: String,
-        /// Who wrote it.
-        from: Speaker,
-        /// The writer's name.
+        from: WebchatAuthor,
+        /// The name of the author.
         name: Option<String>,
-        /// Its words.
         text: String,
-        /// Whether the words are Markdown; else they are shown as they are.
+        /// Whether the text is Markdown; otherwise it is shown unchanged.
         markdown: bool,
-        /// Its files.
-        files: Vec<SharedFile>,
-        /// Buttons below it.
+        files: Vec<WebchatFile>,
+        /// Rows of buttons.
         buttons: Vec<Vec<Button>>,
-        /// When it was written, in milliseconds since 1970.
+        /// In milliseconds since 1970.
         at: Timestamp,
     },
-    /// Somebody writes, or has stopped.
+    /// The typing indicator.
     Typing {
-        /// Whether somebody writes.
         on: bool,
     },
-    /// Words that an agent is writing. They are shown and never kept: the message
-    /// that comes in the end takes their place, or nothing does.
+    /// Text that an agent is writing. It is shown until the finished message
+    /// replaces it or the draft is discarded.
     Delta {
-        /// How many bytes of the draft came before; 0 begins a new one.
+        /// How many bytes of the draft precede the text; 0 begins a new draft.
         offset: usize,
-        /// The words.
         text: String,
     },
-    /// What was being written is void.
     DraftDiscarded,
-    /// The conversation is over; whoever writes begins another.
+    /// The conversation has ended; the next message begins another.
     Ended,
 }
 
-/// Who wrote a message.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Speaker {
-    /// The visitor.
+pub enum WebchatAuthor {
     Visitor,
-    /// An agent.
     Agent,
-    /// A person of the org.
+    /// A member of the org.
     Person,
-    /// Nobody: a notice.
+    /// No person: an automatic notice.
     Notice,
 }
 
-/// A file that a page can open.
+/// A file of a message, which the page can open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SharedFile {
-    /// Where it is.
+pub struct WebchatFile {
     pub url: String,
-    /// Its name.
     pub name: Option<String>,
-    /// What it is.
     pub media_type: MediaType,
-    /// Its length in bytes.
+    /// In bytes.
     pub size: u64,
 }
 
-impl Event {
-    /// A message as a page gets it. `url` says where a file of it can be read.
-    pub fn message(
-        piece: &Piece,
+impl WebchatEvent {
+    /// Creates the event of a message. `url` returns the URL of a file.
+    pub fn from_piece(
+        piece: &MessagePiece,
         id: String,
-        (from, name): (Speaker, Option<String>),
+        (from, name): (WebchatAuthor, Option<String>),
         at: Timestamp,
         url: impl Fn(&ostler_domain::message::Attachment) -> String,
     ) -> Self {
-        let words = piece.words.as_ref();
-        let formatted = words.and_then(|words| words.formatted.clone());
-        let files = piece.files.iter().map(|file| SharedFile {
+        let text = piece.text.as_ref();
+        let formatted = text.and_then(|text| text.formatted.clone());
+        let files = piece.files.iter().map(|file| WebchatFile {
             url: url(file),
             name: file.name.clone(),
             media_type: file.media_type.clone(),
@@ -154,7 +136,7 @@ impl Event {
             from,
             name,
             markdown: formatted.is_some(),
-            text: formatted.or(words.map(|words| words.plain.clone())).unwrap_or_default(),
+            text: formatted.or(text.map(|text| text.plain.clone())).unwrap_or_default(),
             files: files.collect(),
             buttons: piece.buttons.clone(),
             at,

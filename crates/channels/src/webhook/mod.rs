@@ -1,133 +1,135 @@
 //! The generic webhook: signed JSON in both directions. Bound under the name of
-//! another channel, such as `sms`, it is a gateway's side of that channel.
+//! another channel, such as `sms`, it connects a gateway for that channel.
 
 mod receive;
 mod send;
 
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::delivery::WhenUnknown;
+use ostler_domain::channel::delivery::UnknownOutcomePolicy;
 use serde::Deserialize;
 use url::Url;
 
 use crate::error::{CallError, OpenError};
-use crate::http::{Failure, Http};
-use crate::outbound::{FilesGo, Format, Outbound, Piece, Shape, pieces};
-use crate::secret::Secret;
-use crate::settings::web_url;
-use crate::signature::Keys;
-use crate::text::{Length, Unit};
+use crate::http::{HttpClient, HttpError};
+use crate::outbound::{FilePlacement, Markup, MessagePiece, OutboundMessage, PieceLayout, pieces};
+use crate::secret::ChannelSecret;
+use crate::settings::parse_http_url;
+use crate::signature::SigningKeys;
+use crate::text::{LengthLimit, LengthUnit};
 
-/// How long a text message may be: as many as ten in a row.
-const MOST_SMS: usize = 1600;
-/// How long any other may be.
-const MOST_CHARS: usize = 4096;
-/// The shortest limit that makes sense.
-const LEAST_CHARS: usize = 20;
+/// The usual limit of gateways, which split such a text into ten messages.
+const MAX_SMS_CHARS: usize = 1600;
+const DEFAULT_MAX_CHARS: usize = 4096;
+/// The smallest `max_chars` that settings may have.
+const MIN_MAX_CHARS: usize = 20;
 
 /// The settings of a binding.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where messages go.
     url: String,
-    /// How words are written.
     #[serde(default)]
-    format: Wanted,
-    /// The most characters of a piece of plain text.
+    format: FormatSetting,
+    /// The maximum length of a piece of plain text.
     #[serde(default)]
     max_chars: Option<usize>,
-    /// Other places, as origins, that files may be fetched from.
+    /// Origins from which files may be fetched, besides that of `url`.
     #[serde(default)]
     file_origins: Vec<String>,
-    /// What to do when nobody knows whether a message was sent.
     #[serde(default)]
-    when_unknown: WhenUnknown,
+    when_unknown: UnknownOutcomePolicy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Wanted {
-    /// Without formatting, in pieces.
+enum FormatSetting {
+    /// Without formatting, split into pieces.
     #[default]
     Plain,
-    /// As it is, in one piece.
+    /// Unchanged, in one piece.
     Markdown,
 }
 
-/// A gateway.
+/// A binding to a gateway.
 #[derive(Debug, Clone)]
 pub struct Webhook {
-    http: Http,
+    http: HttpClient,
     channel: Channel,
     url: Url,
-    shape: Shape,
-    origins: Vec<url::Origin>,
-    keys: Keys,
-    pub(crate) when_unknown: WhenUnknown,
+    layout: PieceLayout,
+    file_origins: Vec<url::Origin>,
+    keys: SigningKeys,
+    pub(crate) unknown_outcome: UnknownOutcomePolicy,
 }
 
 impl Webhook {
     pub(crate) fn open(
-        http: Http,
+        http: HttpClient,
         channel: Channel,
         settings: &str,
-        secret: impl FnOnce() -> Result<Secret, OpenError>,
+        secret: impl FnOnce() -> Result<ChannelSecret, OpenError>,
     ) -> Result<Self, OpenError> {
-        let wrong = |why: String| OpenError::Settings { channel: channel.to_string(), why };
-        let settings: Settings = crate::settings::read(settings).map_err(wrong)?;
-        let url = web_url(&settings.url).map_err(wrong)?;
-        let mut origins = vec![url.origin()];
+        let invalid =
+            |reason: String| OpenError::InvalidSettings { channel: channel.to_string(), reason };
+        let settings: Settings = crate::settings::parse(settings).map_err(invalid)?;
+        let url = parse_http_url(&settings.url).map_err(invalid)?;
+        let mut file_origins = vec![url.origin()];
         for origin in &settings.file_origins {
-            origins.push(web_url(origin).map_err(wrong)?.origin());
+            file_origins.push(parse_http_url(origin).map_err(invalid)?.origin());
         }
-        let most = settings.max_chars.unwrap_or(match channel {
-            Channel::Sms => MOST_SMS,
-            _ => MOST_CHARS,
+        let max_chars = settings.max_chars.unwrap_or(match channel {
+            Channel::Sms => MAX_SMS_CHARS,
+            _ => DEFAULT_MAX_CHARS,
         });
-        if most < LEAST_CHARS {
-            return Err(wrong(format!("max_chars is at least {LEAST_CHARS}")));
+        if max_chars < MIN_MAX_CHARS {
+            return Err(invalid(format!("max_chars is at least {MIN_MAX_CHARS}")));
         }
-        let keys = Keys::read(&secret()?).ok_or_else(|| OpenError::BadSecret {
+        let keys = SigningKeys::parse(&secret()?).ok_or_else(|| OpenError::InvalidSecret {
             channel: channel.to_string(),
-            what: "one or more keys of the form whsec_… with white space between them",
+            expected: "one or more keys of the form whsec_…, separated by white space",
         })?;
-        let (format, length) = match settings.format {
-            Wanted::Plain => (Format::Plain, Some(Length { unit: Unit::Chars, most })),
-            Wanted::Markdown => (Format::Markdown, None),
+        let (markup, max_length) = match settings.format {
+            FormatSetting::Plain => {
+                (Markup::Plain, Some(LengthLimit { unit: LengthUnit::Chars, max: max_chars }))
+            }
+            FormatSetting::Markdown => (Markup::Markdown, None),
         };
-        let shape = Shape { format, length, files: FilesGo::Apart, buttons: true };
-        let when_unknown = settings.when_unknown;
-        Ok(Self { http, channel, url, shape, origins, keys, when_unknown })
+        let layout =
+            PieceLayout { markup, max_length, files: FilePlacement::Separate, buttons: true };
+        let unknown_outcome = settings.when_unknown;
+        Ok(Self { http, channel, url, layout, file_origins, keys, unknown_outcome })
     }
 
-    /// The pieces that a message is sent in.
-    pub(crate) fn pieces(&self, message: &Outbound) -> Vec<Piece> {
-        pieces(message, &self.shape)
+    pub(crate) fn pieces(&self, message: &OutboundMessage) -> Vec<MessagePiece> {
+        pieces(message, &self.layout)
     }
 
-    /// The bytes of a file that the gateway has. Nobody else is asked, since an
-    /// address may lead into the network of this machine.
-    pub(crate) async fn file(&self, url: &str) -> Result<bytes::Bytes, CallError> {
-        let known = web_url(url).ok().filter(|url| self.origins.contains(&url.origin()));
-        let Some(url) = known else {
-            let why = "the file lies elsewhere; name its origin in `file_origins` of the binding";
-            return Err(CallError::Refused(why.into()));
+    /// Fetches a file from the gateway. Only URLs of known origins are fetched,
+    /// because any other could lead into the network of the installation.
+    pub(crate) async fn fetch_file(&self, url: &str) -> Result<bytes::Bytes, CallError> {
+        let allowed =
+            parse_http_url(url).ok().filter(|url| self.file_origins.contains(&url.origin()));
+        let Some(url) = allowed else {
+            let reason = "the origin of the file is not in `file_origins` of the binding";
+            return Err(CallError::Rejected(reason.into()));
         };
-        let most = ostler_domain::message::MAX_BLOB_BYTES;
+        let max_bytes = ostler_domain::message::MAX_BLOB_BYTES;
         let request = self.http.client.get(url);
-        match self.http.ask_within(request, self.http.limits.file, most).await {
-            Ok(answer) if answer.status == 200 => Ok(answer.body),
-            Ok(answer) if answer.status == 429 || answer.status >= 500 => {
-                let reason = format!("the gateway answered with HTTP {}", answer.status);
-                let after = crate::http::retry_after(&answer.headers, std::time::SystemTime::now());
-                Err(CallError::Later { after, reason })
+        match self.http.send_with_limits(request, self.http.limits.file_timeout, max_bytes).await {
+            Ok(response) if response.status == 200 => Ok(response.body),
+            Ok(response) if response.status == 429 || response.status >= 500 => {
+                let reason = format!("the gateway responded with HTTP {}", response.status);
+                let retry_after =
+                    crate::http::retry_after(&response.headers, std::time::SystemTime::now());
+                Err(CallError::Retryable { retry_after, reason })
             }
-            Ok(answer) => {
-                Err(CallError::Refused(format!("the gateway answered with HTTP {}", answer.status)))
-            }
-            Err(Failure::TooLarge) => Err(CallError::TooLarge),
-            Err(Failure::NotSent(reason) | Failure::NoAnswer(reason)) => {
-                Err(CallError::Later { after: None, reason })
+            Ok(response) => Err(CallError::Rejected(format!(
+                "the gateway responded with HTTP {}",
+                response.status
+            ))),
+            Err(HttpError::TooLarge) => Err(CallError::TooLarge),
+            Err(HttpError::NotSent(reason) | HttpError::NoResponse(reason)) => {
+                Err(CallError::Retryable { retry_after: None, reason })
             }
         }
     }

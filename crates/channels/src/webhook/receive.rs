@@ -1,9 +1,9 @@
-//! What a gateway brings.
+//! Inbound messages of a gateway.
 
 use bytes::Bytes;
 use http::HeaderMap;
 use ostler_domain::channel::Channel;
-use ostler_domain::contact::normal_identifier;
+use ostler_domain::contact::normalize_identifier;
 use ostler_domain::message::MediaType;
 use ostler_domain::session::key::Peer;
 use ostler_domain::time::Timestamp;
@@ -12,52 +12,56 @@ use serde::Deserialize;
 use super::Webhook;
 use crate::error::ReceiveError;
 use crate::inbound::{
-    Content, Ignored, Inbound, InboundPart, Received, RemoteFile, Source, Writer, text_part,
+    FileSource, IgnoreReason, InboundContent, InboundMessage, InboundPart, ReceiveOutcome,
+    RemoteFile, Sender, text_part,
 };
 
-/// What a gateway sends.
+/// The body of a request of a gateway.
 #[derive(Debug, Deserialize)]
-struct Form {
+struct Payload {
     #[serde(rename = "type")]
     kind: String,
-    from: From,
+    from: PayloadSender,
     group: Option<String>,
     message_id: Option<String>,
     reply_to: Option<String>,
     text: Option<String>,
     #[serde(default)]
-    attachments: Vec<Attached>,
+    attachments: Vec<PayloadAttachment>,
     press: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct From {
+struct PayloadSender {
     id: String,
     name: Option<String>,
     locale: Option<String>,
 }
 
-/// A file, by its address or along with the message.
+/// A file at a URL or included in the message.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Attached {
+pub(crate) struct PayloadAttachment {
     media_type: MediaType,
     name: Option<String>,
     size: Option<u64>,
     url: Option<String>,
-    #[serde(default, deserialize_with = "some_bytes")]
+    #[serde(default, deserialize_with = "deserialize_content")]
     content: Option<Bytes>,
 }
 
-fn some_bytes<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
-    crate::encoding::bytes::deserialize(from).map(Some)
+fn deserialize_content<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Bytes>, D::Error> {
+    crate::encoding::base64_bytes::deserialize(deserializer).map(Some)
 }
 
-impl Attached {
-    /// The part of a message that it makes; none if it is nowhere.
-    pub(crate) fn part(self) -> Option<InboundPart> {
+impl PayloadAttachment {
+    /// Converts the attachment to a message part. Returns `None` if it has neither
+    /// content nor URL.
+    pub(crate) fn into_part(self) -> Option<InboundPart> {
         let source = match (self.content, self.url) {
-            (Some(bytes), _) => Source::Inline(bytes),
-            (None, Some(url)) => Source::Url(url),
+            (Some(bytes), _) => FileSource::Inline(bytes),
+            (None, Some(url)) => FileSource::Url(url),
             (None, None) => return None,
         };
         let Self { media_type, name, size, .. } = self;
@@ -66,75 +70,79 @@ impl Attached {
 }
 
 impl Webhook {
-    /// Checks and reads what somebody brought.
+    /// Verifies and parses a request of the gateway.
     pub(crate) fn receive(
         &self,
         headers: &HeaderMap,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Received, ReceiveError> {
+    ) -> Result<ReceiveOutcome, ReceiveError> {
         let verified = self.keys.verify(headers, body, now)?;
-        let form: Form = serde_json::from_slice(body)
+        let payload: Payload = serde_json::from_slice(body)
             .map_err(|error| ReceiveError::BadBody(error.to_string()))?;
-        read(&self.channel, verified.id, form)
+        parse(&self.channel, verified.id, payload)
     }
 }
 
-fn read(channel: &Channel, id: String, form: Form) -> Result<Received, ReceiveError> {
-    let bad = |why: &str| ReceiveError::BadBody(why.to_owned());
-    let content = match (form.kind.as_str(), form.press) {
+fn parse(channel: &Channel, id: String, payload: Payload) -> Result<ReceiveOutcome, ReceiveError> {
+    let bad_body = |reason: &str| ReceiveError::BadBody(reason.to_owned());
+    let content = match (payload.kind.as_str(), payload.press) {
         ("message", _) => {
-            let words = form.text.as_deref().and_then(text_part);
-            let files = form.attachments.into_iter().map(Attached::part);
+            let text = payload.text.as_deref().and_then(text_part);
+            let files = payload.attachments.into_iter().map(PayloadAttachment::into_part);
             let files: Option<Vec<InboundPart>> = files.collect();
             let files =
-                files.ok_or_else(|| bad("an attachment has neither `url` nor `content`"))?;
-            Content::Message(words.into_iter().chain(files).collect())
+                files.ok_or_else(|| bad_body("an attachment has neither `url` nor `content`"))?;
+            InboundContent::Message(text.into_iter().chain(files).collect())
         }
-        ("press", Some(data)) => Content::Press { data, callback: None },
-        ("press", None) => return Err(bad("`press` is missing")),
-        (other, _) => return Ok(Received::Ignored(Ignored::Kind(other.to_owned()))),
+        ("press", Some(data)) => InboundContent::Press { data, callback_id: None },
+        ("press", None) => return Err(bad_body("`press` is missing")),
+        (other, _) => {
+            return Ok(ReceiveOutcome::Ignored(IgnoreReason::UnsupportedKind(other.to_owned())));
+        }
     };
-    if matches!(&content, Content::Message(parts) if parts.is_empty()) {
-        return Ok(Received::Ignored(Ignored::Empty));
+    if matches!(&content, InboundContent::Message(parts) if parts.is_empty()) {
+        return Ok(ReceiveOutcome::Ignored(IgnoreReason::Empty));
     }
-    let identifier = normal_identifier(channel, &form.from.id);
-    let identifier = identifier.ok_or_else(|| bad("`from.id` is empty"))?;
-    let group = form.group.filter(|group| !group.trim().is_empty());
-    Ok(Received::Inbound(Box::new(Inbound {
+    let identifier = normalize_identifier(channel, &payload.from.id);
+    let identifier = identifier.ok_or_else(|| bad_body("`from.id` is empty"))?;
+    let group = payload.group.filter(|group| !group.trim().is_empty());
+    Ok(ReceiveOutcome::Message(Box::new(InboundMessage {
         id,
         peer: group.map_or_else(|| Peer::Person(identifier.clone()), Peer::Group),
-        from: Writer { identifier, name: form.from.name, locale: form.from.locale },
-        message: form.message_id,
-        reply_to: form.reply_to,
-        thread: None,
+        from: Sender { identifier, name: payload.from.name, locale: payload.from.locale },
+        message_id: payload.message_id,
+        reply_to: payload.reply_to,
+        email_thread: None,
         content,
     })))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, read};
+    use super::{Payload, parse};
     use crate::error::ReceiveError;
-    use crate::inbound::{Content, Ignored, InboundPart, Received, RemoteFile, Source};
+    use crate::inbound::{
+        FileSource, IgnoreReason, InboundContent, InboundPart, ReceiveOutcome, RemoteFile,
+    };
     use ostler_domain::channel::Channel;
     use ostler_domain::session::key::Peer;
     use serde_json::{Value, json};
 
-    fn receive(channel: &str, form: Value) -> Result<Received, ReceiveError> {
-        let form: Form = serde_json::from_value(form).unwrap();
-        read(&Channel::from(channel), "m1".into(), form)
+    fn receive(channel: &str, payload: Value) -> Result<ReceiveOutcome, ReceiveError> {
+        let payload: Payload = serde_json::from_value(payload).unwrap();
+        parse(&Channel::from(channel), "m1".into(), payload)
     }
 
-    /// A12: whoever writes is known by what the channel compares, whatever its
-    /// spelling.
     #[test]
-    fn a12_an_identifier_is_read_as_its_channel_compares_it() {
+    fn a12_senders_are_identified_by_normalized_identifiers() {
         let check = |channel: &str, id: &str, expected: &str| {
-            let form = json!({"type": "message", "from": {"id": id}, "text": "hi"});
-            let Ok(Received::Inbound(read)) = receive(channel, form) else { panic!("{id}") };
-            assert_eq!(read.peer, Peer::Person(expected.into()));
-            assert_eq!(read.from.identifier, expected);
+            let payload = json!({"type": "message", "from": {"id": id}, "text": "hi"});
+            let Ok(ReceiveOutcome::Message(message)) = receive(channel, payload) else {
+                panic!("{id}")
+            };
+            assert_eq!(message.peer, Peer::Person(expected.into()));
+            assert_eq!(message.from.identifier, expected);
         };
         check("sms", " +39 06 1234", "+39061234");
         check("whatsapp", "+39061234", "+39061234");
@@ -142,46 +150,57 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_words_and_files() {
-        let form = json!({"type": "message", "from": {"id": "7", "name": "Rosa", "locale": "it"},
+    fn a_message_with_text_and_files_is_parsed() {
+        let payload = json!({"type": "message", "from": {"id": "7", "name": "Rosa", "locale": "it"},
         "group": "g", "message_id": "3", "reply_to": "2", "text": "look", "attachments": [
             {"media_type": "image/png", "url": "https://g.it/1", "size": 3},
             {"media_type": "text/plain", "name": "a.txt", "content": "aGk="},
             {"media_type": "video/mp4", "url": "https://g.it/2", "size": 99_000_000},
         ]});
-        let Ok(Received::Inbound(read)) = receive("webhook", form) else { panic!() };
-        assert_eq!(read.peer, Peer::Group("g".into()));
-        assert_eq!((read.message.as_deref(), read.reply_to.as_deref()), (Some("3"), Some("2")));
+        let Ok(ReceiveOutcome::Message(message)) = receive("webhook", payload) else { panic!() };
+        assert_eq!(message.peer, Peer::Group("g".into()));
+        assert_eq!(
+            (message.message_id.as_deref(), message.reply_to.as_deref()),
+            (Some("3"), Some("2"))
+        );
         let file = |source, media: &str, name: Option<&str>, size| {
             let media_type = media.parse().unwrap();
             let name = name.map(str::to_owned);
             InboundPart::File(RemoteFile { source, media_type, name, size })
         };
-        let expected = Content::Message(vec![
+        let expected = InboundContent::Message(vec![
             InboundPart::Text("look".into()),
-            file(Source::Url("https://g.it/1".into()), "image/png", None, Some(3)),
-            file(Source::Inline("hi".into()), "text/plain", Some("a.txt"), None),
-            InboundPart::Notice("(A file was larger than 20 MiB and was not taken.)".into()),
+            file(FileSource::Url("https://g.it/1".into()), "image/png", None, Some(3)),
+            file(FileSource::Inline("hi".into()), "text/plain", Some("a.txt"), None),
+            InboundPart::Notice("(A file is larger than 20 MiB and was not accepted.)".into()),
         ]);
-        assert_eq!(read.content, expected);
+        assert_eq!(message.content, expected);
     }
 
     #[test]
-    fn what_cannot_be_read_says_why() {
+    fn unsupported_and_invalid_payloads_are_ignored_or_rejected() {
         let from = json!({"id": "7"});
-        let ignored = |form, why| assert_eq!(receive("sms", form), Ok(Received::Ignored(why)));
-        ignored(json!({"type": "receipt", "from": from}), Ignored::Kind("receipt".into()));
-        ignored(json!({"type": "message", "from": from, "text": " "}), Ignored::Empty);
-        let bad = |form, why: &str| {
-            assert_eq!(receive("sms", form), Err(ReceiveError::BadBody(why.into())));
+        let ignored = |payload, reason| {
+            assert_eq!(receive("sms", payload), Ok(ReceiveOutcome::Ignored(reason)))
+        };
+        ignored(
+            json!({"type": "receipt", "from": from}),
+            IgnoreReason::UnsupportedKind("receipt".into()),
+        );
+        ignored(json!({"type": "message", "from": from, "text": " "}), IgnoreReason::Empty);
+        let bad = |payload, reason: &str| {
+            assert_eq!(receive("sms", payload), Err(ReceiveError::BadBody(reason.into())));
         };
         bad(json!({"type": "press", "from": from}), "`press` is missing");
         bad(json!({"type": "message", "from": {"id": " "}, "text": "x"}), "`from.id` is empty");
-        let nowhere = json!([{"media_type": "image/png"}]);
-        let form = json!({"type": "message", "from": from, "attachments": nowhere});
-        bad(form, "an attachment has neither `url` nor `content`");
-        let form = json!({"type": "press", "from": from, "press": "yes"});
-        let Ok(Received::Inbound(read)) = receive("sms", form) else { panic!() };
-        assert_eq!(read.content, Content::Press { data: "yes".into(), callback: None });
+        let no_source = json!([{"media_type": "image/png"}]);
+        let payload = json!({"type": "message", "from": from, "attachments": no_source});
+        bad(payload, "an attachment has neither `url` nor `content`");
+        let payload = json!({"type": "press", "from": from, "press": "yes"});
+        let Ok(ReceiveOutcome::Message(message)) = receive("sms", payload) else { panic!() };
+        assert_eq!(
+            message.content,
+            InboundContent::Press { data: "yes".into(), callback_id: None }
+        );
     }
 }

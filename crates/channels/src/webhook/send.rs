@@ -1,5 +1,5 @@
-//! Sending a piece to a gateway. Its id is the same each time it is tried, so a
-//! gateway that keeps ids takes it once.
+//! Sending a piece to a gateway. Its id is the same for every attempt, so that the
+//! gateway can deduplicate.
 
 use std::time::SystemTime;
 
@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::Webhook;
 use crate::button::Button;
-use crate::http::{Answer, Failure, presentable, retry_after};
-use crate::outbound::{Files, Format, Piece, Sending};
-use crate::outcome::Outcome;
+use crate::http::{HttpError, HttpResponse, one_line, retry_after};
+use crate::outbound::{FileContents, Markup, MessagePiece, SendContext};
+use crate::outcome::SendOutcome;
 
-/// What a gateway gets.
+/// The body of a request to a gateway.
 #[derive(Debug, Serialize)]
-struct Form<'a> {
+struct Payload<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     id: &'a str,
@@ -27,7 +27,7 @@ struct Form<'a> {
     text: Option<&'a str>,
     format: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    attachments: Vec<Attached<'a>>,
+    attachments: Vec<PayloadAttachment<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     buttons: &'a [Vec<Button>],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,89 +36,104 @@ struct Form<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Attached<'a> {
+struct PayloadAttachment<'a> {
     media_type: &'a MediaType,
     name: Option<&'a str>,
     size: u64,
-    #[serde(with = "crate::encoding::bytes")]
+    #[serde(with = "crate::encoding::base64_bytes")]
     content: Bytes,
 }
 
 impl Webhook {
-    /// Sends a piece.
+    /// Sends a piece once.
     pub(crate) async fn send(
         &self,
-        piece: &Piece,
-        how: Sending<'_>,
-        files: &Files,
+        piece: &MessagePiece,
+        context: SendContext<'_>,
+        files: &FileContents,
         now: Timestamp,
-    ) -> Outcome {
-        let Some(form) = self.form(piece, how, files) else {
-            return Outcome::rejected("the file of this message is not there any more");
+    ) -> SendOutcome {
+        let Some(payload) = self.payload(piece, context, files) else {
+            return SendOutcome::rejected("a file of this message no longer exists");
         };
-        let Ok(body) = serde_json::to_vec(&form) else {
-            return Outcome::rejected("the message cannot be written as JSON");
+        let Ok(body) = serde_json::to_vec(&payload) else {
+            return SendOutcome::rejected("the message cannot be serialized as JSON");
         };
-        let id = format!("{}.{}", how.key, piece.number);
+        let id = format!("{}.{}", context.idempotency_key, piece.index);
         let mut request = self.http.client.post(self.url.clone());
         for (name, value) in self.keys.sign(&id, now, &body) {
             request = request.header(name, value);
         }
         let request = request.header("content-type", "application/json").body(body);
         let limits = self.http.limits;
-        let time = if piece.files.is_empty() { limits.send } else { limits.file };
-        outcome(self.http.ask_within(request, time, limits.answer_bytes).await)
+        let time_limit =
+            if piece.files.is_empty() { limits.send_timeout } else { limits.file_timeout };
+        send_outcome(
+            self.http.send_with_limits(request, time_limit, limits.max_response_bytes).await,
+        )
     }
 
-    fn form<'a>(&'a self, piece: &'a Piece, how: Sending<'a>, files: &Files) -> Option<Form<'a>> {
-        let words = piece.words.as_ref();
-        let formatted = words.and_then(|words| words.formatted.as_deref());
-        let formatted = formatted.filter(|_| !how.plain && self.shape.format == Format::Markdown);
-        let attached = |file: &'a ostler_domain::message::Attachment| {
-            Some(Attached {
+    fn payload<'a>(
+        &'a self,
+        piece: &'a MessagePiece,
+        context: SendContext<'a>,
+        files: &FileContents,
+    ) -> Option<Payload<'a>> {
+        let text = piece.text.as_ref();
+        let formatted = text.and_then(|text| text.formatted.as_deref());
+        let formatted =
+            formatted.filter(|_| !context.plain_text && self.layout.markup == Markup::Markdown);
+        let attachment = |file: &'a ostler_domain::message::Attachment| {
+            Some(PayloadAttachment {
                 media_type: &file.media_type,
                 name: file.name.as_deref(),
                 size: file.size,
                 content: files.get(&file.blob)?.clone(),
             })
         };
-        Some(Form {
+        Some(Payload {
             kind: "message",
-            id: how.key,
-            piece: piece.number,
+            id: context.idempotency_key,
+            piece: piece.index,
             channel: self.channel.name(),
             to: &piece.to,
-            text: formatted.or(words.map(|words| words.plain.as_str())),
+            text: formatted.or(text.map(|text| text.plain.as_str())),
             format: if formatted.is_some() { "markdown" } else { "plain" },
-            attachments: piece.files.iter().map(attached).collect::<Option<_>>()?,
+            attachments: piece.files.iter().map(attachment).collect::<Option<_>>()?,
             buttons: &piece.buttons,
             reply_to: piece.reply_to.as_deref(),
-            possible_duplicate: how.again,
+            possible_duplicate: context.possible_duplicate,
         })
     }
 }
 
-fn outcome(answer: Result<Answer, Failure>) -> Outcome {
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(Failure::NotSent(why)) => return Outcome::retry(format!("the gateway: {why}")),
-        Err(Failure::NoAnswer(why)) => return Outcome::unknown(format!("the gateway: {why}")),
-        // It has answered: only the rest of what it says is lost.
-        Err(Failure::TooLarge) => return Outcome::unknown("the gateway's answer is too long"),
+fn send_outcome(response: Result<HttpResponse, HttpError>) -> SendOutcome {
+    let response = match response {
+        Ok(response) => response,
+        Err(HttpError::NotSent(reason)) => {
+            return SendOutcome::retry(format!("the gateway: {reason}"));
+        }
+        Err(HttpError::NoResponse(reason)) => {
+            return SendOutcome::unknown(format!("the gateway: {reason}"));
+        }
+        Err(HttpError::TooLarge) => {
+            return SendOutcome::unknown("the gateway's response is too large");
+        }
     };
-    let said = std::str::from_utf8(&answer.body).map(presentable).unwrap_or_default();
-    let reason = match said.as_str() {
-        "" => format!("the gateway answered with HTTP {}", answer.status),
-        said => format!("the gateway answered with HTTP {}: {said}", answer.status),
+    let body = std::str::from_utf8(&response.body).map(one_line).unwrap_or_default();
+    let reason = match body.as_str() {
+        "" => format!("the gateway responded with HTTP {}", response.status),
+        body => format!("the gateway responded with HTTP {}: {body}", response.status),
     };
-    match answer.status {
+    match response.status {
         200..300 => {
-            let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-            Outcome::Delivered { provider_id: body["id"].as_str().map(str::to_owned) }
+            let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+            SendOutcome::Delivered { provider_id: body["id"].as_str().map(str::to_owned) }
         }
-        408 | 425 | 429 | 500.. => {
-            Outcome::Retry { after: retry_after(&answer.headers, SystemTime::now()), reason }
-        }
-        _ => Outcome::Rejected { reason },
+        408 | 425 | 429 | 500.. => SendOutcome::Retry {
+            retry_after: retry_after(&response.headers, SystemTime::now()),
+            reason,
+        },
+        _ => SendOutcome::Rejected { reason },
     }
 }

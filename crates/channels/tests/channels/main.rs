@@ -1,17 +1,17 @@
-//! Channels as their callers use them: against servers that misbehave, and
-//! against real ones from npm and PyPI.
+//! Tests through the public interface: with fake servers that misbehave, and with
+//! real servers from npm and PyPI.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod delivery;
 mod email;
-mod mailbox;
-mod opening;
-mod real;
-mod server;
-mod smtp;
+mod fake_server;
+mod fake_smtp;
+mod open_binding;
+mod real_servers;
+mod real_smtp;
+mod real_telegram;
 mod support;
 mod telegram;
-mod telegram_api;
 mod webhook;
 mod widget;

@@ -1,5 +1,5 @@
-// Runs the widget on a page that is just large enough for it, lets a visitor
-// write, and prints what the widget asked for and showed.
+// Runs the widget on a minimal page, sends a message as a visitor, and prints the
+// requests of the widget and what it shows.
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 
@@ -31,26 +31,26 @@ class Element {
   }
 }
 
-const asked = [];
+const requests = [];
 const sources = [];
-// The first post is lost on its way, the second finds a token that has expired.
-const answers = [{ status: 200, body: { token: "t1" } }, null, { status: 401 },
+// The first message is lost on the network, the second has an expired token.
+const responses = [{ status: 200, body: { token: "t1" } }, null, { status: 401 },
   { status: 200, body: { token: "t2" } }, { status: 202, body: { id: "1" } }];
-// What the stream says when it is asked why it ended.
+// The status of the stream when the widget checks why it ended.
 const streams = [503, 200, 401];
 const fetch = async (url, { headers, body }) => {
   if (url.includes("/events?")) return { status: streams.shift() };
-  asked.push({ url, authorization: headers.authorization, body: JSON.parse(body) });
-  const answer = answers.shift();
-  if (!answer) throw new TypeError("the network is down");
-  return { ok: answer.status < 300, status: answer.status, json: async () => answer.body };
+  requests.push({ url, authorization: headers.authorization, body: JSON.parse(body) });
+  const response = responses.shift();
+  if (!response) throw new TypeError("the network is down");
+  return { ok: response.status < 300, status: response.status, json: async () => response.body };
 };
 class EventSource {
   static CLOSED = 2;
   constructor(url) { this.url = url; sources.push(this); }
   close() { this.closed = true; }
 }
-const kept = new Map();
+const storage = new Map();
 const body = new Element("body");
 const document = {
   body,
@@ -62,44 +62,44 @@ const page = vm.createContext({
   matchMedia: () => ({ matches: true }),
   setTimeout: (wake) => setImmediate(wake),
   localStorage: {
-    getItem: (key) => kept.get(key) ?? null,
-    setItem: (key, value) => kept.set(key, value),
-    removeItem: (key) => kept.delete(key),
+    getItem: (key) => storage.get(key) ?? null,
+    setItem: (key, value) => storage.set(key, value),
+    removeItem: (key) => storage.delete(key),
   },
 });
 vm.runInContext(readFileSync(process.argv[2], "utf8"), page);
 
-const words = body.find((element) => element.tag === "textarea");
+const input = body.find((element) => element.tag === "textarea");
 const form = body.find((element) => element.tag === "form");
-words.value = " Ciao ";
+input.value = " Ciao ";
 await form.requestSubmit();
 const message = {
   type: "message", id: "m1", from: "agent", name: "Gia", markdown: true, files: [],
   text: "**Sì** <img src=x> [menu](https://x.it) [no](javascript:x)",
   buttons: [[{ label: "Prenota", press: "book:1" }]],
 };
-const tell = (event) => sources.at(-1).onmessage({ data: JSON.stringify(event) });
+const receive = (event) => sources.at(-1).onmessage({ data: JSON.stringify(event) });
 const log = body.find((element) => element.attributes.role === "log");
-const look = () => log.children.map((child) => child.text);
+const visible = () => log.children.map((child) => child.text);
 const drafts = [];
 for (const event of [{ type: "delta", offset: 0, text: "Sal" }, { type: "draft_discarded" },
   { type: "delta", offset: 0, text: "S" }, { type: "delta", offset: 1, text: "ì" }]) {
-  tell(event);
-  drafts.push(look().join("|"));
+  receive(event);
+  drafts.push(visible().join("|"));
 }
-for (let twice = 0; twice < 2; twice += 1) tell(message);
+for (let twice = 0; twice < 2; twice += 1) receive(message);
 const events = sources.map((source) => source.url);
-const shown = look();
+const shown = visible();
 
-// The stream ends for good: at the moment the token is still kept, as the page may
-// just be left. It is forgotten once it is refused.
+// The stream is closed: at first the token stays, because the visitor may only be
+// leaving the page. It is forgotten once it is rejected.
 const ended = [];
 const settle = async () => { for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate); };
 for (let twice = 0; twice < 2; twice += 1) {
   sources.at(-1).readyState = EventSource.CLOSED;
   sources.at(-1).onerror();
-  const left = [...kept.values()];
+  const left = [...storage.values()];
   await settle();
-  ended.push({ left, settled: [...kept.values()], streams: sources.length });
+  ended.push({ left, settled: [...storage.values()], streams: sources.length });
 }
-console.log(JSON.stringify({ asked, left: words.value, events, drafts, shown, ended }));
+console.log(JSON.stringify({ requests, left: input.value, events, drafts, shown, ended }));

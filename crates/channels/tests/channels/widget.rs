@@ -1,43 +1,42 @@
-//! The script of the web chat, on a page that is just large enough for it.
+//! The script of the web chat, on a minimal page in Node.js.
 
 use std::process::Command;
 
-use ostler_channels::webchat::{Event, Post, Speaker, WIDGET};
+use ostler_channels::webchat::{VisitorMessage, WIDGET, WebchatAuthor, WebchatEvent};
 use ostler_domain::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::real::installed;
+use crate::real_servers::installed;
 
-fn visit() -> Value {
-    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/channels/widget.mjs");
+fn run_widget() -> Value {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/channels/widget.mjs");
     let widget = concat!(env!("CARGO_MANIFEST_DIR"), "/src/webchat/widget.js");
     let node = installed("install-npm").join("node");
-    let output = Command::new(node).args([here, widget]).output().unwrap();
+    let output = Command::new(node).args([page, widget]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What a visitor writes arrives once, whatever happens on its way, and what is
-/// shown is never read as HTML.
+/// A message is retried with the same id, and text is never interpreted as HTML.
 #[test]
-fn a_visitor_writes_and_reads() {
-    let seen = visit();
-    let asked = seen["asked"].as_array().unwrap();
-    let urls: Vec<&str> = asked.iter().map(|asked| asked["url"].as_str().unwrap()).collect();
+fn a_visitor_sends_messages_and_sees_replies() {
+    let seen = run_widget();
+    let requests = seen["requests"].as_array().unwrap();
+    let urls: Vec<&str> = requests.iter().map(|request| request["url"].as_str().unwrap()).collect();
     let (visitors, messages) = (
         "https://ostler.example/chat/bnd_1/visitors",
         "https://ostler.example/chat/bnd_1/messages",
     );
     assert_eq!(urls, [visitors, messages, messages, visitors, messages]);
-    let posts: Vec<Post> = [1, 2, 4]
+    let posts: Vec<VisitorMessage> = [1, 2, 4]
         .into_iter()
-        .map(|at: usize| serde_json::from_value(asked[at]["body"].clone()).unwrap())
+        .map(|at: usize| serde_json::from_value(requests[at]["body"].clone()).unwrap())
         .collect();
     assert_eq!(posts[0].text.as_deref(), Some("Ciao"));
     assert_eq!(posts[0].locale.as_deref(), Some("it"));
     assert!(posts.iter().all(|post| *post == posts[0]), "{posts:?}");
-    assert_eq!(asked[1]["authorization"], "Bearer t1");
-    assert_eq!(asked[4]["authorization"], "Bearer t2");
+    assert_eq!(requests[1]["authorization"], "Bearer t1");
+    assert_eq!(requests[4]["authorization"], "Bearer t2");
     assert_eq!(seen["left"], "");
     let events = "https://ostler.example/chat/bnd_1/events?token=";
     assert_eq!(seen["events"], json!([format!("{events}t1"), format!("{events}t2")]));
@@ -47,30 +46,28 @@ fn a_visitor_writes_and_reads() {
     assert_eq!(seen["shown"], json!([shown]));
 }
 
-/// A page that is left and comes again is in the same conversation: the token is
-/// forgotten only if it is refused.
+/// A visitor who returns to a page continues the conversation.
 #[test]
-fn a_visitor_keeps_the_conversation_when_the_page_is_left() {
-    let ended = visit()["ended"].clone();
-    let again = json!({"left": ["t2"], "settled": ["t2"], "streams": 3});
-    let refused = json!({"left": ["t2"], "settled": [], "streams": 3});
-    assert_eq!(ended, json!([again, refused]));
+fn the_token_is_forgotten_only_if_it_is_rejected() {
+    let ended = run_widget()["ended"].clone();
+    let retained = json!({"left": ["t2"], "settled": ["t2"], "streams": 3});
+    let rejected = json!({"left": ["t2"], "settled": [], "streams": 3});
+    assert_eq!(ended, json!([retained, rejected]));
 }
 
 #[test]
-fn the_script_is_small_and_makes_no_html() {
+fn the_script_is_small_and_creates_no_html_from_text() {
     assert!(WIDGET.len() < 16 * 1024);
     for dangerous in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("] {
         assert!(!WIDGET.contains(dangerous), "{dangerous}");
     }
 }
 
-/// The wire keeps its form.
 #[test]
-fn an_event_is_written_as_the_script_reads_it() {
-    let message = Event::Message {
+fn events_are_serialized_as_the_script_expects() {
+    let message = WebchatEvent::Message {
         id: "m1".into(),
-        from: Speaker::Agent,
+        from: WebchatAuthor::Agent,
         name: Some("Gia".into()),
         text: "hi".into(),
         markdown: true,
@@ -82,16 +79,16 @@ fn an_event_is_written_as_the_script_reads_it() {
         "text": "hi", "markdown": true, "files": [], "buttons": [], "at": 7});
     assert_eq!(serde_json::to_value(&message).unwrap(), written);
     assert_eq!(
-        serde_json::to_value(Event::Typing { on: true }).unwrap(),
+        serde_json::to_value(WebchatEvent::Typing { on: true }).unwrap(),
         json!({"type": "typing", "on": true})
     );
     assert_eq!(
-        serde_json::to_value(Event::Delta { offset: 0, text: "h".into() }).unwrap(),
+        serde_json::to_value(WebchatEvent::Delta { offset: 0, text: "h".into() }).unwrap(),
         json!({"type": "delta", "offset": 0, "text": "h"})
     );
     assert_eq!(
-        serde_json::to_value(Event::DraftDiscarded).unwrap(),
+        serde_json::to_value(WebchatEvent::DraftDiscarded).unwrap(),
         json!({"type": "draft_discarded"})
     );
-    assert_eq!(serde_json::to_value(Event::Ended).unwrap(), json!({"type": "ended"}));
+    assert_eq!(serde_json::to_value(WebchatEvent::Ended).unwrap(), json!({"type": "ended"}));
 }

@@ -1,4 +1,5 @@
-//! Autonomy: how much an agent may do by itself, where, and when it may grow.
+//! Autonomy levels: what an agent may do without approval, which levels a business
+//! layer allows, and when a higher one is proposed.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,20 +7,20 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::subtype::Subtype;
-use crate::org::layer::{BusinessLayer, Standing};
+use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::time::Timestamp;
 
-/// The four levels.
+/// How much an agent may do without approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AutonomyLevel {
-    /// Every tool call waits for a person.
+    /// Every tool call needs approval.
     Supervised,
-    /// Reading runs, everything else waits for a person.
+    /// Tools that read run; all others need approval.
     SemiAutonomous,
-    /// Everything runs, except what the approval list names.
+    /// Every tool runs, except those on the approval list.
     Autonomous,
-    /// Reading runs, nothing else does.
+    /// Tools that read run; all others are refused.
     DraftOnly,
 }
 
@@ -29,7 +30,7 @@ impl AutonomyLevel {
     /// All levels.
     pub const ALL: [Self; 4] = [Supervised, SemiAutonomous, Autonomous, DraftOnly];
 
-    /// The name as it is stored and shown.
+    /// Returns the name that is stored and shown.
     pub const fn name(self) -> &'static str {
         match self {
             Supervised => "supervised",
@@ -46,9 +47,9 @@ impl fmt::Display for AutonomyLevel {
     }
 }
 
-/// The levels an agent of this standing may have.
-pub const fn allowed_levels(standing: &Standing) -> &'static [AutonomyLevel] {
-    match standing.guarded_as {
+/// Returns the levels that an agent in this position may have.
+pub const fn allowed_levels(position: &BusinessPosition) -> &'static [AutonomyLevel] {
+    match position.guardrail_layer {
         BusinessLayer::Platform => &[Autonomous, DraftOnly],
         BusinessLayer::Agency => &[Autonomous, SemiAutonomous, DraftOnly],
         BusinessLayer::Client => &[Supervised, SemiAutonomous, Autonomous, DraftOnly],
@@ -56,33 +57,30 @@ pub const fn allowed_levels(standing: &Standing) -> &'static [AutonomyLevel] {
     }
 }
 
-/// A level that a business layer does not have.
+/// A level that a business layer does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{business_layer} cannot be {level}; allowed here: {}", names(.allowed))]
 pub struct LevelRefused {
-    /// The business layer in question.
     pub business_layer: BusinessLayer,
-    /// The level that was asked for.
     pub level: AutonomyLevel,
-    /// The levels that it may have.
     pub allowed: &'static [AutonomyLevel],
 }
 
-/// Whether an agent of this standing may have this level.
-pub fn check_level(standing: &Standing, level: AutonomyLevel) -> Result<(), LevelRefused> {
-    let allowed = allowed_levels(standing);
+/// Checks that an agent in this position may have this level.
+pub fn check_level(position: &BusinessPosition, level: AutonomyLevel) -> Result<(), LevelRefused> {
+    let allowed = allowed_levels(position);
     if allowed.contains(&level) {
         Ok(())
     } else {
-        Err(LevelRefused { business_layer: standing.guarded_as, level, allowed })
+        Err(LevelRefused { business_layer: position.guardrail_layer, level, allowed })
     }
 }
 
-/// The level that a new agent gets: a client's agents start supervised and
-/// grow, a coordinator only routes and needs nobody's consent.
-pub fn initial_level(standing: &Standing) -> AutonomyLevel {
-    match standing.guarded_as {
-        _ if standing.subtype == Subtype::Coordinator => Autonomous,
+/// Returns the level of a new agent. A client's agents start supervised; a
+/// coordinator only routes and needs no approval.
+pub fn initial_level(position: &BusinessPosition) -> AutonomyLevel {
+    match position.guardrail_layer {
+        _ if position.subtype == Subtype::Coordinator => Autonomous,
         BusinessLayer::Platform => Autonomous,
         BusinessLayer::Agency => SemiAutonomous,
         BusinessLayer::Client | BusinessLayer::EndCustomer => Supervised,
@@ -93,26 +91,26 @@ fn names(levels: &[AutonomyLevel]) -> String {
     levels.iter().map(|level| level.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// How an agent has done, for the question whether it may do more.
+/// The results of an agent so far, from which a promotion is earned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TrackRecord {
-    /// Conversations it has finished.
+    /// Finished conversations.
     pub conversations: u32,
-    /// Those in which a person corrected it.
+    /// Conversations in which a person corrected the agent.
     pub corrected: u32,
-    /// Those that went to a human.
+    /// Conversations that were escalated to a human.
     pub escalated: u32,
-    /// When an approval was last rejected.
+    /// When a person last rejected an approval.
     pub last_rejection_at: Option<Timestamp>,
 }
 
-const REJECTION_FREE: Duration = Duration::from_secs(30 * 24 * 3600);
+const REJECTION_FREE_PERIOD: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The next level to propose to the owner. A proposal only: nothing here
-/// changes an agent, and only the owner's approval does.
-pub fn promotion(
+/// Returns the next level to propose to the owner, if the agent has earned it. It
+/// changes nothing by itself: only the owner's approval does.
+pub fn propose_promotion(
     current: AutonomyLevel,
-    standing: &Standing,
+    position: &BusinessPosition,
     record: &TrackRecord,
     now: Timestamp,
 ) -> Option<AutonomyLevel> {
@@ -121,32 +119,32 @@ pub fn promotion(
         SemiAutonomous => (Autonomous, 200, 2, 10),
         Autonomous | DraftOnly => return None,
     };
-    let within = |part: u32, percent: u64| {
-        u64::from(part) * 100 <= u64::from(record.conversations) * percent
+    let at_most = |count: u32, percent: u64| {
+        u64::from(count) * 100 <= u64::from(record.conversations) * percent
     };
     let no_recent_rejection =
-        record.last_rejection_at.is_none_or(|at| now.since(at) >= REJECTION_FREE);
+        record.last_rejection_at.is_none_or(|at| now.since(at) >= REJECTION_FREE_PERIOD);
     let earned = record.conversations >= conversations
-        && within(record.corrected, corrected_percent)
-        && within(record.escalated, escalated_percent)
+        && at_most(record.corrected, corrected_percent)
+        && at_most(record.escalated, escalated_percent)
         && (next != Autonomous || no_recent_rejection);
-    (earned && allowed_levels(standing).contains(&next)).then_some(next)
+    (earned && allowed_levels(position).contains(&next)).then_some(next)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AutonomyLevel, TrackRecord, check_level, initial_level, promotion};
+    use super::{AutonomyLevel, TrackRecord, check_level, initial_level, propose_promotion};
     use crate::agent::autonomy::AutonomyLevel::{
         Autonomous, DraftOnly, SemiAutonomous, Supervised,
     };
     use crate::agent::subtype::Subtype;
-    use crate::org::layer::{BusinessLayer, Standing};
+    use crate::org::layer::{BusinessLayer, BusinessPosition};
     use crate::testing;
     use crate::time::Timestamp;
     use std::time::Duration;
 
-    fn guarded_as(layer: BusinessLayer) -> Standing {
-        Standing { business_layer: layer, guarded_as: layer, subtype: Subtype::Pm }
+    fn guardrail_layer(layer: BusinessLayer) -> BusinessPosition {
+        BusinessPosition { business_layer: layer, guardrail_layer: layer, subtype: Subtype::Pm }
     }
 
     /// D05: the table of 4 layers × 4 levels.
@@ -160,7 +158,7 @@ mod tests {
         ];
         for (layer, expected) in table {
             let got =
-                AutonomyLevel::ALL.map(|level| check_level(&guarded_as(layer), level).is_ok());
+                AutonomyLevel::ALL.map(|level| check_level(&guardrail_layer(layer), level).is_ok());
             assert_eq!(got, expected, "{layer}");
         }
     }
@@ -168,7 +166,7 @@ mod tests {
     /// D05: the error names the allowed levels.
     #[test]
     fn d05_a_refusal_names_the_allowed_levels() {
-        let why = check_level(&guarded_as(BusinessLayer::EndCustomer), Autonomous)
+        let why = check_level(&guardrail_layer(BusinessLayer::EndCustomer), Autonomous)
             .unwrap_err()
             .to_string();
         assert_eq!(
@@ -180,7 +178,7 @@ mod tests {
 
     /// D12: promotion is proposed at the default figures and not before.
     #[test]
-    fn d12_promotion_is_earned() {
+    fn d12_a_promotion_is_proposed_only_when_earned() {
         let now = Timestamp::from_millis(0) + Duration::from_secs(90 * 86_400);
         let days_ago =
             |days: u64| Some(Timestamp::from_millis(0) + Duration::from_secs((90 - days) * 86_400));
@@ -227,7 +225,7 @@ mod tests {
             ("drafting is a choice", DraftOnly, client, record(900, 0, 0, None), None),
         ];
         for (name, level, layer, record, expected) in table {
-            assert_eq!(promotion(level, &guarded_as(layer), &record, now), expected, "{name}");
+            assert_eq!(propose_promotion(level, &guardrail_layer(layer), &record, now), expected, "{name}");
         }
     }
 
@@ -242,9 +240,9 @@ mod tests {
             (testing::platform(), "system", Autonomous),
         ];
         for (org, subtype, expected) in table {
-            let standing = Standing::of(&org, &Subtype::from(subtype));
-            assert_eq!(initial_level(&standing), expected, "{} {subtype}", org.slug);
-            assert_eq!(check_level(&standing, expected), Ok(()), "{} {subtype}", org.slug);
+            let position = BusinessPosition::of(&org, &Subtype::from(subtype));
+            assert_eq!(initial_level(&position), expected, "{} {subtype}", org.slug);
+            assert_eq!(check_level(&position, expected), Ok(()), "{} {subtype}", org.slug);
         }
     }
 }

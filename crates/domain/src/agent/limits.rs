@@ -6,20 +6,20 @@ use super::{Agent, Protection};
 use crate::money::Usd;
 use crate::time::{Timestamp, UtcDay};
 
-/// The most of a day.
+/// The limits of an agent for one UTC day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentLimits {
-    /// Messages answered.
+    /// Messages that may be answered.
     pub max_messages_per_day: u32,
-    /// Money spent on models and tools.
+    /// Cost of models and tools.
     pub max_cost_per_day: Usd,
 }
 
 impl AgentLimits {
-    /// The default of an org's agent.
+    /// The default for an org's agents.
     pub const ORG: Self =
         Self { max_messages_per_day: 100, max_cost_per_day: Usd::from_dollars(5) };
-    /// The default of the platform, which protected agents use.
+    /// The default of the platform, which applies to protected agents.
     pub const PLATFORM: Self =
         Self { max_messages_per_day: 1000, max_cost_per_day: Usd::from_dollars(50) };
 }
@@ -30,93 +30,88 @@ impl Default for AgentLimits {
     }
 }
 
-/// The limits that bind an agent: a protected one is bound by the platform's,
-/// whatever its org has set.
-pub fn limits_of(agent: &Agent, platform: AgentLimits) -> AgentLimits {
+/// Returns the limits that apply to an agent: the platform's for a protected one,
+/// its own for any other.
+pub fn effective_limits(agent: &Agent, platform: AgentLimits) -> AgentLimits {
     match agent.protection {
         Protection::Protected => platform,
         Protection::Open => agent.limits,
     }
 }
 
-/// What an agent has done on one day.
+/// An agent's usage on one UTC day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct DayCounters {
-    /// The day they count.
+pub struct DailyUsage {
     pub day: UtcDay,
-    /// Messages answered.
+    /// Messages that may be answered.
     pub messages: u32,
-    /// Money spent.
     pub cost: Usd,
 }
 
-impl DayCounters {
-    /// The counters that apply now: those of an earlier day count nothing. A
-    /// node whose clock is behind counts on with the newer day.
+impl DailyUsage {
+    /// Returns the usage of today: zero if the stored usage is of an earlier day. A
+    /// node whose clock is behind keeps counting on the newer day.
     pub fn current(self, now: Timestamp) -> Self {
         let day = now.utc_day();
         if self.day >= day { self } else { Self { day, ..Self::default() } }
     }
 
-    /// The counters after one more answered message.
+    /// Returns the usage after one more answered message.
     pub fn after_message(self, cost: Usd, now: Timestamp) -> Self {
         let today = self.current(now);
         Self { messages: today.messages.saturating_add(1), cost: today.cost + cost, ..today }
     }
 }
 
-/// Which limit was reached.
+/// The limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LimitReached {
-    /// The number of messages.
+pub enum DailyLimit {
     Messages,
-    /// The money.
     Cost,
 }
 
-/// The answer of the rate-limit gate.
+/// The decision of the rate-limit check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RateVerdict {
+pub enum RateLimitDecision {
     /// The message may be answered.
     Pass,
     /// The run ends as `rate_limited`.
     Limited {
-        /// Which limit.
-        reached: LimitReached,
-        /// When the window ends.
+        reached: DailyLimit,
+        /// When the limit resets.
         resets_at: Timestamp,
-        /// Whether the customer is told now: once in a window.
-        tell_customer: bool,
+        /// Whether to tell the customer now: once per day.
+        notify_customer: bool,
     },
 }
 
-/// Whether one more message may be answered now. `told_on` is the day on which
-/// this customer was last told about a limit.
+/// Checks whether one more message may be answered now. `notified_on` is the day on
+/// which this customer was last told about a limit.
 pub fn check(
     limits: AgentLimits,
-    counters: DayCounters,
-    told_on: Option<UtcDay>,
+    counters: DailyUsage,
+    notified_on: Option<UtcDay>,
     now: Timestamp,
-) -> RateVerdict {
+) -> RateLimitDecision {
     let today = counters.current(now);
     let reached = if today.messages >= limits.max_messages_per_day {
-        LimitReached::Messages
+        DailyLimit::Messages
     } else if today.cost >= limits.max_cost_per_day {
-        LimitReached::Cost
+        DailyLimit::Cost
     } else {
-        return RateVerdict::Pass;
+        return RateLimitDecision::Pass;
     };
-    RateVerdict::Limited {
+    RateLimitDecision::Limited {
         reached,
         resets_at: today.day.next().start(),
-        tell_customer: told_on != Some(today.day),
+        notify_customer: notified_on != Some(today.day),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AgentLimits, DayCounters, LimitReached, RateVerdict, check, limits_of};
+    use super::{AgentLimits, DailyUsage, DailyLimit, RateLimitDecision, check, effective_limits};
     use crate::agent::Protection;
     use crate::agent::subtype::Subtype;
     use crate::money::Usd;
@@ -126,24 +121,24 @@ mod tests {
 
     const NOON: Timestamp = Timestamp::from_millis(12 * 3600 * 1000);
 
-    fn counters(messages: u32, cents: u64) -> DayCounters {
-        DayCounters { day: NOON.utc_day(), messages, cost: Usd::from_micros(cents * 10_000) }
+    fn counters(messages: u32, cents: u64) -> DailyUsage {
+        DailyUsage { day: NOON.utc_day(), messages, cost: Usd::from_micros(cents * 10_000) }
     }
 
     /// A08: at 100 messages or $5.00 the message is not answered.
     #[test]
-    fn a08_the_day_ends_at_either_limit() {
-        let limited = |reached| RateVerdict::Limited {
+    fn a08_a_message_is_refused_at_either_daily_limit() {
+        let limited = |reached| RateLimitDecision::Limited {
             reached,
             resets_at: UtcDay::default().next().start(),
-            tell_customer: true,
+            notify_customer: true,
         };
         let table = [
-            (counters(0, 0), RateVerdict::Pass),
-            (counters(99, 499), RateVerdict::Pass),
-            (counters(100, 0), limited(LimitReached::Messages)),
-            (counters(3, 500), limited(LimitReached::Cost)),
-            (counters(100, 500), limited(LimitReached::Messages)),
+            (counters(0, 0), RateLimitDecision::Pass),
+            (counters(99, 499), RateLimitDecision::Pass),
+            (counters(100, 0), limited(DailyLimit::Messages)),
+            (counters(3, 500), limited(DailyLimit::Cost)),
+            (counters(100, 500), limited(DailyLimit::Messages)),
         ];
         for (counters, expected) in table {
             assert_eq!(check(AgentLimits::ORG, counters, None, NOON), expected, "{counters:?}");
@@ -152,23 +147,23 @@ mod tests {
 
     /// A08: each customer is told once per window.
     #[test]
-    fn a08_each_customer_is_told_once() {
-        let told = |told_on| {
-            let verdict = check(AgentLimits::ORG, counters(100, 0), told_on, NOON);
-            let RateVerdict::Limited { tell_customer, .. } = verdict else {
+    fn a08_each_customer_is_notified_once_per_day() {
+        let notifies = |notified_on| {
+            let decision = check(AgentLimits::ORG, counters(100, 0), notified_on, NOON);
+            let RateLimitDecision::Limited { notify_customer, .. } = decision else {
                 panic!("the limit is reached");
             };
-            tell_customer
+            notify_customer
         };
-        assert!(told(None));
-        assert!(!told(Some(NOON.utc_day())));
+        assert!(notifies(None));
+        assert!(!notifies(Some(NOON.utc_day())));
         let next_day = check(
             AgentLimits::ORG,
-            DayCounters { day: NOON.utc_day().next(), ..counters(100, 0) },
+            DailyUsage { day: NOON.utc_day().next(), ..counters(100, 0) },
             Some(NOON.utc_day()),
             NOON + Duration::from_secs(86_400),
         );
-        assert!(matches!(next_day, RateVerdict::Limited { tell_customer: true, .. }));
+        assert!(matches!(next_day, RateLimitDecision::Limited { notify_customer: true, .. }));
     }
 
     /// A09: the counters are sums over the UTC day, and a new day starts at zero.
@@ -178,11 +173,11 @@ mod tests {
         let twice = counters(0, 0).after_message(cent, NOON).after_message(cent, NOON);
         assert_eq!(twice, counters(2, 2));
         let tomorrow = NOON + Duration::from_secs(12 * 3600);
-        let fresh = DayCounters { day: tomorrow.utc_day(), ..counters(1, 1) };
+        let fresh = DailyUsage { day: tomorrow.utc_day(), ..counters(1, 1) };
         assert_eq!(counters(100, 500).after_message(cent, tomorrow), fresh);
-        assert_eq!(check(AgentLimits::ORG, counters(100, 500), None, tomorrow), RateVerdict::Pass);
-        let full = DayCounters { day: tomorrow.utc_day(), ..counters(100, 0) };
-        assert_ne!(check(AgentLimits::ORG, full, None, NOON), RateVerdict::Pass);
+        assert_eq!(check(AgentLimits::ORG, counters(100, 500), None, tomorrow), RateLimitDecision::Pass);
+        let full = DailyUsage { day: tomorrow.utc_day(), ..counters(100, 0) };
+        assert_ne!(check(AgentLimits::ORG, full, None, NOON), RateLimitDecision::Pass);
         assert_eq!(full.after_message(cent, NOON).messages, 101);
     }
 
@@ -192,10 +187,10 @@ mod tests {
         let strict = AgentLimits { max_messages_per_day: 1, ..AgentLimits::ORG };
         let mut agent = testing::agent("quinn", Subtype::System);
         (agent.limits, agent.protection) = (strict, Protection::Protected);
-        let limits = limits_of(&agent, AgentLimits::PLATFORM);
-        assert_eq!(check(limits, counters(999, 4999), None, NOON), RateVerdict::Pass);
-        assert_ne!(check(limits, counters(1000, 0), None, NOON), RateVerdict::Pass);
+        let limits = effective_limits(&agent, AgentLimits::PLATFORM);
+        assert_eq!(check(limits, counters(999, 4999), None, NOON), RateLimitDecision::Pass);
+        assert_ne!(check(limits, counters(1000, 0), None, NOON), RateLimitDecision::Pass);
         agent.protection = Protection::Open;
-        assert_eq!(limits_of(&agent, AgentLimits::PLATFORM), strict);
+        assert_eq!(effective_limits(&agent, AgentLimits::PLATFORM), strict);
     }
 }

@@ -1,7 +1,7 @@
 //! Agents: the configured actors of an org.
 //!
-//! Owns what an agent is and who may change it. Its soul is in [`crate::soul`],
-//! its tools in [`crate::scope`].
+//! Owns what an agent is and who may change it. Souls are in [`crate::soul`], tool
+//! scopes in [`crate::scope`].
 
 pub mod autonomy;
 pub mod limits;
@@ -18,97 +18,80 @@ use crate::id::{AgentId, OrgId};
 use crate::scope::policy::ToolPolicy;
 use crate::time::Timestamp;
 use crate::tool::ToolName;
-use crate::tool::profile::Profile;
+use crate::tool::profile::ToolProfile;
 use autonomy::AutonomyLevel;
 use limits::AgentLimits;
 use subtype::Subtype;
 
-/// Whether an agent works.
+/// The life-cycle status of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentStatus {
-    /// Being prepared.
     Draft,
-    /// Answering.
     Active,
-    /// Stopped for a while.
     Paused,
-    /// Gone, kept for the record.
+    /// Retired; kept for the record.
     Archived,
 }
 
-/// What an agent is for.
+/// The purpose of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
-    /// Talks to people.
     Conversational,
-    /// Works behind the scenes and is never routed a person's message.
+    /// Works in the background and never receives messages from people.
     Internal,
-    /// A pattern for workers; never receives messages itself.
+    /// A template for workers; never receives messages itself.
     Template,
-    /// Made from a template for a while, and archived when idle.
+    /// Created from a template on demand and archived when idle.
     Worker,
 }
 
-/// Whether an agent belongs to the platform and may not be changed by its org.
+/// Whether an agent belongs to the platform, so that its org cannot change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {
-    /// An ordinary agent.
     Open,
-    /// A system agent: immutable for everyone but platform admins.
+    /// A system agent, which only platform admins can change.
     Protected,
 }
 
 /// A configured actor of one org.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    /// Its id.
     pub id: AgentId,
-    /// The tenant it belongs to.
     pub org: OrgId,
-    /// Its name in commands and tool calls.
+    /// The name in commands and tool calls.
     pub slug: String,
-    /// Its name on screens and in prompts.
+    /// The name on screens and in prompts.
     pub display_name: String,
-    /// Its role.
     pub subtype: Subtype,
-    /// Whether its org may change it.
     pub protection: Protection,
-    /// Whether it works.
     pub status: AgentStatus,
-    /// What it is for.
     pub kind: AgentKind,
-    /// The template whose soul it speaks with. Workers and protected agents
-    /// have one; it is the only place where their soul is stored.
+    /// The template that holds its soul. Workers and protected agents have one, and
+    /// their soul is stored nowhere else.
     pub template: Option<AgentId>,
-    /// Its tools.
-    pub tools: ToolChoice,
-    /// The models it uses, the first one first, the others when that fails.
+    pub tools: ToolSelection,
+    /// Models in order of preference; the later ones are fallbacks.
     pub models: Vec<String>,
-    /// How it presents its org.
     pub brand: Option<Brand>,
-    /// How much it may do by itself.
     pub autonomy: AutonomyLevel,
-    /// Tools that ask first at every level of autonomy.
+    /// Tools that need approval at every level of autonomy.
     pub require_approval_for: BTreeSet<ToolName>,
-    /// Topics that go to a human.
+    /// Topics that escalate the conversation to a human.
     pub blocked_topics: Vec<String>,
-    /// How much it may do in a day.
     pub limits: AgentLimits,
-    /// Which knowledge it sees; empty means all of its org's.
+    /// Tags of the knowledge it can see; empty means everything its org knows.
     pub knowledge_tags: BTreeSet<String>,
-    /// When it was created; the oldest answers first.
+    /// Routing prefers the oldest agent.
     pub created_at: Timestamp,
 }
 
-/// What an agent says about tools.
+/// An agent's tool profile and its allow and deny lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolChoice {
-    /// Its selection.
-    pub profile: Profile,
-    /// Its lists.
+pub struct ToolSelection {
+    pub profile: ToolProfile,
     pub policy: ToolPolicy,
 }
 
@@ -116,42 +99,40 @@ pub struct ToolChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Brand {
-    /// The name customers know.
+    /// The name that customers know.
     pub name: String,
-    /// How it sounds.
+    /// The tone of voice, in a few words.
     pub voice: String,
-    /// What it offers, in a few lines.
+    /// What the org offers, in a few lines.
     pub about: String,
 }
 
-/// Why an agent may not be created like this.
+/// The reason why an agent cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BirthRefused {
-    /// A system agent that is not protected.
+pub enum AgentCreationRefused {
     #[error("`{0}` is a system agent and must be protected")]
     Unprotected(String),
-    /// A worker or a protected agent without a template.
     #[error("`{0}` needs a template to take its soul from")]
     NoTemplate(String),
 }
 
 impl Agent {
-    /// System agents are born protected, and what is protected or a worker has
-    /// its soul in a template.
-    pub fn check_birth(&self) -> Result<(), BirthRefused> {
+    /// Checks that a system agent is protected, and that workers and protected agents
+    /// have a template to take their soul from.
+    pub fn check_creation(&self) -> Result<(), AgentCreationRefused> {
         let slug = || self.slug.clone();
         let borrows_soul =
             self.protection == Protection::Protected || self.kind == AgentKind::Worker;
         if self.subtype == Subtype::System && self.protection == Protection::Open {
-            Err(BirthRefused::Unprotected(slug()))
+            Err(AgentCreationRefused::Unprotected(slug()))
         } else if borrows_soul && self.kind != AgentKind::Template && self.template.is_none() {
-            Err(BirthRefused::NoTemplate(slug()))
+            Err(AgentCreationRefused::NoTemplate(slug()))
         } else {
             Ok(())
         }
     }
 
-    /// Whether a person's message may ever reach this agent.
+    /// Returns whether messages from people can be routed to this agent.
     pub fn receives_messages(&self) -> bool {
         self.status == AgentStatus::Active
             && matches!(self.kind, AgentKind::Conversational | AgentKind::Worker)
@@ -160,33 +141,33 @@ impl Agent {
 
 #[cfg(test)]
 mod tests {
-    use super::{AgentKind, AgentStatus, BirthRefused, Protection};
+    use super::{AgentKind, AgentStatus, AgentCreationRefused, Protection};
     use crate::agent::subtype::Subtype;
     use crate::testing;
 
-    /// H12: system agents are born protected.
+    /// H12: system agents are created protected.
     #[test]
     fn h12_a_system_agent_without_protection_is_refused() {
         let mut quinn = testing::agent("quinn", Subtype::System);
         quinn.protection = Protection::Open;
-        assert_eq!(quinn.check_birth(), Err(BirthRefused::Unprotected("quinn".into())));
+        assert_eq!(quinn.check_creation(), Err(AgentCreationRefused::Unprotected("quinn".into())));
         quinn.protection = Protection::Protected;
-        assert_eq!(quinn.check_birth(), Ok(()));
-        assert_eq!(testing::agent("gia", Subtype::CustomerService).check_birth(), Ok(()));
+        assert_eq!(quinn.check_creation(), Ok(()));
+        assert_eq!(testing::agent("gia", Subtype::CustomerService).check_creation(), Ok(()));
     }
 
-    /// H04: what is protected, and every worker, has its soul in a template.
+    /// H04: protected agents and workers take their soul from a template.
     #[test]
     fn h04_protected_agents_and_workers_need_a_template() {
         let mut quinn = testing::agent("quinn", Subtype::System);
         quinn.template = None;
-        let refused = Err(BirthRefused::NoTemplate("quinn".into()));
-        assert_eq!(quinn.check_birth(), refused);
+        let refused = Err(AgentCreationRefused::NoTemplate("quinn".into()));
+        assert_eq!(quinn.check_creation(), refused);
         quinn.kind = AgentKind::Template;
-        assert_eq!(quinn.check_birth(), Ok(()));
+        assert_eq!(quinn.check_creation(), Ok(()));
         let mut worker = testing::agent("gia", Subtype::CustomerService);
         worker.kind = AgentKind::Worker;
-        assert_eq!(worker.check_birth(), Err(BirthRefused::NoTemplate("gia".into())));
+        assert_eq!(worker.check_creation(), Err(AgentCreationRefused::NoTemplate("gia".into())));
     }
 
     /// A06, H06: draft, paused, archived, template and internal agents never

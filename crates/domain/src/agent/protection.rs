@@ -1,140 +1,134 @@
-//! Who may change an agent, and the special rules of protected ones.
+//! Permission to change an agent, and the special rules of protected agents.
+//!
+//! No agent loosens its own harness: autonomy, approval lists, limits, blocked topics
+//! and tools are changed by people only.
 
 use super::{Agent, AgentKind, AgentStatus, Protection};
 use crate::id::{AgentId, OrgId};
 use crate::org::Relation;
-use crate::org::guardrail::{self, Action, Capability, Refused, Right, right};
-use crate::org::layer::Standing;
+use crate::org::guardrail::{self, GuardedAction, Capability, GuardrailRefusal, Right, right};
+use crate::org::layer::BusinessPosition;
 
-/// Who is acting.
+/// The actor that changes an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Editor<'a> {
     /// An administrator of the platform.
     PlatformAdmin,
     /// An owner or administrator of this org.
     OrgAdmin(OrgId),
-    /// An agent, or a tool in an agent's name.
+    /// An agent, or a tool that acts for it.
     Agent {
-        /// Which.
         id: AgentId,
-        /// Where the agent stands.
-        standing: &'a Standing,
-        /// How the changed agent's org is related to its own.
+        /// The position of the editing agent.
+        position: &'a BusinessPosition,
+        /// How the changed agent's org is related to the editing agent's org.
         relation: Relation,
     },
-    /// The runtime itself, which looks after workers.
+    /// The runtime, which manages workers.
     Runtime,
 }
 
-/// What is to be changed.
+/// The part of an agent to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Change {
-    /// The soul.
+pub enum AgentChange {
     Soul,
-    /// The tools.
     Tools,
-    /// What keeps the agent in check: autonomy, approval list, limits, blocked
-    /// topics.
+    /// Autonomy, approval list, limits and blocked topics.
     Guardrails,
-    /// Any other setting.
     Settings,
-    /// The status.
     Status(AgentStatus),
 }
 
-/// Why a change is refused.
+/// The reason why a change is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ChangeRefused {
-    /// The agent is protected and the editor is not a platform admin.
+pub enum AgentChangeRefused {
     #[error("`{0}` is a system agent; only a platform administrator can change it")]
     SystemAgent(String),
-    /// System agents are always active, for everyone.
+    /// System agents are always active; not even a platform admin can pause them.
     #[error("`{0}` is a system agent and always active; it cannot be paused or archived")]
     AlwaysActive(String),
-    /// The agent belongs to another org.
     #[error("no agent `{0}` in this org")]
     OtherOrg(String),
-    /// The editing agent's business layer does not allow it.
+    /// The business layer of the editing agent does not allow it.
     #[error(transparent)]
-    Guardrail(#[from] Refused),
-    /// An agent proposes a soul; it does not write one.
+    Guardrail(#[from] GuardrailRefusal),
+    /// An agent can propose a change to a soul but not write one.
     #[error("an agent cannot write a soul; it can propose a change")]
     ProposeInstead,
-    /// What keeps agents in check is not theirs to change, and no agent chooses
-    /// its own tools.
-    #[error("only a person can change this of `{0}`")]
+    /// Agents cannot change guardrails, nor their own tools.
+    #[error("only a person can change this setting of `{0}`")]
     OwnerOnly(String),
-    /// The soul belongs to the template.
+    /// The soul is stored in the template.
     #[error("`{0}` speaks with the soul of its template; change the template")]
     TemplatesSoul(String),
-    /// The runtime changes nothing but the status of workers.
-    #[error("the runtime only looks after workers")]
+    /// The runtime changes only the status of workers.
+    #[error("the runtime can change only the status of workers")]
     NotAWorker,
 }
 
-/// Whether the change may be made. A success on a protected agent is audited
-/// by the caller, as every change is.
+/// Checks that the editor may change this part of the agent. The caller writes the
+/// audit entry.
 pub fn check_change(
     agent: &Agent,
     editor: Editor<'_>,
-    change: Change,
-) -> Result<(), ChangeRefused> {
+    change: AgentChange,
+) -> Result<(), AgentChangeRefused> {
     check_editor(agent, editor, change)?;
-    if change == Change::Soul && agent.template.is_some() {
-        // Whoever may not touch a protected agent is told just that.
+    if change == AgentChange::Soul && agent.template.is_some() {
+        // An editor without access to protected agents learns only that.
         return Err(match (agent.protection, editor) {
             (Protection::Protected, Editor::OrgAdmin(_) | Editor::Agent { .. }) => {
-                ChangeRefused::SystemAgent(agent.slug.clone())
+                AgentChangeRefused::SystemAgent(agent.slug.clone())
             }
-            _ => ChangeRefused::TemplatesSoul(agent.slug.clone()),
+            _ => AgentChangeRefused::TemplatesSoul(agent.slug.clone()),
         });
     }
     if agent.protection == Protection::Open || editor == Editor::Runtime {
         return Ok(());
     }
     match (change, editor) {
-        (Change::Status(status), _) if status != AgentStatus::Active => {
-            Err(ChangeRefused::AlwaysActive(agent.slug.clone()))
+        (AgentChange::Status(status), _) if status != AgentStatus::Active => {
+            Err(AgentChangeRefused::AlwaysActive(agent.slug.clone()))
         }
         (_, Editor::PlatformAdmin) => Ok(()),
-        _ => Err(ChangeRefused::SystemAgent(agent.slug.clone())),
+        _ => Err(AgentChangeRefused::SystemAgent(agent.slug.clone())),
     }
 }
 
-/// Whether this editor could change such a thing of this agent, were it open.
-fn check_editor(agent: &Agent, editor: Editor<'_>, change: Change) -> Result<(), ChangeRefused> {
-    let other_org = || Err(ChangeRefused::OtherOrg(agent.slug.clone()));
+/// Checks the change as if the agent were not protected.
+fn check_editor(agent: &Agent, editor: Editor<'_>, change: AgentChange) -> Result<(), AgentChangeRefused> {
+    let other_org = || Err(AgentChangeRefused::OtherOrg(agent.slug.clone()));
     match editor {
         Editor::PlatformAdmin => Ok(()),
         Editor::OrgAdmin(org) if org != agent.org => other_org(),
         Editor::OrgAdmin(_) => Ok(()),
         Editor::Runtime => match (agent.kind, change) {
-            (AgentKind::Worker, Change::Status(_)) => Ok(()),
-            _ => Err(ChangeRefused::NotAWorker),
+            (AgentKind::Worker, AgentChange::Status(_)) => Ok(()),
+            _ => Err(AgentChangeRefused::NotAWorker),
         },
-        Editor::Agent { id, standing, relation } => {
-            let allowed = guardrail::check(standing, Action::ModifyAgent(relation));
-            // Whoever may not even see the agent learns nothing of it.
-            if allowed.is_err() && guardrail::check(standing, Action::ReadData(relation)).is_err() {
+        Editor::Agent { id, position, relation } => {
+            let allowed = guardrail::check(position, GuardedAction::ModifyAgent(relation));
+            // An editor that cannot see the agent must not learn that it exists.
+            if allowed.is_err() && guardrail::check(position, GuardedAction::ReadData(relation)).is_err() {
                 return other_org();
             }
             allowed?;
-            let souls = right(standing.guarded_as, Capability::SoulEvolution);
-            if change == Change::Soul && souls != Right::Yes {
-                return Err(ChangeRefused::ProposeInstead);
+            let souls = right(position.guardrail_layer, Capability::SoulEvolution);
+            if change == AgentChange::Soul && souls != Right::Yes {
+                return Err(AgentChangeRefused::ProposeInstead);
             }
-            let own_tools = change == Change::Tools && id == agent.id;
-            if change == Change::Guardrails || own_tools {
-                return Err(ChangeRefused::OwnerOnly(agent.slug.clone()));
+            let own_tools = change == AgentChange::Tools && id == agent.id;
+            if change == AgentChange::Guardrails || own_tools {
+                return Err(AgentChangeRefused::OwnerOnly(agent.slug.clone()));
             }
             Ok(())
         }
     }
 }
 
-/// The org whose credits an agent's work in `org` consumes: a protected
-/// agent's work is the platform's.
-pub const fn payer(agent: &Agent, platform: OrgId) -> OrgId {
+/// Returns the org that pays for an agent's work: the platform for a protected
+/// agent, its own org for any other.
+pub const fn paying_org(agent: &Agent, platform: OrgId) -> OrgId {
     match agent.protection {
         Protection::Protected => platform,
         Protection::Open => agent.org,
@@ -143,11 +137,11 @@ pub const fn payer(agent: &Agent, platform: OrgId) -> OrgId {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, ChangeRefused, Editor, check_change, payer};
+    use super::{AgentChange, AgentChangeRefused, Editor, check_change, paying_org};
     use crate::agent::subtype::Subtype;
     use crate::agent::{Agent, AgentKind, AgentStatus, Protection};
     use crate::id::{AgentId, OrgId};
-    use crate::org::layer::Standing;
+    use crate::org::layer::BusinessPosition;
     use crate::org::{Org, Relation};
     use crate::testing;
 
@@ -157,25 +151,25 @@ mod tests {
         agent
     }
 
-    /// A18, D11, H02, H03: what whom is refused on a protected agent.
+    /// A18, D11, H02, H03: which changes to a protected agent are refused, by editor.
     #[test]
     fn d11_only_platform_admins_change_a_protected_agent() {
         let agent = quinn();
         let owner = Editor::OrgAdmin(agent.org);
-        let pm = standing(&testing::client(), "pm");
+        let pm = position(&testing::client(), "pm");
         let colleague = agent_editor(&pm, Relation::Own);
-        let system = Err(ChangeRefused::SystemAgent("quinn".into()));
-        let active = Err(ChangeRefused::AlwaysActive("quinn".into()));
-        let templates = Err(ChangeRefused::TemplatesSoul("quinn".into()));
-        let pause = Change::Status(AgentStatus::Paused);
-        let archive = Change::Status(AgentStatus::Archived);
+        let system = Err(AgentChangeRefused::SystemAgent("quinn".into()));
+        let active = Err(AgentChangeRefused::AlwaysActive("quinn".into()));
+        let templates = Err(AgentChangeRefused::TemplatesSoul("quinn".into()));
+        let pause = AgentChange::Status(AgentStatus::Paused);
+        let archive = AgentChange::Status(AgentStatus::Archived);
         let table = [
-            ("D11", owner, Change::Tools, system.clone()),
-            ("D11", Editor::PlatformAdmin, Change::Tools, Ok(())),
-            ("H02", owner, Change::Soul, system.clone()),
-            ("H04", Editor::PlatformAdmin, Change::Soul, templates.clone()),
-            ("A18", colleague, Change::Tools, system.clone()),
-            ("A18", colleague, Change::Settings, system),
+            ("D11", owner, AgentChange::Tools, system.clone()),
+            ("D11", Editor::PlatformAdmin, AgentChange::Tools, Ok(())),
+            ("H02", owner, AgentChange::Soul, system.clone()),
+            ("H04", Editor::PlatformAdmin, AgentChange::Soul, templates.clone()),
+            ("A18", colleague, AgentChange::Tools, system.clone()),
+            ("A18", colleague, AgentChange::Settings, system),
             ("H03", owner, pause, active.clone()),
             ("H03", owner, archive, active.clone()),
             ("H03", Editor::PlatformAdmin, archive, active),
@@ -193,30 +187,30 @@ mod tests {
     #[test]
     fn h04_a_protected_soul_is_edited_in_its_template() {
         let template = Agent { kind: AgentKind::Template, template: None, ..quinn() };
-        assert_eq!(check_change(&template, Editor::PlatformAdmin, Change::Soul), Ok(()));
+        assert_eq!(check_change(&template, Editor::PlatformAdmin, AgentChange::Soul), Ok(()));
         let owner = Editor::OrgAdmin(template.org);
-        let refused = Err(ChangeRefused::SystemAgent("quinn".into()));
-        assert_eq!(check_change(&template, owner, Change::Soul), refused);
+        let refused = Err(AgentChangeRefused::SystemAgent("quinn".into()));
+        assert_eq!(check_change(&template, owner, AgentChange::Soul), refused);
         let mut worker = testing::agent("walt", Subtype::CustomerService);
         (worker.kind, worker.template) = (AgentKind::Worker, Some(template.id));
-        let refused = Err(ChangeRefused::TemplatesSoul("walt".into()));
-        assert_eq!(check_change(&worker, Editor::OrgAdmin(worker.org), Change::Soul), refused);
+        let refused = Err(AgentChangeRefused::TemplatesSoul("walt".into()));
+        assert_eq!(check_change(&worker, Editor::OrgAdmin(worker.org), AgentChange::Soul), refused);
     }
 
-    /// D12: no agent changes what keeps agents in check, nor its own tools.
+    /// D12: no agent changes guardrails or its own tools.
     #[test]
-    fn d12_an_agent_does_not_loosen_its_own_harness() {
+    fn d12_an_agent_cannot_change_guardrails_or_its_own_tools() {
         let luca = testing::agent("luca", Subtype::Pm);
         let gia = testing::agent("gia", Subtype::CustomerService);
-        let pm = standing(&testing::client(), "pm");
-        let editor = Editor::Agent { id: luca.id, standing: &pm, relation: Relation::Own };
-        let only = |agent: &Agent| Err(ChangeRefused::OwnerOnly(agent.slug.clone()));
+        let pm = position(&testing::client(), "pm");
+        let editor = Editor::Agent { id: luca.id, position: &pm, relation: Relation::Own };
+        let only = |agent: &Agent| Err(AgentChangeRefused::OwnerOnly(agent.slug.clone()));
         let table = [
-            (&luca, Change::Guardrails, only(&luca)),
-            (&gia, Change::Guardrails, only(&gia)),
-            (&luca, Change::Tools, only(&luca)),
-            (&gia, Change::Tools, Ok(())),
-            (&luca, Change::Settings, Ok(())),
+            (&luca, AgentChange::Guardrails, only(&luca)),
+            (&gia, AgentChange::Guardrails, only(&gia)),
+            (&luca, AgentChange::Tools, only(&luca)),
+            (&gia, AgentChange::Tools, Ok(())),
+            (&luca, AgentChange::Settings, Ok(())),
         ];
         for (agent, change, expected) in table {
             let ruling = check_change(agent, editor, change);
@@ -230,16 +224,16 @@ mod tests {
     #[test]
     fn h02_the_refusal_says_it_is_a_system_agent() {
         let agent = quinn();
-        let why = check_change(&agent, Editor::OrgAdmin(agent.org), Change::Soul).unwrap_err();
+        let why = check_change(&agent, Editor::OrgAdmin(agent.org), AgentChange::Soul).unwrap_err();
         assert!(why.to_string().contains("is a system agent"), "{why}");
     }
 
-    fn agent_editor(standing: &Standing, relation: Relation) -> Editor<'_> {
-        Editor::Agent { id: AgentId::from_u128(5), standing, relation }
+    fn agent_editor(position: &BusinessPosition, relation: Relation) -> Editor<'_> {
+        Editor::Agent { id: AgentId::from_u128(5), position, relation }
     }
 
-    fn standing(org: &Org, subtype: &str) -> Standing {
-        Standing::of(org, &Subtype::from(subtype))
+    fn position(org: &Org, subtype: &str) -> BusinessPosition {
+        BusinessPosition::of(org, &Subtype::from(subtype))
     }
 
     /// A05: an editor of another org learns nothing about the agent.
@@ -247,16 +241,16 @@ mod tests {
     fn a05_a_foreign_agent_is_not_found() {
         let agent = testing::agent("gia", Subtype::CustomerService);
         let stranger = OrgId::from_u128(agent.org.as_u128() + 1);
-        let pm = standing(&testing::agency(), "pm");
+        let pm = position(&testing::agency(), "pm");
         let foreign = agent_editor(&pm, Relation::Unrelated);
         for editor in [Editor::OrgAdmin(stranger), foreign] {
-            let refused = check_change(&agent, editor, Change::Settings);
-            assert_eq!(refused, Err(ChangeRefused::OtherOrg("gia".into())));
+            let refused = check_change(&agent, editor, AgentChange::Settings);
+            assert_eq!(refused, Err(AgentChangeRefused::OtherOrg("gia".into())));
         }
-        assert_eq!(check_change(&agent, Editor::OrgAdmin(agent.org), Change::Soul), Ok(()));
+        assert_eq!(check_change(&agent, Editor::OrgAdmin(agent.org), AgentChange::Soul), Ok(()));
     }
 
-    /// H09, H11, L44: what an agent may change of another, by where it stands.
+    /// H09, H11, L44: what an agent may change of another, by its position.
     #[test]
     fn h11_l44_an_agent_changes_what_its_layer_allows() {
         use Relation::{Child, Own, Unrelated};
@@ -264,35 +258,35 @@ mod tests {
         let (platform, agency, client) =
             (testing::platform(), testing::agency(), testing::client());
         let check = |org: &Org, subtype: &str, relation, change, expected: Result<(), &str>| {
-            let standing = standing(org, subtype);
-            let editor = agent_editor(&standing, relation);
+            let position = position(org, subtype);
+            let editor = agent_editor(&position, relation);
             let refused = check_change(&gia, editor, change).map_err(|why| why.to_string());
             assert_eq!(refused, expected.map_err(str::to_owned), "{subtype} {change:?}");
         };
         let propose = Err("an agent cannot write a soul; it can propose a change");
-        check(&platform, "system", Unrelated, Change::Soul, Ok(()));
-        check(&client, "pm", Own, Change::Settings, Ok(()));
-        check(&client, "pm", Own, Change::Soul, propose);
+        check(&platform, "system", Unrelated, AgentChange::Soul, Ok(()));
+        check(&client, "pm", Own, AgentChange::Settings, Ok(()));
+        check(&client, "pm", Own, AgentChange::Soul, propose);
         let child = Err("business layer 2 (Agency) may not modify agents here; it has: own org");
-        check(&agency, "pm", Child, Change::Settings, child);
-        check(&agency, "pm", Child, Change::Soul, child);
+        check(&agency, "pm", Child, AgentChange::Settings, child);
+        check(&agency, "pm", Child, AgentChange::Soul, child);
         let service = Err("business layer 4 (End-Customer) may not modify agents");
-        check(&client, "customer_service", Own, Change::Settings, service);
+        check(&client, "customer_service", Own, AgentChange::Settings, service);
     }
 
     /// H03, H05: the runtime archives workers, protected ones too, and touches
     /// nothing else.
     #[test]
     fn h05_the_runtime_archives_workers_only() {
-        let archive = Change::Status(AgentStatus::Archived);
+        let archive = AgentChange::Status(AgentStatus::Archived);
         let mut agent = quinn();
-        let refused = Err(ChangeRefused::NotAWorker);
+        let refused = Err(AgentChangeRefused::NotAWorker);
         assert_eq!(check_change(&agent, Editor::Runtime, archive), refused);
         agent.kind = AgentKind::Worker;
         assert_eq!(check_change(&agent, Editor::Runtime, archive), Ok(()));
-        assert_eq!(check_change(&agent, Editor::Runtime, Change::Soul), refused);
+        assert_eq!(check_change(&agent, Editor::Runtime, AgentChange::Soul), refused);
         let owner = Editor::OrgAdmin(agent.org);
-        let active = Err(ChangeRefused::AlwaysActive("quinn".into()));
+        let active = Err(AgentChangeRefused::AlwaysActive("quinn".into()));
         assert_eq!(check_change(&agent, owner, archive), active);
     }
 
@@ -300,8 +294,8 @@ mod tests {
     #[test]
     fn e12_protected_agents_spend_the_platforms_credits() {
         let platform = testing::platform().id;
-        assert_eq!(payer(&quinn(), platform), platform);
+        assert_eq!(paying_org(&quinn(), platform), platform);
         let gia = testing::agent("gia", Subtype::CustomerService);
-        assert_eq!(payer(&gia, platform), gia.org);
+        assert_eq!(paying_org(&gia, platform), gia.org);
     }
 }

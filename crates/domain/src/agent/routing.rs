@@ -1,64 +1,64 @@
-//! Which agent of an org answers a message.
+//! Routing: which agent of an org answers a message.
 
 use super::subtype::Subtype;
 use super::{Agent, AgentKind};
 use crate::id::AgentId;
-use crate::session::key::Entry;
+use crate::session::key::ConversationEntry;
 
-/// An agent that could answer, with what the choice depends on.
+/// An agent that could answer a message.
 #[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
-    /// The agent.
+pub struct RoutingCandidate<'a> {
     pub agent: &'a Agent,
     /// Whether its binding for the message's channel is enabled.
     pub bound: bool,
 }
 
-/// Nobody can answer; the caller falls back to the system agent or says so.
+/// No agent can answer. The caller falls back to the system agent or reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no active agent can answer in this org")]
-pub struct NoAgent;
+pub struct NoAgentAvailable;
 
-/// Chooses the agent for a message.
+/// Chooses the agent that answers a message.
 ///
-/// A test reaches the agent it names, and nobody in its place. Otherwise the role comes first (customers get
-/// customer service, owners the PM, and the PM stands in for a missing
-/// customer service), then an enabled binding for the channel, then age.
+/// A test message goes to the agent it names, or to nobody. Any other message is
+/// routed by role (customer service for customers, the PM for owners, and the PM
+/// where customer service is missing), then by an enabled binding for the channel,
+/// then to the oldest agent.
 pub fn choose<'a>(
-    entry: Entry,
+    entry: ConversationEntry,
     named: Option<AgentId>,
-    candidates: impl IntoIterator<Item = Candidate<'a>>,
-) -> Result<&'a Agent, NoAgent> {
-    let named = named.filter(|_| entry == Entry::Testing);
+    candidates: impl IntoIterator<Item = RoutingCandidate<'a>>,
+) -> Result<&'a Agent, NoAgentAvailable> {
+    let named = named.filter(|_| entry == ConversationEntry::Testing);
     candidates
         .into_iter()
         .filter(|candidate| candidate.agent.receives_messages())
-        // Workers get their sessions from their template, not from here.
+        // Workers are assigned to sessions through their template.
         .filter(|candidate| candidate.agent.kind != AgentKind::Worker)
         .filter(|candidate| named.is_none_or(|named| named == candidate.agent.id))
-        .min_by_key(|Candidate { agent, bound }| {
-            (preference(entry, &agent.subtype), !bound, agent.created_at, agent.id)
+        .min_by_key(|RoutingCandidate { agent, bound }| {
+            (role_rank(entry, &agent.subtype), !bound, agent.created_at, agent.id)
         })
         .map(|candidate| candidate.agent)
-        .ok_or(NoAgent)
+        .ok_or(NoAgentAvailable)
 }
 
-/// The rank of a role for a kind of entry; the lowest answers.
-const fn preference(entry: Entry, subtype: &Subtype) -> u8 {
+/// Ranks a role for a kind of entry; the lowest rank answers.
+const fn role_rank(entry: ConversationEntry, subtype: &Subtype) -> u8 {
     match (entry, subtype) {
-        (Entry::Customer, Subtype::CustomerService)
-        | (Entry::Owner | Entry::Testing, Subtype::Pm) => 0,
-        (Entry::Customer, Subtype::Pm) => 1,
+        (ConversationEntry::Customer, Subtype::CustomerService)
+        | (ConversationEntry::Owner | ConversationEntry::Testing, Subtype::Pm) => 0,
+        (ConversationEntry::Customer, Subtype::Pm) => 1,
         _ => 2,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Candidate, NoAgent, choose};
+    use super::{RoutingCandidate, NoAgentAvailable, choose};
     use crate::agent::subtype::Subtype;
     use crate::agent::{Agent, AgentKind, AgentStatus};
-    use crate::session::key::Entry;
+    use crate::session::key::ConversationEntry;
     use crate::testing;
     use crate::time::Timestamp;
 
@@ -69,11 +69,11 @@ mod tests {
     }
 
     fn chosen(
-        entry: Entry,
+        entry: ConversationEntry,
         named: Option<&Agent>,
         from: &[(&Agent, bool)],
-    ) -> Result<String, NoAgent> {
-        let candidates = from.iter().map(|&(agent, bound)| Candidate { agent, bound });
+    ) -> Result<String, NoAgentAvailable> {
+        let candidates = from.iter().map(|&(agent, bound)| RoutingCandidate { agent, bound });
         choose(entry, named.map(|agent| agent.id), candidates).map(|agent| agent.slug.clone())
     }
 
@@ -85,27 +85,27 @@ mod tests {
         let older_service = agent("ada", "customer_service", 20);
         let sales = agent("sam", "sales_assistant", 90);
         let older_sales = agent("sue", "sales_assistant", 95);
-        type Case<'a> = (&'a str, Entry, &'a [(&'a Agent, bool)], &'a str);
+        type Case<'a> = (&'a str, ConversationEntry, &'a [(&'a Agent, bool)], &'a str);
         let table: [Case<'_>; 9] = [
-            ("L13", Entry::Customer, &[(&pm, true), (&service, true)], "gia"),
-            ("L13 even unbound", Entry::Customer, &[(&pm, true), (&service, false)], "gia"),
-            ("L14", Entry::Owner, &[(&service, true), (&pm, false)], "luca"),
-            ("L54", Entry::Testing, &[(&service, true), (&pm, true)], "luca"),
-            ("L15", Entry::Customer, &[(&sales, true), (&pm, true)], "luca"),
-            ("L46", Entry::Customer, &[(&pm, false)], "luca"),
+            ("L13", ConversationEntry::Customer, &[(&pm, true), (&service, true)], "gia"),
+            ("L13 even unbound", ConversationEntry::Customer, &[(&pm, true), (&service, false)], "gia"),
+            ("L14", ConversationEntry::Owner, &[(&service, true), (&pm, false)], "luca"),
+            ("L54", ConversationEntry::Testing, &[(&service, true), (&pm, true)], "luca"),
+            ("L15", ConversationEntry::Customer, &[(&sales, true), (&pm, true)], "luca"),
+            ("L46", ConversationEntry::Customer, &[(&pm, false)], "luca"),
             (
                 "A06 bound first",
-                Entry::Customer,
+                ConversationEntry::Customer,
                 &[(&older_service, false), (&service, true)],
                 "gia",
             ),
             (
                 "A06 then oldest",
-                Entry::Customer,
+                ConversationEntry::Customer,
                 &[(&service, true), (&older_service, true)],
                 "ada",
             ),
-            ("A06 the rest", Entry::Customer, &[(&sales, true), (&older_sales, false)], "sam"),
+            ("A06 the rest", ConversationEntry::Customer, &[(&sales, true), (&older_sales, false)], "sam"),
         ];
         for (row, entry, from, expected) in table {
             assert_eq!(chosen(entry, None, from).as_deref(), Ok(expected), "{row}");
@@ -117,17 +117,17 @@ mod tests {
     fn l54_a_test_reaches_the_agent_it_names() {
         let (pm, service) = (agent("luca", "pm", 50), agent("gia", "customer_service", 10));
         let both = [(&pm, true), (&service, true)];
-        assert_eq!(chosen(Entry::Testing, Some(&service), &both).as_deref(), Ok("gia"));
-        assert_eq!(chosen(Entry::Customer, Some(&pm), &both).as_deref(), Ok("gia"));
-        assert_eq!(chosen(Entry::Owner, Some(&service), &both).as_deref(), Ok("luca"));
+        assert_eq!(chosen(ConversationEntry::Testing, Some(&service), &both).as_deref(), Ok("gia"));
+        assert_eq!(chosen(ConversationEntry::Customer, Some(&pm), &both).as_deref(), Ok("gia"));
+        assert_eq!(chosen(ConversationEntry::Owner, Some(&service), &both).as_deref(), Ok("luca"));
         let mut paused = agent("gia", "customer_service", 10);
         paused.status = AgentStatus::Paused;
         let with_paused = [(&pm, true), (&paused, true)];
-        assert_eq!(chosen(Entry::Testing, Some(&paused), &with_paused), Err(NoAgent));
+        assert_eq!(chosen(ConversationEntry::Testing, Some(&paused), &with_paused), Err(NoAgentAvailable));
     }
 
-    /// A06, A07, H06: an agent that does not receive messages is never chosen,
-    /// and nobody left is an answer, not a crash.
+    /// A06, A07, H06: an agent that does not receive messages is never chosen, and no
+    /// agent at all is an error.
     #[test]
     fn h06_a_template_is_never_chosen() {
         let mut template = agent("pattern", "customer_service", 99);
@@ -139,10 +139,10 @@ mod tests {
         let mut worker = agent("walt", "customer_service", 96);
         worker.kind = AgentKind::Worker;
         let none = [(&worker, true), (&template, true), (&paused, true), (&coordinator, true)];
-        assert_eq!(chosen(Entry::Customer, None, &none), Err(NoAgent));
-        assert_eq!(chosen(Entry::Testing, Some(&template), &none), Err(NoAgent));
+        assert_eq!(chosen(ConversationEntry::Customer, None, &none), Err(NoAgentAvailable));
+        assert_eq!(chosen(ConversationEntry::Testing, Some(&template), &none), Err(NoAgentAvailable));
         let pm = agent("luca", "pm", 1);
         let with_pm = [none.as_slice(), &[(&pm, false)]].concat();
-        assert_eq!(chosen(Entry::Customer, None, &with_pm).as_deref(), Ok("luca"));
+        assert_eq!(chosen(ConversationEntry::Customer, None, &with_pm).as_deref(), Ok("luca"));
     }
 }

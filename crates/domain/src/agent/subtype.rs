@@ -4,28 +4,27 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A role. The list is open: an unknown name is kept, and defaults apply.
+/// The role of an agent. The set is open: an unknown name is kept as
+/// [`Subtype::Other`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Subtype {
-    /// Manages an org and what is below it.
+    /// Manages an org and its child orgs.
     Pm,
-    /// Sells.
     SalesAssistant,
-    /// Takes bookings.
     BookingAgent,
     /// Talks to end customers, under the strictest guardrails.
     CustomerService,
-    /// Routes between layers and decides nothing.
+    /// Routes between business layers and makes no decisions.
     Coordinator,
-    /// Belongs to the platform.
+    /// A system agent of the platform.
     System,
-    /// A role of the org's own naming.
+    /// A role that the org has named itself.
     Other(String),
 }
 
 impl Subtype {
-    /// The roles that Ostler knows.
+    /// The roles with rules of their own.
     pub const KNOWN: [Self; 6] = [
         Self::Pm,
         Self::SalesAssistant,
@@ -35,7 +34,7 @@ impl Subtype {
         Self::System,
     ];
 
-    /// The name as it is stored and shown.
+    /// Returns the name that is stored and shown.
     pub fn name(&self) -> &str {
         match self {
             Self::Pm => "pm",

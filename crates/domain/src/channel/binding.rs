@@ -1,4 +1,5 @@
-//! Bindings: through which of its connections an org sends.
+//! Bindings: an org's connections to channels, and the choice of one to send
+//! through.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,23 +10,20 @@ use crate::secret::SecretRef;
 /// A connection of an org to a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
-    /// Its id.
     pub id: BindingId,
-    /// The channel.
     pub channel: Channel,
-    /// Whether it may be used.
     pub enabled: bool,
-    /// The lowest number is used first.
+    /// The lowest number is preferred.
     pub priority: u32,
 }
 
-/// Nothing can be sent: the message is kept and the owner is told.
+/// No enabled binding for a channel. The message is kept and the owner is notified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no enabled binding for {0}")]
 pub struct NoBinding(pub Channel);
 
-/// The binding to send through.
-pub fn choose<'a>(
+/// Chooses the enabled binding with the lowest priority number.
+pub fn choose_binding<'a>(
     bindings: impl IntoIterator<Item = &'a Binding>,
     channel: &Channel,
 ) -> Result<&'a Binding, NoBinding> {
@@ -36,21 +34,23 @@ pub fn choose<'a>(
         .ok_or_else(|| NoBinding(channel.clone()))
 }
 
-/// The binding that has the bot of this one already, if there is one: Telegram gives
-/// each update out once, so a bot has one binding that is used.
-pub fn same_bot<'a>(
+/// Returns another enabled binding of the same Telegram bot, if there is one.
+/// Telegram delivers each update once, so only one binding of a bot can be enabled.
+pub fn binding_of_same_bot<'a>(
     (new, token): (&Binding, Option<&SecretRef>),
     others: impl IntoIterator<Item = (&'a Binding, Option<&'a SecretRef>)>,
 ) -> Option<BindingId> {
-    let bot = |one: &Binding| one.enabled && one.channel == Channel::Telegram;
-    let mut others = others.into_iter();
-    let same = others.find(|(other, at)| bot(other) && other.id != new.id && *at == token);
-    same.filter(|_| bot(new)).map(|(other, _)| other.id)
+    let is_active_bot = |binding: &Binding| binding.enabled && binding.channel == Channel::Telegram;
+    let is_same_bot = |(other, other_token): &(&Binding, Option<&SecretRef>)| {
+        is_active_bot(other) && other.id != new.id && *other_token == token
+    };
+    let same = others.into_iter().find(is_same_bot);
+    same.filter(|_| is_active_bot(new)).map(|(other, _)| other.id)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Binding, NoBinding, choose, same_bot};
+    use super::{Binding, NoBinding, choose_binding, binding_of_same_bot};
     use crate::channel::Channel;
     use crate::id::BindingId;
     use crate::secret::SecretRef;
@@ -60,9 +60,10 @@ mod tests {
         Binding { id, channel, enabled, priority }
     }
 
-    /// C15: the enabled binding with the lowest number, and none is an answer.
+    /// C15: the enabled binding with the lowest number is used; without one it is an
+    /// error.
     #[test]
-    fn c15_the_lowest_number_among_the_enabled_is_used() {
+    fn c15_the_enabled_binding_with_the_lowest_number_is_used() {
         let bindings = [
             binding(1, "telegram", 20, true),
             binding(2, "telegram", 10, true),
@@ -71,7 +72,7 @@ mod tests {
             binding(5, "sms", 1, false),
         ];
         let chosen = |channel: &str| {
-            choose(&bindings, &Channel::from(channel)).map(|binding| binding.id.as_u128())
+            choose_binding(&bindings, &Channel::from(channel)).map(|binding| binding.id.as_u128())
         };
         assert_eq!(chosen("telegram"), Ok(2));
         assert_eq!(chosen("email"), Ok(4));
@@ -80,12 +81,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bot_has_one_binding_that_is_used() {
+    fn a_bot_has_at_most_one_enabled_binding() {
         let place = |name: &str| SecretRef::Env(name.to_owned());
         let (a, b) = (place("A"), place("B"));
         let used = binding(1, "telegram", 1, true);
         let check = |new: &Binding, token: &SecretRef, other: &Binding, expected: Option<u128>| {
-            let found = same_bot((new, Some(token)), [(other, Some(&a))]);
+            let found = binding_of_same_bot((new, Some(token)), [(other, Some(&a))]);
             assert_eq!(found.map(BindingId::as_u128), expected, "{new:?} beside {other:?}");
         };
         check(&binding(2, "telegram", 1, true), &a, &used, Some(1));

@@ -1,4 +1,4 @@
-//! What happens to a message that could not be sent.
+//! Retry rules for messages that could not be sent.
 
 use std::time::Duration;
 
@@ -10,110 +10,110 @@ use crate::retry::RetryPolicy;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SendFailure {
-    /// It may work later; the provider may have said when.
+    /// May succeed later.
     Transient {
-        /// What the provider asked for.
+        /// The wait that the provider asked for.
         retry_after: Option<Duration>,
     },
-    /// The provider could not read the formatting.
+    /// The provider rejected the formatting.
     Formatting,
-    /// It will never work.
+    /// Will never succeed.
     Permanent,
-    /// Nobody knows whether it was sent.
+    /// The outcome is unknown: it may have been sent.
     Ambiguous,
 }
 
-/// What a channel does when nobody knows whether a message was sent.
+/// What a channel does when the outcome of a send is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WhenUnknown {
-    /// A person looks into it.
+pub enum UnknownOutcomePolicy {
+    /// An operator decides.
     #[default]
     AskPerson,
-    /// It is sent again, marked as a possible duplicate.
+    /// The message is sent again, marked as a possible duplicate.
     Resend,
 }
 
-/// The next step.
+/// The next step after a failed send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NextSend {
-    /// Try again after this time.
-    After(Duration),
-    /// Try again at once, as plain text.
-    Plain,
-    /// Try again at once, marked as a possible duplicate.
-    MarkedDuplicate,
-    /// Keep it as `outcome_unknown` for a person.
-    Unknown,
-    /// Keep it as a dead letter.
+pub enum FailedSendAction {
+    RetryAfter(Duration),
+    /// Send again at once, as plain text.
+    RetryAsPlainText,
+    /// Send again at once, marked as a possible duplicate.
+    RetryMarkedDuplicate,
+    /// Keep the message as `outcome_unknown` for an operator.
+    UnknownOutcome,
+    /// Keep the message as a dead letter.
     DeadLetter,
 }
 
-/// How a message was sent when it failed.
+/// A failed attempt to send a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attempt {
-    /// Which attempt it was, from 1.
+pub struct SendAttempt {
+    /// Counted from 1.
     pub number: u32,
-    /// Whether it was plain text already.
+    /// Whether it was sent as plain text.
     pub plain: bool,
 }
 
-/// What to do about a failed send. `chance`, from 0 to 1000, varies the wait.
-pub fn next(
+/// Decides what to do about a failed send. `jitter`, from 0 to 1000, varies the
+/// wait.
+pub fn next_action(
     failure: SendFailure,
-    attempt: Attempt,
+    attempt: SendAttempt,
     policy: RetryPolicy,
-    when_unknown: WhenUnknown,
-    chance: u32,
-) -> NextSend {
-    let retry = |retry_after, then: fn(Duration) -> NextSend| {
-        let wait = policy.wait_after(attempt.number, retry_after, chance);
-        wait.map_or(NextSend::DeadLetter, then)
+    on_unknown: UnknownOutcomePolicy,
+    jitter: u32,
+) -> FailedSendAction {
+    let retry = |retry_after, on_retry: fn(Duration) -> FailedSendAction| {
+        let wait = policy.wait_after(attempt.number, retry_after, jitter);
+        wait.map_or(FailedSendAction::DeadLetter, on_retry)
     };
     match failure {
-        SendFailure::Transient { retry_after } => retry(retry_after, NextSend::After),
-        SendFailure::Formatting if !attempt.plain => NextSend::Plain,
-        SendFailure::Formatting | SendFailure::Permanent => NextSend::DeadLetter,
-        SendFailure::Ambiguous => match when_unknown {
-            WhenUnknown::AskPerson => NextSend::Unknown,
-            WhenUnknown::Resend => retry(None, |_| NextSend::MarkedDuplicate),
+        SendFailure::Transient { retry_after } => retry(retry_after, FailedSendAction::RetryAfter),
+        SendFailure::Formatting if !attempt.plain => FailedSendAction::RetryAsPlainText,
+        SendFailure::Formatting | SendFailure::Permanent => FailedSendAction::DeadLetter,
+        SendFailure::Ambiguous => match on_unknown {
+            UnknownOutcomePolicy::AskPerson => FailedSendAction::UnknownOutcome,
+            UnknownOutcomePolicy::Resend => retry(None, |_| FailedSendAction::RetryMarkedDuplicate),
         },
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Attempt, NextSend, SendFailure, WhenUnknown, next};
+    use super::{SendAttempt, FailedSendAction, SendFailure, UnknownOutcomePolicy, next_action};
     use crate::channel::Channel;
     use crate::retry::RetryPolicy;
     use std::time::Duration;
 
     const TRANSIENT: SendFailure = SendFailure::Transient { retry_after: None };
 
-    /// C17, C18, Z09: retry by the channel's policy, one plain resend, a dead
-    /// letter at the end, and what is unknown is said to be.
+    /// C17, C18, Z09: retries by the channel's policy, one resend as plain text, then a
+    /// dead letter; an ambiguous failure is an unknown outcome.
     #[test]
     fn c17_c18_z09_a_failed_send_has_a_next_step() {
         let seven = Duration::from_secs(7);
         let asked = SendFailure::Transient { retry_after: Some(seven) };
-        let ask = WhenUnknown::AskPerson;
+        let ask = UnknownOutcomePolicy::AskPerson;
         let table = [
-            (TRANSIENT, 1, false, ask, NextSend::After(Duration::from_millis(400))),
-            (TRANSIENT, 2, false, ask, NextSend::After(Duration::from_millis(1200))),
-            (TRANSIENT, 3, false, ask, NextSend::DeadLetter),
-            (asked, 1, false, ask, NextSend::After(seven)),
-            (SendFailure::Formatting, 1, false, ask, NextSend::Plain),
-            (SendFailure::Formatting, 3, false, ask, NextSend::Plain),
-            (SendFailure::Formatting, 2, true, ask, NextSend::DeadLetter),
-            (SendFailure::Permanent, 1, false, ask, NextSend::DeadLetter),
-            (SendFailure::Ambiguous, 1, false, ask, NextSend::Unknown),
-            (SendFailure::Ambiguous, 1, false, WhenUnknown::Resend, NextSend::MarkedDuplicate),
-            (SendFailure::Ambiguous, 3, false, WhenUnknown::Resend, NextSend::DeadLetter),
+            (TRANSIENT, 1, false, ask, FailedSendAction::RetryAfter(Duration::from_millis(400))),
+            (TRANSIENT, 2, false, ask, FailedSendAction::RetryAfter(Duration::from_millis(1200))),
+            (TRANSIENT, 3, false, ask, FailedSendAction::DeadLetter),
+            (asked, 1, false, ask, FailedSendAction::RetryAfter(seven)),
+            (SendFailure::Formatting, 1, false, ask, FailedSendAction::RetryAsPlainText),
+            (SendFailure::Formatting, 3, false, ask, FailedSendAction::RetryAsPlainText),
+            (SendFailure::Formatting, 2, true, ask, FailedSendAction::DeadLetter),
+            (SendFailure::Permanent, 1, false, ask, FailedSendAction::DeadLetter),
+            (SendFailure::Ambiguous, 1, false, ask, FailedSendAction::UnknownOutcome),
+            (SendFailure::Ambiguous, 1, false, UnknownOutcomePolicy::Resend, FailedSendAction::RetryMarkedDuplicate),
+            (SendFailure::Ambiguous, 3, false, UnknownOutcomePolicy::Resend, FailedSendAction::DeadLetter),
         ];
-        let policy = RetryPolicy::of_channel(&Channel::Telegram);
-        for (failure, number, plain, when_unknown, expected) in table {
-            let attempt = Attempt { number, plain };
-            let step = next(failure, attempt, policy, when_unknown, 500);
+        let policy = RetryPolicy::for_channel(&Channel::Telegram);
+        for (failure, number, plain, on_unknown, expected) in table {
+            let attempt = SendAttempt { number, plain };
+            let step = next_action(failure, attempt, policy, on_unknown, 500);
             assert_eq!(step, expected, "{failure:?} {attempt:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Channels: the ways a conversation reaches an org.
+//! Channels: the services through which people write to an org.
 
 pub mod binding;
 pub mod delivery;
@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A channel by its name. A phone gateway is the generic webhook bound under
-/// the name of its channel, so the set of names is open.
+/// A channel, identified by its name. A phone gateway is the generic webhook bound
+/// under its own channel name, so the set of names is open.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Channel {
@@ -16,20 +16,19 @@ pub enum Channel {
     Telegram,
     /// The chat on a web page.
     Webchat,
-    /// E-mail.
     Email,
-    /// Text messages through a gateway.
+    /// SMS through a gateway.
     Sms,
     /// `WhatsApp` through a gateway.
     Whatsapp,
     /// The generic signed webhook.
     Webhook,
-    /// A webhook bound under a name of its own.
+    /// A webhook bound under a custom name.
     Named(String),
 }
 
 impl Channel {
-    /// The name as it is stored and shown.
+    /// Returns the name that is stored and shown.
     pub fn name(&self) -> &str {
         match self {
             Self::Telegram => "telegram",
@@ -42,7 +41,7 @@ impl Channel {
         }
     }
 
-    /// Whether contacts on this channel are known by a telephone number.
+    /// Returns whether contacts on this channel are identified by a telephone number.
     pub const fn uses_phone_numbers(&self) -> bool {
         matches!(self, Self::Sms | Self::Whatsapp)
     }
@@ -85,14 +84,14 @@ mod tests {
     use super::Channel;
 
     #[test]
-    fn a_name_is_read_back_whatever_its_case() {
+    fn a_channel_name_is_read_ignoring_case() {
         for name in ["telegram", "webchat", "email", "sms", "whatsapp", "webhook", "pager"] {
             assert_eq!(Channel::from(name.to_uppercase()).name(), name);
         }
     }
 
     #[test]
-    fn only_gateways_of_phones_use_phone_numbers() {
+    fn only_sms_and_whatsapp_use_phone_numbers() {
         let phones: Vec<&str> = ["telegram", "webchat", "email", "sms", "whatsapp", "pager"]
             .into_iter()
             .filter(|name| Channel::from(*name).uses_phone_numbers())

@@ -1,7 +1,15 @@
-//! The gate's decision: may this call run, must it be refused, must it wait.
+//! The gate: decides whether a tool call runs, is refused or needs approval.
 //!
-//! A pure function of the facts. It decides in a fixed order, fails closed and
-//! says why, also when it allows.
+//! A pure function of its facts. It checks in a fixed order, fails closed, and
+//! gives a reason for every decision, also when it allows a call.
+//!
+//! - What autonomy or permissions refuse is never asked about, also if untrusted
+//!   content or an approval list would ask: reading hostile content must not turn a
+//!   forbidden tool into one that a person may approve.
+//! - Control tools (ask, plan, hand over, escalate) need only the scope: neither
+//!   failures nor an empty budget take the way to a person away.
+//! - A refusal has a text for the model without figures and rules, since an agent
+//!   may repeat to a customer what it reads.
 
 pub mod approval;
 pub mod permission;
@@ -12,153 +20,143 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::autonomy::AutonomyLevel;
-use crate::money::caps::{OverBudget, TurnBudget};
+use crate::money::caps::{BudgetExceeded, TurnBudget};
 use crate::scope::ToolScope;
 use crate::scope::removal::Removal;
 use crate::session::errors::ErrorState;
-use crate::tool::{Category, Risk, ToolName, ToolRole, ToolSpec, Trust};
-use permission::{PermissionFacts, PermissionPolicy, Rung};
+use crate::tool::{ToolCategory, Risk, ToolName, ToolRole, ToolSpec, Trust};
+use permission::{PermissionFacts, PermissionPolicy, PermissionSource};
 
-/// Whose rules apply beyond the scope.
+/// The rules that apply after the scope and the budget.
 #[derive(Debug, Clone, Copy)]
-pub enum Authority<'a> {
-    /// A customer's conversation: the agent's autonomy.
+pub enum GateRules<'a> {
+    /// A customer's conversation: the agent's autonomy level.
     Conversation(AutonomyLevel),
     /// An interactive harness: the user's permissions.
     Interactive(PermissionFacts<'a>),
-    /// Both, and the stricter counts.
+    /// Both; the stricter decision counts.
     Both(AutonomyLevel, PermissionFacts<'a>),
 }
 
-/// What the decision depends on.
+/// The input of a decision.
 #[derive(Debug, Clone, Copy)]
 pub struct GateFacts<'a> {
-    /// The resolved scope, as the model was offered it.
+    /// The resolved scope, as it was offered to the model.
     pub scope: &'a ToolScope,
-    /// The session's failures of this moment: a tool that failed its last time
-    /// in this turn is off at once.
+    /// The session's current failures. A tool that reaches its limit during a turn is
+    /// disabled at once.
     pub errors: &'a ErrorState,
-    /// What the turn may still spend.
+    /// What the turn can still spend.
     pub budget: &'a TurnBudget,
     /// Whether the turn has read content from outside.
     pub trust: Trust,
-    /// Tools that ask first at every level.
+    /// Tools that need approval at every level.
     pub require_approval_for: &'a BTreeSet<ToolName>,
-    /// Whose rules apply.
-    pub authority: Authority<'a>,
+    pub rules: GateRules<'a>,
 }
 
-/// The decision on one call, with its reason.
+/// The decision on one tool call, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", content = "reason", rename_all = "snake_case")]
-pub enum Verdict {
-    /// It runs.
+pub enum GateDecision {
     Allow(AllowReason),
-    /// It waits for a person.
+    /// The call needs approval by a person.
     Ask(AskReason),
-    /// It does not run; the model is told why.
+    /// The call is refused, and the model is told why.
     Deny(DenyReason),
 }
 
-/// Why a call runs.
+/// The reason why a call runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowReason {
-    /// A control tool in scope.
+    /// It is a control tool.
     ControlTool,
-    /// The agent's autonomy allows this risk.
+    /// The agent's autonomy level allows this risk.
     Autonomy {
-        /// The level.
         level: AutonomyLevel,
-        /// The risk.
         risk: Risk,
     },
     /// The user's permissions allow it.
-    Permission(Rung),
-    /// A person approved exactly this call.
+    Permission(PermissionSource),
     Approved,
 }
 
-/// Why a call waits.
+/// The reason why a call needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskReason {
     /// The turn has read content from outside and the tool is destructive.
     Untrusted,
-    /// The tool is on the agent's approval list.
     ApprovalList,
-    /// The agent's autonomy does not cover this risk.
+    /// The agent's autonomy level does not allow this risk.
     Autonomy {
-        /// The level.
         level: AutonomyLevel,
-        /// The risk.
         risk: Risk,
     },
-    /// The user's permissions say ask.
-    Permission(Rung),
+    /// The user's permissions require a question.
+    Permission(PermissionSource),
 }
 
-/// Why a call does not run.
+/// The reason why a call is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DenyReason {
-    /// Nobody has heard of this tool.
+    /// There is no such tool.
     UnknownTool,
-    /// The scope does not have it.
+    /// The tool was removed from the scope.
     OutOfScope(Removal),
-    /// It failed too often in this session.
+    /// The tool failed too often in this session.
     Disabled {
-        /// How often.
         failures: u32,
     },
-    /// It costs more than is left.
-    OverBudget(OverBudget),
-    /// The session has spent so much that only reading is left.
+    OverBudget(BudgetExceeded),
+    /// The session is near its cap, so only tools that read may run.
     SessionReadOnly,
-    /// The agent only drafts.
+    /// The agent may only read and draft.
     DraftOnly,
-    /// The user's permissions say deny.
-    Permission(Rung),
+    /// The user's permissions forbid it.
+    Permission(PermissionSource),
 }
 
-/// Decides on a call of the tool that the model named.
-pub fn decide(tool: &str, facts: &GateFacts<'_>) -> Verdict {
-    let spec = match admit(tool, facts) {
+/// Decides on a call of the tool with this name.
+pub fn decide(tool: &str, facts: &GateFacts<'_>) -> GateDecision {
+    let spec = match check_hard_limits(tool, facts) {
         Ok(spec) => spec,
-        Err(denied) => return Verdict::Deny(denied),
+        Err(reason) => return GateDecision::Deny(reason),
     };
     if spec.role == ToolRole::Control {
-        Verdict::Allow(AllowReason::ControlTool)
+        GateDecision::Allow(AllowReason::ControlTool)
     } else {
-        let verdict = by_authority(spec, facts.authority);
-        // Nobody is asked about what would be refused anyway.
-        if matches!(verdict, Verdict::Deny(_)) {
-            verdict
+        let decision = decide_by_rules(spec, facts.rules);
+        // A call that would be refused anyway never asks for approval.
+        if matches!(decision, GateDecision::Deny(_)) {
+            decision
         } else if facts.trust == Trust::Untrusted && spec.risk == Risk::Destructive {
-            Verdict::Ask(AskReason::Untrusted)
+            GateDecision::Ask(AskReason::Untrusted)
         } else if facts.require_approval_for.contains(&spec.name) {
-            Verdict::Ask(AskReason::ApprovalList)
+            GateDecision::Ask(AskReason::ApprovalList)
         } else {
-            verdict
+            decision
         }
     }
 }
 
-/// Decides on a call that a person has approved: under the policy of now, it
-/// may still be refused, but it does not ask again.
-pub fn decide_approved(tool: &str, facts: &GateFacts<'_>) -> Verdict {
-    let spec = match admit(tool, facts) {
+/// Decides on a call that a person has approved. The current rules can still refuse
+/// it, but it does not ask again.
+pub fn decide_approved(tool: &str, facts: &GateFacts<'_>) -> GateDecision {
+    let spec = match check_hard_limits(tool, facts) {
         Ok(spec) => spec,
-        Err(denied) => return Verdict::Deny(denied),
+        Err(reason) => return GateDecision::Deny(reason),
     };
-    match by_authority(spec, facts.authority) {
-        denied @ Verdict::Deny(_) if spec.role == ToolRole::Ordinary => denied,
-        _ => Verdict::Allow(AllowReason::Approved),
+    match decide_by_rules(spec, facts.rules) {
+        refusal @ GateDecision::Deny(_) if spec.role == ToolRole::Ordinary => refusal,
+        _ => GateDecision::Allow(AllowReason::Approved),
     }
 }
 
-/// Scope, session failures and budget: what no approval overrides.
-fn admit<'a>(tool: &str, facts: &GateFacts<'a>) -> Result<&'a ToolSpec, DenyReason> {
+/// Checks scope, session failures and budget, which no approval overrides.
+fn check_hard_limits<'a>(tool: &str, facts: &GateFacts<'a>) -> Result<&'a ToolSpec, DenyReason> {
     let scoped = facts.scope.find(tool).ok_or(DenyReason::UnknownTool)?;
     match &scoped.removed {
         Some(Removal::FailedTooOften { failures, .. }) => {
@@ -174,57 +172,57 @@ fn admit<'a>(tool: &str, facts: &GateFacts<'a>) -> Result<&'a ToolSpec, DenyReas
         return Err(DenyReason::Disabled { failures: disabled.failures });
     }
     facts.budget.check(scoped.spec.price).map_err(DenyReason::OverBudget)?;
-    if scoped.spec.risk != Risk::Read && facts.budget.only_reading() {
+    if scoped.spec.risk != Risk::Read && facts.budget.is_read_only() {
         return Err(DenyReason::SessionReadOnly);
     }
     Ok(&scoped.spec)
 }
 
-fn by_authority(spec: &ToolSpec, authority: Authority<'_>) -> Verdict {
-    match authority {
-        Authority::Conversation(level) => by_autonomy(level, spec.risk),
-        Authority::Interactive(facts) => by_permission(&spec.name, spec.category, facts),
-        Authority::Both(level, facts) => {
-            stricter(by_autonomy(level, spec.risk), by_permission(&spec.name, spec.category, facts))
+fn decide_by_rules(spec: &ToolSpec, rules: GateRules<'_>) -> GateDecision {
+    match rules {
+        GateRules::Conversation(level) => decide_by_autonomy(level, spec.risk),
+        GateRules::Interactive(facts) => decide_by_permission(&spec.name, spec.category, facts),
+        GateRules::Both(level, facts) => {
+            stricter(decide_by_autonomy(level, spec.risk), decide_by_permission(&spec.name, spec.category, facts))
         }
     }
 }
 
-const fn by_autonomy(level: AutonomyLevel, risk: Risk) -> Verdict {
+const fn decide_by_autonomy(level: AutonomyLevel, risk: Risk) -> GateDecision {
     match (level, risk) {
         (AutonomyLevel::Autonomous, _)
         | (AutonomyLevel::SemiAutonomous | AutonomyLevel::DraftOnly, Risk::Read) => {
-            Verdict::Allow(AllowReason::Autonomy { level, risk })
+            GateDecision::Allow(AllowReason::Autonomy { level, risk })
         }
         (AutonomyLevel::Supervised | AutonomyLevel::SemiAutonomous, _) => {
-            Verdict::Ask(AskReason::Autonomy { level, risk })
+            GateDecision::Ask(AskReason::Autonomy { level, risk })
         }
-        (AutonomyLevel::DraftOnly, _) => Verdict::Deny(DenyReason::DraftOnly),
+        (AutonomyLevel::DraftOnly, _) => GateDecision::Deny(DenyReason::DraftOnly),
     }
 }
 
-fn by_permission(tool: &ToolName, category: Category, facts: PermissionFacts<'_>) -> Verdict {
-    let (policy, rung) = facts.resolve(tool, category);
+fn decide_by_permission(tool: &ToolName, category: ToolCategory, facts: PermissionFacts<'_>) -> GateDecision {
+    let (policy, source) = facts.resolve(tool, category);
     match policy {
-        PermissionPolicy::Allow => Verdict::Allow(AllowReason::Permission(rung)),
-        PermissionPolicy::Ask => Verdict::Ask(AskReason::Permission(rung)),
-        PermissionPolicy::Deny => Verdict::Deny(DenyReason::Permission(rung)),
+        PermissionPolicy::Allow => GateDecision::Allow(AllowReason::Permission(source)),
+        PermissionPolicy::Ask => GateDecision::Ask(AskReason::Permission(source)),
+        PermissionPolicy::Deny => GateDecision::Deny(DenyReason::Permission(source)),
     }
 }
 
-fn stricter(one: Verdict, other: Verdict) -> Verdict {
-    let strictness = |verdict: &Verdict| match verdict {
-        Verdict::Allow(_) => 0,
-        Verdict::Ask(_) => 1,
-        Verdict::Deny(_) => 2,
+fn stricter(first: GateDecision, second: GateDecision) -> GateDecision {
+    let strictness = |decision: &GateDecision| match decision {
+        GateDecision::Allow(_) => 0,
+        GateDecision::Ask(_) => 1,
+        GateDecision::Deny(_) => 2,
     };
-    if strictness(&other) > strictness(&one) { other } else { one }
+    if strictness(&second) > strictness(&first) { second } else { first }
 }
 
 impl DenyReason {
-    /// What the model is told. It names no figures and no rules of others: an
-    /// agent may repeat to a customer whatever it reads.
-    pub const fn for_model(&self) -> &'static str {
+    /// Returns the text for the model. It reveals no figures and no rules, because an
+    /// agent may repeat to a customer what it reads.
+    pub const fn model_text(&self) -> &'static str {
         match self {
             Self::UnknownTool | Self::OutOfScope(_) => "this tool is not available to you",
             Self::Disabled { .. } => "this tool has failed too often and is off for now",
@@ -237,7 +235,7 @@ impl DenyReason {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for GateDecision {
     /// The reason in a few words for operators: `destructive, supervised`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -251,15 +249,15 @@ impl fmt::Display for Verdict {
             | Self::Ask(AskReason::Autonomy { level, risk }) => {
                 write!(f, "{}, {level}", risk.name())
             }
-            Self::Allow(AllowReason::Permission(rung))
-            | Self::Ask(AskReason::Permission(rung))
-            | Self::Deny(DenyReason::Permission(rung)) => write!(f, "{rung}"),
+            Self::Allow(AllowReason::Permission(source))
+            | Self::Ask(AskReason::Permission(source))
+            | Self::Deny(DenyReason::Permission(source)) => write!(f, "{source}"),
             Self::Deny(DenyReason::UnknownTool) => f.write_str("there is no such tool"),
             Self::Deny(DenyReason::OutOfScope(removal)) => write!(f, "{removal}"),
             Self::Deny(DenyReason::Disabled { failures }) => {
                 write!(f, "failed {failures} times in this session")
             }
-            Self::Deny(DenyReason::OverBudget(short)) => write!(f, "{short}"),
+            Self::Deny(DenyReason::OverBudget(exceeded)) => write!(f, "{exceeded}"),
             Self::Deny(DenyReason::SessionReadOnly) => {
                 write!(f, "{}", Removal::SessionReadOnly)
             }

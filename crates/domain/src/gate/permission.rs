@@ -1,107 +1,97 @@
-//! Permissions of an interactive harness: a chain of rules, the first answers.
+//! Permissions of an interactive harness: an ordered chain of rules, of which the
+//! first that applies decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::tool::{Category, ToolName};
+use crate::tool::{ToolCategory, ToolName};
 
-/// What a rule says.
+/// The policy that a permission rule sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionPolicy {
-    /// Run.
     Allow,
-    /// Ask the user.
     Ask,
-    /// Refuse.
     Deny,
 }
 
-/// Rules that are kept.
+/// Stored permission rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PermissionRules {
-    /// Per tool.
     pub tools: BTreeMap<ToolName, PermissionPolicy>,
-    /// Per category.
-    pub categories: BTreeMap<Category, PermissionPolicy>,
+    pub categories: BTreeMap<ToolCategory, PermissionPolicy>,
 }
 
-/// What the user granted in this session. Never stored: it ends with the
-/// session, so it has no serial form.
+/// Grants of the user for this session. They are never stored, so they have no
+/// serialized form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionGrants {
-    /// Tools.
     pub tools: BTreeSet<ToolName>,
-    /// Categories.
-    pub categories: BTreeSet<Category>,
+    pub categories: BTreeSet<ToolCategory>,
 }
 
-/// All that the chain looks at.
+/// The input of a permission decision.
 #[derive(Debug, Clone, Copy)]
 pub struct PermissionFacts<'a> {
-    /// Whether the user switched asking off.
+    /// Whether the user has switched all questions off.
     pub yolo: bool,
-    /// The rules.
     pub rules: &'a PermissionRules,
-    /// The grants.
     pub grants: &'a SessionGrants,
 }
 
-/// Which link of the chain answered.
+/// The rule of the chain that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rung {
-    /// The user switched asking off.
+pub enum PermissionSource {
+    /// The user has switched all questions off.
     Yolo,
-    /// The rule of the tool.
+    /// A stored rule for the tool.
     ToolPolicy,
     /// The tool was granted in this session.
     ToolGrant,
     /// The category was granted in this session.
     CategoryGrant,
-    /// The rule of the category.
+    /// A stored rule for the category.
     CategoryPolicy,
-    /// Nobody said anything.
+    /// No rule applies.
     Default,
 }
 
 impl PermissionFacts<'_> {
-    /// The policy for a tool, and the link of the chain it comes from.
-    pub fn resolve(&self, tool: &ToolName, category: Category) -> (PermissionPolicy, Rung) {
+    /// Returns the policy for a tool and the rule it comes from.
+    pub fn resolve(&self, tool: &ToolName, category: ToolCategory) -> (PermissionPolicy, PermissionSource) {
         if self.yolo {
-            (PermissionPolicy::Allow, Rung::Yolo)
+            (PermissionPolicy::Allow, PermissionSource::Yolo)
         } else if let Some(&policy) = self.rules.tools.get(tool) {
-            (policy, Rung::ToolPolicy)
+            (policy, PermissionSource::ToolPolicy)
         } else if self.grants.tools.contains(tool) {
-            (PermissionPolicy::Allow, Rung::ToolGrant)
+            (PermissionPolicy::Allow, PermissionSource::ToolGrant)
         } else if self.grants.categories.contains(&category) {
-            (PermissionPolicy::Allow, Rung::CategoryGrant)
+            (PermissionPolicy::Allow, PermissionSource::CategoryGrant)
         } else if let Some(&policy) = self.rules.categories.get(&category) {
-            (policy, Rung::CategoryPolicy)
+            (policy, PermissionSource::CategoryPolicy)
         } else {
-            (PermissionPolicy::Ask, Rung::Default)
+            (PermissionPolicy::Ask, PermissionSource::Default)
         }
     }
 }
 
-/// The user's answer to a question of the gate.
+/// The user's answer to a request for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalAnswer {
-    /// Run this call.
     Approve,
-    /// Do not run it.
     Decline,
-    /// Run it, and do not ask for its category again in this session.
+    /// Run it, and stop asking for its category in this session.
     AlwaysAllowCategory,
 }
 
 impl SessionGrants {
-    /// Takes an answer and says whether the pending call runs.
-    pub fn answer(&mut self, answer: ApprovalAnswer, category: Category) -> bool {
+    /// Applies an answer and returns whether the pending call runs.
+    pub fn apply_answer(&mut self, answer: ApprovalAnswer, category: ToolCategory) -> bool {
         match answer {
             ApprovalAnswer::Approve => true,
             ApprovalAnswer::Decline => false,
@@ -113,7 +103,7 @@ impl SessionGrants {
     }
 }
 
-impl fmt::Display for Rung {
+impl fmt::Display for PermissionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Yolo => "asking is off",
@@ -129,17 +119,17 @@ impl fmt::Display for Rung {
 #[cfg(test)]
 mod tests {
     use super::{
-        ApprovalAnswer, PermissionFacts, PermissionPolicy, PermissionRules, Rung, SessionGrants,
+        ApprovalAnswer, PermissionFacts, PermissionPolicy, PermissionRules, PermissionSource, SessionGrants,
     };
-    use crate::tool::{Category, ToolName};
+    use crate::tool::{ToolCategory, ToolName};
     use PermissionPolicy::{Allow, Ask, Deny};
 
     const EDIT: ToolName = ToolName::from_static("edit_file");
 
-    /// M10, M11: each rung of the chain beats all that come after it.
+    /// M10, M11: each rule of the chain overrides all that come after it.
     #[test]
-    fn m11_each_rung_beats_the_next() {
-        // Each rung says something else than the one after it would.
+    fn m11_each_rule_overrides_the_next() {
+        // Each rule decides differently from the one after it.
         for top in 0..6 {
             let mut rules = PermissionRules::default();
             let mut grants = SessionGrants::default();
@@ -150,29 +140,29 @@ mod tests {
                 grants.tools.insert(EDIT);
             }
             if top <= 3 {
-                grants.categories.insert(Category::Edit);
+                grants.categories.insert(ToolCategory::Edit);
             }
             if top <= 4 {
-                rules.categories.insert(Category::Edit, Deny);
+                rules.categories.insert(ToolCategory::Edit, Deny);
             }
             let facts = PermissionFacts { yolo: top == 0, rules: &rules, grants: &grants };
             let expected = [
-                (Allow, Rung::Yolo),
-                (Deny, Rung::ToolPolicy),
-                (Allow, Rung::ToolGrant),
-                (Allow, Rung::CategoryGrant),
-                (Deny, Rung::CategoryPolicy),
-                (Ask, Rung::Default),
+                (Allow, PermissionSource::Yolo),
+                (Deny, PermissionSource::ToolPolicy),
+                (Allow, PermissionSource::ToolGrant),
+                (Allow, PermissionSource::CategoryGrant),
+                (Deny, PermissionSource::CategoryPolicy),
+                (Ask, PermissionSource::Default),
             ][top];
-            assert_eq!(facts.resolve(&EDIT, Category::Edit), expected);
+            assert_eq!(facts.resolve(&EDIT, ToolCategory::Edit), expected);
         }
     }
 
-    /// M10: five categories and three policies, each as it is written.
+    /// M10: five categories and three policies have their serialized names.
     #[test]
     fn m10_categories_and_policies_have_their_names() {
         let categories =
-            [Category::Read, Category::Edit, Category::Execute, Category::Mcp, Category::Other];
+            [ToolCategory::Read, ToolCategory::Edit, ToolCategory::Execute, ToolCategory::Mcp, ToolCategory::Other];
         let json = |value: serde_json::Value| value.to_string();
         assert_eq!(
             json(serde_json::to_value(categories).unwrap()),
@@ -188,13 +178,13 @@ mod tests {
     #[test]
     fn m13_always_allow_runs_the_call_and_grants_the_category() {
         let mut grants = SessionGrants::default();
-        assert!(grants.answer(ApprovalAnswer::Approve, Category::Edit));
-        assert!(!grants.answer(ApprovalAnswer::Decline, Category::Edit));
+        assert!(grants.apply_answer(ApprovalAnswer::Approve, ToolCategory::Edit));
+        assert!(!grants.apply_answer(ApprovalAnswer::Decline, ToolCategory::Edit));
         assert_eq!(grants, SessionGrants::default());
-        assert!(grants.answer(ApprovalAnswer::AlwaysAllowCategory, Category::Edit));
+        assert!(grants.apply_answer(ApprovalAnswer::AlwaysAllowCategory, ToolCategory::Edit));
         let rules = PermissionRules::default();
         let facts = PermissionFacts { yolo: false, rules: &rules, grants: &grants };
-        assert_eq!(facts.resolve(&EDIT, Category::Edit), (Allow, Rung::CategoryGrant));
-        assert_eq!(facts.resolve(&EDIT, Category::Execute), (Ask, Rung::Default));
+        assert_eq!(facts.resolve(&EDIT, ToolCategory::Edit), (Allow, PermissionSource::CategoryGrant));
+        assert_eq!(facts.resolve(&EDIT, ToolCategory::Execute), (Ask, PermissionSource::Default));
     }
 }

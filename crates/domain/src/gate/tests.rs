@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::permission::{PermissionFacts, PermissionPolicy, PermissionRules, Rung, SessionGrants};
+use super::permission::{PermissionFacts, PermissionPolicy, PermissionRules, PermissionSource, SessionGrants};
 use super::{
-    AllowReason, AskReason, Authority, DenyReason, GateFacts, Verdict, decide, decide_approved,
+    AllowReason, AskReason, GateRules, DenyReason, GateFacts, GateDecision, decide, decide_approved,
 };
 use crate::agent::autonomy::AutonomyLevel::{
     self, Autonomous, DraftOnly, SemiAutonomous, Supervised,
@@ -12,8 +12,8 @@ use crate::agent::autonomy::AutonomyLevel::{
 use crate::agent::subtype::Subtype;
 use crate::channel::Channel;
 use crate::money::Credits;
-use crate::money::caps::{BudgetLimit, OverBudget, TurnBudget};
-use crate::org::layer::{BusinessLayer, Standing};
+use crate::money::caps::{BudgetLimit, BudgetExceeded, TurnBudget};
+use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::scope::policy::ToolPolicy;
 use crate::scope::removal::{PolicyLayer, Removal};
 use crate::scope::session::SessionTools;
@@ -22,21 +22,21 @@ use crate::session::errors::{DisabledTool, ErrorPolicy, ErrorState};
 use crate::testing;
 use crate::time::Timestamp;
 use crate::tool::catalogue::built_in;
-use crate::tool::profile::Profile;
-use crate::tool::{Category, Integration, Risk, ToolGroup, ToolName, ToolSpec, Trust};
+use crate::tool::profile::ToolProfile;
+use crate::tool::{ToolCategory, Integration, Risk, ToolGroup, ToolName, ToolSpec, Trust};
 
-const RICH: TurnBudget = TurnBudget {
+const AMPLE_BUDGET: TurnBudget = TurnBudget {
     reserved: Credits::new(100),
     top_up: Credits::ZERO,
     session: Credits::new(100),
-    kept_for_reading: Credits::new(10),
+    read_reserve: Credits::new(10),
     team: None,
 };
 
-/// A scope with every tool but a denied and a failed one, and with the control
+/// A scope with every tool except a denied and a failed one, and with the control
 /// tools of an interactive harness.
 fn scope() -> ToolScope {
-    let standing = Standing::of(&testing::agency(), &Subtype::Pm);
+    let position = BusinessPosition::of(&testing::agency(), &Subtype::Pm);
     let mut session = SessionTools::new(Channel::Webchat);
     let failed = DisabledTool { failures: 3, since: Timestamp::from_millis(0) };
     session.disabled.insert("web_fetch".parse().unwrap(), failed);
@@ -50,8 +50,8 @@ fn scope() -> ToolScope {
             team_coordination: true,
         },
         agent: AgentTools {
-            standing: &standing,
-            profile: Profile::Everything,
+            position: &position,
+            profile: ToolProfile::Everything,
             policy: &ToolPolicy::default(),
             // The widest level, so that the gate alone narrows in these tests.
             autonomy: Autonomous,
@@ -68,49 +68,49 @@ struct Case {
     errors: ErrorState,
     budget: TurnBudget,
     trust: Trust,
-    list: BTreeSet<ToolName>,
+    approval_list: BTreeSet<ToolName>,
 }
 
 fn case() -> Case {
     Case {
         scope: scope(),
         errors: ErrorState::default(),
-        budget: RICH,
+        budget: AMPLE_BUDGET,
         trust: Trust::Trusted,
-        list: BTreeSet::new(),
+        approval_list: BTreeSet::new(),
     }
 }
 
 impl Case {
-    fn facts<'a>(&'a self, authority: Authority<'a>) -> GateFacts<'a> {
+    fn facts<'a>(&'a self, rules: GateRules<'a>) -> GateFacts<'a> {
         GateFacts {
             scope: &self.scope,
             errors: &self.errors,
             budget: &self.budget,
             trust: self.trust,
-            require_approval_for: &self.list,
-            authority,
+            require_approval_for: &self.approval_list,
+            rules,
         }
     }
 
-    fn at(&self, level: AutonomyLevel, tool: &str) -> Verdict {
-        decide(tool, &self.facts(Authority::Conversation(level)))
+    fn at(&self, level: AutonomyLevel, tool: &str) -> GateDecision {
+        decide(tool, &self.facts(GateRules::Conversation(level)))
     }
 }
 
-fn ask(level: AutonomyLevel, risk: Risk) -> Verdict {
-    Verdict::Ask(AskReason::Autonomy { level, risk })
+fn ask(level: AutonomyLevel, risk: Risk) -> GateDecision {
+    GateDecision::Ask(AskReason::Autonomy { level, risk })
 }
 
-fn allow(level: AutonomyLevel, risk: Risk) -> Verdict {
-    Verdict::Allow(AllowReason::Autonomy { level, risk })
+fn allow(level: AutonomyLevel, risk: Risk) -> GateDecision {
+    GateDecision::Allow(AllowReason::Autonomy { level, risk })
 }
 
 /// C05, D01-D04: every level with a read, a write and a destructive tool.
 #[test]
 fn d01_to_d04_autonomy_decides_by_risk() {
     use Risk::{Destructive, Read, Write};
-    let deny = || Verdict::Deny(DenyReason::DraftOnly);
+    let deny = || GateDecision::Deny(DenyReason::DraftOnly);
     let table = [
         (
             "D01",
@@ -140,11 +140,11 @@ fn d01_to_d04_autonomy_decides_by_risk() {
     }
 }
 
-/// D01, D03: control tools pass the scope only, at every level and at any price.
+/// D01, D03: control tools need only be in scope, at every level and at any price.
 #[test]
-fn d01_control_tools_never_wait() {
+fn d01_control_tools_never_need_approval() {
     let mut case = case();
-    case.budget = TurnBudget { reserved: Credits::ZERO, session: Credits::ZERO, ..RICH };
+    case.budget = TurnBudget { reserved: Credits::ZERO, session: Credits::ZERO, ..AMPLE_BUDGET };
     let control = [
         "ask_user",
         "submit_plan",
@@ -156,32 +156,32 @@ fn d01_control_tools_never_wait() {
     ];
     for tool in control {
         for level in AutonomyLevel::ALL {
-            let verdict = case.at(level, tool);
-            assert_eq!(verdict, Verdict::Allow(AllowReason::ControlTool), "{tool} {level}");
+            let decision = case.at(level, tool);
+            assert_eq!(decision, GateDecision::Allow(AllowReason::ControlTool), "{tool} {level}");
         }
     }
 }
 
-/// D02: the approval list asks at every level, also for a read.
+/// D02: a tool on the approval list asks at every level, also if it reads.
 #[test]
 fn d02_the_approval_list_asks_at_every_level() {
     let mut case = case();
-    case.list = ["get_order".parse().unwrap()].into();
+    case.approval_list = ["get_order".parse().unwrap()].into();
     for level in AutonomyLevel::ALL {
-        assert_eq!(case.at(level, "get_order"), Verdict::Ask(AskReason::ApprovalList), "{level}");
+        assert_eq!(case.at(level, "get_order"), GateDecision::Ask(AskReason::ApprovalList), "{level}");
     }
     assert_eq!(case.at(SemiAutonomous, "search_contacts"), allow(SemiAutonomous, Risk::Read));
 }
 
-/// B10, C06, C07: unknown, out of scope, disabled, too expensive: never run,
-/// and an approval does not change that (D09).
+/// B10, C06, C07: a tool that is unknown, out of scope, disabled or too expensive
+/// never runs, not even approved (D09).
 #[test]
-fn b10_c06_c07_d09_what_no_approval_overrides() {
+fn b10_c06_c07_d09_no_approval_overrides_scope_failures_or_budget() {
     let mut case = case();
     case.budget.session = Credits::new(1);
-    case.budget.kept_for_reading = Credits::ZERO;
+    case.budget.read_reserve = Credits::ZERO;
     let denied = Removal::Denied { policy_layer: PolicyLayer::Platform };
-    let short = OverBudget {
+    let exceeded = BudgetExceeded {
         wanted: Credits::new(2),
         remaining: Credits::new(1),
         limit: BudgetLimit::Session,
@@ -190,156 +190,158 @@ fn b10_c06_c07_d09_what_no_approval_overrides() {
         ("B10", "delete_everything", DenyReason::UnknownTool),
         ("B10", "send_sms", DenyReason::OutOfScope(denied)),
         ("C06", "web_fetch", DenyReason::Disabled { failures: 3 }),
-        ("C07", "send_email", DenyReason::OverBudget(short)),
+        ("C07", "send_email", DenyReason::OverBudget(exceeded)),
     ];
     for (row, tool, expected) in table {
-        let expected = Verdict::Deny(expected);
+        let expected = GateDecision::Deny(expected);
         assert_eq!(case.at(Autonomous, tool), expected, "{row}");
-        let facts = case.facts(Authority::Conversation(Supervised));
+        let facts = case.facts(GateRules::Conversation(Supervised));
         assert_eq!(decide_approved(tool, &facts), expected, "{row} approved");
     }
 }
 
-/// C06: a tool that fails for the third time in a turn is off in that turn.
+/// C06: a tool that fails for the third time in a turn is disabled in that turn.
 #[test]
-fn c06_a_tool_is_off_at_once() {
+fn c06_a_tool_is_disabled_in_the_turn_of_its_third_failure() {
     let mut case = case();
     let tool = "get_order".parse().unwrap();
     for _ in 0..3 {
         assert_eq!(case.at(Autonomous, "get_order"), allow(Autonomous, Risk::Read));
         case.errors.record_failure(&tool, ErrorPolicy::default(), Timestamp::from_millis(0));
     }
-    let off = Verdict::Deny(DenyReason::Disabled { failures: 3 });
+    let off = GateDecision::Deny(DenyReason::Disabled { failures: 3 });
     assert_eq!(case.at(Autonomous, "get_order"), off);
 }
 
-/// C11, D01: a control tool is never switched off by failures.
+/// C11, D01: failures never disable a control tool.
 #[test]
-fn d01_failures_do_not_close_the_way_out() {
+fn d01_failures_never_disable_control_tools() {
     let mut case = case();
     for name in ["escalate_to_human", "tag_in_agent", "ask_user"] {
         for _ in 0..5 {
             let tool = name.parse().unwrap();
             case.errors.record_failure(&tool, ErrorPolicy::default(), Timestamp::from_millis(0));
         }
-        let verdict = case.at(Supervised, name);
-        assert_eq!(verdict, Verdict::Allow(AllowReason::ControlTool), "{name}");
+        let decision = case.at(Supervised, name);
+        assert_eq!(decision, GateDecision::Allow(AllowReason::ControlTool), "{name}");
     }
 }
 
-/// E08: from the warning on only reading is left, also within a turn.
+/// E08: once a session reaches its warning, only tools that read run, also within a
+/// turn.
 #[test]
-fn e08_a_turn_that_passes_the_warning_only_reads() {
+fn e08_a_turn_that_passes_the_warning_is_read_only() {
     let mut case = case();
     case.budget.session = Credits::new(11);
     assert_eq!(case.at(Autonomous, "create_booking"), allow(Autonomous, Risk::Write));
     case.budget.record(Credits::new(1));
-    let only_reading = Verdict::Deny(DenyReason::SessionReadOnly);
+    let only_reading = GateDecision::Deny(DenyReason::SessionReadOnly);
     assert_eq!(case.at(Autonomous, "create_booking"), only_reading);
     assert_eq!(case.at(Autonomous, "get_order"), allow(Autonomous, Risk::Read));
-    assert_eq!(case.at(Autonomous, "escalate_to_human"), Verdict::Allow(AllowReason::ControlTool));
+    assert_eq!(case.at(Autonomous, "escalate_to_human"), GateDecision::Allow(AllowReason::ControlTool));
 }
 
-/// B19: a tool between layers is refused where its layer does not have it.
+/// B19: a tool for exchange between layers is refused where its layer does not have
+/// it.
 #[test]
 fn b19_calling_another_layers_tool_is_refused() {
-    let verdict = case().at(Autonomous, "share_insight_upward");
+    let decision = case().at(Autonomous, "share_insight_upward");
     let removal = Removal::OtherLayersTool { business_layer: BusinessLayer::Agency };
-    assert_eq!(verdict, Verdict::Deny(DenyReason::OutOfScope(removal)));
+    assert_eq!(decision, GateDecision::Deny(DenyReason::OutOfScope(removal)));
 }
 
-/// D03, D09, M12: what the authority refuses is refused before anybody is
-/// asked, and also when it was approved earlier.
+/// D03, D09, M12: what the rules forbid is refused before anybody is asked, and
+/// also if it was approved earlier.
 #[test]
 fn d03_d09_deny_beats_ask_and_approval() {
     let mut case = case();
     case.trust = Trust::Untrusted;
-    case.list = ["create_booking".parse().unwrap()].into();
-    let drafting = case.facts(Authority::Conversation(DraftOnly));
+    case.approval_list = ["create_booking".parse().unwrap()].into();
+    let drafting = case.facts(GateRules::Conversation(DraftOnly));
     let mut rules = PermissionRules::default();
     for tool in ["refund_payment", "create_booking"] {
         rules.tools.insert(tool.parse().unwrap(), PermissionPolicy::Deny);
     }
     let grants = SessionGrants::default();
     let permissions = PermissionFacts { yolo: false, rules: &rules, grants: &grants };
-    let forbidden = case.facts(Authority::Interactive(permissions));
+    let forbidden = case.facts(GateRules::Interactive(permissions));
     for tool in ["refund_payment", "create_booking"] {
-        for decided in [decide, decide_approved] {
-            assert_eq!(decided(tool, &drafting), Verdict::Deny(DenyReason::DraftOnly));
-            let denied = Verdict::Deny(DenyReason::Permission(Rung::ToolPolicy));
-            assert_eq!(decided(tool, &forbidden), denied);
+        for decide_call in [decide, decide_approved] {
+            assert_eq!(decide_call(tool, &drafting), GateDecision::Deny(DenyReason::DraftOnly));
+            let denied = GateDecision::Deny(DenyReason::Permission(PermissionSource::ToolPolicy));
+            assert_eq!(decide_call(tool, &forbidden), denied);
         }
     }
 }
 
-/// L48: what a model is told of a refusal holds no figures.
+/// L48: the text of a refusal for the model has no figures.
 #[test]
-fn l48_a_refusal_tells_the_model_no_figures() {
+fn l48_a_refusal_text_for_the_model_has_no_figures() {
     let mut case = case();
     case.budget.session = Credits::new(1);
-    let Verdict::Deny(why) = case.at(Autonomous, "send_email") else {
+    let GateDecision::Deny(reason) = case.at(Autonomous, "send_email") else {
         panic!("it is too expensive")
     };
-    assert_eq!(why.for_model(), "there is not enough credit left for this");
+    assert_eq!(reason.model_text(), "there is not enough credit left for this");
 }
 
-/// D09: an approved call runs without asking again while policy still has it.
+/// D09: an approved call runs without asking again while the rules still allow it.
 #[test]
-fn d09_an_approved_call_runs_under_the_policy_of_now() {
+fn d09_an_approved_call_runs_if_the_current_rules_allow_it() {
     let case = case();
-    let facts = case.facts(Authority::Conversation(Supervised));
-    let verdict = decide_approved("refund_payment", &facts);
-    assert_eq!(verdict, Verdict::Allow(AllowReason::Approved));
+    let facts = case.facts(GateRules::Conversation(Supervised));
+    let decision = decide_approved("refund_payment", &facts);
+    assert_eq!(decision, GateDecision::Allow(AllowReason::Approved));
 }
 
-/// Z10: after reading from outside, destructive tools ask whatever the
-/// autonomy or yolo says; others go on as before.
+/// Z10: after reading content from outside, destructive tools ask at any autonomy
+/// and with yolo; others are decided as before.
 #[test]
-fn z10_untrusted_content_lowers_authority() {
+fn z10_destructive_tools_ask_after_untrusted_content() {
     let mut case = case();
     case.trust = Trust::Untrusted;
-    let ask = Verdict::Ask(AskReason::Untrusted);
+    let ask = GateDecision::Ask(AskReason::Untrusted);
     assert_eq!(case.at(Autonomous, "refund_payment"), ask);
     assert_eq!(case.at(Autonomous, "create_booking"), allow(Autonomous, Risk::Write));
     let (rules, grants) = (PermissionRules::default(), SessionGrants::default());
     let yolo = PermissionFacts { yolo: true, rules: &rules, grants: &grants };
-    let facts = case.facts(Authority::Interactive(yolo));
+    let facts = case.facts(GateRules::Interactive(yolo));
     assert_eq!(decide("refund_payment", &facts), ask);
 }
 
-/// M12, M14: the chain's answer is the verdict, and yolo stays inside the scope.
+/// M12, M14: the permission chain decides, and yolo stays inside the scope.
 #[test]
 fn m12_m14_permissions_apply_inside_the_scope() {
     let case = case();
     let mut rules = PermissionRules::default();
-    rules.categories.insert(Category::Read, PermissionPolicy::Allow);
+    rules.categories.insert(ToolCategory::Read, PermissionPolicy::Allow);
     rules.tools.insert("delete_contact".parse().unwrap(), PermissionPolicy::Deny);
     let grants = SessionGrants::default();
-    let check = |yolo, tool: &str, expected: Verdict| {
+    let check = |yolo, tool: &str, expected: GateDecision| {
         let facts = PermissionFacts { yolo, rules: &rules, grants: &grants };
-        let verdict = decide(tool, &case.facts(Authority::Interactive(facts)));
-        assert_eq!(verdict, expected, "{tool} yolo={yolo}");
+        let decision = decide(tool, &case.facts(GateRules::Interactive(facts)));
+        assert_eq!(decision, expected, "{tool} yolo={yolo}");
     };
-    check(false, "get_order", Verdict::Allow(AllowReason::Permission(Rung::CategoryPolicy)));
-    check(false, "create_booking", Verdict::Ask(AskReason::Permission(Rung::Default)));
-    check(false, "delete_contact", Verdict::Deny(DenyReason::Permission(Rung::ToolPolicy)));
-    check(true, "delete_contact", Verdict::Allow(AllowReason::Permission(Rung::Yolo)));
+    check(false, "get_order", GateDecision::Allow(AllowReason::Permission(PermissionSource::CategoryPolicy)));
+    check(false, "create_booking", GateDecision::Ask(AskReason::Permission(PermissionSource::Default)));
+    check(false, "delete_contact", GateDecision::Deny(DenyReason::Permission(PermissionSource::ToolPolicy)));
+    check(true, "delete_contact", GateDecision::Allow(AllowReason::Permission(PermissionSource::Yolo)));
     let denied = Removal::Denied { policy_layer: PolicyLayer::Platform };
-    check(true, "send_sms", Verdict::Deny(DenyReason::OutOfScope(denied)));
-    check(true, "web_fetch", Verdict::Deny(DenyReason::Disabled { failures: 3 }));
+    check(true, "send_sms", GateDecision::Deny(DenyReason::OutOfScope(denied)));
+    check(true, "web_fetch", GateDecision::Deny(DenyReason::Disabled { failures: 3 }));
 }
 
-/// Where autonomy and permissions both apply, the stricter counts.
+/// Where autonomy and permissions both apply, the stricter decision counts.
 #[test]
-fn the_stricter_of_two_authorities_counts() {
+fn the_stricter_of_autonomy_and_permissions_counts() {
     let case = case();
     let (rules, grants) = (PermissionRules::default(), SessionGrants::default());
     let both = |level, yolo| {
         let facts = PermissionFacts { yolo, rules: &rules, grants: &grants };
-        decide("create_booking", &case.facts(Authority::Both(level, facts)))
+        decide("create_booking", &case.facts(GateRules::Both(level, facts)))
     };
     assert_eq!(both(Supervised, true), ask(Supervised, Risk::Write));
-    assert_eq!(both(Autonomous, false), Verdict::Ask(AskReason::Permission(Rung::Default)));
+    assert_eq!(both(Autonomous, false), GateDecision::Ask(AskReason::Permission(PermissionSource::Default)));
     assert_eq!(both(Autonomous, true), allow(Autonomous, Risk::Write));
-    assert_eq!(both(DraftOnly, false), Verdict::Deny(DenyReason::DraftOnly));
+    assert_eq!(both(DraftOnly, false), GateDecision::Deny(DenyReason::DraftOnly));
 }

@@ -1,10 +1,10 @@
-//! The agents that a new client org starts with.
+//! The initial agents of a new client org.
 
 use crate::agent::AgentKind;
 use crate::agent::autonomy::{AutonomyLevel, initial_level};
 use crate::agent::subtype::Subtype;
 use crate::org::Org;
-use crate::org::layer::Standing;
+use crate::org::layer::BusinessPosition;
 
 /// The model of a coordinator, which only routes.
 pub const COORDINATOR_MODEL: &str = "anthropic/claude-haiku-4-5";
@@ -12,29 +12,26 @@ pub const COORDINATOR_MODEL: &str = "anthropic/claude-haiku-4-5";
 /// An agent to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAgent {
-    /// Its name, the same in commands and on screens.
+    /// Used both in commands and on screens.
     pub name: String,
-    /// Its role.
     pub subtype: Subtype,
-    /// What it is for.
     pub kind: AgentKind,
-    /// How much it may do by itself.
     pub autonomy: AutonomyLevel,
-    /// The model it needs; none means the org's.
+    /// `None` means the org's default model.
     pub model: Option<&'static str>,
-    /// Whether a soul is written for it.
+    /// Whether to write a soul for it.
     pub has_soul: bool,
     /// Whether the org cannot be used without it.
     pub essential: bool,
 }
 
-/// The agents of a new client: a PM and customer service, and a coordinator if
-/// wanted. Only the PM is essential; it does the others' work if they fail.
-pub fn agents(org: &Org, with_coordinator: bool) -> Vec<NewAgent> {
+/// Returns the agents of a new client: a PM, customer service and, if wanted, a
+/// coordinator. Only the PM is essential, because it can stand in for the others.
+pub fn initial_agents(org: &Org, with_coordinator: bool) -> Vec<NewAgent> {
     let agent = |subtype: Subtype, role: &str| NewAgent {
         name: format!("{} {role}", org.name),
         kind: AgentKind::Conversational,
-        autonomy: initial_level(&Standing::of(org, &subtype)),
+        autonomy: initial_level(&BusinessPosition::of(org, &subtype)),
         model: None,
         has_soul: true,
         essential: subtype == Subtype::Pm,
@@ -54,7 +51,7 @@ pub fn agents(org: &Org, with_coordinator: bool) -> Vec<NewAgent> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COORDINATOR_MODEL, NewAgent, agents};
+    use super::{COORDINATOR_MODEL, NewAgent, initial_agents};
     use crate::agent::AgentKind;
     use crate::agent::autonomy::AutonomyLevel;
     use crate::agent::subtype::Subtype;
@@ -63,18 +60,18 @@ mod tests {
     /// L08, L09: a PM and customer service, and only the PM is essential.
     #[test]
     fn l08_l09_a_client_starts_with_two_agents() {
-        let made: Vec<(Subtype, bool)> = agents(&testing::client(), false)
+        let agents: Vec<(Subtype, bool)> = initial_agents(&testing::client(), false)
             .into_iter()
             .map(|agent| (agent.subtype, agent.essential))
             .collect();
-        assert_eq!(made, [(Subtype::Pm, true), (Subtype::CustomerService, false)]);
+        assert_eq!(agents, [(Subtype::Pm, true), (Subtype::CustomerService, false)]);
     }
 
     /// L10: the optional coordinator, field by field.
     #[test]
-    fn l10_a_coordinator_is_internal_and_light() {
-        let made = agents(&testing::client(), true);
-        assert_eq!(made.len(), 3);
+    fn l10_a_coordinator_is_internal_with_a_small_model() {
+        let agents = initial_agents(&testing::client(), true);
+        assert_eq!(agents.len(), 3);
         let coordinator = NewAgent {
             name: "Bella Pizza Coordinator".into(),
             subtype: Subtype::Coordinator,
@@ -84,7 +81,7 @@ mod tests {
             has_soul: false,
             essential: false,
         };
-        assert_eq!(made[2], coordinator);
+        assert_eq!(agents[2], coordinator);
         assert_eq!(COORDINATOR_MODEL, "anthropic/claude-haiku-4-5");
     }
 }

@@ -1,76 +1,74 @@
-//! Which org a chat belongs to, by the bot it came through.
+//! Which org a chat belongs to, by the bot that received it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::OrgId;
 use crate::org::Relation;
-use crate::session::key::{Arrival, Entry, entry_of};
+use crate::session::key::{EntryPath, ConversationEntry, conversation_entry};
 
-/// Whose bot a message came through.
+/// The owner of the bot that received a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bot {
-    /// The platform's.
+pub enum BotOwner {
+    /// The shared bot of the platform.
     Platform(OrgId),
-    /// A client's own.
+    /// A client's own bot.
     Client(OrgId),
 }
 
-/// What is known of a chat.
+/// What is known about a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatFacts {
-    /// The bot.
-    pub bot: Bot,
+    pub bot: BotOwner,
     /// The org that a deep link names.
     pub deep_link: Option<OrgId>,
-    /// The org that the writer has switched to, or owns.
+    /// The org that the sender has switched to, or owns.
     pub own_org: Option<OrgId>,
-    /// How the org that is reached is related to one that the writer owns.
+    /// How the reached org is related to an org that the sender owns.
     pub owned: Option<Relation>,
-    /// Whether this chat has been here before.
+    /// Whether this chat has been seen before.
     pub known: bool,
 }
 
-/// Where a chat goes.
+/// The org and agent that a chat is routed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatResolution {
-    /// The org.
     pub organization_id: OrgId,
-    /// Whether the chat is here for the first time.
+    /// Whether the chat is seen for the first time.
     pub is_new: bool,
     /// Whether the platform's system agent answers.
     pub route_to_system_bot: bool,
-    /// Whether the agency's owner is trying the client's agents out.
+    /// Whether the agency's owner is testing the client's agents.
     pub testing_mode: bool,
 }
 
-/// Where a chat goes: a client's bot serves its client, the platform's bot
-/// follows a deep link, else brings owners to their own org and strangers to
-/// the system agent.
+/// Routes a chat. A client's bot serves its client. The platform's bot follows a
+/// deep link, else routes owners to their own org and strangers to the system
+/// agent.
 pub fn resolve(facts: &ChatFacts) -> ChatResolution {
     let (organization_id, route_to_system_bot) = match (facts.bot, facts.deep_link, facts.own_org) {
-        (Bot::Client(org), _, _) | (Bot::Platform(_), Some(org), _) => (org, false),
-        (Bot::Platform(_), None, Some(own)) => (own, false),
-        (Bot::Platform(platform), None, None) => (platform, true),
+        (BotOwner::Client(org), _, _) | (BotOwner::Platform(_), Some(org), _) => (org, false),
+        (BotOwner::Platform(_), None, Some(own)) => (own, false),
+        (BotOwner::Platform(platform), None, None) => (platform, true),
     };
-    // A link to another org than the one that is reached says nothing.
+    // A deep link to another org than the one reached is ignored.
     let linked = facts.deep_link == Some(organization_id);
-    let arrival = if linked { Arrival::DeepLink } else { Arrival::OrgSwitch };
+    let arrival = if linked { EntryPath::DeepLink } else { EntryPath::OrgSwitch };
     ChatResolution {
         organization_id,
         is_new: !facts.known,
         route_to_system_bot,
-        testing_mode: entry_of(facts.owned, arrival) == Entry::Testing,
+        testing_mode: conversation_entry(facts.owned, arrival) == ConversationEntry::Testing,
     }
 }
 
-/// The first message of a conversation that is a test.
+/// Returns the first message of a test conversation.
 pub fn testing_greeting(client: &str, agent: &str) -> String {
     format!("Welcome to testing mode for {client}. You are talking to {agent}.")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bot, ChatFacts, ChatResolution, resolve, testing_greeting};
+    use super::{BotOwner, ChatFacts, ChatResolution, resolve, testing_greeting};
     use crate::id::OrgId;
     use crate::org::Relation;
 
@@ -80,9 +78,9 @@ mod tests {
 
     /// L50, L54: bot, deep link, owner and stranger.
     #[test]
-    fn l50_a_chat_goes_where_its_bot_and_writer_say() {
+    fn l50_a_chat_is_routed_by_bot_deep_link_and_sender() {
         let stranger = ChatFacts {
-            bot: Bot::Platform(PLATFORM),
+            bot: BotOwner::Platform(PLATFORM),
             deep_link: None,
             own_org: None,
             owned: None,
@@ -96,7 +94,7 @@ mod tests {
         };
         let testing = ChatFacts { deep_link: Some(BELLA), owned: Some(Relation::Child), ..owner };
         let linked = ChatFacts { deep_link: Some(BELLA), ..stranger };
-        let customer = ChatFacts { bot: Bot::Client(BELLA), known: true, ..stranger };
+        let customer = ChatFacts { bot: BotOwner::Client(BELLA), known: true, ..stranger };
         let goes = |organization_id, is_new, route_to_system_bot, testing_mode| ChatResolution {
             organization_id,
             is_new,
@@ -110,19 +108,19 @@ mod tests {
             ("stranger's deep link", linked, goes(BELLA, true, false, false)),
             (
                 "a link to another org on a client's bot",
-                ChatFacts { bot: Bot::Client(BELLA), deep_link: Some(AGENCY), ..testing },
+                ChatFacts { bot: BotOwner::Client(BELLA), deep_link: Some(AGENCY), ..testing },
                 goes(BELLA, false, false, false),
             ),
             ("customer", customer, goes(BELLA, false, false, false)),
         ];
-        for (who, facts, expected) in table {
-            assert_eq!(resolve(&facts), expected, "{who}");
+        for (name, facts, expected) in table {
+            assert_eq!(resolve(&facts), expected, "{name}");
         }
     }
 
     /// L36: the greeting says that it is a test, and for whom.
     #[test]
-    fn l36_a_test_is_greeted_as_one() {
+    fn l36_the_greeting_of_a_test_says_so() {
         let greeting = testing_greeting("Bella Pizza", "Gia");
         assert!(greeting.contains("testing mode for Bella Pizza"), "{greeting}");
     }

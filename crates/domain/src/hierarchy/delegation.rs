@@ -1,104 +1,89 @@
-//! Work given to a client org with `delegate_to_child`.
+//! Delegations to a client org, made with `delegate_to_child`.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decider, Missing, NotTheDecider, Weight, check_decider, required};
+use super::{Decider, MissingField, DecisionRefused, Importance, check_decider, require_text};
 use crate::id::OrgId;
 use crate::time::Timestamp;
 
-/// Where a delegation stands.
+/// The status of a delegation to an org.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum DelegationStatus {
-    /// The client has not answered.
+pub enum OrgDelegationStatus {
     Pending,
-    /// The client is at it.
     Accepted,
-    /// It is done.
     Completed {
-        /// With what result.
         result: String,
-        /// When.
         completed_at: Timestamp,
     },
-    /// The client declined.
     Rejected,
 }
 
-/// A delegation, as it is kept.
+/// A delegation to an org.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrgDelegation {
-    /// Who gave it.
     pub source: OrgId,
-    /// Who is to do it.
     pub target: OrgId,
-    /// What is to be done.
+    /// What to do.
     pub instruction: String,
-    /// How much it matters.
-    pub priority: Weight,
-    /// Where it stands.
+    pub priority: Importance,
     #[serde(flatten)]
-    pub status: DelegationStatus,
-    /// Who decided last.
+    pub status: OrgDelegationStatus,
+    /// The last decider.
     pub decided_by: Option<Decider>,
 }
 
-/// What the client does with a delegation.
+/// The client's answer to a delegation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DelegationAnswer {
-    /// Takes it on.
+pub enum OrgDelegationAnswer {
     Accept,
-    /// Declines it.
     Reject,
-    /// Finishes it with this result.
     Complete(String),
 }
 
-/// Why an answer is refused.
+/// The reason why an answer is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum DelegationError {
-    /// The status does not allow it.
-    #[error("this delegation is not waiting for that")]
-    NotWaiting,
-    /// Somebody else decides.
+pub enum OrgDelegationError {
+    #[error("the status of this delegation does not allow that answer")]
+    WrongStatus,
     #[error(transparent)]
-    NotTheDecider(#[from] NotTheDecider),
+    DecisionRefused(#[from] DecisionRefused),
 }
 
 impl OrgDelegation {
-    /// A new delegation; its instruction is required, its priority medium
-    /// unless given.
+    /// Makes a pending delegation. The instruction is required; the default priority is
+    /// medium.
     pub fn new(
         source: OrgId,
         target: OrgId,
         instruction: &str,
-        priority: Option<Weight>,
-    ) -> Result<Self, Missing> {
+        priority: Option<Importance>,
+    ) -> Result<Self, MissingField> {
         Ok(Self {
             source,
             target,
-            instruction: required("instruction", instruction)?,
-            priority: priority.unwrap_or(Weight::Medium),
-            status: DelegationStatus::Pending,
+            instruction: require_text("instruction", instruction)?,
+            priority: priority.unwrap_or(Importance::Medium),
+            status: OrgDelegationStatus::Pending,
             decided_by: None,
         })
     }
 
-    /// Takes the client's answer.
+    /// Applies the client's answer.
     pub fn answer(
         &mut self,
         decider: Decider,
-        answer: DelegationAnswer,
+        answer: OrgDelegationAnswer,
         now: Timestamp,
-    ) -> Result<(), DelegationError> {
+    ) -> Result<(), OrgDelegationError> {
         check_decider(&decider, self.target)?;
         self.status = match (&self.status, answer) {
-            (DelegationStatus::Pending, DelegationAnswer::Accept) => DelegationStatus::Accepted,
-            (DelegationStatus::Pending, DelegationAnswer::Reject) => DelegationStatus::Rejected,
-            (DelegationStatus::Accepted, DelegationAnswer::Complete(result)) => {
-                DelegationStatus::Completed { result, completed_at: now }
+            (OrgDelegationStatus::Pending, OrgDelegationAnswer::Accept) => OrgDelegationStatus::Accepted,
+            (OrgDelegationStatus::Pending, OrgDelegationAnswer::Reject) => OrgDelegationStatus::Rejected,
+            (OrgDelegationStatus::Accepted, OrgDelegationAnswer::Complete(result)) => {
+                OrgDelegationStatus::Completed { result, completed_at: now }
             }
-            _ => return Err(DelegationError::NotWaiting),
+            _ => return Err(OrgDelegationError::WrongStatus),
         };
         self.decided_by = Some(decider);
         Ok(())
@@ -107,15 +92,15 @@ impl OrgDelegation {
 
 #[cfg(test)]
 mod tests {
-    use super::{DelegationAnswer, DelegationError, DelegationStatus, OrgDelegation};
+    use super::{OrgDelegationAnswer, OrgDelegationError, OrgDelegationStatus, OrgDelegation};
     use crate::agent::subtype::Subtype;
-    use crate::hierarchy::{Decider, Missing, NotTheDecider, Weight};
+    use crate::hierarchy::{Decider, MissingField, DecisionRefused, Importance};
     use crate::id::{AgentId, OrgId};
     use crate::time::Timestamp;
 
     const NOW: Timestamp = Timestamp::from_millis(5);
 
-    fn delegation(instruction: &str, priority: Option<Weight>) -> Result<OrgDelegation, Missing> {
+    fn delegation(instruction: &str, priority: Option<Importance>) -> Result<OrgDelegation, MissingField> {
         OrgDelegation::new(OrgId::from_u128(2), OrgId::from_u128(3), instruction, priority)
     }
 
@@ -127,40 +112,40 @@ mod tests {
     /// L24: an instruction is required, the priority is medium by default.
     #[test]
     fn l24_an_instruction_is_required() {
-        assert_eq!(delegation("", None), Err(Missing("instruction")));
-        assert_eq!(delegation("new menu", None).unwrap().priority, Weight::Medium);
-        assert_eq!(delegation("new menu", Some(Weight::High)).unwrap().priority, Weight::High);
+        assert_eq!(delegation("", None), Err(MissingField("instruction")));
+        assert_eq!(delegation("new menu", None).unwrap().priority, Importance::Medium);
+        assert_eq!(delegation("new menu", Some(Importance::High)).unwrap().priority, Importance::High);
     }
 
-    /// L26: every move from every status; those not listed are refused.
+    /// L26: every answer in every status; those not listed are refused.
     #[test]
-    fn l26_a_delegation_moves_in_the_listed_ways() {
-        let pending = DelegationStatus::Pending;
-        let accepted = DelegationStatus::Accepted;
-        let rejected = DelegationStatus::Rejected;
-        let done = DelegationStatus::Completed { result: "ok".into(), completed_at: NOW };
-        let complete = || DelegationAnswer::Complete("ok".into());
+    fn l26_a_delegation_accepts_only_the_listed_answers() {
+        let pending = OrgDelegationStatus::Pending;
+        let accepted = OrgDelegationStatus::Accepted;
+        let rejected = OrgDelegationStatus::Rejected;
+        let done = OrgDelegationStatus::Completed { result: "ok".into(), completed_at: NOW };
+        let complete = || OrgDelegationAnswer::Complete("ok".into());
         let table = [
-            (&pending, DelegationAnswer::Accept, Some(&accepted)),
-            (&pending, DelegationAnswer::Reject, Some(&rejected)),
+            (&pending, OrgDelegationAnswer::Accept, Some(&accepted)),
+            (&pending, OrgDelegationAnswer::Reject, Some(&rejected)),
             (&pending, complete(), None),
-            (&accepted, DelegationAnswer::Accept, None),
-            (&accepted, DelegationAnswer::Reject, None),
+            (&accepted, OrgDelegationAnswer::Accept, None),
+            (&accepted, OrgDelegationAnswer::Reject, None),
             (&accepted, complete(), Some(&done)),
-            (&rejected, DelegationAnswer::Accept, None),
-            (&rejected, DelegationAnswer::Reject, None),
+            (&rejected, OrgDelegationAnswer::Accept, None),
+            (&rejected, OrgDelegationAnswer::Reject, None),
             (&rejected, complete(), None),
-            (&done, DelegationAnswer::Accept, None),
-            (&done, DelegationAnswer::Reject, None),
+            (&done, OrgDelegationAnswer::Accept, None),
+            (&done, OrgDelegationAnswer::Reject, None),
             (&done, complete(), None),
         ];
         for (from, answer, expected) in table {
-            let mut one = delegation("new menu", None).unwrap();
-            one.status = from.clone();
-            let result = one.answer(decider("pm"), answer.clone(), NOW);
+            let mut delegation = delegation("new menu", None).unwrap();
+            delegation.status = from.clone();
+            let result = delegation.answer(decider("pm"), answer.clone(), NOW);
             let after = expected.unwrap_or(from);
-            assert_eq!(&one.status, after, "{from:?} {answer:?}");
-            let refused = expected.is_none().then_some(DelegationError::NotWaiting);
+            assert_eq!(&delegation.status, after, "{from:?} {answer:?}");
+            let refused = expected.is_none().then_some(OrgDelegationError::WrongStatus);
             assert_eq!(result.err(), refused, "{from:?} {answer:?}");
         }
     }
@@ -168,8 +153,8 @@ mod tests {
     /// L12: a coordinator cannot accept.
     #[test]
     fn l12_a_coordinator_cannot_accept_work() {
-        let mut one = delegation("new menu", None).unwrap();
-        let refused = one.answer(decider("coordinator"), DelegationAnswer::Accept, NOW);
-        assert_eq!(refused, Err(DelegationError::NotTheDecider(NotTheDecider::RoutesOnly)));
+        let mut delegation = delegation("new menu", None).unwrap();
+        let refused = delegation.answer(decider("coordinator"), OrgDelegationAnswer::Accept, NOW);
+        assert_eq!(refused, Err(OrgDelegationError::DecisionRefused(DecisionRefused::CoordinatorCannotDecide)));
     }
 }

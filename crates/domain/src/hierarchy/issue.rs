@@ -1,91 +1,74 @@
-//! An issue sent up the org tree with `escalate_to_parent`.
+//! Issues sent up the org tree with `escalate_to_parent`.
 
 use serde::{Deserialize, Serialize};
 
 use super::route::Party;
-use super::{Decider, Missing, NotTheDecider, Weight, check_decider, required};
+use super::{Decider, MissingField, DecisionRefused, Importance, check_decider, require_text};
 use crate::time::Timestamp;
 
-/// Where an issue stands.
+/// The status of an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum IssueStatus {
-    /// Nobody has looked at it.
     Pending,
-    /// Somebody is looking at it.
     Acknowledged,
-    /// It is settled.
     Resolved {
-        /// How.
         resolution: String,
-        /// When.
         resolved_at: Timestamp,
     },
-    /// There is nothing to settle.
     Dismissed {
-        /// When.
         resolved_at: Timestamp,
     },
 }
 
-/// An issue, as it is kept.
+/// An issue that an agent sent one business layer up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
-    /// Who sent it.
     pub source: Party,
-    /// Who decides.
+    /// The agent that decides.
     pub target: Party,
-    /// What it is about.
     pub summary: String,
-    /// How bad it is.
-    pub severity: Weight,
+    pub severity: Importance,
     /// A digest of the conversation.
     pub context: String,
-    /// Where it stands.
     #[serde(flatten)]
     pub status: IssueStatus,
-    /// Who decided last.
+    /// The last decider.
     pub decided_by: Option<Decider>,
 }
 
-/// What the one who decides does with an issue.
+/// A decision on an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IssueDecision {
-    /// Looks at it.
     Acknowledge,
-    /// Settles it like this.
     Resolve(String),
-    /// Drops it.
     Dismiss,
 }
 
-/// Why a decision is refused.
+/// The reason why a decision is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IssueError {
-    /// The issue is settled.
+    /// The issue is resolved or dismissed.
     #[error("this issue has been settled")]
     Settled,
-    /// The issue was acknowledged before.
     #[error("this issue has been acknowledged before")]
     Acknowledged,
-    /// The issue must be acknowledged first.
     #[error("acknowledge this issue first")]
     NotAcknowledged,
-    /// Somebody else decides.
     #[error(transparent)]
-    NotTheDecider(#[from] NotTheDecider),
+    DecisionRefused(#[from] DecisionRefused),
 }
 
 impl Issue {
-    /// A new issue; its summary is required.
+    /// Makes a pending issue; the summary is required.
     pub fn new(
         source: Party,
         target: Party,
         summary: &str,
-        severity: Weight,
+        severity: Importance,
         context: &str,
-    ) -> Result<Self, Missing> {
-        let summary = required("summary", summary)?;
+    ) -> Result<Self, MissingField> {
+        let summary = require_text("summary", summary)?;
         let context = context.to_owned();
         Ok(Self {
             source,
@@ -98,13 +81,13 @@ impl Issue {
         })
     }
 
-    /// Takes a decision and says whether the source is to be told.
+    /// Applies a decision and returns whether to notify the source.
     pub fn decide(
         &mut self,
         decider: Decider,
         decision: IssueDecision,
         now: Timestamp,
-    ) -> Result<TellSource, IssueError> {
+    ) -> Result<SourceNotification, IssueError> {
         check_decider(&decider, self.target.org)?;
         use IssueDecision::{Acknowledge, Dismiss, Resolve};
         self.status = match (&self.status, decision) {
@@ -122,32 +105,32 @@ impl Issue {
             }
         };
         self.decided_by = Some(decider);
-        Ok(if self.status == IssueStatus::Acknowledged { TellSource::No } else { TellSource::Yes })
+        Ok(if self.status == IssueStatus::Acknowledged { SourceNotification::NotRequired } else { SourceNotification::Required })
     }
 }
 
-/// Whether the one who sent something is told what became of it.
+/// Whether to notify the agent that sent an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TellSource {
-    /// It is settled: tell.
-    Yes,
-    /// It goes on: no need.
-    No,
+pub enum SourceNotification {
+    /// The issue is settled.
+    Required,
+    /// The issue is still open.
+    NotRequired,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Issue, IssueDecision, IssueError, IssueStatus, TellSource};
+    use super::{Issue, IssueDecision, IssueError, IssueStatus, SourceNotification};
     use crate::agent::subtype::Subtype;
     use crate::hierarchy::route::Party;
-    use crate::hierarchy::{Decider, Missing, NotTheDecider, Weight};
+    use crate::hierarchy::{Decider, MissingField, DecisionRefused, Importance};
     use crate::id::{AgentId, OrgId};
     use crate::org::layer::BusinessLayer;
     use crate::time::Timestamp;
 
     const NOW: Timestamp = Timestamp::from_millis(5);
 
-    fn issue(summary: &str) -> Result<Issue, Missing> {
+    fn issue(summary: &str) -> Result<Issue, MissingField> {
         let at = |agent, business_layer| Party {
             org: OrgId::from_u128(3),
             agent: AgentId::from_u128(agent),
@@ -155,7 +138,7 @@ mod tests {
         };
         let source = at(4, BusinessLayer::EndCustomer);
         let target = at(3, BusinessLayer::Client);
-        Issue::new(source, target, summary, Weight::High, "Rosa: my order …")
+        Issue::new(source, target, summary, Importance::High, "Rosa: my order …")
     }
 
     fn resolve() -> IssueDecision {
@@ -165,7 +148,7 @@ mod tests {
     /// L16: an issue needs a summary.
     #[test]
     fn l16_a_summary_is_required() {
-        assert_eq!(issue(" "), Err(Missing("summary")));
+        assert_eq!(issue(" "), Err(MissingField("summary")));
         assert!(issue("double charge").is_ok());
     }
 
@@ -178,54 +161,54 @@ mod tests {
         Decider::Agent { agent, org, subtype: Subtype::from(subtype) }
     }
 
-    /// L20, L22: pending, acknowledged, then resolved or dismissed, and no other
-    /// way; the source is told when it is settled.
+    /// L20, L22: pending, acknowledged, then resolved or dismissed; the source is
+    /// notified when the issue is settled.
     #[test]
     fn l20_l22_an_issue_is_acknowledged_before_it_is_settled() {
         let dismiss = || IssueDecision::Dismiss;
         let acknowledge = || IssueDecision::Acknowledge;
-        let mut one = issue("double charge").unwrap();
-        assert_eq!(one.decide(pm(), resolve(), NOW), Err(IssueError::NotAcknowledged));
-        assert_eq!(one.decide(pm(), dismiss(), NOW), Err(IssueError::NotAcknowledged));
-        assert_eq!(one.decide(pm(), acknowledge(), NOW), Ok(TellSource::No));
-        assert_eq!(one.decide(pm(), acknowledge(), NOW), Err(IssueError::Acknowledged));
-        assert_eq!(one.decide(pm(), resolve(), NOW), Ok(TellSource::Yes));
+        let mut resolved = issue("double charge").unwrap();
+        assert_eq!(resolved.decide(pm(), resolve(), NOW), Err(IssueError::NotAcknowledged));
+        assert_eq!(resolved.decide(pm(), dismiss(), NOW), Err(IssueError::NotAcknowledged));
+        assert_eq!(resolved.decide(pm(), acknowledge(), NOW), Ok(SourceNotification::NotRequired));
+        assert_eq!(resolved.decide(pm(), acknowledge(), NOW), Err(IssueError::Acknowledged));
+        assert_eq!(resolved.decide(pm(), resolve(), NOW), Ok(SourceNotification::Required));
         let resolution = "refunded".to_owned();
-        assert_eq!(one.status, IssueStatus::Resolved { resolution, resolved_at: NOW });
-        assert_eq!(one.decided_by, Some(pm()));
+        assert_eq!(resolved.status, IssueStatus::Resolved { resolution, resolved_at: NOW });
+        assert_eq!(resolved.decided_by, Some(pm()));
         for decision in [resolve(), dismiss(), acknowledge()] {
-            assert_eq!(one.decide(pm(), decision, NOW), Err(IssueError::Settled));
+            assert_eq!(resolved.decide(pm(), decision, NOW), Err(IssueError::Settled));
         }
-        let mut two = issue("double charge").unwrap();
-        two.decide(pm(), acknowledge(), NOW).unwrap();
-        assert_eq!(two.decide(pm(), dismiss(), NOW), Ok(TellSource::Yes));
-        assert_eq!(two.status, IssueStatus::Dismissed { resolved_at: NOW });
+        let mut dismissed = issue("double charge").unwrap();
+        dismissed.decide(pm(), acknowledge(), NOW).unwrap();
+        assert_eq!(dismissed.decide(pm(), dismiss(), NOW), Ok(SourceNotification::Required));
+        assert_eq!(dismissed.status, IssueStatus::Dismissed { resolved_at: NOW });
     }
 
     /// L12: a coordinator's decision is refused and changes nothing.
     #[test]
     fn l12_a_coordinator_cannot_settle_an_issue() {
-        let mut one = issue("double charge").unwrap();
-        let before = one.clone();
+        let mut issue = issue("double charge").unwrap();
+        let before = issue.clone();
         for decision in [IssueDecision::Acknowledge, resolve(), IssueDecision::Dismiss] {
-            let refused = one.decide(decider("coordinator"), decision, NOW);
-            assert_eq!(refused, Err(IssueError::NotTheDecider(NotTheDecider::RoutesOnly)));
+            let refused = issue.decide(decider("coordinator"), decision, NOW);
+            assert_eq!(refused, Err(IssueError::DecisionRefused(DecisionRefused::CoordinatorCannotDecide)));
         }
-        assert_eq!(one, before);
+        assert_eq!(issue, before);
     }
 
     /// L20, L33: an issue is stored with all its fields, the digest of the
-    /// conversation among them, and one status.
+    /// conversation among them, and a flat status.
     #[test]
-    fn l20_an_issue_survives_being_stored() {
-        let one = issue("double charge").unwrap();
-        let stored = serde_json::to_value(&one).unwrap();
+    fn l20_an_issue_reads_back_as_it_was_stored() {
+        let issue = issue("double charge").unwrap();
+        let stored = serde_json::to_value(&issue).unwrap();
         let fields: Vec<&str> = stored.as_object().unwrap().keys().map(String::as_str).collect();
         let expected =
             ["context", "decided_by", "severity", "source", "status", "summary", "target"];
         assert_eq!(fields, expected);
         assert_eq!(stored["source"]["business_layer"], 4);
         assert_eq!(stored["status"], "pending");
-        assert_eq!(serde_json::from_value::<Issue>(stored).unwrap(), one);
+        assert_eq!(serde_json::from_value::<Issue>(stored).unwrap(), issue);
     }
 }

@@ -1,5 +1,5 @@
-//! What travels between business layers: issues up, work down, learnings up;
-//! and how an org comes to be and is reached.
+//! Exchange between business layers: issues and insights go up, delegations go
+//! down; and how a client org is set up and reached.
 
 pub mod bootstrap;
 pub mod chat;
@@ -15,111 +15,101 @@ use serde::{Deserialize, Serialize};
 use crate::agent::subtype::Subtype;
 use crate::id::{AgentId, OrgId, UserId};
 
-/// How much something matters: the severity of an issue, the priority of work.
+/// The severity of an issue or the priority of a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Weight {
-    /// A little.
+pub enum Importance {
     Low,
-    /// Somewhat.
     Medium,
-    /// A lot.
     High,
 }
 
-/// The text is not one of the three.
+/// A text that is not an importance.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not one of low, medium, high")]
-pub struct BadWeight(String);
+pub struct InvalidImportance(String);
 
-impl FromStr for Weight {
-    type Err = BadWeight;
+impl FromStr for Importance {
+    type Err = InvalidImportance;
 
-    fn from_str(text: &str) -> Result<Self, BadWeight> {
+    fn from_str(text: &str) -> Result<Self, InvalidImportance> {
         match text {
             "low" => Ok(Self::Low),
             "medium" => Ok(Self::Medium),
             "high" => Ok(Self::High),
-            _ => Err(BadWeight(text.to_owned())),
+            _ => Err(InvalidImportance(text.to_owned())),
         }
     }
 }
 
-/// Somebody who decides on what came to an org.
+/// The person or agent that decides on what an org has received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
-    /// A person of this org.
     Person {
-        /// Who.
         user: UserId,
-        /// The person's org.
         org: OrgId,
     },
-    /// An agent of this org.
     Agent {
-        /// Which.
         agent: AgentId,
-        /// Its org.
         org: OrgId,
-        /// Its role.
         subtype: Subtype,
     },
 }
 
-/// Why somebody may not decide.
+/// The reason why a decider is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotTheDecider {
-    /// It did not come to this org.
+pub enum DecisionRefused {
+    /// The other org decides.
     #[error("this is for another organization to decide")]
     OtherOrg,
-    /// A coordinator routes.
+    /// A coordinator routes and does not decide.
     #[error("a coordinator routes and does not decide; the PM does")]
-    RoutesOnly,
-    /// Another agent than the PM.
+    CoordinatorCannotDecide,
+    /// Among agents only the PM decides.
     #[error("the PM decides this, or a person")]
-    NotThePm,
+    PmRequired,
 }
 
-/// Whether somebody may resolve, dismiss, accept or acknowledge what came to
-/// `target`: its people may, its PM, and a system agent of it.
-pub fn check_decider(decider: &Decider, target: OrgId) -> Result<(), NotTheDecider> {
+/// Checks that a decider may resolve, dismiss, accept or acknowledge what `target`
+/// received: its people, its PM and its system agents may.
+pub fn check_decider(decider: &Decider, target: OrgId) -> Result<(), DecisionRefused> {
     match decider {
         Decider::Person { org, .. } | Decider::Agent { org, .. } if *org != target => {
-            Err(NotTheDecider::OtherOrg)
+            Err(DecisionRefused::OtherOrg)
         }
         Decider::Person { .. } | Decider::Agent { subtype: Subtype::Pm | Subtype::System, .. } => {
             Ok(())
         }
-        Decider::Agent { subtype: Subtype::Coordinator, .. } => Err(NotTheDecider::RoutesOnly),
-        Decider::Agent { .. } => Err(NotTheDecider::NotThePm),
+        Decider::Agent { subtype: Subtype::Coordinator, .. } => Err(DecisionRefused::CoordinatorCannotDecide),
+        Decider::Agent { .. } => Err(DecisionRefused::PmRequired),
     }
 }
 
-/// A required text is missing.
+/// A required field that is missing or empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is required and must not be empty")]
-pub struct Missing(pub &'static str);
+pub struct MissingField(pub &'static str);
 
-/// The text, if there is one.
-fn required(name: &'static str, text: &str) -> Result<String, Missing> {
+/// Returns the trimmed text, or an error naming the field if it is empty.
+fn require_text(name: &'static str, text: &str) -> Result<String, MissingField> {
     let text = text.trim();
-    if text.is_empty() { Err(Missing(name)) } else { Ok(text.to_owned()) }
+    if text.is_empty() { Err(MissingField(name)) } else { Ok(text.to_owned()) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BadWeight, Decider, NotTheDecider, Weight, check_decider};
+    use super::{InvalidImportance, Decider, DecisionRefused, Importance, check_decider};
     use crate::agent::subtype::Subtype;
     use crate::id::{AgentId, OrgId, UserId};
 
     /// L16, L24: low, medium or high and nothing else.
     #[test]
     fn l16_a_severity_is_one_of_three() {
-        assert_eq!("low".parse(), Ok(Weight::Low));
-        assert_eq!("medium".parse(), Ok(Weight::Medium));
-        assert_eq!("high".parse(), Ok(Weight::High));
-        assert_eq!("urgent".parse::<Weight>(), Err(BadWeight("urgent".into())));
+        assert_eq!("low".parse(), Ok(Importance::Low));
+        assert_eq!("medium".parse(), Ok(Importance::Medium));
+        assert_eq!("high".parse(), Ok(Importance::High));
+        assert_eq!("urgent".parse::<Importance>(), Err(InvalidImportance("urgent".into())));
     }
 
     /// L12: the PM or a person of the org decides; a coordinator routes.
@@ -134,12 +124,12 @@ mod tests {
         let person = |org| Decider::Person { user: UserId::from_u128(6), org };
         let table = [
             (person(here), Ok(())),
-            (person(elsewhere), Err(NotTheDecider::OtherOrg)),
+            (person(elsewhere), Err(DecisionRefused::OtherOrg)),
             (agent(here, "pm"), Ok(())),
             (agent(here, "system"), Ok(())),
-            (agent(elsewhere, "pm"), Err(NotTheDecider::OtherOrg)),
-            (agent(here, "coordinator"), Err(NotTheDecider::RoutesOnly)),
-            (agent(here, "customer_service"), Err(NotTheDecider::NotThePm)),
+            (agent(elsewhere, "pm"), Err(DecisionRefused::OtherOrg)),
+            (agent(here, "coordinator"), Err(DecisionRefused::CoordinatorCannotDecide)),
+            (agent(here, "customer_service"), Err(DecisionRefused::PmRequired)),
         ];
         for (decider, expected) in table {
             assert_eq!(check_decider(&decider, here), expected, "{decider:?}");

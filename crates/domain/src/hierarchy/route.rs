@@ -1,89 +1,86 @@
-//! Who receives what is sent up or down the org tree.
+//! Routing in the org tree: who receives issues, insights, delegations and
+//! instructions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, AgentKind, AgentStatus, Protection};
 use crate::id::{AgentId, OrgId};
-use crate::org::layer::{BusinessLayer, Standing};
-use crate::org::{Org, Place, Relation};
+use crate::org::layer::{BusinessLayer, BusinessPosition};
+use crate::org::{Org, OrgPlace, Relation};
 
-/// An agent at one end of something that travels between layers.
+/// The sender or receiver of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Party {
-    /// Its org.
     pub org: OrgId,
-    /// The agent.
     pub agent: AgentId,
-    /// Its business layer.
     pub business_layer: BusinessLayer,
 }
 
-/// Who is above an agent, as far as there is somebody.
+/// The possible receivers of an issue from an agent; `None` where there is no such
+/// agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Above {
-    /// The PM of the agent's own org.
+pub struct EscalationTargets {
     pub own_pm: Option<Party>,
-    /// The PM of the parent org.
     pub parent_pm: Option<Party>,
-    /// The platform's agent.
     pub platform: Option<Party>,
 }
 
-/// Nobody can receive it.
+/// The reason why something cannot be sent to another agent or org.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoRoute {
-    /// The platform is at the top.
-    #[error("the platform has nobody above it to escalate to")]
-    AtTheTop,
-    /// The org above has no agent for this.
-    #[error("nobody one layer up can take this; ask a person")]
-    NobodyThere,
-    /// The org has no agency above it.
+    /// The sender is the platform, which has no layer above it.
+    #[error("the platform has no layer above it to escalate to")]
+    TopOfHierarchy,
+    /// The layer above has no agent that can receive it.
+    #[error("no agent one layer up can receive this; ask a person")]
+    NoReceiver,
+    /// The org has no parent agency.
     #[error("this organization has no parent agency to share insights with")]
     NoParent,
-    /// The other agent does not take instructions from this one.
+    /// The agent does not take instructions from the sender.
     #[error("you cannot instruct this agent")]
     CannotInstruct,
-    /// The client is not one of the caller's.
+    /// The org is not a child of the sender's.
     #[error("this organization has no such client")]
     NotAChild,
 }
 
-/// Who receives an issue that an agent sends up: one business layer above it.
-/// Where a sub-org has no PM of its own, its parent's takes the place. From
-/// layer 4 no way leads straight to the platform.
-pub fn escalation_target(from: &Standing, place: Place, above: &Above) -> Result<Party, NoRoute> {
+/// Returns the receiver of an issue: one business layer up. In a sub-org without a
+/// PM the parent's PM receives it. An issue from layer 4 never goes straight to the
+/// platform.
+pub fn escalation_target(from: &BusinessPosition, place: OrgPlace, targets: &EscalationTargets) -> Result<Party, NoRoute> {
     let parent = match place {
-        Place::SubOrg { .. } => above.parent_pm,
-        Place::TopLevel | Place::Platform => None,
+        OrgPlace::SubOrg { .. } => targets.parent_pm,
+        OrgPlace::TopLevel | OrgPlace::Platform => None,
     };
-    let target = match from.guarded_as {
-        BusinessLayer::Platform => return Err(NoRoute::AtTheTop),
-        BusinessLayer::Agency => above.platform,
+    let target = match from.guardrail_layer {
+        BusinessLayer::Platform => return Err(NoRoute::TopOfHierarchy),
+        BusinessLayer::Agency => targets.platform,
         BusinessLayer::Client => parent,
-        BusinessLayer::EndCustomer => above.own_pm.or(parent),
+        BusinessLayer::EndCustomer => targets.own_pm.or(parent),
     };
-    target.ok_or(NoRoute::NobodyThere)
+    target.ok_or(NoRoute::NoReceiver)
 }
 
-/// The org that receives an insight: the parent agency, from layers 3 and 4 alike.
+/// Returns the org that receives an insight: the parent agency, from layers 3 and 4
+/// alike.
 pub fn insight_target(from: &Org) -> Result<OrgId, NoRoute> {
     from.parent().ok_or(NoRoute::NoParent)
 }
 
-/// Whether work may be delegated to an org: to a child of one's own, and from
-/// the platform to a top-level org.
+/// Checks that work may be delegated to an org: to a child org, and from the
+/// platform to a top-level org.
 pub fn check_delegation(from: &Org, to: &Org) -> Result<(), NoRoute> {
     match (from.place, from.relation_to(to)) {
         (_, Relation::Child) => Ok(()),
-        (Place::Platform, Relation::Unrelated) if to.place == Place::TopLevel => Ok(()),
+        (OrgPlace::Platform, Relation::Unrelated) if to.place == OrgPlace::TopLevel => Ok(()),
         _ => Err(NoRoute::NotAChild),
     }
 }
 
-/// Whether an agent may instruct another: the PM the other active agents of
-/// its org, except protected ones.
+/// Checks that an agent may instruct another: a PM instructs the active,
+/// unprotected agents of its own org.
 pub fn check_instruction(from: &Agent, to: &Agent) -> Result<(), NoRoute> {
     let manages = from.subtype == Subtype::Pm && to.subtype != Subtype::Pm;
     let working = to.status == AgentStatus::Active && to.kind != AgentKind::Template;
@@ -98,14 +95,14 @@ pub fn check_instruction(from: &Agent, to: &Agent) -> Result<(), NoRoute> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Above, NoRoute, Party, check_delegation, check_instruction, escalation_target,
+        EscalationTargets, NoRoute, Party, check_delegation, check_instruction, escalation_target,
         insight_target,
     };
     use crate::agent::subtype::Subtype;
     use crate::agent::{AgentStatus, Protection};
     use crate::id::AgentId;
-    use crate::org::layer::{BusinessLayer, Standing};
-    use crate::org::{Org, Place};
+    use crate::org::layer::{BusinessLayer, BusinessPosition};
+    use crate::org::{Org, OrgPlace};
     use crate::testing;
 
     fn party(org: &Org, agent: u128, business_layer: BusinessLayer) -> Party {
@@ -120,9 +117,9 @@ mod tests {
         let luca = party(&client, 3, BusinessLayer::Client);
         let mara = party(&agency, 2, BusinessLayer::Agency);
         let quinn = party(&platform, 1, BusinessLayer::Platform);
-        let all = Above { own_pm: Some(luca), parent_pm: Some(mara), platform: Some(quinn) };
-        let no_pm = Above { own_pm: None, ..all };
-        let at_agency = Above { own_pm: Some(mara), parent_pm: None, platform: Some(quinn) };
+        let all = EscalationTargets { own_pm: Some(luca), parent_pm: Some(mara), platform: Some(quinn) };
+        let no_pm = EscalationTargets { own_pm: None, ..all };
+        let at_agency = EscalationTargets { own_pm: Some(mara), parent_pm: None, platform: Some(quinn) };
         let table = [
             ("L17", &client, "customer_service", all, Ok(luca)),
             ("L17 no PM", &client, "customer_service", no_pm, Ok(mara)),
@@ -135,15 +132,15 @@ mod tests {
                 "no PM at top level",
                 &agency,
                 "customer_service",
-                Above { own_pm: None, ..at_agency },
-                Err(NoRoute::NobodyThere),
+                EscalationTargets { own_pm: None, ..at_agency },
+                Err(NoRoute::NoReceiver),
             ),
-            ("L23", &platform, "system", at_agency, Err(NoRoute::AtTheTop)),
-            ("nobody", &client, "pm", Above::default(), Err(NoRoute::NobodyThere)),
+            ("L23", &platform, "system", at_agency, Err(NoRoute::TopOfHierarchy)),
+            ("nobody", &client, "pm", EscalationTargets::default(), Err(NoRoute::NoReceiver)),
         ];
-        for (row, org, subtype, above, expected) in table {
-            let standing = Standing::of(org, &Subtype::from(subtype));
-            assert_eq!(escalation_target(&standing, org.place, &above), expected, "{row}");
+        for (row, org, subtype, targets, expected) in table {
+            let position = BusinessPosition::of(org, &Subtype::from(subtype));
+            assert_eq!(escalation_target(&position, org.place, &targets), expected, "{row}");
         }
     }
 
@@ -154,13 +151,13 @@ mod tests {
         assert_eq!(insight_target(&testing::agency()), Err(NoRoute::NoParent));
     }
 
-    /// L25, L31: work goes to a child of one's own org, from the platform to a
-    /// top-level org, and nowhere else.
+    /// L25, L31: work goes to a child org, from the platform to a top-level org, and
+    /// nowhere else.
     #[test]
     fn l25_l31_work_goes_one_layer_down() {
         let (platform, agency, client) =
             (testing::platform(), testing::agency(), testing::client());
-        let other = Place::SubOrg { parent: platform.id };
+        let other = OrgPlace::SubOrg { parent: platform.id };
         let foreign = Org { place: other, ..client.clone() };
         assert_eq!(check_delegation(&agency, &client), Ok(()));
         assert_eq!(check_delegation(&platform, &agency), Ok(()));

@@ -1,122 +1,107 @@
-//! An escalation to a human: its statuses, and what each event does.
+//! Escalations to a human: a state machine without I/O.
 //!
-//! A state machine without I/O: events in, the new status and the effects to
-//! perform out. An event that the status does not allow is refused and
-//! changes nothing.
+//! An event returns the new status and the effects to perform. An event that the
+//! status does not allow is refused and changes nothing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::UserId;
-use crate::team::config::{AutoResume, TeamConfig, Unanswered};
+use crate::team::config::{AutoResume, TeamConfig, UnansweredPolicy};
 use crate::time::Timestamp;
 
-/// How pressing it is.
+/// The urgency of an escalation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
-    /// When there is time.
     Low,
-    /// Soon.
     Normal,
-    /// Now.
     High,
 }
 
-/// The text is not an urgency.
+/// A text that is not an urgency.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an urgency; use high, normal or low")]
-pub struct BadUrgency(String);
+pub struct InvalidUrgency(String);
 
 impl std::str::FromStr for Urgency {
-    type Err = BadUrgency;
+    type Err = InvalidUrgency;
 
-    fn from_str(text: &str) -> Result<Self, BadUrgency> {
+    fn from_str(text: &str) -> Result<Self, InvalidUrgency> {
         match text {
             "high" => Ok(Self::High),
             "normal" => Ok(Self::Normal),
             "low" => Ok(Self::Low),
-            _ => Err(BadUrgency(text.to_owned())),
+            _ => Err(InvalidUrgency(text.to_owned())),
         }
     }
 }
 
-/// Where an escalation stands.
+/// The status of an escalation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EscalationStatus {
-    /// Nobody has answered yet.
+    /// Waiting for a person.
     Pending,
     /// A person is talking to the customer.
     TakenOver,
-    /// A person has finished.
+    /// A person has handed the conversation back.
     Resolved,
-    /// It was a false alarm.
+    /// Dismissed as a false alarm.
     Dismissed,
-    /// Nobody answered in time and the agent went on.
+    /// Nobody answered in time, and the agent resumed.
     TimedOut,
 }
 
 impl EscalationStatus {
-    /// Whether the agent is silent.
+    /// Returns whether the escalation is open, so that the agent stays silent.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::TakenOver)
     }
 }
 
-/// Why and how pressingly a human is asked for.
+/// A request for a human.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EscalationRequest {
-    /// Why.
     pub reason: String,
-    /// How pressing it is.
+    /// The urgency of an escalation.
     pub urgency: Urgency,
-    /// What the person should know.
     pub context_summary: String,
 }
 
-/// An escalation, as it is kept on the session.
+/// An escalation of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
-    /// Why and how pressingly.
     pub request: EscalationRequest,
-    /// Where it stands.
     pub status: EscalationStatus,
-    /// When it began.
     pub requested_at: Timestamp,
-    /// The person who took over.
     pub human: Option<UserId>,
-    /// When the person took over.
     pub taken_over_at: Option<Timestamp>,
-    /// When the person last wrote.
     pub last_human_message_at: Option<Timestamp>,
     email_sent: bool,
     reminded: bool,
 }
 
-/// What can happen to an escalation.
+/// An event in the life of an escalation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// A person takes the conversation over.
+pub enum EscalationEvent {
     TakeOver(UserId),
     /// A person writes in the team's group or on the dashboard.
     HumanMessage(UserId),
-    /// The customer writes.
     CustomerMessage,
-    /// A person hands back with `@agent resume` or the button.
+    /// A person hands the conversation back with `@agent resume` or the button.
     Resume,
-    /// A person calls it a false alarm.
+    /// A person dismisses the escalation as a false alarm.
     Dismiss,
-    /// Time passes.
     Tick,
 }
 
-/// What the runtime does about it.
+/// An effect for the runtime to perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// The session becomes `handed_off` and the agent falls silent.
+pub enum EscalationEffect {
+    /// The session becomes `handed_off`, and the agent falls silent.
     HandOffSession,
-    /// The customer is told that somebody is coming.
+    /// The customer is asked to wait for a person.
     TellCustomerToWait,
     /// The owner gets a message with buttons to take over and to dismiss.
     NotifyOwner,
@@ -124,44 +109,39 @@ pub enum Effect {
     NotifyTeamGroup,
     /// The dashboard's queue shows it.
     ShowOnDashboard,
-    /// The owner gets an e-mail.
     SendEmail,
-    /// The owner is reminded.
     Remind,
-    /// The human's message goes to the customer, word for word.
+    /// The person's message is delivered to the customer word for word.
     DeliverToCustomer,
-    /// The customer's message goes to the human.
+    /// The customer's message is forwarded to the person.
     ForwardToHuman,
     /// The session becomes `active` again.
     ActivateSession,
-    /// The conversation goes back to the agent it began with.
+    /// The conversation returns to its primary agent.
     ReturnToPrimary,
-    /// What the human said becomes part of the next prompt.
+    /// The person's messages become part of the next prompt.
     InjectResolution,
     /// The dismissal is recorded as a false positive.
     RecordFalsePositive,
-    /// The agent answers what the customer has written meanwhile.
+    /// The agent answers the messages that the customer has written meanwhile.
     AgentAnswers,
 }
 
-/// An event that the status does not allow.
+/// The reason why an event is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EscalationError {
-    /// The escalation is over.
     #[error("this conversation is not handed over to a human; take it over first")]
     NotOpen,
-    /// The person has not taken over.
     #[error("nobody has taken this conversation over yet")]
     NotTakenOver,
-    /// A person is in charge already, so it was no false alarm.
+    /// A person has taken over, so it cannot be dismissed.
     #[error("a person has taken this conversation over; hand it back instead")]
     TakenOver,
-    /// Another person is in charge.
     #[error("{0} has taken this conversation over")]
-    SomebodyElse(UserId),
+    TakenOverByOther(UserId),
 }
 
-use Effect::{
+use EscalationEffect::{
     ActivateSession, AgentAnswers, DeliverToCustomer, ForwardToHuman, HandOffSession,
     InjectResolution, NotifyOwner, NotifyTeamGroup, RecordFalsePositive, Remind, ReturnToPrimary,
     SendEmail, ShowOnDashboard, TellCustomerToWait,
@@ -169,14 +149,14 @@ use Effect::{
 use EscalationStatus::{Dismissed, Pending, Resolved, TakenOver, TimedOut};
 
 impl Escalation {
-    /// Asks for a human: the flag, the status and the notices in one step.
-    /// Nothing happens while the session's current escalation is open.
+    /// Begins an escalation. Returns it with its effects, or `None` if the session has
+    /// an open escalation.
     pub fn begin(
         current: Option<&Self>,
         request: EscalationRequest,
         config: &TeamConfig,
         now: Timestamp,
-    ) -> Option<(Self, Vec<Effect>)> {
+    ) -> Option<(Self, Vec<EscalationEffect>)> {
         if current.is_some_and(|current| current.status.is_open()) {
             return None;
         }
@@ -197,13 +177,14 @@ impl Escalation {
         Some((escalation, effects))
     }
 
-    /// A person takes over a conversation that nobody had escalated. Nothing
-    /// happens while an escalation is open: that one is taken over instead.
-    pub fn begin_taken_over(
+    /// Begins an escalation that a person takes over at once, without a request.
+    /// Returns `None` if the session has an open escalation, which is to be taken over
+    /// instead.
+    pub fn begin_takeover(
         current: Option<&Self>,
         user: UserId,
         now: Timestamp,
-    ) -> Option<(Self, Vec<Effect>)> {
+    ) -> Option<(Self, Vec<EscalationEffect>)> {
         if current.is_some_and(|current| current.status.is_open()) {
             return None;
         }
@@ -225,36 +206,37 @@ impl Escalation {
         Some((escalation, vec![HandOffSession]))
     }
 
-    /// Takes an event and says what to do about it.
-    pub fn on(
+    /// Applies an event and returns the effects to perform. Fails if the status does
+    /// not allow it.
+    pub fn apply(
         &mut self,
-        event: &Event,
+        event: &EscalationEvent,
         config: &TeamConfig,
         now: Timestamp,
-    ) -> Result<Vec<Effect>, EscalationError> {
+    ) -> Result<Vec<EscalationEffect>, EscalationError> {
         if !self.status.is_open() {
-            // Time may pass for an escalation that is over; nothing else may.
-            return if *event == Event::Tick { Ok(vec![]) } else { Err(EscalationError::NotOpen) };
+            // Only a tick is allowed after the end, and does nothing.
+            return if *event == EscalationEvent::Tick { Ok(vec![]) } else { Err(EscalationError::NotOpen) };
         }
         match event {
-            Event::TakeOver(user) => self.take_over(*user, now),
-            Event::HumanMessage(user) => self.human_message(*user, now),
-            Event::CustomerMessage => Ok(self.customer_message()),
-            Event::Resume => self.resume(),
-            Event::Dismiss => self.dismiss(),
-            Event::Tick => Ok(self.tick(config, now)),
+            EscalationEvent::TakeOver(user) => self.take_over(*user, now),
+            EscalationEvent::HumanMessage(user) => self.human_message(*user, now),
+            EscalationEvent::CustomerMessage => Ok(self.customer_message()),
+            EscalationEvent::Resume => self.resume(),
+            EscalationEvent::Dismiss => self.dismiss(),
+            EscalationEvent::Tick => Ok(self.tick(config, now)),
         }
     }
 
-    /// When time does something to it next, if it ever does.
-    pub fn next_tick(&self, config: &TeamConfig) -> Option<Timestamp> {
+    /// Returns when the next tick has an effect, if ever.
+    pub fn next_tick_at(&self, config: &TeamConfig) -> Option<Timestamp> {
         match self.status {
             Pending => {
                 let email = self.request.urgency == Urgency::High && !self.email_sent;
                 let email = email.then_some(self.requested_at + config.email_after);
                 let unanswered = match config.unanswered {
-                    Unanswered::ResumeAfterSecs(limit) => Some(self.requested_at + limit),
-                    Unanswered::RemindAfterSecs(limit) => {
+                    UnansweredPolicy::ResumeAfterSecs(limit) => Some(self.requested_at + limit),
+                    UnansweredPolicy::RemindAfterSecs(limit) => {
                         (!self.reminded).then_some(self.requested_at + limit)
                     }
                 };
@@ -262,20 +244,20 @@ impl Escalation {
             }
             TakenOver => match config.auto_resume_after_human {
                 AutoResume::Never => None,
-                AutoResume::AfterSecs(limit) => Some(self.last_word() + limit),
+                AutoResume::AfterSecs(limit) => Some(self.last_human_activity() + limit),
             },
             Resolved | Dismissed | TimedOut => None,
         }
     }
 
-    /// When the human last did something.
-    fn last_word(&self) -> Timestamp {
+    /// Returns the time of the person's last action.
+    fn last_human_activity(&self) -> Timestamp {
         self.last_human_message_at.or(self.taken_over_at).unwrap_or(self.requested_at)
     }
 
-    fn take_over(&mut self, user: UserId, now: Timestamp) -> Result<Vec<Effect>, EscalationError> {
+    fn take_over(&mut self, user: UserId, now: Timestamp) -> Result<Vec<EscalationEffect>, EscalationError> {
         match self.human {
-            Some(other) if other != user => Err(EscalationError::SomebodyElse(other)),
+            Some(other) if other != user => Err(EscalationError::TakenOverByOther(other)),
             Some(_) => Ok(vec![]),
             None => {
                 self.status = TakenOver;
@@ -286,18 +268,18 @@ impl Escalation {
         }
     }
 
-    /// Writing to the customer is taking over.
+    /// A message to the customer also takes over.
     fn human_message(
         &mut self,
         user: UserId,
         now: Timestamp,
-    ) -> Result<Vec<Effect>, EscalationError> {
+    ) -> Result<Vec<EscalationEffect>, EscalationError> {
         self.take_over(user, now)?;
         self.last_human_message_at = Some(now);
         Ok(vec![DeliverToCustomer])
     }
 
-    fn customer_message(&self) -> Vec<Effect> {
+    fn customer_message(&self) -> Vec<EscalationEffect> {
         if self.status == TakenOver {
             vec![ForwardToHuman]
         } else {
@@ -305,7 +287,7 @@ impl Escalation {
         }
     }
 
-    fn resume(&mut self) -> Result<Vec<Effect>, EscalationError> {
+    fn resume(&mut self) -> Result<Vec<EscalationEffect>, EscalationError> {
         if self.status != TakenOver {
             return Err(EscalationError::NotTakenOver);
         }
@@ -313,7 +295,7 @@ impl Escalation {
         Ok(vec![ActivateSession, ReturnToPrimary, InjectResolution])
     }
 
-    fn dismiss(&mut self) -> Result<Vec<Effect>, EscalationError> {
+    fn dismiss(&mut self) -> Result<Vec<EscalationEffect>, EscalationError> {
         if self.status == TakenOver {
             return Err(EscalationError::TakenOver);
         }
@@ -321,7 +303,7 @@ impl Escalation {
         Ok(vec![ActivateSession, RecordFalsePositive, AgentAnswers])
     }
 
-    fn tick(&mut self, config: &TeamConfig, now: Timestamp) -> Vec<Effect> {
+    fn tick(&mut self, config: &TeamConfig, now: Timestamp) -> Vec<EscalationEffect> {
         match self.status {
             Pending => self.tick_pending(config, now),
             TakenOver => self.tick_taken_over(config, now),
@@ -329,9 +311,9 @@ impl Escalation {
         }
     }
 
-    fn tick_pending(&mut self, config: &TeamConfig, now: Timestamp) -> Vec<Effect> {
+    fn tick_pending(&mut self, config: &TeamConfig, now: Timestamp) -> Vec<EscalationEffect> {
         let waited = now.since(self.requested_at);
-        if let Unanswered::ResumeAfterSecs(limit) = config.unanswered
+        if let UnansweredPolicy::ResumeAfterSecs(limit) = config.unanswered
             && waited >= limit
         {
             self.status = TimedOut;
@@ -343,7 +325,7 @@ impl Escalation {
             self.email_sent = true;
             effects.push(SendEmail);
         }
-        if let Unanswered::RemindAfterSecs(limit) = config.unanswered
+        if let UnansweredPolicy::RemindAfterSecs(limit) = config.unanswered
             && waited >= limit
             && !self.reminded
         {
@@ -353,10 +335,10 @@ impl Escalation {
         effects
     }
 
-    /// With automatic resuming the agent goes on once the human has been
-    /// silent for long enough; without it, never.
-    fn tick_taken_over(&mut self, config: &TeamConfig, now: Timestamp) -> Vec<Effect> {
-        let last = self.last_word();
+    /// With auto-resume the agent resumes once the person has been silent for long
+    /// enough; otherwise never.
+    fn tick_taken_over(&mut self, config: &TeamConfig, now: Timestamp) -> Vec<EscalationEffect> {
+        let last = self.last_human_activity();
         match config.auto_resume_after_human {
             AutoResume::AfterSecs(limit) if now.since(last) >= limit => {
                 self.status = Resolved;
@@ -367,13 +349,14 @@ impl Escalation {
     }
 }
 
-/// Whether a text in the team's group hands the conversation back.
+/// Returns whether a message in the team's group is the command to hand back.
 pub fn is_resume_command(text: &str) -> bool {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     words == ["@agent", "resume"]
 }
 
-/// The order of the dashboard's queue: the most pressing first, then the oldest.
+/// Returns the sort key of the dashboard queue: the most urgent first, then the
+/// oldest.
 pub fn queue_order(escalation: &Escalation) -> (std::cmp::Reverse<Urgency>, Timestamp) {
     (std::cmp::Reverse(escalation.request.urgency), escalation.requested_at)
 }

@@ -1,5 +1,5 @@
-//! Humans in the conversation: when an agent must ask for one, and what
-//! happens from the question to the hand-back.
+//! Human takeover: when an agent escalates a conversation to a person, and the
+//! steps from the escalation to the hand-back.
 
 pub mod escalation;
 pub mod phrases;

@@ -1,10 +1,10 @@
-//! Phrases that mean something: matched on whole words, with false friends.
+//! Phrase lists: patterns that are matched on whole words, with exceptions.
 //!
-//! The lists ship as data and an org may edit them. A pattern is a row of
-//! words; `a|b` is a choice, a trailing `?` makes a word optional, `...` stands
-//! for up to three words, `^` and `$` for the beginning and the end of a
-//! sentence. A line that starts with `!` is a false friend: a match that it
-//! touches does not count. No match reaches across sentences.
+//! The lists ship as data, and an org can edit them. A pattern is a sequence of
+//! words: `a|b` is a choice, a trailing `?` makes a word optional, `...` stands for
+//! up to three words, and `^` and `$` for the beginning and the end of a sentence.
+//! A line that starts with `!` is an exception: a match that overlaps with it does
+//! not count. No match spans sentences.
 //!
 //! ```
 //! use ostler_domain::human::phrases::PhraseList;
@@ -21,32 +21,32 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The shipped list of ways to ask for a person.
-pub const ASKS_FOR_HUMAN: &str = include_str!("phrases/asks_for_human.txt");
-/// The shipped list of angry words.
-pub const NEGATIVE: &str = include_str!("phrases/negative.txt");
-/// The shipped list of ways to admit not knowing.
-pub const UNCERTAIN: &str = include_str!("phrases/uncertain.txt");
+/// The default phrases with which a customer asks for a person.
+pub const HUMAN_REQUEST_PHRASES: &str = include_str!("phrases/asks_for_human.txt");
+/// The default phrases of an angry customer.
+pub const NEGATIVE_PHRASES: &str = include_str!("phrases/negative.txt");
+/// The default phrases with which an agent admits not knowing.
+pub const UNCERTAIN_PHRASES: &str = include_str!("phrases/uncertain.txt");
 
-/// The most words that `...` covers.
-const GAP: usize = 3;
+/// The maximum number of words that `...` covers.
+const MAX_GAP_WORDS: usize = 3;
 
-/// A list of phrases with its false friends. It is stored as the text that it
-/// was read from.
+/// A list of phrases with its exceptions. It is stored as the text it was parsed
+/// from.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct PhraseList {
     text: String,
     patterns: Patterns,
-    false_friends: Patterns,
+    exceptions: Patterns,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Patterns {
     all: Vec<Vec<Token>>,
-    /// The words with which a match begins. Nothing if there is a pattern that
-    /// may begin with any.
-    openers: Option<BTreeSet<String>>,
+    /// The words that a match can begin with; `None` if some pattern can begin with any
+    /// word.
+    first_words: Option<BTreeSet<String>>,
 }
 
 impl Default for Patterns {
@@ -57,27 +57,28 @@ impl Default for Patterns {
 
 impl Patterns {
     fn new(all: Vec<Vec<Token>>) -> Self {
-        let openers = all.iter().map(|pattern| openers(pattern)).collect::<Option<Vec<_>>>();
-        Self { all, openers: openers.map(|each| each.into_iter().flatten().collect()) }
+        let first_words = all.iter().map(|pattern| first_words(pattern)).collect::<Option<Vec<_>>>();
+        Self { all, first_words: first_words.map(|each| each.into_iter().flatten().collect()) }
     }
 
-    /// Every stretch of words that one of the patterns covers. Hardly any word
-    /// begins one, and that is seen at once.
+    /// Iterates over the word ranges that the patterns match. Hardly any word begins a
+    /// match, which `first_words` tells quickly.
     fn spans<'a>(&'a self, words: &'a [&'a str]) -> impl Iterator<Item = Range<usize>> + 'a {
-        let begins = |word: &str| self.openers.as_ref().is_none_or(|all| all.contains(word));
-        let starts = words.iter().enumerate().filter(move |(_, word)| begins(word));
+        let can_begin = |word: &str| self.first_words.as_ref().is_none_or(|all| all.contains(word));
+        let starts = words.iter().enumerate().filter(move |(_, word)| can_begin(word));
         starts
             .flat_map(move |(start, _)| {
-                self.all.iter().filter_map(move |pattern| Some(start..end(pattern, words, start)?))
+                self.all.iter().filter_map(move |pattern| Some(start..match_end(pattern, words, start)?))
             })
             .filter(|span| !span.is_empty())
     }
 }
 
-/// The words with which a pattern begins, unless it may begin with any.
-fn openers(pattern: &[Token]) -> Option<Vec<String>> {
+/// Returns the words that a pattern can begin with; `None` if it can begin with any
+/// word.
+fn first_words(pattern: &[Token]) -> Option<Vec<String>> {
     match pattern {
-        [Token::Start, rest @ ..] => openers(rest),
+        [Token::Start, rest @ ..] => first_words(rest),
         [Token::OneOf { choices, optional: false }, ..] => {
             Some(choices.iter().filter_map(|words| words.first().cloned()).collect())
         }
@@ -87,7 +88,7 @@ fn openers(pattern: &[Token]) -> Option<Vec<String>> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
-    /// One of these; each is the words that a choice consists of.
+    /// One of these choices, each a sequence of words.
     OneOf {
         choices: Vec<Vec<String>>,
         optional: bool,
@@ -98,20 +99,20 @@ enum Token {
 }
 
 impl From<String> for PhraseList {
-    /// Reads a list: a pattern per line, `#` starts a comment.
+    /// Parses a list: a pattern per line; `#` starts a comment.
     fn from(text: String) -> Self {
-        let (mut patterns, mut false_friends) = (Vec::new(), Vec::new());
+        let (mut patterns, mut exceptions) = (Vec::new(), Vec::new());
         for line in text.lines().map(str::trim) {
             match line.strip_prefix('!') {
                 _ if line.is_empty() || line.starts_with('#') => {}
-                Some(rest) => false_friends.push(pattern(rest)),
-                None => patterns.push(pattern(line)),
+                Some(rest) => exceptions.push(parse_pattern(rest)),
+                None => patterns.push(parse_pattern(line)),
             }
         }
         Self {
             text,
             patterns: Patterns::new(patterns),
-            false_friends: Patterns::new(false_friends),
+            exceptions: Patterns::new(exceptions),
         }
     }
 }
@@ -123,25 +124,25 @@ impl From<PhraseList> for String {
 }
 
 impl PhraseList {
-    /// Reads a list.
+    /// Parses a list. No text is invalid.
     pub fn parse(text: &str) -> Self {
         Self::from(text.to_owned())
     }
 
-    /// Whether a text contains one of the phrases.
+    /// Returns whether a text contains one of the phrases.
     pub fn matches(&self, text: &str) -> bool {
         text.split(ends_sentence).any(|sentence| {
-            let lowered = lowered(sentence);
-            let words: Vec<&str> = cut(&lowered).collect();
-            let friends = LazyCell::new(|| Covered::by(self.false_friends.spans(&words)));
-            self.patterns.spans(&words).any(|span| !friends.touches(&span))
+            let normalized = normalize(sentence);
+            let words: Vec<&str> = split_words(&normalized).collect();
+            let excepted = LazyCell::new(|| SpanIndex::new(self.exceptions.spans(&words)));
+            self.patterns.spans(&words).any(|span| !excepted.overlaps(&span))
         })
     }
 }
 
-/// Reads a pattern. Its words are cut like those of a text, so that whatever a
-/// person types there can be found.
-fn pattern(line: &str) -> Vec<Token> {
+/// Parses a pattern. Its words are split like those of a text, so that whatever a
+/// person types can match.
+fn parse_pattern(line: &str) -> Vec<Token> {
     let token = |text: &str| {
         match text {
             "..." => return Token::Gap,
@@ -150,18 +151,18 @@ fn pattern(line: &str) -> Vec<Token> {
             _ => {}
         }
         let (choice, optional) = text.strip_suffix('?').map_or((text, false), |rest| (rest, true));
-        let choices = choice.split('|').map(words).filter(|words| !words.is_empty()).collect();
+        let choices = choice.split('|').map(normalized_words).filter(|words| !words.is_empty()).collect();
         Token::OneOf { choices, optional }
     };
     line.split_whitespace().map(token).collect()
 }
 
-/// Where the longest match of a pattern that begins at `start` ends. All ways
-/// to match are followed side by side, so that no pattern takes long.
-fn end(pattern: &[Token], words: &[&str], start: usize) -> Option<usize> {
+/// Returns the end of the longest match that begins at `start`. Follows all
+/// alternatives at once, so that no pattern takes exponential time.
+fn match_end(pattern: &[Token], words: &[&str], start: usize) -> Option<usize> {
     let mut reached = BTreeSet::from([start]);
     for token in pattern {
-        reached = reached.iter().flat_map(|&at| after(token, words, at)).collect();
+        reached = reached.iter().flat_map(|&at| token_ends(token, words, at)).collect();
         if reached.is_empty() {
             return None;
         }
@@ -169,80 +170,80 @@ fn end(pattern: &[Token], words: &[&str], start: usize) -> Option<usize> {
     reached.last().copied()
 }
 
-/// Where a token that begins at a place may end.
-fn after(token: &Token, words: &[&str], at: usize) -> Vec<usize> {
+/// Returns the positions at which a token that begins at `at` can end.
+fn token_ends(token: &Token, words: &[&str], at: usize) -> Vec<usize> {
     match token {
         Token::Start => Vec::from_iter((at == 0).then_some(at)),
         Token::End => Vec::from_iter((at == words.len()).then_some(at)),
-        Token::Gap => (at..=words.len().min(at + GAP)).collect(),
+        Token::Gap => (at..=words.len().min(at + MAX_GAP_WORDS)).collect(),
         Token::OneOf { choices, optional } => {
-            let fits = choices.iter().filter(|choice| stands_at(choice, &words[at..]));
-            fits.map(|choice| at + choice.len()).chain(optional.then_some(at)).collect()
+            let matching = choices.iter().filter(|choice| is_prefix(choice, &words[at..]));
+            matching.map(|choice| at + choice.len()).chain(optional.then_some(at)).collect()
         }
     }
 }
 
-fn stands_at(choice: &[String], words: &[&str]) -> bool {
-    choice.len() <= words.len() && choice.iter().zip(words).all(|(one, other)| one == other)
+fn is_prefix(choice: &[String], words: &[&str]) -> bool {
+    choice.len() <= words.len() && choice.iter().zip(words).all(|(expected, word)| expected == word)
 }
 
 const fn ends_sentence(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | ';' | '\n' | '…' | '。' | '！' | '？')
 }
 
-/// What some stretches of words cover, for a quick look however many there are:
-/// where each begins, and how far it and those before it reach.
-struct Covered(Vec<(usize, usize)>);
+/// Word ranges, indexed for fast overlap checks: where each begins, and how far it
+/// and those before it reach.
+struct SpanIndex(Vec<(usize, usize)>);
 
-impl Covered {
-    /// The stretches come in the order in which they begin.
-    fn by(stretches: impl Iterator<Item = Range<usize>>) -> Self {
-        let reach = stretches.scan(0, |furthest, one| {
-            *furthest = one.end.max(*furthest);
-            Some((one.start, *furthest))
+impl SpanIndex {
+    /// The ranges must be sorted by their start.
+    fn new(spans: impl Iterator<Item = Range<usize>>) -> Self {
+        let reach = spans.scan(0, |max_end, span| {
+            *max_end = span.end.max(*max_end);
+            Some((span.start, *max_end))
         });
         Self(reach.collect())
     }
 
-    fn touches(&self, span: &Range<usize>) -> bool {
+    fn overlaps(&self, span: &Range<usize>) -> bool {
         let before = self.0.partition_point(|(start, _)| *start < span.end);
         before.checked_sub(1).is_some_and(|last| self.0[last].1 > span.start)
     }
 }
 
-/// Whether a text contains a phrase word for word, whatever its case.
+/// Returns whether a text contains a phrase word for word, ignoring case.
 pub fn contains_phrase(text: &str, phrase: &str) -> bool {
-    let (text, phrase) = (words(text), words(phrase));
+    let (text, phrase) = (normalized_words(text), normalized_words(phrase));
     !phrase.is_empty() && text.windows(phrase.len()).any(|window| window == phrase)
 }
 
-/// The words of a text in lower case. Apostrophes vanish (`don't` is `dont`);
-/// scripts that do not put spaces between words count character by character.
-pub fn words(text: &str) -> Vec<String> {
-    cut(&lowered(text)).map(str::to_owned).collect()
+/// Returns the words of a text in lower case. Apostrophes are dropped (`don't`
+/// becomes `dont`); in scripts without spaces each character is a word.
+pub fn normalized_words(text: &str) -> Vec<String> {
+    split_words(&normalize(text)).map(str::to_owned).collect()
 }
 
-/// A text in lower case, without what is silent.
-pub(super) fn lowered(text: &str) -> String {
-    let loud = |c: &char| !is_silent(*c);
+/// Lowers the case of a text and drops apostrophes and combining accents.
+pub(super) fn normalize(text: &str) -> String {
+    let is_kept = |c: &char| !is_ignored(*c);
     if text.is_ascii() {
-        return text.chars().map(|c| c.to_ascii_lowercase()).filter(loud).collect();
+        return text.chars().map(|c| c.to_ascii_lowercase()).filter(is_kept).collect();
     }
-    // Greek has two small sigmas; which one a word ends in depends on the writer.
-    text.to_lowercase().chars().map(|c| if c == 'ς' { 'σ' } else { c }).filter(loud).collect()
+    // Greek has two lower-case sigmas; which one ends a word depends on the writer.
+    text.to_lowercase().chars().map(|c| if c == 'ς' { 'σ' } else { c }).filter(is_kept).collect()
 }
 
-/// The words of a text that is in lower case.
-pub(super) fn cut(text: &str) -> impl Iterator<Item = &str> {
-    let between = |c: char| !c.is_alphanumeric() && !is_a_word_by_itself(c);
-    text.split(between).flat_map(|chunk| {
+/// Splits a normalized text into words.
+pub(super) fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    let is_separator = |c: char| !c.is_alphanumeric() && !is_unspaced_script(c);
+    text.split(is_separator).flat_map(|chunk| {
         let mut rest = chunk;
         std::iter::from_fn(move || {
             let first = rest.chars().next()?;
-            let end = if is_a_word_by_itself(first) {
+            let end = if is_unspaced_script(first) {
                 first.len_utf8()
             } else {
-                rest.find(is_a_word_by_itself).unwrap_or(rest.len())
+                rest.find(is_unspaced_script).unwrap_or(rest.len())
             };
             let (word, left) = rest.split_at(end);
             rest = left;
@@ -251,13 +252,13 @@ pub(super) fn cut(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Apostrophes, and accents that come behind their letter.
-const fn is_silent(c: char) -> bool {
+/// Apostrophes and combining accents.
+const fn is_ignored(c: char) -> bool {
     matches!(c, '\'' | '’' | '`' | '\u{0300}'..='\u{036F}')
 }
 
 /// Thai, Japanese kana, and Chinese characters.
-const fn is_a_word_by_itself(c: char) -> bool {
+const fn is_unspaced_script(c: char) -> bool {
     matches!(c, '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}')
 }
 

@@ -1,7 +1,11 @@
-//! When a conversation goes to a human by itself.
+//! Automatic escalation triggers.
 //!
-//! Before the model is called the customer's words, the soul, the blocked
-//! topics and failing tools are looked at; after it, the agent's own replies.
+//! Before the model is called, the customer's message, the soul's triggers, the
+//! blocked topics and failed tools are checked; after it, the agent's reply.
+//!
+//! All triggers that fire are reported, the most urgent first. A trigger that a
+//! person dismissed, or whose escalation timed out, does not fire again for the same
+//! message, and only what happened since the last escalation counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,67 +13,58 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::escalation::Urgency;
-use super::phrases::{self, PhraseList, contains_phrase, cut, lowered};
+use super::phrases::{self, PhraseList, contains_phrase, split_words, normalize};
 use crate::id::AgentId;
 
-/// How much it takes.
+/// The thresholds of the triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TriggerPolicy {
-    /// Negative messages, among the last few, that make an angry customer.
+    /// Negative messages among the last few that count as an angry customer.
     pub negative_messages: usize,
-    /// How many of the customer's last messages are looked at.
-    pub mood_window: usize,
-    /// Tools that have failed.
+    /// The number of the customer's latest messages that are checked.
+    pub negative_window: usize,
     pub failed_tools: usize,
-    /// Uncertain replies.
     pub uncertain_replies: u32,
-    /// The share of words, in percent, that two replies have in common when
-    /// the agent repeats itself.
-    pub alike_percent: usize,
+    /// The share of common words, in percent, from which two replies count as
+    /// repetition.
+    pub similarity_percent: usize,
 }
 
 impl Default for TriggerPolicy {
     fn default() -> Self {
         Self {
             negative_messages: 2,
-            mood_window: 3,
+            negative_window: 3,
             failed_tools: 3,
             uncertain_replies: 3,
-            alike_percent: 80,
+            similarity_percent: 80,
         }
     }
 }
 
-/// Why a conversation goes to a human by itself.
+/// The reason for an automatic escalation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "trigger", rename_all = "snake_case")]
 pub enum Trigger {
-    /// The customer asked for one.
+    /// The customer asked for a person.
     AskedForPerson,
-    /// A topic that the agent must not touch.
+    /// The message touches a topic blocked for the agent.
     BlockedTopic {
-        /// The topic.
         topic: String,
     },
-    /// A trigger of the agent's soul.
+    /// The message contains a trigger phrase of the agent's soul.
     SoulTrigger {
-        /// The phrase.
         phrase: String,
     },
-    /// The customer is angry.
     Angry,
-    /// Too many tools have failed.
     ToolsFailing,
-    /// The agent keeps saying that it does not know.
     Uncertain,
-    /// The agent repeats itself.
     RepeatsItself,
 }
 
 /// The kinds of triggers, for settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each variant is the trigger of the same name")]
 pub enum TriggerKind {
     AskedForPerson,
     BlockedTopic,
@@ -81,7 +76,7 @@ pub enum TriggerKind {
 }
 
 impl Trigger {
-    /// Its kind.
+    /// Returns the kind of the trigger.
     pub const fn kind(&self) -> TriggerKind {
         match self {
             Self::AskedForPerson => TriggerKind::AskedForPerson,
@@ -94,7 +89,7 @@ impl Trigger {
         }
     }
 
-    /// How pressing it is.
+    /// Returns the urgency of the escalation.
     pub const fn urgency(&self) -> Urgency {
         match self {
             Self::Angry | Self::ToolsFailing => Urgency::High,
@@ -106,28 +101,26 @@ impl Trigger {
         }
     }
 
-    /// Where it sends the conversation: to the org's specialist for such
-    /// things, unless that one has it already or cannot take it, else to a
-    /// human.
+    /// Returns where the conversation goes: to the org's specialist for this kind of
+    /// trigger, or to a human if there is none, it is the active agent already, or it
+    /// cannot take over.
     pub fn route(
         &self,
         active: AgentId,
         specialists: &BTreeMap<TriggerKind, AgentId>,
         can_take: impl FnOnce(AgentId) -> bool,
-    ) -> Route {
+    ) -> TriggerRoute {
         match specialists.get(&self.kind()) {
-            Some(&agent) if agent != active && can_take(agent) => Route::Specialist(agent),
-            _ => Route::Human,
+            Some(&agent) if agent != active && can_take(agent) => TriggerRoute::Specialist(agent),
+            _ => TriggerRoute::Human,
         }
     }
 }
 
-/// Where a trigger sends a conversation.
+/// The target of an automatic escalation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
-    /// To this agent.
+pub enum TriggerRoute {
     Specialist(AgentId),
-    /// To a person.
     Human,
 }
 
@@ -145,17 +138,17 @@ impl fmt::Display for Trigger {
     }
 }
 
-/// What an org has set about triggers.
+/// The trigger settings of an org.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TriggerSettings {
-    /// How much it takes.
+    /// The thresholds of the triggers.
     pub policy: TriggerPolicy,
-    /// Ways to ask for a person.
+    /// Phrases with which a customer asks for a person.
     pub asks_for_human: PhraseList,
-    /// Angry words.
+    /// Phrases of an angry customer.
     pub negative: PhraseList,
-    /// Ways to admit not knowing.
+    /// Phrases with which an agent admits not knowing.
     pub uncertain: PhraseList,
 }
 
@@ -163,110 +156,107 @@ impl Default for TriggerSettings {
     fn default() -> Self {
         Self {
             policy: TriggerPolicy::default(),
-            asks_for_human: PhraseList::parse(phrases::ASKS_FOR_HUMAN),
-            negative: PhraseList::parse(phrases::NEGATIVE),
-            uncertain: PhraseList::parse(phrases::UNCERTAIN),
+            asks_for_human: PhraseList::parse(phrases::HUMAN_REQUEST_PHRASES),
+            negative: PhraseList::parse(phrases::NEGATIVE_PHRASES),
+            uncertain: PhraseList::parse(phrases::UNCERTAIN_PHRASES),
         }
     }
 }
 
-/// What is known before the model is called. What led to an escalation that is
-/// over does not count again: earlier messages, failed tools and uncertain
-/// replies are those since the last escalation ended.
+/// The facts checked before the model is called. Causes of an escalation that is
+/// over do not count again: earlier messages, failed tools and uncertain replies
+/// are those since the last escalation ended.
 #[derive(Debug, Clone, Copy)]
-pub struct BeforeModel<'a> {
-    /// The customer's new message.
+pub struct MessageFacts<'a> {
     pub message: &'a str,
-    /// The customer's earlier messages, oldest first.
-    pub earlier: &'a [&'a str],
-    /// The agent's blocked topics.
+    /// Oldest first.
+    pub earlier_messages: &'a [&'a str],
     pub blocked_topics: &'a [String],
-    /// The triggers of the agent's soul.
     pub soul_triggers: &'a [String],
-    /// How many tools have been switched off.
+    /// The number of disabled tools.
     pub failed_tools: usize,
-    /// Triggers of this very message that have been dealt with: a person called
-    /// them a false alarm, or nobody answered in time.
-    pub settled: &'a [Trigger],
+    /// Triggers of this message that were handled before: a person dismissed them, or
+    /// nobody answered in time.
+    pub handled_triggers: &'a [Trigger],
 }
 
-/// The triggers that fire, the most pressing first; never none.
+/// The triggers that fired, the most urgent first; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fired(Vec<Trigger>);
+pub struct FiredTriggers(Vec<Trigger>);
 
-impl Fired {
+impl FiredTriggers {
     fn of(triggers: Vec<Trigger>) -> Option<Self> {
         (!triggers.is_empty()).then_some(Self(triggers))
     }
 
-    /// All of them.
+    /// Returns the triggers.
     pub fn triggers(&self) -> &[Trigger] {
         &self.0
     }
 
-    /// How pressing the most pressing one is.
+    /// Returns the highest urgency of the triggers.
     pub fn urgency(&self) -> Urgency {
         self.0.iter().map(Trigger::urgency).max().unwrap_or(Urgency::Low)
     }
 }
 
-impl fmt::Display for Fired {
-    /// The reason of the escalation: every trigger is named.
+impl fmt::Display for FiredTriggers {
+    /// The reason of the escalation, which names every trigger.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         f.write_str(&reasons.join("; "))
     }
 }
 
-/// The triggers that fire before the model call, if any. They take its place.
-pub fn before_model(facts: &BeforeModel<'_>, settings: &TriggerSettings) -> Option<Fired> {
+/// Returns the triggers that fire for a message, if any. The escalation then
+/// replaces the model call.
+pub fn check_message(facts: &MessageFacts<'_>, settings: &TriggerSettings) -> Option<FiredTriggers> {
     let policy = settings.policy;
-    let named = |list: &[String]| -> Vec<String> {
+    let matching_phrases = |list: &[String]| -> Vec<String> {
         list.iter().filter(|phrase| contains_phrase(facts.message, phrase)).cloned().collect()
     };
-    let recent = facts.earlier.iter().rev().take(policy.mood_window.saturating_sub(1));
+    let recent = facts.earlier_messages.iter().rev().take(policy.negative_window.saturating_sub(1));
     let negative = std::iter::once(&facts.message)
         .chain(recent)
         .filter(|message| settings.negative.matches(message))
         .count();
-    // From the most pressing to the least.
+    // In order of urgency.
     let single = [
         (negative >= policy.negative_messages).then_some(Trigger::Angry),
         (facts.failed_tools >= policy.failed_tools).then_some(Trigger::ToolsFailing),
         settings.asks_for_human.matches(facts.message).then_some(Trigger::AskedForPerson),
     ];
-    let topics = named(facts.blocked_topics).into_iter();
-    let phrases = named(facts.soul_triggers).into_iter();
+    let topics = matching_phrases(facts.blocked_topics).into_iter();
+    let phrases = matching_phrases(facts.soul_triggers).into_iter();
     let fired = single
         .into_iter()
         .flatten()
         .chain(topics.map(|topic| Trigger::BlockedTopic { topic }))
         .chain(phrases.map(|phrase| Trigger::SoulTrigger { phrase }))
-        .filter(|trigger| !facts.settled.contains(trigger));
-    Fired::of(fired.collect())
+        .filter(|trigger| !facts.handled_triggers.contains(trigger));
+    FiredTriggers::of(fired.collect())
 }
 
-/// What is known after the agent has replied.
+/// The facts checked after the agent has replied.
 #[derive(Debug, Clone, Copy)]
-pub struct AfterReply<'a> {
-    /// The reply, which is delivered in any case.
+pub struct ReplyFacts<'a> {
+    /// Delivered in any case.
     pub reply: &'a str,
-    /// The reply before it, if it came after the last escalation ended.
+    /// The previous reply, if it was sent after the last escalation ended.
     pub previous: Option<&'a str>,
-    /// The uncertain replies since the last escalation ended, this one not
-    /// counted.
+    /// The uncertain replies since the last escalation ended, without this one.
     pub uncertain_before: u32,
 }
 
-/// Whether a reply counts as uncertain.
+/// Returns whether a reply counts as uncertain.
 pub fn is_uncertain(reply: &str, settings: &TriggerSettings) -> bool {
     settings.uncertain.matches(reply)
 }
 
-/// The trigger that fires after a reply, if any.
-pub fn after_reply(facts: &AfterReply<'_>, settings: &TriggerSettings) -> Option<Trigger> {
-    let TriggerPolicy { alike_percent, uncertain_replies, .. } = settings.policy;
-    if facts.previous.is_some_and(|previous| alike(previous, facts.reply, alike_percent)) {
+/// Returns the trigger that fires for a reply, if any.
+pub fn check_reply(facts: &ReplyFacts<'_>, settings: &TriggerSettings) -> Option<Trigger> {
+    let TriggerPolicy { similarity_percent, uncertain_replies, .. } = settings.policy;
+    if facts.previous.is_some_and(|previous| are_similar(previous, facts.reply, similarity_percent)) {
         Some(Trigger::RepeatsItself)
     } else if is_uncertain(facts.reply, settings)
         && facts.uncertain_before.saturating_add(1) >= uncertain_replies
@@ -277,12 +267,12 @@ pub fn after_reply(facts: &AfterReply<'_>, settings: &TriggerSettings) -> Option
     }
 }
 
-/// Whether two replies share at least this part of their words.
-fn alike(one: &str, other: &str, percent: usize) -> bool {
-    let (one, other) = (lowered(one), lowered(other));
-    let (one, other): (BTreeSet<&str>, BTreeSet<&str>) =
-        (cut(&one).collect(), cut(&other).collect());
-    let (shared, all) = (one.intersection(&other).count(), one.union(&other).count());
+/// Returns whether two replies share at least this percentage of their words.
+fn are_similar(first: &str, second: &str, percent: usize) -> bool {
+    let (first, second) = (normalize(first), normalize(second));
+    let (first, second): (BTreeSet<&str>, BTreeSet<&str>) =
+        (split_words(&first).collect(), split_words(&second).collect());
+    let (shared, all) = (first.intersection(&second).count(), first.union(&second).count());
     all > 0 && shared * 100 >= all * percent
 }
 

@@ -1,9 +1,13 @@
-//! Knowledge: the documents of an org, and how they are found by their words.
+//! Knowledge: the documents of an org and the full-text search over them.
 //!
-//! Which of them go into a prompt is decided in [`crate::prompt::knowledge`].
+//! The full-text indexes of the databases are not used: they split words
+//! differently, rank one org's documents by those of others, and PostgreSQL does
+//! not use them under row-level security.
+//!
+//! Which documents go into a prompt is decided in [`crate::prompt::knowledge`].
 
 pub mod search;
-pub mod words;
+pub mod tokenizer;
 
 use std::collections::BTreeSet;
 
@@ -16,8 +20,8 @@ pub const MAX_TAGS: usize = 32;
 /// The longest tag, in characters.
 pub const MAX_TAG_CHARS: usize = 64;
 
-/// A document that keeps to the limits. Its tags are clean, and it has no NUL,
-/// which not every database keeps in a text.
+/// A document within the limits. Its tags are clean, and it has no NUL characters,
+/// which not every database stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     title: String,
@@ -25,28 +29,23 @@ pub struct Document {
     tags: BTreeSet<String>,
 }
 
-/// Why something is no document.
+/// The reason why a document is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
-    /// There is no title.
     #[error("a document needs a title")]
     NoTitle,
-    /// The title is too long.
     #[error("a title has at most {MAX_TITLE_CHARS} characters")]
     LongTitle,
-    /// The body is too long.
     #[error("a document has at most {MAX_BODY_BYTES} bytes; divide it into several")]
     LongBody,
-    /// There are too many tags.
     #[error("a document has at most {MAX_TAGS} tags")]
     ManyTags,
-    /// A tag is too long.
     #[error("a tag has at most {MAX_TAG_CHARS} characters")]
     LongTag,
 }
 
 impl Document {
-    /// A document of this text. Tags are cleaned, empty ones are left out.
+    /// Makes a document. Cleans the tags and drops empty ones.
     pub fn new<'t>(
         title: &str,
         body: &str,
@@ -70,23 +69,24 @@ impl Document {
         }
     }
 
-    /// Its title.
+    /// Returns the title.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// Its text.
+    /// Returns the body.
     pub fn body(&self) -> &str {
         &self.body
     }
 
-    /// Its tags, clean.
+    /// Returns the clean tags.
     pub const fn tags(&self) -> &BTreeSet<String> {
         &self.tags
     }
 }
 
-/// A tag as it is compared: trimmed, in lower case, without control characters.
+/// Normalizes a tag for comparison: trimmed, in lower case, without control
+/// characters.
 pub fn clean_tag(tag: &str) -> String {
     let visible: String = tag.chars().filter(|c| !c.is_control()).collect();
     visible.trim().to_lowercase()
@@ -97,7 +97,7 @@ mod tests {
     use super::{Document, DocumentError, MAX_BODY_BYTES, MAX_TAG_CHARS, MAX_TITLE_CHARS};
 
     #[test]
-    fn a_document_is_made_clean() {
+    fn a_new_document_has_clean_title_body_and_tags() {
         let tags = [" Menu", "menu ", "", " \t", "Wine\0"];
         let made = Document::new(" Our\0 menu ", "Pizza\0\n", tags).unwrap();
         assert_eq!((made.title(), made.body()), ("Our menu", "Pizza\n"));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_keeps_to_the_limits() {
+    fn a_document_over_a_limit_is_refused() {
         let check = |title: &str, body: &str, tags: &[String], expected| {
             let made = Document::new(title, body, tags.iter().map(String::as_str));
             assert_eq!(made.err(), expected);

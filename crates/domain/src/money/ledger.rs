@@ -1,8 +1,12 @@
 //! The ledger: reserve before a turn, settle after it, release on failure.
 //!
-//! This is the rule in one piece and without I/O. The store takes up the
-//! accounts that an operation concerns, holds them while the rule is applied,
-//! and writes back what changed.
+//! The whole rule, without I/O. The store loads and locks the accounts that an
+//! operation concerns, applies the rule, and writes back what changed.
+//!
+//! A child's own credits are used first, and its parent pays the rest of the same
+//! reservation; otherwise a remainder that no message can use would stay in the
+//! child's pools. A cost above the reservation is recorded as an overrun that the
+//! platform bears.
 
 mod entry;
 
@@ -12,161 +16,152 @@ use serde::{Deserialize, Serialize};
 
 use super::Credits;
 use super::caps::{BudgetView, SessionBudget};
-use super::pools::{Account, Hold};
-use super::sharing::{CapReached, SharedDays, SharingPolicy};
+use super::pools::{CreditAccount, CreditHold};
+use super::sharing::{CapReached, SharedSpending, SharingPolicy};
 use crate::id::{AgentId, OrgId, ReservationId};
 use crate::time::{Timestamp, UtcDay};
 
-pub use entry::{Bearer, Charge, Expense, LedgerEntry};
+pub use entry::{CostBearer, Charge, Expense, LedgerEntry};
 
 /// Credits held for one turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
-    /// The org the turn runs in.
     pub org: OrgId,
-    /// The agent that spends.
     pub budget_owner: AgentId,
-    /// When the sweeper may return it.
+    /// When the reservation can be released by the sweep.
     pub expires_at: Timestamp,
     draws: Vec<Draw>,
 }
 
-/// Part of a reservation: credits of one pool of one org.
+/// The part of a reservation from one pool of one org.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Draw {
     from: OrgId,
     day: UtcDay,
-    hold: Hold,
+    hold: CreditHold,
 }
 
 impl Reservation {
-    /// One that holds nothing: all that is charged to it is an overrun.
-    pub const fn of_nothing(org: OrgId, budget_owner: AgentId, expires_at: Timestamp) -> Self {
+    /// Makes a reservation that holds nothing: every charge to it is an overrun.
+    pub const fn empty(org: OrgId, budget_owner: AgentId, expires_at: Timestamp) -> Self {
         Self { org, budget_owner, expires_at, draws: Vec::new() }
     }
 
-    /// Whether anything is held from an org other than the one it runs in.
+    /// Returns whether anything is held from an org other than the one it runs in.
     pub fn draws_on_parent(&self) -> bool {
         self.draws.iter().any(|draw| draw.from != self.org)
     }
 
-    /// What is held, part by part, and from which org.
-    pub fn held(&self) -> impl Iterator<Item = (OrgId, Credits)> {
+    /// Iterates over the held amounts and the orgs they are held from.
+    pub fn held_by_org(&self) -> impl Iterator<Item = (OrgId, Credits)> {
         self.draws.iter().map(|draw| (draw.from, draw.hold.amount))
     }
 
-    /// How much is held.
+    /// Returns the total held.
     pub fn amount(&self) -> Credits {
         self.draws.iter().map(|draw| draw.hold.amount).sum()
     }
 }
 
-/// Why credits cannot be reserved. Nothing was changed.
+/// The reason why credits cannot be reserved. Nothing is changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReserveError {
-    /// The org, and its parent if it has one, cannot pay.
     #[error("{wanted} wanted, {available} available")]
     Exhausted {
-        /// What was asked for.
         wanted: Credits,
-        /// What there is, the parent's share included.
+        /// What is available, including the parent's share.
         available: Credits,
     },
-    /// The parent could pay, but a cap stands in the way.
+    /// The parent could pay, but a sharing cap is reached.
     #[error(transparent)]
     Cap(#[from] CapReached),
-    /// The org has no account.
     #[error("there is no credit account for {0}")]
     NoAccount(OrgId),
-    /// There is a reservation with this id.
+    /// A reservation with this id is open.
     #[error("{0} is open already")]
     AlreadyOpen(ReservationId),
-    /// The reservation does not exist or has ended.
     #[error("{0} is not an open reservation")]
     NotOpen(ReservationId),
 }
 
-/// How a reservation ended.
+/// The result of settling a reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settlement {
-    /// The lines to record.
     pub entries: Vec<LedgerEntry>,
-    /// What was held and not needed.
+    /// Held and not needed.
     pub released: Credits,
-    /// What was needed and not held; the platform bears it.
+    /// Needed and not held; the platform bears it.
     pub overrun: Credits,
 }
 
-/// What a parent would pay for a child.
-struct Share {
+/// What a parent can pay for a child.
+struct ParentShare {
     parent: OrgId,
-    /// What the caps leave.
     headroom: Credits,
-    /// What the parent has.
     balance: Credits,
 }
 
-/// The accounts of all orgs, and what is held.
+/// The accounts of all orgs, and the open reservations.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    accounts: BTreeMap<OrgId, Account>,
+    accounts: BTreeMap<OrgId, CreditAccount>,
     parents: BTreeMap<OrgId, OrgId>,
     policies: BTreeMap<OrgId, SharingPolicy>,
-    shared: BTreeMap<OrgId, SharedDays>,
+    shared: BTreeMap<OrgId, SharedSpending>,
     reservations: BTreeMap<ReservationId, Reservation>,
 }
 
 impl Ledger {
-    /// Opens an org's account; one that is open stays as it is.
-    pub fn open(&mut self, org: OrgId, parent: Option<OrgId>, account: Account) {
+    /// Opens an org's account. Does nothing if it is open.
+    pub fn open_account(&mut self, org: OrgId, parent: Option<OrgId>, account: CreditAccount) {
         self.accounts.entry(org).or_insert(account);
         if let Some(parent) = parent {
             self.parents.insert(org, parent);
         }
     }
 
-    /// Sets what a parent pays for its children.
-    pub fn set_sharing(&mut self, parent: OrgId, policy: SharingPolicy) {
+    /// Sets the caps on what a parent pays for its children.
+    pub fn set_sharing_policy(&mut self, parent: OrgId, policy: SharingPolicy) {
         self.policies.insert(parent, policy);
     }
 
-    /// Takes up what a parent has paid or holds for its children.
-    pub fn set_shared(&mut self, parent: OrgId, shared: SharedDays) {
+    /// Sets what a parent has paid or holds for its children, as it was stored.
+    pub fn set_shared_spending(&mut self, parent: OrgId, shared: SharedSpending) {
         self.shared.insert(parent, shared);
     }
 
-    /// Takes up a reservation that was stored; the accounts have it already.
-    pub fn take_up(&mut self, id: ReservationId, reservation: Reservation) {
+    /// Adds a stored reservation; the accounts include it already.
+    pub fn insert_reservation(&mut self, id: ReservationId, reservation: Reservation) {
         self.reservations.insert(id, reservation);
     }
 
-    /// A reservation that is open.
+    /// Returns an open reservation.
     pub fn reservation(&self, id: ReservationId) -> Option<&Reservation> {
         self.reservations.get(&id)
     }
 
-    /// An org's account.
-    pub fn account(&self, org: OrgId) -> Option<&Account> {
+    /// Returns an org's account.
+    pub fn account(&self, org: OrgId) -> Option<&CreditAccount> {
         self.accounts.get(&org)
     }
 
-    /// An org's account, to grant credits to it or start its periods.
-    pub fn account_mut(&mut self, org: OrgId) -> Option<&mut Account> {
+    /// Returns an org's account, to grant credits to it or start its periods.
+    pub fn account_mut(&mut self, org: OrgId) -> Option<&mut CreditAccount> {
         self.accounts.get_mut(&org)
     }
 
-    /// What a parent has paid or holds for its children.
-    pub fn shared(&self, parent: OrgId) -> SharedDays {
+    /// Returns what a parent has paid or holds for its children.
+    pub fn shared_spending(&self, parent: OrgId) -> SharedSpending {
         self.shared.get(&parent).cloned().unwrap_or_default()
     }
 
-    /// What is held and not yet settled or released.
+    /// Iterates over the open reservations.
     pub fn open_reservations(&self) -> impl Iterator<Item = (&ReservationId, &Reservation)> {
         self.reservations.iter()
     }
 
-    /// What an org could spend now, its parent's share included; none means
-    /// without a limit.
+    /// Returns what an org can spend now, including its parent's share; `None` means
+    /// unlimited.
     pub fn affordable(&self, org: OrgId, now: Timestamp) -> Option<Credits> {
         let own = match self.accounts.get(&org) {
             Some(account) => account.available()?,
@@ -175,22 +170,23 @@ impl Ledger {
         Some(own + self.parent_share(org, now).unwrap_or_default())
     }
 
-    /// What an org's parent would still pay for it today; none without a parent.
+    /// Returns what an org's parent can still pay for it today; `None` without a
+    /// parent.
     pub fn parent_share(&self, org: OrgId, now: Timestamp) -> Option<Credits> {
         self.share(org, now.utc_day()).map(|share| share.headroom.min(share.balance))
     }
 
-    /// The three budgets that a harness shows.
-    pub fn view(&self, org: OrgId, session: &SessionBudget, now: Timestamp) -> BudgetView {
+    /// Returns the three budgets that a harness shows.
+    pub fn budget_view(&self, org: OrgId, session: &SessionBudget, now: Timestamp) -> BudgetView {
         BudgetView {
             session_budget: session.remaining(),
-            org_budget: self.accounts.get(&org).map_or(Some(Credits::ZERO), Account::available),
+            org_budget: self.accounts.get(&org).map_or(Some(Credits::ZERO), CreditAccount::available),
             parent_budget: self.parent_share(org, now),
         }
     }
 
-    /// Holds `wanted` for a turn: the org's pools in order, then the parent
-    /// within its caps. All of it or nothing.
+    /// Holds `wanted` for a turn: first the org's pools in order, then the parent's
+    /// within its caps. Fails unless all of it is available.
     pub fn reserve(
         &mut self,
         id: ReservationId,
@@ -209,7 +205,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Holds more for a turn that needs it. Refused, the reservation stays.
+    /// Holds more for a turn. If it fails, the reservation stays as it was.
     pub fn top_up(
         &mut self,
         id: ReservationId,
@@ -234,18 +230,19 @@ impl Ledger {
         let own = account.available().map_or(wanted, |available| available.min(wanted));
         let missing = wanted.saturating_sub(own);
         let parent =
-            if missing.is_zero() { None } else { Some(self.parent_for(org, wanted, own, day)?) };
+            if missing.is_zero() { None } else { Some(self.paying_parent(org, wanted, own, day)?) };
 
         let mut draws = self.hold(org, own, day);
         if let Some(parent) = parent {
             draws.extend(self.hold(parent, missing, day));
-            self.shared.entry(parent).or_default().take(org, missing, day);
+            self.shared.entry(parent).or_default().record(org, missing, day);
         }
         Ok(draws)
     }
 
-    /// The parent that pays what `org` cannot, if it can and its caps allow.
-    fn parent_for(
+    /// Returns the parent that pays what `org` cannot, if it has the credits and its
+    /// caps allow it.
+    fn paying_parent(
         &self,
         org: OrgId,
         wanted: Credits,
@@ -253,30 +250,30 @@ impl Ledger {
         day: UtcDay,
     ) -> Result<OrgId, ReserveError> {
         let missing = wanted.saturating_sub(own);
-        let Some(Share { parent, headroom, balance }) = self.share(org, day) else {
+        let Some(ParentShare { parent, headroom, balance }) = self.share(org, day) else {
             return Err(ReserveError::Exhausted { wanted, available: own });
         };
         if headroom.min(balance) >= missing {
             return Ok(parent);
         }
-        // Of two obstacles the narrower one is named.
+        // The tighter of two limits is reported.
         if headroom <= balance {
             let policy = self.policies.get(&parent).cloned().unwrap_or_default();
-            self.shared(parent).check(&policy, org, missing, day)?;
+            self.shared_spending(parent).check(&policy, org, missing, day)?;
         }
         Err(ReserveError::Exhausted { wanted, available: own + balance.min(headroom) })
     }
 
-    /// What an org's parent would pay for it, and what limits that.
-    fn share(&self, org: OrgId, day: UtcDay) -> Option<Share> {
+    /// Returns what an org's parent can pay for it, and the limits of that.
+    fn share(&self, org: OrgId, day: UtcDay) -> Option<ParentShare> {
         let parent = *self.parents.get(&org)?;
         let policy = self.policies.get(&parent).cloned().unwrap_or_default();
-        let headroom = self.shared(parent).headroom(&policy, org, day);
+        let headroom = self.shared_spending(parent).headroom(&policy, org, day);
         let balance = match self.accounts.get(&parent) {
             Some(account) => account.available().unwrap_or(Credits::new(u64::MAX)),
             None => Credits::ZERO,
         };
-        Some(Share { parent, headroom, balance })
+        Some(ParentShare { parent, headroom, balance })
     }
 
     fn hold(&mut self, from: OrgId, amount: Credits, day: UtcDay) -> Vec<Draw> {
@@ -284,7 +281,7 @@ impl Ledger {
         holds.into_iter().flatten().map(|hold| Draw { from, day, hold }).collect()
     }
 
-    /// Ends a reservation with what the turn really cost.
+    /// Ends a reservation with the actual charges.
     pub fn settle(
         &mut self,
         id: ReservationId,
@@ -303,18 +300,18 @@ impl Ledger {
                     budget_owner: reservation.budget_owner,
                     expense: charge.expense.clone(),
                     amount: unpaid,
-                    bearer: Bearer::Overrun,
+                    bearer: CostBearer::Overrun,
                 });
             }
         }
         for draw in draws {
             settlement.released = settlement.released + draw.hold.amount;
-            self.give_back(reservation.org, draw);
+            self.release_draw(reservation.org, draw);
         }
         Ok(settlement)
     }
 
-    /// Pays one charge from the draws, last first, and returns what is unpaid.
+    /// Pays one charge from the draws, last first, and returns the unpaid rest.
     fn pay(
         &mut self,
         reservation: &Reservation,
@@ -329,7 +326,7 @@ impl Ledger {
             let amount = draw.hold.amount.min(due);
             due = due.saturating_sub(amount);
             if let Some(account) = self.accounts.get_mut(&draw.from) {
-                account.spend(Hold { amount, ..draw.hold });
+                account.spend(CreditHold { amount, ..draw.hold });
             }
             push_entries(entries, reservation, charge, draw.from, amount);
             draw.hold.amount = draw.hold.amount.saturating_sub(amount);
@@ -340,34 +337,34 @@ impl Ledger {
         due
     }
 
-    fn give_back(&mut self, org: OrgId, draw: Draw) {
+    fn release_draw(&mut self, org: OrgId, draw: Draw) {
         if let Some(account) = self.accounts.get_mut(&draw.from) {
-            account.give_back(draw.hold);
+            account.release(draw.hold);
         }
         if draw.from != org {
-            self.shared.entry(draw.from).or_default().give_back(org, draw.hold.amount, draw.day);
+            self.shared.entry(draw.from).or_default().release(org, draw.hold.amount, draw.day);
         }
     }
 
-    /// Ends a reservation whose turn failed; all of it goes back.
+    /// Ends the reservation of a failed turn and returns the released amount.
     pub fn release(&mut self, id: ReservationId) -> Result<Credits, ReserveError> {
         Ok(self.settle(id, &[])?.released)
     }
 
-    /// Returns what turns that never ended still hold.
-    pub fn sweep(&mut self, now: Timestamp) -> Vec<ReservationId> {
-        let orphans: Vec<ReservationId> = self
+    /// Releases expired reservations, whose turns never ended.
+    pub fn release_expired(&mut self, now: Timestamp) -> Vec<ReservationId> {
+        let expired: Vec<ReservationId> = self
             .reservations
             .iter()
             .filter(|(_, reservation)| reservation.expires_at <= now)
             .map(|(&id, _)| id)
             .collect();
-        orphans.into_iter().filter(|&id| self.release(id).is_ok()).collect()
+        expired.into_iter().filter(|&id| self.release(id).is_ok()).collect()
     }
 }
 
-/// The line of the payer and, where the parent paid, the child's own line for
-/// the audit. Lines for the same purpose are added up.
+/// Adds the entry of the payer and, if the parent paid, an entry of the child for
+/// the audit. Entries for the same purpose are added up.
 fn push_entries(
     entries: &mut Vec<LedgerEntry>,
     reservation: &Reservation,
@@ -375,22 +372,22 @@ fn push_entries(
     payer: OrgId,
     amount: Credits,
 ) {
-    let line = |org, bearer| LedgerEntry {
+    let entry = |org, bearer| LedgerEntry {
         org,
         budget_owner: reservation.budget_owner,
         expense: charge.expense.clone(),
         amount,
         bearer,
     };
-    let lines = if payer == reservation.org {
-        vec![line(payer, Bearer::Own)]
+    let new_entries = if payer == reservation.org {
+        vec![entry(payer, CostBearer::Own)]
     } else {
         vec![
-            line(payer, Bearer::ForChild(reservation.org)),
-            line(reservation.org, Bearer::PaidByParent(payer)),
+            entry(payer, CostBearer::ForChild(reservation.org)),
+            entry(reservation.org, CostBearer::PaidByParent(payer)),
         ]
     };
-    for new in lines {
+    for new in new_entries {
         let same = entries.iter_mut().find(|old| {
             old.org == new.org && old.expense == new.expense && old.bearer == new.bearer
         });

@@ -1,7 +1,7 @@
-//! Money: credits, prices, pools, the ledger, and the caps on what is spent.
+//! Money: credits, prices, pools, the ledger, and spending caps.
 //!
-//! All amounts are whole numbers. Nothing here goes below zero: an operation
-//! that would is refused and changes nothing.
+//! All amounts are integers and never negative: an operation that would overdraw is
+//! refused and changes nothing.
 
 pub mod caps;
 pub mod ledger;
@@ -15,7 +15,7 @@ use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-/// Credits: what orgs are granted and spend.
+/// An amount of credits, which orgs are granted and spend.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -25,36 +25,36 @@ pub struct Credits(u64);
 impl Credits {
     /// No credits.
     pub const ZERO: Self = Self(0);
-    /// The most that is granted, held or charged at once; what is more was
-    /// calculated wrongly.
-    pub const MOST_AT_ONCE: Self = Self(1_000_000_000_000_000);
-    /// The most that is ever granted to a pool, so that sums over all pools of
-    /// an account fit any number of 63 bits.
-    pub const MOST_EVER: Self = Self(1_000_000_000_000_000_000);
+    /// The largest amount of one grant, hold or charge; a larger one is a calculation
+    /// error.
+    pub const MAX_AMOUNT: Self = Self(1_000_000_000_000_000);
+    /// The largest total ever granted to a pool, so that sums over all pools of an
+    /// account fit 63 bits.
+    pub const MAX_TOTAL: Self = Self(1_000_000_000_000_000_000);
 
-    /// This many credits.
+    /// Makes an amount of credits.
     pub const fn new(amount: u64) -> Self {
         Self(amount)
     }
 
-    /// The number.
+    /// Returns the number of credits.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Whether there are none.
+    /// Returns whether the amount is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// What is left after taking at most `other`.
+    /// Subtracts `other`, down to zero.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
 
-/// `percent` of an amount, rounded down.
+/// Returns `percent` of an amount, rounded down.
 pub fn percent_of(amount: Credits, percent: u64) -> Credits {
     let part = u128::from(amount.0) * u128::from(percent) / 100;
     Credits(u64::try_from(part).unwrap_or(u64::MAX))
@@ -80,7 +80,7 @@ impl fmt::Display for Credits {
     }
 }
 
-/// Dollars, kept in millionths.
+/// An amount in US dollars, stored in millionths.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -88,17 +88,17 @@ impl fmt::Display for Credits {
 pub struct Usd(u64);
 
 impl Usd {
-    /// This many millionths of a dollar.
+    /// Makes an amount of this many millionths of a dollar.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros)
     }
 
-    /// This many whole dollars.
+    /// Makes an amount of whole dollars.
     pub const fn from_dollars(dollars: u64) -> Self {
         Self(dollars * 1_000_000)
     }
 
-    /// Millionths of a dollar.
+    /// Returns the millionths of a dollar.
     pub const fn as_micros(self) -> u64 {
         self.0
     }
@@ -113,7 +113,8 @@ impl Add for Usd {
 }
 
 impl fmt::Display for Usd {
-    /// Dollars and cents; more digits only where cents would hide the amount.
+    /// Shows dollars and cents, with more digits only where cents would hide the
+    /// amount.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (dollars, micros) = (self.0 / 1_000_000, self.0 % 1_000_000);
         if micros % 10_000 == 0 {

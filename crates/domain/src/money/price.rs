@@ -1,4 +1,4 @@
-//! Prices: from tokens to dollars to credits, and what an answer may cost.
+//! Prices: the cost of model calls in dollars and credits.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,88 +6,84 @@ use super::{Credits, Usd};
 
 /// Credits for a dollar.
 pub const CREDITS_PER_USD: u64 = 100;
-/// The least that a message costs, and what a new agent must be able to pay.
+/// The minimum charge for a message, which an agent must be able to pay.
 pub const MINIMUM_CHARGE: Credits = Credits::new(1);
 
 const MICROS_PER_CREDIT: u64 = 1_000_000 / CREDITS_PER_USD;
-const TOKENS_PER_PRICE: u128 = 1_000_000;
+const TOKENS_PER_PRICE_UNIT: u128 = 1_000_000;
 
-/// The credits for one message whose model calls cost this much: rounded up,
-/// and at least one.
+/// Returns the credits for one message whose model calls cost this much: rounded
+/// up, and at least the minimum charge.
 pub fn message_credits(cost: Usd) -> Credits {
     Credits::new(cost.as_micros().div_ceil(MICROS_PER_CREDIT)).max(MINIMUM_CHARGE)
 }
 
-/// What a model costs per million tokens.
+/// The price of a model per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPrice {
-    /// What goes in.
     pub input: Usd,
-    /// What comes out.
     pub output: Usd,
-    /// What goes in from a cache; like everything that goes in if it is none.
+    /// Input read from a cache; `None` means the input price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<Usd>,
-    /// What goes in and is written to a cache; like everything that goes in if it
-    /// is none.
+    /// Input written to a cache; `None` means the input price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<Usd>,
 }
 
-/// Tokens that go in.
+/// The input tokens of a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InputTokens {
-    /// All of them.
-    pub all: u64,
-    /// How many of them came from a cache.
+    pub total: u64,
+    /// Of these, tokens read from a cache.
     pub cached: u64,
-    /// How many of them were written to a cache.
-    pub written: u64,
+    /// Of these, tokens written to a cache.
+    pub cache_written: u64,
 }
 
 impl ModelPrice {
-    /// A price without a cache.
+    /// Makes a price without cache prices.
     pub const fn new(input: Usd, output: Usd) -> Self {
         Self { input, output, cached_input: None, cache_write: None }
     }
 
-    /// The cost of these tokens, rounded up to a millionth of a dollar. No part of
-    /// the input counts twice.
+    /// Returns the cost of a call, rounded up to a millionth of a dollar. No input
+    /// token counts twice.
     pub fn cost(&self, input: InputTokens, output_tokens: u64) -> Usd {
-        let cached = input.cached.min(input.all);
-        let written = input.written.min(input.all - cached);
+        let cached = input.cached.min(input.total);
+        let written = input.cache_written.min(input.total - cached);
         let priced = [
             (self.cached_input.unwrap_or(self.input), cached),
             (self.cache_write.unwrap_or(self.input), written),
-            (self.input, input.all - cached - written),
+            (self.input, input.total - cached - written),
             (self.output, output_tokens),
         ];
-        let part = |(price, tokens): (Usd, u64)| u128::from(price.as_micros()) * u128::from(tokens);
-        let total = priced.into_iter().map(part).fold(0, u128::saturating_add);
-        Usd::from_micros(u64::try_from(total.div_ceil(TOKENS_PER_PRICE)).unwrap_or(u64::MAX))
+        let micros_of = |(price, tokens): (Usd, u64)| u128::from(price.as_micros()) * u128::from(tokens);
+        let total = priced.into_iter().map(micros_of).fold(0, u128::saturating_add);
+        Usd::from_micros(u64::try_from(total.div_ceil(TOKENS_PER_PRICE_UNIT)).unwrap_or(u64::MAX))
     }
 
-    /// The most that this many tokens cost, whatever a cache does.
-    pub fn most(&self, input_tokens: u64, output_tokens: u64) -> Usd {
-        let dearest = Self::new(self.dearest_input(), self.output);
-        dearest.cost(InputTokens { all: input_tokens, ..InputTokens::default() }, output_tokens)
+    /// Returns the maximum cost of this many tokens, whatever the cache does.
+    pub fn max_cost(&self, input_tokens: u64, output_tokens: u64) -> Usd {
+        let without_cache = Self::new(self.max_input_price(), self.output);
+        without_cache.cost(InputTokens { total: input_tokens, ..InputTokens::default() }, output_tokens)
     }
 
-    fn dearest_input(&self) -> Usd {
+    fn max_input_price(&self) -> Usd {
         [self.cached_input, self.cache_write].into_iter().flatten().fold(self.input, Usd::max)
     }
 
-    /// What to reserve before a call: as if the answer took all it may.
-    pub fn estimate(&self, input_tokens: u64, max_output_tokens: u64) -> Credits {
-        message_credits(self.most(input_tokens, max_output_tokens))
+    /// Returns the credits to reserve before a call, assuming the longest answer.
+    pub fn estimate_credits(&self, input_tokens: u64, max_output_tokens: u64) -> Credits {
+        message_credits(self.max_cost(input_tokens, max_output_tokens))
     }
 
-    /// How many of the wanted output tokens `budget` can pay for, after the
-    /// input. None when not even the input is affordable.
+    /// Clamps the wanted output tokens to what `budget` can pay after the input.
+    /// Returns `None` if not even one token is affordable.
     pub fn clamp_output(&self, wanted: u64, input_tokens: u64, budget: Credits) -> Option<u64> {
         let micros = u128::from(budget.get()) * u128::from(MICROS_PER_CREDIT);
-        let input = u128::from(self.dearest_input().as_micros()) * u128::from(input_tokens);
-        let left = (micros * TOKENS_PER_PRICE).checked_sub(input)?;
+        let input = u128::from(self.max_input_price().as_micros()) * u128::from(input_tokens);
+        let left = (micros * TOKENS_PER_PRICE_UNIT).checked_sub(input)?;
         let affordable = left
             .checked_div(u128::from(self.output.as_micros()))
             .map_or(u64::MAX, |tokens| u64::try_from(tokens).unwrap_or(u64::MAX));
@@ -122,19 +118,19 @@ mod tests {
 
     #[test]
     fn tokens_are_priced_per_million() {
-        assert_eq!(PRICE.most(1_000_000, 0), Usd::from_dollars(3));
-        assert_eq!(PRICE.most(1000, 500), Usd::from_micros(3000 + 7500));
-        assert_eq!(PRICE.most(1, 0), Usd::from_micros(3));
-        assert_eq!(PRICE.estimate(1000, 4096), Credits::new(7));
+        assert_eq!(PRICE.max_cost(1_000_000, 0), Usd::from_dollars(3));
+        assert_eq!(PRICE.max_cost(1000, 500), Usd::from_micros(3000 + 7500));
+        assert_eq!(PRICE.max_cost(1, 0), Usd::from_micros(3));
+        assert_eq!(PRICE.estimate_credits(1000, 4096), Credits::new(7));
     }
 
     #[test]
-    fn what_a_cache_holds_has_a_price_of_its_own() {
+    fn cached_input_has_its_own_price() {
         let cached_input = Some(Usd::from_micros(300_000));
         let price = ModelPrice { cached_input, ..PRICE };
-        let check = |price: ModelPrice, all, cached, written, micros| {
-            let cost = price.cost(InputTokens { all, cached, written }, 0);
-            assert_eq!(cost, Usd::from_micros(micros), "{cached} and {written} of {all}");
+        let check = |price: ModelPrice, total, cached, cache_written, micros| {
+            let cost = price.cost(InputTokens { total, cached, cache_written }, 0);
+            assert_eq!(cost, Usd::from_micros(micros), "{cached} and {cache_written} of {total}");
         };
         check(PRICE, 1000, 400, 500, 3000);
         check(price, 1000, 0, 0, 3000);
@@ -144,11 +140,11 @@ mod tests {
         let dearer = ModelPrice { cache_write: Some(Usd::from_micros(3_750_000)), ..price };
         check(dearer, 1000, 400, 600, 120 + 2250);
         check(dearer, 1000, 0, 9000, 3750);
-        assert_eq!(dearer.most(1000, 0), Usd::from_micros(3750));
-        assert_eq!(dearer.estimate(1_000_000, 0), Credits::new(375));
+        assert_eq!(dearer.max_cost(1000, 0), Usd::from_micros(3750));
+        assert_eq!(dearer.estimate_credits(1_000_000, 0), Credits::new(375));
     }
 
-    /// C02, C22: what cannot be paid for is not asked for.
+    /// C02, C22: output that cannot be paid for is not requested.
     #[test]
     fn c22_an_answer_is_clamped_to_what_is_affordable() {
         let check = |wanted, input, budget, expected| {
@@ -170,7 +166,7 @@ mod tests {
             for input in [0, 1, 999, 20_000] {
                 let budget = Credits::new(budget);
                 if let Some(tokens) = PRICE.clamp_output(100_000, input, budget) {
-                    assert!(message_credits(PRICE.most(input, tokens)) <= budget);
+                    assert!(message_credits(PRICE.max_cost(input, tokens)) <= budget);
                 }
             }
         }

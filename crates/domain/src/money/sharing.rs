@@ -1,4 +1,4 @@
-//! What a parent org pays for its children, and the caps on it.
+//! Sharing: what a parent org pays for its children, and the caps on it.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use super::{Credits, percent_of};
 use crate::id::OrgId;
 use crate::time::UtcDay;
 
-/// The caps a parent sets on what its children may draw in one UTC day.
+/// The daily caps a parent sets on what its children may draw, per UTC day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharingPolicy {
-    /// The most for one child.
+    /// Cap for each child.
     pub max_per_child: Credits,
-    /// The most for particular children, instead of the general cap.
+    /// Caps for particular children, instead of the general one.
     pub overrides: BTreeMap<OrgId, Credits>,
-    /// The most for all children together.
+    /// Cap for all children together.
     pub max_total: Credits,
-    /// The share of a cap at which the parent gets a notice, in percent.
+    /// The percentage of a cap at which the parent is notified.
     pub notice_percent: u64,
 }
 
@@ -33,74 +33,70 @@ impl Default for SharingPolicy {
 }
 
 impl SharingPolicy {
-    /// The cap of one child.
+    /// Returns the cap of a child.
     pub fn cap_of(&self, child: OrgId) -> Credits {
         self.overrides.get(&child).copied().unwrap_or(self.max_per_child)
     }
 }
 
-/// Which cap stands in the way.
+/// The cap that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapReached {
-    /// The child's own.
     #[error("the parent pays at most {cap} a day for this org, and {used} are used")]
     Child {
-        /// The cap.
         cap: Credits,
-        /// What the child has used or holds today.
+        /// Spent or held today.
         used: Credits,
     },
-    /// The one for all children together.
     #[error("the parent pays at most {cap} a day for all its orgs, and {used} are used")]
     Total {
-        /// The cap.
         cap: Credits,
-        /// What all children have used or hold today.
+        /// Spent or held today by all children.
         used: Credits,
     },
 }
 
-/// What a parent has paid, or holds, for its children: today, and the day
-/// before for nodes whose clocks are behind and holds that come back late.
+/// What a parent has paid or holds for its children. It keeps two days: today, and
+/// the day before for nodes whose clocks are behind and for late releases.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct SharedDays {
+pub struct SharedSpending {
     days: BTreeMap<UtcDay, BTreeMap<OrgId, Credits>>,
 }
 
-impl SharedDays {
-    /// The day that something is counted on: days before those that are kept
-    /// count on the oldest kept one, so that no clock can open a cap again.
-    fn counted_on(&self, day: UtcDay) -> UtcDay {
+impl SharedSpending {
+    /// Returns the day that spending on `day` is recorded on. Days before the two kept
+    /// ones count on the older of these, so that no clock can reopen a cap.
+    fn recorded_day(&self, day: UtcDay) -> UtcDay {
         match self.days.first_key_value() {
             Some((oldest, _)) if self.days.len() > 1 => day.max(*oldest),
             _ => day,
         }
     }
 
-    /// What this child has used or holds on `day`.
+    /// Returns what a child has spent or holds on `day`.
     pub fn used_by(&self, child: OrgId, day: UtcDay) -> Credits {
         self.days
-            .get(&self.counted_on(day))
+            .get(&self.recorded_day(day))
             .and_then(|used| used.get(&child))
             .copied()
             .unwrap_or_default()
     }
 
-    /// What all children have used or hold on `day`.
-    pub fn total(&self, day: UtcDay) -> Credits {
+    /// Returns what all children have spent or hold on `day`.
+    pub fn total_used(&self, day: UtcDay) -> Credits {
         self.days
-            .get(&self.counted_on(day))
+            .get(&self.recorded_day(day))
             .map_or(Credits::ZERO, |used| used.values().copied().sum())
     }
 
-    /// What the caps still leave to a child.
+    /// Returns what the caps still leave to a child.
     pub fn headroom(&self, policy: &SharingPolicy, child: OrgId, day: UtcDay) -> Credits {
         let own = policy.cap_of(child).saturating_sub(self.used_by(child, day));
-        own.min(policy.max_total.saturating_sub(self.total(day)))
+        own.min(policy.max_total.saturating_sub(self.total_used(day)))
     }
 
-    /// Whether the caps leave `amount` to a child.
+    /// Checks that the caps leave `amount` to a child.
     pub fn check(
         &self,
         policy: &SharingPolicy,
@@ -112,16 +108,16 @@ impl SharedDays {
         if used + amount > cap {
             return Err(CapReached::Child { cap, used });
         }
-        let (cap, used) = (policy.max_total, self.total(day));
+        let (cap, used) = (policy.max_total, self.total_used(day));
         if used + amount > cap {
             return Err(CapReached::Total { cap, used });
         }
         Ok(())
     }
 
-    /// Counts `amount` against a child; a new day starts from nothing.
-    pub fn take(&mut self, child: OrgId, amount: Credits, day: UtcDay) {
-        let day = self.counted_on(day);
+    /// Records `amount` for a child.
+    pub fn record(&mut self, child: OrgId, amount: Credits, day: UtcDay) {
+        let day = self.recorded_day(day);
         let used = self.days.entry(day).or_default().entry(child).or_default();
         *used = *used + amount;
         while self.days.len() > 2 {
@@ -129,14 +125,14 @@ impl SharedDays {
         }
     }
 
-    /// Returns what was held on `day` and not spent.
-    pub fn give_back(&mut self, child: OrgId, amount: Credits, day: UtcDay) {
+    /// Releases what was held on `day` and not spent.
+    pub fn release(&mut self, child: OrgId, amount: Credits, day: UtcDay) {
         if let Some(used) = self.days.get_mut(&day).and_then(|used| used.get_mut(&child)) {
             *used = used.saturating_sub(amount);
         }
     }
 
-    /// The notices that are due when a child takes `amount` more.
+    /// Returns the notices that are due when a child draws `amount` more.
     pub fn notices_due(
         &self,
         policy: &SharingPolicy,
@@ -149,25 +145,23 @@ impl SharedDays {
             used < threshold && used + amount >= threshold
         };
         let child_nears = crosses(policy.cap_of(child), self.used_by(child, day));
-        let all_near = crosses(policy.max_total, self.total(day));
+        let all_near = crosses(policy.max_total, self.total_used(day));
         let of_child = child_nears.then_some(SharingNotice::ChildNearsCap(child));
         of_child.into_iter().chain(all_near.then_some(SharingNotice::AllNearCap)).collect()
     }
 }
 
-/// What a parent is told before a cap is reached.
+/// A notice to a parent before a cap is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SharingNotice {
-    /// This child has used most of its cap.
     ChildNearsCap(OrgId),
-    /// All children together have used most of theirs.
     AllNearCap,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CapReached, SharedDays, SharingNotice, SharingPolicy};
+    use super::{CapReached, SharedSpending, SharingNotice, SharingPolicy};
     use crate::id::OrgId;
     use crate::money::Credits;
     use crate::time::UtcDay;
@@ -183,8 +177,8 @@ mod tests {
     #[test]
     fn e05_a_child_draws_up_to_its_cap() {
         let mut policy = SharingPolicy::default();
-        let mut shared = SharedDays::default();
-        shared.take(ROSE, Credits::new(95), day());
+        let mut shared = SharedSpending::default();
+        shared.record(ROSE, Credits::new(95), day());
         assert_eq!(shared.check(&policy, ROSE, Credits::new(5), day()), Ok(()));
         let (cap, used) = (Credits::new(100), Credits::new(95));
         assert_eq!(
@@ -201,43 +195,43 @@ mod tests {
     #[test]
     fn e06_all_children_share_one_cap() {
         let policy = SharingPolicy { max_per_child: Credits::new(400), ..Default::default() };
-        let mut shared = SharedDays::default();
-        shared.take(ROSE, Credits::new(300), day());
+        let mut shared = SharedSpending::default();
+        shared.record(ROSE, Credits::new(300), day());
         let (cap, used) = (Credits::new(500), Credits::new(300));
         assert_eq!(
             shared.check(&policy, IVY, Credits::new(201), day()),
             Err(CapReached::Total { cap, used })
         );
         assert_eq!(shared.headroom(&policy, IVY, day()), Credits::new(200));
-        shared.give_back(ROSE, Credits::new(100), day());
+        shared.release(ROSE, Credits::new(100), day());
         assert_eq!(shared.check(&policy, IVY, Credits::new(201), day()), Ok(()));
     }
 
-    /// E05, E06: the parent is told once, when 80 % of a cap is used.
+    /// E05, E06: the parent is notified once, when 80 % of a cap is used.
     #[test]
-    fn e05_the_parent_is_told_at_80_percent() {
+    fn e05_the_parent_is_notified_at_80_percent() {
         let policy = SharingPolicy { max_total: Credits::new(200), ..Default::default() };
-        let mut shared = SharedDays::default();
-        shared.take(ROSE, Credits::new(79), day());
+        let mut shared = SharedSpending::default();
+        shared.record(ROSE, Credits::new(79), day());
         let one = Credits::new(1);
         let due = shared.notices_due(&policy, ROSE, one, day());
         assert_eq!(due, [SharingNotice::ChildNearsCap(ROSE)]);
-        shared.take(ROSE, one, day());
+        shared.record(ROSE, one, day());
         assert_eq!(shared.notices_due(&policy, ROSE, one, day()), []);
-        shared.take(IVY, Credits::new(79), day());
+        shared.record(IVY, Credits::new(79), day());
         let due = shared.notices_due(&policy, ROSE, one, day());
         assert_eq!(due, [SharingNotice::AllNearCap]);
     }
 
     /// E05: a node whose clock is behind cannot reopen a cap.
     #[test]
-    fn e05_a_late_clock_does_not_reset_the_day() {
+    fn e05_a_clock_that_is_behind_does_not_reopen_a_cap() {
         let policy = SharingPolicy::default();
-        let mut shared = SharedDays::default();
-        shared.take(ROSE, Credits::new(100), day().next());
-        shared.take(ROSE, Credits::new(100), day());
+        let mut shared = SharedSpending::default();
+        shared.record(ROSE, Credits::new(100), day().next());
+        shared.record(ROSE, Credits::new(100), day());
         let before = UtcDay::default();
-        shared.take(ROSE, Credits::new(100), day().next().next());
+        shared.record(ROSE, Credits::new(100), day().next().next());
         for day in [before, day().next(), day().next().next()] {
             assert!(shared.check(&policy, ROSE, Credits::new(1), day).is_err());
         }

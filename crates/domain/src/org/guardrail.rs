@@ -1,14 +1,14 @@
-//! The guardrail matrix: what each business layer may do, as data.
+//! The guardrail matrix: what agents of each business layer may do.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::Relation;
-use super::layer::{BusinessLayer, Standing};
+use super::layer::{BusinessLayer, BusinessPosition};
 use crate::agent::subtype::Subtype;
 
-/// Records per call that a limited bulk operation may touch.
+/// Maximum number of records per call of a limited bulk operation.
 pub const BULK_LIMIT: u32 = 100;
 
 /// A row of the matrix.
@@ -25,13 +25,11 @@ pub enum Capability {
     AccessParentData,
     /// See or change data of an org below.
     AccessChildData,
-    /// Change a soul.
     SoulEvolution,
     /// Touch many records in one call.
     BulkOperations,
     /// Send a message to a contact.
     SendExternalMessages,
-    /// Change an agent's configuration.
     ModifyAgents,
     /// Take data out of the system.
     DataExport,
@@ -47,19 +45,18 @@ pub enum Capability {
 pub enum Right {
     /// Allowed everywhere.
     Yes,
-    /// Allowed on the agent's own org.
+    /// Allowed in the agent's own org.
     OwnOrg,
     /// Reading is allowed, writing is not.
     QueryOnly,
-    /// May be proposed; somebody else applies it.
+    /// May be proposed; a person or a higher layer applies it.
     Propose,
     /// Allowed up to this many records per call.
     Limited(u32),
     /// Allowed, toward this layer.
     To(BusinessLayer),
-    /// Not allowed.
     No,
-    /// The question does not arise at this layer, so it is not allowed either.
+    /// Not meaningful at this layer, so not allowed either.
     NotApplicable,
 }
 
@@ -98,7 +95,7 @@ pub const MATRIX: [(Capability, [Right; 4]); 12] = [
     ),
 ];
 
-/// The right that a layer has to a capability.
+/// Returns the right of a layer to a capability.
 pub fn right(layer: BusinessLayer, capability: Capability) -> Right {
     MATRIX
         .iter()
@@ -106,71 +103,68 @@ pub fn right(layer: BusinessLayer, capability: Capability) -> Right {
         .map_or(No, |(_, cells)| cells[usize::from(layer.number()) - 1])
 }
 
-/// Something an agent is about to do, with what the matrix needs to know.
+/// An action of an agent, with what the matrix needs to know. The [`Relation`] is that
+/// of the affected org to the agent's org.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Create a sub-org of an org so related.
+pub enum GuardedAction {
     CreateSubOrg(Relation),
-    /// Bind a bot to an org so related.
     DeployBot(Relation),
-    /// Change the settings of an org so related.
     ManageSettings(Relation),
-    /// Read data of an org so related.
     ReadData(Relation),
-    /// Write data of an org so related.
     WriteData(Relation),
-    /// Touch this many records in one call.
     Bulk {
-        /// How many.
         records: u32,
     },
-    /// Send a message to a contact.
     SendToContact,
-    /// Change the configuration of an agent of an org so related.
     ModifyAgent(Relation),
-    /// Export data of an org so related.
     Export(Relation),
-    /// Run a tool in the name of an agent of an org so related.
+    /// Run a tool in the name of an agent of that org.
     ActAs(Relation),
 }
 
 /// An action that the matrix does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{business_layer} may not {capability}{}", limit_note(*.right))]
-pub struct Refused {
-    /// The business layer that asked.
+#[error("{business_layer} may not {capability}{}", describe_limit(*.right))]
+pub struct GuardrailRefusal {
+    /// The layer whose rights were applied.
     pub business_layer: BusinessLayer,
-    /// What it asked for.
     pub capability: Capability,
-    /// What it has instead.
     pub right: Right,
 }
 
-/// Whether an agent of this standing may do this.
-pub fn check(actor: &Standing, action: Action) -> Result<(), Refused> {
-    let layer = actor.guarded_as;
+/// Checks whether the matrix allows the action.
+pub fn check(actor: &BusinessPosition, action: GuardedAction) -> Result<(), GuardrailRefusal> {
+    let layer = actor.guardrail_layer;
     let (capability, allowed) = match action {
-        Action::CreateSubOrg(org) => within(layer, Capability::CreateSubOrgs, org, &[Own]),
-        Action::DeployBot(org) => within(layer, Capability::DeployBots, org, &[Own, Child]),
-        Action::Export(org) => within(layer, Capability::DataExport, org, &[Own]),
-        Action::ManageSettings(org) => on(layer, Capability::ManageOrgSettings, org),
-        Action::ModifyAgent(org) | Action::ActAs(org) => on(layer, Capability::ModifyAgents, org),
-        Action::ReadData(Relation::Own) | Action::WriteData(Relation::Own) => return Ok(()),
-        Action::ReadData(org) => data(layer, org, &[Yes, QueryOnly]),
-        Action::WriteData(org) => data(layer, org, &[Yes]),
-        Action::Bulk { records } => {
+        GuardedAction::CreateSubOrg(org) => {
+            check_listed_orgs(layer, Capability::CreateSubOrgs, org, &[Own])
+        }
+        GuardedAction::DeployBot(org) => {
+            check_listed_orgs(layer, Capability::DeployBots, org, &[Own, Child])
+        }
+        GuardedAction::Export(org) => check_listed_orgs(layer, Capability::DataExport, org, &[Own]),
+        GuardedAction::ManageSettings(org) => check_org(layer, Capability::ManageOrgSettings, org),
+        GuardedAction::ModifyAgent(org) | GuardedAction::ActAs(org) => {
+            check_org(layer, Capability::ModifyAgents, org)
+        }
+        GuardedAction::ReadData(Relation::Own) | GuardedAction::WriteData(Relation::Own) => {
+            return Ok(());
+        }
+        GuardedAction::ReadData(org) => check_data_access(layer, org, &[Yes, QueryOnly]),
+        GuardedAction::WriteData(org) => check_data_access(layer, org, &[Yes]),
+        GuardedAction::Bulk { records } => {
             let capability = Capability::BulkOperations;
             let allowed = match right(layer, capability) {
                 Yes => true,
-                Limited(most) => records <= most,
+                Limited(limit) => records <= limit,
                 _ => false,
             };
             (capability, allowed)
         }
-        Action::SendToContact => {
+        GuardedAction::SendToContact => {
             let capability = Capability::SendExternalMessages;
             let allowed = right(layer, capability) == Yes;
-            // A coordinator routes between layers and never speaks to people outside.
+            // A coordinator routes between layers and never messages contacts.
             (capability, allowed && actor.subtype != Subtype::Coordinator)
         }
     };
@@ -178,12 +172,12 @@ pub fn check(actor: &Standing, action: Action) -> Result<(), Refused> {
         Ok(())
     } else {
         let right = right(layer, capability);
-        Err(Refused { business_layer: layer, capability, right })
+        Err(GuardrailRefusal { business_layer: layer, capability, right })
     }
 }
 
-/// A plain yes reaches the listed orgs; only the platform's reaches all.
-fn within(
+/// Allows the action in the listed orgs, and for the platform in all.
+fn check_listed_orgs(
     layer: BusinessLayer,
     capability: Capability,
     org: Relation,
@@ -193,7 +187,8 @@ fn within(
     (capability, reachable && right(layer, capability) == Yes)
 }
 
-fn on(layer: BusinessLayer, capability: Capability, org: Relation) -> (Capability, bool) {
+/// Allows the action in all orgs or in the agent's own, as the matrix says.
+fn check_org(layer: BusinessLayer, capability: Capability, org: Relation) -> (Capability, bool) {
     let allowed = match right(layer, capability) {
         Yes => true,
         OwnOrg => org == Relation::Own,
@@ -202,8 +197,8 @@ fn on(layer: BusinessLayer, capability: Capability, org: Relation) -> (Capabilit
     (capability, allowed)
 }
 
-/// Data of another org. A stranger's is out of reach for all but the platform.
-fn data(layer: BusinessLayer, org: Relation, wanted: &[Right]) -> (Capability, bool) {
+/// Allows access to data of another org. Only the platform reaches unrelated orgs.
+fn check_data_access(layer: BusinessLayer, org: Relation, wanted: &[Right]) -> (Capability, bool) {
     let capability = match org {
         Relation::Parent => Capability::AccessParentData,
         Relation::Own | Relation::Child | Relation::Unrelated => Capability::AccessChildData,
@@ -238,7 +233,7 @@ impl fmt::Display for Right {
             Self::OwnOrg => f.write_str("own org"),
             Self::QueryOnly => f.write_str("query only"),
             Self::Propose => f.write_str("propose"),
-            Self::Limited(most) => write!(f, "up to {most} records"),
+            Self::Limited(limit) => write!(f, "up to {limit} records"),
             Self::To(layer) => write!(f, "to {}", layer.name()),
             Self::No => f.write_str("no"),
             Self::NotApplicable => f.write_str("n/a"),
@@ -246,7 +241,7 @@ impl fmt::Display for Right {
     }
 }
 
-fn limit_note(right: Right) -> String {
+fn describe_limit(right: Right) -> String {
     match right {
         OwnOrg | QueryOnly | Limited(_) => format!(" here; it has: {right}"),
         _ => String::new(),
@@ -255,20 +250,20 @@ fn limit_note(right: Right) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, BULK_LIMIT, Capability, Right, check, right};
+    use super::{BULK_LIMIT, Capability, GuardedAction, Right, check, right};
     use crate::agent::subtype::Subtype;
     use crate::org::Relation::{Child, Own, Parent, Unrelated};
-    use crate::org::layer::{BusinessLayer, Standing};
+    use crate::org::layer::{BusinessLayer, BusinessPosition};
 
-    fn standing(layer: BusinessLayer, subtype: Subtype) -> Standing {
-        Standing { business_layer: layer, guarded_as: layer, subtype }
+    fn position(layer: BusinessLayer, subtype: Subtype) -> BusinessPosition {
+        BusinessPosition { business_layer: layer, guardrail_layer: layer, subtype }
     }
 
-    /// Which of the layers 1-4 may do it.
-    fn allowed(action: Action) -> Vec<u8> {
+    /// Returns the layers that may do it.
+    fn allowed(action: GuardedAction) -> Vec<u8> {
         BusinessLayer::ALL
             .into_iter()
-            .filter(|&layer| check(&standing(layer, Subtype::Pm), action).is_ok())
+            .filter(|&layer| check(&position(layer, Subtype::Pm), action).is_ok())
             .map(BusinessLayer::number)
             .collect()
     }
@@ -276,33 +271,33 @@ mod tests {
     /// A05, H11, L37-L45: every action of the matrix, over the four layers.
     #[test]
     fn l37_to_l45_the_matrix_holds() {
-        let table: [(&str, Action, &[u8]); 26] = [
-            ("L37", Action::CreateSubOrg(Own), &[1, 2]),
-            ("L37", Action::CreateSubOrg(Unrelated), &[1]),
-            ("L38", Action::DeployBot(Own), &[1, 2]),
-            ("L38", Action::DeployBot(Child), &[1, 2]),
-            ("L38", Action::DeployBot(Unrelated), &[1]),
-            ("L39", Action::ManageSettings(Own), &[1, 2, 3]),
-            ("L39", Action::ManageSettings(Child), &[1]),
-            ("L39", Action::ManageSettings(Parent), &[1]),
-            ("L39", Action::ManageSettings(Unrelated), &[1]),
-            ("L40", Action::ReadData(Parent), &[]),
-            ("L40", Action::WriteData(Parent), &[]),
-            ("L41", Action::ReadData(Child), &[1, 2]),
-            ("L41", Action::WriteData(Child), &[1]),
-            ("L41", Action::ReadData(Own), &[1, 2, 3, 4]),
-            ("A05", Action::ReadData(Unrelated), &[1]),
-            ("L42", Action::Bulk { records: 1 }, &[1, 2, 3]),
-            ("L42", Action::Bulk { records: BULK_LIMIT }, &[1, 2, 3]),
-            ("L42", Action::Bulk { records: BULK_LIMIT + 1 }, &[1, 2]),
-            ("L43", Action::SendToContact, &[1, 2, 3, 4]),
-            ("L44", Action::ModifyAgent(Own), &[1, 2, 3]),
-            ("L44", Action::ModifyAgent(Child), &[1]),
-            ("L44", Action::ModifyAgent(Parent), &[1]),
-            ("L45", Action::Export(Own), &[1, 2, 3]),
-            ("L45", Action::Export(Parent), &[1]),
-            ("H11", Action::ActAs(Child), &[1]),
-            ("H11", Action::ActAs(Own), &[1, 2, 3]),
+        let table: [(&str, GuardedAction, &[u8]); 26] = [
+            ("L37", GuardedAction::CreateSubOrg(Own), &[1, 2]),
+            ("L37", GuardedAction::CreateSubOrg(Unrelated), &[1]),
+            ("L38", GuardedAction::DeployBot(Own), &[1, 2]),
+            ("L38", GuardedAction::DeployBot(Child), &[1, 2]),
+            ("L38", GuardedAction::DeployBot(Unrelated), &[1]),
+            ("L39", GuardedAction::ManageSettings(Own), &[1, 2, 3]),
+            ("L39", GuardedAction::ManageSettings(Child), &[1]),
+            ("L39", GuardedAction::ManageSettings(Parent), &[1]),
+            ("L39", GuardedAction::ManageSettings(Unrelated), &[1]),
+            ("L40", GuardedAction::ReadData(Parent), &[]),
+            ("L40", GuardedAction::WriteData(Parent), &[]),
+            ("L41", GuardedAction::ReadData(Child), &[1, 2]),
+            ("L41", GuardedAction::WriteData(Child), &[1]),
+            ("L41", GuardedAction::ReadData(Own), &[1, 2, 3, 4]),
+            ("A05", GuardedAction::ReadData(Unrelated), &[1]),
+            ("L42", GuardedAction::Bulk { records: 1 }, &[1, 2, 3]),
+            ("L42", GuardedAction::Bulk { records: BULK_LIMIT }, &[1, 2, 3]),
+            ("L42", GuardedAction::Bulk { records: BULK_LIMIT + 1 }, &[1, 2]),
+            ("L43", GuardedAction::SendToContact, &[1, 2, 3, 4]),
+            ("L44", GuardedAction::ModifyAgent(Own), &[1, 2, 3]),
+            ("L44", GuardedAction::ModifyAgent(Child), &[1]),
+            ("L44", GuardedAction::ModifyAgent(Parent), &[1]),
+            ("L45", GuardedAction::Export(Own), &[1, 2, 3]),
+            ("L45", GuardedAction::Export(Parent), &[1]),
+            ("H11", GuardedAction::ActAs(Child), &[1]),
+            ("H11", GuardedAction::ActAs(Own), &[1, 2, 3]),
         ];
         for (row, action, layers) in table {
             assert_eq!(allowed(action), layers, "{row} {action:?}");
@@ -313,14 +308,15 @@ mod tests {
     #[test]
     fn l11_a_coordinator_never_sends_outside() {
         for layer in BusinessLayer::ALL {
-            let refused = check(&standing(layer, Subtype::Coordinator), Action::SendToContact);
+            let refused =
+                check(&position(layer, Subtype::Coordinator), GuardedAction::SendToContact);
             assert!(refused.is_err(), "{layer}");
         }
     }
 
     /// H09, L17-L19, L31: the rows that other rules read.
     #[test]
-    fn h09_souls_and_the_ways_up_and_down() {
+    fn h09_soul_evolution_escalation_and_delegation_rows() {
         use BusinessLayer::{Agency, Client, EndCustomer, Platform};
         let row = |capability| BusinessLayer::ALL.map(|layer| right(layer, capability));
         assert_eq!(
@@ -334,8 +330,8 @@ mod tests {
 
     #[test]
     fn a_refusal_says_what_is_allowed_instead() {
-        let client = standing(BusinessLayer::Client, Subtype::Pm);
-        let why = check(&client, Action::Bulk { records: 500 }).unwrap_err().to_string();
+        let client = position(BusinessLayer::Client, Subtype::Pm);
+        let why = check(&client, GuardedAction::Bulk { records: 500 }).unwrap_err().to_string();
         assert_eq!(
             why,
             "business layer 3 (Client) may not run bulk operations here; it has: up to 100 records"

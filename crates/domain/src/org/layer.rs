@@ -1,13 +1,16 @@
 //! The business layer of an agent: platform, agency, client, end-customer.
 //!
-//! Derived from the org's place and the agent's subtype, never stored. Not to
-//! be confused with the policy layers of a tool scope.
+//! Derived from the org's place in the tree and the agent's subtype, never stored. Not
+//! to be confused with the policy layers of a tool scope.
+//!
+//! [`BusinessPosition`] also has the layer whose guardrails apply: an agent that
+//! talks to end customers is guarded as layer 4, wherever its org stands.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Org, Place};
+use super::{Org, OrgPlace};
 use crate::agent::subtype::Subtype;
 
 /// One of the four business layers.
@@ -24,10 +27,10 @@ pub enum BusinessLayer {
 }
 
 impl BusinessLayer {
-    /// All four, from the top.
+    /// All layers, from the top.
     pub const ALL: [Self; 4] = [Self::Platform, Self::Agency, Self::Client, Self::EndCustomer];
 
-    /// Its number, 1 to 4.
+    /// Returns the number, 1 to 4.
     pub const fn number(self) -> u8 {
         match self {
             Self::Platform => 1,
@@ -37,7 +40,7 @@ impl BusinessLayer {
         }
     }
 
-    /// Its name in prompts and on screens.
+    /// Returns the name used in prompts and on screens.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Platform => "Platform",
@@ -70,55 +73,55 @@ impl<'de> Deserialize<'de> for BusinessLayer {
     }
 }
 
-/// Where an agent stands: its layer, and the layer whose guardrails bind it.
+/// The business layer of an agent, and the layer whose guardrails apply to it.
 ///
-/// The two differ for a `customer_service` agent outside a sub-org: whoever
-/// talks to end customers is guarded as layer 4, wherever the org stands.
+/// The two differ for a `customer_service` agent outside a sub-org: an agent that
+/// talks to end customers always has the guardrails of layer 4.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
-    /// The layer that the org's place and the subtype give.
+pub struct BusinessPosition {
+    /// The layer that follows from the org's place and the subtype.
     pub business_layer: BusinessLayer,
     /// The layer whose tool filter, texts and rights apply.
-    pub guarded_as: BusinessLayer,
-    /// The agent's subtype; a coordinator has fewer rights at every layer.
+    pub guardrail_layer: BusinessLayer,
+    /// A coordinator has fewer rights at every layer.
     pub subtype: Subtype,
 }
 
-impl Standing {
-    /// Where an agent of this subtype stands in this org.
+impl BusinessPosition {
+    /// Returns the position of an agent with this subtype in this org.
     pub fn of(org: &Org, subtype: &Subtype) -> Self {
         let business_layer = business_layer(org.place, subtype);
-        let guarded_as = match subtype {
+        let guardrail_layer = match subtype {
             Subtype::CustomerService => BusinessLayer::EndCustomer,
             _ => business_layer,
         };
-        Self { business_layer, guarded_as, subtype: subtype.clone() }
+        Self { business_layer, guardrail_layer, subtype: subtype.clone() }
     }
 }
 
-/// The five rules, in order.
-pub fn business_layer(place: Place, subtype: &Subtype) -> BusinessLayer {
+/// Returns the business layer of an agent.
+pub fn business_layer(place: OrgPlace, subtype: &Subtype) -> BusinessLayer {
     match (place, subtype) {
-        (Place::Platform, Subtype::System) => BusinessLayer::Platform,
-        (Place::SubOrg { .. }, Subtype::CustomerService) => BusinessLayer::EndCustomer,
-        (Place::SubOrg { .. }, _) => BusinessLayer::Client,
-        (Place::Platform | Place::TopLevel, _) => BusinessLayer::Agency,
+        (OrgPlace::Platform, Subtype::System) => BusinessLayer::Platform,
+        (OrgPlace::SubOrg { .. }, Subtype::CustomerService) => BusinessLayer::EndCustomer,
+        (OrgPlace::SubOrg { .. }, _) => BusinessLayer::Client,
+        (OrgPlace::Platform | OrgPlace::TopLevel, _) => BusinessLayer::Agency,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BusinessLayer, Standing, business_layer};
+    use super::{BusinessLayer, BusinessPosition, business_layer};
     use crate::agent::subtype::Subtype;
     use crate::id::OrgId;
-    use crate::org::Place;
+    use crate::org::OrgPlace;
     use crate::testing;
 
     /// L01: the rules 1-5 in order, over every place and subtype.
     #[test]
     fn l01_layer_follows_from_place_and_subtype() {
         use BusinessLayer::{Agency, Client, EndCustomer, Platform};
-        let sub = Place::SubOrg { parent: OrgId::from_u128(2) };
+        let sub = OrgPlace::SubOrg { parent: OrgId::from_u128(2) };
         let table = [
             ("system", Platform, Agency, Client),
             ("pm", Agency, Agency, Client),
@@ -130,20 +133,20 @@ mod tests {
         ];
         for (name, platform, top, below) in table {
             let subtype = Subtype::from(name);
-            assert_eq!(business_layer(Place::Platform, &subtype), platform, "platform {name}");
-            assert_eq!(business_layer(Place::TopLevel, &subtype), top, "top-level {name}");
+            assert_eq!(business_layer(OrgPlace::Platform, &subtype), platform, "platform {name}");
+            assert_eq!(business_layer(OrgPlace::TopLevel, &subtype), top, "top-level {name}");
             assert_eq!(business_layer(sub, &subtype), below, "sub-org {name}");
         }
     }
 
-    /// B14, L04: customer service is guarded as layer 4 wherever its org stands.
+    /// B14, L04: customer service has the guardrails of layer 4 in every org.
     #[test]
-    fn b14_customer_service_is_guarded_as_layer_4_everywhere() {
+    fn b14_customer_service_has_the_guardrails_of_layer_4_everywhere() {
         for org in [testing::platform(), testing::agency(), testing::client()] {
-            let standing = Standing::of(&org, &Subtype::CustomerService);
-            assert_eq!(standing.guarded_as, BusinessLayer::EndCustomer, "{}", org.slug);
-            let standing = Standing::of(&org, &Subtype::Pm);
-            assert_eq!(standing.guarded_as, standing.business_layer, "{}", org.slug);
+            let position = BusinessPosition::of(&org, &Subtype::CustomerService);
+            assert_eq!(position.guardrail_layer, BusinessLayer::EndCustomer, "{}", org.slug);
+            let position = BusinessPosition::of(&org, &Subtype::Pm);
+            assert_eq!(position.guardrail_layer, position.business_layer, "{}", org.slug);
         }
     }
 }

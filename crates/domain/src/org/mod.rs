@@ -1,11 +1,10 @@
-//! Organizations: the tenants, their tree, and where an agent stands in it.
+//! Organizations: the tenants, their tree, and the business layers in it.
 //!
-//! Owns who is above whom and what that allows. It never looks at tools or
-//! messages: those rules ask here.
+//! Owns who is above whom and what that allows. Knows nothing of tools or messages.
 
-pub mod duty;
 pub mod guardrail;
 pub mod layer;
+pub mod permission;
 pub mod plan;
 pub mod role;
 pub mod settings;
@@ -16,56 +15,49 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use crate::id::OrgId;
-use plan::Plan;
+use plan::LicencePlan;
 
-/// Where an org is in the tree. There is one level of sub-orgs and no more.
+/// Place of an org in the tree. There is exactly one level of sub-orgs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum OrgPlace {
     /// The one org that runs the installation.
     Platform,
-    /// An org of its own: an agency, or a business without one.
+    /// An agency, or a business without one.
     TopLevel,
     /// A client of a top-level org.
-    SubOrg {
-        /// The agency above.
-        parent: OrgId,
-    },
+    SubOrg { parent: OrgId },
 }
 
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Org {
-    /// Its id.
     pub id: OrgId,
-    /// Its name in addresses and commands.
+    /// The name in addresses and commands.
     pub slug: String,
-    /// Its name on screens and in prompts.
+    /// The name on screens and in prompts.
     pub name: String,
-    /// Where it is in the tree.
-    pub place: Place,
-    /// What it pays for.
-    pub plan: Plan,
-    /// The licence flag that opens the agency tools.
+    pub place: OrgPlace,
+    pub plan: LicencePlan,
+    /// The licence flag that enables the agency tools.
     pub sub_orgs_enabled: bool,
     /// The IANA name of its time zone.
     pub time_zone: String,
-    /// What is over is deleted after so many days; kept for ever if there is no
-    /// such number.
+    /// Ended sessions are deleted after this many days; `None` keeps them for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention_days: Option<NonZeroU32>,
 }
 
 impl Org {
-    /// The org above, if there is one.
+    /// Returns the parent org, if there is one.
     pub const fn parent(&self) -> Option<OrgId> {
         match self.place {
-            Place::SubOrg { parent } => Some(parent),
-            Place::Platform | Place::TopLevel => None,
+            OrgPlace::SubOrg { parent } => Some(parent),
+            OrgPlace::Platform | OrgPlace::TopLevel => None,
         }
     }
 
-    /// How `other` is related to this org.
+    /// Returns how `other` is related to this org.
     pub fn relation_to(&self, other: &Self) -> Relation {
         if self.id == other.id {
             Relation::Own
@@ -79,16 +71,12 @@ impl Org {
     }
 }
 
-/// How the org that an action touches is related to the acting one.
+/// How the org that an action affects is related to the acting org.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// The same org.
     Own,
-    /// The agency above.
     Parent,
-    /// A client below.
     Child,
-    /// Any other org.
     Unrelated,
 }

@@ -1,39 +1,37 @@
-//! Roles: as what a person or an API key acts in an org.
+//! Roles of people and API keys in an org.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Place;
+use super::OrgPlace;
 
-/// The roles. A person may have one in each of several orgs.
+/// A role. A person may have one in each of several orgs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Answers for the org: everything, its people and its plan included.
+    /// May do everything, including changes to users and plan.
     Owner,
-    /// Sets the org up.
     Admin,
     /// Works in the inbox: answers, approves, takes over.
     Operator,
-    /// Looks.
     Viewer,
-    /// Runs the installation; only the platform has this role.
+    /// Runs the installation; exists only in the platform org.
     PlatformAdmin,
 }
 
-/// A word that names no role.
+/// The text is not the name of a role.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a role; use owner, admin, operator, viewer or platform_admin")]
 pub struct UnknownRole(pub String);
 
 impl Role {
-    /// Every role.
+    /// All roles.
     pub const ALL: [Self; 5] =
         [Self::Owner, Self::Admin, Self::Operator, Self::Viewer, Self::PlatformAdmin];
 
-    /// The name as it is stored and shown.
+    /// Returns the name as stored and shown.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Owner => "owner",
@@ -44,13 +42,13 @@ impl Role {
         }
     }
 
-    /// Whether an org at this place has the role at all.
-    pub const fn exists_in(self, place: Place) -> bool {
-        !matches!(self, Self::PlatformAdmin) || matches!(place, Place::Platform)
+    /// Returns whether the role exists in an org at this place.
+    pub const fn exists_in(self, place: OrgPlace) -> bool {
+        !matches!(self, Self::PlatformAdmin) || matches!(place, OrgPlace::Platform)
     }
 
-    /// Whether the last person in this role has to stay: without one, nobody
-    /// could let anybody in again.
+    /// Returns whether the last person with this role cannot be removed, because then
+    /// nobody could add a user again.
     pub const fn must_be_held(self) -> bool {
         matches!(self, Self::Owner | Self::PlatformAdmin)
     }
@@ -75,7 +73,7 @@ impl FromStr for Role {
 mod tests {
     use super::{Role, UnknownRole};
     use crate::id::OrgId;
-    use crate::org::Place;
+    use crate::org::OrgPlace;
 
     #[test]
     fn a_role_is_read_back_by_its_name() {
@@ -89,17 +87,17 @@ mod tests {
 
     #[test]
     fn only_the_platform_has_platform_admins() {
-        let sub_org = Place::SubOrg { parent: OrgId::from_u128(1) };
+        let sub_org = OrgPlace::SubOrg { parent: OrgId::from_u128(1) };
         for role in Role::ALL {
             let ordinary = role != Role::PlatformAdmin;
-            assert!(role.exists_in(Place::Platform), "{role}");
-            assert_eq!(role.exists_in(Place::TopLevel), ordinary, "{role}");
+            assert!(role.exists_in(OrgPlace::Platform), "{role}");
+            assert_eq!(role.exists_in(OrgPlace::TopLevel), ordinary, "{role}");
             assert_eq!(role.exists_in(sub_org), ordinary, "{role}");
         }
     }
 
     #[test]
-    fn somebody_has_to_answer_for_an_org() {
+    fn owner_and_platform_admin_must_always_be_held() {
         let held: Vec<Role> = Role::ALL.into_iter().filter(|role| role.must_be_held()).collect();
         assert_eq!(held, [Role::Owner, Role::PlatformAdmin]);
     }

@@ -1,4 +1,4 @@
-//! What an org has set about its conversations.
+//! Settings of an org for its conversations.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,71 +15,67 @@ use crate::session::guided::InterviewTemplate;
 use crate::session::lifetime::{ClosePolicy, Lifetime, ReopenPolicy};
 use crate::team::config::TeamConfig;
 
-/// What an org has set about its conversations. Every part may be missing.
+/// Settings of an org for its conversations. Every part is optional.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OrgSettings {
-    /// How its agents work together; without it they do not.
+    /// How its agents work together; without it there are no handoffs.
     pub team: Option<TeamConfig>,
-    /// When a conversation goes to a person by itself.
+    /// When a conversation is escalated to a person automatically.
     pub triggers: TriggerSettings,
-    /// How long sessions live, where that is not the channel's default.
+    /// How long sessions live, where that differs from the channel's default.
     pub lifetimes: BTreeMap<Channel, Lifetime>,
-    /// What a message after the end gets.
+    /// What a message after the end of a session does.
     pub reopen: ReopenPolicy,
-    /// What happens at the end.
+    /// What happens at the end of a session.
     pub close: ClosePolicy,
-    /// When failures have consequences.
     pub errors: ErrorPolicy,
-    /// What a session may spend.
+    /// Spending limits of a session.
     pub session_budget: SessionBudget,
-    /// How long people have to decide on a call.
-    pub approvals: ApprovalTime,
-    /// The interview that new conversations on a channel are guided by.
+    /// How long people have to decide on an approval.
+    pub approvals: ApprovalSettings,
+    /// The interview that guides new conversations on a channel.
     pub interviews: BTreeMap<Channel, InterviewTemplate>,
-    /// Where the org's own people are told of things.
-    pub people: Whereabouts,
+    /// Where the org's own people are notified.
+    pub people: NotifyAddresses,
 }
 
 impl OrgSettings {
-    /// How long sessions on a channel live.
+    /// Returns how long sessions on a channel live.
     pub fn lifetime(&self, channel: &Channel) -> Lifetime {
-        self.lifetimes.get(channel).copied().unwrap_or_else(|| Lifetime::of(channel))
+        self.lifetimes.get(channel).copied().unwrap_or_else(|| Lifetime::default_for(channel))
     }
 }
 
-/// How long people have to decide on a call.
+/// How long people have to decide on an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApprovalTime {
-    /// After this time it has expired.
+pub struct ApprovalSettings {
     #[serde(rename = "expire_after_secs", with = "crate::time::secs")]
     pub expire_after: Duration,
 }
 
-impl Default for ApprovalTime {
+impl Default for ApprovalSettings {
     fn default() -> Self {
-        Self { expire_after: approval::EXPIRES_AFTER }
+        Self { expire_after: approval::DEFAULT_APPROVAL_TTL }
     }
 }
 
-/// Where the org's own people are told of things.
+/// Where the org's own people are notified.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Whereabouts {
-    /// The owner's chat: a binding, and what its channel calls the owner.
-    pub owner: Option<Address>,
-    /// The team's group.
-    pub team_group: Option<Address>,
-    /// The owner's e-mail address, and the binding that mail goes through.
-    pub owner_email: Option<Address>,
+pub struct NotifyAddresses {
+    /// The owner's chat.
+    pub owner: Option<ChannelAddress>,
+    pub team_group: Option<ChannelAddress>,
+    /// The owner's e-mail address, with the binding that sends the mail.
+    pub owner_email: Option<ChannelAddress>,
 }
 
-/// Somebody, or a group, on a channel.
+/// A person or a group on a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Address {
-    /// The binding.
+pub struct ChannelAddress {
     pub binding: BindingId,
-    /// What the channel calls them.
+    /// The channel's id of the person or group.
     pub identifier: String,
 }
 
@@ -92,16 +88,16 @@ mod tests {
     /// G58: every part may be missing, and what is set is the org's own.
     #[test]
     fn g58_settings_have_defaults_for_all_that_is_missing() {
-        let none: OrgSettings = serde_json::from_str("{}").unwrap();
-        assert_eq!(none, OrgSettings::default());
-        assert_eq!(none.lifetime(&Channel::Webchat), Lifetime::of(&Channel::Webchat));
+        let defaults: OrgSettings = serde_json::from_str("{}").unwrap();
+        assert_eq!(defaults, OrgSettings::default());
+        assert_eq!(defaults.lifetime(&Channel::Webchat), Lifetime::default_for(&Channel::Webchat));
         let text = r#"{"team": {"max_handoffs": 2},
             "lifetimes": {"sms": {"idle_secs": 60, "longest_secs": 120}}}"#;
-        let some: OrgSettings = serde_json::from_str(text).unwrap();
-        assert_eq!(some.team.as_ref().map(|team| team.max_handoffs), Some(2));
-        assert_eq!(some.lifetime(&Channel::Sms).idle.as_secs(), 60);
+        let settings: OrgSettings = serde_json::from_str(text).unwrap();
+        assert_eq!(settings.team.as_ref().map(|team| team.max_handoffs), Some(2));
+        assert_eq!(settings.lifetime(&Channel::Sms).idle.as_secs(), 60);
         let again: OrgSettings =
-            serde_json::from_str(&serde_json::to_string(&some).unwrap()).unwrap();
-        assert_eq!(again, some);
+            serde_json::from_str(&serde_json::to_string(&settings).unwrap()).unwrap();
+        assert_eq!(again, settings);
     }
 }

@@ -2,60 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use super::guardrail::{self, Action, Refused};
-use super::layer::Standing;
+use super::guardrail::{self, GuardedAction, GuardrailRefusal};
+use super::layer::BusinessPosition;
 use super::plan::Allowance;
-use super::{Org, Place};
+use super::{Org, OrgPlace};
 use crate::id::OrgId;
 
-/// A set of orgs whose tree is known to be sound.
+/// A set of orgs that form a valid tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrgTree {
     orgs: BTreeMap<OrgId, Org>,
     platform: OrgId,
 }
 
-/// What is wrong with a set of orgs.
+/// Why a set of orgs is not a valid tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// There is no platform org.
     #[error("no org is the platform; exactly one must be")]
     NoPlatform,
-    /// There is more than one platform org.
     #[error("`{slug}` is a second platform; exactly one org is the platform")]
-    SecondPlatform {
-        /// The later one.
-        slug: String,
-    },
-    /// Two orgs share an id or a slug.
+    SecondPlatform { slug: String },
     #[error("there are two orgs `{slug}`; a slug belongs to one org")]
-    Duplicate {
-        /// The slug in question.
-        slug: String,
-    },
-    /// A parent does not exist.
+    Duplicate { slug: String },
     #[error("the parent of `{slug}` does not exist")]
-    UnknownParent {
-        /// The child.
-        slug: String,
-    },
+    UnknownParent { slug: String },
     /// The parent is itself a sub-org, or the platform.
     #[error("`{slug}` cannot be below `{parent}`: only a top-level org has sub-orgs")]
-    TooDeep {
-        /// The child.
-        slug: String,
-        /// The org that cannot have children.
-        parent: String,
-    },
+    TooDeep { slug: String, parent: String },
 }
 
 impl OrgTree {
-    /// Checks the orgs against the rules of the tree.
+    /// Builds the tree; fails if the orgs break one of its rules.
     pub fn new(orgs: impl IntoIterator<Item = Org>) -> Result<Self, TreeError> {
         let mut known: BTreeMap<OrgId, Org> = BTreeMap::new();
         let mut platform = None;
         for org in orgs {
-            if org.place == Place::Platform && platform.replace(org.id).is_some() {
+            if org.place == OrgPlace::Platform && platform.replace(org.id).is_some() {
                 return Err(TreeError::SecondPlatform { slug: org.slug });
             }
             if known.values().any(|other| other.slug == org.slug || other.id == org.id) {
@@ -68,7 +50,7 @@ impl OrgTree {
             let parent = known
                 .get(&parent)
                 .ok_or_else(|| TreeError::UnknownParent { slug: org.slug.clone() })?;
-            if parent.place != Place::TopLevel {
+            if parent.place != OrgPlace::TopLevel {
                 let (slug, parent) = (org.slug.clone(), parent.slug.clone());
                 return Err(TreeError::TooDeep { slug, parent });
             }
@@ -76,32 +58,32 @@ impl OrgTree {
         Ok(Self { platform: platform.ok_or(TreeError::NoPlatform)?, orgs: known })
     }
 
-    /// The org with this id.
+    /// Returns the org with this id.
     pub fn get(&self, id: OrgId) -> Option<&Org> {
         self.orgs.get(&id)
     }
 
-    /// The org with this slug.
+    /// Returns the org with this slug.
     pub fn by_slug(&self, slug: &str) -> Option<&Org> {
         self.orgs.values().find(|org| org.slug == slug)
     }
 
-    /// The id of the platform org.
+    /// Returns the id of the platform org.
     pub const fn platform(&self) -> OrgId {
         self.platform
     }
 
-    /// The org above `org`.
+    /// Returns the parent of an org.
     pub fn parent_of(&self, org: &Org) -> Option<&Org> {
         self.get(org.parent()?)
     }
 
-    /// The orgs directly below `id`, in the order of their ids.
+    /// Returns the children of an org, ordered by id.
     pub fn children_of(&self, id: OrgId) -> impl Iterator<Item = &Org> {
         self.orgs.values().filter(move |org| org.parent() == Some(id))
     }
 
-    /// All orgs, in the order of their ids.
+    /// Returns all orgs, ordered by id.
     pub fn iter(&self) -> impl Iterator<Item = &Org> {
         self.orgs.values()
     }
@@ -110,39 +92,26 @@ impl OrgTree {
 /// Why a sub-org may not be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubOrgRefused {
-    /// The guardrail matrix does not allow it.
     #[error(transparent)]
-    Guardrail(#[from] Refused),
-    /// The org is not a top-level org.
+    Guardrail(#[from] GuardrailRefusal),
     #[error("`{0}` cannot have sub-orgs: only a top-level org has them, one level deep")]
     TooDeep(String),
-    /// The licence flag is off.
     #[error("the licence of `{0}` does not include sub-orgs")]
     NotLicensed(String),
-    /// The plan's number of sub-orgs is used up.
     #[error("the {plan} plan includes {included} sub-orgs and `{slug}` has {existing}")]
-    PlanFull {
-        /// The parent.
-        slug: String,
-        /// Its plan.
-        plan: &'static str,
-        /// How many the plan includes.
-        included: u32,
-        /// How many there are.
-        existing: u32,
-    },
+    PlanFull { slug: String, plan: &'static str, included: u32, existing: u32 },
 }
 
-/// Whether an agent of this standing in `own` may create one more sub-org of
-/// `parent`.
+/// Checks whether an agent of `own` may create one more sub-org of `parent`, which has
+/// `existing` sub-orgs now.
 pub fn may_create_sub_org(
-    actor: &Standing,
+    actor: &BusinessPosition,
     own: &Org,
     parent: &Org,
     existing: u32,
 ) -> Result<(), SubOrgRefused> {
-    guardrail::check(actor, Action::CreateSubOrg(own.relation_to(parent)))?;
-    if parent.place != Place::TopLevel {
+    guardrail::check(actor, GuardedAction::CreateSubOrg(own.relation_to(parent)))?;
+    if parent.place != OrgPlace::TopLevel {
         return Err(SubOrgRefused::TooDeep(parent.slug.clone()));
     }
     if !parent.sub_orgs_enabled {
@@ -165,21 +134,21 @@ mod tests {
     use crate::agent::subtype::Subtype;
     use crate::id::OrgId;
     use crate::org::guardrail::Capability;
-    use crate::org::layer::Standing;
-    use crate::org::plan::Plan;
-    use crate::org::{Org, Place};
+    use crate::org::layer::BusinessPosition;
+    use crate::org::plan::LicencePlan;
+    use crate::org::{Org, OrgPlace};
     use crate::testing;
 
     fn grandchild() -> Org {
         let mut org = testing::client();
         org.id = OrgId::from_u128(99);
         org.slug = "grandchild".into();
-        org.place = Place::SubOrg { parent: testing::client().id };
+        org.place = OrgPlace::SubOrg { parent: testing::client().id };
         org
     }
 
     #[test]
-    fn a_sound_tree_answers_who_is_where() {
+    fn a_valid_tree_returns_parents_and_children() {
         let tree =
             OrgTree::new([testing::client(), testing::platform(), testing::agency()]).unwrap();
         assert_eq!(tree.platform(), testing::platform().id);
@@ -191,7 +160,7 @@ mod tests {
 
     /// L47: one nesting level only; and exactly one platform.
     #[test]
-    fn l47_an_unsound_tree_is_refused() {
+    fn l47_an_invalid_tree_is_refused() {
         let check = |orgs: Vec<Org>, expected: TreeError| {
             assert_eq!(OrgTree::new(orgs), Err(expected));
         };
@@ -222,7 +191,12 @@ mod tests {
         let (platform, agency, client) =
             (testing::platform(), testing::agency(), testing::client());
         let asked = |own: &Org, name, parent: &Org, existing| {
-            may_create_sub_org(&Standing::of(own, &Subtype::from(name)), own, parent, existing)
+            may_create_sub_org(
+                &BusinessPosition::of(own, &Subtype::from(name)),
+                own,
+                parent,
+                existing,
+            )
         };
         let check = |own: &Org, name, parent: &Org, existing, expected: Result<(), &str>| {
             let ruling = asked(own, name, parent, existing);
@@ -250,7 +224,7 @@ mod tests {
             };
             assert_eq!(refused.capability, Capability::CreateSubOrgs);
         }
-        let enterprise = Org { plan: Plan::Enterprise, ..agency.clone() };
+        let enterprise = Org { plan: LicencePlan::Enterprise, ..agency.clone() };
         check(&agency, "pm", &enterprise, 1000, Ok(()));
     }
 }

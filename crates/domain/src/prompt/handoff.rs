@@ -1,12 +1,12 @@
-//! What an agent that was tagged in is told.
+//! Prompt sections of a team session: the handoff context and what agents share.
 
 use std::fmt::Write as _;
 
 use crate::id::AgentId;
 use crate::team::TeamSession;
 
-/// The handoff block for the agent that was tagged in; none for others, and
-/// none while nothing has been handed over.
+/// Returns the handoff context for the agent that was tagged in, or `None` for other
+/// agents and before the first handoff.
 pub fn block(team: &TeamSession, agent: AgentId) -> Option<String> {
     let summary = team.shared.summary.as_deref().filter(|text| !text.trim().is_empty())?;
     let last = team.history().last().filter(|last| last.to == agent)?;
@@ -23,7 +23,7 @@ pub fn block(team: &TeamSession, agent: AgentId) -> Option<String> {
     Some(text)
 }
 
-/// What all agents of a team share, whoever is answering.
+/// Returns what all agents of a team share, whichever of them answers.
 pub fn shared(team: &TeamSession) -> Option<String> {
     let goal = team.shared.conversation_goal.iter().map(|goal| format!("Goal: {goal}"));
     let profile = &team.shared.customer_profile;
@@ -72,9 +72,9 @@ mod tests {
         team
     }
 
-    /// G21, G60: all that the next agent must know, between the marks.
+    /// G21, G60: the block has everything that the next agent must know.
     #[test]
-    fn g21_the_next_agent_is_told_everything() {
+    fn g21_the_handoff_block_has_the_whole_context() {
         let team = handed_over();
         insta::assert_snapshot!(block(&team, team.active()).unwrap(), @r"
         --- HANDOFF CONTEXT ---
@@ -88,7 +88,7 @@ mod tests {
         ");
     }
 
-    /// G24, G25: goal and profile are for every participant.
+    /// G24, G25: goal and profile are in the prompt of every participant.
     #[test]
     fn g24_g25_goal_and_profile_are_shared() {
         insta::assert_snapshot!(shared(&handed_over()).unwrap(), @r"
@@ -99,10 +99,9 @@ mod tests {
         ");
     }
 
-    /// G21, G23: the block is for the agent that was tagged in, and holds no
-    /// note for another.
+    /// G21, G23: only the agent that was tagged in gets the block, without notes for others.
     #[test]
-    fn g23_notes_are_private() {
+    fn g23_handoff_notes_are_private() {
         let mut team = handed_over();
         let gia = testing::agent("gia", Subtype::CustomerService);
         team.shared.handoff_notes.insert(gia.id, "Rosa owes us 3.00".into());
@@ -116,7 +115,7 @@ mod tests {
 
     /// G22: no block while there is no shared context.
     #[test]
-    fn g22_no_context_no_block() {
+    fn g22_there_is_no_block_without_shared_context() {
         let gia = testing::agent("gia", Subtype::CustomerService);
         let (id, budget) = (SessionId::from_u128(1), Credits::new(100));
         let assigned = TeamSession::assemble(id, gia.org, &[&gia], budget).unwrap();

@@ -1,9 +1,9 @@
-//! How much of the conversation the model sees.
+//! The message window of the model.
 
-/// The messages before the new one that the model sees.
+/// How many messages before the new one the model sees.
 pub const WINDOW: usize = 20;
 
-/// The most recent messages, oldest first.
+/// Returns the most recent messages, oldest first.
 pub fn window<T>(messages: &[T]) -> &[T] {
     &messages[messages.len().saturating_sub(WINDOW)..]
 }
@@ -14,7 +14,7 @@ mod tests {
 
     /// A15: exactly the most recent 20, oldest first.
     #[test]
-    fn a15_the_last_twenty_messages() {
+    fn a15_the_window_has_the_last_twenty_messages() {
         let all: Vec<u32> = (0..50).collect();
         let expected: Vec<u32> = (30..50).collect();
         assert_eq!(window(&all), expected);

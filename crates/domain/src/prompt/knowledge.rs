@@ -1,4 +1,4 @@
-//! Which documents of the org go into the prompt.
+//! Selection of the org's documents for the prompt.
 
 use std::collections::BTreeSet;
 
@@ -6,25 +6,21 @@ use crate::id::DocumentId;
 use crate::knowledge::clean_tag;
 use crate::time::Timestamp;
 
-/// The most documents.
+/// Maximum number of documents in a prompt.
 pub const MAX_DOCUMENTS: usize = 20;
 
-/// A document, as far as the choice is concerned.
+/// What the selection needs to know of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentFacts {
-    /// Which one.
     pub id: DocumentId,
-    /// Its tags.
     pub tags: BTreeSet<String>,
-    /// Its length.
     pub tokens: u64,
-    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// How well it matches the message; higher is better, 0 is not at all.
+    /// How well it matches the message; higher is better, 0 is no match.
     pub relevance: u32,
 }
 
-/// The tokens that documents may take: a fifth of the context, within bounds.
+/// Returns the tokens that documents may take: a fifth of the context, within bounds.
 pub const fn token_budget(context_tokens: u64) -> u64 {
     let fifth = context_tokens / 5;
     if fifth < 1000 {
@@ -36,10 +32,10 @@ pub const fn token_budget(context_tokens: u64) -> u64 {
     }
 }
 
-/// The documents for an agent with these tags, newest first.
+/// Selects the documents for an agent with these tags, newest first.
 ///
-/// All that share a tag, or all if the agent has none, as long as they fit;
-/// past the budget those that match the message best.
+/// These are all that share a tag, or all if the agent has no tags. If they exceed the
+/// budget, the best matches for the message are selected.
 pub fn select<'a>(
     documents: &'a [DocumentFacts],
     agent_tags: &BTreeSet<String>,
@@ -102,7 +98,7 @@ mod tests {
 
     /// A13: past the budget, the best matches that fit.
     #[test]
-    fn a13_past_the_budget_the_best_match_wins() {
+    fn a13_over_budget_the_best_matches_are_selected() {
         let docs =
             [doc(1, &[], 400, 5), doc(2, &[], 400, 1), doc(3, &[], 900, 9), doc(4, &[], 300, 0)];
         assert_eq!(ids(&docs, &[], 1000), [3]);

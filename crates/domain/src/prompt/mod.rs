@@ -1,7 +1,7 @@
-//! What the model is told: the system prompt, built from parts.
+//! The system prompt of a turn.
 //!
-//! Each part is a function that writes one section or nothing; [`system`] lists
-//! them in order. The fixed texts are Markdown files in `texts/`.
+//! Each section is a function that returns its text or nothing; [`system`] lists them in
+//! order. The fixed texts are Markdown files in `texts/`.
 
 pub mod handoff;
 pub mod history;
@@ -13,61 +13,54 @@ use std::fmt::Write as _;
 use crate::agent::autonomy::AutonomyLevel;
 use crate::agent::{Agent, Brand};
 use crate::org::Org;
-use crate::org::layer::{BusinessLayer, Standing};
+use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::soul::Soul;
 use crate::team::TeamSession;
 use crate::tool::ToolName;
 
-/// The note for a conversation that is a test.
+/// The note for a test conversation.
 pub const TESTING_MODE: &str = include_str!("texts/testing_mode.md");
 
-/// A document for the prompt.
+/// A document in the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromptDocument<'a> {
-    /// Its title.
     pub title: &'a str,
-    /// Its text.
     pub text: &'a str,
 }
 
-/// All that a system prompt is made of.
+/// Everything that a system prompt depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptFacts<'a> {
-    /// The agent.
     pub agent: &'a Agent,
-    /// Where it stands.
-    pub standing: &'a Standing,
-    /// Its org.
+    pub position: &'a BusinessPosition,
     pub org: &'a Org,
-    /// The org above; read for sub-orgs only.
+    /// The parent org; used for sub-orgs only.
     pub parent: Option<&'a Org>,
-    /// The names of its active colleagues.
+    /// The names of the active colleagues.
     pub colleagues: &'a [&'a str],
-    /// Its soul.
     pub soul: &'a Soul,
-    /// The documents it may use.
+    /// The selected knowledge documents.
     pub documents: &'a [PromptDocument<'a>],
-    /// The team, in a team session.
+    /// The team of a team session.
     pub team: Option<&'a TeamSession>,
-    /// What the PM, or the agency, told this agent to do.
+    /// Instructions from the PM or the agency.
     pub instructions: &'a [&'a str],
-    /// What this agent is to know of what went wrong elsewhere.
+    /// Notices to the agent about failures elsewhere.
     pub notices: &'a [&'a str],
-    /// Tools that are off in this session; empty unless degraded.
+    /// Tools that are unavailable in this session; empty unless it is degraded.
     pub unavailable: &'a [ToolName],
     /// What a human said and did before handing back.
     pub resolution: Option<&'a str>,
-    /// The summary of the session before this one.
+    /// The summary of the previous session.
     pub previous_summary: Option<&'a str>,
-    /// Whether the conversation is a test.
     pub testing: bool,
 }
 
-/// The system prompt.
-pub fn system(facts: &PromptFacts<'_>) -> String {
+/// Returns the system prompt.
+pub fn system_prompt(facts: &PromptFacts<'_>) -> String {
     let sections = [
         Some(identity(facts)),
-        Some(position::section(facts.standing, facts.org, facts.parent)),
+        Some(position::section(facts.position, facts.org, facts.parent)),
         soul(facts.soul),
         Some(guardrails(facts)),
         facts.agent.brand.as_ref().map(brand),
@@ -85,14 +78,13 @@ pub fn system(facts: &PromptFacts<'_>) -> String {
     sections.join("\n\n") + "\n"
 }
 
-/// Who the agent is and with whom it works. The plan is nobody's business at
-/// layer 4.
+/// Returns who the agent is and with whom it works. The plan is hidden at layer 4.
 fn identity(facts: &PromptFacts<'_>) -> String {
     let mut text = format!(
         "You are {}, {} of {}.",
         facts.agent.display_name, facts.agent.subtype, facts.org.name
     );
-    if facts.standing.guarded_as != BusinessLayer::EndCustomer {
+    if facts.position.guardrail_layer != BusinessLayer::EndCustomer {
         let _ = write!(text, "\nPlan: {}", facts.org.plan.name());
     }
     if !facts.colleagues.is_empty() {
@@ -121,7 +113,7 @@ fn soul(soul: &Soul) -> Option<String> {
     (!lines.is_empty()).then(|| format!("## Your soul\n\n{}", lines.join("\n")))
 }
 
-/// What the agent must keep to, whatever anybody writes.
+/// Returns the rules that the agent must follow in every conversation.
 fn guardrails(facts: &PromptFacts<'_>) -> String {
     let mut text = String::from("## Guardrails\n\n");
     let mut list = |name: &str, items: &[String]| {
@@ -169,8 +161,8 @@ fn degraded(unavailable: &[ToolName]) -> Option<String> {
     (!names.is_empty()).then(|| fill(text, &[("tools", &names.join(", "))]))
 }
 
-/// Fills the `{name}` places of a text in one pass, so that what is filled in
-/// is never looked at again.
+/// Replaces the `{name}` placeholders of a text in a single pass, so that inserted values
+/// are not searched for placeholders.
 fn fill(text: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::new();
     let mut rest = text;

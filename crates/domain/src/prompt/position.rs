@@ -1,15 +1,15 @@
-//! Where an agent stands, in words: its business layer, role and limits.
+//! Prompt section on the agent's business layer, role and limits.
 
 use super::fill;
 use crate::org::Org;
-use crate::org::layer::{BusinessLayer, Standing};
+use crate::org::layer::{BusinessLayer, BusinessPosition};
 
-/// The section on the agent's place in the hierarchy.
+/// Returns the section on the agent's position in the hierarchy.
 ///
-/// The parent agency is named at layer 3 and nowhere else: an end customer's
-/// agent is never told whose client its org is.
-pub fn section(standing: &Standing, org: &Org, parent: Option<&Org>) -> String {
-    let layer = standing.guarded_as;
+/// Names the parent agency at layer 3 only: the agent of an end customer never learns
+/// whose client its org is.
+pub fn section(position: &BusinessPosition, org: &Org, parent: Option<&Org>) -> String {
+    let layer = position.guardrail_layer;
     let parent = parent.filter(|_| layer == BusinessLayer::Client);
     let mut lines = vec![
         "## Your position in the organization hierarchy".to_owned(),
@@ -41,12 +41,12 @@ mod tests {
     use super::section;
     use crate::agent::subtype::Subtype;
     use crate::org::Org;
-    use crate::org::layer::Standing;
+    use crate::org::layer::BusinessPosition;
     use crate::testing;
 
     fn of(org: &Org, subtype: &str) -> String {
         let parent = testing::agency();
-        section(&Standing::of(org, &Subtype::from(subtype)), org, Some(&parent))
+        section(&BusinessPosition::of(org, &Subtype::from(subtype)), org, Some(&parent))
     }
 
     /// L02, L04: the text of layer 2.

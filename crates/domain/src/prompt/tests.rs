@@ -1,8 +1,8 @@
-use super::{PromptDocument, PromptFacts, fill, system};
+use super::{PromptDocument, PromptFacts, fill, system_prompt};
 use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, Brand};
 use crate::org::Org;
-use crate::org::layer::Standing;
+use crate::org::layer::BusinessPosition;
 use crate::soul::Soul;
 use crate::testing;
 use crate::tool::ToolName;
@@ -11,7 +11,7 @@ struct Scene {
     agent: Agent,
     org: Org,
     parent: Org,
-    standing: Standing,
+    position: BusinessPosition,
     soul: Soul,
 }
 
@@ -24,7 +24,7 @@ fn scene(org: Org, subtype: &str) -> Scene {
         about: "Pizza since 1984.".into(),
     });
     Scene {
-        standing: Standing::of(&org, &agent.subtype),
+        position: BusinessPosition::of(&org, &agent.subtype),
         agent,
         org,
         parent: testing::agency(),
@@ -45,7 +45,7 @@ impl Scene {
     fn facts(&self) -> PromptFacts<'_> {
         PromptFacts {
             agent: &self.agent,
-            standing: &self.standing,
+            position: &self.position,
             org: &self.org,
             parent: Some(&self.parent),
             colleagues: &["Luca", "Enzo"],
@@ -64,8 +64,8 @@ impl Scene {
 
 /// A15, A27, C01: soul, brand, guardrails, documents and colleagues, in order.
 #[test]
-fn a15_a27_c01_the_prompt_has_its_parts() {
-    insta::assert_snapshot!(system(&scene(testing::client(), "customer_service").facts()), @r#"
+fn a15_a27_c01_the_prompt_has_its_sections() {
+    insta::assert_snapshot!(system_prompt(&scene(testing::client(), "customer_service").facts()), @r#"
     You are Gia, customer_service of Bella Pizza.
     Active colleagues: Luca, Enzo
 
@@ -110,7 +110,7 @@ fn a15_a27_c01_the_prompt_has_its_parts() {
     "#);
 }
 
-/// A27: the plan is shown at layers 1-3 and not at 4, wherever the org stands.
+/// A27: the plan is shown at layers 1-3 and not at 4, in every org.
 #[test]
 fn a27_the_plan_is_not_shown_at_layer_4() {
     let table = [
@@ -121,7 +121,7 @@ fn a27_the_plan_is_not_shown_at_layer_4() {
         (testing::agency(), "customer_service", false),
     ];
     for (org, subtype, shown) in table {
-        let prompt = system(&scene(org, subtype).facts());
+        let prompt = system_prompt(&scene(org, subtype).facts());
         assert_eq!(prompt.contains("Plan: "), shown, "{prompt}");
     }
 }
@@ -129,55 +129,57 @@ fn a27_the_plan_is_not_shown_at_layer_4() {
 /// L03, L48: a layer-4 prompt has nothing of the parent, its tier or credits.
 #[test]
 fn l48_a_layer_4_prompt_has_nothing_of_the_parent() {
-    let prompt = system(&scene(testing::client(), "customer_service").facts()).to_lowercase();
+    let prompt =
+        system_prompt(&scene(testing::client(), "customer_service").facts()).to_lowercase();
     for word in ["harbour", "tier", "credit", "plan", "agency"] {
         assert!(!prompt.contains(word), "{word} in {prompt}");
     }
 }
 
-/// C11: a degraded session lists the tools that do not work.
+/// C11: the prompt of a degraded session lists the unavailable tools.
 #[test]
 fn c11_unavailable_tools_are_listed() {
     let scene = scene(testing::client(), "customer_service");
-    let off = ["web_fetch", "list_events"].map(ToolName::from_static);
-    let prompt = system(&PromptFacts { unavailable: &off, ..scene.facts() });
+    let unavailable = ["web_fetch", "list_events"].map(ToolName::from_static);
+    let prompt = system_prompt(&PromptFacts { unavailable: &unavailable, ..scene.facts() });
     assert!(prompt.contains("do not work at the moment: web_fetch, list_events."), "{prompt}");
-    assert!(!system(&scene.facts()).contains("Degraded"));
+    assert!(!system_prompt(&scene.facts()).contains("Degraded"));
 }
 
-/// L27, L30: what the agent was told to do is in its next prompt.
+/// L27, L30: instructions are in the next prompt of the agent.
 #[test]
-fn l27_l30_instructions_are_told() {
+fn l27_l30_instructions_are_in_the_prompt() {
     let scene = scene(testing::client(), "customer_service");
-    let prompt = system(&PromptFacts { instructions: &["Offer the new menu."], ..scene.facts() });
+    let prompt =
+        system_prompt(&PromptFacts { instructions: &["Offer the new menu."], ..scene.facts() });
     assert!(prompt.contains("## Your instructions\n\n- Offer the new menu."), "{prompt}");
-    assert!(!system(&scene.facts()).contains("instructions"));
+    assert!(!system_prompt(&scene.facts()).contains("instructions"));
 }
 
-/// L35: the note is there in testing mode and only then.
+/// L35: the testing note appears in testing mode only.
 #[test]
 fn l35_testing_mode_is_noted() {
     let scene = scene(testing::client(), "customer_service");
-    assert!(!system(&scene.facts()).contains("TESTING MODE"));
-    let prompt = system(&PromptFacts { testing: true, ..scene.facts() });
+    assert!(!system_prompt(&scene.facts()).contains("TESTING MODE"));
+    let prompt = system_prompt(&PromptFacts { testing: true, ..scene.facts() });
     assert!(prompt.contains("TESTING MODE"), "{prompt}");
 }
 
-/// F04, G46: the last session's summary and a human's resolution.
+/// F04, G46: the prompt has the last session's summary and a human's resolution.
 #[test]
-fn f04_g46_what_came_before_is_told() {
+fn f04_g46_summary_and_resolution_are_in_the_prompt() {
     let scene = scene(testing::client(), "customer_service");
     let facts = PromptFacts {
         previous_summary: Some("Rosa asked about gluten."),
         resolution: Some("Opal refunded 10.00."),
         ..scene.facts()
     };
-    let prompt = system(&facts);
+    let prompt = system_prompt(&facts);
     assert!(prompt.contains("## The last conversation\n\nRosa asked about gluten."));
     assert!(prompt.contains("## What a colleague resolved\n\nOpal refunded 10.00."));
 }
 
-/// A name that looks like a place to fill stays what it is.
+/// A name that looks like a placeholder is not replaced.
 #[test]
 fn texts_are_filled_in_one_pass() {
     let filled = fill("{a} and {b} {c} {", &[("a", "{b}"), ("b", "B")]);

@@ -1,15 +1,15 @@
-//! What each business layer leaves of the tools.
+//! Which tools each business layer may have.
 
 use super::removal::Removal;
 use crate::agent::subtype::Subtype;
 use crate::org::guardrail::{Right, right};
-use crate::org::layer::{BusinessLayer, Standing};
+use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::tool::catalogue::{
     DELEGATE_TO_CHILD, ESCALATE_TO_HUMAN, ESCALATE_TO_PARENT, SHARE_INSIGHT_UPWARD, TAG_IN_AGENT,
 };
 use crate::tool::{ToolGroup, ToolName, ToolSpec};
 
-/// All that an agent guarded as layer 4 may have.
+/// The only tools of an agent with the guardrails of layer 4.
 pub const LAYER_4_ALLOWED: [ToolName; 14] = [
     ToolName::from_static("query_org_data"),
     ToolName::from_static("search_contacts"),
@@ -27,7 +27,7 @@ pub const LAYER_4_ALLOWED: [ToolName; 14] = [
     TAG_IN_AGENT,
 ];
 
-/// What layer 3 never has, whatever the licence says.
+/// The tools that layer 3 never has, whatever the licence says.
 pub const LAYER_3_BLOCKED: [ToolName; 4] = [
     ToolName::from_static("create_client_org"),
     ToolName::from_static("list_client_orgs"),
@@ -37,18 +37,18 @@ pub const LAYER_3_BLOCKED: [ToolName; 4] = [
 
 use BusinessLayer::{Agency, Client, EndCustomer, Platform};
 
-/// The layers that have each of the tools between layers.
+/// The layers that have each cross-layer tool.
 const CROSS_LAYER: [(ToolName, &[BusinessLayer]); 3] = [
     (ESCALATE_TO_PARENT, &[Agency, Client, EndCustomer]),
     (SHARE_INSIGHT_UPWARD, &[Client, EndCustomer]),
     (DELEGATE_TO_CHILD, &[Agency]),
 ];
 
-/// Why an agent of this standing does not get a tool.
-pub fn removes(tool: &ToolSpec, standing: &Standing) -> Option<Removal> {
-    let business_layer = standing.guarded_as;
-    // A coordinator routes between layers and never speaks to people outside.
-    if tool.group == ToolGroup::Outreach && standing.subtype == Subtype::Coordinator {
+/// Returns why an agent with this position does not have a tool, if so.
+pub fn removal(tool: &ToolSpec, position: &BusinessPosition) -> Option<Removal> {
+    let business_layer = position.guardrail_layer;
+    // A coordinator routes between layers and never messages contacts.
+    if tool.group == ToolGroup::Outreach && position.subtype == Subtype::Coordinator {
         return Some(Removal::RoutesOnly);
     }
     let elsewhere = CROSS_LAYER

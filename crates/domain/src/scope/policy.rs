@@ -1,4 +1,4 @@
-//! An allow and a deny list, as the platform, an org and an agent have them.
+//! Allow and deny lists of the platform, an org or an agent.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,13 @@ use crate::tool::{ToolName, ToolSpec};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolPolicy {
-    /// Only these, unless it is empty.
     pub allow: BTreeSet<ToolName>,
-    /// Never these.
     pub deny: BTreeSet<ToolName>,
 }
 
 impl ToolPolicy {
-    /// Why this policy removes a tool, if it does.
-    pub fn removes(&self, tool: &ToolSpec, policy_layer: PolicyLayer) -> Option<Removal> {
+    /// Returns why this policy removes a tool, if it does.
+    pub fn removal(&self, tool: &ToolSpec, policy_layer: PolicyLayer) -> Option<Removal> {
         if self.deny.contains(&tool.name) {
             Some(Removal::Denied { policy_layer })
         } else if !self.allow.is_empty() && !self.allow.contains(&tool.name) {

@@ -1,4 +1,4 @@
-//! Why a tool is not there: the stage, the rule, the value and a sentence.
+//! Why a tool is not in a scope: the stage, the rule, its values and a sentence.
 
 use std::fmt;
 
@@ -9,45 +9,36 @@ use crate::org::guardrail::Capability;
 use crate::org::layer::BusinessLayer;
 use crate::time::Timestamp;
 use crate::tool::Integration;
-use crate::tool::profile::Profile;
+use crate::tool::profile::ToolProfile;
 
-/// The four sources that narrow a scope. Not to be confused with the business
-/// layers.
+/// The four sources of tool policy. Not to be confused with the business layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyLayer {
-    /// The installation.
     Platform,
-    /// The tenant.
     Org,
-    /// The agent.
     Agent,
-    /// The conversation.
     Session,
 }
 
 /// The stages, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// The platform's policy.
+pub enum ScopeStage {
     Platform,
     /// The org's policy, licence and team settings.
     Org,
-    /// Connected services.
     Integrations,
     /// The agent's profile and policy.
     Agent,
-    /// The agent's autonomy.
     Autonomy,
-    /// The agent's business layer.
     BusinessLayer,
-    /// What happened in the session, and its channel.
+    /// Failures, spending and channel of the session.
     Session,
 }
 
-impl Stage {
-    /// Every stage, in order.
+impl ScopeStage {
+    /// All stages, in order.
     pub const ALL: [Self; 7] = [
         Self::Platform,
         Self::Org,
@@ -58,7 +49,7 @@ impl Stage {
         Self::Session,
     ];
 
-    /// The name on screens.
+    /// Returns the name shown on screens.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Platform => "platform",
@@ -71,7 +62,7 @@ impl Stage {
         }
     }
 
-    /// The policy layer that a stage is, if it is one of the four.
+    /// Returns the policy layer of a stage, if it is one of the four.
     pub const fn policy_layer(self) -> Option<PolicyLayer> {
         match self {
             Self::Platform => Some(PolicyLayer::Platform),
@@ -87,94 +78,76 @@ impl Stage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "rule", rename_all = "snake_case")]
 pub enum Removal {
-    /// On a deny list.
     Denied {
-        /// Whose.
         policy_layer: PolicyLayer,
     },
-    /// Not on an allow list.
     NotAllowed {
-        /// Whose.
         policy_layer: PolicyLayer,
     },
     /// The licence does not include sub-orgs.
     Unlicensed,
     /// The org's agents do not work as a team.
     NoTeamCoordination,
-    /// Services that are not connected.
+    /// Required integrations are not connected.
     NotConnected {
-        /// Which.
         integrations: Vec<Integration>,
     },
-    /// Not in the agent's profile.
     OutsideProfile {
-        /// Which profile.
-        profile: Profile,
+        profile: ToolProfile,
     },
-    /// The agent only drafts.
     DraftOnly,
     /// A tool of other business layers.
     OtherLayersTool {
-        /// The layer that does not have it.
         business_layer: BusinessLayer,
     },
-    /// The guardrail matrix says no.
+    /// The guardrail matrix does not allow it.
     NoRight {
-        /// The layer.
         business_layer: BusinessLayer,
-        /// The row.
         capability: Capability,
     },
-    /// Not on the layer's short list.
+    /// Not on the layer's allow list.
     NotOnLayerList {
-        /// The layer.
         business_layer: BusinessLayer,
     },
     /// On the layer's block list.
     BlockedAtLayer {
-        /// The layer.
         business_layer: BusinessLayer,
     },
-    /// A coordinator never speaks to people outside.
+    /// A coordinator never messages contacts.
     RoutesOnly,
-    /// Failed too often in this session.
     FailedTooOften {
-        /// How often.
         failures: u32,
-        /// When it was switched off.
         since: Timestamp,
     },
-    /// The session has spent so much that only reading is left.
+    /// The session budget is nearly used up, so only reading tools are left.
     SessionReadOnly,
-    /// Not available on the session's channel.
     NotOnChannel {
-        /// The channel.
         channel: Channel,
     },
 }
 
 impl Removal {
-    /// The stage that removed it.
-    pub const fn stage(&self) -> Stage {
+    /// Returns the stage that removed the tool.
+    pub const fn stage(&self) -> ScopeStage {
         match self {
             Self::Denied { policy_layer } | Self::NotAllowed { policy_layer } => match policy_layer
             {
-                PolicyLayer::Platform => Stage::Platform,
-                PolicyLayer::Org => Stage::Org,
-                PolicyLayer::Agent => Stage::Agent,
-                PolicyLayer::Session => Stage::Session,
+                PolicyLayer::Platform => ScopeStage::Platform,
+                PolicyLayer::Org => ScopeStage::Org,
+                PolicyLayer::Agent => ScopeStage::Agent,
+                PolicyLayer::Session => ScopeStage::Session,
             },
-            Self::Unlicensed | Self::NoTeamCoordination => Stage::Org,
-            Self::NotConnected { .. } => Stage::Integrations,
-            Self::OutsideProfile { .. } => Stage::Agent,
-            Self::DraftOnly => Stage::Autonomy,
+            Self::Unlicensed | Self::NoTeamCoordination => ScopeStage::Org,
+            Self::NotConnected { .. } => ScopeStage::Integrations,
+            Self::OutsideProfile { .. } => ScopeStage::Agent,
+            Self::DraftOnly => ScopeStage::Autonomy,
             Self::OtherLayersTool { .. }
             | Self::NoRight { .. }
             | Self::NotOnLayerList { .. }
             | Self::BlockedAtLayer { .. }
-            | Self::RoutesOnly => Stage::BusinessLayer,
+            | Self::RoutesOnly => ScopeStage::BusinessLayer,
             Self::FailedTooOften { .. } | Self::SessionReadOnly | Self::NotOnChannel { .. } => {
-                Stage::Session
+                ScopeStage::Session
             }
         }
     }

@@ -1,44 +1,42 @@
-//! What a session says about tools: the last of the four policy layers.
+//! Tool restrictions of a session: the last of the four policy layers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::channel::Channel;
-use crate::money::caps::SessionSpending;
+use crate::money::caps::SpendingMode;
 use crate::session::errors::{DisabledTool, ErrorState};
 use crate::tool::ToolName;
 
-/// What a session says about tools: the session layer of a scope.
+/// Tool restrictions of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionTools {
-    /// The channel it is on.
     pub channel: Channel,
-    /// Tools that are off.
     pub disabled: BTreeMap<ToolName, DisabledTool>,
-    /// Whether only reading is left.
+    /// Whether only tools that read are left.
     pub read_only: bool,
-    /// Tools that its channel cannot carry.
+    /// Tools that the channel does not support.
     pub channel_restrictions: BTreeSet<ToolName>,
 }
 
 impl SessionTools {
-    /// A session on this channel in which nothing has gone wrong.
+    /// Creates the restrictions of a new session on this channel.
     pub fn new(channel: Channel) -> Self {
         let channel_restrictions = default_restrictions(&channel);
         Self { channel, disabled: BTreeMap::new(), read_only: false, channel_restrictions }
     }
 
-    /// The session layer that follows from errors and spending.
-    pub fn of(channel: Channel, errors: &ErrorState, spending: SessionSpending) -> Self {
+    /// Returns the restrictions that follow from errors and spending.
+    pub fn of(channel: Channel, errors: &ErrorState, spending: SpendingMode) -> Self {
         Self {
             disabled: errors.disabled().clone(),
-            read_only: spending != SessionSpending::Open,
+            read_only: spending != SpendingMode::Open,
             ..Self::new(channel)
         }
     }
 }
 
-/// The tools that a channel cannot carry unless the platform says otherwise:
-/// pictures do not fit into a text message.
+/// Returns the tools that a channel does not support by default: a text message cannot
+/// carry pictures.
 pub fn default_restrictions(channel: &Channel) -> BTreeSet<ToolName> {
     match channel {
         Channel::Sms => {

@@ -1,4 +1,4 @@
-//! The seven stages, one function each, and the list that gives their order.
+//! The seven stages, one function each, in order.
 
 use super::ScopeFacts;
 use super::layer_rules;
@@ -8,28 +8,28 @@ use crate::org::layer::BusinessLayer;
 use crate::tool::catalogue::{ESCALATE_TO_HUMAN, TAG_IN_AGENT};
 use crate::tool::{Risk, ToolGroup, ToolRole, ToolSpec};
 
-/// A stage answers why a tool is removed, or nothing. It cannot add one.
-pub(super) type Filter = fn(&ToolSpec, &ScopeFacts<'_>) -> Option<Removal>;
+/// A stage: returns why it removes a tool, or `None`. It cannot add one.
+pub(super) type StageFilter = fn(&ToolSpec, &ScopeFacts<'_>) -> Option<Removal>;
 
-/// The order of the stages.
-pub(super) const ALL: [Filter; 7] =
+/// The stages in order.
+pub(super) const ALL: [StageFilter; 7] =
     [platform, org, integrations, agent, autonomy, business_layer, session];
 
 fn platform(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
-    facts.platform.removes(tool, PolicyLayer::Platform)
+    facts.platform.removal(tool, PolicyLayer::Platform)
 }
 
-/// The org's policy, its licence, and whether its agents work as a team.
+/// Checks the org's policy, its licence, and whether its agents work as a team.
 fn org(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
-    let layer = facts.agent.standing.guarded_as;
-    let by_policy = facts.org.policy.removes(tool, PolicyLayer::Org);
+    let layer = facts.agent.position.guardrail_layer;
+    let by_policy = facts.org.policy.removal(tool, PolicyLayer::Org);
     by_policy
         .or_else(|| {
             let licensed = facts.org.sub_orgs_enabled || layer == BusinessLayer::Platform;
             (tool.group == ToolGroup::Agency && !licensed).then_some(Removal::Unlicensed)
         })
         .or_else(|| {
-            // Whoever talks to end customers can always reach a human.
+            // An agent that talks to end customers can always reach a human.
             let needs_team = tool.name == TAG_IN_AGENT
                 || (tool.name == ESCALATE_TO_HUMAN && layer != BusinessLayer::EndCustomer);
             (needs_team && !facts.org.team_coordination).then_some(Removal::NoTeamCoordination)
@@ -46,7 +46,7 @@ fn agent(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
     facts
         .agent
         .policy
-        .removes(tool, PolicyLayer::Agent)
+        .removal(tool, PolicyLayer::Agent)
         .or_else(|| (!profile.includes(tool)).then_some(Removal::OutsideProfile { profile }))
 }
 
@@ -56,12 +56,12 @@ fn autonomy(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
 }
 
 fn business_layer(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
-    layer_rules::removes(tool, facts.agent.standing)
+    layer_rules::removal(tool, facts.agent.position)
 }
 
 fn session(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
     let session = facts.session;
-    // A control tool is the way out of trouble; failures do not close it.
+    // Control tools, such as an escalation, stay available after failures.
     if tool.role == ToolRole::Ordinary
         && let Some(disabled) = session.disabled.get(&tool.name)
     {

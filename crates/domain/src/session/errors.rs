@@ -1,19 +1,19 @@
-//! What went wrong in a session: failing tools and degraded mode.
+//! Errors of a session: disabled tools and degraded mode.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::money::caps::SessionSpending;
+use crate::money::caps::SpendingMode;
 use crate::time::Timestamp;
 use crate::tool::ToolName;
 
-/// When failures have consequences.
+/// Thresholds for disabling a tool and degrading a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorPolicy {
-    /// Failures after which a tool is off for the session.
+    /// Failures after which a tool is disabled for the session.
     pub failures_to_disable: u32,
-    /// Tools that are off when a session counts as degraded.
+    /// Disabled tools after which the session counts as degraded.
     pub disabled_to_degrade: usize,
 }
 
@@ -23,54 +23,49 @@ impl Default for ErrorPolicy {
     }
 }
 
-/// A tool that is off for a session.
+/// A tool that is disabled for a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisabledTool {
-    /// How often it failed.
     pub failures: u32,
-    /// When it was switched off.
     pub since: Timestamp,
 }
 
-/// The failures of a session; kept across turns and restarts.
+/// The tool failures of a session; kept across turns and restarts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ErrorState {
     failures: BTreeMap<ToolName, u32>,
     disabled: BTreeMap<ToolName, DisabledTool>,
 }
 
-/// What one more failure did.
+/// What one more failure causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureEffect {
-    /// It was counted.
     Counted {
-        /// The failures so far.
         failures: u32,
     },
-    /// It switched the tool off; the owner is told, once.
+    /// The tool is now disabled; the owner is notified once.
     Disabled,
-    /// The tool was off already.
     AlreadyDisabled,
 }
 
 impl ErrorState {
-    /// The failures of each tool.
+    /// Returns the number of failures of each tool.
     pub const fn failures(&self) -> &BTreeMap<ToolName, u32> {
         &self.failures
     }
 
-    /// The tools that are off.
+    /// Returns the disabled tools.
     pub const fn disabled(&self) -> &BTreeMap<ToolName, DisabledTool> {
         &self.disabled
     }
 
-    /// How many tools were switched off after a moment.
+    /// Returns how many tools were disabled after `moment`.
     pub fn disabled_since(&self, moment: Timestamp) -> usize {
         self.disabled.values().filter(|tool| tool.since > moment).count()
     }
 
-    /// Counts a failure, unparsable arguments included. Successes are not
-    /// counted, so they do not undo failures.
+    /// Counts a failure, including unparsable arguments. Successes are not recorded, so
+    /// they do not reset the count.
     pub fn record_failure(
         &mut self,
         tool: &ToolName,
@@ -85,20 +80,16 @@ impl ErrorState {
         if *failures < policy.failures_to_disable {
             return FailureEffect::Counted { failures: *failures };
         }
-        let off = DisabledTool { failures: *failures, since: now };
-        self.disabled.insert(tool.clone(), off);
+        let entry = DisabledTool { failures: *failures, since: now };
+        self.disabled.insert(tool.clone(), entry);
         FailureEffect::Disabled
     }
 
-    /// Whether, and why, the session works with less than it should.
-    pub fn degraded(
-        &self,
-        spending: SessionSpending,
-        policy: ErrorPolicy,
-    ) -> Option<DegradedReason> {
+    /// Returns why the session is degraded, if it is.
+    pub fn degraded(&self, spending: SpendingMode, policy: ErrorPolicy) -> Option<DegradedReason> {
         if self.disabled.len() >= policy.disabled_to_degrade {
             Some(DegradedReason::ToolsDisabled)
-        } else if spending == SessionSpending::Open {
+        } else if spending == SpendingMode::Open {
             None
         } else {
             Some(DegradedReason::SessionBudget)
@@ -110,9 +101,9 @@ impl ErrorState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DegradedReason {
-    /// Three or more tools are off.
+    /// At least [`ErrorPolicy::disabled_to_degrade`] tools are disabled.
     ToolsDisabled,
-    /// The session has spent so much that only reading is left.
+    /// The session budget is used up, so only reading tools are left.
     SessionBudget,
 }
 
@@ -120,7 +111,7 @@ pub enum DegradedReason {
 mod tests {
     use super::{DegradedReason, DisabledTool, ErrorPolicy, ErrorState, FailureEffect};
     use crate::channel::Channel;
-    use crate::money::caps::SessionSpending;
+    use crate::money::caps::SpendingMode;
     use crate::scope::session::SessionTools;
     use crate::time::Timestamp;
     use crate::tool::ToolName;
@@ -132,8 +123,8 @@ mod tests {
         ToolName::from_static(name)
     }
 
-    /// C08, C09: the third failure switches a tool off, once; a success in
-    /// between changes nothing, because successes are not recorded.
+    /// C08, C09: the third failure disables a tool, once; a success in between changes
+    /// nothing, because successes are not recorded.
     #[test]
     fn c08_the_third_failure_disables_the_tool() {
         let mut errors = ErrorState::default();
@@ -148,14 +139,14 @@ mod tests {
                 FailureEffect::AlreadyDisabled,
             ]
         );
-        let off = DisabledTool { failures: 3, since: NOW };
-        assert_eq!(errors.disabled(), &[(tool("web_fetch"), off)].into());
+        let entry = DisabledTool { failures: 3, since: NOW };
+        assert_eq!(errors.disabled(), &[(tool("web_fetch"), entry)].into());
         assert_eq!(errors.failures()["web_fetch"], 4);
     }
 
     /// C08: each tool has its own count.
     #[test]
-    fn c08_tools_are_counted_apart() {
+    fn c08_failures_are_counted_per_tool() {
         let mut errors = ErrorState::default();
         for name in ["a", "b", "a", "b"] {
             errors.record_failure(&tool(name), DEFAULT, NOW);
@@ -168,7 +159,7 @@ mod tests {
         assert_eq!(ErrorPolicy::default(), DEFAULT);
     }
 
-    /// C11: degraded with three tools off, or when the session's budget is hit.
+    /// C11: degraded with three disabled tools, or when the session budget is used up.
     #[test]
     fn c11_degraded_mode_has_a_reason() {
         let mut errors = ErrorState::default();
@@ -176,12 +167,12 @@ mod tests {
             for _ in 0..3 {
                 errors.record_failure(&tool(name), DEFAULT, NOW);
             }
-            errors.degraded(SessionSpending::Open, DEFAULT)
+            errors.degraded(SpendingMode::Open, DEFAULT)
         };
         assert_eq!(disable("a"), None);
         assert_eq!(disable("b"), None);
         assert_eq!(disable("c"), Some(DegradedReason::ToolsDisabled));
-        let spending = [SessionSpending::ReadOnly, SessionSpending::Closed];
+        let spending = [SpendingMode::ReadOnly, SpendingMode::Closed];
         for spending in spending {
             let reason = ErrorState::default().degraded(spending, DEFAULT);
             assert_eq!(reason, Some(DegradedReason::SessionBudget));
@@ -197,7 +188,7 @@ mod tests {
         }
         let stored = serde_json::to_string(&errors).unwrap();
         assert_eq!(serde_json::from_str::<ErrorState>(&stored).unwrap(), errors);
-        let session = SessionTools::of(Channel::Webchat, &errors, SessionSpending::ReadOnly);
+        let session = SessionTools::of(Channel::Webchat, &errors, SpendingMode::ReadOnly);
         assert_eq!((session.disabled.len(), session.read_only), (1, true));
     }
 }

@@ -1,144 +1,133 @@
-//! Guided sessions: an interview that asks its questions one after another.
+//! Guided sessions: an interview with questions in a fixed order.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Confidence, in percent, below which an answer is asked after.
-pub const SURE_PERCENT: u8 = 70;
-/// How often one question is asked after.
+/// Confidence, in percent, below which a follow-up question is asked.
+pub const CONFIDENT_PERCENT: u8 = 70;
+/// Maximum number of follow-ups per question.
 pub const MAX_FOLLOW_UPS: u8 = 2;
 
 /// An interview: phases of questions, asked in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterviewTemplate {
-    /// The phases.
-    pub phases: Vec<Phase>,
-    /// When it is done.
-    pub completion: Completion,
+    pub phases: Vec<InterviewPhase>,
+    pub completion: InterviewCompletion,
 }
 
-/// A part of an interview.
+/// A phase of an interview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phase {
-    /// What it is about.
+pub struct InterviewPhase {
     pub name: String,
-    /// Its questions.
-    pub questions: Vec<Question>,
+    pub questions: Vec<InterviewQuestion>,
 }
 
-/// A question and the field its answer fills.
+/// A question and the field that its answer fills.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// The field.
+pub struct InterviewQuestion {
     pub field: String,
-    /// What to ask.
     pub ask: String,
-    /// Whether it may be declined.
+    /// A required question cannot be declined.
     pub required: bool,
 }
 
-/// When an interview is done.
+/// When an interview is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Completion {
-    /// When every question was answered or declined.
+pub enum InterviewCompletion {
+    /// Every question was answered or declined.
     AllAsked,
-    /// As soon as every required field is filled.
+    /// Every required field is filled.
     RequiredFilled,
 }
 
-/// What a message said about the open question.
+/// What a message says about the open question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extraction {
-    /// Nothing.
     Nothing,
-    /// That the writer would rather not answer.
+    /// The customer declines to answer.
     Declined,
-    /// A value.
     Found {
-        /// The value.
         value: String,
-        /// How sure the reading is, from 0 to 100.
+        /// From 0 to 100.
         confidence_percent: u8,
     },
 }
 
-/// How far an interview is.
+/// Progress of an interview.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct InterviewState {
     position: usize,
     follow_ups: u8,
-    /// The surest of the unsure answers to the open question.
+    /// The answer with the highest confidence so far to the open question.
     best: Option<(u8, String)>,
     fields: BTreeMap<String, String>,
 }
 
-/// What to do next.
+/// The next step of an interview.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NextStep<'a> {
-    /// Ask this question.
-    Ask(&'a Question),
-    /// Ask the same question again, more closely.
-    FollowUp(&'a Question),
-    /// The interview is done.
+pub enum InterviewStep<'a> {
+    Ask(&'a InterviewQuestion),
+    /// Ask the same question again, in more detail.
+    FollowUp(&'a InterviewQuestion),
     Complete,
 }
 
 impl InterviewTemplate {
-    fn questions(&self) -> impl Iterator<Item = &Question> {
+    fn questions(&self) -> impl Iterator<Item = &InterviewQuestion> {
         self.phases.iter().flat_map(|phase| &phase.questions)
     }
 }
 
 impl InterviewState {
-    /// The fields that have been filled.
+    /// Returns the fields filled so far.
     pub const fn fields(&self) -> &BTreeMap<String, String> {
         &self.fields
     }
 
-    /// Whether the open question was asked before and not answered surely.
-    pub const fn asks_again(&self) -> bool {
+    /// Returns whether the open question was already asked without a confident answer.
+    pub const fn is_follow_up(&self) -> bool {
         self.follow_ups > 0
     }
 
-    /// What to ask now, without a new message.
-    pub fn next<'a>(&self, template: &'a InterviewTemplate) -> NextStep<'a> {
-        let enough = template.completion == Completion::RequiredFilled
+    /// Returns what to ask now, without a new message.
+    pub fn next<'a>(&self, template: &'a InterviewTemplate) -> InterviewStep<'a> {
+        let enough = template.completion == InterviewCompletion::RequiredFilled
             && template
                 .questions()
                 .all(|question| !question.required || self.fields.contains_key(&question.field));
         match template.questions().nth(self.position) {
-            Some(question) if !enough => NextStep::Ask(question),
-            _ => NextStep::Complete,
+            Some(question) if !enough => InterviewStep::Ask(question),
+            _ => InterviewStep::Complete,
         }
     }
 
-    /// Takes what a message said about the open question.
+    /// Records what a message says about the open question and returns the next step.
     ///
-    /// A sure answer is stored and the next question comes. An unsure one is
-    /// asked after; when that does not help, the surest of them is stored and
-    /// the interview goes on. A required question waits for some answer.
-    pub fn take<'a>(
+    /// A confident answer is stored and the next question follows. An uncertain one gets
+    /// follow-ups; after the last, the answer with the highest confidence is stored. A
+    /// required question is asked until there is some answer.
+    pub fn record_answer<'a>(
         &mut self,
         template: &'a InterviewTemplate,
         extraction: &Extraction,
-    ) -> NextStep<'a> {
-        let NextStep::Ask(question) = self.next(template) else {
-            return NextStep::Complete;
+    ) -> InterviewStep<'a> {
+        let InterviewStep::Ask(question) = self.next(template) else {
+            return InterviewStep::Complete;
         };
         match extraction {
-            Extraction::Nothing => return NextStep::Ask(question),
-            Extraction::Declined if question.required => return NextStep::Ask(question),
+            Extraction::Nothing => return InterviewStep::Ask(question),
+            Extraction::Declined if question.required => return InterviewStep::Ask(question),
             Extraction::Declined => {}
             Extraction::Found { value, confidence_percent } => {
                 let found = (*confidence_percent, value.clone());
                 let best = self.best.take().filter(|best| best.0 > found.0).unwrap_or(found);
-                if best.0 < SURE_PERCENT && self.follow_ups < MAX_FOLLOW_UPS {
+                if best.0 < CONFIDENT_PERCENT && self.follow_ups < MAX_FOLLOW_UPS {
                     self.best = Some(best);
                     self.follow_ups += 1;
-                    return NextStep::FollowUp(question);
+                    return InterviewStep::FollowUp(question);
                 }
                 self.fields.insert(question.field.clone(), best.1);
             }
@@ -153,15 +142,17 @@ impl InterviewState {
 #[cfg(test)]
 mod tests {
     use super::{
-        Completion, Extraction, InterviewState, InterviewTemplate, NextStep, Phase, Question,
+        Extraction, InterviewCompletion, InterviewPhase, InterviewQuestion, InterviewState,
+        InterviewStep, InterviewTemplate,
     };
 
-    fn question(field: &str, required: bool) -> Question {
-        Question { field: field.into(), ask: format!("Your {field}?"), required }
+    fn question(field: &str, required: bool) -> InterviewQuestion {
+        InterviewQuestion { field: field.into(), ask: format!("Your {field}?"), required }
     }
 
-    fn template(completion: Completion) -> InterviewTemplate {
-        let phase = |name: &str, question| Phase { name: name.into(), questions: vec![question] };
+    fn template(completion: InterviewCompletion) -> InterviewTemplate {
+        let phase =
+            |name: &str, question| InterviewPhase { name: name.into(), questions: vec![question] };
         let phases = vec![
             phase("you", question("name", true)),
             phase("business", question("trade", true)),
@@ -177,49 +168,53 @@ mod tests {
     /// F08: the question advances only on extraction.
     #[test]
     fn f08_a_question_waits_for_its_answer() {
-        let template = template(Completion::AllAsked);
+        let template = template(InterviewCompletion::AllAsked);
         let (name, trade, motto) =
             (question("name", true), question("trade", true), question("motto", false));
         let mut state = InterviewState::default();
-        assert_eq!(state.next(&template), NextStep::Ask(&name));
+        assert_eq!(state.next(&template), InterviewStep::Ask(&name));
         let steps = [
-            (Extraction::Nothing, NextStep::Ask(&name)),
-            (Extraction::Declined, NextStep::Ask(&name)),
-            (found("Rosa", 90), NextStep::Ask(&trade)),
-            (found("pizza", 70), NextStep::Ask(&motto)),
-            (Extraction::Declined, NextStep::Complete),
-            (found("late", 99), NextStep::Complete),
+            (Extraction::Nothing, InterviewStep::Ask(&name)),
+            (Extraction::Declined, InterviewStep::Ask(&name)),
+            (found("Rosa", 90), InterviewStep::Ask(&trade)),
+            (found("pizza", 70), InterviewStep::Ask(&motto)),
+            (Extraction::Declined, InterviewStep::Complete),
+            (found("late", 99), InterviewStep::Complete),
         ];
         for (extraction, expected) in steps {
-            assert_eq!(state.take(&template, &extraction), expected, "{extraction:?}");
+            assert_eq!(state.record_answer(&template, &extraction), expected, "{extraction:?}");
         }
         let fields = [("name".to_owned(), "Rosa".to_owned()), ("trade".into(), "pizza".into())];
         assert_eq!(state.fields(), &fields.into());
     }
 
-    /// F08: an answer below 0.7 is asked after at most twice, then taken.
+    /// F08: an answer below 70 % confidence gets at most two follow-ups and is then stored.
     #[test]
-    fn f08_an_unsure_answer_is_asked_after_twice() {
-        let template = template(Completion::AllAsked);
+    fn f08_an_uncertain_answer_gets_two_follow_ups() {
+        let template = template(InterviewCompletion::AllAsked);
         let (name, trade) = (question("name", true), question("trade", true));
         let mut state = InterviewState::default();
         for unsure in [found("Ro?", 30), found("Ro..sa?", 69)] {
-            assert_eq!(state.take(&template, &unsure), NextStep::FollowUp(&name));
+            assert_eq!(state.record_answer(&template, &unsure), InterviewStep::FollowUp(&name));
             assert!(state.fields().is_empty());
         }
-        assert_eq!(state.take(&template, &found("mm", 10)), NextStep::Ask(&trade));
+        assert_eq!(state.record_answer(&template, &found("mm", 10)), InterviewStep::Ask(&trade));
         assert_eq!(state.fields()["name"], "Ro..sa?");
-        assert_eq!(state.take(&template, &found("?", 10)), NextStep::FollowUp(&trade));
+        assert_eq!(
+            state.record_answer(&template, &found("?", 10)),
+            InterviewStep::FollowUp(&trade)
+        );
     }
 
     /// F08: completion criteria are honoured.
     #[test]
-    fn f08_required_fields_can_be_enough() {
-        let template = template(Completion::RequiredFilled);
+    fn f08_an_interview_can_complete_when_required_fields_are_filled() {
+        let template = template(InterviewCompletion::RequiredFilled);
         let mut state = InterviewState::default();
-        state.take(&template, &found("Rosa", 90));
-        assert_eq!(state.take(&template, &found("pizza", 90)), NextStep::Complete);
-        let nothing = InterviewTemplate { phases: vec![], completion: Completion::AllAsked };
-        assert_eq!(InterviewState::default().next(&nothing), NextStep::Complete);
+        state.record_answer(&template, &found("Rosa", 90));
+        assert_eq!(state.record_answer(&template, &found("pizza", 90)), InterviewStep::Complete);
+        let nothing =
+            InterviewTemplate { phases: vec![], completion: InterviewCompletion::AllAsked };
+        assert_eq!(InterviewState::default().next(&nothing), InterviewStep::Complete);
     }
 }

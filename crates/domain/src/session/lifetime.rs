@@ -1,5 +1,5 @@
-//! How long a session lives: idle and longest time, paused while somebody
-//! waits, and what happens at the end.
+//! Lifetime of a session: idle timeout and maximum age, both paused while the session
+//! waits for a person, and what happens at its end.
 
 use std::time::Duration;
 
@@ -14,30 +14,28 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// How often stale sessions without traffic are looked for.
-pub const SWEEP_EVERY: Duration = Duration::from_secs(15 * MINUTE);
+/// How often idle sessions are swept.
+pub const SWEEP_INTERVAL: Duration = Duration::from_secs(15 * MINUTE);
 
-/// How long a session may idle, and live.
+/// Idle timeout and maximum age of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifetime {
-    /// The longest silence.
     #[serde(rename = "idle_secs", with = "crate::time::secs")]
     pub idle: Duration,
-    /// The longest life.
     #[serde(rename = "longest_secs", with = "crate::time::secs")]
-    pub longest: Duration,
+    pub max_age: Duration,
 }
 
 impl Lifetime {
-    /// The default of a channel.
-    pub const fn of(channel: &Channel) -> Self {
-        let (idle, longest) = match channel {
+    /// Returns the default of a channel.
+    pub const fn default_for(channel: &Channel) -> Self {
+        let (idle, max_age) = match channel {
             Channel::Webchat => (30 * MINUTE, 2 * HOUR),
             Channel::Sms => (HOUR, DAY),
             Channel::Email => (72 * HOUR, 14 * DAY),
             _ => (DAY, 7 * DAY),
         };
-        Self { idle: Duration::from_secs(idle), longest: Duration::from_secs(longest) }
+        Self { idle: Duration::from_secs(idle), max_age: Duration::from_secs(max_age) }
     }
 }
 
@@ -47,16 +45,15 @@ impl Lifetime {
 pub enum CloseReason {
     /// Nobody wrote for too long.
     IdleTimeout,
-    /// It lived too long.
+    /// The session reached its maximum age.
     Expired,
-    /// An operator closed it.
     ClosedByOperator,
-    /// A guided session reached its end.
+    /// A guided session is complete.
     Completed,
 }
 
-/// The two clocks of a session. They stand still while it is handed off or an
-/// approval or unknown outcome is pending: a waiting customer never loses the
+/// The idle and age clocks of a session. Both are paused while it is handed off or an
+/// approval or unknown outcome is pending, so that a waiting customer never loses the
 /// conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionClock {
@@ -66,20 +63,20 @@ pub struct SessionClock {
 }
 
 impl SessionClock {
-    /// A session that opens now.
+    /// Creates the clock of a session that opens now.
     pub const fn open(now: Timestamp) -> Self {
         Self { age_from: now, idle_from: now, paused_since: None }
     }
 
-    /// Somebody wrote. A node whose clock is behind does not turn it back.
+    /// Records a message. A node whose clock is behind does not move it back.
     pub fn touch(&mut self, now: Timestamp) {
         self.idle_from = self.idle_from.max(now);
     }
 
-    /// Stops both clocks while the session waits for somebody, and starts them
-    /// again, as if no time had passed, when it waits for nobody any more.
-    pub fn sync(&mut self, waiting: Waiting, now: Timestamp) {
-        if waiting.for_somebody() {
+    /// Pauses both clocks while the session waits for a person, and resumes them as if no
+    /// time had passed.
+    pub fn sync(&mut self, waiting: PauseReasons, now: Timestamp) {
+        if waiting.is_paused() {
             self.paused_since.get_or_insert(now);
         } else if let Some(since) = self.paused_since.take() {
             self.age_from = self.age_from + now.since(since);
@@ -87,11 +84,11 @@ impl SessionClock {
         }
     }
 
-    /// Whether the session should end now, and why. The longest life counts
-    /// before silence when both are over.
-    pub fn end(&self, lifetime: Lifetime, now: Timestamp) -> Option<CloseReason> {
+    /// Returns why the session should close now, if it should. The maximum age takes
+    /// precedence over the idle timeout.
+    pub fn close_reason(&self, lifetime: Lifetime, now: Timestamp) -> Option<CloseReason> {
         let at = self.paused_since.unwrap_or(now);
-        if at.since(self.age_from) > lifetime.longest {
+        if at.since(self.age_from) > lifetime.max_age {
             Some(CloseReason::Expired)
         } else if at.since(self.idle_from) > lifetime.idle {
             Some(CloseReason::IdleTimeout)
@@ -99,108 +96,98 @@ impl SessionClock {
             None
         }
     }
-}
 
-impl SessionClock {
-    /// When the session ends by itself if nobody writes; never while its clocks
-    /// stand still.
-    pub fn ends_at(&self, lifetime: Lifetime) -> Option<Timestamp> {
-        let ends = (self.age_from + lifetime.longest).min(self.idle_from + lifetime.idle);
+    /// Returns when the session closes if nobody writes, or `None` while it is paused.
+    pub fn expires_at(&self, lifetime: Lifetime) -> Option<Timestamp> {
+        let ends = (self.age_from + lifetime.max_age).min(self.idle_from + lifetime.idle);
         self.paused_since.is_none().then_some(ends)
     }
 }
 
-/// What a session may be waiting for. It waits as long as any of them is left.
+/// What pauses the clocks of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Waiting {
+pub struct PauseReasons {
     /// Whether a person answers, or is asked to.
     pub handed_off: bool,
-    /// Approvals that nobody has decided.
     pub pending_approvals: usize,
-    /// Effects of which nobody knows whether they happened.
+    /// Tool calls that may or may not have taken effect.
     pub unknown_outcomes: usize,
 }
 
-impl Waiting {
-    /// Whether it waits at all.
-    pub const fn for_somebody(self) -> bool {
+impl PauseReasons {
+    /// Returns whether anything pauses the clocks.
+    pub const fn is_paused(self) -> bool {
         self.handed_off || self.pending_approvals > 0 || self.unknown_outcomes > 0
     }
 }
 
-/// What a message after the end gets.
+/// What a message after the end of a session does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReopenPolicy {
-    /// A session that knows nothing of the last one.
+    /// Opens a session without any context of the last one.
     #[default]
     NewSession,
-    /// A session that has the last one's summary in its prompt.
+    /// Opens a session with the summary of the last one in its prompt.
     Resume,
 }
 
-/// The session that a conversation has, as far as its end is concerned.
+/// The newest session of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CurrentSession {
-    /// Which one.
     pub id: SessionId,
-    /// Its clocks.
     pub clock: SessionClock,
-    /// Its status.
     pub status: SessionStatus,
 }
 
-/// Which session a message belongs to.
+/// The session that a message belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resolution {
-    /// The current one.
+pub enum SessionResolution {
     Reuse(SessionId),
-    /// A new one.
     Open {
         /// The session to close first, and why.
         close: Option<(SessionId, CloseReason)>,
-        /// The session whose summary the new one knows.
+        /// The session whose summary the new one gets.
         previous: Option<SessionId>,
     },
 }
 
-/// Whether a session should be closed now, and why. The sweep asks this without
-/// any message: only a session in which an agent answers ends by itself.
+/// Returns why a session should close now, if it should. Only an active session closes
+/// by itself. The sweep calls this without any message.
 pub fn due_to_close(
     session: &CurrentSession,
     lifetime: Lifetime,
     now: Timestamp,
 ) -> Option<CloseReason> {
     match session.status {
-        SessionStatus::Active => session.clock.end(lifetime, now),
+        SessionStatus::Active => session.clock.close_reason(lifetime, now),
         SessionStatus::HandedOff | SessionStatus::Closed(_) => None,
     }
 }
 
-/// Which session a message belongs to, given what the conversation has.
-pub fn resolve(
+/// Returns the session that a message belongs to.
+pub fn resolve_session(
     current: Option<CurrentSession>,
     lifetime: Lifetime,
     policy: ReopenPolicy,
     now: Timestamp,
-) -> Resolution {
+) -> SessionResolution {
     let Some(session) = current else {
-        return Resolution::Open { close: None, previous: None };
+        return SessionResolution::Open { close: None, previous: None };
     };
     let close = due_to_close(&session, lifetime, now).map(|reason| (session.id, reason));
     let closed = matches!(session.status, SessionStatus::Closed(_));
     if close.is_none() && !closed {
-        return Resolution::Reuse(session.id);
+        return SessionResolution::Reuse(session.id);
     }
     let previous = (policy == ReopenPolicy::Resume).then_some(session.id);
-    Resolution::Open { close, previous }
+    SessionResolution::Open { close, previous }
 }
 
 /// What happens to the messages of a closed session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClosePolicy {
-    /// Kept.
     #[default]
     Archive,
     /// Kept, with a summary.
@@ -208,7 +195,7 @@ pub enum ClosePolicy {
 }
 
 impl ClosePolicy {
-    /// Whether a session of this many messages gets a summary when it closes.
+    /// Returns whether a session with this many messages gets a summary when it closes.
     pub const fn summarizes(self, messages: usize) -> bool {
         matches!(self, Self::SummarizeAndArchive) && messages > 2
     }

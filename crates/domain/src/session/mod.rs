@@ -1,7 +1,7 @@
-//! Sessions: the life of one conversation.
+//! Sessions: lifetime, status and errors of one conversation.
 //!
-//! Owns when a session lives and ends, what status it has, and what went wrong
-//! in it. Who answers is [`crate::team`], who takes over [`crate::human`].
+//! Which agent answers is in [`crate::team`], when a person takes over in
+//! [`crate::human`].
 
 pub mod errors;
 pub mod guided;

@@ -1,4 +1,4 @@
-//! The status of a session and the only ways it changes.
+//! Status of a session and its transitions.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,38 +8,34 @@ use super::lifetime::CloseReason;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
-    /// An agent answers.
+    /// Agents answer.
     Active,
-    /// A person answers, or is asked to; the agent is silent.
+    /// A person answers, or is asked to; agents are silent.
     HandedOff,
-    /// It is over.
     Closed(CloseReason),
 }
 
-/// What can change the status.
+/// A change of the status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StatusChange {
-    /// The conversation went to a human.
+    /// The conversation is escalated to a person.
     Escalate,
     /// A person takes over without being asked.
     TakeOver,
-    /// The agent goes on: after a resume, a dismissal or a time-out.
+    /// The agent continues: after a resume, a dismissal or a timeout.
     Resume,
-    /// The session ends.
     Close(CloseReason),
 }
 
-/// A change that the present status does not allow.
+/// A change that the current status does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}", sentence(*.from, *.change))]
-pub struct IllegalChange {
-    /// The present status.
+#[error("{}", describe(*.from, *.change))]
+pub struct IllegalStatusChange {
     pub from: SessionStatus,
-    /// The change that was asked for.
     pub change: StatusChange,
 }
 
-const fn sentence(from: SessionStatus, change: StatusChange) -> &'static str {
+const fn describe(from: SessionStatus, change: StatusChange) -> &'static str {
     match (from, change) {
         (SessionStatus::Closed(_), _) => "this session is closed",
         (SessionStatus::Active, StatusChange::Resume) => "an agent is answering already",
@@ -49,8 +45,8 @@ const fn sentence(from: SessionStatus, change: StatusChange) -> &'static str {
 }
 
 impl SessionStatus {
-    /// The status after a change.
-    pub const fn after(self, change: StatusChange) -> Result<Self, IllegalChange> {
+    /// Returns the status after a change.
+    pub const fn after(self, change: StatusChange) -> Result<Self, IllegalStatusChange> {
         match (self, change) {
             (Self::Active, StatusChange::Escalate) => Ok(Self::HandedOff),
             (Self::Active | Self::HandedOff, StatusChange::TakeOver) => Ok(Self::HandedOff),
@@ -58,11 +54,11 @@ impl SessionStatus {
             (Self::Active | Self::HandedOff, StatusChange::Close(reason)) => {
                 Ok(Self::Closed(reason))
             }
-            (from, change) => Err(IllegalChange { from, change }),
+            (from, change) => Err(IllegalStatusChange { from, change }),
         }
     }
 
-    /// Whether an agent may answer.
+    /// Returns whether an agent may answer.
     pub const fn agent_answers(self) -> bool {
         matches!(self, Self::Active)
     }

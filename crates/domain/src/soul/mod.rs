@@ -1,4 +1,4 @@
-//! Souls: an agent's versioned personality and rules.
+//! Souls: the versioned personality and rules of an agent.
 
 pub mod proposal;
 
@@ -10,23 +10,18 @@ use crate::agent::Agent;
 use crate::id::{AgentId, ProposalId};
 use crate::time::Timestamp;
 
-/// What makes an agent who it is. Every field may be missing.
+/// Personality and rules of an agent. Every field is optional.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Soul {
     /// In a sentence or two.
     pub personality: String,
-    /// In single words.
     pub traits: Vec<String>,
-    /// How it writes.
     pub communication_style: String,
-    /// What it holds dear.
     pub core_values: Vec<String>,
-    /// What it never does.
     pub never_do: Vec<String>,
-    /// What it always does.
     pub always_do: Vec<String>,
-    /// Phrases that send the conversation to a human.
+    /// Phrases that escalate the conversation to a human.
     pub escalation_triggers: Vec<String>,
     /// Anything else, as Markdown.
     pub soul_markdown: String,
@@ -35,7 +30,6 @@ pub struct Soul {
 /// A field of a soul.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each variant is the field of the same name")]
 pub enum SoulField {
     Personality,
     Traits,
@@ -48,7 +42,7 @@ pub enum SoulField {
 }
 
 impl SoulField {
-    /// The name of the field.
+    /// Returns the name of the field.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Personality => "personality",
@@ -64,7 +58,7 @@ impl SoulField {
 }
 
 impl Soul {
-    /// The fields in which another soul differs.
+    /// Returns the fields in which `other` differs.
     pub fn changed_fields(&self, other: &Self) -> BTreeSet<SoulField> {
         [
             (SoulField::Personality, self.personality != other.personality),
@@ -82,19 +76,16 @@ impl Soul {
     }
 }
 
-/// Where a version came from.
+/// What created a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SoulOrigin {
     /// The agent was created with it.
     Created,
-    /// Somebody edited it.
     Edited,
-    /// A proposal was applied.
     Proposal(ProposalId),
-    /// An earlier version was brought back.
+    /// An earlier version was restored.
     Rollback {
-        /// Which.
         to: u32,
     },
 }
@@ -104,39 +95,34 @@ pub enum SoulOrigin {
 pub struct SoulVersion {
     /// Its number, from 1.
     pub version: u32,
-    /// Its content.
     pub soul: Soul,
-    /// Where it came from.
     pub origin: SoulOrigin,
-    /// When it was made.
     pub at: Timestamp,
 }
 
-/// All versions of a soul, the first included, so that a rollback reaches it.
+/// All versions of a soul, from the first on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SoulHistory {
     first: SoulVersion,
     later: Vec<SoulVersion>,
 }
 
-/// There is no such version.
+/// The soul has no version with this number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there is no version {wanted} of this soul; the versions are 1 to {newest}")]
 pub struct NoSuchVersion {
-    /// What was asked for.
     pub wanted: u32,
-    /// The newest there is.
     pub newest: u32,
 }
 
 impl SoulHistory {
-    /// Version 1.
+    /// Creates a history with version 1.
     pub const fn new(soul: Soul, at: Timestamp) -> Self {
         let first = SoulVersion { version: 1, soul, origin: SoulOrigin::Created, at };
         Self { first, later: Vec::new() }
     }
 
-    /// The history of these versions, from 1; nothing if one is missing.
+    /// Creates a history from its versions, from 1; returns `None` if one is missing.
     pub fn from_versions(versions: Vec<SoulVersion>) -> Option<Self> {
         let complete = versions.iter().zip(1..).all(|(version, number)| version.version == number);
         let mut versions = versions.into_iter();
@@ -144,17 +130,17 @@ impl SoulHistory {
         Some(Self { first, later: versions.collect() })
     }
 
-    /// The version in force.
+    /// Returns the current version.
     pub fn current(&self) -> &SoulVersion {
         self.later.last().unwrap_or(&self.first)
     }
 
-    /// Every version, from 1.
+    /// Returns all versions, from 1.
     pub fn versions(&self) -> impl Iterator<Item = &SoulVersion> {
         std::iter::once(&self.first).chain(&self.later)
     }
 
-    /// A version by its number.
+    /// Returns a version by its number.
     pub fn get(&self, version: u32) -> Result<&SoulVersion, NoSuchVersion> {
         let newest = self.current().version;
         self.versions()
@@ -162,22 +148,22 @@ impl SoulHistory {
             .ok_or(NoSuchVersion { wanted: version, newest })
     }
 
-    /// Makes a new version; the ones before stay as they are.
+    /// Adds a new version.
     pub fn push(&mut self, soul: Soul, origin: SoulOrigin, at: Timestamp) -> &SoulVersion {
         let version = self.current().version + 1;
         self.later.push(SoulVersion { version, soul, origin, at });
         self.current()
     }
 
-    /// Brings an earlier version back, as a new one.
+    /// Restores an earlier version as a new one.
     pub fn rollback(&mut self, to: u32, at: Timestamp) -> Result<&SoulVersion, NoSuchVersion> {
         let soul = self.get(to)?.soul.clone();
         Ok(self.push(soul, SoulOrigin::Rollback { to }, at))
     }
 }
 
-/// Whose versions an agent's soul is stored under: its template's, if it has
-/// one, else its own.
+/// Returns the agent whose soul this agent uses: its template, if it has one, else
+/// itself.
 pub fn soul_owner(agent: &Agent) -> AgentId {
     agent.template.unwrap_or(agent.id)
 }
@@ -217,8 +203,8 @@ mod tests {
         assert_eq!(SoulHistory::new(full, AT).current().version, 1);
     }
 
-    /// H07: rolling back makes a new version with the old content, also of
-    /// version 1, and the history stays complete.
+    /// H07: a rollback creates a new version with the old content, also of version 1, and the
+    /// history stays complete.
     #[test]
     fn h07_a_rollback_is_a_new_version() {
         let mut history = SoulHistory::new(soul("one"), AT);
@@ -233,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_is_read_back_whole_or_not_at_all() {
+    fn a_history_with_a_missing_version_is_refused() {
         let mut history = SoulHistory::new(soul("one"), AT);
         history.push(soul("two"), SoulOrigin::Edited, AT);
         let versions: Vec<SoulVersion> = history.versions().cloned().collect();
@@ -251,8 +237,8 @@ mod tests {
         assert_eq!(history.get(1).unwrap().soul, soul("one"));
     }
 
-    /// H04: a protected agent and its workers speak with the template's soul, and
-    /// it is stored there only.
+    /// H04: a protected agent and its workers use the template's soul, which is stored only
+    /// there.
     #[test]
     fn h04_a_worker_has_its_templates_soul() {
         let quinn = testing::agent("quinn", Subtype::System);
@@ -266,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_fields_are_named() {
+    fn changed_fields_lists_the_fields_that_differ() {
         let other = Soul { never_do: vec!["x".into()], ..soul("two") };
         let changed = soul("one").changed_fields(&other);
         assert_eq!(changed, [SoulField::Personality, SoulField::NeverDo].into());

@@ -1,4 +1,4 @@
-//! Soul proposals: who may propose or apply a change, and how often.
+//! Soul proposals: who may propose or apply a change of a soul, and how often.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use super::{Soul, SoulField, SoulHistory, SoulOrigin};
 use crate::agent::{Agent, Protection};
 use crate::id::{AgentId, OrgId, ProposalId, UserId};
 use crate::org::guardrail::{Capability, Right, right};
-use crate::org::layer::{BusinessLayer, Standing};
+use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::time::Timestamp;
 
-/// How often an agent may propose, and how long a proposal waits.
+/// Limits of proposals and how long one waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposalPolicy {
-    /// Proposals an agent may make in a UTC day.
+    /// Maximum number of proposals of an agent in a UTC day.
     pub max_per_day: u32,
-    /// Proposals that may wait at one time.
+    /// Maximum number of proposals that wait for a decision.
     pub max_pending: u32,
-    /// The pause after a rejection.
+    /// How long an agent may not propose after a rejection.
     #[serde(rename = "pause_after_rejection_secs", with = "crate::time::secs")]
     pub pause_after_rejection: Duration,
-    /// How long a proposal waits.
+    /// How long a proposal waits for a decision.
     #[serde(rename = "expires_after_secs", with = "crate::time::secs")]
     pub expires_after: Duration,
 }
@@ -39,97 +39,84 @@ impl Default for ProposalPolicy {
     }
 }
 
-/// Fields that an agent never changes on its own initiative. Blocked topics
-/// are no part of a soul, so no proposal can reach them at all.
+/// Fields that an agent never changes on its own initiative. Blocked topics are not part
+/// of a soul, so no proposal can change them.
 pub const GUARDED_FIELDS: [SoulField; 2] = [SoulField::NeverDo, SoulField::EscalationTriggers];
 
-/// Whose idea a proposal is.
+/// Who initiated a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Initiative {
-    /// The agent's own.
     Own,
     /// The owner told the agent to.
     OwnerDirected,
 }
 
-/// Who proposes, and what they have proposed before.
+/// The proposing agent and its earlier proposals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposer {
-    /// Where the agent stands.
-    pub standing: Standing,
-    /// Its org.
+    pub position: BusinessPosition,
     pub org: OrgId,
-    /// Whose idea it is.
     pub initiative: Initiative,
-    /// Proposals made today.
     pub made_today: u32,
-    /// Proposals that wait.
     pub pending: u32,
-    /// When one was last rejected.
     pub last_rejection_at: Option<Timestamp>,
 }
 
-/// What becomes of a proposal.
+/// What happens to a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProposalRuling {
+pub enum ProposalDecision {
     /// It waits for a person.
     Pending,
     /// It is applied at once.
     Apply,
-    /// It is dropped without an error to the agent; the audit log has it.
+    /// It is dropped without an error to the agent, and recorded in the audit log.
     SilentlyRejected,
 }
 
 /// Why a proposal is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProposalRefused {
-    /// The layer has no say in souls.
     #[error("{0} may not evolve souls")]
     Layer(BusinessLayer),
     /// The soul belongs to the agent's template.
     #[error("`{0}` speaks with the soul of its template")]
     TemplatesSoul(String),
-    /// The agent is not one of the proposer's org.
     #[error("no agent `{0}` in this org")]
     OtherOrg(String),
-    /// It would change nothing.
     #[error("this proposal changes nothing")]
     NoChange,
-    /// It touches what only an owner may touch.
-    #[error("an agent may not change these on its own, ask the owner: {}", names(.0))]
+    /// It changes fields that only the owner may change.
+    #[error("an agent may not change these on its own, ask the owner: {}", join_names(.0))]
     Guarded(BTreeSet<SoulField>),
-    /// Enough for today.
     #[error("enough proposals were made today; try again tomorrow")]
     TooManyToday,
-    /// Enough is waiting.
     #[error("enough proposals are waiting for a decision")]
     TooManyPending,
-    /// One was just rejected.
     #[error("a proposal was rejected a short while ago; wait before the next one")]
     RecentlyRejected,
 }
 
-/// What becomes of a proposal to change the soul of `target`.
-pub fn rule(
+/// Decides what happens to a proposal to change the soul of `target`.
+pub fn decide_proposal(
     proposer: &Proposer,
     target: &Agent,
     current: &Soul,
     proposed: &Soul,
     policy: ProposalPolicy,
     now: Timestamp,
-) -> Result<ProposalRuling, ProposalRefused> {
-    // Protected souls come first: the agent is to learn nothing about them.
+) -> Result<ProposalDecision, ProposalRefused> {
+    // Protected souls come first: the agent learns nothing about them.
     if target.protection == Protection::Protected {
-        return Ok(ProposalRuling::SilentlyRejected);
+        return Ok(ProposalDecision::SilentlyRejected);
     }
     if target.template.is_some() {
         return Err(ProposalRefused::TemplatesSoul(target.slug.clone()));
     }
-    let layer = proposer.standing.guarded_as;
-    let ruling = match right(layer, Capability::SoulEvolution) {
-        Right::Yes => ProposalRuling::Apply,
-        Right::Propose if target.org == proposer.org => ProposalRuling::Pending,
+    let layer = proposer.position.guardrail_layer;
+    let decision = match right(layer, Capability::SoulEvolution) {
+        Right::Yes => ProposalDecision::Apply,
+        Right::Propose if target.org == proposer.org => ProposalDecision::Pending,
         Right::Propose => return Err(ProposalRefused::OtherOrg(target.slug.clone())),
         _ => return Err(ProposalRefused::Layer(layer)),
     };
@@ -138,10 +125,10 @@ pub fn rule(
         return Err(ProposalRefused::NoChange);
     }
     check_guarded(proposer.initiative, &changed)?;
-    if ruling == ProposalRuling::Pending {
-        check_pace(proposer, policy, now)?;
+    if decision == ProposalDecision::Pending {
+        check_rate(proposer, policy, now)?;
     }
-    Ok(ruling)
+    Ok(decision)
 }
 
 fn check_guarded(
@@ -156,11 +143,11 @@ fn check_guarded(
     Ok(())
 }
 
-fn names(fields: &BTreeSet<SoulField>) -> String {
+fn join_names(fields: &BTreeSet<SoulField>) -> String {
     fields.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn check_pace(
+fn check_rate(
     proposer: &Proposer,
     policy: ProposalPolicy,
     now: Timestamp,
@@ -177,55 +164,41 @@ fn check_pace(
     }
 }
 
-/// Where a proposal stands.
+/// Status of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ProposalStatus {
-    /// It waits for a person.
     Pending,
-    /// A person said yes; it is not in force yet.
+    /// A person approved it; it is not applied yet.
     Approved {
-        /// Who.
         by: UserId,
     },
-    /// It is in force as this version.
+    /// It is applied as version `after`.
     Applied {
-        /// Who had approved it.
         by: UserId,
-        /// The version that it replaced.
         before: u32,
-        /// The version that it made.
         after: u32,
     },
-    /// A person said no.
     Rejected {
-        /// Who.
         by: UserId,
-        /// Why.
         reason: String,
     },
-    /// Nobody answered in time.
     Expired,
-    /// The soul was changed otherwise before it could be applied.
+    /// The soul changed before the proposal could be applied.
     Superseded,
 }
 
-/// A proposal that was stored.
+/// A stored proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// Its id.
     pub id: ProposalId,
     /// The agent whose soul it would change.
     pub target: AgentId,
-    /// The version that it was made against.
+    /// The version it was made against.
     pub base_version: u32,
-    /// The soul it proposes.
     pub soul: Soul,
-    /// When it was made.
     pub made_at: Timestamp,
-    /// When it ends by itself.
     pub expires_at: Timestamp,
-    /// Where it stands.
     #[serde(flatten)]
     pub status: ProposalStatus,
 }
@@ -233,22 +206,14 @@ pub struct Proposal {
 /// Why a proposal cannot be decided or applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProposalError {
-    /// It is not waiting for this.
     #[error("{0} is not waiting for this any more")]
     Over(ProposalId),
-    /// Its time was over and nobody had noticed: it has expired just now.
+    /// It expired with this call.
     #[error("{0} has expired; nothing was changed")]
     JustExpired(ProposalId),
-    /// The soul has changed since, and applying it would undo that.
-    #[error("{id} was made against version {base} and the soul is at {current}; propose it anew")]
-    Stale {
-        /// The proposal.
-        id: ProposalId,
-        /// The version that it was made against.
-        base: u32,
-        /// The version in force.
-        current: u32,
-    },
+    /// The soul has changed since, and applying the proposal would undo that.
+    #[error("{id} was made against version {base} and the soul is at {current}; propose it again")]
+    Stale { id: ProposalId, base: u32, current: u32 },
     /// It is for another agent, or the agent has become protected.
     #[error("{0} does not apply to this agent")]
     WrongTarget(ProposalId),
@@ -266,12 +231,12 @@ impl Proposal {
         Ok(())
     }
 
-    /// A person says yes.
+    /// Approves the proposal.
     pub fn approve(&mut self, by: UserId, now: Timestamp) -> Result<(), ProposalError> {
         self.decide(ProposalStatus::Approved { by }, now)
     }
 
-    /// A person says no.
+    /// Rejects the proposal.
     pub fn reject(
         &mut self,
         by: UserId,
@@ -281,7 +246,7 @@ impl Proposal {
         self.decide(ProposalStatus::Rejected { by, reason: reason.to_owned() }, now)
     }
 
-    /// Ends it when its time is over; says whether it did just now.
+    /// Expires the proposal when its time is over; returns whether it expired now.
     pub fn expire(&mut self, now: Timestamp) -> bool {
         let over = self.status == ProposalStatus::Pending && now >= self.expires_at;
         if over {
@@ -290,7 +255,7 @@ impl Proposal {
         over
     }
 
-    /// Puts an approved proposal into force as a new version.
+    /// Applies an approved proposal as a new version.
     pub fn apply(
         &mut self,
         agent: &Agent,

@@ -1,4 +1,4 @@
-//! Handing a conversation to a colleague: the checks, and what it changes.
+//! Handoffs of a conversation to another agent: the checks and their effect.
 
 use crate::agent::Agent;
 use crate::id::{AgentId, OrgId, SessionId};
@@ -7,119 +7,87 @@ use crate::money::price::MINIMUM_CHARGE;
 use crate::session::status::SessionStatus;
 use crate::time::Timestamp;
 
-use super::config::{TeamConfig, permitted};
+use super::config::{TeamConfig, handoff_permitted};
 use super::{HandoffRecord, TeamSession};
 
-/// What an agent asks for with `tag_in_agent`.
+/// The arguments of `tag_in_agent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffRequest {
-    /// Why.
     pub reason: String,
-    /// What the next one should know.
+    /// What the next agent should know.
     pub context_summary: String,
-    /// What the next one might do.
+    /// What the next agent might do.
     pub suggested_approach: Option<String>,
 }
 
-/// The session as the checks see it.
+/// What the checks need to know of the session.
 #[derive(Debug, Clone, Copy)]
 pub struct HandoffFacts<'a> {
-    /// The session.
     pub session: SessionId,
-    /// Its tenant.
     pub org: OrgId,
-    /// The agent that hands over.
     pub from: AgentId,
-    /// The agent that was named, if it exists in any org.
+    /// The named agent, if it exists in any org.
     pub target: Option<&'a Agent>,
-    /// The team so far; none before the first handoff.
+    /// `None` before the first handoff.
     pub team: Option<&'a TeamSession>,
-    /// The session's status: while a human has it, no agent hands it over.
+    /// While a human has the session, no agent hands it over.
     pub status: SessionStatus,
     /// What the org can still spend on the target's first message.
     pub available: Credits,
-    /// The org's settings.
     pub config: &'a TeamConfig,
 }
 
-/// Why a handoff is refused. Nothing was changed; the agent is told.
+/// Why a handoff is refused. Nothing has changed; the text is the tool's outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HandoffRefused {
-    /// No such agent in this org.
     #[error("there is no such agent in this organization")]
     NoSuchAgent,
-    /// The agent is not working.
     #[error("{name} is not active")]
-    NotActive {
-        /// Its name.
-        name: String,
-    },
+    NotActive { name: String },
     /// A human has the conversation, or was asked to take it.
     #[error("this conversation has been handed to a human")]
     WithHuman,
-    /// Somebody else has the conversation.
+    /// Another agent has the conversation.
     #[error("a colleague is handling this conversation now")]
     NotYours,
-    /// An agent cannot hand over to itself.
     #[error("you are already handling this conversation")]
     ToItself,
-    /// The settings do not allow this pair.
     #[error("you may not hand over to {name}")]
-    NotPermitted {
-        /// The target's name.
-        name: String,
-    },
-    /// The reason is missing.
+    NotPermitted { name: String },
     #[error("say why you hand over: `reason` must not be empty")]
     NoReason,
-    /// Too many handoffs.
     #[error(
-        "this conversation was handed over {count} times, which is the most; use escalate_to_human"
+        "this conversation was handed over {count} times, which is the limit; use escalate_to_human"
     )]
-    CapReached {
-        /// How many there were.
-        count: u32,
-    },
-    /// Too soon after the last handoff.
+    CapReached { count: u32 },
     #[error("the last handoff was a moment ago; wait {remaining_secs} more seconds")]
-    Cooldown {
-        /// How long it still takes.
-        remaining_secs: u64,
-    },
-    /// Nothing left to pay the target with.
+    Cooldown { remaining_secs: u64 },
+    /// The org or the team cannot pay for a message of the target.
     #[error("there is not enough credit left for a colleague to answer")]
-    NoCredits {
-        /// What is left.
-        available: Credits,
-    },
+    NoCredits { available: Credits },
 }
 
-/// Why a colleague does not work beside the agent that has a conversation. That
-/// agent is told.
+/// Why a colleague may not be consulted. The text is the tool's outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConsultRefused {
-    /// The conversation could not be handed over to them either.
+    /// A handoff to them would be refused too.
     #[error(transparent)]
     Handoff(#[from] HandoffRefused),
-    /// The agents of the org work one after the other.
+    /// The org does not allow parallel agents.
     #[error("agents here work one at a time; hand the conversation over instead")]
     OneAtATime,
-    /// A colleague who is not one of the team.
+    /// The colleague is not a participant of the team.
     #[error("{name} takes no part in this conversation; hand it over instead")]
-    NotTakingPart {
-        /// Its name.
-        name: String,
-    },
+    NotAParticipant { name: String },
 }
 
-/// A handoff that passed every check. Only [`validate`] makes one.
+/// A handoff that passed every check. Only [`validate`] creates one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidHandoff {
     record: HandoffRecord,
     session: SessionId,
     org: OrgId,
     budget: Credits,
-    /// Whether the owner hears of it.
     pub notify_owner: bool,
 }
 
@@ -131,10 +99,10 @@ pub fn validate(
 ) -> Result<ValidHandoff, HandoffRefused> {
     let target =
         facts.target.filter(|agent| agent.org == facts.org).ok_or(HandoffRefused::NoSuchAgent)?;
-    check_people(target, facts)?;
-    check_pace(facts, now)?;
+    check_agents(target, facts)?;
+    check_rate(facts, now)?;
     check_credits(facts)?;
-    if !permitted(facts.config.permissions.as_ref(), facts.from, target.id) {
+    if !handoff_permitted(facts.config.permissions.as_ref(), facts.from, target.id) {
         return Err(HandoffRefused::NotPermitted { name: target.display_name.clone() });
     }
     let reason = request.reason.trim();
@@ -158,28 +126,30 @@ pub fn validate(
     })
 }
 
-/// Checks whether a colleague may work beside the agent that has the
-/// conversation, which keeps it. Only the agents of a team do, and only where the
-/// org lets several of them work at once.
+/// Checks whether a colleague may be consulted by the agent that has the conversation
+/// and keeps it. Only participants of a team may be, and only if the org allows
+/// several agents to work at once.
 pub fn may_consult(facts: &HandoffFacts<'_>) -> Result<(), ConsultRefused> {
     let target =
         facts.target.filter(|agent| agent.org == facts.org).ok_or(HandoffRefused::NoSuchAgent)?;
-    check_people(target, facts)?;
+    check_agents(target, facts)?;
     let participants = facts.team.map(TeamSession::participants).unwrap_or_default();
     if !facts.config.allow_parallel_execution {
         return Err(ConsultRefused::OneAtATime);
     }
     let name = target.display_name.clone();
-    if facts.config.agents_at_once(participants.len()) < 2 || !participants.contains(&target.id) {
-        return Err(ConsultRefused::NotTakingPart { name });
+    if facts.config.max_parallel_agents(participants.len()) < 2
+        || !participants.contains(&target.id)
+    {
+        return Err(ConsultRefused::NotAParticipant { name });
     }
     check_credits(facts)?;
-    let allowed = permitted(facts.config.permissions.as_ref(), facts.from, target.id);
+    let allowed = handoff_permitted(facts.config.permissions.as_ref(), facts.from, target.id);
     if allowed { Ok(()) } else { Err(HandoffRefused::NotPermitted { name }.into()) }
 }
 
-/// The one who hands over has the conversation, and the target can take it.
-fn check_people(target: &Agent, facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
+/// Checks that the agent has the conversation and that the target can take it.
+fn check_agents(target: &Agent, facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
     if !facts.status.agent_answers() {
         Err(HandoffRefused::WithHuman)
     } else if facts.team.is_some_and(|team| team.active() != facts.from) {
@@ -193,7 +163,7 @@ fn check_people(target: &Agent, facts: &HandoffFacts<'_>) -> Result<(), HandoffR
     }
 }
 
-fn check_pace(facts: &HandoffFacts<'_>, now: Timestamp) -> Result<(), HandoffRefused> {
+fn check_rate(facts: &HandoffFacts<'_>, now: Timestamp) -> Result<(), HandoffRefused> {
     let history = facts.team.map(TeamSession::history).unwrap_or_default();
     let count = u32::try_from(history.len()).unwrap_or(u32::MAX);
     if count >= facts.config.max_handoffs {
@@ -216,15 +186,14 @@ fn check_credits(facts: &HandoffFacts<'_>) -> Result<(), HandoffRefused> {
 }
 
 impl ValidHandoff {
-    /// Makes the handoff; the first one makes the team.
+    /// Performs the handoff; the first one creates the team.
     pub fn apply(self, team: &mut Option<TeamSession>) {
         let HandoffRecord { from, to, .. } = self.record;
         let team = team
             .get_or_insert_with(|| TeamSession::start(self.session, self.org, from, self.budget));
         team.add(to);
         team.active = to;
-        // Without a summary the reason is what the next one goes by; an older
-        // summary stays.
+        // Without a summary, keep the old one; if there is none, use the reason.
         let summary = self.record.context_summary.trim();
         if !summary.is_empty() {
             team.shared.summary = Some(summary.to_owned());
@@ -235,8 +204,8 @@ impl ValidHandoff {
     }
 }
 
-/// What an agent writes beside the call goes to the customer before the next
-/// agent's answer, flagged as a transition; white space is nothing.
+/// Returns the text that accompanies the call. It goes to the customer before the next
+/// agent's answer, flagged as a transition; white space alone is dropped.
 pub fn transition_message(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }

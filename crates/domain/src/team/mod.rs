@@ -1,7 +1,7 @@
 //! The team harness: several agents, or a human, in one session.
 //!
-//! Owns who is answering, how agents hand over, and what they share. Handing
-//! over to a person is [`crate::human`].
+//! Owns which agent answers, handoffs between agents, and what they share. Escalation to
+//! a person is in [`crate::human`].
 
 pub mod config;
 pub mod handoff;
@@ -17,29 +17,23 @@ use crate::money::Credits;
 use crate::money::caps::TeamBudget;
 use crate::time::Timestamp;
 
-/// One handoff, as it is kept.
+/// A completed handoff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandoffRecord {
-    /// Who handed over.
     pub from: AgentId,
-    /// To whom.
     pub to: AgentId,
-    /// Why.
     pub reason: String,
-    /// What the next one should know.
+    /// What the next agent should know.
     pub context_summary: String,
-    /// What the next one might do.
+    /// What the next agent might do.
     pub suggested_approach: Option<String>,
-    /// When.
     pub at: Timestamp,
 }
 
-/// What all agents of a team session know.
+/// Context that all agents of a team session share.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SharedContext {
-    /// The latest summary.
     pub summary: Option<String>,
-    /// The contact's data.
     pub customer_profile: BTreeMap<String, String>,
     /// What the customer wants to achieve; stays until it is changed.
     pub conversation_goal: Option<String>,
@@ -47,63 +41,58 @@ pub struct SharedContext {
     pub handoff_notes: BTreeMap<AgentId, String>,
 }
 
-/// The state of a team session; kept on the session across turns.
+/// State of a team session; kept on the session across turns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TeamSession {
-    /// The session it belongs to.
     pub id: SessionId,
-    /// The tenant all agents belong to.
+    /// The org that all agents belong to.
     pub org: OrgId,
-    /// The agent that the session began with, to which a human hands back.
+    /// The agent that the session began with; it continues after a human.
     pub primary: AgentId,
     participants: Vec<AgentId>,
     active: AgentId,
     history: Vec<HandoffRecord>,
-    /// What all of them know.
     pub shared: SharedContext,
-    /// What they may spend together.
+    /// The common budget.
     pub budget: TeamBudget,
 }
 
-/// Why agents cannot be made a team.
+/// Why agents cannot form a team.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TeamRefused {
-    /// A team of nobody.
+pub enum TeamAssemblyRefused {
     #[error("a team needs at least one agent")]
-    Nobody,
-    /// An agent of another org.
+    NoAgents,
     #[error("no agent `{0}` in this organization")]
     OtherOrg(String),
-    /// An agent that is not working.
     #[error("{0} is not active")]
     NotActive(String),
 }
 
 impl TeamSession {
-    /// A team of the given agents, as an operator assigns them or a group chat
-    /// has them. The first of them answers; later mentions of the same agent
-    /// are dropped.
+    /// Creates a team of the given agents, assigned by an operator or bound to a group
+    /// chat. The first agent answers; duplicates are dropped. Fails if an agent belongs to
+    /// another org or is not active.
     pub fn assemble(
         id: SessionId,
         org: OrgId,
         agents: &[&Agent],
         budget: Credits,
-    ) -> Result<Self, TeamRefused> {
-        let [first, ..] = agents else { return Err(TeamRefused::Nobody) };
+    ) -> Result<Self, TeamAssemblyRefused> {
+        let [first, ..] = agents else { return Err(TeamAssemblyRefused::NoAgents) };
         let mut team = Self::start(id, org, first.id, budget);
         for agent in agents {
             if agent.org != org {
-                return Err(TeamRefused::OtherOrg(agent.slug.clone()));
+                return Err(TeamAssemblyRefused::OtherOrg(agent.slug.clone()));
             }
             if !agent.receives_messages() {
-                return Err(TeamRefused::NotActive(agent.display_name.clone()));
+                return Err(TeamAssemblyRefused::NotActive(agent.display_name.clone()));
             }
             team.add(agent.id);
         }
         Ok(team)
     }
 
-    /// A team of one, which the first handoff enlarges.
+    /// Creates a team of one agent, which the first handoff enlarges.
     fn start(id: SessionId, org: OrgId, primary: AgentId, budget: Credits) -> Self {
         Self {
             id,
@@ -123,51 +112,50 @@ impl TeamSession {
         }
     }
 
-    /// Everybody who takes or took part, each once.
+    /// Returns all current and former participants, each once.
     pub fn participants(&self) -> &[AgentId] {
         &self.participants
     }
 
-    /// Who answers now.
+    /// Returns the agent that answers now.
     pub const fn active(&self) -> AgentId {
         self.active
     }
 
-    /// Every handoff so far, oldest first.
+    /// Returns all handoffs, oldest first.
     pub fn history(&self) -> &[HandoffRecord] {
         &self.history
     }
 
-    /// Gives the conversation back to the agent it began with.
+    /// Makes the agent that the session began with the active one again.
     pub const fn return_to_primary(&mut self) {
         self.active = self.primary;
     }
 }
 
-/// Who answers: the active agent of a team, until it hands over, else the
-/// session's own.
+/// Returns the agent that answers: the active agent of the team, or the session's own
+/// agent if there is no team.
 pub fn effective_agent(session_agent: AgentId, team: Option<&TeamSession>) -> AgentId {
     team.map_or(session_agent, TeamSession::active)
 }
 
-/// Who answers the same message next: after a handoff in mid-turn, the agent
-/// that was tagged in, in the same run. `before` is how many handoffs there
-/// were when the turn began.
-pub fn continues_with(before: usize, team: Option<&TeamSession>) -> Option<AgentId> {
+/// Returns the agent that answers the same message next, in the same run: after a
+/// handoff during the turn, the new active agent. `before` is the number of handoffs
+/// when the turn began.
+pub fn next_agent_in_run(before: usize, team: Option<&TeamSession>) -> Option<AgentId> {
     team.filter(|team| team.history.len() > before).map(TeamSession::active)
 }
 
-/// The agents of a group chat in the order of their bindings: the lowest
-/// priority number answers first.
+/// Returns the agents of a group chat by binding priority; the lowest number answers
+/// first.
 pub fn group_order<'a>(bound: &[(&'a Agent, u32)]) -> Vec<&'a Agent> {
     let mut bound = bound.to_vec();
     bound.sort_by_key(|(agent, priority)| (*priority, agent.created_at, agent.id));
     bound.into_iter().map(|(agent, _)| agent).collect()
 }
 
-/// All that one read of a session shows of its team.
+/// The team fields of a session in the API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the wire")]
 pub struct TeamView<'a> {
     pub is_team_session: bool,
     pub participating_agent_ids: Vec<AgentId>,
@@ -181,8 +169,8 @@ pub struct TeamView<'a> {
     pub human_takeover_at: Option<Timestamp>,
 }
 
-/// The view of a session with this agent; one without a team has a view too.
-pub fn view<'a>(
+/// Returns the team fields of a session, with or without a team.
+pub fn team_view<'a>(
     session_agent: AgentId,
     team: Option<&'a TeamSession>,
     escalation: Option<&'a Escalation>,

@@ -1,9 +1,10 @@
 use super::{
-    HandoffRecord, TeamRefused, TeamSession, continues_with, effective_agent, group_order, view,
+    HandoffRecord, TeamAssemblyRefused, TeamSession, effective_agent, group_order,
+    next_agent_in_run, team_view,
 };
 use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, AgentStatus};
-use crate::human::escalation::{Escalation, EscalationRequest, Event, Urgency};
+use crate::human::escalation::{Escalation, EscalationEvent, EscalationRequest, Urgency};
 use crate::id::{OrgId, SessionId, UserId};
 use crate::money::Credits;
 use crate::team::config::TeamConfig;
@@ -20,11 +21,11 @@ fn enzo() -> Agent {
     testing::agent("enzo", Subtype::Other("billing".into()))
 }
 
-fn assemble(agents: &[&Agent]) -> Result<TeamSession, TeamRefused> {
+fn assemble(agents: &[&Agent]) -> Result<TeamSession, TeamAssemblyRefused> {
     TeamSession::assemble(SESSION, testing::client().id, agents, Credits::new(100))
 }
 
-/// G02, G05: participants are kept once each, the first is active.
+/// G02, G05: duplicate participants are dropped, the first is active.
 #[test]
 fn g05_participants_are_deduplicated_and_the_first_is_active() {
     let (gia, enzo) = (gia(), enzo());
@@ -34,20 +35,20 @@ fn g05_participants_are_deduplicated_and_the_first_is_active() {
     assert_eq!((team.id, team.org), (SESSION, testing::client().id));
 }
 
-/// G02, G06: a team has active agents of one org.
+/// G02, G06: all agents of a team are active and belong to one org.
 #[test]
-fn g06_a_team_is_of_one_org_and_active() {
+fn g06_team_agents_are_active_and_of_one_org() {
     let (gia, mut other) = (gia(), enzo());
-    assert_eq!(assemble(&[]), Err(TeamRefused::Nobody));
+    assert_eq!(assemble(&[]), Err(TeamAssemblyRefused::NoAgents));
     other.org = OrgId::from_u128(77);
-    assert_eq!(assemble(&[&gia, &other]), Err(TeamRefused::OtherOrg("enzo".into())));
+    assert_eq!(assemble(&[&gia, &other]), Err(TeamAssemblyRefused::OtherOrg("enzo".into())));
     let paused = Agent { status: AgentStatus::Paused, ..enzo() };
-    assert_eq!(assemble(&[&paused]), Err(TeamRefused::NotActive("Enzo".into())));
+    assert_eq!(assemble(&[&paused]), Err(TeamAssemblyRefused::NotActive("Enzo".into())));
 }
 
 /// G04: in a group the lowest priority number answers first.
 #[test]
-fn g04_a_groups_first_agent_has_the_lowest_number() {
+fn g04_the_agent_with_the_lowest_priority_number_answers_first() {
     let (gia, enzo) = (gia(), enzo());
     let order = group_order(&[(&gia, 20), (&enzo, 10)]);
     let team = assemble(&order).unwrap();
@@ -55,8 +56,8 @@ fn g04_a_groups_first_agent_has_the_lowest_number() {
     assert_eq!(team.active(), enzo.id);
 }
 
-/// G07, G08, G59, G62: the active agent of a team, message after message, else
-/// the session's own; a session without a team works as before.
+/// G07, G08, G59, G62: the active agent of a team answers every message, else the
+/// session's own agent.
 #[test]
 fn g08_the_effective_agent_is_the_active_one() {
     let (gia, enzo) = (gia(), enzo());
@@ -70,13 +71,13 @@ fn g08_the_effective_agent_is_the_active_one() {
     assert_eq!(team.active(), enzo.id);
 }
 
-/// G26: the agent that was tagged in answers the same message; a hand-back by
-/// a human is no handoff.
+/// G26: the agent that was tagged in answers the same message; a hand-back by a human
+/// is not a handoff.
 #[test]
 fn g26_the_next_agent_answers_the_same_message() {
     let (gia, enzo) = (gia(), enzo());
     let mut team = assemble(&[&gia, &enzo]).unwrap();
-    assert_eq!(continues_with(0, Some(&team)), None);
+    assert_eq!(next_agent_in_run(0, Some(&team)), None);
     team.active = enzo.id;
     team.history.push(HandoffRecord {
         from: gia.id,
@@ -86,16 +87,16 @@ fn g26_the_next_agent_answers_the_same_message() {
         suggested_approach: None,
         at: Timestamp::from_millis(0),
     });
-    assert_eq!(continues_with(0, Some(&team)), Some(enzo.id));
-    assert_eq!(continues_with(1, Some(&team)), None);
+    assert_eq!(next_agent_in_run(0, Some(&team)), Some(enzo.id));
+    assert_eq!(next_agent_in_run(1, Some(&team)), None);
     team.return_to_primary();
-    assert_eq!(continues_with(1, Some(&team)), None);
-    assert_eq!(continues_with(0, None), None);
+    assert_eq!(next_agent_in_run(1, Some(&team)), None);
+    assert_eq!(next_agent_in_run(0, None), None);
 }
 
-/// A24, G61, G62: one read shows the ten fields, with and without a team.
+/// A24, G61, G62: the view has all ten fields, with and without a team.
 #[test]
-fn g61_one_read_shows_the_whole_team() {
+fn g61_the_view_has_all_team_fields() {
     let (gia, enzo) = (gia(), enzo());
     let mut team = assemble(&[&gia, &enzo]).unwrap();
     team.shared.summary = Some("order 1234".into());
@@ -107,8 +108,8 @@ fn g61_one_read_shows_the_whole_team() {
     let (config, opal) = (TeamConfig::default(), UserId::from_u128(5));
     let (mut escalation, _) =
         Escalation::begin(None, request, &config, Timestamp::from_millis(1)).unwrap();
-    escalation.on(&Event::TakeOver(opal), &config, Timestamp::from_millis(2)).unwrap();
-    let seen = serde_json::to_value(view(gia.id, Some(&team), Some(&escalation))).unwrap();
+    escalation.apply(&EscalationEvent::TakeOver(opal), &config, Timestamp::from_millis(2)).unwrap();
+    let seen = serde_json::to_value(team_view(gia.id, Some(&team), Some(&escalation))).unwrap();
     let expected = serde_json::json!({
         "is_team_session": true,
         "participating_agent_ids": [gia.id, enzo.id],
@@ -122,7 +123,7 @@ fn g61_one_read_shows_the_whole_team() {
         "human_takeover_at": 2,
     });
     assert_eq!(seen, expected);
-    let alone = view(gia.id, None, None);
+    let alone = team_view(gia.id, None, None);
     assert_eq!((alone.is_team_session, alone.active_agent_id), (false, gia.id));
     assert!(!alone.human_escalation_requested);
 }

@@ -1,4 +1,4 @@
-//! The built-in tools of a conversation, as policy sees them.
+//! The specifications of the built-in tools.
 
 use super::ToolGroup::{
     Agency, Bookings, Crm, CrossLayer, Knowledge, Management, Media, Offers, Orders, Outreach,
@@ -7,7 +7,7 @@ use super::ToolGroup::{
 use super::{ToolName, ToolSpec};
 use crate::org::guardrail::Capability;
 
-/// Hands the conversation to a colleague.
+/// Hands the conversation to another agent.
 pub const TAG_IN_AGENT: ToolName = ToolName::from_static("tag_in_agent");
 /// Hands the conversation to a person.
 pub const ESCALATE_TO_HUMAN: ToolName = ToolName::from_static("escalate_to_human");
@@ -20,7 +20,7 @@ pub const SHARE_INSIGHT_UPWARD: ToolName = ToolName::from_static("share_insight_
 
 const SEND: Capability = Capability::SendExternalMessages;
 
-/// Every built-in tool, in the order they are listed.
+/// Returns all built-in tools in the order they are listed.
 pub fn built_in() -> Vec<ToolSpec> {
     let tool = ToolName::from_static;
     let read = |name, group| ToolSpec::read(tool(name), group);
@@ -31,8 +31,8 @@ pub fn built_in() -> Vec<ToolSpec> {
         write("create_contact", Crm),
         write("update_contact", Crm),
         write("delete_contact", Crm).destructive(),
-        read("export_contacts", Crm).requires(Capability::DataExport),
-        write("import_contacts", Crm).requires(Capability::BulkOperations),
+        read("export_contacts", Crm).requires_capability(Capability::DataExport),
+        write("import_contacts", Crm).requires_capability(Capability::BulkOperations),
         read("list_products", Offers),
         read("list_events", Offers),
         read("list_forms", Offers),
@@ -40,25 +40,29 @@ pub fn built_in() -> Vec<ToolSpec> {
         write("create_booking", Bookings),
         write("cancel_booking", Bookings).destructive(),
         read("get_order", Orders),
-        write("refund_payment", Orders).destructive().needs("payments"),
+        write("refund_payment", Orders).destructive().needs_integration("payments"),
         read("search_media", Media),
-        read("search_unsplash_images", Media).external().untrusted().needs("unsplash"),
+        read("search_unsplash_images", Media).external().untrusted().needs_integration("unsplash"),
         read("search_knowledge", Knowledge),
         read("web_fetch", Web).external().untrusted(),
-        write("send_email", Outreach).external().requires(SEND).priced(2),
-        write("send_sms", Outreach).external().requires(SEND).needs("sms").priced(2),
+        write("send_email", Outreach).external().requires_capability(SEND).priced(2),
+        write("send_sms", Outreach)
+            .external()
+            .requires_capability(SEND)
+            .needs_integration("sms")
+            .priced(2),
         write("send_bulk_email", Outreach)
             .external()
-            .requires(Capability::BulkOperations)
+            .requires_capability(Capability::BulkOperations)
             .priced(2),
-        write("update_org_settings", Management).requires(Capability::ManageOrgSettings),
-        write("update_agent", Management).requires(Capability::ModifyAgents),
-        write("propose_soul_update", Management).requires(Capability::SoulEvolution),
+        write("update_org_settings", Management).requires_capability(Capability::ManageOrgSettings),
+        write("update_agent", Management).requires_capability(Capability::ModifyAgents),
+        write("propose_soul_update", Management).requires_capability(Capability::SoulEvolution),
         write("instruct_agent", Management),
-        write("create_client_org", Agency).requires(Capability::CreateSubOrgs),
+        write("create_client_org", Agency).requires_capability(Capability::CreateSubOrgs),
         read("list_client_orgs", Agency),
         read("get_client_org_stats", Agency),
-        write("deploy_telegram_bot", Agency).external().requires(Capability::DeployBots),
+        write("deploy_telegram_bot", Agency).external().requires_capability(Capability::DeployBots),
         read("list_organizations", PlatformAdmin),
         write("set_org_plan", PlatformAdmin),
         write("suspend_organization", PlatformAdmin).destructive(),

@@ -1,7 +1,7 @@
-//! Tools, as far as policy is concerned: what a tool touches and what it costs.
+//! Tools as policy sees them: what a tool affects and what it costs.
 //!
-//! What the model is told about a tool (description, JSON Schema) and how it
-//! runs live with the tool; nothing here runs anything.
+//! The description and JSON Schema for the model, and the implementation, live with the
+//! tool itself. Nothing here runs anything.
 
 pub mod catalogue;
 mod name;
@@ -12,14 +12,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use name::{BadToolName, ToolName};
+pub use name::{InvalidToolName, ToolName};
 pub use spec::ToolSpec;
 
-/// What kind of access a tool is, for the permissions of an interactive harness.
+/// Kind of access of a tool, for the permissions of an interactive harness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Category {
-    /// Looks at something.
+pub enum ToolCategory {
     Read,
     /// Changes files or records.
     Edit,
@@ -27,11 +26,10 @@ pub enum Category {
     Execute,
     /// Belongs to an MCP server.
     Mcp,
-    /// Anything else.
     Other,
 }
 
-/// How bad a wrong call would be. The order is from harmless to harmful.
+/// How bad a wrong call would be, from harmless to harmful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
@@ -44,7 +42,7 @@ pub enum Risk {
 }
 
 impl Risk {
-    /// The name on screens.
+    /// Returns the name shown on screens.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -53,7 +51,7 @@ impl Risk {
         }
     }
 
-    /// The level that is shown on an approval.
+    /// Returns the level shown on an approval.
     pub const fn level(self) -> &'static str {
         match self {
             Self::Read => "low",
@@ -63,18 +61,18 @@ impl Risk {
     }
 }
 
-/// Where a tool's effect happens.
+/// Where the effect of a tool happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// In our own store, in the turn's commit.
+    /// In our own store, as part of the turn's commit.
     Local,
-    /// Outside, where nothing can be rolled back.
+    /// In another system, where nothing can be rolled back.
     External,
 }
 
 impl Reach {
-    /// The name on screens.
+    /// Returns the name shown on screens.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -94,44 +92,34 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// The trust of a turn that has read this too: it only falls.
+    /// Returns the trust of a turn that has also read `content`. It never rises.
     #[must_use]
     pub fn after_reading(self, content: Self) -> Self {
         self.max(content)
     }
 }
 
-/// What part of the product a tool belongs to; profiles and layers go by it.
+/// The part of the product that a tool belongs to; profiles and layers refer to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolGroup {
-    /// Contacts.
     Crm,
-    /// Products, events, forms.
     Offers,
-    /// Bookings.
     Bookings,
-    /// Orders and payments.
     Orders,
-    /// Pictures and files.
     Media,
-    /// The org's documents.
     Knowledge,
-    /// The web.
     Web,
     /// Messages to people who have not written first.
     Outreach,
     /// The org's own settings and agents.
     Management,
-    /// An agency's clients.
     Agency,
-    /// The installation.
     PlatformAdmin,
-    /// Between business layers.
     CrossLayer,
-    /// Between agents and humans of one conversation.
+    /// Handoffs between agents and humans of one conversation.
     Team,
-    /// From elsewhere: MCP servers and the user's own.
+    /// MCP servers and tools of the user.
     Custom,
 }
 
@@ -141,18 +129,18 @@ pub enum ToolGroup {
 pub enum ToolRole {
     /// Passes every check.
     Ordinary,
-    /// Steers the conversation itself (asking, planning, handing over), so it
-    /// passes the scope only and never waits for approval.
+    /// Controls the conversation itself (asking, planning, handing over). It passes the
+    /// scope only and never needs approval.
     Control,
 }
 
-/// A connected service that tools may need.
+/// An external service that tools may need.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Integration(String);
 
 impl Integration {
-    /// The service of this name.
+    /// Creates the integration with this name.
     pub fn new(name: &str) -> Self {
         Self(name.trim().to_lowercase())
     }
@@ -168,7 +156,7 @@ impl fmt::Display for Integration {
 mod tests {
     use super::Trust;
 
-    /// Z10: once a turn has read from outside, it stays untrusted.
+    /// Z10: once a turn has read content from outside, it stays untrusted.
     #[test]
     fn z10_trust_only_falls() {
         use Trust::{Trusted, Untrusted};

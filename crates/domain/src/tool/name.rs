@@ -1,4 +1,4 @@
-//! Names of tools.
+//! Tool names.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,32 +11,32 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct ToolName(Cow<'static, str>);
 
-/// The text cannot be the name of a tool.
+/// The text is not a valid tool name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` cannot be the name of a tool; use 1 to 64 letters, digits, `_` or `-`")]
-pub struct BadToolName(String);
+pub struct InvalidToolName(String);
 
 impl ToolName {
-    /// A name that is written in the source.
+    /// Creates a name from a constant, unchecked.
     pub const fn from_static(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }
 
-    /// The name.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl FromStr for ToolName {
-    type Err = BadToolName;
+    type Err = InvalidToolName;
 
-    fn from_str(name: &str) -> Result<Self, BadToolName> {
+    fn from_str(name: &str) -> Result<Self, InvalidToolName> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
         if (1..=64).contains(&name.len()) && name.chars().all(allowed) {
             Ok(Self(Cow::Owned(name.to_owned())))
         } else {
-            Err(BadToolName(name.to_owned()))
+            Err(InvalidToolName(name.to_owned()))
         }
     }
 }
@@ -48,8 +48,8 @@ impl<'de> Deserialize<'de> for ToolName {
     }
 }
 
-// A name orders and hashes like its text, so that sets of names can be asked
-// for a text that a model made up.
+// A name compares and hashes like its text, so that collections of names can be queried
+// with any text from a model.
 impl std::borrow::Borrow<str> for ToolName {
     fn borrow(&self) -> &str {
         &self.0
@@ -64,7 +64,7 @@ impl fmt::Display for ToolName {
 
 #[cfg(test)]
 mod tests {
-    use super::{BadToolName, ToolName};
+    use super::{InvalidToolName, ToolName};
 
     #[test]
     fn tool_names_are_short_and_plain() {
@@ -72,7 +72,7 @@ mod tests {
             assert_eq!(name.parse::<ToolName>().unwrap().as_str(), name);
         }
         for name in ["", "two words", "naïve", "a.b", &"x".repeat(65)] {
-            assert_eq!(name.parse::<ToolName>(), Err(BadToolName(name.to_owned())));
+            assert_eq!(name.parse::<ToolName>(), Err(InvalidToolName(name.to_owned())));
         }
     }
 }

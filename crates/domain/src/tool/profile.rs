@@ -1,4 +1,4 @@
-//! Tool profiles: ready-made selections by what an agent is for.
+//! Tool profiles: predefined sets of tools for a kind of agent.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,37 +11,32 @@ use super::ToolGroup::{
 use super::{Risk, ToolGroup, ToolRole, ToolSpec};
 use crate::agent::subtype::Subtype;
 
-/// A selection of tools.
+/// A set of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Profile {
-    /// No selection: written `*`.
+pub enum ToolProfile {
+    /// All tools, written `*`.
     Everything,
     /// All but the administration of the installation.
     General,
-    /// Answering customers.
     Support,
-    /// Selling.
     Sales,
-    /// Taking bookings.
     Booking,
-    /// Looking things up.
     Readonly,
-    /// All.
     Admin,
 }
 
-/// There is no such profile.
+/// There is no profile with this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no tool profile `{0}`; there are: *, general, support, sales, booking, readonly, admin")]
-pub struct UnknownProfile(String);
+pub struct UnknownToolProfile(String);
 
 const SUPPORT: &[ToolGroup] = &[Crm, Offers, Bookings, Orders, Media, Knowledge, CrossLayer, Team];
 const SALES: &[ToolGroup] = &[Crm, Offers, Media, Knowledge, Outreach, CrossLayer, Team];
 const BOOKING: &[ToolGroup] = &[Crm, Offers, Bookings, Knowledge, CrossLayer, Team];
 
-impl Profile {
-    /// Every profile.
+impl ToolProfile {
+    /// All profiles.
     pub const ALL: [Self; 7] = [
         Self::Everything,
         Self::General,
@@ -52,7 +47,7 @@ impl Profile {
         Self::Admin,
     ];
 
-    /// The name as it is stored and shown.
+    /// Returns the name as stored and shown.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Everything => "*",
@@ -65,7 +60,7 @@ impl Profile {
         }
     }
 
-    /// The profile that a new agent of a subtype gets.
+    /// Returns the profile of a new agent with this subtype.
     pub const fn default_for(subtype: &Subtype) -> Self {
         match subtype {
             Subtype::SalesAssistant => Self::Sales,
@@ -77,7 +72,7 @@ impl Profile {
         }
     }
 
-    /// Whether the profile has this tool.
+    /// Returns whether the profile includes a tool.
     pub fn includes(self, tool: &ToolSpec) -> bool {
         match self {
             Self::Everything | Self::Admin => true,
@@ -94,32 +89,32 @@ impl Profile {
     }
 }
 
-impl FromStr for Profile {
-    type Err = UnknownProfile;
+impl FromStr for ToolProfile {
+    type Err = UnknownToolProfile;
 
-    fn from_str(name: &str) -> Result<Self, UnknownProfile> {
+    fn from_str(name: &str) -> Result<Self, UnknownToolProfile> {
         Self::ALL
             .into_iter()
             .find(|profile| profile.name() == name)
-            .ok_or_else(|| UnknownProfile(name.to_owned()))
+            .ok_or_else(|| UnknownToolProfile(name.to_owned()))
     }
 }
 
-impl TryFrom<String> for Profile {
-    type Error = UnknownProfile;
+impl TryFrom<String> for ToolProfile {
+    type Error = UnknownToolProfile;
 
-    fn try_from(name: String) -> Result<Self, UnknownProfile> {
+    fn try_from(name: String) -> Result<Self, UnknownToolProfile> {
         name.parse()
     }
 }
 
-impl From<Profile> for String {
-    fn from(profile: Profile) -> Self {
+impl From<ToolProfile> for String {
+    fn from(profile: ToolProfile) -> Self {
         profile.name().to_owned()
     }
 }
 
-impl fmt::Display for Profile {
+impl fmt::Display for ToolProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -127,7 +122,7 @@ impl fmt::Display for Profile {
 
 #[cfg(test)]
 mod tests {
-    use super::Profile;
+    use super::ToolProfile;
     use crate::agent::subtype::Subtype;
     use crate::tool::catalogue::built_in;
 
@@ -144,31 +139,35 @@ mod tests {
             ("night_porter", "general"),
         ];
         for (subtype, profile) in table {
-            assert_eq!(Profile::default_for(&Subtype::from(subtype)).name(), profile, "{subtype}");
+            assert_eq!(
+                ToolProfile::default_for(&Subtype::from(subtype)).name(),
+                profile,
+                "{subtype}"
+            );
         }
     }
 
     #[test]
-    fn a_profile_is_read_by_its_name() {
-        for profile in Profile::ALL {
+    fn a_profile_is_parsed_from_its_name() {
+        for profile in ToolProfile::ALL {
             assert_eq!(profile.name().parse(), Ok(profile));
         }
-        let why = "everything".parse::<Profile>().unwrap_err().to_string();
+        let why = "everything".parse::<ToolProfile>().unwrap_err().to_string();
         assert!(why.contains("there are: *, general"), "{why}");
     }
 
     #[test]
-    fn profiles_select_what_they_are_named_for() {
-        let names = |profile: Profile| -> Vec<String> {
+    fn profiles_include_the_expected_tools() {
+        let names = |profile: ToolProfile| -> Vec<String> {
             let tools = built_in().into_iter();
             tools.filter(|tool| profile.includes(tool)).map(|tool| tool.name.to_string()).collect()
         };
-        assert_eq!(names(Profile::Everything).len(), built_in().len());
-        assert!(!names(Profile::Support).contains(&"send_bulk_email".to_owned()));
-        assert!(names(Profile::Sales).contains(&"send_email".to_owned()));
-        assert!(!names(Profile::Sales).contains(&"create_booking".to_owned()));
-        assert!(names(Profile::Booking).contains(&"create_booking".to_owned()));
-        assert!(!names(Profile::Readonly).contains(&"create_contact".to_owned()));
-        assert!(!names(Profile::General).contains(&"set_org_plan".to_owned()));
+        assert_eq!(names(ToolProfile::Everything).len(), built_in().len());
+        assert!(!names(ToolProfile::Support).contains(&"send_bulk_email".to_owned()));
+        assert!(names(ToolProfile::Sales).contains(&"send_email".to_owned()));
+        assert!(!names(ToolProfile::Sales).contains(&"create_booking".to_owned()));
+        assert!(names(ToolProfile::Booking).contains(&"create_booking".to_owned()));
+        assert!(!names(ToolProfile::Readonly).contains(&"create_contact".to_owned()));
+        assert!(!names(ToolProfile::General).contains(&"set_org_plan".to_owned()));
     }
 }

@@ -1,45 +1,37 @@
-//! All that policy knows of one tool.
+//! Specification of a tool for policy.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Category, Integration, Reach, Risk, ToolGroup, ToolName, ToolRole, Trust};
+use super::{Integration, Reach, Risk, ToolCategory, ToolGroup, ToolName, ToolRole, Trust};
 use crate::money::Credits;
 use crate::org::guardrail::Capability;
 
-/// All that policy knows of a tool.
+/// Everything that policy knows of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// Its name.
     pub name: ToolName,
-    /// The part of the product it belongs to.
     pub group: ToolGroup,
-    /// The kind of access.
-    pub category: Category,
-    /// How bad a wrong call would be.
+    pub category: ToolCategory,
     pub risk: Risk,
-    /// Where its effect happens.
     pub reach: Reach,
-    /// How the gate treats it.
     pub role: ToolRole,
     /// Whether its output may be followed.
     pub output: Trust,
-    /// The services it needs.
     pub integrations: BTreeSet<Integration>,
-    /// The row of the guardrail matrix it needs.
+    /// The guardrail capability it needs.
     pub capability: Option<Capability>,
-    /// What a call costs.
     pub price: Credits,
 }
 
 impl ToolSpec {
-    /// A tool that looks something up in our own store.
+    /// Creates a tool that reads from our own store.
     pub fn read(name: ToolName, group: ToolGroup) -> Self {
         Self {
             name,
             group,
-            category: Category::Read,
+            category: ToolCategory::Read,
             risk: Risk::Read,
             reach: Reach::Local,
             role: ToolRole::Ordinary,
@@ -50,58 +42,58 @@ impl ToolSpec {
         }
     }
 
-    /// A tool that changes records in our own store.
+    /// Creates a tool that changes records in our own store.
     pub fn write(name: ToolName, group: ToolGroup) -> Self {
         Self {
-            category: Category::Edit,
+            category: ToolCategory::Edit,
             risk: Risk::Write,
             price: Credits::new(1),
             ..Self::read(name, group)
         }
     }
 
-    /// A tool that steers the conversation.
+    /// Creates a tool that controls the conversation.
     pub fn control(name: ToolName, group: ToolGroup) -> Self {
         Self {
-            category: Category::Other,
+            category: ToolCategory::Other,
             risk: Risk::Write,
             role: ToolRole::Control,
             ..Self::read(name, group)
         }
     }
 
-    /// The same tool, losing or moving something for good.
+    /// Marks the tool as losing or moving something for good.
     #[must_use]
     pub fn destructive(self) -> Self {
         Self { risk: Risk::Destructive, ..self }
     }
 
-    /// The same tool, reaching outside.
+    /// Marks the tool as having its effect in another system.
     #[must_use]
     pub fn external(self) -> Self {
         Self { reach: Reach::External, ..self }
     }
 
-    /// The same tool, whose output is from outside.
+    /// Marks the output as coming from outside.
     #[must_use]
     pub fn untrusted(self) -> Self {
         Self { output: Trust::Untrusted, ..self }
     }
 
-    /// The same tool, needing a connected service.
+    /// Adds an integration that the tool needs.
     #[must_use]
-    pub fn needs(mut self, integration: &str) -> Self {
+    pub fn needs_integration(mut self, integration: &str) -> Self {
         self.integrations.insert(Integration::new(integration));
         self
     }
 
-    /// The same tool, needing a row of the guardrail matrix.
+    /// Sets the guardrail capability that the tool needs.
     #[must_use]
-    pub fn requires(self, capability: Capability) -> Self {
+    pub fn requires_capability(self, capability: Capability) -> Self {
         Self { capability: Some(capability), ..self }
     }
 
-    /// The same tool at another price.
+    /// Sets the price of a call.
     #[must_use]
     pub fn priced(self, credits: u64) -> Self {
         Self { price: Credits::new(credits), ..self }

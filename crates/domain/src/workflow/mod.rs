@@ -1,28 +1,29 @@
 //! Workflows: durable graphs of steps.
 //!
-//! A [`Definition`] says which steps there are, what each waits for and what it
-//! does; it is checked when it is read. A [`Progress`] says where each of them
-//! stands, and is the only place that decides what begins next, when the whole
-//! is over and what is undone in which order. Results are not in it: whoever
-//! runs the steps keeps them, and shows them as [`Values`].
+//! A [`WorkflowDefinition`] lists the steps, their order and the work of each; its
+//! structure is validated when it is parsed. A [`Template`] and a [`Condition`] are texts
+//! here: the runtime checks and evaluates them. A [`WorkflowProgress`] holds the status of each step and is
+//! the only place that decides which step runs next, when the workflow ends, and in
+//! which order steps are undone. Step results are stored by the caller, who evaluates
+//! conditions and lists with them through [`Values`].
 
-mod bad;
 pub mod definition;
-mod form;
+mod error;
 pub mod progress;
-pub mod standing;
+pub mod status;
+mod syntax;
 mod task;
 pub mod template;
 pub mod work;
 
-pub use crate::dispatch::name::{EventName, StepName};
-pub use bad::BadDefinition;
-pub use definition::{Definition, Step};
-pub use progress::Progress;
-pub use standing::{At, Came, Part, Standing, Status, Stop};
-pub use task::{NotATask, Task};
-pub use template::{Reference, Template, Values};
-pub use work::{Argument, Condition, Work};
+pub use crate::queue_agent::name::{EventName, StepName};
+pub use definition::{Step, WorkflowDefinition};
+pub use error::DefinitionError;
+pub use progress::WorkflowProgress;
+pub use status::{ItemProgress, ItemStatus, StepOutcome, StepStatus, WorkflowStatus, WorkflowStop};
+pub use task::{InvalidTask, Task};
+pub use template::{Condition, Template, Values};
+pub use work::{Argument, StepWork};
 
 #[cfg(test)]
 mod tests;

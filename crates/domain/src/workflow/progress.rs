@@ -1,83 +1,84 @@
-//! Where a workflow stands, and what begins next.
+//! Progress of a workflow: decides which tasks start next.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::MOST_PARTS;
-use super::standing::{At, Came, Part, Standing, Status, Stop};
-use super::{Definition, Step, StepName, Task, Values, Work};
+use super::definition::MAX_ITEMS;
+use super::status::{
+    ItemProgress, ItemStatus, StepOutcome, StepStatus, WorkflowStatus, WorkflowStop,
+};
+use super::{Step, StepName, StepWork, Task, Values, WorkflowDefinition};
 use crate::time::Timestamp;
 
-/// Where a workflow stands. Results are not in it.
+/// Progress of a workflow, without the results of its steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
-    steps: BTreeMap<StepName, Standing>,
-    /// Why nothing more begins, but for undoing.
-    stop: Option<Stop>,
-    /// How many steps are done.
+pub struct WorkflowProgress {
+    steps: BTreeMap<StepName, StepStatus>,
+    /// Once set, only undo work starts.
+    stop: Option<WorkflowStop>,
+    /// Number of completed steps.
     done: u32,
 }
 
-impl Progress {
-    /// Nothing has begun.
-    pub fn new(definition: &Definition) -> Self {
-        let steps = definition.steps().iter().map(|step| (step.id.clone(), Standing::Waiting));
+impl WorkflowProgress {
+    /// Creates the progress of a workflow that has not begun.
+    pub fn new(definition: &WorkflowDefinition) -> Self {
+        let steps = definition.steps().iter().map(|step| (step.id.clone(), StepStatus::Waiting));
         Self { steps: steps.collect(), stop: None, done: 0 }
     }
 
-    /// Where a step stands.
-    pub fn standing(&self, step: &StepName) -> Option<&Standing> {
+    /// Returns the status of a step.
+    pub fn step_status(&self, step: &StepName) -> Option<&StepStatus> {
         self.steps.get(step)
     }
 
-    /// Why it was given up, if it was.
-    pub const fn stop(&self) -> Option<&Stop> {
+    /// Returns why the workflow was stopped, if it was.
+    pub const fn stop(&self) -> Option<&WorkflowStop> {
         self.stop.as_ref()
     }
 
-    /// Everything that somebody is at. After a crash nobody is, and all of it is
-    /// taken up again.
+    /// Returns all running tasks. After a crash they are started again.
     pub fn running(&self) -> Vec<Task> {
-        self.tasks(|part| part.at == At::Running)
+        self.tasks(|item| item.status == ItemStatus::Running)
     }
 
-    /// Everything that waits for a person or for something to happen.
+    /// Returns all tasks that wait for a person or an event.
     pub fn suspended(&self) -> Vec<Task> {
-        self.tasks(|part| matches!(part.at, At::Suspended { .. }))
+        self.tasks(|item| matches!(item.status, ItemStatus::Suspended { .. }))
     }
 
-    /// The part that a task is about.
-    pub fn part(&self, task: &Task) -> Option<&Part> {
+    /// Returns the progress of the item that a task is about.
+    pub fn item(&self, task: &Task) -> Option<&ItemProgress> {
         match self.steps.get(&task.step)? {
-            Standing::Working { parts, .. } if !task.undo => parts.get(index(task)),
-            Standing::Undoing { part } if task.undo => Some(part),
+            StepStatus::Working { items, .. } if !task.undo => items.get(index(task)),
+            StepStatus::Undoing { item } if task.undo => Some(item),
             _ => None,
         }
     }
 
-    fn part_mut(&mut self, task: &Task) -> Option<&mut Part> {
+    fn item_mut(&mut self, task: &Task) -> Option<&mut ItemProgress> {
         match self.steps.get_mut(&task.step)? {
-            Standing::Working { parts, .. } if !task.undo => parts.get_mut(index(task)),
-            Standing::Undoing { part } if task.undo => Some(part),
+            StepStatus::Working { items, .. } if !task.undo => items.get_mut(index(task)),
+            StepStatus::Undoing { item } if task.undo => Some(item),
             _ => None,
         }
     }
 
-    fn tasks(&self, wanted: impl Fn(&Part) -> bool) -> Vec<Task> {
+    fn tasks(&self, wanted: impl Fn(&ItemProgress) -> bool) -> Vec<Task> {
         let mut all = Vec::new();
-        for (step, standing) in &self.steps {
-            match standing {
-                Standing::Working { parts, listed } => {
-                    let numbers = parts.iter().zip(0_u32..).filter(|(part, _)| wanted(part));
+        for (step, status) in &self.steps {
+            match status {
+                StepStatus::Working { items, has_list } => {
+                    let numbers = items.iter().zip(0_u32..).filter(|(item, _)| wanted(item));
                     all.extend(numbers.map(|(_, number)| Task {
                         step: step.clone(),
-                        part: listed.then_some(number),
+                        item: has_list.then_some(number),
                         undo: false,
                     }));
                 }
-                Standing::Undoing { part } if wanted(part) => {
-                    all.push(Task::undoing(step.clone()));
+                StepStatus::Undoing { item } if wanted(item) => {
+                    all.push(Task::undo(step.clone()));
                 }
                 _ => {}
             }
@@ -85,135 +86,152 @@ impl Progress {
         all
     }
 
-    /// When something that waits has waited long enough, if that is ever.
+    /// Returns the earliest time at which a suspended task expires.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        let until = |task: &Task| match self.part(task).map(|part| &part.at) {
-            Some(At::Suspended { until }) => *until,
+        let until = |task: &Task| match self.item(task).map(|item| &item.status) {
+            Some(ItemStatus::Suspended { until }) => *until,
             _ => None,
         };
         self.suspended().iter().filter_map(until).min()
     }
 
-    /// Somebody takes up what waited; false if nothing did.
+    /// Resumes a suspended task; returns `false` if it is not suspended.
     pub fn wake(&mut self, task: &Task) -> bool {
-        match self.part_mut(task) {
-            Some(part) if matches!(part.at, At::Suspended { .. }) => {
-                part.at = At::Running;
+        match self.item_mut(task) {
+            Some(item) if matches!(item.status, ItemStatus::Suspended { .. }) => {
+                item.status = ItemStatus::Running;
                 true
             }
             _ => false,
         }
     }
 
-    /// Nobody wants it any more; false if it is over or given up already.
+    /// Cancels the workflow; returns `false` if it has ended or was stopped already.
     pub fn cancel(&mut self) -> bool {
         let open = self.stop.is_none() && !self.status().is_over();
         if open {
-            self.stop = Some(Stop::Cancelled);
+            self.stop = Some(WorkflowStop::Cancelled);
         }
         open
     }
 
-    /// Gives the whole up because of a step.
-    pub fn give_up(&mut self, step: &StepName, why: String) {
+    /// Stops the workflow because a step failed.
+    pub fn give_up(&mut self, step: &StepName, reason: String) {
         if self.stop.is_none() && !self.status().is_over() {
-            self.stop = Some(Stop::Failed { step: step.clone(), why });
+            self.stop = Some(WorkflowStop::Failed { step: step.clone(), reason });
         }
     }
 
-    /// Something came of a task; false if nobody was at it, and then nothing is
-    /// changed.
-    pub fn came(
+    /// Records the outcome of a running task; returns `false`, changing nothing, if the
+    /// task is not running.
+    pub fn complete(
         &mut self,
-        definition: &Definition,
+        definition: &WorkflowDefinition,
         values: &impl Values,
         task: &Task,
-        came: Came,
+        outcome: StepOutcome,
         now: Timestamp,
     ) -> bool {
         let Some(step) = definition.step(&task.step) else { return false };
-        let Some(part) = self.part_mut(task).filter(|part| part.at == At::Running) else {
+        let Some(item) = self.item_mut(task).filter(|item| item.status == ItemStatus::Running)
+        else {
             return false;
         };
-        match came {
-            Came::Done => {
-                let again = step.repeat.as_ref().filter(|_| !task.undo).is_some_and(|repeat| {
-                    part.round + 1 < repeat.most && !repeat.until.holds(values, task)
-                });
-                if again {
-                    *part = Part { at: At::Queued, round: part.round + 1, attempt: 0 };
-                } else {
-                    part.at = At::Done;
+        match outcome {
+            StepOutcome::Done => {
+                let over = match step.repeat.as_ref().filter(|_| !task.undo) {
+                    Some(repeat) if item.round + 1 < repeat.max_rounds => {
+                        values.holds(&repeat.until, task)
+                    }
+                    _ => Ok(true),
+                };
+                match over {
+                    Ok(true) => item.status = ItemStatus::Done,
+                    Ok(false) => {
+                        *item = ItemProgress {
+                            status: ItemStatus::Queued,
+                            round: item.round + 1,
+                            attempt: 0,
+                        };
+                    }
+                    Err(reason) => self.fail(task, reason),
                 }
             }
-            Came::Failed { again: true, .. } if part.attempt < step.retries => {
-                *part = Part { at: At::Queued, round: part.round, attempt: part.attempt + 1 };
+            StepOutcome::Failed { retryable: true, .. } if item.attempt < step.retries => {
+                *item = ItemProgress {
+                    status: ItemStatus::Queued,
+                    round: item.round,
+                    attempt: item.attempt + 1,
+                };
             }
-            Came::Failed { why, .. } => self.failed(task, why),
-            Came::Suspended => part.at = At::Suspended { until: until(definition, task, now) },
+            StepOutcome::Failed { reason, .. } => self.fail(task, reason),
+            StepOutcome::Suspended => {
+                item.status = ItemStatus::Suspended { until: until(definition, task, now) }
+            }
         }
         true
     }
 
-    fn failed(&mut self, task: &Task, why: String) {
-        if let Some(part) = self.part_mut(task) {
-            part.at = At::Failed { why: why.clone() };
+    fn fail(&mut self, task: &Task, reason: String) {
+        if let Some(item) = self.item_mut(task) {
+            item.status = ItemStatus::Failed { reason: reason.clone() };
         }
         if !task.undo && self.stop.is_none() {
-            self.stop = Some(Stop::Failed { step: task.step.clone(), why });
+            self.stop = Some(WorkflowStop::Failed { step: task.step.clone(), reason });
         }
     }
 
-    /// Begins all that can begin, with at most so many things in work at once,
-    /// and says what that is.
+    /// Starts every task that can start, up to `limit` running at once, and returns them.
     pub fn advance(
         &mut self,
-        definition: &Definition,
+        definition: &WorkflowDefinition,
         values: &impl Values,
-        most: usize,
+        limit: usize,
         now: Timestamp,
     ) -> Vec<Task> {
         self.expire(now);
         if self.stop.is_none() {
-            self.settle(definition, values);
+            self.advance_steps(definition, values);
         }
         if self.stop.is_some() {
-            self.wind_up(definition);
+            self.undo_steps(definition);
         }
-        self.start(definition, most)
+        self.start(definition, limit)
     }
 
-    /// What has waited long enough has failed.
+    /// Fails suspended tasks whose time is over.
     fn expire(&mut self, now: Timestamp) {
         for task in self.suspended() {
-            let over = self.part(&task).is_some_and(
-                |part| matches!(part.at, At::Suspended { until: Some(until) } if until <= now),
+            let over = self.item(&task).is_some_and(
+                |item| matches!(item.status, ItemStatus::Suspended { until: Some(until) } if until <= now),
             );
             if over {
-                self.failed(&task, "nobody answered in time".to_owned());
+                self.fail(&task, "nobody answered in time".to_owned());
             }
         }
     }
 
-    /// Steps whose parts are all done are done, and those that wait for nothing
-    /// more begin or are skipped, until that changes nothing.
-    fn settle(&mut self, definition: &Definition, values: &impl Values) {
+    /// Completes steps whose items are all done and begins or skips steps that wait for
+    /// nothing, until nothing changes.
+    fn advance_steps(&mut self, definition: &WorkflowDefinition, values: &impl Values) {
         loop {
             let mut changed = false;
             for step in definition.steps() {
                 let next = match self.steps.get(&step.id) {
-                    Some(Standing::Working { parts, .. })
-                        if parts.iter().all(|part| part.at == At::Done) =>
+                    Some(StepStatus::Working { items, .. })
+                        if items.iter().all(|item| item.status == ItemStatus::Done) =>
                     {
                         self.done += 1;
-                        Standing::Done { nth: self.done - 1 }
+                        StepStatus::Done { order: self.done - 1 }
                     }
-                    Some(Standing::Waiting) => match self.begin(step, values) {
+                    Some(StepStatus::Waiting) => match self.begin(step, values) {
                         Some(Ok(begun)) => begun,
-                        Some(Err(why)) => {
-                            self.stop =
-                                Some(Stop::Failed { step: step.id.clone(), why: why.clone() });
-                            self.steps.insert(step.id.clone(), Standing::Failed { why });
+                        Some(Err(reason)) => {
+                            self.stop = Some(WorkflowStop::Failed {
+                                step: step.id.clone(),
+                                reason: reason.clone(),
+                            });
+                            self.steps.insert(step.id.clone(), StepStatus::Failed { reason });
                             return;
                         }
                         None => continue,
@@ -229,101 +247,114 @@ impl Progress {
         }
     }
 
-    /// What a step becomes that waits for nothing more.
-    fn begin(&self, step: &Step, values: &impl Values) -> Option<Result<Standing, String>> {
+    /// Returns the next status of a waiting step, or `None` if it must keep waiting.
+    fn begin(&self, step: &Step, values: &impl Values) -> Option<Result<StepStatus, String>> {
         let mut skipped = !step.after.is_empty();
         for before in &step.after {
             match self.steps.get(before) {
-                Some(Standing::Done { .. }) => skipped = false,
-                Some(Standing::Skipped) => {}
+                Some(StepStatus::Done { .. }) => skipped = false,
+                Some(StepStatus::Skipped) => {}
                 _ => return None,
             }
         }
-        let task = Task::of(step.id.clone());
-        if skipped || step.when.as_ref().is_some_and(|when| !when.holds(values, &task)) {
-            return Some(Ok(Standing::Skipped));
+        let task = Task::new(step.id.clone());
+        if skipped {
+            return Some(Ok(StepStatus::Skipped));
+        }
+        match step.when.as_ref().map(|when| values.holds(when, &task)) {
+            None | Some(Ok(true)) => {}
+            Some(Ok(false)) => return Some(Ok(StepStatus::Skipped)),
+            Some(Err(reason)) => return Some(Err(reason)),
         }
         let count = match step.each.as_ref().map(|each| values.count(&each.list, &task)) {
             None => 1,
-            Some(Ok(count)) if count <= MOST_PARTS => count,
+            Some(Ok(count)) if count <= MAX_ITEMS => count,
             Some(Ok(count)) => {
-                return Some(Err(format!("its list has {count} parts; the most is {MOST_PARTS}")));
+                return Some(Err(format!("its list has {count} items; the limit is {MAX_ITEMS}")));
             }
-            Some(Err(why)) => return Some(Err(why)),
+            Some(Err(reason)) => return Some(Err(reason)),
         };
-        let listed = step.each.is_some();
-        Some(Ok(Standing::Working { parts: vec![Part::new(); count], listed }))
+        let has_list = step.each.is_some();
+        Some(Ok(StepStatus::Working { items: vec![ItemProgress::new(); count], has_list }))
     }
 
-    /// Once nothing runs any more, what had begun is over and what was done is
-    /// taken back, the last first and one after the other.
-    fn wind_up(&mut self, definition: &Definition) {
+    /// Once nothing is running, ends what had begun and undoes completed steps one at a
+    /// time, the last one first.
+    fn undo_steps(&mut self, definition: &WorkflowDefinition) {
         if !self.running().is_empty() {
             return;
         }
-        for standing in self.steps.values_mut() {
-            match standing {
-                Standing::Working { parts, .. } => {
-                    let all_done = parts.iter().all(|part| part.at == At::Done);
-                    let why = parts.iter().find_map(|part| match &part.at {
-                        At::Failed { why } => Some(why.clone()),
+        for status in self.steps.values_mut() {
+            match status {
+                StepStatus::Working { items, .. } => {
+                    let all_done = items.iter().all(|item| item.status == ItemStatus::Done);
+                    let reason = items.iter().find_map(|item| match &item.status {
+                        ItemStatus::Failed { reason } => Some(reason.clone()),
                         _ => None,
                     });
-                    *standing = match why {
-                        Some(why) => Standing::Failed { why },
+                    *status = match reason {
+                        Some(reason) => StepStatus::Failed { reason },
                         None if all_done => {
                             self.done += 1;
-                            Standing::Done { nth: self.done - 1 }
+                            StepStatus::Done { order: self.done - 1 }
                         }
-                        None => Standing::Stopped,
+                        None => StepStatus::Stopped,
                     };
                 }
-                Standing::Undoing { part } => match &part.at {
-                    At::Done => *standing = Standing::Undone,
-                    At::Failed { why } => *standing = Standing::NotUndone { why: why.clone() },
-                    At::Queued | At::Running | At::Suspended { .. } => return,
+                StepStatus::Undoing { item } => match &item.status {
+                    ItemStatus::Done => *status = StepStatus::Undone,
+                    ItemStatus::Failed { reason } => {
+                        *status = StepStatus::NotUndone { reason: reason.clone() }
+                    }
+                    ItemStatus::Queued | ItemStatus::Running | ItemStatus::Suspended { .. } => {
+                        return;
+                    }
                 },
                 _ => {}
             }
         }
         if let Some(next) = self.last_to_undo(definition) {
-            self.steps.insert(next, Standing::Undoing { part: Part::new() });
+            self.steps.insert(next, StepStatus::Undoing { item: ItemProgress::new() });
         }
     }
 
-    fn last_to_undo(&self, definition: &Definition) -> Option<StepName> {
+    fn last_to_undo(&self, definition: &WorkflowDefinition) -> Option<StepName> {
         let done = definition.steps().iter().filter(|step| step.undo.is_some());
         let done = done.filter_map(|step| match self.steps.get(&step.id) {
-            Some(Standing::Done { nth }) => Some((nth, &step.id)),
+            Some(StepStatus::Done { order }) => Some((order, &step.id)),
             _ => None,
         });
         done.max().map(|(_, id)| id.clone())
     }
 
-    /// Begins what is queued, as far as there is room.
-    fn start(&mut self, definition: &Definition, most: usize) -> Vec<Task> {
-        let mut room = most.saturating_sub(self.running().len());
+    /// Starts queued items as far as the limits allow.
+    fn start(&mut self, definition: &WorkflowDefinition, limit: usize) -> Vec<Task> {
+        let mut capacity = limit.saturating_sub(self.running().len());
         let mut started = Vec::new();
         let stopped = self.stop.is_some();
         for step in definition.steps() {
             match self.steps.get_mut(&step.id) {
-                Some(Standing::Working { parts, listed }) if !stopped => {
-                    let running = parts.iter().filter(|part| part.at == At::Running).count();
-                    let at_once = step.each.as_ref().map_or(1, |each| each.at_once as usize);
-                    let mut free = at_once.saturating_sub(running).min(room);
-                    for (part, number) in parts.iter_mut().zip(0_u32..) {
-                        if free > 0 && part.at == At::Queued {
-                            part.at = At::Running;
-                            (free, room) = (free - 1, room - 1);
-                            let (step, part) = (step.id.clone(), listed.then_some(number));
-                            started.push(Task { step, part, undo: false });
+                Some(StepStatus::Working { items, has_list }) if !stopped => {
+                    let running =
+                        items.iter().filter(|item| item.status == ItemStatus::Running).count();
+                    let concurrency =
+                        step.each.as_ref().map_or(1, |each| each.concurrency as usize);
+                    let mut free = concurrency.saturating_sub(running).min(capacity);
+                    for (item, number) in items.iter_mut().zip(0_u32..) {
+                        if free > 0 && item.status == ItemStatus::Queued {
+                            item.status = ItemStatus::Running;
+                            (free, capacity) = (free - 1, capacity - 1);
+                            let (step, item) = (step.id.clone(), has_list.then_some(number));
+                            started.push(Task { step, item, undo: false });
                         }
                     }
                 }
-                Some(Standing::Undoing { part }) if part.at == At::Queued && room > 0 => {
-                    part.at = At::Running;
-                    room -= 1;
-                    started.push(Task::undoing(step.id.clone()));
+                Some(StepStatus::Undoing { item })
+                    if item.status == ItemStatus::Queued && capacity > 0 =>
+                {
+                    item.status = ItemStatus::Running;
+                    capacity -= 1;
+                    started.push(Task::undo(step.id.clone()));
                 }
                 _ => {}
             }
@@ -331,36 +362,39 @@ impl Progress {
         started
     }
 
-    /// Where the whole stands.
-    pub fn status(&self) -> Status {
-        let open = |standing: &Standing| match standing {
-            Standing::Working { parts, .. } => {
-                parts.iter().any(Part::is_open) || self.stop.is_none()
+    /// Returns the status of the workflow.
+    pub fn status(&self) -> WorkflowStatus {
+        let open = |status: &StepStatus| match status {
+            StepStatus::Working { items, .. } => {
+                items.iter().any(ItemProgress::is_open) || self.stop.is_none()
             }
-            Standing::Undoing { .. } => true,
-            Standing::Waiting => self.stop.is_none(),
+            StepStatus::Undoing { .. } => true,
+            StepStatus::Waiting => self.stop.is_none(),
             _ => false,
         };
         let is_open = self.steps.values().any(open);
-        let busy = !self.tasks(|part| matches!(part.at, At::Queued | At::Running)).is_empty();
+        let busy = !self
+            .tasks(|item| matches!(item.status, ItemStatus::Queued | ItemStatus::Running))
+            .is_empty();
         match (&self.stop, is_open) {
-            (Some(Stop::Failed { .. }), false) => Status::Failed,
-            (Some(Stop::Cancelled), false) => Status::Cancelled,
-            (None, false) => Status::Done,
-            (_, true) if !busy && !self.suspended().is_empty() => Status::Waiting,
-            (Some(_), true) => Status::Undoing,
-            (None, true) => Status::Running,
+            (Some(WorkflowStop::Failed { .. }), false) => WorkflowStatus::Failed,
+            (Some(WorkflowStop::Cancelled), false) => WorkflowStatus::Cancelled,
+            (None, false) => WorkflowStatus::Done,
+            (_, true) if !busy && !self.suspended().is_empty() => WorkflowStatus::Waiting,
+            (Some(_), true) => WorkflowStatus::Undoing,
+            (None, true) => WorkflowStatus::Running,
         }
     }
 }
 
 fn index(task: &Task) -> usize {
-    task.part.unwrap_or_default() as usize
+    task.item.unwrap_or_default() as usize
 }
 
-/// Until when a task waits. A turn has its time while it works and waits for
-/// people as long as they take.
-fn until(definition: &Definition, task: &Task, now: Timestamp) -> Option<Timestamp> {
+/// Returns when a suspended task expires. The timeout of an agent or tool step limits
+/// its working time, so its wait for a person has no limit.
+fn until(definition: &WorkflowDefinition, task: &Task, now: Timestamp) -> Option<Timestamp> {
     let timeout = definition.step(&task.step)?.timeout?;
-    matches!(definition.work(task)?, Work::Ask { .. } | Work::Wait { .. }).then(|| now + timeout)
+    matches!(definition.work(task)?, StepWork::Ask { .. } | StepWork::Wait { .. })
+        .then(|| now + timeout)
 }

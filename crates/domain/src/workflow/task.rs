@@ -1,4 +1,4 @@
-//! What is done for a step: once, once for each part of a list, or to undo it.
+//! The unit of work of a workflow: a step, one item of its list, or its undo work.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,57 +7,56 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::StepName;
 
-/// Something to do for a step.
+/// A unit of work of a step.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Task {
-    /// The step.
     pub step: StepName,
-    /// Which part of its list, from 0; none if the step has no list.
-    pub part: Option<u32>,
-    /// Whether it undoes the step.
+    /// Index in the step's list, from 0; `None` if the step has no list.
+    pub item: Option<u32>,
+    /// Whether it runs the undo work of the step.
     pub undo: bool,
 }
 
 /// The text does not name a task.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no task of a workflow; it is STEP, STEP/PART or STEP!undo")]
-pub struct NotATask(String);
+#[error("`{0}` is not a workflow task; use STEP, STEP/ITEM or STEP!undo")]
+pub struct InvalidTask(String);
 
 const UNDO: &str = "!undo";
 
 impl Task {
-    /// Doing a step that has no list.
-    pub const fn of(step: StepName) -> Self {
-        Self { step, part: None, undo: false }
+    /// Creates the task of a step without a list.
+    pub const fn new(step: StepName) -> Self {
+        Self { step, item: None, undo: false }
     }
 
-    /// Undoing a step.
-    pub const fn undoing(step: StepName) -> Self {
-        Self { step, part: None, undo: true }
+    /// Creates the task that undoes a step.
+    pub const fn undo(step: StepName) -> Self {
+        Self { step, item: None, undo: true }
     }
 }
 
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.step)?;
-        if let Some(part) = self.part {
-            write!(f, "/{part}")?;
+        if let Some(item) = self.item {
+            write!(f, "/{item}")?;
         }
         f.write_str(if self.undo { UNDO } else { "" })
     }
 }
 
 impl FromStr for Task {
-    type Err = NotATask;
+    type Err = InvalidTask;
 
-    fn from_str(text: &str) -> Result<Self, NotATask> {
-        let wrong = || NotATask(text.chars().take(200).collect());
+    fn from_str(text: &str) -> Result<Self, InvalidTask> {
+        let invalid = || InvalidTask(text.chars().take(200).collect());
         let (rest, undo) = text.strip_suffix(UNDO).map_or((text, false), |rest| (rest, true));
-        let (step, part) = match rest.split_once('/') {
-            Some((step, part)) => (step, Some(part.parse().map_err(|_| wrong())?)),
+        let (step, item) = match rest.split_once('/') {
+            Some((step, item)) => (step, Some(item.parse().map_err(|_| invalid())?)),
             None => (rest, None),
         };
-        Ok(Self { step: step.parse().map_err(|_| wrong())?, part, undo })
+        Ok(Self { step: step.parse().map_err(|_| invalid())?, item, undo })
     }
 }
 

@@ -1,118 +1,72 @@
-//! What a step does: the work itself, how often, and under which condition.
+//! The work of a step, and how often it runs.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventName, Task, Template, Values};
+use super::{Condition, EventName, Template};
 use crate::tool::ToolName;
 
-/// What is done.
+/// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Work {
-    /// An agent answers.
+pub enum StepWork {
+    /// An agent runs a turn.
     Agent {
-        /// Which one, by its slug; the workflow's if none is named.
+        /// Slug of the agent; the workflow's default if `None`.
         agent: Option<String>,
-        /// What it is asked.
         prompt: Template,
     },
-    /// A tool is called, through the gate, as an agent.
+    /// An agent calls a tool, through the gate.
     Tool {
-        /// Which agent calls it; the workflow's if none is named.
+        /// Slug of the agent; the workflow's default if `None`.
         agent: Option<String>,
-        /// The tool.
         tool: ToolName,
-        /// Its arguments.
         with: BTreeMap<String, Argument>,
     },
-    /// A person answers.
+    /// A person answers a question.
     Ask {
-        /// What they are asked.
         question: Template,
-        /// Answers to choose from; empty if anything goes.
+        /// The answers to choose from; empty if any text is allowed.
         options: Vec<String>,
     },
-    /// Something happens.
     Wait {
-        /// What.
         event: EventName,
     },
-    /// A text is made of what there is.
+    /// Renders a text.
     Value {
-        /// The text.
         text: Template,
     },
 }
 
-/// An argument of a tool.
+/// An argument of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Argument {
-    /// Yes or no.
     Flag(bool),
-    /// A whole number.
     Number(i64),
-    /// A text. One that is nothing but a hole takes the value as it is.
+    /// A text. If it is a single expression, the value keeps its JSON type.
     Text(Template),
-    /// Several.
     List(Vec<Argument>),
-    /// Several by name.
     Table(BTreeMap<String, Argument>),
 }
 
-/// Something that holds or does not.
+/// Runs a step once for each item of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
-    /// What is looked at.
-    pub value: Template,
-    /// What is to be true of it.
-    pub test: Test,
-}
-
-/// What is to be true of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Test {
-    /// It is this, but for the space around it.
-    Equals(String),
-    /// It is not.
-    Differs(String),
-    /// This is in it, in capitals or not.
-    Contains(String),
-    /// It is not empty, or it is.
-    Exists(bool),
-}
-
-/// A step that is done once for each part of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Each {
-    /// The list, as JSON.
+pub struct ForEach {
+    /// A list, or a JSON text of one.
     pub list: Template,
-    /// How many parts are in work at once.
-    pub at_once: u32,
+    /// How many items run at once.
+    pub concurrency: u32,
 }
 
-/// A step that is done again and again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repeat {
-    /// How often at most. What the last round came to is the result.
-    pub most: u32,
-    /// Until this holds.
+/// Runs a step repeatedly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RepeatPolicy {
+    /// Maximum number of rounds. The result of the last round is the result of the step.
+    #[serde(rename = "max")]
+    pub max_rounds: u32,
     pub until: Condition,
-}
-
-impl Condition {
-    /// Whether it holds for a task.
-    pub fn holds(&self, values: &impl Values, task: &Task) -> bool {
-        let found = self.value.fill(values, task);
-        let found = found.trim();
-        match &self.test {
-            Test::Equals(wanted) => found == wanted.trim(),
-            Test::Differs(wanted) => found != wanted.trim(),
-            Test::Contains(wanted) => found.to_lowercase().contains(&wanted.trim().to_lowercase()),
-            Test::Exists(wanted) => found.is_empty() != *wanted,
-        }
-    }
 }
 
 impl Argument {
@@ -120,19 +74,20 @@ impl Argument {
         match self {
             Self::Flag(_) | Self::Number(_) => {}
             Self::Text(text) => all.push(text),
-            Self::List(list) => list.iter().for_each(|one| one.templates(all)),
-            Self::Table(table) => table.values().for_each(|one| one.templates(all)),
+            Self::List(list) => list.iter().for_each(|item| item.templates(all)),
+            Self::Table(table) => table.values().for_each(|item| item.templates(all)),
         }
     }
 }
 
-impl Work {
-    pub(super) fn templates(&self) -> Vec<&Template> {
+impl StepWork {
+    /// Returns all templates of the work.
+    pub fn templates(&self) -> Vec<&Template> {
         match self {
             Self::Agent { prompt, .. } => vec![prompt],
             Self::Tool { with, .. } => {
                 let mut all = Vec::new();
-                with.values().for_each(|one| one.templates(&mut all));
+                with.values().for_each(|argument| argument.templates(&mut all));
                 all
             }
             Self::Ask { question, .. } => vec![question],

@@ -1,20 +1,19 @@
-//! An agent for the properties that need one.
+//! A fixture agent for the properties that need one.
 
 use std::collections::BTreeSet;
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::limits::AgentLimits;
 use ostler_domain::agent::subtype::Subtype;
-use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolChoice};
+use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolSelection};
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::profile::Profile;
+use ostler_domain::tool::profile::ToolProfile;
 
 /// The org that agents belong to.
 pub(crate) const OURS: OrgId = OrgId::from_u128(1);
 
-/// The id of an agent.
 pub(crate) fn id(n: usize) -> AgentId {
     AgentId::from_u128(n as u128)
 }
@@ -31,7 +30,7 @@ pub(crate) fn agent(n: usize) -> Agent {
         status: AgentStatus::Active,
         kind: AgentKind::Conversational,
         template: None,
-        tools: ToolChoice { profile: Profile::Everything, policy: ToolPolicy::default() },
+        tools: ToolSelection { profile: ToolProfile::Everything, policy: ToolPolicy::default() },
         models: vec![],
         brand: None,
         autonomy: AutonomyLevel::Supervised,

@@ -1,10 +1,9 @@
-//! Failing tools: off at the last failure allowed, announced once, never on
-//! again.
+//! Failing tools: disabled at the last allowed failure, announced once, for good.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use ostler_domain::money::caps::SessionSpending;
+use ostler_domain::money::caps::SpendingMode;
 use ostler_domain::session::errors::{DegradedReason, ErrorPolicy, ErrorState, FailureEffect};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::ToolName;
@@ -24,11 +23,11 @@ fn error_policies() -> impl Strategy<Value = ErrorPolicy> {
     prop_oneof![Just(documented), any_policy]
 }
 
-/// C08, C09, C11, A23: for any sequence of failures a tool is off exactly when
-/// it has failed as often as the policy allows, since that failure, and the
-/// owner hears of it once; storing the state in between changes nothing.
+/// C08, C09, C11, A23: for any sequence of failures a tool is disabled exactly when it
+/// has failed as often as the policy allows, from that failure on, and that is announced
+/// once; storing the state in between changes nothing.
 #[test]
-fn c08_c09_a_tool_is_off_from_its_third_failure_on() {
+fn c08_c09_a_tool_is_disabled_from_its_third_failure_on() {
     let failure = (select(TOOLS.to_vec()), any::<bool>());
     let failures = prop::collection::vec(failure, 0..40);
     check(400, &(error_policies(), failures), |(policy, failures)| {
@@ -55,7 +54,7 @@ fn c08_c09_a_tool_is_off_from_its_third_failure_on() {
                     .map_err(|error| TestCaseError::fail(error.to_string()))?;
             }
         }
-        let mut off = 0;
+        let mut disabled_count = 0;
         for name in TOOLS {
             let times = times.get(name).cloned().unwrap_or_default();
             let counted = errors.failures().get(name).copied().unwrap_or_default();
@@ -63,12 +62,12 @@ fn c08_c09_a_tool_is_off_from_its_third_failure_on() {
             let since = errors.disabled().get(name).map(|disabled| disabled.since.as_millis());
             let last = policy.failures_to_disable as usize - 1;
             prop_assert_eq!(since, times.get(last).copied(), "{}", name);
-            off += usize::from(since.is_some());
-            let told = announced.get(name).copied().unwrap_or_default();
-            prop_assert_eq!(told, u32::from(since.is_some()), "{}", name);
+            disabled_count += usize::from(since.is_some());
+            let announced = announced.get(name).copied().unwrap_or_default();
+            prop_assert_eq!(announced, u32::from(since.is_some()), "{}", name);
         }
-        let degraded = errors.degraded(SessionSpending::Open, policy);
-        let many = off >= policy.disabled_to_degrade;
+        let degraded = errors.degraded(SpendingMode::Open, policy);
+        let many = disabled_count >= policy.disabled_to_degrade;
         prop_assert_eq!(degraded, many.then_some(DegradedReason::ToolsDisabled));
         Ok(())
     });

@@ -1,12 +1,12 @@
-//! Escalations to a human: no sequence of events reaches an illegal status.
+//! Properties of escalations: no sequence of events reaches an illegal status.
 
 use std::time::Duration;
 
 use ostler_domain::human::escalation::{
-    Effect, Escalation, EscalationRequest, EscalationStatus, Event, Urgency,
+    EscalationEffect, Escalation, EscalationRequest, EscalationStatus, EscalationEvent, Urgency,
 };
 use ostler_domain::id::UserId;
-use ostler_domain::team::config::{AutoResume, TeamConfig, Unanswered};
+use ostler_domain::team::config::{AutoResume, TeamConfig, UnansweredPolicy};
 use ostler_domain::time::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -14,15 +14,15 @@ use proptest::sample::select;
 use crate::check;
 use EscalationStatus::{Dismissed, Pending, Resolved, TakenOver, TimedOut};
 
-fn events() -> impl Strategy<Value = Event> {
+fn events() -> impl Strategy<Value = EscalationEvent> {
     let user = || (1..3u128).prop_map(UserId::from_u128);
     prop_oneof![
-        2 => user().prop_map(Event::TakeOver),
-        2 => user().prop_map(Event::HumanMessage),
-        3 => Just(Event::CustomerMessage),
-        1 => Just(Event::Resume),
-        1 => Just(Event::Dismiss),
-        8 => Just(Event::Tick),
+        2 => user().prop_map(EscalationEvent::TakeOver),
+        2 => user().prop_map(EscalationEvent::HumanMessage),
+        3 => Just(EscalationEvent::CustomerMessage),
+        1 => Just(EscalationEvent::Resume),
+        1 => Just(EscalationEvent::Dismiss),
+        8 => Just(EscalationEvent::Tick),
     ]
 }
 
@@ -33,8 +33,8 @@ fn minutes(minutes: u64) -> Duration {
 fn configs() -> impl Strategy<Value = TeamConfig> {
     let limit = || (0..60u64).prop_map(minutes);
     let unanswered = prop_oneof![
-        limit().prop_map(Unanswered::RemindAfterSecs),
-        limit().prop_map(Unanswered::ResumeAfterSecs),
+        limit().prop_map(UnansweredPolicy::RemindAfterSecs),
+        limit().prop_map(UnansweredPolicy::ResumeAfterSecs),
     ];
     let auto_resume = prop_oneof![Just(AutoResume::Never), limit().prop_map(AutoResume::AfterSecs)];
     let email_after = prop_oneof![Just(minutes(5)), limit()];
@@ -49,8 +49,8 @@ fn configs() -> impl Strategy<Value = TeamConfig> {
     )
 }
 
-/// An escalation that somebody asked for, or that a person began.
-fn beginnings() -> impl Strategy<Value = Option<Urgency>> {
+/// The urgency of a request, or `None` for a takeover without one.
+fn starts() -> impl Strategy<Value = Option<Urgency>> {
     prop::option::weighted(0.9, select(vec![Urgency::Low, Urgency::Normal, Urgency::High]))
 }
 
@@ -61,59 +61,59 @@ fn request(urgency: Urgency) -> EscalationRequest {
 fn begin(
     urgency: Option<Urgency>,
     config: &TeamConfig,
-) -> Result<(Escalation, Vec<Effect>), TestCaseError> {
+) -> Result<(Escalation, Vec<EscalationEffect>), TestCaseError> {
     let now = Timestamp::from_millis(0);
     let refused = || TestCaseError::fail("refused without an open escalation");
     let Some(urgency) = urgency else {
-        return Escalation::begin_taken_over(None, UserId::from_u128(1), now).ok_or_else(refused);
+        return Escalation::begin_takeover(None, UserId::from_u128(1), now).ok_or_else(refused);
     };
     Escalation::begin(None, request(urgency), config, now).ok_or_else(refused)
 }
 
-fn count(effects: &[Effect], effect: Effect) -> usize {
+fn count(effects: &[EscalationEffect], effect: EscalationEffect) -> usize {
     effects.iter().filter(|&&other| other == effect).count()
 }
 
-/// What each status may become, and what makes it so.
-fn may_become(from: EscalationStatus, event: &Event, to: EscalationStatus) -> bool {
+/// Returns whether an event may change one status to another.
+fn is_legal(from: EscalationStatus, event: &EscalationEvent, to: EscalationStatus) -> bool {
     from == to
         || matches!(
             (from, event, to),
-            (Pending, Event::TakeOver(_) | Event::HumanMessage(_), TakenOver)
-                | (Pending, Event::Dismiss, Dismissed)
-                | (Pending, Event::Tick, TimedOut)
-                | (TakenOver, Event::Resume | Event::Tick, Resolved)
+            (Pending, EscalationEvent::TakeOver(_) | EscalationEvent::HumanMessage(_), TakenOver)
+                | (Pending, EscalationEvent::Dismiss, Dismissed)
+                | (Pending, EscalationEvent::Tick, TimedOut)
+                | (TakenOver, EscalationEvent::Resume | EscalationEvent::Tick, Resolved)
         )
 }
 
-/// G34, G39, G44, G46, G47, G57: any events at any times, in any order, with
-/// settings that change on the way: every status comes from one that may become
-/// it, the session is handed off once and given back once, to the first agent
-/// and with the resolution after a person; there is one e-mail and one reminder,
-/// and nothing happens to what is over.
+/// G34, G39, G44, G46, G47, G57: for any events at any times, with settings that
+/// change meanwhile: every transition is legal; the session is handed off once and
+/// given back once, after a takeover to the primary agent and with the resolution;
+/// there is at most one e-mail and one reminder; and a closed escalation has no
+/// effects.
 #[test]
 fn no_history_of_an_escalation_is_illegal() {
     let event = (events(), 0..120u64, any::<bool>());
-    let cases = (beginnings(), configs(), configs(), prop::collection::vec(event, 0..40));
-    check(600, &cases, |(beginning, config, other, events)| {
-        let (mut escalation, first) = begin(beginning, &config)?;
-        prop_assert_eq!(count(&first, Effect::HandOffSession), 1);
+    let cases = (starts(), configs(), configs(), prop::collection::vec(event, 0..40));
+    check(600, &cases, |(start, config, other, events)| {
+        let (mut escalation, first) = begin(start, &config)?;
+        prop_assert_eq!(count(&first, EscalationEffect::HandOffSession), 1);
         prop_assert!(escalation.status.is_open());
         let mut all = vec![];
         for (event, minute, first_config) in events {
             let config = if first_config { &config } else { &other };
             let before = escalation.clone();
             let now = Timestamp::from_millis(0) + minutes(minute);
-            let result = escalation.on(&event, config, now);
+            let result = escalation.apply(&event, config, now);
             let (from, to) = (before.status, escalation.status);
-            prop_assert!(may_become(from, &event, to), "{:?} by {:?} to {:?}", from, event, to);
+            prop_assert!(is_legal(from, &event, to), "{:?} by {:?} to {:?}", from, event, to);
             let Ok(effects) = result else {
                 prop_assert_eq!(&escalation, &before, "refused, yet changed");
                 continue;
             };
             let ended = from.is_open() && !to.is_open();
-            prop_assert_eq!(count(&effects, Effect::ActivateSession), usize::from(ended));
-            prop_assert_eq!(count(&effects, Effect::HandOffSession), 0);
+            prop_assert_eq!(count(&effects, EscalationEffect::ActivateSession), usize::from(ended));
+            prop_assert_eq!(count(&effects, EscalationEffect::HandOffSession), 0);
             prop_assert!(from.is_open() || effects.is_empty(), "over, yet {:?}", effects);
             let taken_over = matches!(to, TakenOver | Resolved);
             prop_assert_eq!(escalation.human.is_some(), taken_over);
@@ -122,16 +122,16 @@ fn no_history_of_an_escalation_is_illegal() {
             prop_assert!(same_person, "another person without a hand-over");
             all.extend(effects);
         }
-        prop_assert!(count(&all, Effect::SendEmail) <= 1, "more than one e-mail");
-        prop_assert!(count(&all, Effect::Remind) <= 1, "more than one reminder");
-        let fallout = [
-            Effect::ActivateSession,
-            Effect::RecordFalsePositive,
-            Effect::AgentAnswers,
-            Effect::ReturnToPrimary,
-            Effect::InjectResolution,
+        prop_assert!(count(&all, EscalationEffect::SendEmail) <= 1, "more than one e-mail");
+        prop_assert!(count(&all, EscalationEffect::Remind) <= 1, "more than one reminder");
+        let end_effects = [
+            EscalationEffect::ActivateSession,
+            EscalationEffect::RecordFalsePositive,
+            EscalationEffect::AgentAnswers,
+            EscalationEffect::ReturnToPrimary,
+            EscalationEffect::InjectResolution,
         ];
-        let found = fallout.map(|effect| count(&all, effect));
+        let found = end_effects.map(|effect| count(&all, effect));
         let expected = match escalation.status {
             Pending | TakenOver => [0, 0, 0, 0, 0],
             Resolved => [1, 0, 0, 1, 1],
@@ -143,47 +143,45 @@ fn no_history_of_an_escalation_is_illegal() {
     });
 }
 
-/// G34, G40, G55: there is one escalation at a time: another begins, asked for
-/// or by a person who takes over unasked, exactly when the last one is over, and
-/// begins from scratch.
+/// G34, G40, G55: another escalation, requested or begun by a takeover, begins
+/// exactly when the last one is closed, and begins from scratch.
 #[test]
 fn g34_one_escalation_at_a_time() {
     let event = (events(), 0..120u64);
-    let cases = (beginnings(), configs(), prop::collection::vec(event, 0..15));
-    check(300, &cases, |(beginning, config, events)| {
-        let (mut escalation, _) = begin(beginning, &config)?;
+    let cases = (starts(), configs(), prop::collection::vec(event, 0..15));
+    check(300, &cases, |(start, config, events)| {
+        let (mut escalation, _) = begin(start, &config)?;
         for (event, minute) in events {
             let now = Timestamp::from_millis(0) + minutes(minute);
-            // Refused or not, what counts is the status it leaves.
-            let _ = escalation.on(&event, &config, now);
+            // Refused or not, only the resulting status counts.
+            let _ = escalation.apply(&event, &config, now);
             let again = Escalation::begin(Some(&escalation), request(Urgency::Low), &config, now);
             prop_assert_eq!(again.is_none(), escalation.status.is_open());
             if let Some((fresh, effects)) = again {
                 prop_assert_eq!((fresh.status, fresh.requested_at), (Pending, now));
                 prop_assert_eq!((fresh.human, fresh.last_human_message_at), (None, None));
-                prop_assert_eq!(count(&effects, Effect::HandOffSession), 1);
-                let told = count(&effects, Effect::NotifyTeamGroup);
-                prop_assert_eq!(told, usize::from(config.team_group_enabled));
+                prop_assert_eq!(count(&effects, EscalationEffect::HandOffSession), 1);
+                let notified = count(&effects, EscalationEffect::NotifyTeamGroup);
+                prop_assert_eq!(notified, usize::from(config.team_group_enabled));
             }
             let user = UserId::from_u128(3);
-            let unasked = Escalation::begin_taken_over(Some(&escalation), user, now);
-            prop_assert_eq!(unasked.is_none(), escalation.status.is_open());
-            if let Some((fresh, effects)) = unasked {
+            let takeover = Escalation::begin_takeover(Some(&escalation), user, now);
+            prop_assert_eq!(takeover.is_none(), escalation.status.is_open());
+            if let Some((fresh, effects)) = takeover {
                 prop_assert_eq!((fresh.status, fresh.human), (TakenOver, Some(user)));
                 let times = (fresh.taken_over_at, fresh.last_human_message_at);
                 prop_assert_eq!(times, (Some(now), None));
-                prop_assert_eq!(effects, [Effect::HandOffSession]);
+                prop_assert_eq!(effects, [EscalationEffect::HandOffSession]);
             }
         }
         Ok(())
     });
 }
 
-/// G39, G57: while nobody answers, the clock decides: an e-mail for high
-/// urgency after the org's time, unless the agent goes on by then, a reminder
-/// or the end at the org's limit, neither a moment earlier nor twice.
+/// G39, G57: while nobody answers, time decides: an e-mail for high urgency, a
+/// reminder or the end at the configured limits, neither early nor twice.
 #[test]
-fn g39_g57_what_the_clock_does_to_a_pending_escalation() {
+fn g39_g57_a_pending_escalation_sends_email_reminds_or_times_out_on_time() {
     let ticks = prop::collection::vec(0..70u64, 1..20);
     let urgency = select(vec![Urgency::Low, Urgency::Normal, Urgency::High]);
     check(600, &(urgency, configs(), ticks), |(urgency, config, mut ticks)| {
@@ -194,34 +192,34 @@ fn g39_g57_what_the_clock_does_to_a_pending_escalation() {
             let waited = minutes(minute);
             let mut expected = vec![];
             let (reminds, resumes) = match config.unanswered {
-                Unanswered::RemindAfterSecs(limit) => (waited >= limit, false),
-                Unanswered::ResumeAfterSecs(limit) => (false, waited >= limit),
+                UnansweredPolicy::RemindAfterSecs(limit) => (waited >= limit, false),
+                UnansweredPolicy::ResumeAfterSecs(limit) => (false, waited >= limit),
             };
             if resumes && !over {
                 over = true;
-                expected.extend([Effect::ActivateSession, Effect::AgentAnswers]);
+                expected.extend([EscalationEffect::ActivateSession, EscalationEffect::AgentAnswers]);
             }
             let pressing = urgency == Urgency::High && waited >= config.email_after;
             if !over && pressing && !emailed {
                 emailed = true;
-                expected.push(Effect::SendEmail);
+                expected.push(EscalationEffect::SendEmail);
             }
             if reminds && !reminded {
                 reminded = true;
-                expected.push(Effect::Remind);
+                expected.push(EscalationEffect::Remind);
             }
             let now = Timestamp::from_millis(0) + waited;
-            prop_assert_eq!(escalation.on(&Event::Tick, &config, now), Ok(expected));
+            prop_assert_eq!(escalation.apply(&EscalationEvent::Tick, &config, now), Ok(expected));
             prop_assert_eq!(escalation.status, if over { TimedOut } else { Pending });
         }
         Ok(())
     });
 }
 
-/// G31: after a person has taken over, the agent goes on by itself only where
-/// the org wants it, and only after that long without a word of the person.
+/// G31: after a takeover the agent resumes by itself only with auto-resume, and
+/// only after the configured silence of the person.
 #[test]
-fn g31_the_agent_goes_on_after_the_persons_silence() {
+fn g31_the_agent_resumes_after_the_configured_silence() {
     let human = UserId::from_u128(1);
     let steps = prop::collection::vec((0..40u64, any::<bool>()), 1..20);
     check(400, &(configs(), steps), |(config, steps)| {
@@ -230,8 +228,8 @@ fn g31_the_agent_goes_on_after_the_persons_silence() {
         for (pause, writes) in steps {
             minute += pause;
             let now = Timestamp::from_millis(0) + minutes(minute);
-            let event = if writes { Event::HumanMessage(human) } else { Event::Tick };
-            let result = escalation.on(&event, &config, now);
+            let event = if writes { EscalationEvent::HumanMessage(human) } else { EscalationEvent::Tick };
+            let result = escalation.apply(&event, &config, now);
             if writes {
                 prop_assert_eq!(result.is_ok(), !over);
                 last = minute;

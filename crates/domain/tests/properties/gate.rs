@@ -1,4 +1,5 @@
-//! The gate: no facts lead around the scope, the budget or a person.
+//! Properties of the gate: no facts lead around the scope, the budget or a required
+//! approval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,29 +8,29 @@ use ostler_domain::gate::permission::{
     PermissionFacts, PermissionPolicy, PermissionRules, SessionGrants,
 };
 use ostler_domain::gate::{
-    AskReason, Authority, DenyReason, GateFacts, Verdict, decide, decide_approved,
+    AskReason, GateRules, DenyReason, GateFacts, GateDecision, decide, decide_approved,
 };
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::{Category, Risk, ToolName, ToolRole, ToolSpec, Trust};
+use ostler_domain::tool::{ToolCategory, Risk, ToolName, ToolRole, ToolSpec, Trust};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use crate::check;
 use crate::world::{autonomy_levels, some_of, worlds};
 
-/// Everything the gate looks at. Three authorities are made of the same
-/// level, rules and grants.
+/// All facts of the gate. The same level, rules and grants serve all three kinds of
+/// rules.
 #[derive(Debug, Clone)]
 struct Case {
     scope: ToolScope,
     errors: ErrorState,
     budget: TurnBudget,
     trust: Trust,
-    list: BTreeSet<ToolName>,
+    approval_list: BTreeSet<ToolName>,
     level: AutonomyLevel,
     yolo: bool,
     rules: PermissionRules,
@@ -37,16 +38,16 @@ struct Case {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Who {
+enum RulesKind {
     Conversation,
     Interactive,
     Both,
 }
 
-const EVERYBODY: [Who; 3] = [Who::Conversation, Who::Interactive, Who::Both];
+const ALL_RULES: [RulesKind; 3] = [RulesKind::Conversation, RulesKind::Interactive, RulesKind::Both];
 
 impl Case {
-    fn facts(&self, who: Who) -> GateFacts<'_> {
+    fn facts(&self, kind: RulesKind) -> GateFacts<'_> {
         let permissions =
             PermissionFacts { yolo: self.yolo, rules: &self.rules, grants: &self.grants };
         GateFacts {
@@ -54,17 +55,17 @@ impl Case {
             errors: &self.errors,
             budget: &self.budget,
             trust: self.trust,
-            require_approval_for: &self.list,
-            authority: match who {
-                Who::Conversation => Authority::Conversation(self.level),
-                Who::Interactive => Authority::Interactive(permissions),
-                Who::Both => Authority::Both(self.level, permissions),
+            require_approval_for: &self.approval_list,
+            rules: match kind {
+                RulesKind::Conversation => GateRules::Conversation(self.level),
+                RulesKind::Interactive => GateRules::Interactive(permissions),
+                RulesKind::Both => GateRules::Both(self.level, permissions),
             },
         }
     }
 
-    fn decide(&self, who: Who, tool: &ToolName) -> Verdict {
-        decide(tool.as_str(), &self.facts(who))
+    fn decide(&self, kind: RulesKind, tool: &ToolName) -> GateDecision {
+        decide(tool.as_str(), &self.facts(kind))
     }
 
     fn affords(&self, tool: &ToolSpec) -> bool {
@@ -79,44 +80,44 @@ impl Case {
         tool.role == ToolRole::Ordinary && self.errors.disabled().contains_key(&tool.name)
     }
 
-    /// Whether the session has only reading left, and this is something else.
-    fn too_late(&self, tool: &ToolSpec) -> bool {
+    /// Returns whether the session is read-only and this tool does more than read.
+    fn blocked_by_read_only(&self, tool: &ToolSpec) -> bool {
         let changes = tool.role == ToolRole::Ordinary && tool.risk != Risk::Read;
-        changes && self.budget.session <= self.budget.kept_for_reading
+        changes && self.budget.session <= self.budget.read_reserve
     }
 
-    /// The tools in scope that have not failed too often.
+    /// Iterates over the tools in scope that have not failed too often.
     fn working(&self) -> impl Iterator<Item = &ToolSpec> {
         self.scope.active().filter(|tool| !self.failed(tool))
     }
 
-    /// Those of them that can be paid for, by a session that allows them.
+    /// Iterates over those that can be paid for and that the session allows.
     fn runnable(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.working().filter(|tool| self.affords(tool) && !self.too_late(tool))
+        self.working().filter(|tool| self.affords(tool) && !self.blocked_by_read_only(tool))
     }
 
-    /// Whether autonomy or permissions, each by itself, forbid this tool.
-    fn forbidden(&self, who: Who, tool: &ToolSpec) -> bool {
+    /// Returns whether autonomy or permissions, each by itself, forbid this tool.
+    fn forbidden(&self, kind: RulesKind, tool: &ToolSpec) -> bool {
         let drafts = self.level == AutonomyLevel::DraftOnly && tool.risk != Risk::Read;
         let facts = PermissionFacts { yolo: self.yolo, rules: &self.rules, grants: &self.grants };
         let denied = facts.resolve(&tool.name, tool.category).0 == PermissionPolicy::Deny;
         tool.role == ToolRole::Ordinary
-            && match who {
-                Who::Conversation => drafts,
-                Who::Interactive => denied,
-                Who::Both => drafts || denied,
+            && match kind {
+                RulesKind::Conversation => drafts,
+                RulesKind::Interactive => denied,
+                RulesKind::Both => drafts || denied,
             }
     }
 }
 
 fn budgets() -> impl Strategy<Value = TurnBudget> {
-    let kept = prop_oneof![2 => Just(0), 1 => 0..6u64];
-    (0..4u64, 0..4u64, 0..6u64, kept, prop::option::of(0..6u64)).prop_map(
-        |(reserved, top_up, session, kept, team)| TurnBudget {
+    let read_reserve = prop_oneof![2 => Just(0), 1 => 0..6u64];
+    (0..4u64, 0..4u64, 0..6u64, read_reserve, prop::option::of(0..6u64)).prop_map(
+        |(reserved, top_up, session, read_reserve, team)| TurnBudget {
             reserved: Credits::new(reserved),
             top_up: Credits::new(top_up),
             session: Credits::new(session),
-            kept_for_reading: Credits::new(kept),
+            read_reserve: Credits::new(read_reserve),
             team: team.map(Credits::new),
         },
     )
@@ -140,7 +141,7 @@ fn cases() -> impl Strategy<Value = Case> {
         let policy =
             || select(vec![PermissionPolicy::Allow, PermissionPolicy::Ask, PermissionPolicy::Deny]);
         let category =
-            [Category::Read, Category::Edit, Category::Execute, Category::Mcp, Category::Other];
+            [ToolCategory::Read, ToolCategory::Edit, ToolCategory::Execute, ToolCategory::Mcp, ToolCategory::Other];
         let rules = (
             prop::collection::btree_map(select(names.clone()), policy(), 0..8),
             prop::collection::btree_map(select(category.to_vec()), policy(), 0..5),
@@ -151,12 +152,12 @@ fn cases() -> impl Strategy<Value = Case> {
         let interactive = (any::<bool>(), rules, grants);
         let scope = world.scope();
         (budgets(), failures(&names), trust, conversation, interactive).prop_map(
-            move |(budget, errors, trust, (list, level), (yolo, rules, grants))| Case {
+            move |(budget, errors, trust, (approval_list, level), (yolo, rules, grants))| Case {
                 scope: scope.clone(),
                 errors,
                 budget,
                 trust,
-                list,
+                approval_list,
                 level,
                 yolo,
                 rules: PermissionRules { tools: rules.0, categories: rules.1 },
@@ -169,36 +170,36 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// From lax to strict.
-fn strictness(verdict: &Verdict) -> u8 {
-    match verdict {
-        Verdict::Allow(_) => 0,
-        Verdict::Ask(_) => 1,
-        Verdict::Deny(_) => 2,
+/// Ranks a decision from lax to strict.
+fn strictness(decision: &GateDecision) -> u8 {
+    match decision {
+        GateDecision::Allow(_) => 0,
+        GateDecision::Ask(_) => 1,
+        GateDecision::Deny(_) => 2,
     }
 }
 
-/// B10, D09, M14, Z02: outside the scope nothing runs: not with yolo, not with
-/// grants or rules, not autonomously, not approved.
+/// B10, D09, M14, Z02: nothing outside the scope runs: not with yolo, grants or
+/// rules, not autonomously, not approved.
 #[test]
 fn m14_z02_nothing_outside_the_scope_ever_runs() {
     check(150, &cases(), |case| {
-        let unheard = ToolName::from_static("delete_everything");
+        let unknown = ToolName::from_static("delete_everything");
         let tools = case.scope.tools().iter();
         let outside = tools.filter(|tool| tool.removed.is_some()).map(|tool| &tool.spec.name);
-        for tool in outside.chain([&unheard]) {
-            for who in EVERYBODY {
-                let decided = case.decide(who, tool);
+        for tool in outside.chain([&unknown]) {
+            for kind in ALL_RULES {
+                let decided = case.decide(kind, tool);
                 let refused = matches!(
                     decided,
-                    Verdict::Deny(
+                    GateDecision::Deny(
                         DenyReason::OutOfScope(_)
                             | DenyReason::Disabled { .. }
                             | DenyReason::UnknownTool
                     )
                 );
                 prop_assert!(refused, "{}: {:?}", tool, decided);
-                let approved = decide_approved(tool.as_str(), &case.facts(who));
+                let approved = decide_approved(tool.as_str(), &case.facts(kind));
                 prop_assert_eq!(approved, decided, "{} approved", tool);
             }
         }
@@ -206,17 +207,17 @@ fn m14_z02_nothing_outside_the_scope_ever_runs() {
     });
 }
 
-/// C07, D09: what runs can be paid for under every limit, what the org could
-/// still add included; what cannot is refused for that reason, approved or not.
+/// C07, D09: a tool runs only if every limit, including what the org can add, can
+/// pay for it; otherwise it is refused for that reason, approved or not.
 #[test]
-fn c07_what_runs_can_be_paid_for() {
+fn c07_only_affordable_tools_run() {
     check(150, &cases(), |case| {
         for tool in case.working() {
-            for who in EVERYBODY {
-                let approved = decide_approved(tool.name.as_str(), &case.facts(who));
-                for verdict in [case.decide(who, &tool.name), approved] {
-                    let over = matches!(verdict, Verdict::Deny(DenyReason::OverBudget(_)));
-                    prop_assert_eq!(over, !case.affords(tool), "{}: {:?}", tool.name, verdict);
+            for kind in ALL_RULES {
+                let approved = decide_approved(tool.name.as_str(), &case.facts(kind));
+                for decision in [case.decide(kind, &tool.name), approved] {
+                    let over_budget = matches!(decision, GateDecision::Deny(DenyReason::OverBudget(_)));
+                    prop_assert_eq!(over_budget, !case.affords(tool), "{}: {:?}", tool.name, decision);
                 }
             }
         }
@@ -224,17 +225,17 @@ fn c07_what_runs_can_be_paid_for() {
     });
 }
 
-/// E08: when a session has only reading left, what can be paid for and does not
-/// read is refused for that reason, approved or not, and nothing else is.
+/// E08: in a read-only session, an affordable tool that does more than read is
+/// refused for that reason, approved or not, and no other tool is.
 #[test]
-fn e08_a_session_near_its_cap_runs_only_what_reads() {
+fn e08_a_session_near_its_cap_runs_only_tools_that_read() {
     check(150, &cases(), |case| {
         for tool in case.working().filter(|tool| case.affords(tool)) {
-            for who in EVERYBODY {
-                let approved = decide_approved(tool.name.as_str(), &case.facts(who));
-                for verdict in [case.decide(who, &tool.name), approved] {
-                    let refused = verdict == Verdict::Deny(DenyReason::SessionReadOnly);
-                    prop_assert_eq!(refused, case.too_late(tool), "{}: {:?}", tool.name, verdict);
+            for kind in ALL_RULES {
+                let approved = decide_approved(tool.name.as_str(), &case.facts(kind));
+                for decision in [case.decide(kind, &tool.name), approved] {
+                    let refused = decision == GateDecision::Deny(DenyReason::SessionReadOnly);
+                    prop_assert_eq!(refused, case.blocked_by_read_only(tool), "{}: {:?}", tool.name, decision);
                 }
             }
         }
@@ -242,17 +243,16 @@ fn e08_a_session_near_its_cap_runs_only_what_reads() {
     });
 }
 
-/// C08, C09: an ordinary tool that has failed too often by now never runs,
-/// although the scope that the model was offered still has it, and no approval
-/// changes that.
+/// C08, C09: an ordinary tool that has failed too often never runs, although the
+/// scope offered to the model still has it, and no approval changes that.
 #[test]
-fn c08_what_has_failed_too_often_never_runs() {
+fn c08_a_tool_that_failed_too_often_never_runs() {
     check(150, &cases(), |case| {
         for tool in case.scope.active().filter(|tool| case.failed(tool)) {
-            for who in EVERYBODY {
-                let approved = decide_approved(tool.name.as_str(), &case.facts(who));
-                let off = Verdict::Deny(DenyReason::Disabled { failures: 3 });
-                prop_assert_eq!(case.decide(who, &tool.name), off.clone(), "{}", tool.name);
+            for kind in ALL_RULES {
+                let approved = decide_approved(tool.name.as_str(), &case.facts(kind));
+                let off = GateDecision::Deny(DenyReason::Disabled { failures: 3 });
+                prop_assert_eq!(case.decide(kind, &tool.name), off.clone(), "{}", tool.name);
                 prop_assert_eq!(approved, off, "{} approved", tool.name);
             }
         }
@@ -260,19 +260,19 @@ fn c08_what_has_failed_too_often_never_runs() {
     });
 }
 
-/// D03, D09, M12: what autonomy or permissions forbid is refused, nobody is
-/// asked about it, and no approval runs it; an approval runs everything else
-/// that is in scope, works and can be paid for.
+/// D03, D09, M12: what autonomy or permissions forbid is refused without asking,
+/// approved or not; an approval runs everything else that is in scope, works and is
+/// affordable.
 #[test]
-fn d09_no_approval_runs_what_the_authority_forbids() {
+fn d09_no_approval_runs_what_the_rules_forbid() {
     check(150, &cases(), |case| {
         for tool in case.scope.tools() {
-            for who in EVERYBODY {
-                let forbidden = case.forbidden(who, &tool.spec);
-                let approved = decide_approved(tool.spec.name.as_str(), &case.facts(who));
-                let verdict = case.decide(who, &tool.spec.name);
+            for kind in ALL_RULES {
+                let forbidden = case.forbidden(kind, &tool.spec);
+                let approved = decide_approved(tool.spec.name.as_str(), &case.facts(kind));
+                let decision = case.decide(kind, &tool.spec.name);
                 if forbidden {
-                    prop_assert_eq!(strictness(&verdict), 2, "{}: {:?}", tool.spec.name, verdict);
+                    prop_assert_eq!(strictness(&decision), 2, "{}: {:?}", tool.spec.name, decision);
                     prop_assert_eq!(strictness(&approved), 2, "{} approved", tool.spec.name);
                 }
                 let runnable = case.runnable().any(|other| other.name == tool.spec.name);
@@ -284,9 +284,8 @@ fn d09_no_approval_runs_what_the_authority_forbids() {
     });
 }
 
-/// Z10: once the turn has read from outside, a destructive call does not run,
-/// whatever else is said; only a person's approval runs it, and that only what
-/// is not forbidden anyway.
+/// Z10: once the turn has read content from outside, a destructive call runs only
+/// with an approval, and only if it is not forbidden anyway.
 #[test]
 fn z10_after_untrusted_content_a_destructive_call_asks() {
     check(150, &cases(), |case| {
@@ -294,14 +293,14 @@ fn z10_after_untrusted_content_a_destructive_call_asks() {
         let destructive =
             |tool: &&ToolSpec| tool.role == ToolRole::Ordinary && tool.risk == Risk::Destructive;
         for tool in case.runnable().filter(destructive) {
-            for who in EVERYBODY {
-                let verdict = case.decide(who, &tool.name);
+            for kind in ALL_RULES {
+                let decision = case.decide(kind, &tool.name);
                 let stopped =
-                    matches!(verdict, Verdict::Ask(AskReason::Untrusted) | Verdict::Deny(_));
-                prop_assert!(stopped, "{}: {:?}", tool.name, verdict);
-                let approved = decide_approved(tool.name.as_str(), &case.facts(who));
-                let may = !case.forbidden(who, tool);
-                prop_assert_eq!(matches!(verdict, Verdict::Ask(_)), may, "{}", tool.name);
+                    matches!(decision, GateDecision::Ask(AskReason::Untrusted) | GateDecision::Deny(_));
+                prop_assert!(stopped, "{}: {:?}", tool.name, decision);
+                let approved = decide_approved(tool.name.as_str(), &case.facts(kind));
+                let may = !case.forbidden(kind, tool);
+                prop_assert_eq!(matches!(decision, GateDecision::Ask(_)), may, "{}", tool.name);
                 prop_assert_eq!(strictness(&approved) == 0, may, "{} approved", tool.name);
             }
         }
@@ -311,14 +310,14 @@ fn z10_after_untrusted_content_a_destructive_call_asks() {
 
 /// Z10: content from outside never makes the gate laxer.
 #[test]
-fn z10_distrust_only_tightens() {
+fn z10_untrusted_content_never_makes_the_gate_laxer() {
     check(100, &cases(), |case| {
         let trusting = Case { trust: Trust::Trusted, ..case.clone() };
-        let wary = Case { trust: Trust::Untrusted, ..case };
+        let untrusting = Case { trust: Trust::Untrusted, ..case };
         for tool in trusting.scope.active() {
-            for who in EVERYBODY {
-                let before = trusting.decide(who, &tool.name);
-                let after = wary.decide(who, &tool.name);
+            for kind in ALL_RULES {
+                let before = trusting.decide(kind, &tool.name);
+                let after = untrusting.decide(kind, &tool.name);
                 let tighter = strictness(&after) >= strictness(&before);
                 prop_assert!(tighter, "{}: {:?} became {:?}", tool.name, before, after);
             }
@@ -327,8 +326,8 @@ fn z10_distrust_only_tightens() {
     });
 }
 
-/// D01, D02, D04: from autonomous over semi-autonomous to supervised, no call
-/// becomes easier.
+/// D01, D02, D04: no call becomes easier from autonomous to semi-autonomous to
+/// supervised.
 #[test]
 fn d01_less_autonomy_never_allows_more() {
     use AutonomyLevel::{Autonomous, SemiAutonomous, Supervised};
@@ -336,24 +335,24 @@ fn d01_less_autonomy_never_allows_more() {
         let at = |level| Case { level, ..case.clone() };
         let levels = [Autonomous, SemiAutonomous, Supervised].map(at);
         for tool in case.scope.tools() {
-            for who in [Who::Conversation, Who::Both] {
-                let path =
-                    levels.each_ref().map(|case| strictness(&case.decide(who, &tool.spec.name)));
-                prop_assert!(path.is_sorted(), "{}: {:?}", tool.spec.name, path);
+            for kind in [RulesKind::Conversation, RulesKind::Both] {
+                let strictnesses =
+                    levels.each_ref().map(|case| strictness(&case.decide(kind, &tool.spec.name)));
+                prop_assert!(strictnesses.is_sorted(), "{}: {:?}", tool.spec.name, strictnesses);
             }
         }
         Ok(())
     });
 }
 
-/// D03: an agent that drafts runs nothing that changes something.
+/// D03: a draft-only agent runs only tools that read.
 #[test]
-fn d03_a_drafting_agent_only_reads() {
+fn d03_a_draft_only_agent_runs_only_tools_that_read() {
     check(100, &cases(), |case| {
         let case = Case { level: AutonomyLevel::DraftOnly, ..case };
         for tool in case.scope.active().filter(|tool| tool.role == ToolRole::Ordinary) {
-            for who in [Who::Conversation, Who::Both] {
-                let runs = strictness(&case.decide(who, &tool.name)) == 0;
+            for kind in [RulesKind::Conversation, RulesKind::Both] {
+                let runs = strictness(&case.decide(kind, &tool.name)) == 0;
                 prop_assert!(!runs || tool.risk == Risk::Read, "{}", tool.name);
             }
         }
@@ -361,14 +360,14 @@ fn d03_a_drafting_agent_only_reads() {
     });
 }
 
-/// M12: where autonomy and permissions both apply, the verdict is the stricter
-/// of the two, with its reason.
+/// M12: where autonomy and permissions both apply, the decision is the stricter of
+/// the two, with its reason.
 #[test]
-fn m12_two_authorities_are_as_strict_as_the_stricter() {
+fn m12_with_both_rules_the_stricter_decision_counts() {
     check(150, &cases(), |case| {
         for tool in case.scope.tools() {
             let [conversation, interactive, both] =
-                EVERYBODY.map(|who| case.decide(who, &tool.spec.name));
+                ALL_RULES.map(|kind| case.decide(kind, &tool.spec.name));
             let strictest = strictness(&conversation).max(strictness(&interactive));
             prop_assert_eq!(strictness(&both), strictest, "{}", tool.spec.name);
             prop_assert!(both == conversation || both == interactive, "{:?}", both);
@@ -377,19 +376,19 @@ fn m12_two_authorities_are_as_strict_as_the_stricter() {
     });
 }
 
-/// D01, D02: a tool on the approval list runs at no level and under no
-/// permission without a person; control tools in scope never wait, not even
-/// after failures or without credits.
+/// D01, D02: a tool on the approval list never runs without approval, at any level
+/// and under any permission; control tools in scope never need one, not even after
+/// failures or without credits.
 #[test]
-fn d02_the_approval_list_never_just_runs() {
+fn d02_a_tool_on_the_approval_list_never_runs_without_approval() {
     check(150, &cases(), |case| {
         for tool in case.runnable() {
-            for who in EVERYBODY {
-                let verdict = case.decide(who, &tool.name);
+            for kind in ALL_RULES {
+                let decision = case.decide(kind, &tool.name);
                 if tool.role == ToolRole::Control {
-                    prop_assert_eq!(strictness(&verdict), 0, "{}: {:?}", tool.name, verdict);
-                } else if case.list.contains(&tool.name) {
-                    prop_assert!(strictness(&verdict) > 0, "{}: {:?}", tool.name, verdict);
+                    prop_assert_eq!(strictness(&decision), 0, "{}: {:?}", tool.name, decision);
+                } else if case.approval_list.contains(&tool.name) {
+                    prop_assert!(strictness(&decision) > 0, "{}: {:?}", tool.name, decision);
                 }
             }
         }
@@ -397,16 +396,15 @@ fn d02_the_approval_list_never_just_runs() {
     });
 }
 
-/// D02, M12: putting a tool on the approval list never turns a refusal into a
-/// question.
+/// D02, M12: the approval list never turns a refusal into a question.
 #[test]
-fn d02_the_approval_list_only_tightens() {
+fn d02_the_approval_list_never_makes_the_gate_laxer() {
     check(100, &cases(), |case| {
-        let without = Case { list: BTreeSet::new(), ..case.clone() };
+        let without = Case { approval_list: BTreeSet::new(), ..case.clone() };
         for tool in case.scope.active() {
-            for who in EVERYBODY {
-                let before = without.decide(who, &tool.name);
-                let after = case.decide(who, &tool.name);
+            for kind in ALL_RULES {
+                let before = without.decide(kind, &tool.name);
+                let after = case.decide(kind, &tool.name);
                 let tighter = strictness(&after) >= strictness(&before);
                 prop_assert!(tighter, "{}: {:?} became {:?}", tool.name, before, after);
             }
@@ -415,10 +413,10 @@ fn d02_the_approval_list_only_tightens() {
     });
 }
 
-/// M11: the chain of an interactive harness, written down a second time as
-/// layers that are laid over each other from the weakest to the strongest.
+/// M11: the permission chain, written a second time as layers from the weakest to
+/// the strongest.
 #[test]
-fn m11_the_chain_has_its_order() {
+fn m11_the_permission_chain_has_its_order() {
     check(150, &cases(), |case| {
         let tools: Vec<&ToolSpec> = case.scope.tools().iter().map(|tool| &tool.spec).collect();
         let mut policy: BTreeMap<&ToolName, PermissionPolicy> = BTreeMap::new();

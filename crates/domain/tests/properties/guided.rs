@@ -1,18 +1,19 @@
-//! Guided interviews: they go forward, ask what is asked for, and end.
+//! Guided interviews: they move forward, ask the questions in order, and end.
 
 use std::collections::BTreeSet;
 
 use ostler_domain::session::guided::{
-    Completion, Extraction, InterviewState, InterviewTemplate, NextStep, Phase, Question,
+    Extraction, InterviewCompletion, InterviewPhase, InterviewQuestion, InterviewState,
+    InterviewStep, InterviewTemplate,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::check;
 
-fn questions() -> impl Strategy<Value = Question> {
+fn questions() -> impl Strategy<Value = InterviewQuestion> {
     let field = select(vec!["name", "trade", "city", "phone", "motto"]);
-    (field, any::<u32>(), any::<bool>()).prop_map(|(field, n, required)| Question {
+    (field, any::<u32>(), any::<bool>()).prop_map(|(field, n, required)| InterviewQuestion {
         field: field.into(),
         ask: format!("{field} {n}?"),
         required,
@@ -21,8 +22,9 @@ fn questions() -> impl Strategy<Value = Question> {
 
 fn templates() -> impl Strategy<Value = InterviewTemplate> {
     let phase = prop::collection::vec(questions(), 0..4)
-        .prop_map(|questions| Phase { name: "phase".into(), questions });
-    let completion = select(vec![Completion::AllAsked, Completion::RequiredFilled]);
+        .prop_map(|questions| InterviewPhase { name: "phase".into(), questions });
+    let completion =
+        select(vec![InterviewCompletion::AllAsked, InterviewCompletion::RequiredFilled]);
     (prop::collection::vec(phase, 0..4), completion)
         .prop_map(|(phases, completion)| InterviewTemplate { phases, completion })
 }
@@ -33,29 +35,30 @@ fn extractions() -> impl Strategy<Value = Extraction> {
     prop_oneof![1 => Just(Extraction::Nothing), 1 => Just(Extraction::Declined), 6 => found]
 }
 
-/// Where an interview is, read from its stored form.
+/// Reads the position of an interview from its serialized form.
 fn position(state: &InterviewState) -> Option<usize> {
     let stored = serde_json::to_value(state).ok()?;
     usize::try_from(stored.get("position")?.as_u64()?).ok()
 }
 
-/// F08: the position moves forward by at most one, and only on an answer or an
-/// allowed refusal; an unsure answer is asked after at most twice; fields come
-/// from the questions and keep the words of an answer; the end is the end.
+/// F08: the position moves forward by at most one, and only on an answer or an allowed
+/// refusal; an uncertain answer gets at most two follow-ups; fields come from the
+/// questions and keep the text of an answer; a complete interview stays complete.
 #[test]
-fn f08_an_interview_goes_forward_and_ends() {
+fn f08_an_interview_moves_forward_and_ends() {
     let cases = (templates(), prop::collection::vec(extractions(), 0..60));
     check(500, &cases, |(template, answers)| {
-        let all: Vec<&Question> = template.phases.iter().flat_map(|p| &p.questions).collect();
+        let all: Vec<&InterviewQuestion> =
+            template.phases.iter().flat_map(|p| &p.questions).collect();
         let mut state = InterviewState::default();
         let mut follow_ups = 0;
         for answer in &answers {
             let asked = state.next(&template);
             let (before, at) = (state.clone(), position(&state).unwrap_or_default());
-            let step = state.take(&template, answer);
+            let step = state.record_answer(&template, answer);
             let moved = position(&state).unwrap_or_default() - at;
-            let NextStep::Ask(question) = asked else {
-                prop_assert_eq!((step, &state), (NextStep::Complete, &before));
+            let InterviewStep::Ask(question) = asked else {
+                prop_assert_eq!((step, &state), (InterviewStep::Complete, &before));
                 continue;
             };
             prop_assert_eq!(question, all[at]);
@@ -67,7 +70,7 @@ fn f08_an_interview_goes_forward_and_ends() {
                 }
             };
             prop_assert_eq!(moved, expected, "{:?}", answer);
-            let followed = matches!(step, NextStep::FollowUp(_));
+            let followed = matches!(step, InterviewStep::FollowUp(_));
             follow_ups = if moved == 1 { 0 } else { follow_ups + usize::from(followed) };
             prop_assert!(follow_ups <= 2);
             if let (1, Extraction::Found { value, confidence_percent: 70.. }) = (moved, answer) {
@@ -77,13 +80,14 @@ fn f08_an_interview_goes_forward_and_ends() {
                 prop_assert_eq!(state.fields(), before.fields());
             }
             match step {
-                NextStep::Ask(next) => prop_assert_eq!(next, all[at + moved]),
-                NextStep::FollowUp(same) => prop_assert_eq!((same, moved), (question, 0)),
-                NextStep::Complete => {
-                    let filled =
-                        |q: &&Question| !q.required || state.fields().contains_key(&q.field);
-                    let enough =
-                        template.completion == Completion::RequiredFilled && all.iter().all(filled);
+                InterviewStep::Ask(next) => prop_assert_eq!(next, all[at + moved]),
+                InterviewStep::FollowUp(same) => prop_assert_eq!((same, moved), (question, 0)),
+                InterviewStep::Complete => {
+                    let filled = |q: &&InterviewQuestion| {
+                        !q.required || state.fields().contains_key(&q.field)
+                    };
+                    let enough = template.completion == InterviewCompletion::RequiredFilled
+                        && all.iter().all(filled);
                     prop_assert!(at + moved == all.len() || enough, "ended too early");
                 }
             }
@@ -94,17 +98,17 @@ fn f08_an_interview_goes_forward_and_ends() {
     });
 }
 
-/// F08: whoever answers everything surely is done after one answer each.
+/// F08: confident answers complete an interview with one answer per question.
 #[test]
-fn f08_sure_answers_finish_an_interview() {
+fn f08_confident_answers_complete_an_interview() {
     check(300, &templates(), |template| {
         let mut state = InterviewState::default();
-        let sure = Extraction::Found { value: "yes".into(), confidence_percent: 70 };
+        let confident = Extraction::Found { value: "yes".into(), confidence_percent: 70 };
         let count = template.phases.iter().map(|phase| phase.questions.len()).sum::<usize>();
         for _ in 0..count {
-            state.take(&template, &sure);
+            state.record_answer(&template, &confident);
         }
-        prop_assert_eq!(state.next(&template), NextStep::Complete);
+        prop_assert_eq!(state.next(&template), InterviewStep::Complete);
         let required = template.phases.iter().flat_map(|phase| &phase.questions);
         let mut required = required.filter(|question| question.required);
         prop_assert!(required.all(|question| state.fields().contains_key(&question.field)));

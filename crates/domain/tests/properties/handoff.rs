@@ -1,4 +1,4 @@
-//! Handoffs: the cap, the cooldown and the record hold in every sequence.
+//! Handoffs: limit, cooldown and history hold in every sequence.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::{HandoffMatrix, HandoffTargets, TeamConfig};
 use ostler_domain::team::handoff::{HandoffFacts, HandoffRefused, HandoffRequest, validate};
-use ostler_domain::team::{TeamSession, continues_with, effective_agent};
+use ostler_domain::team::{TeamSession, effective_agent, next_agent_in_run};
 use ostler_domain::time::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -20,8 +20,7 @@ use crate::check;
 
 const SESSION: SessionId = SessionId::from_u128(2);
 
-/// Four who can answer, one who is paused, one who never talks to people, and
-/// one of another org.
+/// Four agents that can answer, one paused, one internal, and one of another org.
 fn agents() -> [Agent; 7] {
     [
         agent(0),
@@ -34,8 +33,8 @@ fn agents() -> [Agent; 7] {
     ]
 }
 
-/// What an agent asks for after a while. The target may be nobody (7); the one
-/// who asks may be a colleague who does not have the conversation.
+/// A handoff request after some time. Target 7 does not exist; the request may come from
+/// a colleague who does not have the conversation.
 #[derive(Debug, Clone)]
 struct Ask {
     after_millis: u64,
@@ -101,8 +100,8 @@ fn may_hand_over(matrix: Option<&HandoffMatrix>, from: AgentId, to: AgentId) -> 
     })
 }
 
-/// The rules that this one breaks, each looked at by itself, in the order in
-/// which an agent is told of them.
+/// Returns the rules that a request breaks, each checked by itself, in the order of the
+/// refusals.
 fn broken(ask: &Ask, facts: &HandoffFacts<'_>, now: Timestamp) -> Vec<&'static str> {
     let config = facts.config;
     let history = facts.team.map(TeamSession::history).unwrap_or_default();
@@ -140,8 +139,8 @@ const fn rule(refused: &HandoffRefused) -> &'static str {
     }
 }
 
-/// The cap and the cooldown over a whole history, and nobody twice.
-fn sound(team: &TeamSession, config: &TeamConfig) -> Result<(), TestCaseError> {
+/// Checks limit and cooldown over a whole history, and that participants are unique.
+fn check_history(team: &TeamSession, config: &TeamConfig) -> Result<(), TestCaseError> {
     let history = team.history();
     prop_assert!(history.len() <= config.max_handoffs as usize);
     for pair in history.windows(2) {
@@ -157,13 +156,13 @@ fn sound(team: &TeamSession, config: &TeamConfig) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// G05, G09-G15, G17-G19, G26, G27: in every sequence of requests a handoff passes
-/// exactly when each rule by itself allows it, a refusal names the first rule
-/// that does not, the cap and the cooldown hold, the history only grows, nobody
-/// takes part twice, a summary stays until there is a newer one, and who answers
-/// is the last one who was handed to or, after a human, the first agent.
+/// G05, G09-G15, G17-G19, G26, G27: in every sequence of requests a handoff passes exactly
+/// when each rule by itself allows it, and a refusal names the first rule that does not.
+/// Limit and cooldown hold, the history only grows, participants are unique, a summary
+/// stays until there is a newer one, and the active agent is the last target or, after a
+/// human, the first agent.
 #[test]
-fn g10_g11_every_sequence_of_handoffs_keeps_its_pace() {
+fn g10_g11_every_sequence_of_handoffs_keeps_limit_and_cooldown() {
     let sequences = prop::collection::vec(asks(), 1..40);
     let agents = agents();
     check(800, &(configs(), sequences), |(config, sequence)| {
@@ -207,14 +206,13 @@ fn g10_g11_every_sequence_of_handoffs_keeps_its_pace() {
                     prop_assert_eq!(&last.reason, ask.reason.trim());
                     prop_assert_eq!(last.at, now);
                     prop_assert_eq!(&last.context_summary, ask.summary);
-                    // The newest words that say something, a summary before a
-                    // reason.
+                    // The newest text that is not empty, a summary before a reason.
                     let reason = Some(ask.reason.trim()).filter(|_| summary.is_empty());
                     let newest = Some(ask.summary.trim()).filter(|text| !text.is_empty());
                     summary = newest.or(reason).unwrap_or(summary);
                     let kept = after.shared.summary.as_deref().unwrap_or_default();
                     prop_assert_eq!(kept, summary);
-                    prop_assert_eq!(continues_with(old.len(), Some(after)), Some(last.to));
+                    prop_assert_eq!(next_agent_in_run(old.len(), Some(after)), Some(last.to));
                     answering = last.to;
                 }
                 Err(why) => {
@@ -226,26 +224,26 @@ fn g10_g11_every_sequence_of_handoffs_keeps_its_pace() {
                 }
             }
             if let Some(team) = &mut team {
-                sound(team, &config)?;
+                check_history(team, &config)?;
                 prop_assert_eq!(team.active(), answering);
-                // Spending may be refused; it is no part of the handoff.
+                // Spending may be refused; it is not part of the handoff.
                 let _ = team.budget.spend(answering, Credits::new(ask.spent));
                 if ask.hand_back {
                     team.return_to_primary();
                     answering = id(0);
                 }
                 let made = team.history().len();
-                prop_assert_eq!(continues_with(made, Some(team)), None);
+                prop_assert_eq!(next_agent_in_run(made, Some(team)), None);
             }
         }
         Ok(())
     });
 }
 
-/// G02, G05, G06: a team is assembled exactly of working agents of its org; the
-/// first one answers, and each takes part once, in the order they were named.
+/// G02, G05, G06: a team consists of active agents of one org; the first one answers, and
+/// each participates once, in the given order.
 #[test]
-fn g02_a_team_is_assembled_of_working_agents_of_one_org() {
+fn g02_a_team_consists_of_active_agents_of_one_org() {
     let all = agents();
     let named = prop::collection::vec(prop_oneof![9 => 0..4usize, 1 => 4..7usize], 0..8);
     check(300, &named, |named| {

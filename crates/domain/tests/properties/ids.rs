@@ -1,4 +1,4 @@
-//! Ids: what was written is read back, in the same order, as the same kind.
+//! Properties of ids: they read back in the same order and as the same kind.
 
 use ostler_domain::id::{
     AgentId, ApprovalId, BindingId, ContactId, DocumentId, EscalationId, MessageId, OrgId,
@@ -16,8 +16,8 @@ macro_rules! every_kind {
     ($check:ident: $($kind:ident),*) => {$( $check!($kind); )*};
 }
 
-/// Every id round-trips through its text and its stored form, sorts in both as
-/// its bits do, and is read as no other kind.
+/// Every id round-trips through its text and its stored form, sorts in both as its
+/// bits do, and does not parse as another kind.
 #[test]
 fn an_id_of_any_kind_reads_back_and_sorts() {
     let other = prop_oneof![bits().prop_map(Err), (0..128u32).prop_map(|bit| Ok(1u128 << bit))];
@@ -45,7 +45,7 @@ fn an_id_of_any_kind_reads_back_and_sorts() {
     });
 }
 
-/// No text makes reading panic, and one that is read is written as it was.
+/// No text makes parsing panic, and a parsed text is formatted as it was.
 #[test]
 fn any_text_is_an_id_or_refused() {
     let texts = prop_oneof!["\\PC{0,40}", "ses_[0-9a-z]{26}", "ses_[0-7][0-9a-zA-Zé]{20,26}"];

@@ -1,8 +1,8 @@
-//! Session lifetimes: pauses and messages only ever lengthen a life.
+//! Session lifetimes: pauses and messages never close a session earlier.
 
 use std::time::Duration;
 
-use ostler_domain::session::lifetime::{CloseReason, Lifetime, SessionClock, Waiting};
+use ostler_domain::session::lifetime::{CloseReason, Lifetime, PauseReasons, SessionClock};
 use ostler_domain::time::Timestamp;
 use proptest::prelude::*;
 
@@ -11,30 +11,30 @@ use crate::check;
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Action {
     Touch,
-    Wait(Waiting),
-    Look,
+    Pause(PauseReasons),
+    Observe,
 }
 
-fn waitings() -> impl Strategy<Value = Waiting> {
-    let some = (any::<bool>(), 0..3usize, 0..3usize).prop_map(
-        |(handed_off, pending_approvals, unknown_outcomes)| Waiting {
+fn pause_reasons() -> impl Strategy<Value = PauseReasons> {
+    let any_reasons = (any::<bool>(), 0..3usize, 0..3usize).prop_map(
+        |(handed_off, pending_approvals, unknown_outcomes)| PauseReasons {
             handed_off,
             pending_approvals,
             unknown_outcomes,
         },
     );
-    prop_oneof![Just(Waiting::default()), some]
+    prop_oneof![Just(PauseReasons::default()), any_reasons]
 }
 
 fn actions() -> impl Strategy<Value = Action> {
     prop_oneof![
         1 => Just(Action::Touch),
-        2 => waitings().prop_map(Action::Wait),
-        1 => Just(Action::Look),
+        2 => pause_reasons().prop_map(Action::Pause),
+        1 => Just(Action::Observe),
     ]
 }
 
-/// What happens, each after a pause of so many milliseconds.
+/// Actions, each after a delay in milliseconds.
 fn histories() -> impl Strategy<Value = Vec<(u64, Action)>> {
     prop::collection::vec((0..50u64, actions()), 0..30)
 }
@@ -42,7 +42,7 @@ fn histories() -> impl Strategy<Value = Vec<(u64, Action)>> {
 fn lifetimes() -> impl Strategy<Value = Lifetime> {
     (0..120u64, 0..400u64).prop_map(|(idle, longest)| Lifetime {
         idle: Duration::from_millis(idle),
-        longest: Duration::from_millis(longest),
+        max_age: Duration::from_millis(longest),
     })
 }
 
@@ -53,14 +53,14 @@ fn at(millis: u64) -> Timestamp {
 fn act(clock: &mut SessionClock, action: Action, now: Timestamp) {
     match action {
         Action::Touch => clock.touch(now),
-        Action::Wait(waiting) => clock.sync(waiting, now),
-        Action::Look => {}
+        Action::Pause(reasons) => clock.sync(reasons, now),
+        Action::Observe => {}
     }
 }
 
-/// F01, F02: age and silence are the time that passed while the session waited
-/// for nobody (no person, no approval, no unknown outcome), and nothing else,
-/// however often it is told what it waits for; too much age counts before too much silence.
+/// F01, F02: age and idle time are the time that passed while nothing (no person, no
+/// approval, no unknown outcome) paused the session, however often the pause reasons are
+/// synchronized; age takes precedence over idle time.
 #[test]
 fn f01_f02_the_clocks_count_the_time_outside_pauses() {
     check(600, &(lifetimes(), histories()), |(lifetime, history)| {
@@ -75,25 +75,25 @@ fn f01_f02_the_clocks_count_the_time_outside_pauses() {
             act(&mut clock, action, at(now));
             match action {
                 Action::Touch => silence = 0,
-                Action::Wait(waiting) => paused = waiting != Waiting::default(),
-                Action::Look => {}
+                Action::Pause(reasons) => paused = reasons != PauseReasons::default(),
+                Action::Observe => {}
             }
-            let expected = if Duration::from_millis(age) > lifetime.longest {
+            let expected = if Duration::from_millis(age) > lifetime.max_age {
                 Some(CloseReason::Expired)
             } else if Duration::from_millis(silence) > lifetime.idle {
                 Some(CloseReason::IdleTimeout)
             } else {
                 None
             };
-            prop_assert_eq!(clock.end(lifetime, at(now)), expected, "at {}", now);
+            prop_assert_eq!(clock.close_reason(lifetime, at(now)), expected, "at {}", now);
         }
         Ok(())
     });
 }
 
-/// F01: a session with pauses outlives the same session without them.
+/// F01: a session with pauses never closes before the same session without them.
 #[test]
-fn f01_a_pause_never_shortens_a_life() {
+fn f01_a_pause_never_shortens_a_lifetime() {
     check(600, &(lifetimes(), histories()), |(lifetime, history)| {
         let (mut paused, mut plain) = (SessionClock::open(at(0)), SessionClock::open(at(0)));
         let mut now = 0;
@@ -103,8 +103,8 @@ fn f01_a_pause_never_shortens_a_life() {
             if action == Action::Touch {
                 plain.touch(at(now));
             }
-            let outlives =
-                paused.end(lifetime, at(now)).is_none() || plain.end(lifetime, at(now)).is_some();
+            let outlives = paused.close_reason(lifetime, at(now)).is_none()
+                || plain.close_reason(lifetime, at(now)).is_some();
             prop_assert!(outlives, "at {}", now);
         }
         Ok(())
@@ -120,31 +120,31 @@ fn clock(history: &[(u64, Action)]) -> (SessionClock, u64) {
     (clock, now)
 }
 
-/// F01, F02: what has ended stays ended, and `expired` stays `expired`.
+/// F01, F02: a session that should close stays so, and `expired` stays `expired`.
 #[test]
-fn f01_f02_an_end_is_final() {
+fn f01_f02_a_close_reason_is_final() {
     let cases = (lifetimes(), histories(), 0..500u64, 0..500u64);
     check(600, &cases, |(lifetime, history, soon, later)| {
         let (clock, now) = clock(&history);
-        let first = clock.end(lifetime, at(now + soon));
-        let second = clock.end(lifetime, at(now + soon + later));
+        let first = clock.close_reason(lifetime, at(now + soon));
+        let second = clock.close_reason(lifetime, at(now + soon + later));
         prop_assert!(first.is_none() || second.is_some());
         prop_assert!(first != Some(CloseReason::Expired) || second == first);
         Ok(())
     });
 }
 
-/// F01: a message never makes a session end earlier, not even one that comes
-/// from a node whose clock is behind.
+/// F01: a message never closes a session earlier, not even one from a node whose clock is
+/// behind.
 #[test]
-fn f01_a_message_never_shortens_a_life() {
+fn f01_a_message_never_shortens_a_lifetime() {
     let cases = (lifetimes(), histories(), 0..1500u64, 0..500u64);
     check(600, &cases, |(lifetime, history, touched, wait)| {
         let (silent, now) = clock(&history);
         let (mut touched_once, looked) = (silent, now.max(touched) + wait);
         touched_once.touch(at(touched));
-        let outlives = touched_once.end(lifetime, at(looked)).is_none()
-            || silent.end(lifetime, at(looked)).is_some();
+        let outlives = touched_once.close_reason(lifetime, at(looked)).is_none()
+            || silent.close_reason(lifetime, at(looked)).is_some();
         prop_assert!(outlives, "touched at {}, looked at {}", touched, looked);
         Ok(())
     });

@@ -1,15 +1,13 @@
-//! Property tests of the rules: what holds for every input and every order of
-//! events, one module per family of rules. Single cases with their exact
-//! outcome are table tests next to the code.
+//! Property tests of the rules: what holds for every input and every order of events.
+//! Table tests of single cases are next to the code.
 //!
-//! The cases are the same in every run, so that a build never fails by chance.
-//! `PROPTEST_CASES=20000 cargo test -p ostler-domain --test properties` is a
-//! campaign: that many fresh cases of each property.
+//! The seed is fixed, so that a build never fails by chance. To run many random cases of
+//! each property: `PROPTEST_CASES=20000 cargo test -p ostler-domain --test properties`.
 
 mod agents;
 mod approvals;
 mod caps;
-mod dispatch;
+mod queue_agent;
 mod errors;
 mod escalation;
 mod gate;
@@ -30,8 +28,8 @@ mod world;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestRunner};
 
-/// Holds a property against `cases` values of a strategy, and shows the
-/// smallest counterexample.
+/// Checks a property with `cases` values of a strategy, and fails with the smallest
+/// counterexample.
 #[track_caller]
 fn check<S: Strategy>(cases: u32, strategy: &S, property: impl Fn(S::Value) -> TestCaseResult) {
     let result = TestRunner::new(config(cases)).run(strategy, property);
@@ -40,9 +38,9 @@ fn check<S: Strategy>(cases: u32, strategy: &S, property: impl Fn(S::Value) -> T
 }
 
 fn config(cases: u32) -> Config {
-    let drawn = Config { failure_persistence: None, max_shrink_iters: 20_000, ..Config::default() };
+    let random = Config { failure_persistence: None, max_shrink_iters: 20_000, ..Config::default() };
     if std::env::var_os("PROPTEST_CASES").is_some() {
-        return drawn;
+        return random;
     }
-    Config { cases, rng_seed: RngSeed::Fixed(1_794_750_000), ..drawn }
+    Config { cases, rng_seed: RngSeed::Fixed(1_794_750_000), ..random }
 }

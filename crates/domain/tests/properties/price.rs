@@ -1,4 +1,5 @@
-//! Prices: an answer is clamped to what its budget can pay, for any price.
+//! Properties of prices: an answer is clamped to what its budget can pay, for any
+//! price.
 
 use ostler_domain::money::price::{InputTokens, MINIMUM_CHARGE, ModelPrice, message_credits};
 use ostler_domain::money::{Credits, Usd};
@@ -12,8 +13,8 @@ fn prices() -> impl Strategy<Value = ModelPrice> {
         prop_oneof![1 => Just(0), 6 => 0..200_000_000u64, 3 => any::<u64>()]
             .prop_map(Usd::from_micros)
     };
-    let maybe = || prop_oneof![1 => Just(None), 2 => usd().prop_map(Some)];
-    (usd(), usd(), maybe(), maybe()).prop_map(|(input, output, cached_input, cache_write)| {
+    let optional = || prop_oneof![1 => Just(None), 2 => usd().prop_map(Some)];
+    (usd(), usd(), optional(), optional()).prop_map(|(input, output, cached_input, cache_write)| {
         ModelPrice { input, output, cached_input, cache_write }
     })
 }
@@ -26,13 +27,13 @@ fn budgets() -> impl Strategy<Value = Credits> {
     prop_oneof![6 => 0..500u64, 1 => 0..1_000_000_000_000u64].prop_map(Credits::new)
 }
 
-/// C02, C22: a clamped answer never costs more than its budget and never asks
-/// for more than was wanted; one more token would be too many.
+/// C02, C22: a clamped answer never costs more than its budget and has no more
+/// tokens than wanted; one more token would be too expensive.
 #[test]
 fn c22_a_clamped_answer_costs_at_most_its_budget() {
     let cases = (prices(), tokens(), tokens(), budgets());
     check(2000, &cases, |(price, wanted, input, budget)| {
-        let cost = |output| message_credits(price.most(input, output));
+        let cost = |output| message_credits(price.max_cost(input, output));
         match price.clamp_output(wanted, input, budget) {
             Some(output) => {
                 prop_assert!(output >= 1 && output <= wanted);
@@ -45,43 +46,43 @@ fn c22_a_clamped_answer_costs_at_most_its_budget() {
     });
 }
 
-/// C02, E01: what is reserved before a call covers whatever the answer takes
-/// of its limit, for any price and any number of tokens.
+/// C02, E01: the estimate covers every answer within its limit, for any price and
+/// any number of tokens.
 #[test]
 fn e01_an_estimate_covers_every_answer_within_its_limit() {
     let cases = (prices(), tokens(), tokens(), tokens());
     check(2000, &cases, |(price, input, one, other)| {
         let (output, limit) = (one.min(other), one.max(other));
-        let estimate = price.estimate(input, limit);
-        prop_assert!(estimate >= message_credits(price.most(input, output)));
+        let estimate = price.estimate_credits(input, limit);
+        prop_assert!(estimate >= message_credits(price.max_cost(input, output)));
         prop_assert!(estimate >= MINIMUM_CHARGE);
         Ok(())
     });
 }
 
-/// E01: more tokens never cost less; whatever a cache holds, an answer costs at
-/// least what it would if all came at the cheapest price of input, and at most
-/// what was reserved for it.
+/// E01: more tokens never cost less; whatever the cache holds, an answer costs at
+/// least as much as if all input had the cheapest price, and at most what was
+/// reserved.
 #[test]
-fn e01_a_cache_moves_the_cost_only_between_its_bounds() {
+fn e01_the_cache_keeps_the_cost_within_its_bounds() {
     let cases = (prices(), tokens(), tokens(), tokens(), tokens(), tokens());
-    check(4000, &cases, |(price, all, cached, written, output, more)| {
-        let input = InputTokens { all, cached, written };
+    check(4000, &cases, |(price, total, cached, cache_written, output, more)| {
+        let input = InputTokens { total, cached, cache_written };
         let cost = price.cost(input, output);
         prop_assert!(price.cost(input, output.saturating_add(more)) >= cost);
-        let (cached, written) = (cached.min(all), written.min(all - cached.min(all)));
-        let larger = InputTokens { all: all.saturating_add(more), cached, written };
+        let (cached, cache_written) = (cached.min(total), cache_written.min(total - cached.min(total)));
+        let larger = InputTokens { total: total.saturating_add(more), cached, cache_written };
         prop_assert!(price.cost(larger, output) >= cost);
         let prices = [price.cached_input, price.cache_write].into_iter().flatten();
         let cheapest = prices.fold(price.input, Usd::min);
-        let least = ModelPrice::new(cheapest, price.output).most(all, output);
-        prop_assert!((least..=price.most(all, output)).contains(&cost));
-        prop_assert!(message_credits(cost) <= price.estimate(all, output));
+        let least = ModelPrice::new(cheapest, price.output).max_cost(total, output);
+        prop_assert!((least..=price.max_cost(total, output)).contains(&cost));
+        prop_assert!(message_credits(cost) <= price.estimate_credits(total, output));
         Ok(())
     });
 }
 
-/// E01: a message costs the least whole number of credits that covers it.
+/// E01: a message costs the least number of credits that covers it.
 #[test]
 fn e01_credits_cover_the_dollars_and_no_more() {
     check(1000, &(0..u64::MAX / 2), |micros| {

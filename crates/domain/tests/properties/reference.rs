@@ -19,9 +19,9 @@ fn sequences() -> impl Strategy<Value = u64> {
     prop_oneof![0..1200u64, 990..1010u64, 0..10_000_000u64]
 }
 
-/// X61: a code reads back as itself.
+/// X61: a code is parsed back from its text.
 #[test]
-fn x61_a_code_reads_back() {
+fn x61_a_code_is_parsed_back() {
     check(500, &(0..=LAST_DAY, any::<u64>()), |(number, sequence)| {
         let code = ReferenceCode::new(day(number), sequence);
         prop_assert_eq!(code.to_string().parse(), Ok(code));
@@ -44,8 +44,8 @@ fn x61_codes_sort_by_day_and_number() {
     });
 }
 
-/// X61: no text makes reading panic, and one that is read names a day of the
-/// calendar and is written as the code of that day and number is.
+/// X61: parsing never panics, and a parsed code has a possible date and its canonical
+/// text.
 #[test]
 fn x61_any_text_is_a_code_or_refused() {
     let texts = prop_oneof!["\\PC{0,30}", "OST-[0-9]{4}-[01][0-9][0-3][0-9]-0?[0-9]{3,5}"];
@@ -62,10 +62,10 @@ fn x61_any_text_is_a_code_or_refused() {
     });
 }
 
-/// X61: nodes that draw from blocks of their own never give the same code, and
-/// none gives one on another day.
+/// X61: nodes with blocks of their own never hand out the same code, and none on another
+/// day.
 #[test]
-fn x61_blocks_never_give_a_code_twice() {
+fn x61_blocks_never_hand_out_a_code_twice() {
     let takes = prop::collection::vec((0..4usize, prop::bool::weighted(0.2)), 0..60);
     check(300, &(0..LAST_DAY, 0..2000u64, 0..20u64, takes), |(number, first, count, takes)| {
         let today = day(number);
@@ -99,8 +99,8 @@ fn day_after((year, month, date): (i64, u32, u32)) -> (i64, u32, u32) {
     }
 }
 
-/// X61: the dates of every day from 1970 to 2408 follow each other as in the
-/// calendar: whole leap cycles, the year 2000 included.
+/// X61: the dates of all days from 1970 to 2408 follow the calendar, over whole leap
+/// cycles including the year 2000.
 #[test]
 fn x61_dates_follow_the_calendar() {
     let mut date = (1970, 1, 1);
@@ -110,7 +110,7 @@ fn x61_dates_follow_the_calendar() {
     }
 }
 
-/// X61: the same far before and far after that.
+/// X61: the same long before and after that.
 #[test]
 fn x61_dates_follow_the_calendar_at_any_time() {
     check(1000, &(-800_000..LAST_DAY), |number| {

@@ -1,4 +1,4 @@
-//! Tool scope: it only narrows, and it explains itself.
+//! Tool scope: every stage only removes tools, and every removal has its reason.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::scope::policy::ToolPolicy;
-use ostler_domain::scope::removal::{PolicyLayer, Removal, Stage};
+use ostler_domain::scope::removal::{PolicyLayer, Removal, ScopeStage};
 use ostler_domain::session::errors::DisabledTool;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Integration, Risk, ToolGroup, ToolName, ToolRole, ToolSpec};
@@ -16,45 +16,45 @@ use proptest::sample::{Index, select};
 use crate::check;
 use crate::world::{SERVICES, World, worlds};
 
-const STAGES: [Stage; 7] = [
-    Stage::Platform,
-    Stage::Org,
-    Stage::Integrations,
-    Stage::Agent,
-    Stage::Autonomy,
-    Stage::BusinessLayer,
-    Stage::Session,
+const STAGES: [ScopeStage; 7] = [
+    ScopeStage::Platform,
+    ScopeStage::Org,
+    ScopeStage::Integrations,
+    ScopeStage::Agent,
+    ScopeStage::Autonomy,
+    ScopeStage::BusinessLayer,
+    ScopeStage::Session,
 ];
 
-/// The tools that a stage removes when no other has anything to say.
-fn removed_alone(world: &World, stage: Stage) -> BTreeSet<ToolName> {
-    let (open, w) = (world.wide_open(), world.clone());
+/// Returns the tools that a stage removes by itself.
+fn removed_alone(world: &World, stage: ScopeStage) -> BTreeSet<ToolName> {
+    let (open, w) = (world.unrestricted(), world.clone());
     let alone = match stage {
-        Stage::Platform => World { platform: w.platform, ..open },
-        Stage::Org => World {
+        ScopeStage::Platform => World { platform: w.platform, ..open },
+        ScopeStage::Org => World {
             org: w.org,
             sub_orgs_enabled: w.sub_orgs_enabled,
             team_coordination: w.team_coordination,
             ..open
         },
-        Stage::Integrations => World { integrations: w.integrations, ..open },
-        Stage::Agent => World { agent: w.agent, profile: w.profile, ..open },
-        Stage::Autonomy => World { autonomy: w.autonomy, ..open },
-        Stage::BusinessLayer => open,
-        Stage::Session => World { session: w.session, ..open },
+        ScopeStage::Integrations => World { integrations: w.integrations, ..open },
+        ScopeStage::Agent => World { agent: w.agent, profile: w.profile, ..open },
+        ScopeStage::Autonomy => World { autonomy: w.autonomy, ..open },
+        ScopeStage::BusinessLayer => open,
+        ScopeStage::Session => World { session: w.session, ..open },
     };
     // The org's licence and the layer's rules depend on the layer. The others
     // do not, and no layer has all tools, so they are seen from each.
     let seen = match stage {
-        Stage::Org | Stage::BusinessLayer => vec![alone],
+        ScopeStage::Org | ScopeStage::BusinessLayer => vec![alone],
         _ => BusinessLayer::ALL.map(|layer| alone.at(layer)).into(),
     };
     let removals = seen.iter().flat_map(World::removals);
     removals.filter(|(_, why)| why.stage() == stage).map(|(name, _)| name).collect()
 }
 
-/// B01, B02, B08, Z06: what is active is what every stage by itself would
-/// leave, and what is not names the first stage that removes it.
+/// B01, B02, B08, Z06: the active tools are those that no stage by itself removes, and a
+/// removal names the first stage that does.
 #[test]
 fn b01_the_scope_is_the_intersection_of_its_stages() {
     check(100, &worlds(), |world| {
@@ -69,8 +69,8 @@ fn b01_the_scope_is_the_intersection_of_its_stages() {
     });
 }
 
-/// B03, B04, B05: at each of the three, deny beats allow, and an allow list
-/// counts once it is filled.
+/// B03, B04, B05: for platform, org and agent, deny beats allow, and an empty allow list
+/// allows all.
 #[test]
 fn b03_b04_b05_a_policy_removes_what_it_denies_or_does_not_list() {
     type Place = fn(World, ToolPolicy) -> World;
@@ -82,7 +82,7 @@ fn b03_b04_b05_a_policy_removes_what_it_denies_or_does_not_list() {
     check(100, &worlds(), |world| {
         for (policy_layer, place) in places {
             let policy = &world.platform;
-            let removals = place(world.wide_open(), policy.clone()).removals();
+            let removals = place(world.unrestricted(), policy.clone()).removals();
             for tool in &world.catalogue {
                 let (name, removal) = (&tool.name, removals.get(&tool.name));
                 let expected = if policy.deny.contains(name) {
@@ -102,10 +102,10 @@ fn b03_b04_b05_a_policy_removes_what_it_denies_or_does_not_list() {
     });
 }
 
-/// B02: a tool that the platform removed, by denying it or by listing others,
-/// stays away whatever org and agent allow.
+/// B02: a tool that the platform denies or does not list stays removed whatever org and
+/// agent allow.
 #[test]
-fn b02_nothing_below_brings_a_removed_tool_back() {
+fn b02_no_lower_layer_restores_a_removed_tool() {
     check(200, &(worlds(), any::<Index>(), any::<bool>()), |(mut world, index, deny)| {
         let name = index.get(&world.catalogue).name.clone();
         if deny {
@@ -119,7 +119,7 @@ fn b02_nothing_below_brings_a_removed_tool_back() {
         world.agent = world.org.clone();
         let scope = world.scope();
         let stage = scope.find(name.as_str()).and_then(|tool| Some(tool.removed.as_ref()?.stage()));
-        prop_assert_eq!(stage, Some(Stage::Platform));
+        prop_assert_eq!(stage, Some(ScopeStage::Platform));
         Ok(())
     });
 }
@@ -168,8 +168,8 @@ impl Narrowing {
                 world.integrations.remove(&Integration::new(service));
             }
             Self::Disable(tool) => {
-                let off = DisabledTool { failures: 3, since: Timestamp::from_millis(1) };
-                world.session.disabled.insert(name(tool), off);
+                let disabled = DisabledTool { failures: 3, since: Timestamp::from_millis(1) };
+                world.session.disabled.insert(name(tool), disabled);
             }
             Self::OffOnChannel(tool) => {
                 world.session.channel_restrictions.insert(name(tool));
@@ -181,9 +181,9 @@ impl Narrowing {
         }
     }
 
-    /// Whether this restriction is about that tool.
+    /// Returns whether the restriction affects a tool.
     fn touches(&self, tool: &ToolSpec, world: &World) -> bool {
-        let layer = world.standing.guarded_as;
+        let layer = world.position.guardrail_layer;
         match self {
             Self::Deny(_, index) | Self::OffOnChannel(index) => {
                 index.get(&world.catalogue).name == tool.name
@@ -206,10 +206,10 @@ impl Narrowing {
     }
 }
 
-/// B02, B06, B07, B13, B16, B20: a restriction takes away the tools it is
-/// about, and never adds or takes another.
+/// B02, B06, B07, B13, B16, B20: a restriction removes exactly the tools it affects, and
+/// never adds one.
 #[test]
-fn b02_a_restriction_takes_away_exactly_what_it_is_about() {
+fn b02_a_restriction_removes_exactly_the_affected_tools() {
     check(300, &(worlds(), narrowings()), |(world, narrowing)| {
         let mut narrowed = world.clone();
         narrowing.apply(&mut narrowed);
@@ -221,7 +221,7 @@ fn b02_a_restriction_takes_away_exactly_what_it_is_about() {
     });
 }
 
-/// B14: the short list of layer 4, as the product promises it.
+/// B14: the documented tools of layer 4.
 const LAYER_4: [&str; 14] = [
     "query_org_data",
     "search_contacts",
@@ -239,13 +239,13 @@ const LAYER_4: [&str; 14] = [
     "tag_in_agent",
 ];
 
-/// B14-B20, B22, L11: whatever the lists say, an active tool is one that its
-/// layer and its autonomy may have, and a coordinator has none for outside.
+/// B14-B20, B22, L11: whatever the policies say, an active tool is allowed for the layer
+/// and the autonomy level, and a coordinator has no outreach tools.
 #[test]
-fn b14_no_world_gives_a_layer_what_it_must_not_have() {
+fn b14_no_policy_gives_a_layer_a_forbidden_tool() {
     use BusinessLayer::{Agency, Client, EndCustomer, Platform};
     check(300, &worlds(), |world| {
-        let layer = world.standing.guarded_as;
+        let layer = world.position.guardrail_layer;
         let reads_only = world.session.read_only || world.autonomy == AutonomyLevel::DraftOnly;
         for tool in world.scope().active() {
             let name = tool.name.as_str();
@@ -263,7 +263,7 @@ fn b14_no_world_gives_a_layer_what_it_must_not_have() {
             let harmless = tool.risk == Risk::Read || tool.role == ToolRole::Control;
             prop_assert!(harmless || !reads_only, "{}", name);
             let outside = tool.group == ToolGroup::Outreach;
-            prop_assert!(!outside || world.standing.subtype != Subtype::Coordinator, "{}", name);
+            prop_assert!(!outside || world.position.subtype != Subtype::Coordinator, "{}", name);
         }
         Ok(())
     });

@@ -1,4 +1,4 @@
-//! Souls: versions are never lost or changed, and a proposal ends once.
+//! Souls: versions are never lost or changed, and a decided proposal is final.
 
 use ostler_domain::agent::{Agent, Protection};
 use ostler_domain::id::{ProposalId, UserId};
@@ -21,8 +21,8 @@ enum Edit {
     Rollback(u32),
 }
 
-/// H04, H07: any edits and rollbacks leave the versions 1 to n complete, the
-/// old ones as they were, and a rollback's content that of its target.
+/// H04, H07: after any edits and rollbacks the versions 1 to n are complete, old ones are
+/// unchanged, and a rollback has the content of its target.
 #[test]
 fn h07_versions_are_complete_and_never_change() {
     let edit = prop_oneof![
@@ -59,18 +59,18 @@ fn h07_versions_are_complete_and_never_change() {
     });
 }
 
-/// Whose soul somebody tries to change with a proposal.
+/// The agent that a proposal is applied to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Whose {
+enum ApplyTo {
     Target,
     Another,
     /// The target, which has become protected since.
     Protected,
-    /// The target, which speaks with the soul of a template since.
+    /// The target, which has got a template since.
     Templated,
 }
 
-impl Whose {
+impl ApplyTo {
     fn agent(self) -> Agent {
         match self {
             Self::Target => agent(1),
@@ -86,21 +86,20 @@ enum Op {
     Approve,
     Reject,
     Expire,
-    Apply(Whose),
-    /// The soul is edited by somebody else.
+    Apply(ApplyTo),
     Edit,
 }
 
 const EXPIRES_AT: i64 = 1000;
 
 fn histories() -> impl Strategy<Value = Vec<(Op, i64)>> {
-    let others = select(vec![Whose::Another, Whose::Protected, Whose::Templated]);
-    let whose = prop_oneof![Just(Whose::Target), others];
+    let others = select(vec![ApplyTo::Another, ApplyTo::Protected, ApplyTo::Templated]);
+    let apply_to = prop_oneof![Just(ApplyTo::Target), others];
     let op = prop_oneof![
         3 => Just(Op::Approve),
         1 => Just(Op::Reject),
         1 => Just(Op::Expire),
-        4 => whose.prop_map(Op::Apply),
+        4 => apply_to.prop_map(Op::Apply),
         1 => Just(Op::Edit),
     ];
     prop::collection::vec((op, prop_oneof![3 => 0..EXPIRES_AT, 1 => 0..2 * EXPIRES_AT]), 0..12)
@@ -118,11 +117,11 @@ fn proposal() -> Proposal {
     }
 }
 
-/// What an operation did.
+/// The outcome of an operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Outcome {
     Done,
-    /// The time was over, and this is the moment to tell everybody.
+    /// The operation found the proposal expired.
     JustExpired,
     Refused(Option<ProposalError>),
 }
@@ -134,7 +133,7 @@ fn act(proposal: &mut Proposal, souls: &mut SoulHistory, op: Op, now: Timestamp)
         Op::Reject => proposal.reject(owner, "no", now),
         Op::Expire if proposal.expire(now) => return Outcome::JustExpired,
         Op::Expire => return Outcome::Refused(None),
-        Op::Apply(whose) => proposal.apply(&whose.agent(), souls, now),
+        Op::Apply(apply_to) => proposal.apply(&apply_to.agent(), souls, now),
         Op::Edit => {
             souls.push(soul(3), SoulOrigin::Edited, now);
             Ok(())
@@ -147,11 +146,10 @@ fn act(proposal: &mut Proposal, souls: &mut SoulHistory, op: Op, now: Timestamp)
     }
 }
 
-/// H08: a proposal goes from pending to approved to applied, or is rejected,
-/// expires or comes too late; what is over stays so, and only an applied one
-/// made a version.
+/// H08: a proposal goes from pending to approved to applied, or is rejected, expired or
+/// superseded; these are final, and only an applied proposal creates a version.
 #[test]
-fn h08_a_proposal_never_leaves_its_end() {
+fn h08_a_final_status_never_changes() {
     use ProposalStatus::{Applied, Approved, Expired, Pending, Rejected, Superseded};
     check(800, &histories(), |history| {
         let mut souls = SoulHistory::new(soul(0), Timestamp::from_millis(0));
@@ -169,7 +167,7 @@ fn h08_a_proposal_never_leaves_its_end() {
                         && matches!(op, Op::Approve | Op::Reject | Op::Expire)
                 }
                 (Approved { by: asked }, Applied { by, before, after }) => {
-                    done && op == Op::Apply(Whose::Target) && asked == by && after - before == 1
+                    done && op == Op::Apply(ApplyTo::Target) && asked == by && after - before == 1
                 }
                 (Approved { .. }, Superseded) => {
                     let stale = Some(ProposalError::Stale {
@@ -178,7 +176,7 @@ fn h08_a_proposal_never_leaves_its_end() {
                         current: souls.current().version,
                     });
                     outcome == Outcome::Refused(stale)
-                        && op == Op::Apply(Whose::Target)
+                        && op == Op::Apply(ApplyTo::Target)
                         && versions > 1
                 }
                 (same, still) => (!done || op == Op::Edit) && same == still,
@@ -198,11 +196,11 @@ fn h08_a_proposal_never_leaves_its_end() {
     });
 }
 
-/// H08: an approved proposal is applied exactly to its own agent while that is
-/// open and has a soul of its own, and to the version it was made against; a
-/// refusal says which, and a newer version supersedes it for good.
+/// H08: an approved proposal is applied only to its own agent while that is unprotected
+/// and has no template, and only to the version it was made against; a refusal says which,
+/// and a newer version supersedes the proposal for good.
 #[test]
-fn h08_a_proposal_is_applied_to_nothing_else() {
+fn h08_a_proposal_is_applied_only_to_its_own_agent_and_version() {
     check(600, &histories(), |history| {
         let mut souls = SoulHistory::new(soul(0), Timestamp::from_millis(0));
         let mut proposal = proposal();
@@ -210,10 +208,10 @@ fn h08_a_proposal_is_applied_to_nothing_else() {
             let approved = matches!(proposal.status, ProposalStatus::Approved { .. });
             let (id, base, current) = (proposal.id, 1, souls.current().version);
             let outcome = act(&mut proposal, &mut souls, op, Timestamp::from_millis(millis));
-            let Op::Apply(whose) = op else { continue };
+            let Op::Apply(apply_to) = op else { continue };
             let expected = if !approved {
                 Outcome::Refused(Some(ProposalError::Over(id)))
-            } else if whose != Whose::Target {
+            } else if apply_to != ApplyTo::Target {
                 Outcome::Refused(Some(ProposalError::WrongTarget(id)))
             } else if current != base {
                 Outcome::Refused(Some(ProposalError::Stale { id, base, current }))
@@ -228,20 +226,19 @@ fn h08_a_proposal_is_applied_to_nothing_else() {
     });
 }
 
-/// H08: every expiry is announced once, to the sweep or to the late answer,
-/// whichever comes first.
+/// H08: every expiry is reported once, to the sweep or to a late answer.
 #[test]
-fn h08_every_expiry_is_announced_once() {
+fn h08_every_expiry_is_reported_once() {
     check(300, &histories(), |history| {
         let mut souls = SoulHistory::new(soul(0), Timestamp::from_millis(0));
         let mut proposal = proposal();
-        let mut announced = 0;
+        let mut reported = 0;
         for (op, millis) in history.into_iter().chain([(Op::Expire, i64::MAX)]) {
             let outcome = act(&mut proposal, &mut souls, op, Timestamp::from_millis(millis));
-            announced += usize::from(outcome == Outcome::JustExpired);
+            reported += usize::from(outcome == Outcome::JustExpired);
         }
         let expired = proposal.status == ProposalStatus::Expired;
-        prop_assert_eq!(announced, usize::from(expired), "{:?}", proposal.status);
+        prop_assert_eq!(reported, usize::from(expired), "{:?}", proposal.status);
         Ok(())
     });
 }

@@ -1,5 +1,5 @@
-//! A generated world for scopes and the gate: a catalogue, the three policies,
-//! an org, an agent and a session. No rule is decided here.
+//! Generated inputs for scopes and the gate: a catalogue, three policies, an org, an agent
+//! and a session. Decides no rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,9 @@ use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::OrgId;
 use ostler_domain::money::Credits;
-use ostler_domain::org::Place;
+use ostler_domain::org::OrgPlace;
 use ostler_domain::org::guardrail::MATRIX;
-use ostler_domain::org::layer::{BusinessLayer, Standing, business_layer};
+use ostler_domain::org::layer::{BusinessLayer, BusinessPosition, business_layer};
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::scope::removal::Removal;
 use ostler_domain::scope::session::SessionTools;
@@ -18,17 +18,17 @@ use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve}
 use ostler_domain::session::errors::DisabledTool;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::catalogue::built_in;
-use ostler_domain::tool::profile::Profile;
+use ostler_domain::tool::profile::ToolProfile;
 use ostler_domain::tool::{
-    Category, Integration, Reach, Risk, ToolGroup, ToolName, ToolRole, ToolSpec, Trust,
+    Integration, Reach, Risk, ToolCategory, ToolGroup, ToolName, ToolRole, ToolSpec, Trust,
 };
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-/// The services that generated tools may need.
+/// The integrations that generated tools may need.
 pub(crate) const SERVICES: [&str; 4] = ["payments", "unsplash", "sms", "calendar"];
 
-/// Tools from elsewhere, which nothing in the rules knows by name.
+/// Custom tools, whose names no rule knows.
 const CUSTOM: [&str; 4] = ["mcp__one", "mcp__two", "mcp__three", "ask_user"];
 
 /// Everything a scope depends on.
@@ -41,15 +41,15 @@ pub(crate) struct World {
     pub(crate) integrations: BTreeSet<Integration>,
     pub(crate) sub_orgs_enabled: bool,
     pub(crate) team_coordination: bool,
-    pub(crate) standing: Standing,
-    pub(crate) profile: Profile,
+    pub(crate) position: BusinessPosition,
+    pub(crate) profile: ToolProfile,
     pub(crate) autonomy: AutonomyLevel,
     pub(crate) session: SessionTools,
 }
 
 impl World {
-    /// The same catalogue and standing, with nothing else in the way.
-    pub(crate) fn wide_open(&self) -> Self {
+    /// Returns the same catalogue and position without any restriction.
+    pub(crate) fn unrestricted(&self) -> Self {
         Self {
             catalogue: self.catalogue.clone(),
             platform: ToolPolicy::default(),
@@ -58,18 +58,21 @@ impl World {
             integrations: SERVICES.map(Integration::new).into(),
             sub_orgs_enabled: true,
             team_coordination: true,
-            standing: self.standing.clone(),
-            profile: Profile::Everything,
+            position: self.position.clone(),
+            profile: ToolProfile::Everything,
             autonomy: AutonomyLevel::Autonomous,
             session: SessionTools::new(Channel::Webchat),
         }
     }
 
-    /// The same world for an agent guarded as another layer.
+    /// Returns the same world for an agent of another layer.
     pub(crate) fn at(&self, layer: BusinessLayer) -> Self {
-        let standing =
-            Standing { business_layer: layer, guarded_as: layer, ..self.standing.clone() };
-        Self { standing, ..self.clone() }
+        let position = BusinessPosition {
+            business_layer: layer,
+            guardrail_layer: layer,
+            ..self.position.clone()
+        };
+        Self { position, ..self.clone() }
     }
 
     pub(crate) fn scope(&self) -> ToolScope {
@@ -82,7 +85,7 @@ impl World {
                 team_coordination: self.team_coordination,
             },
             agent: AgentTools {
-                standing: &self.standing,
+                position: &self.position,
                 profile: self.profile,
                 policy: &self.agent,
                 autonomy: self.autonomy,
@@ -103,13 +106,13 @@ impl World {
     }
 }
 
-/// Any world.
+/// Generates any world.
 pub(crate) fn worlds() -> impl Strategy<Value = World> {
     catalogues().prop_flat_map(|catalogue| {
         let names: Vec<ToolName> = catalogue.iter().map(|tool| tool.name.clone()).collect();
         let policies = [policies(&names), policies(&names), policies(&names)];
         let flags = (prop::bool::weighted(0.7), prop::bool::weighted(0.7));
-        let agent = (standings(), select(Profile::ALL.to_vec()), autonomy_levels());
+        let agent = (positions(), select(ToolProfile::ALL.to_vec()), autonomy_levels());
         let session = sessions(&names);
         (policies, subsequence(SERVICES.to_vec(), 0..=4), flags, agent, session).prop_map(
             move |([platform, org, of_agent], services, flags, agent, session)| World {
@@ -120,7 +123,7 @@ pub(crate) fn worlds() -> impl Strategy<Value = World> {
                 integrations: services.into_iter().map(Integration::new).collect(),
                 sub_orgs_enabled: flags.0,
                 team_coordination: flags.1,
-                standing: agent.0,
+                position: agent.0,
                 profile: agent.1,
                 autonomy: agent.2,
                 session,
@@ -129,18 +132,18 @@ pub(crate) fn worlds() -> impl Strategy<Value = World> {
     })
 }
 
-/// Any autonomy level.
+/// Generates any autonomy level.
 pub(crate) fn autonomy_levels() -> impl Strategy<Value = AutonomyLevel> {
     select(AutonomyLevel::ALL.to_vec())
 }
 
-/// Some of these names.
+/// Generates a subset of at most `limit` names.
 pub(crate) fn some_of(
     names: &[ToolName],
-    most: usize,
+    limit: usize,
 ) -> impl Strategy<Value = BTreeSet<ToolName>> + use<> {
-    let most = most.min(names.len());
-    subsequence(names.to_vec(), 0..=most).prop_map(|names| names.into_iter().collect())
+    let limit = limit.min(names.len());
+    subsequence(names.to_vec(), 0..=limit).prop_map(|names| names.into_iter().collect())
 }
 
 fn policies(names: &[ToolName]) -> BoxedStrategy<ToolPolicy> {
@@ -154,8 +157,8 @@ fn sessions(names: &[ToolName]) -> impl Strategy<Value = SessionTools> + use<> {
     (channel, some_of(names, 3), prop::bool::weighted(0.2), some_of(names, 3)).prop_map(
         |(channel, failed, read_only, mut off_here)| {
             let mut session = SessionTools::new(channel);
-            let off = DisabledTool { failures: 3, since: Timestamp::from_millis(7) };
-            session.disabled = failed.into_iter().map(|name| (name, off)).collect();
+            let disabled = DisabledTool { failures: 3, since: Timestamp::from_millis(7) };
+            session.disabled = failed.into_iter().map(|name| (name, disabled)).collect();
             session.read_only = read_only;
             session.channel_restrictions.append(&mut off_here);
             session
@@ -163,22 +166,22 @@ fn sessions(names: &[ToolName]) -> impl Strategy<Value = SessionTools> + use<> {
     )
 }
 
-fn standings() -> impl Strategy<Value = Standing> {
+fn positions() -> impl Strategy<Value = BusinessPosition> {
     let place = select(vec![
-        Place::Platform,
-        Place::TopLevel,
-        Place::SubOrg { parent: OrgId::from_u128(1) },
+        OrgPlace::Platform,
+        OrgPlace::TopLevel,
+        OrgPlace::SubOrg { parent: OrgId::from_u128(1) },
     ]);
     let subtype = select([Subtype::KNOWN.as_slice(), &[Subtype::from("night porter")]].concat());
     (place, subtype).prop_map(|(place, subtype)| {
         let layer = business_layer(place, &subtype);
         let to_customers = subtype == Subtype::CustomerService;
-        let guarded_as = if to_customers { BusinessLayer::EndCustomer } else { layer };
-        Standing { business_layer: layer, guarded_as, subtype }
+        let guardrail_layer = if to_customers { BusinessLayer::EndCustomer } else { layer };
+        BusinessPosition { business_layer: layer, guardrail_layer, subtype }
     })
 }
 
-/// The built-in tools and up to four from elsewhere, of any kind.
+/// Generates the built-in tools and up to four custom ones.
 fn catalogues() -> impl Strategy<Value = Vec<ToolSpec>> {
     let custom = CUSTOM.map(|name| tools(ToolName::from_static(name)));
     (custom, 0..=CUSTOM.len()).prop_map(|(custom, count)| {
@@ -191,11 +194,11 @@ fn tools(name: ToolName) -> impl Strategy<Value = ToolSpec> {
     let group =
         select(vec![Agency, Crm, CrossLayer, Custom, Orders, Outreach, PlatformAdmin, Team, Web]);
     let category = select(vec![
-        Category::Read,
-        Category::Edit,
-        Category::Execute,
-        Category::Mcp,
-        Category::Other,
+        ToolCategory::Read,
+        ToolCategory::Edit,
+        ToolCategory::Execute,
+        ToolCategory::Mcp,
+        ToolCategory::Other,
     ]);
     let risk = select(vec![Risk::Read, Risk::Write, Risk::Destructive]);
     let role = select(vec![ToolRole::Ordinary, ToolRole::Control]);

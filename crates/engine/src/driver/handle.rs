@@ -1,4 +1,4 @@
-//! Talking to a turn that runs.
+//! The channel through which others control a running turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,132 +6,142 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{Notify, mpsc};
 
 use crate::history::CallId;
-use crate::turn::{Answer, Decision, FollowUp, Input, Path};
+use crate::turn::{AgentPath, Answer, Decision, FollowUp, Input};
 
-/// The most commands that wait for a turn.
-const MOST: usize = 64;
+/// How many commands may wait for a turn.
+const MAX_COMMANDS: usize = 64;
 
-/// The turn is over, or has too many commands already.
+/// The error of a command to a turn that has ended or has too many commands
+/// waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the turn takes no more commands")]
-pub struct Gone;
+pub struct CommandRejected;
 
-/// Stopping has a way of its own, so that nothing can stand in it.
+/// The request to abort. It bypasses the command queue, so that a full queue cannot
+/// delay it.
 #[derive(Debug, Default)]
-struct Stop {
-    wanted: AtomicBool,
-    rings: Notify,
+struct StopSignal {
+    requested: AtomicBool,
+    notify: Notify,
 }
 
-/// A way to talk to a turn that runs. Cheap to clone.
+/// The sending side: controls a running turn. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Handle {
-    sender: mpsc::Sender<(Path, Input)>,
-    stop: Arc<Stop>,
+pub struct TurnHandle {
+    sender: mpsc::Sender<(AgentPath, Input)>,
+    stop: Arc<StopSignal>,
 }
 
-/// The other end, for the driver.
+/// The receiving side, read by the driver.
 #[derive(Debug)]
-pub struct Commands {
-    receiver: mpsc::Receiver<(Path, Input)>,
-    stop: Arc<Stop>,
+pub struct TurnCommands {
+    receiver: mpsc::Receiver<(AgentPath, Input)>,
+    stop: Arc<StopSignal>,
 }
 
-/// Commands that a turn did not take.
+/// Commands that a turn has not processed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct LeftOver {
-    /// What was written to it.
-    pub written: Vec<FollowUp>,
-    /// Decisions on its calls.
-    pub decided: Vec<(Path, CallId, Decision)>,
-    /// Answers to its questions.
-    pub answered: Vec<(Path, CallId, Answer)>,
+pub struct UnreadCommands {
+    pub messages: Vec<FollowUp>,
+    pub decisions: Vec<(AgentPath, CallId, Decision)>,
+    pub answers: Vec<(AgentPath, CallId, Answer)>,
 }
 
-/// Both ends.
-pub fn commands() -> (Handle, Commands) {
-    let (sender, receiver) = mpsc::channel(MOST);
-    let stop = Arc::<Stop>::default();
-    (Handle { sender, stop: stop.clone() }, Commands { receiver, stop })
+/// Creates a command channel.
+pub fn command_channel() -> (TurnHandle, TurnCommands) {
+    let (sender, receiver) = mpsc::channel(MAX_COMMANDS);
+    let stop = Arc::<StopSignal>::default();
+    (TurnHandle { sender, stop: stop.clone() }, TurnCommands { receiver, stop })
 }
 
-impl Handle {
-    fn send(&self, path: Path, input: Input) -> Result<(), Gone> {
-        self.sender.try_send((path, input)).map_err(|_| Gone)
+impl TurnHandle {
+    fn send(&self, path: AgentPath, input: Input) -> Result<(), CommandRejected> {
+        self.sender.try_send((path, input)).map_err(|_| CommandRejected)
     }
 
-    /// Stops the turn.
+    /// Aborts the turn.
     pub fn abort(&self) {
-        self.stop.wanted.store(true, Ordering::Release);
-        self.stop.rings.notify_one();
+        self.stop.requested.store(true, Ordering::Release);
+        self.stop.notify.notify_one();
     }
 
-    /// Has the turn drop what it does and answer this.
-    pub fn steer(&self, to: FollowUp) -> Result<(), Gone> {
-        self.send(Path::new(), Input::Steer(to))
+    /// Makes the turn abandon its work and answer this message instead.
+    pub fn steer(&self, message: FollowUp) -> Result<(), CommandRejected> {
+        self.send(AgentPath::new(), Input::Steer(message))
     }
 
-    /// Has the turn answer this once it has answered what it is at. What it does
-    /// not get to is found in [`Commands::left_over`] or with the turn.
-    pub fn follow_up(&self, what: FollowUp) -> Result<(), Gone> {
-        self.send(Path::new(), Input::FollowUp(what))
+    /// Makes the turn answer this message after the current one. Messages it does not
+    /// get to are returned by [`TurnCommands::into_unread`] or
+    /// [`Turn::take_follow_ups`](crate::turn::Turn::take_follow_ups).
+    pub fn follow_up(&self, message: FollowUp) -> Result<(), CommandRejected> {
+        self.send(AgentPath::new(), Input::FollowUp(message))
     }
 
-    /// Decides on a call.
-    pub fn decide(&self, path: Path, call: CallId, decision: Decision) -> Result<(), Gone> {
+    /// Decides a call that waits for approval.
+    pub fn decide(
+        &self,
+        path: AgentPath,
+        call: CallId,
+        decision: Decision,
+    ) -> Result<(), CommandRejected> {
         self.send(path, Input::Decision(call, decision))
     }
 
-    /// Answers a question.
-    pub fn answer(&self, path: Path, call: CallId, answer: Answer) -> Result<(), Gone> {
+    /// Answers an open question.
+    pub fn answer(
+        &self,
+        path: AgentPath,
+        call: CallId,
+        answer: Answer,
+    ) -> Result<(), CommandRejected> {
         self.send(path, Input::Answer(call, answer))
     }
 }
 
-impl Commands {
-    /// Nobody talks to the turn.
+impl TurnCommands {
+    /// Returns commands without a sender, for turns that nobody controls.
     pub fn none() -> Self {
-        commands().1
+        command_channel().1
     }
 
-    /// Takes no more commands, and gives back those that were not taken. The last
-    /// of them came while the turn ended or was suspended: a decision among them is
-    /// for whoever takes the turn up again.
-    pub fn left_over(mut self) -> LeftOver {
+    /// Closes the channel and returns the commands that were not processed. They
+    /// arrived while the turn ended or was suspended; decisions among them apply when
+    /// the turn is resumed.
+    pub fn into_unread(mut self) -> UnreadCommands {
         self.receiver.close();
-        let mut left = LeftOver::default();
+        let mut unread = UnreadCommands::default();
         while let Ok((path, input)) = self.receiver.try_recv() {
             match input {
-                Input::FollowUp(what) | Input::Steer(what) => left.written.push(what),
-                Input::Decision(call, decision) => left.decided.push((path, call, decision)),
-                Input::Answer(call, answer) => left.answered.push((path, call, answer)),
-                // A handle sends nothing else.
+                Input::FollowUp(message) | Input::Steer(message) => unread.messages.push(message),
+                Input::Decision(call, decision) => unread.decisions.push((path, call, decision)),
+                Input::Answer(call, answer) => unread.answers.push((path, call, answer)),
+                // Handles send nothing else.
                 _ => {}
             }
         }
-        left
+        unread
     }
 
-    /// A command that has come already.
-    pub(super) fn at_hand(&mut self) -> Option<(Path, Input)> {
-        if self.stop.wanted.swap(false, Ordering::Acquire) {
-            return Some((Path::new(), Input::Abort));
+    /// Returns a command that has already arrived.
+    pub(super) fn try_next(&mut self) -> Option<(AgentPath, Input)> {
+        if self.stop.requested.swap(false, Ordering::Acquire) {
+            return Some((AgentPath::new(), Input::Abort));
         }
         self.receiver.try_recv().ok()
     }
 
-    /// The next command; if nobody can give any more, it waits for ever.
-    pub(super) async fn next(&mut self) -> (Path, Input) {
+    /// Waits for the next command; forever if all senders are gone.
+    pub(super) async fn next(&mut self) -> (AgentPath, Input) {
         loop {
-            if let Some(command) = self.at_hand() {
+            if let Some(command) = self.try_next() {
                 return command;
             }
             tokio::select! {
                 biased;
-                () = self.stop.rings.notified() => {}
+                () = self.stop.notify.notified() => {}
                 command = self.receiver.recv() => match command {
                     Some(command) => return command,
-                    None => self.stop.rings.notified().await,
+                    None => self.stop.notify.notified().await,
                 },
             }
         }

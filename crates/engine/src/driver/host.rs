@@ -1,4 +1,4 @@
-//! Who stores, shows and reserves for a turn.
+//! The host: stores a turn, publishes its events and reserves its credits.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,51 +7,49 @@ use ostler_domain::money::Credits;
 use ostler_domain::time::Timestamp;
 
 use crate::history::{CallId, ToolCall};
-use crate::outcome::Outcome;
-use crate::turn::{Event, Path, Turn};
+use crate::outcome::ToolOutcome;
+use crate::turn::{AgentPath, Turn, TurnEvent};
 
-/// A call with an effect outside that is about to be made.
+/// A call with an external effect that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
-    /// The agent of the turn that makes it.
-    pub path: Path,
-    /// The call.
+    /// The agent that makes the call.
+    pub path: AgentPath,
     pub call: ToolCall,
-    /// The same for every try of the same call.
-    pub key: String,
-    /// How long it may take.
+    /// The same for every attempt of the same call.
+    pub idempotency_key: String,
     pub timeout: Duration,
-    /// Whether it may be made again when nobody knows how it ended.
+    /// Whether the call may be repeated when its outcome is unknown.
     pub idempotent: bool,
 }
 
-/// What a turn needs of its surroundings.
+/// The environment a turn runs in.
 pub trait Host: Send + Sync {
-    /// What can go wrong with storing.
+    /// A storage failure.
     type Error: Send;
 
-    /// Stores the turn as it is, with what it is about to do outside. Nothing is
-    /// done before this has succeeded.
+    /// Stores the turn together with the external calls it is about to make. The driver
+    /// makes no such call before this has succeeded.
     fn checkpoint(
         &self,
         turn: &Turn,
         intents: &[Intent],
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Stores what a call outside came to.
-    fn outcome(
+    /// Stores the outcome of an external call.
+    fn store_outcome(
         &self,
-        path: &Path,
+        path: &AgentPath,
         call: &CallId,
-        outcome: &Outcome,
+        outcome: &ToolOutcome,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Reserves more, and says how much; nothing if there is no more.
-    fn top_up(&self, more: Credits) -> impl Future<Output = Credits> + Send;
+    /// Reserves more credits and returns how many; zero if there are none left.
+    fn top_up(&self, amount: Credits) -> impl Future<Output = Credits> + Send;
 
-    /// Is told what happens. It never blocks, and loses what it cannot take.
-    fn event(&self, path: &Path, event: &Event);
+    /// Receives an event. Must not block; drops events it cannot take.
+    fn on_event(&self, path: &AgentPath, event: &TurnEvent);
 
-    /// The time.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }

@@ -1,13 +1,18 @@
-//! The driver: performs what a turn asks for.
+//! The driver: performs the actions of a turn.
 //!
-//! One loop serves every use of a turn. It owns the model's stream and the tools
-//! that run, and drops them when the turn is stopped; what is stored, shown and
-//! reserved is the host's.
+//! One loop serves every use of a turn. It owns the model stream and the running
+//! tools and drops them when the turn is stopped. Storage, events and reservations
+//! belong to the [`Host`].
+//!
+//! External calls are journalled: the driver has the host store the turn and an
+//! [`Intent`] before such a call, and its outcome after it. Calls with local
+//! effects run one after the other, so that each sees the effects of those before
+//! it.
 
 mod handle;
 mod host;
-mod queue;
 mod work;
+mod write_queue;
 
 use std::time::Duration;
 
@@ -16,157 +21,158 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use ostler_domain::id::{AgentId, ContactId, OrgId, SessionId};
 use ostler_domain::tool::{Reach, Risk, ToolRole};
 
-pub use handle::{Commands, Gone, Handle, LeftOver, commands};
+pub use handle::{CommandRejected, TurnCommands, TurnHandle, UnreadCommands, command_channel};
 pub use host::{Host, Intent};
 
 use crate::gate::Authorized;
 use crate::history::CallId;
 use crate::model::{Chunk, ModelError, ModelErrorKind};
-use crate::outcome::{Outcome, Status};
-use crate::tool::{Definition, Reply, ToolContext};
-use crate::turn::{Action, End, Input, Known, Out, Path, Question, Rules, Turn};
-use queue::Queue;
-use work::{Answer, Done, Work, run_tool};
+use crate::outcome::{OutcomeStatus, ToolOutcome};
+use crate::tool::{ToolContext, ToolDefinition, ToolReply};
+use crate::turn::{
+    AgentPath, Input, KnownOutcomes, Question, Turn, TurnAction, TurnEnd, TurnOutput, TurnRules,
+};
+use work::{ChunkStream, Completion, Work, run_tool};
+use write_queue::WriteQueue;
 
-/// Pieces of an answer that are taken at once; then others have their turn.
-const AT_ONCE: usize = 64;
-/// Steps that are taken without a look at the clock.
-const UNWATCHED: u32 = 64;
+/// Chunks of an answer processed before other work is polled.
+const MAX_CHUNKS_AT_ONCE: usize = 64;
+/// Steps between two checks of the deadline and the commands.
+const STEPS_PER_CLOCK_CHECK: u32 = 64;
 
-/// Where a turn happens.
+/// The identity and time limit of a turn.
 #[derive(Debug, Clone)]
-pub struct Place {
-    /// The org.
+pub struct TurnContext {
     pub org: OrgId,
-    /// The agent.
     pub agent: AgentId,
-    /// The session, in a conversation.
+    /// `None` outside a conversation.
     pub session: Option<SessionId>,
-    /// The person it is with, if they are known.
+    /// `None` if the person is not known.
     pub contact: Option<ContactId>,
-    /// What makes the calls of this turn differ from those of every other; the
-    /// same when it is taken up again.
-    pub key: String,
-    /// How long the turn may take.
+    /// The prefix of all idempotency keys of this turn; unique per turn, and the same
+    /// when the turn is resumed.
+    pub idempotency_prefix: String,
     pub timeout: Duration,
 }
 
 /// How far a turn has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
-    /// It is over.
-    Ended(End),
-    /// It waits for people; store it, and take it up again with their answers.
-    Suspended(Vec<(Path, Question)>),
+pub enum TurnProgress {
+    Ended(TurnEnd),
+    /// The turn waits for people. Store it and resume it with their answers.
+    Suspended(Vec<(AgentPath, Question)>),
 }
 
-/// All that a turn runs with.
+/// Runs a turn with its context, rules and host.
 pub struct Driver<'a, H> {
-    /// Where it happens.
-    pub place: &'a Place,
-    /// What it is allowed.
-    pub rules: Rules<'a>,
-    /// Who stores, shows and reserves.
+    pub context: &'a TurnContext,
+    pub rules: TurnRules<'a>,
     pub host: &'a H,
 }
 
 impl<H: Host> Driver<'_, H> {
-    /// Runs a turn until it is over or waits for people. `known` is what is
-    /// known of calls that had begun when the turn was stored. An error is the
-    /// host's: what the turn did since it was last stored is void.
+    /// Runs a turn until it ends or waits for people. `known` holds the outcomes of
+    /// calls that were running when the turn was stored.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the host's error if storing fails; what the turn did since its last
+    /// checkpoint is lost.
     pub async fn drive(
         &self,
         turn: &mut Turn,
-        known: &Known,
-        commands: &mut Commands,
-    ) -> Result<Progress, H::Error> {
-        let mut loop_ = Loop {
+        known: &KnownOutcomes,
+        commands: &mut TurnCommands,
+    ) -> Result<TurnProgress, H::Error> {
+        let mut drive_loop = DriveLoop {
             driver: self,
             work: FuturesUnordered::new(),
-            outside: Vec::new(),
-            queue: Queue::default(),
+            external_calls: Vec::new(),
+            queue: WriteQueue::default(),
         };
-        let mut out = Out::default();
+        let mut out = TurnOutput::default();
         turn.resume(known, &self.rules_now(), &mut out);
-        let deadline = tokio::time::sleep(self.place.timeout);
+        let deadline = tokio::time::sleep(self.context.timeout);
         tokio::pin!(deadline);
         let mut steps = 0_u32;
         loop {
             steps = steps.wrapping_add(1);
-            loop_.perform(turn, &mut out).await?;
+            drive_loop.perform(turn, &mut out).await?;
             if let Some(end) = turn.end() {
-                return Ok(Progress::Ended(end.clone()));
+                return Ok(TurnProgress::Ended(end.clone()));
             }
-            if let Some((path, input)) = commands.at_hand() {
-                loop_.command(turn, path, input, &mut out).await?;
+            if let Some((path, input)) = commands.try_next() {
+                drive_loop.apply_command(turn, path, input, &mut out).await?;
                 continue;
             }
-            if loop_.work.is_empty() && turn.waits_for_people() {
-                return Ok(Progress::Suspended(turn.questions()));
+            if drive_loop.work.is_empty() && turn.waits_for_people() {
+                return Ok(TurnProgress::Suspended(turn.questions()));
             }
-            // What is ready without waiting needs no look at the clock, mostly.
-            let watched = steps.is_multiple_of(UNWATCHED);
-            let ready = if watched { None } else { loop_.work.next().now_or_never().flatten() };
-            if watched {
+            // Work that is ready needs no check of the clock, except now and then.
+            let check_clock = steps.is_multiple_of(STEPS_PER_CLOCK_CHECK);
+            let ready =
+                if check_clock { None } else { drive_loop.work.next().now_or_never().flatten() };
+            if check_clock {
                 tokio::task::yield_now().await;
             }
-            let done = match ready {
-                Some(done) => done,
+            let completion = match ready {
+                Some(completion) => completion,
                 None => tokio::select! {
                     biased;
                     (path, input) = commands.next() => {
-                        loop_.command(turn, path, input, &mut out).await?;
+                        drive_loop.apply_command(turn, path, input, &mut out).await?;
                         continue;
                     }
                     () = &mut deadline => {
-                        loop_.command(turn, Path::new(), Input::TimedOut, &mut out).await?;
+                        drive_loop.apply_command(turn, AgentPath::new(), Input::TimedOut, &mut out).await?;
                         continue;
                     }
-                    Some(done) = loop_.work.next() => done,
+                    Some(completion) = drive_loop.work.next() => completion,
                 },
             };
-            loop_.done(turn, done, &mut out).await?;
+            drive_loop.handle_completion(turn, completion, &mut out).await?;
         }
     }
 
-    fn rules_now(&self) -> Rules<'_> {
-        Rules { now: self.host.now(), ..self.rules }
+    fn rules_now(&self) -> TurnRules<'_> {
+        TurnRules { now: self.host.now(), ..self.rules }
     }
 }
 
-struct Loop<'d, 'a, H> {
+struct DriveLoop<'d, 'a, H> {
     driver: &'d Driver<'a, H>,
     work: FuturesUnordered<Work<'d>>,
-    /// Calls with an effect outside that are running.
-    outside: Vec<(Path, CallId)>,
-    /// Calls that want something stored.
-    queue: Queue,
+    /// External calls that are running.
+    external_calls: Vec<(AgentPath, CallId)>,
+    /// Calls with local effects.
+    queue: WriteQueue,
 }
 
-impl<'d, H: Host> Loop<'d, '_, H> {
-    /// Shows what happened and starts what is to be done. The turn is stored
-    /// before anything has an effect outside.
-    async fn perform(&mut self, turn: &Turn, out: &mut Out) -> Result<(), H::Error> {
+impl<'d, H: Host> DriveLoop<'d, '_, H> {
+    /// Publishes events and starts actions. The turn is stored before any external call
+    /// is made.
+    async fn perform(&mut self, turn: &Turn, out: &mut TurnOutput) -> Result<(), H::Error> {
         for (path, event) in out.events.drain(..) {
-            self.driver.host.event(&path, &event);
+            self.driver.host.on_event(&path, &event);
         }
         let intents: Vec<Intent> = out
             .actions
             .iter()
             .filter_map(|(path, action)| match action {
-                Action::Run { call, checkpoint: true } => Some(self.intent(path, call)),
+                TurnAction::Run { call, checkpoint: true } => Some(self.intent(path, call)),
                 _ => None,
             })
             .collect();
         if !intents.is_empty() {
             self.driver.host.checkpoint(turn, &intents).await?;
-            self.outside.extend(intents.into_iter().map(|intent| (intent.path, intent.call.id)));
+            self.external_calls
+                .extend(intents.into_iter().map(|intent| (intent.path, intent.call.id)));
         }
         for (path, action) in out.actions.drain(..) {
             let action = match action {
-                Action::Run { call, checkpoint: false } if self.is_local_write(&call) => {
-                    let Some(call) = self.queue.enter(&path, call) else { continue };
-                    Action::Run { call, checkpoint: false }
+                TurnAction::Run { call, checkpoint: false } if self.is_local_write(&call) => {
+                    let Some(call) = self.queue.start_or_queue(&path, call) else { continue };
+                    TurnAction::Run { call, checkpoint: false }
                 }
                 other => other,
             };
@@ -176,28 +182,28 @@ impl<'d, H: Host> Loop<'d, '_, H> {
         Ok(())
     }
 
-    /// Whether a call may want something stored with the turn.
+    /// Returns whether a call may have effects that are stored with the turn.
     fn is_local_write(&self, call: &Authorized) -> bool {
         let tool = self.driver.rules.tools.definition(&call.call().name);
-        tool.is_some_and(|Definition { spec, .. }| {
+        tool.is_some_and(|ToolDefinition { spec, .. }| {
             spec.reach == Reach::Local && spec.risk != Risk::Read && spec.role != ToolRole::Control
         })
     }
 
-    fn intent(&self, path: &Path, call: &Authorized) -> Intent {
+    fn intent(&self, path: &AgentPath, call: &Authorized) -> Intent {
         let tool = self.driver.rules.tools.definition(&call.call().name);
         Intent {
             path: path.clone(),
             call: call.call().clone(),
-            key: self.key(path, &call.call().id),
-            timeout: tool.map_or(crate::tool::TIMEOUT, |tool| tool.timeout),
+            idempotency_key: self.idempotency_key(path, &call.call().id),
+            timeout: tool.map_or(crate::tool::DEFAULT_TIMEOUT, |tool| tool.timeout),
             idempotent: tool.is_some_and(|tool| tool.idempotent),
         }
     }
 
-    /// The same for every try of the same call.
-    fn key(&self, path: &Path, call: &CallId) -> String {
-        let mut key = self.driver.place.key.clone();
+    /// Returns the idempotency key of a call.
+    fn idempotency_key(&self, path: &AgentPath, call: &CallId) -> String {
+        let mut key = self.driver.context.idempotency_prefix.clone();
         for call in path.iter().chain([call]) {
             key.push('/');
             key.push_str(&call.0);
@@ -205,82 +211,98 @@ impl<'d, H: Host> Loop<'d, '_, H> {
         key
     }
 
-    fn start(&self, turn: &Turn, path: Path, action: Action) -> Work<'d> {
+    fn start(&self, turn: &Turn, path: AgentPath, action: TurnAction) -> Work<'d> {
         match action {
-            Action::CallModel { model, request } => {
+            TurnAction::CallModel { model, request } => {
                 match self.driver.rules.models.model(model.as_deref()) {
                     Some(model) => Work::Model(Some(path), model.answer(request).into_future()),
-                    None => Work::Ready(Some(Done::Model(path, Some(Err(no_model(model))), None))),
+                    None => Work::Ready(Some(Completion::Model(
+                        path,
+                        Some(Err(unknown_model(model))),
+                        None,
+                    ))),
                 }
             }
-            Action::Run { call, .. } => {
+            TurnAction::Run { call, .. } => {
                 let Some(tool) = self.driver.rules.tools.get(&call.call().name) else {
                     let id = call.call().id.clone();
-                    let reply = Reply::Done(Outcome::failed("There is no such tool any more."));
-                    return Work::Ready(Some(Done::Tool(path, id, reply)));
+                    let reply =
+                        ToolReply::Done(ToolOutcome::failed("This tool is no longer available."));
+                    return Work::Ready(Some(Completion::Tool(path, id, reply)));
                 };
                 let context = self.context(turn, &path, &call.call().id);
-                let outside =
-                    self.outside.iter().any(|(at, id)| *at == path && *id == call.call().id);
-                Work::Other(run_tool(tool.clone(), path, call, context, outside))
+                let external =
+                    self.external_calls.iter().any(|(at, id)| *at == path && *id == call.call().id);
+                Work::Other(run_tool(tool.clone(), path, call, context, external))
             }
-            Action::TopUp(more) => {
+            TurnAction::TopUp(amount) => {
                 let host = self.driver.host;
-                Work::Other(async move { Done::ToppedUp(path, host.top_up(more).await) }.boxed())
+                Work::Other(
+                    async move { Completion::ToppedUp(path, host.top_up(amount).await) }.boxed(),
+                )
             }
         }
     }
 
-    fn context(&self, turn: &Turn, path: &Path, call: &CallId) -> ToolContext {
-        let place = self.driver.place;
+    fn context(&self, turn: &Turn, path: &AgentPath, call: &CallId) -> ToolContext {
+        let context = self.driver.context;
         ToolContext {
-            org: place.org,
-            agent: place.agent,
-            session: place.session,
-            contact: place.contact,
+            org: context.org,
+            agent: context.agent,
+            session: context.session,
+            contact: context.contact,
             now: self.driver.host.now(),
-            idempotency_key: self.key(path, call),
+            idempotency_key: self.idempotency_key(path, call),
             pending: turn.account().effects.as_slice().into(),
         }
     }
 
-    /// Tells the turn what came of something.
-    async fn done(&mut self, turn: &mut Turn, done: Done, out: &mut Out) -> Result<(), H::Error> {
+    /// Passes the result of finished work to the turn.
+    async fn handle_completion(
+        &mut self,
+        turn: &mut Turn,
+        completion: Completion,
+        out: &mut TurnOutput,
+    ) -> Result<(), H::Error> {
         let rules = self.driver.rules_now();
-        match done {
-            Done::Model(path, item, stream) => self.pieces(turn, path, item, stream, out),
-            Done::Tool(path, call, reply) => {
-                let at = self.outside.iter().position(|(p, id)| *p == path && *id == call);
+        match completion {
+            Completion::Model(path, item, stream) => {
+                self.feed_chunks(turn, path, item, stream, out);
+            }
+            Completion::Tool(path, call, reply) => {
+                let at = self.external_calls.iter().position(|(p, id)| *p == path && *id == call);
                 if let Some(at) = at {
-                    self.outside.swap_remove(at);
-                    let asks = Outcome::ok("It asks first.");
-                    let outcome = if let Reply::Done(outcome) = &reply { outcome } else { &asks };
-                    self.driver.host.outcome(&path, &call, outcome).await?;
+                    self.external_calls.swap_remove(at);
+                    let waiting = ToolOutcome::ok("Waiting for a person.");
+                    let outcome =
+                        if let ToolReply::Done(outcome) = &reply { outcome } else { &waiting };
+                    self.driver.host.store_outcome(&path, &call, outcome).await?;
                 }
                 let _ = turn.step(&path, Input::Reply(call.clone(), reply), &rules, out);
-                if let Some((path, call)) = self.queue.leave(&path, &call) {
-                    let next = self.start(turn, path, Action::Run { call, checkpoint: false });
+                if let Some((path, call)) = self.queue.finish(&path, &call) {
+                    let next = self.start(turn, path, TurnAction::Run { call, checkpoint: false });
                     self.work.push(next);
                 }
             }
-            Done::ToppedUp(path, added) => {
+            Completion::ToppedUp(path, added) => {
                 let _ = turn.step(&path, Input::ToppedUp(added), &rules, out);
             }
         }
         Ok(())
     }
 
-    /// Gives the turn what has come of an answer. Its stream is dropped before
-    /// its last piece is taken, so that the conversation has one owner again.
-    fn pieces(
+    /// Passes the chunks of an answer to the turn. The stream is dropped before the
+    /// last chunk is passed, so that the history has a single owner again and is not
+    /// copied.
+    fn feed_chunks(
         &mut self,
         turn: &mut Turn,
-        path: Path,
+        path: AgentPath,
         mut item: Option<Result<Chunk, ModelError>>,
-        mut stream: Option<Answer>,
-        out: &mut Out,
+        mut stream: Option<ChunkStream>,
+        out: &mut TurnOutput,
     ) {
-        let (rules, mut taken) = (self.driver.rules_now(), 0);
+        let (rules, mut count) = (self.driver.rules_now(), 0);
         loop {
             let input = match item {
                 Some(Ok(chunk)) => {
@@ -295,16 +317,16 @@ impl<'d, H: Host> Loop<'d, '_, H> {
                 }
                 None => {
                     stream = None;
-                    Input::ModelFailed(cut())
+                    Input::ModelFailed(incomplete())
                 }
             };
-            // What nothing waits for is late, and void.
+            // The turn no longer waits for this answer.
             if turn.step(&path, input, &rules, out).is_err() {
                 return;
             }
-            taken += 1;
+            count += 1;
             let Some(rest) = stream.as_mut() else { return };
-            let next = if taken < AT_ONCE { rest.next().now_or_never() } else { None };
+            let next = if count < MAX_CHUNKS_AT_ONCE { rest.next().now_or_never() } else { None };
             match next {
                 Some(next) => item = next,
                 None => break,
@@ -315,36 +337,42 @@ impl<'d, H: Host> Loop<'d, '_, H> {
         }
     }
 
-    /// Tells the turn what somebody wants. What stops it drops all work.
-    async fn command(
+    /// Passes a command to the turn. A command that stops or steers the turn drops all
+    /// work.
+    async fn apply_command(
         &mut self,
         turn: &mut Turn,
-        path: Path,
+        path: AgentPath,
         input: Input,
-        out: &mut Out,
+        out: &mut TurnOutput,
     ) -> Result<(), H::Error> {
         let stops = matches!(input, Input::Abort | Input::TimedOut | Input::Steer(_));
         let rules = self.driver.rules_now();
         if turn.step(&path, input, &rules, out).is_ok() && stops {
             self.work.clear();
-            self.queue = Queue::default();
-            for (path, call) in std::mem::take(&mut self.outside) {
+            self.queue = WriteQueue::default();
+            for (path, call) in std::mem::take(&mut self.external_calls) {
                 let why = "It was stopped while it was running.";
-                let unknown = Outcome::of(Status::OutcomeUnknown, why);
-                self.driver.host.outcome(&path, &call, &unknown).await?;
+                let unknown = ToolOutcome::new(OutcomeStatus::OutcomeUnknown, why);
+                self.driver.host.store_outcome(&path, &call, &unknown).await?;
             }
         }
         Ok(())
     }
 }
 
-fn no_model(name: Option<String>) -> ModelError {
+fn unknown_model(name: Option<String>) -> ModelError {
     let model = name.unwrap_or_default();
-    let message = "there is no such model here".to_owned();
+    let message = "unknown model".to_owned();
     ModelError { model, kind: ModelErrorKind::UnknownModel, message, retry_after: None }
 }
 
-fn cut() -> ModelError {
-    let message = "the answer ended in the middle".to_owned();
-    ModelError { model: String::new(), kind: ModelErrorKind::Cut, message, retry_after: None }
+fn incomplete() -> ModelError {
+    let message = "the answer ended before it was complete".to_owned();
+    ModelError {
+        model: String::new(),
+        kind: ModelErrorKind::Incomplete,
+        message,
+        retry_after: None,
+    }
 }

@@ -1,4 +1,4 @@
-//! What is under way for a turn.
+//! The futures a driver waits for: model streams, tool calls and host requests.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -14,41 +14,38 @@ use ostler_domain::money::Credits;
 use crate::gate::Authorized;
 use crate::history::CallId;
 use crate::model::{Chunk, ModelError};
-use crate::outcome::{Outcome, Status};
-use crate::tool::{Definition, Reply, Tool, ToolContext};
-use crate::turn::Path;
+use crate::outcome::{OutcomeStatus, ToolOutcome};
+use crate::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
+use crate::turn::AgentPath;
 
 type Item = Result<Chunk, ModelError>;
-pub(super) type Answer = BoxStream<'static, Item>;
+pub(super) type ChunkStream = BoxStream<'static, Item>;
 
-/// Something under way.
+/// A unit of work in progress.
 pub(super) enum Work<'d> {
-    /// A model answers.
-    Model(Option<Path>, StreamFuture<Answer>),
-    /// A tool runs, or the host does something.
-    Other(BoxFuture<'d, Done>),
-    /// It is done already.
-    Ready(Option<Done>),
+    Model(Option<AgentPath>, StreamFuture<ChunkStream>),
+    /// A tool call, or a request to the host.
+    Other(BoxFuture<'d, Completion>),
+    /// Work that was finished from the start.
+    Ready(Option<Completion>),
 }
 
-/// What came of it.
-pub(super) enum Done {
-    /// A piece of an answer, and the rest of it.
-    Model(Path, Option<Item>, Option<Answer>),
-    /// A tool has answered.
-    Tool(Path, CallId, Reply),
-    /// So much more was reserved.
-    ToppedUp(Path, Credits),
+/// The result of a unit of work.
+pub(super) enum Completion {
+    /// The next chunk of an answer, and the rest of the stream.
+    Model(AgentPath, Option<Item>, Option<ChunkStream>),
+    Tool(AgentPath, CallId, ToolReply),
+    ToppedUp(AgentPath, Credits),
 }
 
 impl Future for Work<'_> {
-    type Output = Done;
+    type Output = Completion;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Done> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Completion> {
         match self.get_mut() {
-            Self::Model(path, stream) => Pin::new(stream)
-                .poll(cx)
-                .map(|(item, rest)| Done::Model(path.take().unwrap_or_default(), item, Some(rest))),
+            Self::Model(path, stream) => Pin::new(stream).poll(cx).map(|(item, rest)| {
+                Completion::Model(path.take().unwrap_or_default(), item, Some(rest))
+            }),
             Self::Other(future) => future.as_mut().poll(cx),
             Self::Ready(done) => match done.take() {
                 Some(done) => Poll::Ready(done),
@@ -58,35 +55,36 @@ impl Future for Work<'_> {
     }
 }
 
-/// Runs a tool within its time. A panic is the tool's failure and nobody else's.
-/// If it has an effect outside and did not come to its end, nobody knows whether
-/// that happened, unless it may be repeated.
+/// Runs a tool within its timeout. A panic is reported as a failure of the tool. If
+/// an external call that is not idempotent panics or times out, its outcome is
+/// unknown.
 pub(super) fn run_tool(
     tool: Arc<dyn Tool>,
-    path: Path,
+    path: AgentPath,
     call: Authorized,
     context: ToolContext,
-    outside: bool,
-) -> BoxFuture<'static, Done> {
+    external: bool,
+) -> BoxFuture<'static, Completion> {
     async move {
-        let &Definition { timeout, idempotent, max_output, .. } = tool.definition();
-        // Inside the block, so that no panic is outside the net.
+        let &ToolDefinition { timeout, idempotent, max_output, .. } = tool.definition();
+        // Inside the block, so that a panic while creating the future is caught as well.
         let running = AssertUnwindSafe(async { tool.call(&call, &context).await }).catch_unwind();
         let unless_unknown =
-            |status| if outside && !idempotent { Status::OutcomeUnknown } else { status };
+            |status| if external && !idempotent { OutcomeStatus::OutcomeUnknown } else { status };
         let reply = match tokio::time::timeout(timeout, running).await {
-            // Before anybody stores it.
-            Ok(Ok(Reply::Done(outcome))) => Reply::Done(outcome.capped(max_output)),
+            // Truncated before it is stored.
+            Ok(Ok(ToolReply::Done(outcome))) => ToolReply::Done(outcome.truncated(max_output)),
             Ok(Ok(reply)) => reply,
-            Ok(Err(_)) => {
-                Reply::Done(Outcome::of(unless_unknown(Status::Failed), "The tool broke down."))
-            }
+            Ok(Err(_)) => ToolReply::Done(ToolOutcome::new(
+                unless_unknown(OutcomeStatus::Failed),
+                "The tool failed unexpectedly.",
+            )),
             Err(_) => {
                 let why = format!("The tool did not answer within {} s.", timeout.as_secs());
-                Reply::Done(Outcome::of(unless_unknown(Status::TimedOut), why))
+                ToolReply::Done(ToolOutcome::new(unless_unknown(OutcomeStatus::TimedOut), why))
             }
         };
-        Done::Tool(path, call.call().id.clone(), reply)
+        Completion::Tool(path, call.call().id.clone(), reply)
     }
     .boxed()
 }

@@ -1,8 +1,8 @@
-//! Secrets: read from where they are kept, at the moment they are used, so that a
-//! changed one counts at once; held for as long as a call takes; never shown.
+//! Secrets: read at the moment of use, so that a change takes effect at once; kept
+//! only as long as a call takes; never printed.
 //!
-//! [`read`] is for what an operator has set up. What an org has set up goes
-//! through [`OrgSecrets`], which knows what is that org's.
+//! [`read`] is for secrets configured by the operator. Secrets named by an org are
+//! read through [`OrgSecrets`], which checks that they belong to that org.
 
 mod org;
 
@@ -13,21 +13,21 @@ use ostler_domain::secret::SecretRef;
 
 pub use org::OrgSecrets;
 
-/// The most bytes of a secret.
-const MOST: usize = 16 * 1024;
+/// The size limit of a secret.
+const MAX_BYTES: usize = 16 * 1024;
 
-/// A secret. It cannot be printed.
+/// A secret value. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The secret, for whoever sends it to where it belongs.
+    /// Returns the value, to send it to the service it belongs to.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// A text that may quote the secret, without it.
-    pub fn hide_in(&self, text: &str) -> String {
+    /// Replaces the secret wherever a text quotes it.
+    pub fn redact(&self, text: &str) -> String {
         text.replace(&self.0, "[hidden]")
     }
 }
@@ -38,77 +38,73 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why there is no secret. It says how to set it, and nothing that was read.
+/// The reason why a secret is not available. The message says how to set it and
+/// never quotes the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoSecret {
-    /// The variable is not there or empty.
+pub enum SecretError {
+    /// The variable is missing or empty.
     #[error("set {0} to use it")]
     NotSet(String),
-    /// The file cannot be read.
     #[error("put the secret into the file {path} ({why})")]
-    NoFile {
-        /// The file.
-        path: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// What is there is too long.
-    #[error("what {0} holds is longer than {MOST} bytes")]
+    FileUnreadable { path: String, why: String },
+    #[error("the secret in {0} is longer than {MAX_BYTES} bytes")]
     TooLong(SecretRef),
-    /// What is there cannot be a key.
-    #[error("what {0} holds is no key: one is a single line of plain characters")]
-    NotAKey(SecretRef),
-    /// It is not the org's own, nor shared with it.
-    #[error("{0} is no secret of this organization; ask the operator for one that is")]
-    NotTheirs(SecretRef),
+    #[error(
+        "the secret in {0} is not a valid key: a key is one line of ASCII characters without spaces"
+    )]
+    InvalidKey(SecretRef),
+    /// The secret does not belong to the org and is not shared with it.
+    #[error("{0} does not belong to this organization; ask the operator for a secret that does")]
+    NotAllowed(SecretRef),
 }
 
-/// Reads a secret, without the line break that editors put at its end.
-pub fn read(at: &SecretRef) -> Result<Secret, NoSecret> {
-    let text = match at {
-        SecretRef::Env(name) => std::env::var(name).map_err(|_| NoSecret::NotSet(name.clone()))?,
+/// Reads a secret and removes the trailing line break.
+pub fn read(reference: &SecretRef) -> Result<Secret, SecretError> {
+    let text = match reference {
+        SecretRef::Env(name) => {
+            std::env::var(name).map_err(|_| SecretError::NotSet(name.clone()))?
+        }
         SecretRef::File(path) => {
-            read_file(path).map_err(|error| no_file(path, &error.kind().to_string()))?
+            read_file(path).map_err(|error| file_unreadable(path, &error.kind().to_string()))?
         }
     };
     let text = text.trim_end_matches(['\n', '\r']);
-    match at {
-        _ if text.len() > MOST => Err(NoSecret::TooLong(at.clone())),
-        SecretRef::Env(name) if text.is_empty() => Err(NoSecret::NotSet(name.clone())),
-        SecretRef::File(path) if text.is_empty() => Err(no_file(path, "it is empty")),
+    match reference {
+        _ if text.len() > MAX_BYTES => Err(SecretError::TooLong(reference.clone())),
+        SecretRef::Env(name) if text.is_empty() => Err(SecretError::NotSet(name.clone())),
+        SecretRef::File(path) if text.is_empty() => Err(file_unreadable(path, "it is empty")),
         _ => Ok(Secret(text.to_owned())),
     }
 }
 
-/// Reads a secret that is a key: one line of plain characters, as headers take
-/// them.
-pub fn read_key(at: &SecretRef) -> Result<Secret, NoSecret> {
-    as_key(at, read(at)?)
+/// Reads an API key: one line of ASCII characters, valid in an HTTP header.
+pub fn read_key(reference: &SecretRef) -> Result<Secret, SecretError> {
+    as_key(reference, read(reference)?)
 }
 
-fn as_key(at: &SecretRef, Secret(text): Secret) -> Result<Secret, NoSecret> {
+fn as_key(reference: &SecretRef, Secret(text): Secret) -> Result<Secret, SecretError> {
     match text.trim() {
         key if !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic()) => {
             Ok(Secret(key.to_owned()))
         }
-        _ => Err(NoSecret::NotAKey(at.clone())),
+        _ => Err(SecretError::InvalidKey(reference.clone())),
     }
 }
 
-fn no_file(path: &str, why: &str) -> NoSecret {
-    NoSecret::NoFile { path: path.to_owned(), why: why.to_owned() }
+fn file_unreadable(path: &str, why: &str) -> SecretError {
+    SecretError::FileUnreadable { path: path.to_owned(), why: why.to_owned() }
 }
 
-/// A secret is one small read, so it is not worth another thread.
+/// Reads synchronously: one small read is not worth another thread.
 fn read_file(path: &str) -> std::io::Result<String> {
     let mut text = String::new();
-    std::fs::File::open(path)?.take(MOST as u64 + 3).read_to_string(&mut text)?;
+    std::fs::File::open(path)?.take(MAX_BYTES as u64 + 3).read_to_string(&mut text)?;
     Ok(text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NoSecret, read, read_key};
+    use super::{SecretError, read, read_key};
     use ostler_domain::secret::SecretRef;
 
     #[test]
@@ -122,19 +118,19 @@ mod tests {
         write("hunter2\r\n");
         let secret = read(&place).unwrap();
         assert_eq!((secret.expose(), format!("{secret:?}")), ("hunter2", "Secret(…)".into()));
-        assert_eq!(secret.hide_in("is it hunter2?"), "is it [hidden]?");
+        assert_eq!(secret.redact("is it hunter2?"), "is it [hidden]?");
         write("\n");
         assert!(read(&place).unwrap_err().to_string().contains("it is empty"));
         for longer in [16 * 1024 + 1, 100_000] {
             write(&"x".repeat(longer));
-            assert_eq!(read(&place), Err(NoSecret::TooLong(place.clone())));
+            assert_eq!(read(&place), Err(SecretError::TooLong(place.clone())));
         }
         write(&format!("{}\r\n", "x".repeat(16 * 1024)));
         assert_eq!(read(&place).unwrap().expose().len(), 16 * 1024);
     }
 
     #[test]
-    fn a_key_is_one_plain_line() {
+    fn a_key_is_one_line_of_ascii() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key").to_str().unwrap().to_owned();
         let place = SecretRef::File(path.clone());
@@ -142,7 +138,7 @@ mod tests {
         assert_eq!(read_key(&place).unwrap().expose(), "sk-secret");
         for text in ["two\nlines", "with space", "ключ", "  "] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!(read_key(&place), Err(NoSecret::NotAKey(place.clone())), "{text}");
+            assert_eq!(read_key(&place), Err(SecretError::InvalidKey(place.clone())), "{text}");
             assert!(read(&place).is_ok(), "{text}");
         }
     }
@@ -150,7 +146,7 @@ mod tests {
     #[test]
     fn a_missing_variable_says_how_to_set_it() {
         let place = SecretRef::Env("OSTLER_TEST_THERE_IS_NO_SUCH_KEY".into());
-        let said = read(&place).unwrap_err().to_string();
-        assert_eq!(said, "set OSTLER_TEST_THERE_IS_NO_SUCH_KEY to use it");
+        let message = read(&place).unwrap_err().to_string();
+        assert_eq!(message, "set OSTLER_TEST_THERE_IS_NO_SUCH_KEY to use it");
     }
 }

@@ -1,9 +1,9 @@
-//! The secrets that orgs may name. An org writes its own settings, so it could
-//! name the operator's secrets, or another org's; what it names is therefore read
-//! only if it is in that org's own place, or shared with every org.
+//! The secrets that orgs may name. Orgs write their own settings, so one could name
+//! the operator's secrets or another org's. A named secret is therefore read only
+//! if it lies in the org's own namespace or is shared with all orgs.
 //!
-//! An org's own place has its whole id in it. Ids are all of one length, so that
-//! no org's place can begin with another's.
+//! The namespace contains the whole org id. All ids have the same length, so no
+//! org's namespace is a prefix of another's.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -11,9 +11,9 @@ use std::path::{Component, Path, PathBuf};
 use ostler_domain::id::OrgId;
 use ostler_domain::secret::SecretRef;
 
-use super::{NoSecret, Secret, as_key, read};
+use super::{Secret, SecretError, as_key, read};
 
-/// What of the operator's machine orgs may read as secrets: nothing, unless it is
+/// What orgs may read as secrets on the operator's machine: nothing unless it is
 /// added.
 #[derive(Debug, Clone, Default)]
 pub struct OrgSecrets {
@@ -23,52 +23,51 @@ pub struct OrgSecrets {
 }
 
 impl OrgSecrets {
-    /// Besides, each org its own variables: this prefix, the id of the org in
-    /// capital letters, `_`, and a name. With `OSTLER_SECRET_` that is
+    /// Allows each org its own environment variables: this prefix, the org id in
+    /// capitals, `_` and a name. With `OSTLER_SECRET_` that is
     /// `env:OSTLER_SECRET_ORG_01JD…_UNSPLASH`.
     #[must_use]
     pub fn with_variables(self, prefix: &str) -> Self {
         Self { prefix: Some(prefix.to_owned()), ..self }
     }
 
-    /// Besides, each org its own files: those in the folder below this one that
-    /// is named like the org's id.
+    /// Allows each org the files in the subfolder named after its id.
     #[must_use]
     pub fn with_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()), ..self }
     }
 
-    /// Besides, this one for every org.
+    /// Allows every org this secret.
     #[must_use]
-    pub fn with_shared(mut self, at: SecretRef) -> Self {
-        self.shared.insert(at);
+    pub fn with_shared(mut self, reference: SecretRef) -> Self {
+        self.shared.insert(reference);
         self
     }
 
-    /// Reads a secret that an org has named.
-    pub fn read(&self, org: OrgId, at: &SecretRef) -> Result<Secret, NoSecret> {
-        let theirs = self.shared.contains(at)
-            || match at {
-                SecretRef::Env(name) => self.is_their_variable(org, name),
-                SecretRef::File(path) => self.is_their_file(org, Path::new(path)),
+    /// Reads a secret named by an org.
+    pub fn read(&self, org: OrgId, reference: &SecretRef) -> Result<Secret, SecretError> {
+        let allowed = self.shared.contains(reference)
+            || match reference {
+                SecretRef::Env(name) => self.is_own_variable(org, name),
+                SecretRef::File(path) => self.is_own_file(org, Path::new(path)),
             };
-        if theirs { read(at) } else { Err(NoSecret::NotTheirs(at.clone())) }
+        if allowed { read(reference) } else { Err(SecretError::NotAllowed(reference.clone())) }
     }
 
-    /// Reads a key that an org has named.
-    pub fn read_key(&self, org: OrgId, at: &SecretRef) -> Result<Secret, NoSecret> {
-        as_key(at, self.read(org, at)?)
+    /// Reads an API key named by an org.
+    pub fn read_key(&self, org: OrgId, reference: &SecretRef) -> Result<Secret, SecretError> {
+        as_key(reference, self.read(org, reference)?)
     }
 
-    fn is_their_variable(&self, org: OrgId, name: &str) -> bool {
+    fn is_own_variable(&self, org: OrgId, name: &str) -> bool {
         let Some(prefix) = &self.prefix else { return false };
         let own = format!("{prefix}{}_", org.to_string().to_uppercase());
         name.strip_prefix(&own).is_some_and(|rest| !rest.is_empty())
     }
 
-    /// The path as it is written must lead down from the org's folder, and so
-    /// must what it comes to through links.
-    fn is_their_file(&self, org: OrgId, path: &Path) -> bool {
+    /// Checks that the path leads down from the org's folder, both as written and after
+    /// resolving links.
+    fn is_own_file(&self, org: OrgId, path: &Path) -> bool {
         let Some(folder) = &self.folder else { return false };
         let own = folder.join(org.to_string());
         let Ok(rest) = path.strip_prefix(&own) else { return false };
@@ -78,8 +77,7 @@ impl OrgSecrets {
         }
         match (own.canonicalize(), path.canonicalize()) {
             (Ok(own), Ok(path)) => path.starts_with(own) && path.is_file(),
-            // What is not there yet is theirs, and reading it says how to put it
-            // there.
+            // A missing file belongs to the org; reading it reports how to create it.
             (_, Err(error)) => error.kind() == std::io::ErrorKind::NotFound,
             (Err(_), Ok(_)) => false,
         }
@@ -89,7 +87,7 @@ impl OrgSecrets {
 #[cfg(test)]
 mod tests {
     use super::OrgSecrets;
-    use crate::secret::NoSecret;
+    use crate::secret::SecretError;
     use ostler_domain::id::OrgId;
     use ostler_domain::secret::SecretRef;
     use std::path::Path;
@@ -99,12 +97,12 @@ mod tests {
 
     fn refused(secrets: &OrgSecrets, at: &str) -> bool {
         let at: SecretRef = at.parse().unwrap();
-        secrets.read(ORG, &at) == Err(NoSecret::NotTheirs(at))
+        secrets.read(ORG, &at) == Err(SecretError::NotAllowed(at))
     }
 
     /// Every process has `PATH`, so it would be read if it were allowed.
     #[test]
-    fn an_org_names_no_variable_of_the_operator_or_of_another_org() {
+    fn an_org_cannot_read_variables_of_the_operator_or_another_org() {
         let (own, theirs) = (ORG.to_string().to_uppercase(), OTHER.to_string().to_uppercase());
         let secrets = OrgSecrets::default().with_variables("OSTLER_SECRET_");
         let yes = format!("env:OSTLER_SECRET_{own}_UNSPLASH");
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_is_read_by_everybody() {
+    fn shared_secrets_are_readable_by_every_org() {
         let path: SecretRef = "env:PATH".parse().unwrap();
         let secrets = OrgSecrets::default().with_shared(path.clone());
         for org in [ORG, OTHER] {
@@ -136,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_org_reads_no_file_outside_its_folder() {
+    fn an_org_cannot_read_files_outside_its_folder() {
         let root = tempfile::tempdir().unwrap();
         let folder = |name: &str| {
             let folder = root.path().join(name);
@@ -159,7 +157,7 @@ mod tests {
         assert_eq!(read(&mine).unwrap().expose(), "hunter2");
         assert_eq!(read(&at("alias")).unwrap().expose(), "hunter2");
         for missing in [at("none"), at("dangling")] {
-            assert!(matches!(read(&missing), Err(NoSecret::NoFile { .. })), "{missing}");
+            assert!(matches!(read(&missing), Err(SecretError::FileUnreadable { .. })), "{missing}");
         }
         let up = at(&format!("../{OTHER}/key"));
         let relative = format!("file:{ORG}/key");

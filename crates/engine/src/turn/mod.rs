@@ -1,23 +1,30 @@
-//! The turn: a state machine that awaits nothing.
+//! The turn: a state machine that does no I/O and never waits.
 //!
-//! It is told what happened ([`Input`]) and says what to do next ([`Action`]).
-//! It owns counting, limits, the conversation and what it costs. Its state can be
-//! stored at any moment and taken up again by another process, under the rules of
-//! that moment. An agent that works for another inside the turn is a node of the
-//! same tree, with the same gate and the same account.
+//! [`Turn::step`] takes what happened ([`Input`]) and returns what to do next
+//! ([`TurnAction`]) and what to tell others ([`TurnEvent`]). The turn counts steps,
+//! tokens and credits, answers unknown tools and invalid arguments, detects loops,
+//! and keeps the history in the form that providers accept. Its state can be stored
+//! after any step and resumed by another process.
+//!
+//! [`TurnRules`] are not part of the state: scope, tools, autonomy, models and the
+//! time come with each step, so a stored turn continues under the current rules.
+//!
+//! A subagent is a node of the same tree, with the same gate and the same account.
+//! It has no tool that its caller lacks, and its questions are reported with the
+//! path to it.
 
 mod account;
 mod answer;
 mod call;
 mod delegate;
 mod draft;
-mod look;
+mod input;
+mod inspect;
 mod node;
 mod protocol;
 mod resume;
 mod rules;
 mod stop;
-mod take;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,123 +35,115 @@ use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{ToolName, Trust};
 use serde::{Deserialize, Serialize};
 
-pub use account::{Account, ITSELF, Spent};
+pub use account::{AgentUsage, ROOT_AGENT, TurnAccount};
 pub use delegate::{SubagentMeta, parse_subagent_meta};
 pub use protocol::{
-    Action, Answer, Decision, End, EndReason, Event, Input, Judgement, NotTaken, Out, Path,
-    Question, QuestionKind,
+    AgentPath, Answer, Decision, EndReason, GateRecord, Input, InputRejected, Question,
+    QuestionKind, TurnAction, TurnEnd, TurnEvent, TurnOutput,
 };
-pub use resume::Known;
-pub use rules::{ModelChains, Models, Rules};
+pub use resume::KnownOutcomes;
+pub use rules::{ModelChains, Models, TurnRules};
 
 use crate::history::{CallId, Content, Item, ToolCall};
-use call::Call;
+use call::TrackedCall;
 use node::{Node, Phase};
 
 pub use node::FollowUp;
 
-/// The form in which turns are stored; a newer program reads older forms.
+/// The version of the stored form. Older versions can still be loaded.
 pub const STATE_VERSION: u32 = 2;
 
-/// What holds for every agent of a turn.
+/// Limits that apply to all agents of a turn together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// How often models are asked, at most.
+pub struct TurnLimits {
+    /// The most model calls.
     pub max_steps: u32,
-    /// How deep agents may call agents.
+    /// How deep subagents may be nested.
     pub max_depth: usize,
-    /// How often in a row the same call may be made. Then it is refused, and
-    /// after twice as many the turn ends.
+    /// How often in a row the same call may be made. Further ones are denied, and after
+    /// twice as many the turn ends.
     pub max_repeats: u32,
-    /// The most tokens of an answer.
+    /// The most tokens of one answer.
     pub max_tokens: u64,
-    /// What happens to a call that a person must decide on.
-    pub on_ask: OnAsk,
+    pub approval_mode: ApprovalMode,
 }
 
-impl Default for Limits {
+impl Default for TurnLimits {
     fn default() -> Self {
         Self {
             max_steps: 1000,
             max_depth: 5,
             max_repeats: 3,
             max_tokens: 4096,
-            on_ask: OnAsk::Suspend,
+            approval_mode: ApprovalMode::Suspend,
         }
     }
 }
 
-/// What happens to a call that a person must decide on.
+/// What happens to a call that needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OnAsk {
-    /// The turn waits: somebody is there.
+pub enum ApprovalMode {
+    /// The turn waits for the decision.
     Suspend,
-    /// The turn goes on without it: nobody keeps a customer waiting.
+    /// The turn continues without the call, for conversations in which nobody should
+    /// wait.
     Defer,
 }
 
-/// How a turn begins.
+/// The start of a turn.
 #[derive(Debug, Clone)]
 pub struct NewTurn {
-    /// The system prompt.
     pub system: Arc<str>,
-    /// What was said before, and last what is to be answered.
+    /// The conversation so far; the last entry is the one to answer.
     pub history: Vec<Item>,
-    /// A call that a person approved since it was asked for: it is made before
-    /// the model is asked, under the rules of now.
+    /// A call that a person approved after an earlier turn. It is made before the model
+    /// is asked, under the current rules.
     pub approved: Option<ToolCall>,
-    /// Whether any of that is from outside.
+    /// Whether the history contains anything from outside.
     pub trust: Trust,
-    /// What it may spend.
     pub budget: TurnBudget,
-    /// What went wrong in the session before.
+    /// The failures of the session so far.
     pub errors: ErrorState,
-    /// Its limits.
-    pub limits: Limits,
-    /// The time.
+    pub limits: TurnLimits,
     pub now: Timestamp,
 }
 
-/// A turn.
+/// The state of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     version: u32,
-    limits: Limits,
-    account: Account,
+    limits: TurnLimits,
+    account: TurnAccount,
     root: Node,
-    /// How many entries of the conversation were there before.
-    before: usize,
+    /// How many history entries existed before the turn.
+    initial_items: usize,
 }
 
-/// Why a stored turn cannot be taken up.
+/// The reason why a stored turn cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// A newer program wrote it; that one is to go on with it.
-    #[error("this turn was stored in form {found}, and this program knows {known}")]
-    Newer {
-        /// Its form.
-        found: u32,
-        /// What this program knows.
-        known: u32,
-    },
-    /// It cannot be read.
+    /// The turn was stored by a newer version of the program.
+    #[error(
+        "this turn was stored in version {found}, but this program only supports versions up to {supported}"
+    )]
+    Newer { found: u32, supported: u32 },
     #[error("this turn cannot be read: {0}")]
     Unreadable(String),
 }
 
 impl Turn {
-    /// A turn that has not begun; [`Turn::resume`] begins it.
+    /// Creates a turn; [`Turn::resume`] starts it.
     pub fn new(new: NewTurn) -> Self {
-        let before = new.history.len();
+        let initial_items = new.history.len();
         let mut history = new.history;
         let phase = new.approved.map_or(Phase::Ready, |call| {
             let calls = vec![call.clone()];
             history.push(Item::Assistant { text: String::new(), calls, partial: false });
-            Phase::Tools { calls: vec![Call::approved(call)], topping_up: false }
+            Phase::Tools { calls: vec![TrackedCall::approved(call)], topping_up: false }
         });
         let root = Node {
-            kind: None,
+            agent_type: None,
             model: None,
             system: new.system,
             allowed: None,
@@ -152,135 +151,139 @@ impl Turn {
             phase,
             trust: new.trust,
             follow_ups: VecDeque::new(),
-            corrected: false,
+            tools_listed: false,
             repeats: Vec::new(),
-            calls: 0,
-            began: new.now,
+            call_count: 0,
+            started_at: new.now,
         };
-        let account = Account::new(new.budget, new.errors);
-        Self { version: STATE_VERSION, limits: new.limits, account, root, before }
+        let account = TurnAccount::new(new.budget, new.errors);
+        Self { version: STATE_VERSION, limits: new.limits, account, root, initial_items }
     }
 
-    /// Reads a stored turn.
+    /// Deserializes a stored turn.
     pub fn load(text: &str) -> Result<Self, LoadError> {
         #[derive(Deserialize)]
-        struct Form {
+        struct StoredVersion {
             version: u32,
         }
         let unreadable = |error: serde_json::Error| LoadError::Unreadable(error.to_string());
-        let Form { version: found } = serde_json::from_str(text).map_err(unreadable)?;
+        let StoredVersion { version: found } = serde_json::from_str(text).map_err(unreadable)?;
         if found > STATE_VERSION {
-            return Err(LoadError::Newer { found, known: STATE_VERSION });
+            return Err(LoadError::Newer { found, supported: STATE_VERSION });
         }
         serde_json::from_str(text).map_err(unreadable)
     }
 
-    /// Writes the turn down.
+    /// Serializes the turn.
     pub fn store(&self) -> Result<String, LoadError> {
         serde_json::to_string(self).map_err(|error| LoadError::Unreadable(error.to_string()))
     }
 
-    /// Tells an agent of the turn what happened, and learns what to do. What
-    /// nothing waited for changes nothing.
+    /// Applies an input for the agent at `path` and adds the resulting actions and
+    /// events to `out`.
+    ///
+    /// # Errors
+    ///
+    /// A rejected input changes nothing.
     pub fn step(
         &mut self,
         path: &[CallId],
         input: Input,
-        rules: &Rules<'_>,
-        out: &mut Out,
-    ) -> Result<(), NotTaken> {
+        rules: &TurnRules<'_>,
+        out: &mut TurnOutput,
+    ) -> Result<(), InputRejected> {
         if self.end().is_some() {
-            return Err(NotTaken::NotExpected);
+            return Err(InputRejected::NotExpected);
         }
         let limits = self.limits;
         let mut step = Step::new(rules, &mut self.account, &limits, out);
         match input {
-            Input::Abort => self.root.stop(End::Aborted, &mut step),
-            Input::TimedOut => self.root.stop(End::TimedOut, &mut step),
-            Input::Steer(to) => self.root.steer(to, &mut step),
-            Input::FollowUp(what) => return self.root.follow_up(what, &mut step),
+            Input::Abort => self.root.stop(TurnEnd::Aborted, &mut step),
+            Input::TimedOut => self.root.stop(TurnEnd::TimedOut, &mut step),
+            Input::Steer(message) => self.root.steer(message, &mut step),
+            Input::FollowUp(message) => return self.root.follow_up(message, &mut step),
             Input::Budget(budget) => step.account.budget = budget,
             input => return self.root.route(path, input, &mut step),
         }
         Ok(())
     }
 
-    /// How it ended, if it has.
-    pub const fn end(&self) -> Option<&End> {
+    /// Returns how the turn ended, if it has.
+    pub const fn end(&self) -> Option<&TurnEnd> {
         match &self.root.phase {
             Phase::Done { end } => Some(end),
             _ => None,
         }
     }
 
-    /// Whether there is nothing to do until a person answers.
+    /// Returns whether nothing can happen until a person answers.
     pub fn waits_for_people(&self) -> bool {
         self.end().is_none() && self.root.is_idle()
     }
 
-    /// The questions that are open, and of which agent.
-    pub fn questions(&self) -> Vec<(Path, Question)> {
+    /// Returns the open questions, each with the agent that asked it.
+    pub fn questions(&self) -> Vec<(AgentPath, Question)> {
         let mut all = Vec::new();
-        self.root.questions(&mut Path::new(), &mut all);
+        self.root.questions(&mut AgentPath::new(), &mut all);
         all
     }
 
-    /// What it has used and may still use.
-    pub const fn account(&self) -> &Account {
+    /// Returns the account.
+    pub const fn account(&self) -> &TurnAccount {
         &self.account
     }
 
-    /// The whole conversation of the turn's own agent.
+    /// Returns the whole history of the turn's own agent.
     pub fn history(&self) -> &[Item] {
         &self.root.history
     }
 
-    /// What the turn has added to the conversation.
-    pub fn said(&self) -> &[Item] {
-        self.root.history.get(self.before..).unwrap_or_default()
+    /// Returns the history entries added by the turn.
+    pub fn new_items(&self) -> &[Item] {
+        self.root.history.get(self.initial_items..).unwrap_or_default()
     }
 
-    /// What was written meanwhile and was not answered before the end.
+    /// Removes and returns the follow-ups that were not answered before the end.
     pub fn take_follow_ups(&mut self) -> Vec<FollowUp> {
         self.root.follow_ups.drain(..).collect()
     }
 
-    /// Every picture, recording and file of the turn. Their bytes are not stored
-    /// with it, so whoever takes a turn up again loads them.
-    pub fn attached(&mut self, mut each: impl FnMut(&mut Content)) {
-        self.root.attached(&mut each);
+    /// Calls `each` for every attachment of the turn. Their bytes are not stored, so a
+    /// resumed turn has to load them.
+    pub fn for_each_attachment(&mut self, mut each: impl FnMut(&mut Content)) {
+        self.root.for_each_attachment(&mut each);
     }
 
-    /// Whether it has read anything from outside.
+    /// Returns whether the turn has read anything from outside.
     pub const fn trust(&self) -> Trust {
         self.root.trust
     }
 }
 
-/// One step: what may be looked at and where results go.
+/// One step: the rules, the account and the output.
 pub(crate) struct Step<'r, 's> {
-    pub(crate) rules: &'r Rules<'r>,
-    pub(crate) account: &'s mut Account,
-    pub(crate) limits: &'s Limits,
-    out: &'s mut Out,
-    path: Path,
+    pub(crate) rules: &'r TurnRules<'r>,
+    pub(crate) account: &'s mut TurnAccount,
+    pub(crate) limits: &'s TurnLimits,
+    out: &'s mut TurnOutput,
+    path: AgentPath,
 }
 
 impl<'r, 's> Step<'r, 's> {
     const fn new(
-        rules: &'r Rules<'r>,
-        account: &'s mut Account,
-        limits: &'s Limits,
-        out: &'s mut Out,
+        rules: &'r TurnRules<'r>,
+        account: &'s mut TurnAccount,
+        limits: &'s TurnLimits,
+        out: &'s mut TurnOutput,
     ) -> Self {
-        Self { rules, account, limits, out, path: Path::new() }
+        Self { rules, account, limits, out, path: AgentPath::new() }
     }
 
-    fn act(&mut self, action: Action) {
+    fn act(&mut self, action: TurnAction) {
         self.out.actions.push((self.path.clone(), action));
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: TurnEvent) {
         self.out.events.push((self.path.clone(), event));
     }
 
@@ -288,11 +291,11 @@ impl<'r, 's> Step<'r, 's> {
         node.offered(self.rules).into()
     }
 
-    /// Counts a failure of a tool.
-    fn failed(&mut self, tool: &ToolName) {
+    /// Counts a failure of a tool, and disables the tool if there were too many.
+    fn record_failure(&mut self, tool: &ToolName) {
         let effect = self.account.errors.record_failure(tool, self.rules.errors, self.rules.now);
         if effect == FailureEffect::Disabled {
-            self.event(Event::ToolDisabled { tool: tool.clone() });
+            self.event(TurnEvent::ToolDisabled { tool: tool.clone() });
         }
     }
 }

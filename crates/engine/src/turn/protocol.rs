@@ -1,9 +1,9 @@
-//! What goes into a turn and what comes out of it.
+//! The protocol of a turn: inputs, actions, events and ends.
 
 use ostler_domain::gate::approval::ArgumentsHash;
-use ostler_domain::gate::{AskReason, Verdict};
+use ostler_domain::gate::{AskReason, GateDecision};
 use ostler_domain::money::Credits;
-use ostler_domain::money::caps::{OverBudget, TurnBudget};
+use ostler_domain::money::caps::{BudgetExceeded, TurnBudget};
 use ostler_domain::tool::{Risk, ToolName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,37 +12,34 @@ use super::node::FollowUp;
 use crate::gate::Authorized;
 use crate::history::{CallId, ToolCall};
 use crate::model::{Chunk, ModelError, Request, Restart, StopReason, Usage};
-use crate::outcome::Status;
-use crate::tool::{Ask, Reply};
+use crate::outcome::OutcomeStatus;
+use crate::tool::{ToolReply, UserQuestion};
 
-/// Which agent of a turn is meant: the calls that lead down to it. Empty is the
-/// agent that the turn belongs to.
-pub type Path = Vec<CallId>;
+/// The path to an agent of a turn: the calls that lead to it. Empty for the turn's
+/// own agent.
+pub type AgentPath = Vec<CallId>;
 
-/// Something that happened, as the turn is told it.
+/// Something that happened.
 #[derive(Debug)]
 pub enum Input {
-    /// A piece of the model's answer.
+    /// A part of the model's answer.
     Chunk(Chunk),
-    /// The model did not answer.
     ModelFailed(ModelError),
-    /// What a tool answered.
-    Reply(CallId, Reply),
-    /// What a person decided on a call.
+    Reply(CallId, ToolReply),
+    /// A person's decision on a call.
     Decision(CallId, Decision),
-    /// What a person answered.
+    /// A person's answer to a question.
     Answer(CallId, Answer),
-    /// This much more was reserved; nothing if there is no more.
+    /// This much more was reserved; zero if there is no more.
     ToppedUp(Credits),
-    /// Others have spent, or granted: this is the budget now.
+    /// The budget has changed because others have spent or added credits.
     Budget(TurnBudget),
-    /// Somebody wrote while the turn is running; it waits until it has answered.
+    /// A message to answer after the current one.
     FollowUp(FollowUp),
-    /// Somebody wrote instead: the turn drops what it does and answers this.
+    /// A message to answer instead of the current one.
     Steer(FollowUp),
-    /// Somebody stopped the turn.
+    /// A person stopped the turn.
     Abort,
-    /// The turn has taken too long.
     TimedOut,
 }
 
@@ -50,16 +47,14 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
-    /// It may run, with these arguments if they were changed.
     Approve {
-        /// The fingerprint of what the person saw.
+        /// The hash of the arguments the person saw.
         seen: ArgumentsHash,
-        /// Other arguments.
+        /// Arguments that replace those of the call.
         arguments: Option<Value>,
     },
-    /// It may not.
     Reject {
-        /// Why; the model is told.
+        /// Shown to the model.
         reason: String,
     },
 }
@@ -68,191 +63,152 @@ pub enum Decision {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// In words.
     Text {
-        /// The words.
         text: String,
     },
-    /// To a plan.
+    /// The answer to a plan.
     Plan {
-        /// Whether it is to be followed.
         approved: bool,
-        /// What to change.
         feedback: Option<String>,
     },
 }
 
 /// Something to do for an agent of the turn.
 #[derive(Debug)]
-pub enum Action {
-    /// Ask the model.
+pub enum TurnAction {
     CallModel {
-        /// Which one; none is the turn's own.
+        /// `None` means the turn's model.
         model: Option<String>,
-        /// What it is asked.
         request: Request,
     },
-    /// Run a tool.
     Run {
-        /// The call.
         call: Authorized,
-        /// Whether the turn's state is to be stored first, because this has an
-        /// effect outside.
+        /// Whether the turn must be stored first, because the call has an external effect.
         checkpoint: bool,
     },
-    /// Reserve this much more.
+    /// Reserve this many more credits.
     TopUp(Credits),
 }
 
-/// Something that others may want to know.
+/// Something that happened in a turn, for observers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
-    /// The model said something; not kept if a draft is discarded.
+pub enum TurnEvent {
+    /// Text from the model; void after `DraftDiscarded`.
     Text {
-        /// The words.
         text: String,
     },
-    /// What the model has said in this answer is void.
+    /// The text of the current answer is void.
     DraftDiscarded,
-    /// The model failed and is asked again, or another one is.
+    /// The model failed; it or another one is asked again.
     Restarted(Restart),
     /// An answer is complete.
     Answered {
-        /// What it used.
         usage: Usage,
-        /// Why it ended.
         stop: StopReason,
     },
     /// The gate decided on a call.
-    Decided(Judgement),
+    Decided(GateRecord),
     /// A person is asked.
     Asked(Question),
-    /// A call is to be decided by a person, and the turn goes on without it.
+    /// A person must decide on a call, and the turn continues without it.
     Deferred(Question),
-    /// A call has ended.
     CallEnded {
-        /// The call.
         call: CallId,
-        /// The tool.
         tool: String,
-        /// How it ended.
-        status: Status,
+        status: OutcomeStatus,
     },
-    /// A tool has failed too often and is off from now on.
+    /// A tool failed too often and is disabled.
     ToolDisabled {
-        /// The tool.
         tool: ToolName,
     },
-    /// Another agent begins to work.
     #[serde(rename = "subagent_start", rename_all = "camelCase")]
     SubagentStarted {
-        /// Its kind.
         agent_type: String,
-        /// Its work.
         task: String,
     },
-    /// It is done.
     #[serde(rename = "subagent_end", rename_all = "camelCase")]
     SubagentEnded {
-        /// Its kind.
         agent_type: String,
-        /// How long it took.
         duration_ms: u64,
     },
-    /// Something was written meanwhile and waits.
+    /// A follow-up was queued.
     FollowUpQueued {
-        /// How much waits.
+        /// How many are queued.
         count: usize,
     },
-    /// The turn is over. This comes once and last.
+    /// The turn has ended. Published once, as the last event.
     #[serde(rename = "agent_end", with = "ended")]
-    Ended(End),
+    Ended(TurnEnd),
 }
 
-/// The gate's decision on a call, for the record.
+/// The record of a gate decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judgement {
-    /// The call.
+pub struct GateRecord {
     pub call: CallId,
-    /// The tool, as the model named it.
+    /// The tool name as the model wrote it.
     pub tool: String,
-    /// What was decided, and why.
-    pub verdict: Verdict,
+    pub verdict: GateDecision,
 }
 
-/// A question that is open.
+/// An open question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The call that waits for the answer.
     pub call: ToolCall,
-    /// What is asked.
     #[serde(flatten)]
     pub kind: QuestionKind,
 }
 
-/// What is asked.
+/// The kind of a [`Question`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "question", rename_all = "snake_case")]
 pub enum QuestionKind {
     /// Whether the call may run.
     Approval {
-        /// Why it asks.
         why: AskReason,
-        /// How bad a wrong call would be.
         risk: Risk,
-        /// What an approval is bound to.
+        /// The arguments the approval is bound to.
         arguments: ArgumentsHash,
     },
-    /// Something that a tool wants to know.
-    Ask(Ask),
+    Ask(UserQuestion),
 }
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
-pub enum End {
-    /// With an answer.
+pub enum TurnEnd {
     Answer {
-        /// The answer.
         text: String,
-        /// Why the model stopped.
         stop: StopReason,
     },
-    /// Somebody stopped it.
+    /// A person stopped it.
     Aborted,
-    /// It took too long.
     TimedOut,
-    /// It took too many steps.
+    /// The turn made too many model calls.
     StepLimit {
-        /// How many it may take.
-        most: u32,
+        limit: u32,
     },
-    /// The model called the same again and again.
+    /// The model repeated the same call too often.
     Loop {
-        /// What it called.
         tool: String,
     },
     /// The next step cannot be paid for.
-    CreditsExhausted(OverBudget),
-    /// The model did not answer.
+    CreditsExhausted(BudgetExceeded),
     ModelFailed(ModelError),
 }
 
-/// How a turn ended, in one word.
+/// The end of a turn in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
-    /// With an answer.
     Complete,
-    /// Somebody stopped it.
     Aborted,
-    /// It did not come to an answer.
     Error,
 }
 
-impl End {
-    /// How it ended, in one word.
+impl TurnEnd {
+    /// Returns the end in one word.
     pub const fn reason(&self) -> EndReason {
         match self {
             Self::Answer { .. } => EndReason::Complete,
@@ -266,50 +222,43 @@ impl End {
     }
 }
 
-/// The end of a turn on the wire: in one word, and how it came to it.
+/// The wire format of the end event: the reason, and the details.
 mod ended {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{End, EndReason};
+    use super::{EndReason, TurnEnd};
 
     #[derive(Serialize)]
     struct Ended<'a> {
         reason: EndReason,
         #[serde(flatten)]
-        end: &'a End,
+        end: &'a TurnEnd,
     }
 
-    pub(super) fn serialize<S: Serializer>(end: &End, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(end: &TurnEnd, to: S) -> Result<S::Ok, S::Error> {
         Ended { reason: end.reason(), end }.serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<End, D::Error> {
-        End::deserialize(from)
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<TurnEnd, D::Error> {
+        TurnEnd::deserialize(from)
     }
 }
 
-/// Why an input was not taken. It changed nothing.
+/// The reason why an input was rejected. It changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotTaken {
-    /// Nothing waits for it.
-    #[error("the turn does not wait for this")]
+pub enum InputRejected {
+    #[error("the turn is not waiting for this input")]
     NotExpected,
-    /// It is an approval of something else than is asked.
-    #[error("this was approved for other arguments than it is asked for now")]
-    OtherArguments,
-    /// The arguments that were approved instead do not fit the tool.
-    #[error("these arguments do not fit the tool: {why}")]
-    BadArguments {
-        /// What is wrong with them.
-        why: String,
-    },
+    #[error("the approval is for other arguments than those of the call")]
+    ArgumentsChanged,
+    /// The arguments chosen by the person do not match the schema.
+    #[error("the arguments do not match the schema of the tool: {why}")]
+    InvalidArguments { why: String },
 }
 
-/// What a step of a turn results in.
+/// The result of a step.
 #[derive(Debug, Default)]
-pub struct Out {
-    /// What is to be done, and for which agent.
-    pub actions: Vec<(Path, Action)>,
-    /// What happened, and to which agent.
-    pub events: Vec<(Path, Event)>,
+pub struct TurnOutput {
+    pub actions: Vec<(AgentPath, TurnAction)>,
+    pub events: Vec<(AgentPath, TurnEvent)>,
 }

@@ -1,57 +1,54 @@
-//! What the world allows a turn, at this moment. It is not part of the turn's
-//! state: whoever takes a stored turn up again brings the rules of that moment.
+//! The rules a turn runs under at this moment. They are not part of its state: a
+//! stored turn is resumed with the current rules.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ostler_domain::gate::{Authority, GateFacts};
+use ostler_domain::gate::{GateFacts, GateRules};
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::ErrorPolicy;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{ToolName, Trust};
 
-use super::account::Account;
+use super::account::TurnAccount;
 use crate::model::Model;
 use crate::tool::ToolSet;
 
-/// Models by name.
+/// A source of models by name.
 pub trait Models: Send + Sync {
-    /// The model of this name, or the turn's own.
+    /// Returns the model of this name; `None` as the name means the turn's own.
     fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>>;
 }
 
-/// The models of many agents.
+/// A source of model chains for many agents.
 pub trait ModelChains: Send + Sync {
-    /// The first of these models for a turn, and the others when it fails. With
-    /// no names at all it is whatever is used where none is named.
+    /// Returns the models of an agent: the first name is used, the others when it
+    /// fails. Without names, the default model is used.
     fn chain(&self, names: &[String]) -> Arc<dyn Models>;
 }
 
-/// What the world allows a turn.
+/// What a turn is allowed to do.
 #[derive(Clone, Copy)]
-pub struct Rules<'a> {
-    /// The tools that the agent has, and why not the others.
+pub struct TurnRules<'a> {
+    /// The tools the agent has, and why it lacks the others.
     pub scope: &'a ToolScope,
-    /// The tools themselves.
     pub tools: &'a Arc<ToolSet>,
-    /// Tools that ask first at every level.
+    /// Tools that need approval at every autonomy level.
     pub require_approval_for: &'a BTreeSet<ToolName>,
-    /// Whose rules apply beyond the scope.
-    pub authority: Authority<'a>,
-    /// When failures have consequences.
+    /// The rules that apply beyond the scope.
+    pub authority: GateRules<'a>,
+    /// When failures disable a tool.
     pub errors: ErrorPolicy,
-    /// The models.
     pub models: &'a dyn Models,
-    /// The time.
     pub now: Timestamp,
 }
 
-impl Rules<'_> {
-    /// What the gate looks at.
+impl TurnRules<'_> {
+    /// Returns the facts the gate decides by.
     pub(super) fn facts<'f>(
         &'f self,
-        account: &'f Account,
+        account: &'f TurnAccount,
         budget: &'f TurnBudget,
         trust: Trust,
     ) -> GateFacts<'f> {
@@ -61,7 +58,7 @@ impl Rules<'_> {
             budget,
             trust,
             require_approval_for: self.require_approval_for,
-            authority: self.authority,
+            rules: self.authority,
         }
     }
 }

@@ -1,54 +1,54 @@
-//! Stopping a turn, or turning it to something else.
+//! Stopping a turn, or steering it to another message.
 
 use super::Step;
 use super::node::{FollowUp, Node, Phase};
-use super::protocol::{End, Event, NotTaken};
+use super::protocol::{InputRejected, TurnEnd, TurnEvent};
 use crate::history::{Item, ToolCall};
-use crate::outcome::Outcome;
+use crate::outcome::ToolOutcome;
 
-/// The most that waits to be answered.
-const MOST_WAITING: usize = 64;
+/// How many follow-ups may be queued.
+const MAX_FOLLOW_UPS: usize = 64;
 
 impl Node {
-    /// Ends the turn. What the model had said is kept and marked.
-    pub(super) fn stop(&mut self, end: End, step: &mut Step<'_, '_>) {
-        self.drop_work(step);
+    /// Ends the turn. Text the model has already written is kept and marked as partial.
+    pub(super) fn stop(&mut self, end: TurnEnd, step: &mut Step<'_, '_>) {
+        self.abandon_work(step);
         self.end(end, step);
     }
 
-    /// Drops what it does, and answers this instead.
-    pub(super) fn steer(&mut self, to: FollowUp, step: &mut Step<'_, '_>) {
-        self.drop_work(step);
+    /// Abandons the current work and answers this message instead.
+    pub(super) fn steer(&mut self, message: FollowUp, step: &mut Step<'_, '_>) {
+        self.abandon_work(step);
         self.follow_ups.clear();
         self.repeats.clear();
-        self.trust = self.trust.after_reading(to.trust);
-        self.say(Item::User { content: to.content });
+        self.trust = self.trust.after_reading(message.trust);
+        self.push_item(Item::User { content: message.content });
         self.phase = Phase::Ready;
         self.ask_model(step);
     }
 
-    /// Keeps this until it has answered.
+    /// Queues a message to answer later.
     pub(super) fn follow_up(
         &mut self,
-        what: FollowUp,
+        message: FollowUp,
         step: &mut Step<'_, '_>,
-    ) -> Result<(), NotTaken> {
-        if self.follow_ups.len() >= MOST_WAITING {
-            return Err(NotTaken::NotExpected);
+    ) -> Result<(), InputRejected> {
+        if self.follow_ups.len() >= MAX_FOLLOW_UPS {
+            return Err(InputRejected::NotExpected);
         }
-        self.follow_ups.push_back(what);
-        step.event(Event::FollowUpQueued { count: self.follow_ups.len() });
+        self.follow_ups.push_back(message);
+        step.event(TurnEvent::FollowUpQueued { count: self.follow_ups.len() });
         Ok(())
     }
 
-    /// Leaves the conversation as providers accept it: half an answer without
-    /// its calls, and a result for every call.
-    fn drop_work(&mut self, step: &mut Step<'_, '_>) {
+    /// Leaves the history in a form that providers accept: a partial answer without its
+    /// calls, and a result for every call.
+    fn abandon_work(&mut self, step: &mut Step<'_, '_>) {
         match &self.phase {
             Phase::Model { .. } => {
-                let text = self.give_up_answer(step).text;
+                let text = self.abandon_answer(step).text;
                 if !text.trim().is_empty() {
-                    self.say(Item::Assistant { text, calls: Vec::new(), partial: true });
+                    self.push_item(Item::Assistant { text, calls: Vec::new(), partial: true });
                 }
             }
             Phase::Tools { .. } => self.close_calls(step),
@@ -56,16 +56,15 @@ impl Node {
         }
     }
 
-    /// Stops an agent that works on a call.
-    pub(super) fn stop_agent(
+    pub(super) fn stop_subagent(
         &mut self,
         call: &ToolCall,
         mut agent: Self,
         step: &mut Step<'_, '_>,
-    ) -> Outcome {
+    ) -> ToolOutcome {
         step.path.push(call.id.clone());
-        agent.stop(End::Aborted, step);
+        agent.stop(TurnEnd::Aborted, step);
         step.path.pop();
-        self.result_of(call, agent, step)
+        self.finish_subagent(call, agent, step)
     }
 }

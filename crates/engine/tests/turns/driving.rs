@@ -1,13 +1,13 @@
-//! Turns that go their way.
+//! Turns that run to their end.
 
-use ostler_engine::driver::Progress;
+use ostler_engine::driver::TurnProgress;
 use ostler_engine::model::{Chunk, Restart, StopReason};
-use ostler_engine::turn::{End, Event};
+use ostler_engine::turn::{TurnEnd, TurnEvent};
 
 use crate::world::{World, calls, conversation, follow_up, is_acceptable, story, turn, words};
 
-fn answer(text: &str) -> Progress {
-    Progress::Ended(End::Answer { text: text.into(), stop: StopReason::End })
+fn answer(text: &str) -> TurnProgress {
+    TurnProgress::Ended(TurnEnd::Answer { text: text.into(), stop: StopReason::End })
 }
 
 #[tokio::test]
@@ -15,15 +15,15 @@ async fn an_answer_ends_the_turn() {
     let world = World::new([words("hello")]);
     let mut turn = turn("hi");
     assert_eq!(world.drive(&mut turn).await, answer("hello"));
-    assert_eq!(story(turn.said()), ["hello"]);
+    assert_eq!(story(turn.new_items()), ["hello"]);
     let asked = world.model.asked();
     assert_eq!((&*asked[0].system, asked[0].history.len()), ("You help.", 1));
     assert_eq!(asked[0].offered.len(), world.scope.active().count());
 }
 
-/// C10: what a tool came to is what the model is told next.
+/// C10: the model is told the outcome of its calls next.
 #[tokio::test]
-async fn c10_calls_are_run_and_the_model_is_told() {
+async fn c10_tool_outcomes_are_passed_to_the_model() {
     let world = World::new([
         calls(&[("a", "look", r#"{"text": "one"}"#), ("b", "broken", ""), ("c", "look", "{}")]),
         words("done"),
@@ -39,38 +39,38 @@ async fn c10_calls_are_run_and_the_model_is_told() {
         "= ok nothing",
         "done",
     ];
-    assert_eq!(story(turn.said()), expected);
+    assert_eq!(story(turn.new_items()), expected);
     assert!(is_acceptable(turn.history(), true));
     assert_eq!(world.model.asked()[1].history.len(), 3);
 }
 
-/// M28: a turn that does not come to an end is ended, with a clear reason.
+/// M28: a turn that does not finish is ended with a clear reason.
 #[tokio::test]
-async fn m28_a_turn_stops_after_its_steps() {
+async fn m28_a_turn_ends_at_its_step_limit() {
     let endless = (0..2000).map(|n| calls(&[("x", "look", &format!(r#"{{"text": "{n}"}}"#))]));
     let world = World::new(endless);
     let mut turn = turn("hi");
     let end = world.drive(&mut turn).await;
-    assert_eq!(end, Progress::Ended(End::StepLimit { most: 1000 }));
+    assert_eq!(end, TurnProgress::Ended(TurnEnd::StepLimit { limit: 1000 }));
     assert_eq!(world.model.asked().len(), 1000);
     assert!(is_acceptable(turn.history(), true));
 }
 
-/// The same call again and again is refused first, and then the turn ends.
 #[tokio::test]
-async fn a_model_that_repeats_itself_is_stopped() {
+async fn repeated_calls_are_denied_and_then_end_the_turn() {
     let world = World::new((0..20).map(|_| calls(&[("x", "look", r#"{"text": "same"}"#)])));
     let mut turn = turn("hi");
     let end = world.drive(&mut turn).await;
-    assert_eq!(end, Progress::Ended(End::Loop { tool: "look".into() }));
-    let refused = story(turn.said()).iter().filter(|line| line.starts_with("= denied")).count();
+    assert_eq!(end, TurnProgress::Ended(TurnEnd::Loop { tool: "look".into() }));
+    let refused =
+        story(turn.new_items()).iter().filter(|line| line.starts_with("= denied")).count();
     assert_eq!((world.model.asked().len(), refused), (7, 3));
     assert!(is_acceptable(turn.history(), true));
 }
 
-/// C03, C04: an answer that began anew is whole, and what failed is on record.
+/// C03, C04: a restarted answer is complete, and the failure is recorded.
 #[tokio::test]
-async fn c03_what_came_before_a_restart_is_void() {
+async fn c03_text_before_a_restart_is_discarded() {
     let restart = Restart { failed: "a".into(), model: "b".into(), why: "cut".into() };
     let mut said = vec![Ok(Chunk::Text("half".into()))];
     said.push(Ok(Chunk::Call { index: 0, id: "x".into(), name: "pay".into() }));
@@ -80,67 +80,65 @@ async fn c03_what_came_before_a_restart_is_void() {
     let mut turn = turn("hi");
     assert_eq!(world.drive(&mut turn).await, answer("whole"));
     assert_eq!(turn.account().restarts, [restart]);
-    assert!(world.host.events().contains(&Event::DraftDiscarded));
+    assert!(world.host.events().contains(&TurnEvent::DraftDiscarded));
     // C04: the trace names both models.
     let traced = world.host.events().into_iter().find_map(|event| match event {
-        Event::Restarted(Restart { failed, model, why }) => Some((failed, model, why)),
+        TurnEvent::Restarted(Restart { failed, model, why }) => Some((failed, model, why)),
         _ => None,
     });
     assert_eq!(traced, Some(("a".into(), "b".into(), "cut".into())));
     assert!(turn.account().decisions.is_empty());
 }
 
-/// A stream that ends in the middle runs nothing of what it had begun to call.
 #[tokio::test]
-async fn a_cut_answer_runs_no_tool() {
+async fn an_incomplete_answer_runs_no_tool() {
     let mut cut = calls(&[("a", "pay", "{}")]);
     cut.pop();
     let world = World::new([cut]);
     let mut turn = turn("hi");
     let end = world.drive(&mut turn).await;
-    assert!(matches!(end, Progress::Ended(End::ModelFailed(_))), "{end:?}");
+    assert!(matches!(end, TurnProgress::Ended(TurnEnd::ModelFailed(_))), "{end:?}");
     assert!(turn.account().decisions.is_empty());
-    assert!(turn.said().is_empty());
+    assert!(turn.new_items().is_empty());
 }
 
-/// An answer that was too long for its last call does not run it.
+/// A call that was cut off by the token limit is not run.
 #[tokio::test]
-async fn a_call_that_was_cut_off_is_not_run() {
+async fn a_truncated_call_is_not_run() {
     let mut said = calls(&[("a", "look", "{}"), ("b", "pay", "")]);
     *said.last_mut().unwrap() = Ok(Chunk::Done(StopReason::MaxTokens));
     let world = World::new([said, words("sorry")]);
     let mut turn = turn("hi");
     assert_eq!(world.drive(&mut turn).await, answer("sorry"));
-    assert!(story(turn.said())[3].starts_with("= invalid The answer was cut off"));
+    assert!(story(turn.new_items())[3].starts_with("= invalid The answer was cut off"));
     assert!(world.host.stored.lock().unwrap().is_empty());
 }
 
-/// M32: what was written meanwhile is answered afterwards, in order.
+/// M32: messages that arrive during an answer are answered afterwards, in order.
 #[tokio::test]
 async fn m32_follow_ups_are_answered_in_order() {
-    use ostler_engine::driver::commands;
-    use ostler_engine::turn::Known;
+    use ostler_engine::driver::command_channel;
+    use ostler_engine::turn::KnownOutcomes;
     let world = World::new([words("first"), words("second"), words("third")]);
     let mut turn = turn("hi");
-    let (handle, mut commands) = commands();
+    let (handle, mut commands) = command_channel();
     for text in ["and?", "more?"] {
         handle.follow_up(follow_up(text)).unwrap();
     }
-    let end = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
+    let end = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     assert_eq!(end, answer("third"));
-    assert_eq!(story(turn.said()), ["first", "user 1", "second", "user 1", "third"]);
-    assert!(world.host.events().contains(&Event::FollowUpQueued { count: 2 }));
+    assert_eq!(story(turn.new_items()), ["first", "user 1", "second", "user 1", "third"]);
+    assert!(world.host.events().contains(&TurnEvent::FollowUpQueued { count: 2 }));
 }
 
-/// A turn ends once, and its end is the last that is heard of it.
 #[tokio::test]
-async fn the_end_comes_once_and_last() {
+async fn the_end_event_comes_once_and_last() {
     for said in [vec![words("a")], vec![calls(&[("a", "look", "{}")])], vec![vec![]]] {
         let world = World::new(said);
         world.drive(&mut conversation("hi")).await;
         let events = world.host.events();
-        let ends = events.iter().filter(|event| matches!(event, Event::Ended(_))).count();
+        let ends = events.iter().filter(|event| matches!(event, TurnEvent::Ended(_))).count();
         assert_eq!(ends, 1);
-        assert!(matches!(events.last(), Some(Event::Ended(_))));
+        assert!(matches!(events.last(), Some(TurnEvent::Ended(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! Whole turns, with models and tools that do as they are told.
+//! Whole turns with fake models and tools.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 

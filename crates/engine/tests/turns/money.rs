@@ -1,37 +1,36 @@
-//! What turns cost, and what they may.
+//! The cost and the budget of turns.
 
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::{BudgetLimit, TurnBudget};
 use ostler_domain::money::ledger::{Charge, Expense};
 use ostler_domain::tool::ToolName;
-use ostler_engine::driver::Progress;
+use ostler_engine::driver::TurnProgress;
 use ostler_engine::model::Usage;
-use ostler_engine::turn::{End, NewTurn, Turn};
+use ostler_engine::turn::{NewTurn, Turn, TurnEnd};
 
-use crate::world::{RICH, World, calls, new_turn, story, turn, words};
+use crate::world::{AMPLE_BUDGET, World, calls, new_turn, story, turn, words};
 
 fn poor(reserved: u64, top_up: u64) -> TurnBudget {
-    TurnBudget { reserved: Credits::new(reserved), top_up: Credits::new(top_up), ..RICH }
+    TurnBudget { reserved: Credits::new(reserved), top_up: Credits::new(top_up), ..AMPLE_BUDGET }
 }
 
 fn with(budget: TurnBudget) -> Turn {
     Turn::new(NewTurn { budget, ..new_turn("hi") })
 }
 
-/// A17, C02, C22: what cannot be paid is not asked.
+/// A17, C02, C22: without credits no model is called.
 #[tokio::test]
-async fn c02_without_credits_no_model_is_asked() {
+async fn c02_without_credits_no_model_is_called() {
     let world = World::new([]);
     let mut turn = with(poor(0, 0));
     let end = world.drive(&mut turn).await;
-    let Progress::Ended(End::CreditsExhausted(short)) = end else { panic!("{end:?}") };
+    let TurnProgress::Ended(TurnEnd::CreditsExhausted(short)) = end else { panic!("{end:?}") };
     assert_eq!(short.limit, BudgetLimit::Org);
     assert!(world.model.asked().is_empty());
     assert_eq!(turn.account().charges(), []);
 }
 
-/// E01: the model calls of a turn are rounded up once, and tools have their
-/// prices.
+/// E01: the model calls of a turn are rounded up once, and tools have their prices.
 #[tokio::test]
 async fn e01_a_turn_is_charged_for_models_and_tools() {
     let world = World::new([
@@ -52,23 +51,22 @@ async fn e01_a_turn_is_charged_for_models_and_tools() {
 }
 
 /// C07: a tool that costs more than is left is not run, and the model is told
-/// without figures.
+/// without amounts.
 #[tokio::test]
-async fn c07_a_tool_that_cannot_be_paid_is_not_run() {
+async fn c07_a_tool_beyond_the_budget_is_not_run() {
     let world = World::new([calls(&[("a", "pay", "{}")]), words("no")]);
     let mut turn = with(poor(2, 0));
     world.drive(&mut turn).await;
     assert_eq!(
-        story(turn.said())[1],
+        story(turn.new_items())[1],
         "= insufficient_credits there is not enough credit left for this."
     );
     assert!(world.host.stored.lock().unwrap().is_empty());
 }
 
-/// The answer is clamped to what is affordable, and more is reserved first if
-/// more can be had.
+/// The answer is limited to what is affordable, after a top-up if one is possible.
 #[tokio::test]
-async fn more_is_reserved_before_it_is_needed() {
+async fn more_credits_are_reserved_before_an_answer_needs_them() {
     let world = World::new([]);
     world.drive(&mut with(poor(2, 0))).await;
     let clamped = world.model.asked()[0].max_tokens;
@@ -80,29 +78,29 @@ async fn more_is_reserved_before_it_is_needed() {
     assert_eq!(world.host.more.lock().unwrap().len(), 1);
 }
 
-/// If no more can be had after all, the turn makes do with what it has.
+/// If a top-up fails, the turn continues with what it has.
 #[tokio::test]
-async fn a_refused_top_up_is_not_asked_for_again() {
+async fn a_refused_top_up_is_not_requested_again() {
     let world = World::new([calls(&[("a", "pay", "{}")]), words("no")]);
     *world.host.spare.lock().unwrap() = 0;
     let mut turn = with(poor(2, 50));
     let end = world.drive(&mut turn).await;
-    assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
+    assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
     assert_eq!(world.host.more.lock().unwrap().len(), 1);
     assert!(world.model.asked()[0].max_tokens < 4096);
 }
 
-/// C20: several calls at once never spend the same credit twice.
+/// C20: parallel calls never spend the same credit twice.
 #[tokio::test]
-async fn c20_calls_at_once_share_one_budget() {
+async fn c20_parallel_calls_share_one_budget() {
     let five: Vec<(String, String)> =
         (0..5).map(|n| (format!("c{n}"), format!(r#"{{"text": "{n}"}}"#))).collect();
     let five: Vec<(&str, &str, &str)> =
         five.iter().map(|(id, json)| (id.as_str(), "pay", json.as_str())).collect();
     let world = World::new([calls(&five), words("done")]);
-    let budget = TurnBudget { session: Credits::new(6), ..RICH };
+    let budget = TurnBudget { session: Credits::new(6), ..AMPLE_BUDGET };
     let mut turn = with(budget);
     world.drive(&mut turn).await;
-    let paid = story(turn.said()).iter().filter(|line| line.starts_with("= ok")).count();
+    let paid = story(turn.new_items()).iter().filter(|line| line.starts_with("= ok")).count();
     assert_eq!(paid, 2, "one credit went to the model");
 }

@@ -1,68 +1,70 @@
 //! Calls that wait for people.
 
 use ostler_domain::gate::approval::ArgumentsHash;
-use ostler_domain::gate::{AllowReason, AskReason, Verdict};
+use ostler_domain::gate::{AllowReason, AskReason, GateDecision};
 use ostler_domain::scope::ToolScope;
 use ostler_domain::tool::ToolName;
-use ostler_engine::driver::{Progress, commands};
+use ostler_engine::driver::{TurnProgress, command_channel};
 use ostler_engine::gate::fingerprint;
 use ostler_engine::history::{CallId, ToolCall};
 use ostler_engine::model::Chunk;
 use ostler_engine::turn::{
-    Answer, Decision, End, Input, Known, NewTurn, NotTaken, Out, Path, Question, QuestionKind, Turn,
+    AgentPath, Answer, Decision, Input, InputRejected, KnownOutcomes, NewTurn, Question,
+    QuestionKind, Turn, TurnEnd, TurnOutput,
 };
 use serde_json::json;
 
 use crate::world::{World, approve, calls, is_acceptable, new_turn, story, turn, words};
 
-/// Suspends, is stored, and is taken up by another process with a decision.
+/// Suspends a turn, stores it, and resumes it elsewhere with a decision.
 async fn resumed(
     world: &World,
     turn: &Turn,
     decision: impl FnOnce(&Question) -> Decision,
-) -> (Turn, Progress) {
+) -> (Turn, TurnProgress) {
     let mut turn = Turn::load(&turn.store().unwrap()).unwrap();
     let [(path, question)] = &turn.questions()[..] else { panic!("one question") };
     let (path, call, decision) = (path.clone(), question.call.id.clone(), decision(question));
-    let (handle, mut commands) = commands();
+    let (handle, mut commands) = command_channel();
     handle.decide(path, call, decision).unwrap();
-    let progress = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
+    let progress = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     (turn, progress)
 }
 
-/// Z01: a turn that waits for a person is a value. It goes on in another
-/// process, exactly once.
+/// Z01: a suspended turn is a value; it resumes in another process, exactly once.
 #[tokio::test]
-async fn z01_a_suspended_turn_goes_on_elsewhere_exactly_once() {
+async fn z01_a_suspended_turn_resumes_in_another_process_exactly_once() {
     let world = World::supervised([calls(&[("a", "pay", r#"{"text": "9"}"#)]), words("paid")]);
     let mut waiting = turn("hi");
-    let Progress::Suspended(questions) = world.drive(&mut waiting).await else { panic!("it asks") };
+    let TurnProgress::Suspended(questions) = world.drive(&mut waiting).await else {
+        panic!("it asks")
+    };
     let QuestionKind::Approval { arguments, .. } = &questions[0].1.kind else { panic!("approval") };
     assert_eq!(*arguments, fingerprint("pay", &json!({"text": "9"})));
     assert!(world.host.stored.lock().unwrap().is_empty());
 
     let (turn, end) = resumed(&world, &waiting, approve).await;
-    assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
-    assert_eq!(story(turn.said())[1..], ["= ok run/a", "paid"]);
-    assert_eq!(turn.account().decisions[1].verdict, Verdict::Allow(AllowReason::Approved));
+    assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
+    assert_eq!(story(turn.new_items())[1..], ["= ok run/a", "paid"]);
+    assert_eq!(turn.account().decisions[1].verdict, GateDecision::Allow(AllowReason::Approved));
     assert_eq!(world.host.stored.lock().unwrap().len(), 1);
     assert!(is_acceptable(turn.history(), true));
 }
 
-/// A decision that comes in the moment a turn is suspended is not lost: it is given
-/// back, and whoever takes the turn up again has it.
+/// A decision that arrives while the turn is being suspended is not lost: it is
+/// returned for the next resume.
 #[tokio::test]
-async fn a_decision_that_nobody_took_is_given_back() {
+async fn an_unread_decision_is_returned() {
     let world = World::supervised([calls(&[("a", "pay", "{}")]), words("paid")]);
     let mut waiting = turn("hi");
-    let (handle, mut commands) = commands();
-    let progress = world.drive_with(&mut waiting, &Known::new(), &mut commands).await;
-    let Progress::Suspended(questions) = progress else { panic!("{progress:?}") };
+    let (handle, mut commands) = command_channel();
+    let progress = world.drive_with(&mut waiting, &KnownOutcomes::new(), &mut commands).await;
+    let TurnProgress::Suspended(questions) = progress else { panic!("{progress:?}") };
     let (path, question) = &questions[0];
     let call = question.call.id.clone();
     handle.decide(path.clone(), call.clone(), approve(question)).unwrap();
-    let left = commands.left_over();
-    assert_eq!(left.decided, [(path.clone(), call.clone(), approve(question))]);
+    let left = commands.into_unread();
+    assert_eq!(left.decisions, [(path.clone(), call.clone(), approve(question))]);
     let late = handle.decide(path.clone(), call, approve(question));
     assert!(late.is_err(), "nobody listens any more");
 }
@@ -72,30 +74,30 @@ async fn a_decision_counts_once() {
     let world = World::supervised([calls(&[("a", "pay", "{}")]), words("paid")]);
     let mut turn = turn("hi");
     world.drive(&mut turn).await;
-    let mut out = Out::default();
+    let mut out = TurnOutput::default();
     let yes = approve(&turn.questions()[0].1);
     let decide = |call: &str| Input::Decision(CallId::new(call), yes.clone());
     let first = turn.step(&[], decide("a"), &world.rules(), &mut out);
     assert_eq!((first, out.actions.len()), (Ok(()), 1));
     for call in ["a", "b"] {
         let again = turn.step(&[], decide(call), &world.rules(), &mut out);
-        assert_eq!((again, out.actions.len()), (Err(NotTaken::NotExpected), 1));
+        assert_eq!((again, out.actions.len()), (Err(InputRejected::NotExpected), 1));
     }
 }
 
-/// D06: a rejection is told to the agent with its reason, and nothing runs.
+/// D06: the model is told the reason of a rejection, and nothing runs.
 #[tokio::test]
-async fn d06_a_rejection_informs_the_agent() {
+async fn d06_the_model_is_told_the_reason_of_a_rejection() {
     let world = World::supervised([calls(&[("a", "pay", "{}")]), words("I see")]);
     let mut waiting = turn("hi");
     world.drive(&mut waiting).await;
     let reason = "too much".to_owned();
     let (turn, _) = resumed(&world, &waiting, |_| Decision::Reject { reason }).await;
-    assert_eq!(story(turn.said())[1], "= rejected A person said no to this: too much");
+    assert_eq!(story(turn.new_items())[1], "= rejected A person rejected this call: too much");
     assert!(world.host.stored.lock().unwrap().is_empty());
 }
 
-/// What a person changed is what runs, and what the record says was called.
+/// The changed arguments are what runs and what the history shows.
 #[tokio::test]
 async fn an_approval_may_change_the_arguments() {
     let world = World::supervised([calls(&[("a", "pay", r#"{"text": "99"}"#)]), words("paid")]);
@@ -107,16 +109,16 @@ async fn an_approval_may_change_the_arguments() {
     };
     let (turn, _) =
         resumed(&world, &waiting, |question| edit(question, json!({"text": "9"}))).await;
-    assert_eq!(story(turn.said())[0], r#"pay{"text":"9"}"#);
+    assert_eq!(story(turn.new_items())[0], r#"pay{"text":"9"}"#);
     assert_eq!(world.host.stored.lock().unwrap()[0].1[0].call.arguments, json!({"text": "9"}));
     let (path, question) = &waiting.questions()[0];
     let bad = Input::Decision(question.call.id.clone(), edit(question, json!({"text": 9})));
-    let refused = waiting.step(path, bad, &world.rules(), &mut Out::default());
-    assert!(matches!(refused, Err(NotTaken::BadArguments { .. })), "{refused:?}");
+    let refused = waiting.step(path, bad, &world.rules(), &mut TurnOutput::default());
+    assert!(matches!(refused, Err(InputRejected::InvalidArguments { .. })), "{refused:?}");
     assert_eq!(waiting.questions().len(), 1, "it can be decided still");
 }
 
-/// D06: a yes to something else is no yes to this.
+/// D06: an approval of other arguments is rejected.
 #[tokio::test]
 async fn d06_an_approval_is_bound_to_what_the_person_saw() {
     let world = World::supervised([calls(&[("a", "pay", r#"{"text": "99"}"#)])]);
@@ -124,83 +126,85 @@ async fn d06_an_approval_is_bound_to_what_the_person_saw() {
     world.drive(&mut turn).await;
     let seen = fingerprint("pay", &json!({"text": "9"}));
     let late = Input::Decision(CallId::new("a"), Decision::Approve { seen, arguments: None });
-    let mut out = Out::default();
+    let mut out = TurnOutput::default();
     let refused = turn.step(&[], late, &world.rules(), &mut out);
-    assert_eq!((refused, out.actions.len()), (Err(NotTaken::OtherArguments), 0));
+    assert_eq!((refused, out.actions.len()), (Err(InputRejected::ArgumentsChanged), 0));
 }
 
-/// D09: an approval does not override the rules of now.
+/// D09: an approval does not override the current rules.
 #[tokio::test]
-async fn d09_an_approved_call_runs_under_the_rules_of_now() {
+async fn d09_an_approved_call_runs_under_the_current_rules() {
     let mut world = World::supervised([calls(&[("a", "pay", "{}")]), words("sorry")]);
     let mut waiting = turn("hi");
     world.drive(&mut waiting).await;
     world.autonomy = ostler_domain::agent::autonomy::AutonomyLevel::DraftOnly;
     let (turn, _) = resumed(&world, &waiting, approve).await;
-    assert!(story(turn.said())[1].starts_with("= denied"), "{:?}", story(turn.said()));
+    assert!(story(turn.new_items())[1].starts_with("= denied"), "{:?}", story(turn.new_items()));
     assert!(world.host.stored.lock().unwrap().is_empty());
 }
 
-/// D02: a tool on the approval list asks at every level.
+/// D02: a tool on the approval list needs approval at every autonomy level.
 #[tokio::test]
-async fn d02_a_listed_tool_asks_whatever_the_autonomy() {
+async fn d02_a_listed_tool_needs_approval_at_every_autonomy_level() {
     let mut world = World::new([calls(&[("a", "look", "{}")])]);
     world.ask_for.insert(ToolName::from_static("look"));
-    let Progress::Suspended(questions) = world.drive(&mut turn("hi")).await else { panic!("asks") };
+    let TurnProgress::Suspended(questions) = world.drive(&mut turn("hi")).await else {
+        panic!("asks")
+    };
     let QuestionKind::Approval { why, .. } = questions[0].1.kind else { panic!("approval") };
     assert_eq!(why, AskReason::ApprovalList);
 }
 
-/// M33, M34: questions and plans wait for their answers, which are what the
-/// calls come to.
+/// M33, M34: the answers to questions and plans become the outcomes of the calls.
 #[tokio::test]
-async fn m33_answers_are_what_the_calls_come_to() {
+async fn m33_answers_become_the_outcomes_of_the_calls() {
     let both = [("a", "ask_user", r#"{"text": "which?"}"#), ("b", "submit_plan", "{}")];
     let world = World::supervised([calls(&both), words("good")]);
     let mut turn = turn("hi");
-    let Progress::Suspended(questions) = world.drive(&mut turn).await else { panic!("it asks") };
+    let TurnProgress::Suspended(questions) = world.drive(&mut turn).await else {
+        panic!("it asks")
+    };
     assert_eq!(questions.len(), 2);
     let mut turn = Turn::load(&turn.store().unwrap()).unwrap();
-    let (handle, mut commands) = commands();
+    let (handle, mut commands) = command_channel();
     let feedback = Some("smaller".to_owned());
     let plan = Answer::Plan { approved: false, feedback };
-    handle.answer(Path::new(), CallId::new("b"), plan).unwrap();
+    handle.answer(AgentPath::new(), CallId::new("b"), plan).unwrap();
     let text = "the red one".to_owned();
-    handle.answer(Path::new(), CallId::new("a"), Answer::Text { text }).unwrap();
-    let end = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
-    assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
+    handle.answer(AgentPath::new(), CallId::new("a"), Answer::Text { text }).unwrap();
+    let end = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
+    assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
     let expected = ["= ok the red one", "= ok The plan was not approved: smaller", "good"];
-    assert_eq!(story(turn.said())[2..], expected);
+    assert_eq!(story(turn.new_items())[2..], expected);
 }
 
-/// A call that waits does not hold up the ones beside it.
 #[tokio::test]
 async fn other_calls_run_while_one_waits() {
     let mut world = World::new([calls(&[("a", "pay", "{}"), ("b", "note", "{}")]), words("ok")]);
     world.ask_for.insert(ToolName::from_static("pay"));
     let mut turn = turn("hi");
-    assert!(matches!(world.drive(&mut turn).await, Progress::Suspended(_)));
+    assert!(matches!(world.drive(&mut turn).await, TurnProgress::Suspended(_)));
     assert_eq!(turn.account().effects.len(), 1);
     assert_ne!(fingerprint("a", &json!({})), ArgumentsHash([0; 32]));
 }
 
-/// A call that gives the conversation away ends the turn with what was said
-/// beside it: the model is not asked again.
+/// A call that hands the conversation over ends the turn with the text beside it;
+/// the model is not asked again.
 #[tokio::test]
-async fn a_last_call_ends_the_turn() {
+async fn a_call_that_ends_the_turn_ends_it() {
     let mut said = calls(&[("a", "look", "{}"), ("b", "leave", "{}")]);
     said.insert(0, Ok(Chunk::Text("One moment.".into())));
     let world = World::new([said, words("never said")]);
     let mut turn = turn("hi");
     let end = world.drive(&mut turn).await;
-    let Progress::Ended(End::Answer { text, .. }) = end else { panic!("it ends: {end:?}") };
+    let TurnProgress::Ended(TurnEnd::Answer { text, .. }) = end else { panic!("it ends: {end:?}") };
     assert_eq!(text, "One moment.");
     assert_eq!(world.model.asked().len(), 1);
     assert!(is_acceptable(turn.history(), true));
 }
 
-/// D06: a call that a person approved earlier runs first, once, and under the
-/// rules of now.
+/// D06: a call that was approved earlier runs first, once, and under the current
+/// rules.
 #[tokio::test]
 async fn d06_a_turn_can_begin_with_an_approved_call() {
     let call = ToolCall::new(CallId::new("apr"), "pay", r#"{"text": "9"}"#);
@@ -208,15 +212,19 @@ async fn d06_a_turn_can_begin_with_an_approved_call() {
     let world = World::supervised([words("It is paid.")]);
     let mut turn = begin();
     let end = world.drive(&mut turn).await;
-    assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
-    assert_eq!(story(turn.said()), [r#"pay{"text":"9"}"#, "= ok run/apr", "It is paid."]);
-    assert_eq!(turn.account().decisions[0].verdict, Verdict::Allow(AllowReason::Approved));
+    assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
+    assert_eq!(story(turn.new_items()), [r#"pay{"text":"9"}"#, "= ok run/apr", "It is paid."]);
+    assert_eq!(turn.account().decisions[0].verdict, GateDecision::Allow(AllowReason::Approved));
     assert_eq!(world.host.stored.lock().unwrap().len(), 1);
 
     let mut world = World::supervised([words("It is not possible.")]);
     world.scope = ToolScope::unrestricted([]);
     let mut turn = begin();
     world.drive(&mut turn).await;
-    assert!(story(turn.said())[1].starts_with("= unknown_tool"), "{:?}", story(turn.said()));
+    assert!(
+        story(turn.new_items())[1].starts_with("= unknown_tool"),
+        "{:?}",
+        story(turn.new_items())
+    );
     assert!(world.host.stored.lock().unwrap().is_empty());
 }

@@ -1,26 +1,26 @@
-//! Turns that wait for people, and outlive the process they began in.
+//! Turns that wait for people and survive the process they started in.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path as File;
 use std::process::{Command, Stdio};
 
-use ostler_engine::driver::{Commands, Progress, commands};
-use ostler_engine::turn::{Answer, End, Known, Question, QuestionKind, Turn};
+use ostler_engine::driver::{TurnCommands, TurnProgress, command_channel};
+use ostler_engine::turn::{Answer, KnownOutcomes, Question, QuestionKind, Turn, TurnEnd};
 use serde_json::{Value, json};
 
 use crate::world::{World, approve, calls, story, turn, words};
 
-/// What a process of this test is to do, and with which file.
+/// The part a child process of this test plays, and its file.
 const PART: &str = "OSTLER_TEST_TURN_PART";
 const FILE: &str = "OSTLER_TEST_TURN_FILE";
-const NAME: &str = "processes::z01_a_turn_outlives_its_process_and_goes_on_exactly_once";
+const NAME: &str = "processes::z01_a_turn_survives_its_process_and_resumes_exactly_once";
 
-/// Z01: a turn waits for an approval, a question and a plan at once: its own agent,
-/// and agents three levels below it. The process is killed; another one has the
-/// answers, and each call comes to what was answered, once; a third one finds
-/// nothing left to do.
+/// Z01: a turn waits for an approval, a question and a plan at once, from its own
+/// agent and from subagents three levels deep. The process is killed. Another one
+/// applies the answers, and each call completes once; a third one finds nothing
+/// left to do.
 #[test]
-fn z01_a_turn_outlives_its_process_and_goes_on_exactly_once() {
+fn z01_a_turn_survives_its_process_and_resumes_exactly_once() {
     if let (Ok(part), Ok(file)) = (std::env::var(PART), std::env::var(FILE)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         return runtime.block_on(play(&part, File::new(&file)));
@@ -41,14 +41,14 @@ fn z01_a_turn_outlives_its_process_and_goes_on_exactly_once() {
     assert_eq!((&told["payments"], &told["asked"]), (&json!([]), &json!(0)));
 }
 
-/// How a process ends.
+/// How a child process ends.
 #[derive(Clone, Copy, PartialEq)]
 enum Ends {
     ByItself,
     Killed,
 }
 
-/// Has another process play a part, and reads what it tells.
+/// Runs a part in a child process and returns what it reports.
 fn process(part: &str, file: &File, end: Ends) -> Value {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", NAME, "--nocapture"])
@@ -70,8 +70,8 @@ fn process(part: &str, file: &File, end: Ends) -> Value {
     told.expect("the process tells what it did")
 }
 
-/// What the model says. It is the same whichever process asks; it goes on from
-/// what was said before.
+/// Returns the model's answers, which continue from the history in whichever
+/// process.
 fn world(part: &str) -> World {
     let deeper = |id| (id, "subagent", r#"{"text": "go on"}"#);
     let asks = |ids: [&'static str; 3]| {
@@ -93,10 +93,10 @@ fn world(part: &str) -> World {
 async fn play(part: &str, file: &File) {
     let world = world(part);
     let (mut turn, mut commands) = match part {
-        "wait" => (turn("hi"), Commands::none()),
+        "wait" => (turn("hi"), TurnCommands::none()),
         _ => {
             let turn = Turn::load(&std::fs::read_to_string(file).unwrap()).unwrap();
-            let (handle, commands) = commands();
+            let (handle, commands) = command_channel();
             for (path, question) in turn.questions() {
                 let call = question.call.id.clone();
                 match reply(&question) {
@@ -107,29 +107,33 @@ async fn play(part: &str, file: &File) {
             (turn, commands)
         }
     };
-    let progress = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
+    let progress = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     std::fs::write(file, turn.store().unwrap()).unwrap();
     let paths = match &progress {
-        Progress::Suspended(questions) => questions.iter().map(|(path, _)| written(path)).collect(),
-        Progress::Ended(End::Answer { .. }) => Vec::new(),
-        Progress::Ended(other) => panic!("{other:?}"),
+        TurnProgress::Suspended(questions) => {
+            questions.iter().map(|(path, _)| written(path)).collect()
+        }
+        TurnProgress::Ended(TurnEnd::Answer { .. }) => Vec::new(),
+        TurnProgress::Ended(other) => panic!("{other:?}"),
     };
     let payments: Vec<String> = {
         let stored = world.host.stored.lock().unwrap();
-        stored.iter().flat_map(|(_, intents)| intents.iter().map(|made| made.key.clone())).collect()
+        stored
+            .iter()
+            .flat_map(|(_, intents)| intents.iter().map(|made| made.idempotency_key.clone()))
+            .collect()
     };
     let told = json!({
         "paths": paths, "payments": payments, "asked": world.model.asked().len(),
-        "said": story(turn.said()),
+        "said": story(turn.new_items()),
     });
     println!("\nTOLD {told}");
     if part == "wait" {
-        // Until it is killed.
         std::future::pending::<()>().await;
     }
 }
 
-/// The answer to a question; none for an approval.
+/// Returns the answer to a question; `None` for an approval.
 fn reply(question: &Question) -> Option<Answer> {
     match (&question.kind, question.call.name.as_str()) {
         (QuestionKind::Approval { .. }, _) => None,

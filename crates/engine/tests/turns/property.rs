@@ -1,26 +1,26 @@
-//! Whatever happens to a turn, in whatever order: it ends once, runs nothing that
-//! was not allowed, can be stored at any moment, and leaves a conversation that
-//! providers accept.
+//! Random sequences of inputs: a turn ends once, runs nothing that was not allowed,
+//! can be stored at any moment, and leaves a history that providers accept.
 
 use std::collections::BTreeSet;
 
-use ostler_domain::gate::Verdict;
+use ostler_domain::gate::GateDecision;
 use ostler_domain::money::Credits;
 use ostler_domain::tool::ToolName;
 use ostler_engine::history::CallId;
 use ostler_engine::model::{Chunk, ModelError, ModelErrorKind, Restart, StopReason, Usage};
-use ostler_engine::outcome::Outcome;
-use ostler_engine::tool::{Ask, Reply, SubTurn};
+use ostler_engine::outcome::ToolOutcome;
+use ostler_engine::tool::{SubagentTask, ToolReply, UserQuestion};
 use ostler_engine::turn::{
-    Action, Answer, Decision, Event, Input, Known, NewTurn, OnAsk, Out, Path, Turn,
+    AgentPath, Answer, ApprovalMode, Decision, Input, KnownOutcomes, NewTurn, Turn, TurnAction,
+    TurnEvent, TurnOutput,
 };
 use proptest::prelude::*;
 
 use crate::world::{World, approve, follow_up, is_acceptable, new_turn};
 
-/// What happens next. Numbers choose among what is under way.
+/// The next thing to happen. Numbers select among the work in progress.
 #[derive(Debug, Clone)]
-enum Happens {
+enum Incident {
     Chunk(usize, Piece),
     Reply(usize, u8),
     ToppedUp(usize, u64),
@@ -59,34 +59,34 @@ fn piece() -> impl Strategy<Value = Piece> {
     ]
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn incident() -> impl Strategy<Value = Incident> {
     let any_at = any::<usize>;
     prop_oneof![
-        12 => (any_at(), piece()).prop_map(|(at, piece)| Happens::Chunk(at, piece)),
-        6 => (any_at(), any::<u8>()).prop_map(|(at, kind)| Happens::Reply(at, kind)),
-        3 => (any_at(), 0..50_u64).prop_map(|(at, more)| Happens::ToppedUp(at, more)),
-        3 => (any_at(), any::<bool>()).prop_map(|(at, yes)| Happens::Decision(at, yes)),
-        2 => any_at().prop_map(Happens::Answer),
-        1 => Just(Happens::FollowUp),
-        1 => Just(Happens::Steer),
-        2 => any::<u8>().prop_map(Happens::Nonsense),
-        1 => Just(Happens::Reload),
-        1 => Just(Happens::Resume),
+        12 => (any_at(), piece()).prop_map(|(at, piece)| Incident::Chunk(at, piece)),
+        6 => (any_at(), any::<u8>()).prop_map(|(at, kind)| Incident::Reply(at, kind)),
+        3 => (any_at(), 0..50_u64).prop_map(|(at, more)| Incident::ToppedUp(at, more)),
+        3 => (any_at(), any::<bool>()).prop_map(|(at, yes)| Incident::Decision(at, yes)),
+        2 => any_at().prop_map(Incident::Answer),
+        1 => Just(Incident::FollowUp),
+        1 => Just(Incident::Steer),
+        2 => any::<u8>().prop_map(Incident::Nonsense),
+        1 => Just(Incident::Reload),
+        1 => Just(Incident::Resume),
     ]
 }
 
 const TOOLS: [&str; 10] =
     ["look", "note", "pay", "web", "broken", "ask_user", "subagent", "submit_plan", "nothing", ""];
 
-/// A turn, and what is under way for it.
+/// A turn and its work in progress.
 struct Play {
     world: World,
     turn: Turn,
-    models: Vec<Path>,
-    tools: Vec<(Path, CallId)>,
-    top_ups: Vec<Path>,
+    models: Vec<AgentPath>,
+    tools: Vec<(AgentPath, CallId)>,
+    top_ups: Vec<AgentPath>,
     ends: usize,
-    allowed: BTreeSet<(Path, CallId)>,
+    allowed: BTreeSet<(AgentPath, CallId)>,
 }
 
 impl Play {
@@ -97,7 +97,7 @@ impl Play {
         }
         let mut new = new_turn("hi");
         new.limits.max_steps = 12;
-        new.limits.on_ask = if defer { OnAsk::Defer } else { OnAsk::Suspend };
+        new.limits.approval_mode = if defer { ApprovalMode::Defer } else { ApprovalMode::Suspend };
         new.budget.reserved = Credits::new(reserved);
         new.budget.top_up = Credits::new(20);
         let turn = Turn::new(NewTurn { ..new });
@@ -115,16 +115,16 @@ impl Play {
     }
 
     fn resume(&mut self) {
-        let mut out = Out::default();
+        let mut out = TurnOutput::default();
         (self.models, self.tools, self.top_ups) = Default::default();
-        self.turn.resume(&Known::new(), &self.world.rules(), &mut out);
+        self.turn.resume(&KnownOutcomes::new(), &self.world.rules(), &mut out);
         self.take(out);
     }
 
     fn step(&mut self, path: &[CallId], input: Input) -> bool {
         let stops = matches!(input, Input::Abort | Input::TimedOut | Input::Steer(_));
         let before = self.turn.clone();
-        let mut out = Out::default();
+        let mut out = TurnOutput::default();
         let taken = self.turn.step(path, input, &self.world.rules(), &mut out).is_ok();
         if taken && stops {
             (self.models, self.tools, self.top_ups) = Default::default();
@@ -137,14 +137,16 @@ impl Play {
         taken
     }
 
-    fn take(&mut self, out: Out) {
+    fn take(&mut self, out: TurnOutput) {
         for (path, event) in out.events {
             match event {
-                Event::Ended(_) => {
+                TurnEvent::Ended(_) => {
                     assert!(path.is_empty());
                     self.ends += 1;
                 }
-                Event::Decided(judgement) if matches!(judgement.verdict, Verdict::Allow(_)) => {
+                TurnEvent::Decided(judgement)
+                    if matches!(judgement.verdict, GateDecision::Allow(_)) =>
+                {
                     self.allowed.insert((path, judgement.call));
                 }
                 _ => {}
@@ -152,17 +154,17 @@ impl Play {
         }
         for (path, action) in out.actions {
             match action {
-                Action::CallModel { request, .. } => {
+                TurnAction::CallModel { request, .. } => {
                     assert!(is_acceptable(&request.history, true), "{:?}", request.history);
                     assert!(request.max_tokens > 0);
                     self.models.push(path);
                 }
-                Action::Run { call, .. } => {
+                TurnAction::Run { call, .. } => {
                     let id = call.call().id.clone();
                     assert!(self.allowed.contains(&(path.clone(), id.clone())), "not allowed");
                     self.tools.push((path, id));
                 }
-                Action::TopUp(more) => {
+                TurnAction::TopUp(more) => {
                     assert!(!more.is_zero());
                     self.top_ups.push(path);
                 }
@@ -222,9 +224,12 @@ impl Play {
         }
         let (path, call) = self.tools.swap_remove(at % self.tools.len());
         let reply = match kind % 5 {
-            0 => Reply::Done(Outcome::failed("broken")),
-            1 => Reply::Ask(Ask::Question { question: "which?".into(), options: vec![] }),
-            2 => Reply::Delegate(SubTurn {
+            0 => ToolReply::Done(ToolOutcome::failed("broken")),
+            1 => ToolReply::Ask(UserQuestion::Question {
+                question: "which?".into(),
+                options: vec![],
+            }),
+            2 => ToolReply::Delegate(SubagentTask {
                 agent_type: "explore".into(),
                 model: (kind > 250).then(|| "missing".into()),
                 system: "You explore.".into(),
@@ -232,20 +237,20 @@ impl Play {
                 forked: kind.is_multiple_of(2),
                 tools: ["look", "pay", "subagent"].map(ToolName::from_static).into(),
             }),
-            _ => Reply::Done(Outcome::ok("done").untrusted()),
+            _ => ToolReply::Done(ToolOutcome::ok("done").untrusted()),
         };
         assert!(self.step(&path, Input::Reply(call, reply)), "a reply that was waited for");
     }
 
-    fn play(&mut self, happens: &Happens) {
-        match happens {
-            Happens::Chunk(at, piece) => self.chunk(*at, piece),
-            Happens::Reply(at, kind) => self.reply(*at, *kind),
-            Happens::ToppedUp(at, more) if !self.top_ups.is_empty() => {
+    fn play(&mut self, incident: &Incident) {
+        match incident {
+            Incident::Chunk(at, piece) => self.chunk(*at, piece),
+            Incident::Reply(at, kind) => self.reply(*at, *kind),
+            Incident::ToppedUp(at, more) if !self.top_ups.is_empty() => {
                 let path = self.top_ups.swap_remove(at % self.top_ups.len());
                 self.step(&path, Input::ToppedUp(Credits::new(*more)));
             }
-            Happens::Decision(at, yes) => {
+            Incident::Decision(at, yes) => {
                 let questions = self.turn.questions();
                 if let Some((path, question)) = questions.get(at % questions.len().max(1)) {
                     let decision = if *yes {
@@ -256,48 +261,48 @@ impl Play {
                     self.step(path, Input::Decision(question.call.id.clone(), decision));
                 }
             }
-            Happens::Answer(at) => {
+            Incident::Answer(at) => {
                 let questions = self.turn.questions();
                 if let Some((path, question)) = questions.get(at % questions.len().max(1)) {
                     let answer = Answer::Text { text: "yes".into() };
                     self.step(path, Input::Answer(question.call.id.clone(), answer));
                 }
             }
-            Happens::FollowUp => {
+            Incident::FollowUp => {
                 self.step(&[], Input::FollowUp(follow_up("and?")));
             }
-            Happens::Steer => {
+            Incident::Steer => {
                 self.step(&[], Input::Steer(follow_up("no, this")));
             }
-            Happens::Nonsense(kind) => self.nonsense(*kind),
-            Happens::Reload => {
+            Incident::Nonsense(kind) => self.unexpected_input(*kind),
+            Incident::Reload => {
                 let stored = self.turn.store().unwrap();
                 assert_eq!(Turn::load(&stored).unwrap(), self.turn);
             }
-            Happens::Resume => self.resume(),
-            Happens::Abort => {
+            Incident::Resume => self.resume(),
+            Incident::Abort => {
                 self.step(&[], Input::Abort);
             }
-            Happens::TimedOut => {
+            Incident::TimedOut => {
                 self.step(&[], Input::TimedOut);
             }
-            Happens::ToppedUp(..) => {}
+            Incident::ToppedUp(..) => {}
         }
     }
 
-    /// What nobody waits for.
-    fn nonsense(&mut self, kind: u8) {
+    /// Applies an input that nothing waits for.
+    fn unexpected_input(&mut self, kind: u8) {
         let nobody = CallId::new("nobody");
         let (path, input) = match kind % 4 {
             0 => (vec![nobody], Input::Chunk(Chunk::Text("x".into()))),
-            1 => (vec![], Input::Reply(nobody, Reply::Done(Outcome::ok("x")))),
+            1 => (vec![], Input::Reply(nobody, ToolReply::Done(ToolOutcome::ok("x")))),
             2 => (vec![], Input::Decision(nobody, Decision::Reject { reason: "no".into() })),
             _ => (vec![], Input::Answer(nobody, Answer::Text { text: "x".into() })),
         };
         assert!(!self.step(&path, input));
     }
 
-    /// What holds at every moment.
+    /// Checks the invariants.
     fn check(&self) {
         let over = self.turn.end().is_some();
         assert_eq!(self.ends, usize::from(over), "it ends once");
@@ -313,7 +318,7 @@ impl Play {
     }
 }
 
-/// How many worlds are tried here; a longer campaign sets the variable.
+/// The number of cases; a longer run sets the variable.
 fn cases() -> u32 {
     std::env::var("OSTLER_TURN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
 }
@@ -321,29 +326,29 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
-    /// Z02: no tool runs that the gate did not allow; and all the rest.
+    /// Z02: no tool runs that the gate did not allow, and all other invariants hold.
     #[test]
-    fn z02_whatever_happens_a_turn_stays_sound(
+    fn z02_random_inputs_never_break_the_invariants_of_a_turn(
         supervised in any::<bool>(),
         defer in any::<bool>(),
         reserved in 0..30_u64,
-        all in prop::collection::vec(happens(), 1..80),
-        last in prop::sample::select(vec![Happens::Abort, Happens::TimedOut]),
+        all in prop::collection::vec(incident(), 1..80),
+        last in prop::sample::select(vec![Incident::Abort, Incident::TimedOut]),
     ) {
         let mut play = Play::new(supervised, defer, reserved);
         play.check();
-        for happens in &all {
-            play.play(happens);
+        for incident in &all {
+            play.play(incident);
             play.check();
         }
-        // From every state an abort ends it.
+        // An abort ends the turn from every state.
         play.play(&last);
         play.check();
         prop_assert!(play.turn.end().is_some());
-        // And nothing moves it any more.
-        play.play(&Happens::FollowUp);
-        play.play(&Happens::Steer);
-        play.play(&Happens::Resume);
+        // Nothing changes it afterwards.
+        play.play(&Incident::FollowUp);
+        play.play(&Incident::Steer);
+        play.play(&Incident::Resume);
         play.check();
         prop_assert!(play.models.is_empty() && play.tools.is_empty());
     }

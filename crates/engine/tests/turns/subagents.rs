@@ -1,20 +1,23 @@
-//! Agents that work for another agent of the turn.
+//! Subagents inside a turn.
 
-use ostler_domain::gate::{AskReason, Verdict};
+use ostler_domain::gate::{AskReason, GateDecision};
 use ostler_domain::tool::Trust;
-use ostler_engine::driver::{Progress, commands};
+use ostler_engine::driver::{TurnProgress, command_channel};
 use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Usage};
-use ostler_engine::turn::{End, Event, ITSELF, Known, Turn, parse_subagent_meta};
-
-use crate::world::{
-    FOR_SUBAGENTS, Said, Told, World, approve, calls, is_acceptable, story, turn, words,
+use ostler_engine::turn::{
+    KnownOutcomes, ROOT_AGENT, Turn, TurnEnd, TurnEvent, parse_subagent_meta,
 };
 
-/// M05, M08: a subagent sees its task alone, has no more tools than it was given
-/// and none of what it says but its result is the parent's.
+use crate::world::{
+    AnswerChunks, FOR_SUBAGENTS, FakeModel, World, approve, calls, is_acceptable, story, turn,
+    words,
+};
+
+/// M05, M08: a subagent sees only its task, has only the tools it was given, and
+/// only its result reaches the parent.
 #[tokio::test]
-async fn m05_a_subagent_is_apart() {
+async fn m05_a_subagent_sees_only_its_task_and_its_tools() {
     let world = World::new([
         calls(&[("a", "subagent", r#"{"text": "find it"}"#)]),
         calls(&[("x", "note", "{}"), ("y", "look", r#"{"text": "there"}"#)]),
@@ -23,7 +26,7 @@ async fn m05_a_subagent_is_apart() {
     ]);
     let mut turn = turn("where is it?");
     world.drive(&mut turn).await;
-    let said = story(turn.said());
+    let said = story(turn.new_items());
     assert_eq!((said.len(), said[2].as_str()), (3, "it is there"));
     let (text, meta) = parse_subagent_meta(said[1].strip_prefix("= ok ").unwrap());
     let meta = meta.unwrap();
@@ -33,13 +36,13 @@ async fn m05_a_subagent_is_apart() {
     assert_eq!(asked[1].history.len(), 1);
     assert_eq!(*asked[1].offered, FOR_SUBAGENTS);
     assert!(is_acceptable(&asked[2].history, true));
-    let denied = turn.account().decisions.iter().filter(|d| matches!(d.verdict, Verdict::Deny(_)));
+    let denied =
+        turn.account().decisions.iter().filter(|d| matches!(d.verdict, GateDecision::Deny(_)));
     assert_eq!(denied.map(|d| d.tool.as_str()).collect::<Vec<_>>(), ["note"]);
 }
 
-/// Z02, M05: a forked agent knows what its caller knows, and no more is allowed to
-/// it: each of its calls passes the same gate, and what a person must decide
-/// waits for that.
+/// Z02, M05: a forked subagent knows what its caller knows but is allowed no more:
+/// its calls pass the same gate and wait for the same approvals.
 #[tokio::test]
 async fn z02_a_forked_turn_passes_the_same_gate() {
     let mut world = World::new([
@@ -51,19 +54,21 @@ async fn z02_a_forked_turn_passes_the_same_gate() {
     ]);
     world.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
     let mut waiting = turn("where is it?");
-    let Progress::Suspended(questions) = world.drive(&mut waiting).await else { panic!("it asks") };
+    let TurnProgress::Suspended(questions) = world.drive(&mut waiting).await else {
+        panic!("it asks")
+    };
     let (path, question) = &questions[0];
     assert_eq!((path[0].0.as_ref(), question.call.name.as_str()), ("b", "pay"));
     let denied = waiting.account().decisions.iter();
-    let denied = denied.filter(|one| matches!(one.verdict, Verdict::Deny(_)));
+    let denied = denied.filter(|one| matches!(one.verdict, GateDecision::Deny(_)));
     assert_eq!(denied.map(|one| one.tool.as_str()).collect::<Vec<_>>(), ["note"]);
 
     let mut turn = Turn::load(&waiting.store().unwrap()).unwrap();
-    let (handle, mut commands) = commands();
+    let (handle, mut commands) = command_channel();
     handle.decide(path.clone(), question.call.id.clone(), approve(question)).unwrap();
-    let end = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
+    let end = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     assert!(
-        matches!(end, Progress::Ended(End::Answer { ref text, .. }) if text == "done"),
+        matches!(end, TurnProgress::Ended(TurnEnd::Answer { ref text, .. }) if text == "done"),
         "{end:?}"
     );
 
@@ -74,13 +79,13 @@ async fn z02_a_forked_turn_passes_the_same_gate() {
     assert_eq!(forked.history.last(), Some(&Item::user("You explore.\n\ngo on")));
     assert_eq!(*forked.offered, FOR_SUBAGENTS);
     assert!(asked.iter().all(|one| is_acceptable(&one.history, true)));
-    let said = story(turn.said());
+    let said = story(turn.new_items());
     assert_eq!(said.len(), 5, "nothing of what it said but its result is the caller's: {said:?}");
 }
 
-/// M09: its work is heard of, with where it belongs.
+/// M09: events of a subagent carry the path to it.
 #[tokio::test]
-async fn m09_a_subagent_is_heard_of() {
+async fn m09_subagent_events_carry_the_path_to_the_subagent() {
     let world = World::new([
         calls(&[("a", "subagent", r#"{"text": "find it"}"#)]),
         calls(&[("x", "look", "{}")]),
@@ -89,23 +94,24 @@ async fn m09_a_subagent_is_heard_of() {
     ]);
     world.drive(&mut turn("hi")).await;
     let events = world.host.events.lock().unwrap();
-    let inside: Vec<&Event> =
+    let inside: Vec<&TurnEvent> =
         events.iter().filter(|(path, _)| path.len() == 1).map(|(_, event)| event).collect();
-    let started = Event::SubagentStarted { agent_type: "explore".into(), task: "find it".into() };
-    let ended = Event::SubagentEnded { agent_type: "explore".into(), duration_ms: 0 };
+    let started =
+        TurnEvent::SubagentStarted { agent_type: "explore".into(), task: "find it".into() };
+    let ended = TurnEvent::SubagentEnded { agent_type: "explore".into(), duration_ms: 0 };
     assert_eq!((inside.first(), inside.last()), (Some(&&started), Some(&&ended)));
     let looked = inside.iter().filter_map(|event| match event {
-        Event::Decided(judgement) => Some(judgement.tool.as_str()),
-        Event::CallEnded { tool, .. } => Some(tool.as_str()),
+        TurnEvent::Decided(judgement) => Some(judgement.tool.as_str()),
+        TurnEvent::CallEnded { tool, .. } => Some(tool.as_str()),
         _ => None,
     });
     assert_eq!(looked.collect::<Vec<_>>(), ["look", "look"], "it is decided, and it ends");
 }
 
-/// Z01: three levels deep, a question bubbles up; answered in another process,
-/// the whole turn goes on.
+/// Z01: a question three levels deep is reported; answered in another process, the
+/// whole turn continues.
 #[tokio::test]
-async fn z01_a_question_deep_down_bubbles_up() {
+async fn z01_a_nested_question_is_reported_and_answered_in_another_process() {
     let deeper = |id| calls(&[(id, "subagent", r#"{"text": "go on"}"#)]);
     let said = [
         deeper("a"),
@@ -120,38 +126,39 @@ async fn z01_a_question_deep_down_bubbles_up() {
     let mut world = World::new(said);
     world.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
     let mut waiting = turn("hi");
-    let Progress::Suspended(questions) = world.drive(&mut waiting).await else { panic!("it asks") };
+    let TurnProgress::Suspended(questions) = world.drive(&mut waiting).await else {
+        panic!("it asks")
+    };
     let (path, question) = &questions[0];
     assert_eq!(path.iter().map(|id| &*id.0).collect::<Vec<_>>(), ["a", "b", "c"]);
     let mut turn = Turn::load(&waiting.store().unwrap()).unwrap();
-    let (handle, mut commands) = commands();
+    let (handle, mut commands) = command_channel();
     handle.decide(path.clone(), question.call.id.clone(), approve(question)).unwrap();
-    let end = world.drive_with(&mut turn, &Known::new(), &mut commands).await;
+    let end = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     assert!(
-        matches!(end, Progress::Ended(End::Answer { ref text, .. }) if text == "first"),
+        matches!(end, TurnProgress::Ended(TurnEnd::Answer { ref text, .. }) if text == "first"),
         "{end:?}"
     );
     let stored = world.host.stored.lock().unwrap();
-    assert_eq!(stored[0].1[0].key, "run/a/b/c/d");
+    assert_eq!(stored[0].1[0].idempotency_key, "run/a/b/c/d");
 }
 
-/// Agents do not call agents for ever.
 #[tokio::test]
-async fn depth_has_a_limit() {
+async fn subagents_are_denied_beyond_the_maximum_depth() {
     let deeper =
         (0..50).map(|n| calls(&[("a", "subagent", &format!(r#"{{"text": "level {n}"}}"#))]));
     let world = World::new(deeper.take(6).chain([words("enough")]));
     let mut turn = turn("hi");
     let end = world.drive(&mut turn).await;
-    assert!(matches!(end, Progress::Ended(End::Answer { .. })), "{end:?}");
+    assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
     let asked = world.model.asked();
     let deepest = asked.iter().filter(|request| request.history.len() == 1).count();
     assert_eq!(deepest, 6, "the turn's own and five below it");
 }
 
-/// Z12: what subagents use is counted and attributed.
+/// Z12: the usage of subagents is counted and attributed.
 #[tokio::test]
-async fn z12_spend_of_subagents_is_counted() {
+async fn z12_subagent_usage_is_counted_by_kind() {
     let world = World::new([
         calls(&[("a", "subagent", "{}")]),
         calls(&[("x", "pay", "{}")]),
@@ -162,62 +169,68 @@ async fn z12_spend_of_subagents_is_counted() {
     world.drive(&mut turn).await;
     let account = turn.account();
     assert_eq!(account.usage.input, 40);
-    assert_eq!((account.spent[ITSELF].usage.input, account.spent["explore"].usage.input), (20, 20));
-    assert_eq!(account.spent["explore"].credits.get(), 2);
+    assert_eq!(
+        (
+            account.usage_by_agent[ROOT_AGENT].usage.input,
+            account.usage_by_agent["explore"].usage.input
+        ),
+        (20, 20)
+    );
+    assert_eq!(account.usage_by_agent["explore"].credits.get(), 2);
     let charged: u64 = account.charges().iter().map(|charge| charge.amount.get()).sum();
-    let spent: u64 = account.spent.values().map(|spent| spent.credits.get()).sum();
+    let spent: u64 = account.usage_by_agent.values().map(|spent| spent.credits.get()).sum();
     assert_eq!(charged, spent);
 }
 
-/// Z12: what a subagent has used when it is stopped is paid, and attributed to it.
+/// Z12: what a stopped subagent has used is charged and attributed to it.
 #[tokio::test(start_paused = true)]
-async fn z12_a_stopped_subagent_is_paid() {
+async fn z12_a_stopped_subagent_is_charged() {
     let half = vec![
         Ok(Chunk::Text("half".into())),
         Ok(Chunk::Usage(Usage { input: 70_000, output: 100, ..Usage::default() })),
     ];
     let first = calls(&[("a", "subagent", "{}")]);
-    let world = World::of(Told::hanging([first, half]));
+    let world = World::of(FakeModel::hanging([first, half]));
     let mut turn = turn("hi");
-    let (handle, mut commands) = commands();
+    let (handle, mut commands) = command_channel();
     let later = async {
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         handle.abort();
     };
-    let known = Known::new();
+    let known = KnownOutcomes::new();
     let (end, ()) = tokio::join!(world.drive_with(&mut turn, &known, &mut commands), later);
-    assert_eq!(end, Progress::Ended(End::Aborted));
-    let spent = &turn.account().spent["explore"];
+    assert_eq!(end, TurnProgress::Ended(TurnEnd::Aborted));
+    let spent = &turn.account().usage_by_agent["explore"];
     assert_eq!((spent.usage.input, spent.usage.output), (70_000, 100));
     assert!(spent.credits.get() >= 21, "{spent:?}");
     let charged: u64 = turn.account().charges().iter().map(|charge| charge.amount.get()).sum();
-    let spent: u64 = turn.account().spent.values().map(|spent| spent.credits.get()).sum();
+    let spent: u64 = turn.account().usage_by_agent.values().map(|spent| spent.credits.get()).sum();
     assert_eq!(charged, spent);
 }
 
-/// Z10: a subagent reads from outside, and from then on its parent asks before it
-/// does anything destructive, whatever the autonomy says; the record says why.
+/// Z10: after a subagent has read from outside, its parent needs approval for
+/// destructive tools at every autonomy level, and the record says why.
 #[tokio::test]
 async fn z10_a_subagent_that_read_from_outside_taints_its_parent() {
-    let after = |inside: Said| {
+    let after = |inside: AnswerChunks| {
         let pay = calls(&[("p", "pay", "{}")]);
         World::new([calls(&[("a", "subagent", "{}")]), inside, words("found"), pay, words("paid")])
     };
     let world = after(calls(&[("x", "look", "{}")]));
     let mut clean = turn("hi");
-    assert!(matches!(world.drive(&mut clean).await, Progress::Ended(End::Answer { .. })));
+    assert!(matches!(world.drive(&mut clean).await, TurnProgress::Ended(TurnEnd::Answer { .. })));
     assert_eq!(clean.trust(), Trust::Trusted);
     let world = after(calls(&[("x", "web", "{}")]));
     let mut tainted = turn("hi");
     let asked = world.drive(&mut tainted).await;
-    let Progress::Suspended(questions) = asked else { panic!("{asked:?}") };
+    let TurnProgress::Suspended(questions) = asked else { panic!("{asked:?}") };
     assert_eq!((questions[0].0.len(), tainted.trust()), (0, Trust::Untrusted));
     let verdict = tainted.account().decisions.last().map(|decision| decision.verdict.clone());
-    assert_eq!(verdict, Some(Verdict::Ask(AskReason::Untrusted)));
+    assert_eq!(verdict, Some(GateDecision::Ask(AskReason::Untrusted)));
     assert!(world.host.stored.lock().unwrap().is_empty());
 }
 
-/// Z10: a subagent begins as trustworthy as its caller is at that moment.
+/// Z10: a subagent starts with the trust of its caller.
 #[tokio::test]
 async fn z10_a_subagent_inherits_what_its_parent_has_read() {
     let new = ostler_engine::turn::NewTurn {
@@ -227,5 +240,5 @@ async fn z10_a_subagent_inherits_what_its_parent_has_read() {
     };
     let world = World::new([calls(&[("a", "subagent", "{}")]), calls(&[("x", "pay", "{}")])]);
     let asked = world.drive(&mut Turn::new(new)).await;
-    assert!(matches!(asked, Progress::Suspended(_)), "{asked:?}");
+    assert!(matches!(asked, TurnProgress::Suspended(_)), "{asked:?}");
 }

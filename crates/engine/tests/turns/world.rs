@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt, StreamExt};
 use ostler_domain::agent::autonomy::AutonomyLevel;
-use ostler_domain::gate::Authority;
+use ostler_domain::gate::GateRules;
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::money::price::ModelPrice;
@@ -17,22 +17,25 @@ use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec, Trust};
-use ostler_engine::driver::{Commands, Driver, Host, Intent, Place, Progress};
+use ostler_engine::driver::{Driver, Host, Intent, TurnCommands, TurnContext, TurnProgress};
 use ostler_engine::gate::{Authorized, fingerprint};
 use ostler_engine::history::{CallId, Content, Item};
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason, Usage};
-use ostler_engine::outcome::{Effect, Outcome};
-use ostler_engine::tool::{Ask, Definition, Reply, SubTurn, Tool, ToolContext, ToolSet};
+use ostler_engine::outcome::{ToolEffect, ToolOutcome};
+use ostler_engine::tool::{
+    SubagentTask, Tool, ToolContext, ToolDefinition, ToolReply, ToolSet, UserQuestion,
+};
 use ostler_engine::turn::{
-    Decision, Event, FollowUp, Known, Limits, Models, NewTurn, OnAsk, Path, Question, Rules, Turn,
+    AgentPath, ApprovalMode, Decision, FollowUp, KnownOutcomes, Models, NewTurn, Question, Turn,
+    TurnEvent, TurnLimits, TurnRules,
 };
 use serde_json::json;
 
-/// What a model says to one request.
-pub(crate) type Said = Vec<Result<Chunk, ModelError>>;
+/// The answer to one request.
+pub(crate) type AnswerChunks = Vec<Result<Chunk, ModelError>>;
 
-/// Words, and nothing else.
-pub(crate) fn words(text: &str) -> Said {
+/// Creates an answer of text only.
+pub(crate) fn words(text: &str) -> AnswerChunks {
     vec![
         Ok(Chunk::Text(text.to_owned())),
         Ok(Chunk::Usage(Usage { input: 10, output: 5, cached: 0, written: 0 })),
@@ -40,9 +43,10 @@ pub(crate) fn words(text: &str) -> Said {
     ]
 }
 
-/// Calls, each with an id, a tool and the text of its arguments.
-pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Said {
-    let mut said: Said = Vec::new();
+/// Creates an answer of calls, each with an id, a tool and the text of its
+/// arguments.
+pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> AnswerChunks {
+    let mut said: AnswerChunks = Vec::new();
     for (index, (id, name, json)) in (0_u32..).zip(calls) {
         let (id, name) = ((*id).to_owned(), (*name).to_owned());
         said.push(Ok(Chunk::Call { index, id, name }));
@@ -53,23 +57,23 @@ pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Said {
     said
 }
 
-/// A model that says what it was told to say, in order, and then `fine`.
+/// A model that gives these answers in order, and then `fine`.
 #[derive(Clone)]
-pub(crate) struct Told {
-    said: Arc<Mutex<VecDeque<Said>>>,
+pub(crate) struct FakeModel {
+    said: Arc<Mutex<VecDeque<AnswerChunks>>>,
     pub(crate) asked: Arc<Mutex<Vec<Request>>>,
-    /// Whether it never ends after its last piece.
+    /// Whether the stream stays open after its last chunk.
     hangs: bool,
 }
 
-impl Told {
-    pub(crate) fn new(said: impl IntoIterator<Item = Said>) -> Self {
+impl FakeModel {
+    pub(crate) fn new(said: impl IntoIterator<Item = AnswerChunks>) -> Self {
         let said = Arc::new(Mutex::new(said.into_iter().collect()));
         Self { said, asked: Arc::default(), hangs: false }
     }
 
-    /// Never comes to an end.
-    pub(crate) fn hanging(said: impl IntoIterator<Item = Said>) -> Self {
+    /// Creates a model whose streams stay open.
+    pub(crate) fn hanging(said: impl IntoIterator<Item = AnswerChunks>) -> Self {
         Self { hangs: true, ..Self::new(said) }
     }
 
@@ -78,7 +82,7 @@ impl Told {
     }
 }
 
-impl Model for Told {
+impl Model for FakeModel {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         self.asked.lock().unwrap().push(request);
         let said = self.said.lock().unwrap().pop_front().unwrap_or_else(|| words("fine"));
@@ -91,29 +95,33 @@ impl Model for Told {
     }
 }
 
-impl Models for Told {
+impl Models for FakeModel {
     fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>> {
         (name != Some("missing")).then(|| Arc::new(self.clone()) as Arc<dyn Model>)
     }
 }
 
-/// A tool that does one thing.
+/// A tool with a function as its body.
 struct Simple {
-    definition: Definition,
-    does: fn(&Authorized, &ToolContext) -> BoxFuture<'static, Reply>,
+    definition: ToolDefinition,
+    does: fn(&Authorized, &ToolContext) -> BoxFuture<'static, ToolReply>,
 }
 
 impl Tool for Simple {
-    fn definition(&self) -> &Definition {
+    fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
-    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, Reply> {
+    fn call<'a>(
+        &'a self,
+        call: &'a Authorized,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolReply> {
         (self.does)(call, context)
     }
 }
 
-fn now(reply: Reply) -> BoxFuture<'static, Reply> {
+fn now(reply: ToolReply) -> BoxFuture<'static, ToolReply> {
     std::future::ready(reply).boxed()
 }
 
@@ -121,11 +129,10 @@ fn said(call: &Authorized) -> String {
     call.call().arguments["text"].as_str().unwrap_or("nothing").to_owned()
 }
 
-/// The tools that subagents are given.
+/// The tools given to subagents.
 pub(crate) const FOR_SUBAGENTS: [&str; 6] =
     ["ask_user", "look", "pay", "subagent", "submit_plan", "web"];
 
-/// The tools of every test.
 pub(crate) fn tools() -> Arc<ToolSet> {
     let schema = json!({
         "type": "object",
@@ -133,7 +140,7 @@ pub(crate) fn tools() -> Arc<ToolSet> {
         "additionalProperties": false,
     });
     let tool = |spec: ToolSpec, does| {
-        let mut definition = Definition::new(spec, "A tool of tests.", schema.clone());
+        let mut definition = ToolDefinition::new(spec, "A tool of tests.", schema.clone());
         definition.timeout = Duration::from_secs(5);
         definition.max_output = 1000;
         Arc::new(Simple { definition, does }) as Arc<dyn Tool>
@@ -143,45 +150,47 @@ pub(crate) fn tools() -> Arc<ToolSet> {
     let write = |n| ToolSpec::write(name(n), ToolGroup::Custom);
     let control = |n| ToolSpec::control(name(n), ToolGroup::Custom);
     let all = [
-        tool(read("look"), |call, _| now(Reply::Done(Outcome::ok(said(call))))),
-        tool(read("web").untrusted(), |_, _| now(Reply::Done(Outcome::ok("a page")))),
+        tool(read("look"), |call, _| now(ToolReply::Done(ToolOutcome::ok(said(call))))),
+        tool(read("web").untrusted(), |_, _| now(ToolReply::Done(ToolOutcome::ok("a page")))),
         tool(write("note"), |call, context| {
-            let effect = Effect { kind: "note".into(), data: said(call).into() };
+            let effect = ToolEffect { kind: "note".into(), data: said(call).into() };
             let before = context.pending.len();
-            now(Reply::Done(Outcome::ok(format!("{before} before")).with(effect)))
+            now(ToolReply::Done(ToolOutcome::ok(format!("{before} before")).with_effect(effect)))
         }),
         tool(write("slow_note"), |call, context| {
-            let effect = Effect { kind: "note".into(), data: said(call).into() };
+            let effect = ToolEffect { kind: "note".into(), data: said(call).into() };
             let before = context.pending.len();
             async move {
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                Reply::Done(Outcome::ok(format!("{before} before")).with(effect))
+                ToolReply::Done(ToolOutcome::ok(format!("{before} before")).with_effect(effect))
             }
             .boxed()
         }),
         tool(write("pay").external().destructive().priced(2), |_, context| {
-            now(Reply::Done(Outcome::ok(context.idempotency_key.clone())))
+            now(ToolReply::Done(ToolOutcome::ok(context.idempotency_key.clone())))
         }),
-        tool(read("broken"), |_, _| now(Reply::Done(Outcome::failed("out of order")))),
+        tool(read("broken"), |_, _| now(ToolReply::Done(ToolOutcome::failed("out of order")))),
         tool(read("panics"), |_, _| async { panic!("a tool broke down") }.boxed()),
         tool(read("slow"), |_, _| std::future::pending().boxed()),
         tool(write("slow_pay").external(), |_, _| std::future::pending().boxed()),
-        tool(read("long"), |_, _| now(Reply::Done(Outcome::ok("x".repeat(5000))))),
+        tool(read("long"), |_, _| now(ToolReply::Done(ToolOutcome::ok("x".repeat(5000))))),
         tool(control("ask_user"), |call, _| {
-            now(Reply::Ask(Ask::Question { question: said(call), options: vec![] }))
+            now(ToolReply::Ask(UserQuestion::Question { question: said(call), options: vec![] }))
         }),
         tool(control("submit_plan"), |call, _| {
-            now(Reply::Ask(Ask::Plan { title: None, plan: said(call) }))
+            now(ToolReply::Ask(UserQuestion::Plan { title: None, plan: said(call) }))
         }),
-        tool(control("leave"), |call, _| now(Reply::Done(Outcome::ok(said(call)).last()))),
-        tool(control("subagent"), |call, _| now(Reply::Delegate(explore(call, false)))),
-        tool(control("fork"), |call, _| now(Reply::Delegate(explore(call, true)))),
+        tool(control("leave"), |call, _| {
+            now(ToolReply::Done(ToolOutcome::ok(said(call)).ending_turn()))
+        }),
+        tool(control("subagent"), |call, _| now(ToolReply::Delegate(explore(call, false)))),
+        tool(control("fork"), |call, _| now(ToolReply::Delegate(explore(call, true)))),
     ];
     Arc::new(ToolSet::new(all).unwrap())
 }
 
-fn explore(call: &Authorized, forked: bool) -> SubTurn {
-    SubTurn {
+fn explore(call: &Authorized, forked: bool) -> SubagentTask {
+    SubagentTask {
         agent_type: "explore".into(),
         model: None,
         system: "You explore.".into(),
@@ -191,27 +200,26 @@ fn explore(call: &Authorized, forked: bool) -> SubTurn {
     }
 }
 
-/// A host that remembers.
+/// A host that keeps everything in memory.
 #[derive(Default)]
-pub(crate) struct Memory {
-    pub(crate) events: Mutex<Vec<(Path, Event)>>,
-    /// The turn as it was stored before each call outside, and the calls.
+pub(crate) struct MemoryHost {
+    pub(crate) events: Mutex<Vec<(AgentPath, TurnEvent)>>,
+    /// The turn as stored before each external call, and the calls.
     pub(crate) stored: Mutex<Vec<(String, Vec<Intent>)>>,
-    pub(crate) outcomes: Mutex<Known>,
+    pub(crate) outcomes: Mutex<KnownOutcomes>,
     pub(crate) more: Mutex<Vec<Credits>>,
-    /// What can be reserved besides.
+    /// The credits available for top-ups.
     pub(crate) spare: Mutex<u64>,
-    /// Whether storing fails.
     pub(crate) fails: bool,
 }
 
-impl Memory {
-    pub(crate) fn events(&self) -> Vec<Event> {
+impl MemoryHost {
+    pub(crate) fn events(&self) -> Vec<TurnEvent> {
         self.events.lock().unwrap().iter().map(|(_, event)| event.clone()).collect()
     }
 }
 
-impl Host for Memory {
+impl Host for MemoryHost {
     type Error = &'static str;
 
     async fn checkpoint(&self, turn: &Turn, intents: &[Intent]) -> Result<(), Self::Error> {
@@ -222,11 +230,11 @@ impl Host for Memory {
         Ok(())
     }
 
-    async fn outcome(
+    async fn store_outcome(
         &self,
-        path: &Path,
+        path: &AgentPath,
         call: &CallId,
-        outcome: &Outcome,
+        outcome: &ToolOutcome,
     ) -> Result<(), Self::Error> {
         self.outcomes.lock().unwrap().insert((path.clone(), call.clone()), outcome.clone());
         Ok(())
@@ -242,7 +250,7 @@ impl Host for Memory {
         more
     }
 
-    fn event(&self, path: &Path, event: &Event) {
+    fn on_event(&self, path: &AgentPath, event: &TurnEvent) {
         self.events.lock().unwrap().push((path.clone(), event.clone()));
     }
 
@@ -251,24 +259,24 @@ impl Host for Memory {
     }
 }
 
-/// All that a turn runs with.
+/// Everything a turn runs with.
 pub(crate) struct World {
-    pub(crate) model: Told,
+    pub(crate) model: FakeModel,
     pub(crate) tools: Arc<ToolSet>,
     pub(crate) scope: ToolScope,
     pub(crate) ask_for: BTreeSet<ToolName>,
     pub(crate) autonomy: AutonomyLevel,
-    pub(crate) host: Memory,
-    pub(crate) place: Place,
+    pub(crate) host: MemoryHost,
+    pub(crate) place: TurnContext,
 }
 
 impl World {
-    /// An agent that may do everything by itself.
-    pub(crate) fn new(said: impl IntoIterator<Item = Said>) -> Self {
-        Self::of(Told::new(said))
+    /// Creates an autonomous agent.
+    pub(crate) fn new(said: impl IntoIterator<Item = AnswerChunks>) -> Self {
+        Self::of(FakeModel::new(said))
     }
 
-    pub(crate) fn of(model: Told) -> Self {
+    pub(crate) fn of(model: FakeModel) -> Self {
         let tools = tools();
         let scope = ToolScope::unrestricted(tools.specs().cloned());
         Self {
@@ -277,55 +285,54 @@ impl World {
             scope,
             ask_for: BTreeSet::new(),
             autonomy: AutonomyLevel::Autonomous,
-            host: Memory { spare: Mutex::new(1000), ..Memory::default() },
-            place: Place {
+            host: MemoryHost { spare: Mutex::new(1000), ..MemoryHost::default() },
+            place: TurnContext {
                 org: OrgId::from_u128(1),
                 agent: AgentId::from_u128(2),
                 session: None,
                 contact: None,
-                key: "run".into(),
+                idempotency_prefix: "run".into(),
                 timeout: Duration::from_secs(600),
             },
         }
     }
 
-    pub(crate) fn supervised(said: impl IntoIterator<Item = Said>) -> Self {
+    pub(crate) fn supervised(said: impl IntoIterator<Item = AnswerChunks>) -> Self {
         Self { autonomy: AutonomyLevel::Supervised, ..Self::new(said) }
     }
 
-    pub(crate) fn rules(&self) -> Rules<'_> {
-        Rules {
+    pub(crate) fn rules(&self) -> TurnRules<'_> {
+        TurnRules {
             scope: &self.scope,
             tools: &self.tools,
             require_approval_for: &self.ask_for,
-            authority: Authority::Conversation(self.autonomy),
+            authority: GateRules::Conversation(self.autonomy),
             errors: ErrorPolicy::default(),
             models: &self.model,
             now: Timestamp::from_millis(0),
         }
     }
 
-    pub(crate) async fn drive(&self, turn: &mut Turn) -> Progress {
-        self.drive_with(turn, &Known::new(), &mut Commands::none()).await
+    pub(crate) async fn drive(&self, turn: &mut Turn) -> TurnProgress {
+        self.drive_with(turn, &KnownOutcomes::new(), &mut TurnCommands::none()).await
     }
 
     pub(crate) async fn drive_with(
         &self,
         turn: &mut Turn,
-        known: &Known,
-        commands: &mut Commands,
-    ) -> Progress {
-        let driver = Driver { place: &self.place, rules: self.rules(), host: &self.host };
+        known: &KnownOutcomes,
+        commands: &mut TurnCommands,
+    ) -> TurnProgress {
+        let driver = Driver { context: &self.place, rules: self.rules(), host: &self.host };
         driver.drive(turn, known, commands).await.expect("the host stores")
     }
 }
 
-/// Enough for any turn.
-pub(crate) const RICH: TurnBudget = TurnBudget {
+pub(crate) const AMPLE_BUDGET: TurnBudget = TurnBudget {
     reserved: Credits::new(1000),
     top_up: Credits::new(1000),
     session: Credits::new(10_000),
-    kept_for_reading: Credits::ZERO,
+    read_reserve: Credits::ZERO,
     team: None,
 };
 
@@ -335,9 +342,9 @@ pub(crate) fn new_turn(text: &str) -> NewTurn {
         history: vec![Item::user(text)],
         approved: None,
         trust: Trust::Trusted,
-        budget: RICH,
+        budget: AMPLE_BUDGET,
         errors: ErrorState::default(),
-        limits: Limits::default(),
+        limits: TurnLimits::default(),
         now: Timestamp::from_millis(0),
     }
 }
@@ -346,24 +353,23 @@ pub(crate) fn turn(text: &str) -> Turn {
     Turn::new(new_turn(text))
 }
 
-/// A person who says yes to what they see.
+/// Approves the arguments of a question.
 pub(crate) fn approve(question: &Question) -> Decision {
     let seen = fingerprint(&question.call.name, &question.call.arguments);
     Decision::Approve { seen, arguments: None }
 }
 
-/// Something written meanwhile.
 pub(crate) fn follow_up(text: &str) -> FollowUp {
     FollowUp { content: vec![Content::text(text)], trust: Trust::Trusted }
 }
 
-/// A turn of a customer's conversation, where nobody is kept waiting.
+/// Creates a turn of a customer conversation, in which approvals are deferred.
 pub(crate) fn conversation(text: &str) -> Turn {
-    let limits = Limits { on_ask: OnAsk::Defer, ..Limits::default() };
+    let limits = TurnLimits { approval_mode: ApprovalMode::Defer, ..TurnLimits::default() };
     Turn::new(NewTurn { limits, ..new_turn(text) })
 }
 
-/// What the conversation says, in short: `user: …`, `look(…)`, `= …`.
+/// Summarizes a history: `user …`, `look(…)`, `= …`.
 pub(crate) fn story(items: &[Item]) -> Vec<String> {
     let mut story = Vec::new();
     for item in items {
@@ -385,7 +391,8 @@ pub(crate) fn story(items: &[Item]) -> Vec<String> {
     story
 }
 
-/// Whether providers accept it: every call has one result, at once and in order.
+/// Returns whether providers accept a history: every call has one result, in the
+/// next entry and in order.
 pub(crate) fn is_acceptable(items: &[Item], over: bool) -> bool {
     let mut ids = BTreeSet::new();
     let mut items = items.iter();

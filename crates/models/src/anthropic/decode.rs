@@ -1,17 +1,17 @@
-//! An answer out of the events of Messages.
+//! Decodes the events of a Messages stream.
 
 use std::collections::VecDeque;
 
 use ostler_engine::model::{Chunk, StopReason, Usage};
 use serde_json::Value;
 
-use super::wire::{self, Content, Delta, Failure, Piece};
+use super::wire::{self, Content, Delta, ErrorBody, StreamEvent};
 use crate::fault::Fault;
 
-/// What is known of an answer while it comes in. Calls have the numbers of their
-/// blocks.
+/// The state of an answer while it streams in. Calls are numbered by their content
+/// block.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct AnswerDecoder {
     fresh: u64,
     cached: u64,
     written_to_cache: u64,
@@ -19,34 +19,41 @@ pub(super) struct Answer {
     stop: Option<StopReason>,
 }
 
-impl Answer {
-    /// Takes the data of an event; true if it is the last.
-    pub(super) fn take(&mut self, data: &str, out: &mut VecDeque<Chunk>) -> Result<bool, Fault> {
+impl AnswerDecoder {
+    /// Decodes the data of an event; returns true if it is the last.
+    pub(super) fn decode_event(
+        &mut self,
+        data: &str,
+        out: &mut VecDeque<Chunk>,
+    ) -> Result<bool, Fault> {
         match serde_json::from_str(data).map_err(Fault::malformed)? {
-            Piece::MessageStart { message } => self.count(message.usage, out),
-            Piece::ContentBlockStart { index, content_block } => begin(index, content_block, out),
-            Piece::ContentBlockDelta { index, delta } => go_on(index, delta, out),
-            Piece::MessageDelta { delta, usage } => {
+            StreamEvent::MessageStart { message } => self.count(message.usage, out),
+            StreamEvent::ContentBlockStart { index, content_block } => {
+                begin_block(index, content_block, out)
+            }
+            StreamEvent::ContentBlockDelta { index, delta } => push_delta(index, delta, out),
+            StreamEvent::MessageDelta { delta, usage } => {
                 self.count(usage, out);
                 self.stop = delta.stop_reason.as_deref().map(stop_reason).or(self.stop);
             }
-            Piece::MessageStop => {
-                self.finish(out)?;
+            StreamEvent::MessageStop => {
+                self.complete(out)?;
                 return Ok(true);
             }
-            Piece::Error { error } => return Err(failure(&error)),
-            Piece::Other => {}
+            StreamEvent::Error { error } => return Err(stream_fault(&error)),
+            StreamEvent::Other => {}
         }
         Ok(false)
     }
 
-    /// The stream is over. An answer that has said why it ended is complete.
-    pub(super) fn finish(&self, out: &mut VecDeque<Chunk>) -> Result<(), Fault> {
-        out.push_back(Chunk::Done(self.stop.ok_or_else(Fault::cut)?));
+    /// Ends the answer. It is complete if a stop reason was received.
+    pub(super) fn complete(&self, out: &mut VecDeque<Chunk>) -> Result<(), Fault> {
+        out.push_back(Chunk::Done(self.stop.ok_or_else(Fault::incomplete)?));
         Ok(())
     }
 
-    /// Every count is a sum up to now; what is not said again has not changed.
+    /// Updates the token counts. Each reported count is a running total; missing ones
+    /// are unchanged.
     fn count(&mut self, usage: Option<wire::Usage>, out: &mut VecDeque<Chunk>) {
         let Some(usage) = usage else { return };
         self.fresh = usage.input_tokens.unwrap_or(self.fresh);
@@ -60,13 +67,12 @@ impl Answer {
     }
 }
 
-fn begin(index: u32, content: Content, out: &mut VecDeque<Chunk>) {
+fn begin_block(index: u32, content: Content, out: &mut VecDeque<Chunk>) {
     match content {
         Content::Text { text } if !text.is_empty() => out.push_back(Chunk::Text(text)),
         Content::ToolUse { id, name, input } => {
             out.push_back(Chunk::Call { index, id, name });
-            // It is empty here and comes in pieces, except where a server in
-            // between has it whole.
+            // Usually empty here and sent in parts, but some proxies send it whole.
             if let Some(Value::Object(input)) = input
                 && !input.is_empty()
             {
@@ -78,7 +84,7 @@ fn begin(index: u32, content: Content, out: &mut VecDeque<Chunk>) {
     }
 }
 
-fn go_on(index: u32, delta: Delta, out: &mut VecDeque<Chunk>) {
+fn push_delta(index: u32, delta: Delta, out: &mut VecDeque<Chunk>) {
     match delta {
         Delta::Text { text } if !text.is_empty() => out.push_back(Chunk::Text(text)),
         Delta::Input { partial_json: json } if !json.is_empty() => {
@@ -97,8 +103,8 @@ fn stop_reason(reason: &str) -> StopReason {
     }
 }
 
-/// A failure in the middle, with the status it would have had at the start.
-fn failure(error: &Failure) -> Fault {
+/// Returns an error event as a fault, with the HTTP status it corresponds to.
+fn stream_fault(error: &ErrorBody) -> Fault {
     let status = match error.kind.as_str() {
         "invalid_request_error" => 400,
         "authentication_error" => 401,
@@ -111,5 +117,5 @@ fn failure(error: &Failure) -> Fault {
         "overloaded_error" => 529,
         _ => 500,
     };
-    Fault::said(status, &error.message)
+    Fault::from_status(status, &error.message)
 }

@@ -1,4 +1,4 @@
-//! Anthropic's Messages.
+//! The client for Anthropic's Messages API.
 
 mod decode;
 mod request;
@@ -14,29 +14,28 @@ use ostler_engine::secret;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::fault::Fault;
-use crate::http::{Http, Post, key_header};
-use crate::sse::Event;
+use crate::http::{Http, PostRequest, key_header};
+use crate::sse::SseEvent;
 use crate::stream::{self, Decoder};
 
-/// The version of the interface that is spoken here.
+/// The API version.
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 
-/// Where a model is, and how it is spoken to.
+/// The address and settings of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// What the model is called here: in errors, records and prices.
+    /// Our name for the model, in errors, records and prices.
     pub name: String,
-    /// What the provider calls it.
+    /// The provider's name for the model.
     pub model: String,
-    /// The address before `/messages`: `https://api.anthropic.com/v1`.
+    /// The URL before `/messages`, for example `https://api.anthropic.com/v1`.
     pub base_url: String,
-    /// Where the key is kept; none for a server that wants none.
+    /// `None` for servers without authentication.
     pub key: Option<SecretRef>,
-    /// What it costs.
     pub price: ModelPrice,
 }
 
-/// A model that speaks Messages.
+/// A model behind the Messages API.
 #[derive(Debug, Clone)]
 pub struct Anthropic {
     http: Http,
@@ -44,7 +43,7 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// A model over these connections.
+    /// Creates a client.
     pub const fn new(http: Http, options: Options) -> Self {
         Self { http, options }
     }
@@ -54,7 +53,7 @@ impl Model for Anthropic {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         let options = self.options.clone();
         let post = move || post(&options, &request);
-        let decoder = decode::Answer::default();
+        let decoder = decode::AnswerDecoder::default();
         stream::answer(self.options.name.clone(), self.http.clone(), post, decoder)
     }
 
@@ -63,7 +62,7 @@ impl Model for Anthropic {
     }
 }
 
-fn post(options: &Options, request: &Request) -> Result<Post, Fault> {
+fn post(options: &Options, request: &Request) -> Result<PostRequest, Fault> {
     let mut headers = HeaderMap::new();
     headers.insert(HeaderName::from_static("anthropic-version"), VERSION);
     let key = options.key.as_ref().map(secret::read_key).transpose();
@@ -75,15 +74,15 @@ fn post(options: &Options, request: &Request) -> Result<Post, Fault> {
     let body = request::body(options, request);
     let body = serde_json::to_vec(&body).map_err(Fault::malformed)?;
     let url = format!("{}/messages", options.base_url.trim_end_matches('/'));
-    Ok(Post { url, headers, body, key })
+    Ok(PostRequest { url, headers, body, key })
 }
 
-impl Decoder for decode::Answer {
-    fn event(&mut self, event: &Event<'_>, out: &mut VecDeque<Chunk>) -> Result<bool, Fault> {
-        self.take(&event.data, out)
+impl Decoder for decode::AnswerDecoder {
+    fn decode(&mut self, event: &SseEvent<'_>, out: &mut VecDeque<Chunk>) -> Result<bool, Fault> {
+        self.decode_event(&event.data, out)
     }
 
-    fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), Fault> {
-        self.finish(out)
+    fn finish(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), Fault> {
+        self.complete(out)
     }
 }

@@ -1,32 +1,34 @@
-//! A request in the words of Messages. The rules of the house there: turns
-//! alternate and the first is the user's, results come first in the message
-//! after their calls, and no text is empty.
+//! Encodes a request for the Messages API. It requires that roles alternate and the
+//! first is the user, that results come first in the message after their calls, and
+//! that no text is empty.
 
 use std::collections::BTreeSet;
 
 use ostler_engine::history::{CallResult, Content, Item, Media};
 use ostler_engine::model::Request;
-use ostler_engine::outcome::Status;
+use ostler_engine::outcome::OutcomeStatus;
 
 use super::Options;
-use super::wire::{Block, Body, CacheControl, Kind, Message, Role, Source, Tool, ToolChoice};
-use crate::safe;
-use crate::senses::GONE;
+use super::wire::{
+    Block, BlockContent, Body, CacheControl, Message, Role, Source, Tool, ToolChoice,
+};
+use crate::modalities::UNAVAILABLE;
+use crate::sanitize;
 
-/// What stands before a conversation that we began.
-const NOTHING_YET: &str = "[the conversation begins with your words]";
+/// The first message of a conversation that the assistant started.
+const EMPTY_START: &str = "[the conversation begins with your words]";
 
 pub(super) fn body<'a>(options: &'a Options, request: &'a Request) -> Body<'a> {
     let mut messages: Vec<Message<'a>> = Vec::with_capacity(request.history.len());
     for item in request.history.iter() {
-        let (role, content) = said(item);
-        add(role, content, &mut messages);
+        let (role, content) = message_content(item);
+        push_message(role, content, &mut messages);
     }
     if messages.first().is_none_or(|first| first.role == Role::Assistant) {
-        messages.insert(0, Message { role: Role::User, content: vec![text(NOTHING_YET)] });
+        messages.insert(0, Message { role: Role::User, content: vec![text(EMPTY_START)] });
     }
-    // Marked here and after the system prompt, all that stays the same is read
-    // from the cache the next time, tools included.
+    // Cache markers here and after the system prompt let the provider reuse everything
+    // that has not changed, including the tools.
     let last = messages.last_mut().and_then(|message| message.content.last_mut());
     if let Some(last) = last {
         last.cache_control = Some(CacheControl::Ephemeral);
@@ -50,10 +52,11 @@ fn system(prompt: &str) -> Vec<Block<'_>> {
     vec![Block { cache_control: Some(CacheControl::Ephemeral), ..text(prompt) }]
 }
 
-/// The tools that are offered. Where none is and some were called before, those
-/// are shown and none may be chosen: calls without tools are refused there.
+/// Returns the offered tools. If none is offered but some were called before, those
+/// are listed and may not be chosen, because the API rejects calls without tools.
 fn tools(request: &Request) -> (Vec<Tool<'_>>, Option<ToolChoice>) {
-    let offered: Vec<_> = request.offered.iter().filter_map(|name| shown(request, name)).collect();
+    let offered: Vec<_> =
+        request.offered.iter().filter_map(|name| tool_definition(request, name)).collect();
     if !offered.is_empty() {
         return (offered, None);
     }
@@ -62,19 +65,21 @@ fn tools(request: &Request) -> (Vec<Tool<'_>>, Option<ToolChoice>) {
         _ => &[],
     });
     let names: BTreeSet<&str> = calls.map(|call| call.name.as_str()).collect();
-    let called: Vec<_> = names.into_iter().filter_map(|name| shown(request, name)).collect();
+    let called: Vec<_> =
+        names.into_iter().filter_map(|name| tool_definition(request, name)).collect();
     let none = (!called.is_empty()).then_some(ToolChoice::None);
     (called, none)
 }
 
-fn shown<'a>(request: &'a Request, name: &str) -> Option<Tool<'a>> {
+fn tool_definition<'a>(request: &'a Request, name: &str) -> Option<Tool<'a>> {
     let tool = request.tools.definition(name)?;
     let (name, description) = (tool.spec.name.as_str(), tool.description.as_str());
     Some(Tool { name, description, input_schema: &tool.schema })
 }
 
-/// Adds what somebody said to what they said just before.
-fn add<'a>(role: Role, content: Vec<Block<'a>>, messages: &mut Vec<Message<'a>>) {
+/// Appends content to the last message if it has the same role; adds a message
+/// otherwise.
+fn push_message<'a>(role: Role, content: Vec<Block<'a>>, messages: &mut Vec<Message<'a>>) {
     if content.is_empty() {
         return;
     }
@@ -84,37 +89,37 @@ fn add<'a>(role: Role, content: Vec<Block<'a>>, messages: &mut Vec<Message<'a>>)
     }
 }
 
-fn said(item: &Item) -> (Role, Vec<Block<'_>>) {
+fn message_content(item: &Item) -> (Role, Vec<Block<'_>>) {
     match item {
         Item::User { content } => {
             (Role::User, content.iter().filter_map(user).map(block).collect())
         }
         Item::Assistant { text, calls, .. } => {
-            // An answer that was stopped may end in a space, which is refused.
+            // A partial answer may end in a space, which the API rejects.
             let text = Some(text.trim_end()).filter(|text| !text.is_empty());
-            let words = text.map(|text| Kind::Text { text });
-            let calls = calls.iter().map(|call| Kind::ToolUse {
-                id: safe::call_id(&call.id.0),
-                name: safe::tool_name(&call.name),
+            let text_block = text.map(|text| BlockContent::Text { text });
+            let calls = calls.iter().map(|call| BlockContent::ToolUse {
+                id: sanitize::call_id(&call.id.0),
+                name: sanitize::tool_name(&call.name),
                 input: &call.arguments,
             });
-            (Role::Assistant, words.into_iter().chain(calls).map(block).collect())
+            (Role::Assistant, text_block.into_iter().chain(calls).map(block).collect())
         }
         Item::Results { results } => (Role::User, results.iter().map(result).map(block).collect()),
     }
 }
 
-fn user(content: &Content) -> Option<Kind<'_>> {
+fn user(content: &Content) -> Option<BlockContent<'_>> {
     match content {
         Content::Text { text } if text.trim().is_empty() => None,
-        Content::Text { text } => Some(Kind::Text { text }),
+        Content::Text { text } => Some(BlockContent::Text { text }),
         Content::Image(media) => Some(match source(media) {
-            Some(source) => Kind::Image { source },
-            None => Kind::Text { text: GONE },
+            Some(source) => BlockContent::Image { source },
+            None => BlockContent::Text { text: UNAVAILABLE },
         }),
         Content::Audio(media) | Content::File(media) => Some(match source(media) {
-            Some(source) => Kind::Document { source, title: media.name.as_deref() },
-            None => Kind::Text { text: GONE },
+            Some(source) => BlockContent::Document { source, title: media.name.as_deref() },
+            None => BlockContent::Text { text: UNAVAILABLE },
         }),
     }
 }
@@ -124,19 +129,19 @@ fn source(media: &Media) -> Option<Source<'_>> {
     Some(Source::Base64 { media_type: &media.media_type, data })
 }
 
-fn result(result: &CallResult) -> Kind<'_> {
-    let fine = matches!(result.outcome.status, Status::Ok | Status::PendingApproval);
-    Kind::ToolResult {
-        tool_use_id: safe::call_id(&result.call.0),
+fn result(result: &CallResult) -> BlockContent<'_> {
+    let fine = matches!(result.outcome.status, OutcomeStatus::Ok | OutcomeStatus::PendingApproval);
+    BlockContent::ToolResult {
+        tool_use_id: sanitize::call_id(&result.call.0),
         content: &result.outcome.content,
         is_error: !fine,
     }
 }
 
 const fn text(text: &str) -> Block<'_> {
-    block(Kind::Text { text })
+    block(BlockContent::Text { text })
 }
 
-const fn block(kind: Kind<'_>) -> Block<'_> {
+const fn block(kind: BlockContent<'_>) -> Block<'_> {
     Block { kind, cache_control: None }
 }

@@ -1,4 +1,4 @@
-//! The JSON of Messages, as far as it is used.
+//! The JSON of the Messages API, as far as it is used.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,6 @@ pub(super) struct Tool<'a> {
     pub(super) input_schema: &'a Value,
 }
 
-/// Which tools may be called.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ToolChoice {
@@ -46,19 +45,18 @@ pub(super) struct Message<'a> {
     pub(super) content: Vec<Block<'a>>,
 }
 
-/// A piece of a message, and whether all up to it is worth keeping for the next
-/// request.
+/// A content block, and whether the provider should cache everything up to it.
 #[derive(Debug, Serialize)]
 pub(super) struct Block<'a> {
     #[serde(flatten)]
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: BlockContent<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cache_control: Option<CacheControl>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Kind<'a> {
+pub(super) enum BlockContent<'a> {
     Text {
         text: &'a str,
     },
@@ -96,12 +94,12 @@ pub(super) enum CacheControl {
     Ephemeral,
 }
 
-/// One event of the stream. What is new or of no interest is `Other`.
+/// An event of the stream. Unknown and unused kinds are `Other`.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Piece {
+pub(super) enum StreamEvent {
     MessageStart {
-        message: Started,
+        message: MessageStart,
     },
     ContentBlockStart {
         index: u32,
@@ -112,19 +110,19 @@ pub(super) enum Piece {
         delta: Delta,
     },
     MessageDelta {
-        delta: Ending,
+        delta: MessageDelta,
         usage: Option<Usage>,
     },
     MessageStop,
     Error {
-        error: Failure,
+        error: ErrorBody,
     },
     #[serde(other)]
     Other,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Started {
+pub(super) struct MessageStart {
     pub(super) usage: Option<Usage>,
 }
 
@@ -156,7 +154,7 @@ pub(super) enum Delta {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Ending {
+pub(super) struct MessageDelta {
     pub(super) stop_reason: Option<String>,
 }
 
@@ -169,7 +167,7 @@ pub(super) struct Usage {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Failure {
+pub(super) struct ErrorBody {
     #[serde(rename = "type", default)]
     pub(super) kind: String,
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! The catalogue for many agents, each with models of its own.
+//! Model chains for many agents over one catalogue.
 
 use std::sync::Arc;
 
@@ -7,20 +7,19 @@ use ostler_engine::turn::{ModelChains, Models};
 
 use super::Catalogue;
 
-/// A catalogue that many agents share.
+/// A catalogue shared by many agents.
 #[derive(Clone)]
 pub struct SharedCatalogue(pub Arc<Catalogue>);
 
-/// The models of one agent.
-struct OfAgent {
+struct AgentModels {
     catalogue: Arc<Catalogue>,
-    own: Option<Arc<dyn Model>>,
+    default: Option<Arc<dyn Model>>,
 }
 
-impl Models for OfAgent {
+impl Models for AgentModels {
     fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>> {
         match name {
-            None => self.own.clone(),
+            None => self.default.clone(),
             Some(name) => self.catalogue.model(Some(name)),
         }
     }
@@ -29,13 +28,13 @@ impl Models for OfAgent {
 impl ModelChains for SharedCatalogue {
     fn chain(&self, names: &[String]) -> Arc<dyn Models> {
         let catalogue = self.0.clone();
-        let own = if names.is_empty() {
+        let default = if names.is_empty() {
             catalogue.model(None)
         } else {
             let others = catalogue.options.fallbacks.iter().map(String::as_str);
             let others = others.filter(|other| !names.iter().any(|name| name == other));
             catalogue.chain(names.iter().map(String::as_str).chain(others))
         };
-        Arc::new(OfAgent { catalogue, own })
+        Arc::new(AgentModels { catalogue, default })
     }
 }

@@ -1,9 +1,9 @@
-//! Models by name, `provider/model`: which there are, whether their key is
-//! there, how often they were used, and how each is made.
+//! The catalogue: models by name (`provider/model`), whether their keys are set,
+//! how often they were used, and how their clients are built.
 
 mod chains;
 mod provider;
-mod uses;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,117 +14,102 @@ use ostler_engine::secret;
 use ostler_engine::turn::Models;
 
 pub use chains::SharedCatalogue;
-pub use provider::{Provider, Wire};
-pub use uses::Uses;
+pub use provider::{Provider, WireFormat};
+pub use usage::UsageCounts;
 
-use crate::chance::Chance;
 use crate::cooldown::Cooldowns;
-use crate::fallback::{Fallback, Link};
+use crate::fallback::{ChainEntry, Fallback};
 use crate::http::Http;
-use crate::price::{Known, PriceList};
-use crate::retry::Retrying;
-use crate::senses::Within;
-use uses::Counted;
+use crate::jitter::Jitter;
+use crate::modalities::ModalityFilter;
+use crate::price::{PriceList, PriceSource};
+use crate::retry::RetryingModel;
+use usage::CountedModel;
 
-/// What a catalogue is made of.
+/// The settings of a catalogue.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The connections.
     pub http: Http,
-    /// The providers; a later one of the same name wins.
+    /// If two have the same name, the later one is used.
     pub providers: Vec<Provider>,
-    /// What models cost.
     pub prices: PriceList,
-    /// The model that is used where none is named.
+    /// The model used where none is named.
     pub default: Option<String>,
-    /// What is asked, in this order, when a model fails for good.
+    /// Models asked, in this order, when a model has failed after all retries.
     pub fallbacks: Vec<String>,
-    /// What varies waits.
-    pub chance: Chance,
-    /// Which keys rest.
+    pub jitter: Jitter,
     pub cooldowns: Cooldowns,
-    /// How often models were used before.
-    pub uses: Uses,
+    /// The counts to start with.
+    pub usage: UsageCounts,
 }
 
 /// Models by name.
 pub struct Catalogue {
     options: Options,
     providers: BTreeMap<String, Provider>,
-    /// Models that are there already, by their names.
-    ready: BTreeMap<String, Arc<dyn Model>>,
+    /// Models added with [`Catalogue::with`].
+    preset: BTreeMap<String, Arc<dyn Model>>,
 }
 
 /// A model of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name: `provider/model`.
+pub struct CatalogueEntry {
+    /// `provider/model`.
     pub name: String,
-    /// Its provider.
     pub provider: String,
-    /// Whether it can be used.
-    pub auth: Auth,
-    /// How often it was used.
+    pub key_status: KeyStatus,
+    /// How often the model was asked.
     pub uses: u64,
-    /// What it costs.
     pub price: ModelPrice,
-    /// Whether that is known.
-    pub price_known: Known,
+    pub price_source: PriceSource,
 }
 
-/// Whether a model can be used.
+/// Whether the API key of a model is available.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Auth {
-    /// Its key is there. Whether it is right, only a call tells.
+pub enum KeyStatus {
+    /// The key is set. Only a call shows whether it is valid.
     KeyPresent,
-    /// It wants no key.
     NotNeeded,
-    /// Its key is missing.
     Missing {
-        /// How to set it.
+        /// How to set the key.
         how: String,
     },
 }
 
-/// Why there is no such model, or why it cannot be used.
+/// The reason why a model cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
-    /// The name names no provider that is configured.
-    #[error("there is no model `{name}`; models are named `provider/model`, with one of: {known}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The providers.
-        known: String,
-    },
-    /// Its key is missing.
+pub enum CatalogueError {
+    /// No such provider is configured.
+    #[error(
+        "unknown model `{name}`; models are named `provider/model`, with one of these providers: {known}"
+    )]
+    Unknown { name: String, known: String },
     #[error("`{name}` has no key: {how}")]
     NoKey {
-        /// The name.
         name: String,
-        /// How to set it.
+        /// How to set the key.
         how: String,
     },
 }
 
 impl Catalogue {
-    /// A catalogue.
+    /// Creates a catalogue.
     pub fn new(mut options: Options) -> Self {
         let providers = std::mem::take(&mut options.providers);
         let providers = providers.into_iter().map(|provider| (provider.name.clone(), provider));
-        Self { providers: providers.collect(), ready: BTreeMap::new(), options }
+        Self { providers: providers.collect(), preset: BTreeMap::new(), options }
     }
 
-    /// The same with a model that is there already and wants no key.
+    /// Adds a model that needs no client and no key.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, model: Arc<dyn Model>) -> Self {
-        self.ready.insert(name.into(), model);
+        self.preset.insert(name.into(), model);
         self
     }
 
-    /// Every model that is known by name. A provider has others too, and each can
-    /// be used.
-    pub fn entries(&self) -> Vec<Entry> {
+    /// Returns every model known by name. Other models of a configured provider can be
+    /// used as well.
+    pub fn entries(&self) -> Vec<CatalogueEntry> {
         let listed = self.options.prices.models().map(str::to_owned);
         let configured = self.providers.values().flat_map(|provider| {
             provider.models.iter().map(|model| format!("{}/{model}", provider.name))
@@ -133,90 +118,100 @@ impl Catalogue {
         let names: BTreeSet<String> = listed
             .chain(configured)
             .chain(named)
-            .chain(self.ready.keys().cloned())
-            .chain(self.options.uses.all().into_keys())
+            .chain(self.preset.keys().cloned())
+            .chain(self.options.usage.all().into_keys())
             .collect();
         names.iter().filter_map(|name| self.entry(name)).collect()
     }
 
-    /// What is known of a model; none if there is no such provider.
-    pub fn entry(&self, name: &str) -> Option<Entry> {
-        let auth = self.auth(name)?;
-        let (price, price_known) = match self.ready.get(name) {
-            Some(model) => (model.price(), Known::Listed),
+    /// Returns what is known about a model; `None` if its provider is not configured.
+    pub fn entry(&self, name: &str) -> Option<CatalogueEntry> {
+        let key_status = self.key_status(name)?;
+        let (price, price_source) = match self.preset.get(name) {
+            Some(model) => (model.price(), PriceSource::Listed),
             None => self.options.prices.find(name),
         };
         let provider = name.split('/').next().unwrap_or_default().to_owned();
-        let uses = self.options.uses.of(name);
-        Some(Entry { name: name.to_owned(), provider, auth, uses, price, price_known })
+        let uses = self.options.usage.get(name);
+        Some(CatalogueEntry {
+            name: name.to_owned(),
+            provider,
+            key_status,
+            uses,
+            price,
+            price_source,
+        })
     }
 
-    /// Whether a model can be switched to; if not, the error says what to do.
-    pub fn check(&self, name: &str) -> Result<(), Unusable> {
-        match self.auth(name) {
-            Some(Auth::KeyPresent | Auth::NotNeeded) => Ok(()),
-            Some(Auth::Missing { how }) => Err(Unusable::NoKey { name: name.to_owned(), how }),
+    /// Checks that a model can be used; the error says what to do.
+    pub fn check(&self, name: &str) -> Result<(), CatalogueError> {
+        match self.key_status(name) {
+            Some(KeyStatus::KeyPresent | KeyStatus::NotNeeded) => Ok(()),
+            Some(KeyStatus::Missing { how }) => {
+                Err(CatalogueError::NoKey { name: name.to_owned(), how })
+            }
             None => {
                 let known: Vec<&str> = self.providers.keys().map(String::as_str).collect();
-                Err(Unusable::Unknown { name: name.to_owned(), known: known.join(", ") })
+                Err(CatalogueError::Unknown { name: name.to_owned(), known: known.join(", ") })
             }
         }
     }
 
-    /// What people should be told about the price of a model.
+    /// Returns a warning if the price of a model is assumed.
     pub fn price_warning(&self, name: &str) -> Option<String> {
-        let listed = self.ready.contains_key(name);
+        let listed = self.preset.contains_key(name);
         if listed { None } else { self.options.prices.warning(name) }
     }
 
-    /// How often models were used, for whoever keeps that.
-    pub fn uses(&self) -> BTreeMap<String, u64> {
-        self.options.uses.all()
+    /// Returns how often each model was asked, to store it.
+    pub fn usage(&self) -> BTreeMap<String, u64> {
+        self.options.usage.all()
     }
 
-    /// A chain of models, best first, those that there are not left out; none if
-    /// the first is one of them.
+    /// Returns a chain of models, best first. Unknown models are left out; `None` if
+    /// the first is unknown.
     pub fn chain<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Option<Arc<dyn Model>> {
         let mut names = names.into_iter();
-        let first = self.link(names.next()?)?;
-        let rest = names.filter_map(|name| self.link(name));
-        let links = std::iter::once(first).chain(rest);
-        Some(Arc::new(Fallback::new(links, self.options.cooldowns.clone())))
+        let first = self.chain_entry(names.next()?)?;
+        let rest = names.filter_map(|name| self.chain_entry(name));
+        let entries = std::iter::once(first).chain(rest);
+        Some(Arc::new(Fallback::new(entries, self.options.cooldowns.clone())))
     }
 
-    fn auth(&self, name: &str) -> Option<Auth> {
-        if self.ready.contains_key(name) {
-            return Some(Auth::NotNeeded);
+    fn key_status(&self, name: &str) -> Option<KeyStatus> {
+        if self.preset.contains_key(name) {
+            return Some(KeyStatus::NotNeeded);
         }
         let (provider, _) = self.provider(name)?;
         Some(match provider.key.as_ref().map(secret::read_key) {
-            None => Auth::NotNeeded,
-            Some(Ok(_)) => Auth::KeyPresent,
-            Some(Err(error)) => Auth::Missing { how: error.to_string() },
+            None => KeyStatus::NotNeeded,
+            Some(Ok(_)) => KeyStatus::KeyPresent,
+            Some(Err(error)) => KeyStatus::Missing { how: error.to_string() },
         })
     }
 
-    /// The provider of a model, and what it calls it.
+    /// Returns the provider of a model, and the provider's name for it.
     fn provider<'n>(&self, name: &'n str) -> Option<(&Provider, &'n str)> {
         let (provider, model) = name.split_once('/').filter(|(_, model)| !model.is_empty())?;
         Some((self.providers.get(provider)?, model))
     }
 
-    /// A model as it stands in a chain: asked again when it fails, and counted.
-    fn link(&self, name: &str) -> Option<Link> {
-        let (model, key) = match self.ready.get(name) {
+    /// Builds a model with retries and usage counting.
+    fn chain_entry(&self, name: &str) -> Option<ChainEntry> {
+        let (model, key) = match self.preset.get(name) {
             Some(model) => (model.clone(), name.to_owned()),
             None => {
                 let (provider, model) = self.provider(name)?;
                 let price = self.options.prices.find(name).0;
                 let client = provider.client(self.options.http.clone(), name, model, price);
-                let client: Arc<dyn Model> = Arc::new(Within::new(client, provider.senses(model)));
+                let client: Arc<dyn Model> =
+                    Arc::new(ModalityFilter::new(client, provider.modalities(model)));
                 (client, provider.cooldown_key())
             }
         };
-        let model = Arc::new(Retrying::new(name, model, self.options.chance.clone()));
-        let model = Arc::new(Counted::new(name, model, self.options.uses.clone()));
-        Some(Link { name: name.to_owned(), model, key })
+        let model = Arc::new(RetryingModel::new(name, model, self.options.jitter.clone()));
+        let model = Arc::new(CountedModel::new(name, model, self.options.usage.clone()));
+        Some(ChainEntry { name: name.to_owned(), model, key })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Providers: where they are, what they speak, where their keys are kept.
+//! Providers: their address, wire format and key.
 
 use std::sync::Arc;
 
@@ -8,59 +8,57 @@ use ostler_engine::model::Model;
 
 use crate::anthropic::{self, Anthropic};
 use crate::http::Http;
+use crate::modalities::Modalities;
 use crate::openai::{self, LimitField, OpenAi};
-use crate::senses::Senses;
 
-/// The provider whose wire others speak too.
+/// The provider whose wire format others use too.
 const OPENAI: &str = "openai";
 
-/// What a provider speaks.
+/// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
+pub enum WireFormat {
     /// Chat completions.
     OpenAi(LimitField),
     /// Messages.
     Anthropic,
 }
 
-/// A provider.
+/// A provider of models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name, the first part of its models' names.
+    /// The first part of its models' names.
     pub name: String,
-    /// What it speaks.
-    pub wire: Wire,
-    /// Where it is.
+    pub wire: WireFormat,
     pub base_url: String,
-    /// Where its key is kept; none if it wants none.
+    /// `None` if it needs no key.
     pub key: Option<SecretRef>,
-    /// Models to list, besides those whose prices are known.
+    /// Models to list besides those with a known price.
     pub models: Vec<String>,
-    /// Its models that take words only: they are told of all else.
-    pub words_only: Vec<String>,
+    /// Models that accept only text; attachments are described to them.
+    pub text_only: Vec<String>,
 }
 
 impl Provider {
-    /// A provider that wants no key.
-    pub fn new(name: &str, wire: Wire, base_url: &str) -> Self {
+    /// Creates a provider without a key.
+    pub fn new(name: &str, wire: WireFormat, base_url: &str) -> Self {
         let (name, base_url) = (name.to_owned(), base_url.to_owned());
-        Self { name, wire, base_url, key: None, models: Vec::new(), words_only: Vec::new() }
+        Self { name, wire, base_url, key: None, models: Vec::new(), text_only: Vec::new() }
     }
 
-    /// The same with a key.
+    /// Sets the API key.
     #[must_use]
     pub fn with_key(self, key: SecretRef) -> Self {
         Self { key: Some(key), ..self }
     }
 
-    /// The providers that everybody knows, at their usual places.
+    /// Returns the well-known providers at their default addresses.
     pub fn built_in() -> Vec<Self> {
-        let openai = Wire::OpenAi(LimitField::MaxCompletionTokens);
-        let other = Wire::OpenAi(LimitField::MaxTokens);
+        let openai = WireFormat::OpenAi(LimitField::MaxCompletionTokens);
+        let other = WireFormat::OpenAi(LimitField::MaxTokens);
         let key = |name: &str| SecretRef::Env(name.to_owned());
         vec![
             Self::new(OPENAI, openai, "https://api.openai.com/v1").with_key(key("OPENAI_API_KEY")),
-            Self::new("anthropic", Wire::Anthropic, "https://api.anthropic.com/v1")
+            Self::new("anthropic", WireFormat::Anthropic, "https://api.anthropic.com/v1")
                 .with_key(key("ANTHROPIC_API_KEY")),
             Self::new("openrouter", other, "https://openrouter.ai/api/v1")
                 .with_key(key("OPENROUTER_API_KEY")),
@@ -70,29 +68,29 @@ impl Provider {
         ]
     }
 
-    /// What one of its models takes beside words. Of servers that only speak as
-    /// others do, nothing is expected but that models see.
-    pub(super) fn senses(&self, model: &str) -> Senses {
-        if self.words_only.iter().any(|one| one == model) {
-            return Senses::WORDS;
+    /// Returns what a model accepts besides text. Compatible servers are only expected
+    /// to accept images.
+    pub(super) fn modalities(&self, model: &str) -> Modalities {
+        if self.text_only.iter().any(|name| name == model) {
+            return Modalities::TEXT_ONLY;
         }
-        let sees = Senses { sees: true, ..Senses::WORDS };
+        let images = Modalities { images: true, ..Modalities::TEXT_ONLY };
         match self.wire {
-            Wire::Anthropic => Senses { reads: true, ..sees },
-            Wire::OpenAi(_) if self.name == OPENAI => {
-                let hears = model.contains("audio");
-                Senses { hears, reads: !hears, sees: !hears }
+            WireFormat::Anthropic => Modalities { documents: true, ..images },
+            WireFormat::OpenAi(_) if self.name == OPENAI => {
+                let audio = model.contains("audio");
+                Modalities { audio, documents: !audio, images: !audio }
             }
-            Wire::OpenAi(_) => sees,
+            WireFormat::OpenAi(_) => images,
         }
     }
 
-    /// What its key is known by when it rests.
+    /// Returns the key under which cooldowns are recorded.
     pub(super) fn cooldown_key(&self) -> String {
         self.key.as_ref().map_or_else(|| self.name.clone(), ToString::to_string)
     }
 
-    /// A client for one of its models.
+    /// Creates a client for a model.
     pub(super) fn client(
         &self,
         http: Http,
@@ -103,11 +101,11 @@ impl Provider {
         let (name, model) = (name.to_owned(), model.to_owned());
         let (base_url, key) = (self.base_url.clone(), self.key.clone());
         match self.wire {
-            Wire::OpenAi(limit) => {
+            WireFormat::OpenAi(limit) => {
                 let options = openai::Options { name, model, base_url, key, limit, price };
                 Arc::new(OpenAi::new(http, options))
             }
-            Wire::Anthropic => {
+            WireFormat::Anthropic => {
                 let options = anthropic::Options { name, model, base_url, key, price };
                 Arc::new(Anthropic::new(http, options))
             }
@@ -117,16 +115,20 @@ impl Provider {
 
 #[cfg(test)]
 mod tests {
-    use super::{Provider, Senses};
+    use super::{Modalities, Provider};
 
     #[test]
-    fn models_take_what_their_makers_say() {
-        let check = |name: &str, sees, hears, reads| {
+    fn modalities_follow_the_provider_and_the_model() {
+        let check = |name: &str, images, audio, documents| {
             let (provider, model) = name.split_once('/').unwrap();
             let mut all = Provider::built_in().into_iter();
-            let mut provider = all.find(|one| one.name == provider).unwrap();
-            provider.words_only = vec!["words".into()];
-            assert_eq!(provider.senses(model), Senses { sees, hears, reads }, "{name}");
+            let mut provider = all.find(|candidate| candidate.name == provider).unwrap();
+            provider.text_only = vec!["words".into()];
+            assert_eq!(
+                provider.modalities(model),
+                Modalities { images, audio, documents },
+                "{name}"
+            );
         };
         check("anthropic/claude-sonnet-4-5", true, false, true);
         check("openai/gpt-4o", true, false, true);

@@ -1,22 +1,22 @@
-//! An answer out of the events of chat completions.
+//! Decodes the events of a chat completions stream.
 
 use std::collections::VecDeque;
 
 use ostler_engine::model::{Chunk, StopReason, Usage};
 use serde_json::Value;
 
-use super::wire::{CallDelta, Choice, Delta, Piece};
+use super::wire::{CallDelta, Choice, Delta, StreamEvent};
 use crate::fault::Fault;
 
-/// What is known of an answer while it comes in.
+/// The state of an answer while it streams in.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct AnswerDecoder {
     calls: Vec<Call>,
     stop: Option<StopReason>,
 }
 
-/// A call: its number on the wire, and the id and name as far as they have come.
-/// Its place in the list is its number here.
+/// A call: its index on the wire, and its id and name as far as received. Its
+/// position in the list is its index in the answer.
 #[derive(Debug)]
 struct Call {
     wire: Option<u32>,
@@ -24,26 +24,30 @@ struct Call {
     name: String,
 }
 
-impl Answer {
-    /// Takes the data of an event; true if it is the last.
-    pub(super) fn take(&mut self, data: &str, out: &mut VecDeque<Chunk>) -> Result<bool, Fault> {
+impl AnswerDecoder {
+    /// Decodes the data of an event; returns true if it is the last.
+    pub(super) fn decode_event(
+        &mut self,
+        data: &str,
+        out: &mut VecDeque<Chunk>,
+    ) -> Result<bool, Fault> {
         let data = data.trim();
         if data == "[DONE]" {
-            self.finish(out)?;
+            self.complete(out)?;
             return Ok(true);
         }
         if data.is_empty() {
             return Ok(false);
         }
-        let piece: Piece = serde_json::from_str(data).map_err(Fault::malformed)?;
+        let piece: StreamEvent = serde_json::from_str(data).map_err(Fault::malformed)?;
         if let Some(error) = piece.error.filter(|error| !error.is_null()) {
-            return Err(failure(&error));
+            return Err(stream_fault(&error));
         }
         if piece.object.as_deref() == Some("error") {
-            return Err(failure(&serde_json::from_str(data).unwrap_or_default()));
+            return Err(stream_fault(&serde_json::from_str(data).unwrap_or_default()));
         }
         for choice in piece.choices.unwrap_or_default() {
-            // Only one answer was asked for.
+            // Only one choice was requested.
             if choice.index.unwrap_or(0) == 0 {
                 self.take_choice(choice, out)?;
             }
@@ -60,10 +64,10 @@ impl Answer {
         Ok(false)
     }
 
-    /// The stream is over. An answer that has said why it ended is complete.
-    pub(super) fn finish(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), Fault> {
-        let stop = self.stop.ok_or_else(Fault::cut)?;
-        // Some servers say `stop` whatever they wrote.
+    /// Ends the answer. It is complete if a finish reason was received.
+    pub(super) fn complete(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), Fault> {
+        let stop = self.stop.ok_or_else(Fault::incomplete)?;
+        // Some servers report `stop` whatever they wrote.
         let called = stop == StopReason::End && !self.calls.is_empty();
         out.push_back(Chunk::Done(if called { StopReason::ToolCalls } else { stop }));
         Ok(())
@@ -71,7 +75,7 @@ impl Answer {
 
     fn take_choice(&mut self, choice: Choice, out: &mut VecDeque<Chunk>) -> Result<(), Fault> {
         if let Some(error) = choice.error.filter(|error| !error.is_null()) {
-            return Err(failure(&error));
+            return Err(stream_fault(&error));
         }
         if let Some(delta) = choice.delta {
             self.take_delta(delta, out);
@@ -81,7 +85,7 @@ impl Answer {
                 "tool_calls" | "function_call" => StopReason::ToolCalls,
                 "length" => StopReason::MaxTokens,
                 "content_filter" => StopReason::Filtered,
-                "error" => return Err(Fault::said(500, "the provider gave up")),
+                "error" => return Err(Fault::from_status(500, "the provider gave up")),
                 _ => StopReason::End,
             });
         }
@@ -126,10 +130,10 @@ impl Answer {
         }
     }
 
-    /// Which call a piece belongs to, begun if it is a new one. Numbers tell, if
-    /// there are any; but another id under the same number is another call, since
-    /// some servers number every call 0. Without a number, an id or a name begins
-    /// a call, and what has neither belongs to the last.
+    /// Returns the position of the call a delta belongs to, adding a new call if
+    /// needed. The index decides if there is one; but another id under the same index
+    /// is another call, because some servers number every call 0. Without an index, an
+    /// id or a name begins a call, and a delta with neither belongs to the last call.
     fn place(&mut self, wire: Option<u32>, id: &str, name: &str) -> usize {
         let other = |call: &Call| !id.is_empty() && !call.id.is_empty() && call.id != id;
         let found = match wire {
@@ -145,9 +149,9 @@ impl Answer {
     }
 }
 
-/// What a provider says went wrong, in one of the many forms.
-fn failure(error: &Value) -> Fault {
-    let words = error.as_str().or_else(|| error.get("message")?.as_str()).unwrap_or_default();
+/// Returns a provider's error as a fault, in whatever form it comes.
+fn stream_fault(error: &Value) -> Fault {
+    let message = error.as_str().or_else(|| error.get("message")?.as_str()).unwrap_or_default();
     let numbers = ["code", "status"].into_iter().filter_map(|key| {
         let value = error.get(key)?;
         value.as_u64().or_else(|| value.as_str()?.parse().ok())
@@ -155,10 +159,13 @@ fn failure(error: &Value) -> Fault {
     let number = numbers.filter_map(|number| u16::try_from(number).ok());
     let status = number.into_iter().find(|number| (400..600).contains(number));
     let kinds = ["code", "type"].into_iter().filter_map(|key| error.get(key)?.as_str());
-    Fault::said(status.or_else(|| kinds.into_iter().find_map(status_of)).unwrap_or(500), words)
+    Fault::from_status(
+        status.or_else(|| kinds.into_iter().find_map(status_of)).unwrap_or(500),
+        message,
+    )
 }
 
-/// The status that a provider would have answered with.
+/// Returns the HTTP status an error type corresponds to.
 fn status_of(kind: &str) -> Option<u16> {
     Some(match kind {
         "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" | "too_many_requests" => {

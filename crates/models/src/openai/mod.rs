@@ -1,4 +1,5 @@
-//! Chat completions, as OpenAI defined them and many others speak them.
+//! The client for chat completions, as defined by OpenAI and offered by many
+//! others.
 
 mod decode;
 mod request;
@@ -14,37 +15,35 @@ use ostler_engine::secret;
 use reqwest::header::HeaderMap;
 
 use crate::fault::Fault;
-use crate::http::{Http, Post, key_header};
-use crate::sse::Event;
+use crate::http::{Http, PostRequest, key_header};
+use crate::sse::SseEvent;
 use crate::stream::{self, Decoder};
 
-/// Where a model is, and how it is spoken to.
+/// The address and settings of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// What the model is called here: in errors, records and prices.
+    /// Our name for the model, in errors, records and prices.
     pub name: String,
-    /// What the provider calls it.
+    /// The provider's name for the model.
     pub model: String,
-    /// The address before `/chat/completions`: `https://api.openai.com/v1`.
+    /// The URL before `/chat/completions`, for example `https://api.openai.com/v1`.
     pub base_url: String,
-    /// Where the key is kept; none for a server that wants none.
+    /// `None` for servers without authentication.
     pub key: Option<SecretRef>,
-    /// What the limit of an answer is called.
     pub limit: LimitField,
-    /// What it costs.
     pub price: ModelPrice,
 }
 
-/// What the limit of an answer is called in a request.
+/// The request field that limits the length of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitField {
-    /// `max_completion_tokens`: OpenAI, whose newer models refuse the other.
+    /// `max_completion_tokens`: OpenAI, whose newer models reject the other.
     MaxCompletionTokens,
-    /// `max_tokens`: everybody else, some of whom ignore the other.
+    /// `max_tokens`: all others, some of which ignore the other.
     MaxTokens,
 }
 
-/// A model that speaks chat completions.
+/// A model behind a chat completions API.
 #[derive(Debug, Clone)]
 pub struct OpenAi {
     http: Http,
@@ -52,7 +51,7 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// A model over these connections.
+    /// Creates a client.
     pub const fn new(http: Http, options: Options) -> Self {
         Self { http, options }
     }
@@ -62,7 +61,7 @@ impl Model for OpenAi {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         let options = self.options.clone();
         let post = move || post(&options, &request);
-        let decoder = decode::Answer::default();
+        let decoder = decode::AnswerDecoder::default();
         stream::answer(self.options.name.clone(), self.http.clone(), post, decoder)
     }
 
@@ -71,7 +70,7 @@ impl Model for OpenAi {
     }
 }
 
-fn post(options: &Options, request: &Request) -> Result<Post, Fault> {
+fn post(options: &Options, request: &Request) -> Result<PostRequest, Fault> {
     let mut headers = HeaderMap::new();
     let key = options.key.as_ref().map(secret::read_key).transpose();
     let key = key.map_err(|error| Fault::new(ModelErrorKind::NoKey, error.to_string()))?;
@@ -82,15 +81,15 @@ fn post(options: &Options, request: &Request) -> Result<Post, Fault> {
     let body = request::body(options, request);
     let body = serde_json::to_vec(&body).map_err(Fault::malformed)?;
     let url = format!("{}/chat/completions", options.base_url.trim_end_matches('/'));
-    Ok(Post { url, headers, body, key })
+    Ok(PostRequest { url, headers, body, key })
 }
 
-impl Decoder for decode::Answer {
-    fn event(&mut self, event: &Event<'_>, out: &mut VecDeque<Chunk>) -> Result<bool, Fault> {
-        self.take(&event.data, out)
+impl Decoder for decode::AnswerDecoder {
+    fn decode(&mut self, event: &SseEvent<'_>, out: &mut VecDeque<Chunk>) -> Result<bool, Fault> {
+        self.decode_event(&event.data, out)
     }
 
-    fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), Fault> {
-        self.finish(out)
+    fn finish(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), Fault> {
+        self.complete(out)
     }
 }

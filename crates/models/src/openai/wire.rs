@@ -82,11 +82,11 @@ pub(super) struct ToolCall<'a> {
     pub(super) id: Cow<'a, str>,
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
-    pub(super) function: Called<'a>,
+    pub(super) function: FunctionCall<'a>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Called<'a> {
+pub(super) struct FunctionCall<'a> {
     pub(super) name: Cow<'a, str>,
     pub(super) arguments: String,
 }
@@ -105,13 +105,13 @@ pub(super) struct Function<'a> {
     pub(super) parameters: &'a Value,
 }
 
-/// One event of the stream. Everything in it may be missing or null somewhere.
+/// An event of the stream. Any field may be missing or null on some server.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Piece {
+pub(super) struct StreamEvent {
     pub(super) choices: Option<Vec<Choice>>,
     pub(super) usage: Option<Usage>,
     pub(super) error: Option<Value>,
-    /// vLLM writes an error without a frame.
+    /// vLLM sends errors without an `error` object.
     pub(super) object: Option<String>,
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Choice {
     pub(super) index: Option<u32>,
     pub(super) delta: Option<Delta>,
     pub(super) finish_reason: Option<String>,
-    /// OpenRouter reports here that the provider behind it failed.
+    /// OpenRouter reports failures of the provider behind it here.
     pub(super) error: Option<Value>,
 }
 
@@ -141,7 +141,7 @@ pub(super) struct CallDelta {
 #[derive(Debug, Deserialize)]
 pub(super) struct FunctionDelta {
     pub(super) name: Option<String>,
-    /// Text, or an object where a server is not careful.
+    /// A string, or an object on some servers.
     pub(super) arguments: Option<Value>,
 }
 

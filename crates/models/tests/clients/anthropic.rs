@@ -1,10 +1,10 @@
-//! Messages: the events of a stream, and what a request looks like.
+//! The Messages client: stream events and requests.
 
 use std::sync::Arc;
 
 use ostler_engine::history::{CallId, CallResult, Content, Item, Media, ToolCall};
 use ostler_engine::model::{Chunk, ModelErrorKind, StopReason, Usage};
-use ostler_engine::outcome::{Outcome, Status};
+use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_models::anthropic::{Anthropic, Options};
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ async fn check(what: &str, body: &str, expected: &[Chunk]) {
 }
 
 #[tokio::test]
-async fn words_and_calls_come_as_blocks() {
+async fn text_and_calls_are_decoded_from_blocks() {
     let body = events(&[
         start(),
         begin(0, &json!({"type": "thinking", "thinking": ""})),
@@ -105,7 +105,7 @@ async fn words_and_calls_come_as_blocks() {
 }
 
 #[tokio::test]
-async fn reasons_to_stop_are_understood() {
+async fn stop_reasons_are_mapped() {
     let table = [
         ("end_turn", StopReason::End),
         ("stop_sequence", StopReason::End),
@@ -121,9 +121,9 @@ async fn reasons_to_stop_are_understood() {
     check("the last event is missing", &body, &[usage(1), text("hi"), usage(7), END]).await;
 }
 
-/// C04: half an answer is an error that may pass, and never a call.
+/// C04: an incomplete answer is a retryable error, and never a call.
 #[tokio::test]
-async fn c04_a_cut_answer_is_never_complete() {
+async fn c04_an_incomplete_answer_is_a_retryable_error() {
     let tool = json!({"type": "tool_use", "id": "t", "name": "f", "input": {}});
     for body in [
         events(&[]),
@@ -133,13 +133,13 @@ async fn c04_a_cut_answer_is_never_complete() {
     ] {
         let server = Server::start([Reply::events(&body)]).await;
         let (chunks, error) = ask(&model(&server.url), request()).await;
-        assert_eq!(error.map(|error| error.kind), Some(ModelErrorKind::Cut), "{body}");
+        assert_eq!(error.map(|error| error.kind), Some(ModelErrorKind::Incomplete), "{body}");
         assert!(!chunks.iter().any(|chunk| matches!(chunk, Chunk::Done(_))), "{body}");
     }
 }
 
 #[tokio::test]
-async fn an_error_inside_the_stream_is_told() {
+async fn an_error_inside_the_stream_is_reported() {
     let check = async |kind: &str, status: u16, retryable: bool| {
         let error = json!({"type": "error", "error": {"type": kind, "message": "Oh"}});
         let server = Server::start([Reply::events(&events(&[start(), error]))]).await;
@@ -179,8 +179,8 @@ fn conversation() -> Vec<Item> {
         },
         Item::Results {
             results: vec![
-                result("a", Outcome::ok("")),
-                result("b:1", Outcome::of(Status::UnknownTool, "there is none")),
+                result("a", ToolOutcome::ok("")),
+                result("b:1", ToolOutcome::new(OutcomeStatus::UnknownTool, "there is none")),
             ],
         },
         Item::user("Well?"),
@@ -192,7 +192,7 @@ fn conversation() -> Vec<Item> {
 }
 
 #[tokio::test]
-async fn a_request_keeps_the_rules_of_the_house() {
+async fn a_request_follows_the_rules_of_the_api() {
     let server = Server::start([Reply::events(&events(&[finish("end_turn")]))]).await;
     ask(&model(&server.url), request_after(conversation())).await;
     let seen = &server.seen()[0];
@@ -240,9 +240,9 @@ async fn a_request_keeps_the_rules_of_the_house() {
     assert_eq!(seen.body, expected);
 }
 
-/// An agent that was forked without tools has a history with calls.
+/// A subagent that was forked without tools has a history with calls.
 #[tokio::test]
-async fn calls_of_the_past_come_with_their_tools() {
+async fn earlier_calls_are_sent_with_their_tools() {
     let server = Server::start([Reply::events(&events(&[finish("end_turn")]))]).await;
     let mut request = request_after(conversation());
     request.offered = Arc::default();

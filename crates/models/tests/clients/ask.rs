@@ -1,4 +1,5 @@
-//! Asking a model: requests come out of a turn, since nothing else makes them.
+//! Requests for tests. They come out of a turn, because nothing else can create
+//! them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use ostler_domain::agent::autonomy::AutonomyLevel;
-use ostler_domain::gate::Authority;
+use ostler_domain::gate::GateRules;
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::money::price::ModelPrice;
 use ostler_domain::money::{Credits, Usd};
@@ -17,9 +18,11 @@ use ostler_domain::tool::{ToolGroup, ToolSpec, Trust};
 use ostler_engine::gate::Authorized;
 use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
-use ostler_engine::outcome::Outcome;
-use ostler_engine::tool::{Definition, Reply, Tool, ToolContext, ToolSet};
-use ostler_engine::turn::{Action, Known, Limits, Models, NewTurn, Out, Rules, Turn};
+use ostler_engine::outcome::ToolOutcome;
+use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply, ToolSet};
+use ostler_engine::turn::{
+    KnownOutcomes, Models, NewTurn, Turn, TurnAction, TurnLimits, TurnOutput, TurnRules,
+};
 use ostler_models::http::Http;
 use serde_json::json;
 
@@ -27,24 +30,24 @@ use crate::fake::Fake;
 
 pub(crate) const PRICE: ModelPrice = ModelPrice::new(Usd::from_dollars(1), Usd::from_dollars(2));
 
-/// A tool that is offered, and never called here.
-struct Weather(Definition);
+/// A tool that is offered but never called.
+struct Weather(ToolDefinition);
 
 impl Weather {
     fn new() -> Self {
         let spec = ToolSpec::read("get_weather".parse().unwrap(), ToolGroup::Web);
         let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
-        Self(Definition::new(spec, "Tells the weather.", schema))
+        Self(ToolDefinition::new(spec, "Tells the weather.", schema))
     }
 }
 
 impl Tool for Weather {
-    fn definition(&self) -> &Definition {
+    fn definition(&self) -> &ToolDefinition {
         &self.0
     }
 
-    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
-        Box::pin(async { Reply::Done(Outcome::ok("sunny")) })
+    fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
+        Box::pin(async { ToolReply::Done(ToolOutcome::ok("sunny")) })
     }
 }
 
@@ -56,7 +59,7 @@ impl Models for One {
     }
 }
 
-/// What a turn asks a model after this was said.
+/// Returns the request of a turn with this history.
 pub(crate) fn request_after(history: Vec<Item>) -> Request {
     let tool = Weather::new();
     let scope = json!({"tools": [{"spec": tool.0.spec, "removed": null}]});
@@ -67,15 +70,15 @@ pub(crate) fn request_after(history: Vec<Item>) -> Request {
         reserved: many,
         top_up: Credits::ZERO,
         session: many,
-        kept_for_reading: Credits::ZERO,
+        read_reserve: Credits::ZERO,
         team: None,
     };
     let now = Timestamp::from_millis(0);
-    let rules = Rules {
+    let rules = TurnRules {
         scope: &scope,
         tools: &tools,
         require_approval_for: &BTreeSet::new(),
-        authority: Authority::Conversation(AutonomyLevel::Autonomous),
+        authority: GateRules::Conversation(AutonomyLevel::Autonomous),
         errors: ErrorPolicy::default(),
         models: &One,
         now,
@@ -87,27 +90,27 @@ pub(crate) fn request_after(history: Vec<Item>) -> Request {
         trust: Trust::Trusted,
         budget,
         errors: ErrorState::default(),
-        limits: Limits::default(),
+        limits: TurnLimits::default(),
         now,
     });
-    let mut out = Out::default();
-    turn.resume(&Known::default(), &rules, &mut out);
+    let mut out = TurnOutput::default();
+    turn.resume(&KnownOutcomes::default(), &rules, &mut out);
     match out.actions.pop() {
-        Some((_, Action::CallModel { request, .. })) => request,
+        Some((_, TurnAction::CallModel { request, .. })) => request,
         other => panic!("the turn wants {other:?}"),
     }
 }
 
-/// What a turn asks a model at its start.
+/// Returns the first request of a turn.
 pub(crate) fn request() -> Request {
     request_after(vec![Item::user("Hello?")])
 }
 
 pub(crate) fn http() -> Http {
-    Http::new(ostler_models::http::Limits::default()).unwrap()
+    Http::new(ostler_models::http::ClientLimits::default()).unwrap()
 }
 
-/// All that a model answers, and how it failed, if it did.
+/// Collects an answer, and its error if it failed.
 pub(crate) async fn ask(model: &dyn Model, request: Request) -> (Vec<Chunk>, Option<ModelError>) {
     let (mut chunks, mut pieces) = (Vec::new(), model.answer(request));
     while let Some(piece) = pieces.next().await {

@@ -1,15 +1,17 @@
-//! The catalogue: what is listed, what can be used, and what a name leads to.
+//! The catalogue: listing, checking and selecting models.
 
 use std::sync::Arc;
 
 use ostler_domain::secret::SecretRef;
 use ostler_engine::model::{Chunk, ModelErrorKind};
 use ostler_engine::turn::Models as _;
-use ostler_models::catalogue::{Auth, Catalogue, Options, Provider, Unusable, Uses, Wire};
-use ostler_models::chance::Chance;
-use ostler_models::cooldown::{Clock, Cooldowns};
+use ostler_models::catalogue::{
+    Catalogue, CatalogueError, KeyStatus, Options, Provider, UsageCounts, WireFormat,
+};
+use ostler_models::cooldown::{CooldownClock, Cooldowns};
+use ostler_models::jitter::Jitter;
 use ostler_models::openai::LimitField;
-use ostler_models::price::{Known, PriceList};
+use ostler_models::price::{PriceList, PriceSource};
 
 use crate::ask::{END, PRICE, ask, http, request, text};
 use crate::fake::Fake;
@@ -24,42 +26,46 @@ fn catalogue(providers: Vec<Provider>, default: &str, fallbacks: &[&str]) -> Cat
         prices: PriceList::built_in().unwrap(),
         default: Some(default.into()),
         fallbacks: fallbacks.iter().map(|name| (*name).to_owned()).collect(),
-        chance: Chance::fixed(500),
-        cooldowns: Cooldowns::new(Clock::system()),
-        uses: Uses::from_iter([("local/old".to_owned(), 41)]),
+        jitter: Jitter::fixed(500),
+        cooldowns: Cooldowns::new(CooldownClock::system()),
+        usage: UsageCounts::from_iter([("local/old".to_owned(), 41)]),
     })
 }
 
 fn local(url: &str) -> Provider {
-    let wire = Wire::OpenAi(LimitField::MaxTokens);
+    let wire = WireFormat::OpenAi(LimitField::MaxTokens);
     Provider { models: vec!["new".into()], ..Provider::new("local", wire, url) }
 }
 
 fn locked() -> Provider {
-    Provider::new("anthropic", Wire::Anthropic, "http://localhost:1")
+    Provider::new("anthropic", WireFormat::Anthropic, "http://localhost:1")
         .with_key(SecretRef::Env(MISSING.into()))
 }
 
-/// M41: models are listed with their key's status, uses and prices; one without
-/// a key says how to set it.
+/// M41: models are listed with key status, usage and price; a missing key says how
+/// to set it.
 #[tokio::test]
 async fn m41_models_are_listed_with_their_status() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");
     std::fs::write(&path, "sk-1").unwrap();
-    let open = Provider::new("openai", Wire::OpenAi(LimitField::MaxTokens), "http://localhost:1")
-        .with_key(SecretRef::File(path.to_str().unwrap().into()));
+    let open =
+        Provider::new("openai", WireFormat::OpenAi(LimitField::MaxTokens), "http://localhost:1")
+            .with_key(SecretRef::File(path.to_str().unwrap().into()));
     let catalogue = catalogue(vec![locked(), open, local("http://localhost:1")], "local/new", &[])
         .with("scripted/demo", Arc::new(Fake::new([])));
     let entries = catalogue.entries();
     let of = |name: &str| entries.iter().find(|entry| entry.name == name).cloned();
-    let missing = Auth::Missing { how: format!("set {MISSING} to use it") };
+    let missing = KeyStatus::Missing { how: format!("set {MISSING} to use it") };
     let claude = of("anthropic/claude-sonnet-4").unwrap();
-    assert_eq!((&claude.provider[..], &claude.auth), ("anthropic", &missing));
-    assert_eq!(claude.price_known, Known::Listed);
-    assert_eq!(of("openai/gpt-4o").unwrap().auth, Auth::KeyPresent);
+    assert_eq!((&claude.provider[..], &claude.key_status), ("anthropic", &missing));
+    assert_eq!(claude.price_source, PriceSource::Listed);
+    assert_eq!(of("openai/gpt-4o").unwrap().key_status, KeyStatus::KeyPresent);
     let new = of("local/new").unwrap();
-    assert_eq!((new.auth, new.uses, new.price_known), (Auth::NotNeeded, 0, Known::Assumed));
+    assert_eq!(
+        (new.key_status, new.uses, new.price_source),
+        (KeyStatus::NotNeeded, 0, PriceSource::Assumed)
+    );
     assert_eq!(of("local/old").unwrap().uses, 41);
     assert_eq!(of("scripted/demo").unwrap().price, PRICE);
     // Not configured, so not listed, although its price is known.
@@ -68,10 +74,10 @@ async fn m41_models_are_listed_with_their_status() {
     let claude = "anthropic/claude-sonnet-4".to_owned();
     let how = format!("set {MISSING} to use it");
     let refused = catalogue.check(&claude).unwrap_err();
-    assert_eq!(refused, Unusable::NoKey { name: claude.clone(), how });
+    assert_eq!(refused, CatalogueError::NoKey { name: claude.clone(), how });
     assert_eq!(refused.to_string(), format!("`{claude}` has no key: set {MISSING} to use it"));
     let unknown = catalogue.check("nobody/model").unwrap_err().to_string();
-    assert!(unknown.ends_with("with one of: anthropic, local, openai"), "{unknown}");
+    assert!(unknown.ends_with("with one of these providers: anthropic, local, openai"), "{unknown}");
     for name in ["local/anything", "scripted/demo", "openai/gpt-9"] {
         assert_eq!(catalogue.check(name), Ok(()), "{name}");
     }
@@ -79,9 +85,9 @@ async fn m41_models_are_listed_with_their_status() {
     assert_eq!(catalogue.price_warning("openai/gpt-4o"), None);
 }
 
-/// M41: a name leads to its model, and each use is counted.
+/// M41: a name selects its model, and each use is counted.
 #[tokio::test]
-async fn m41_a_name_leads_to_its_model() {
+async fn m41_a_name_selects_its_model_and_counts_the_use() {
     let said =
         "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\n";
     let server = Server::start([Reply::events(said)]).await;
@@ -91,7 +97,7 @@ async fn m41_a_name_leads_to_its_model() {
         assert_eq!(ask(&*model, request()).await, (vec![text("ok"), END], None));
         assert_eq!(server.seen().last().unwrap().body["model"], wire);
     }
-    let uses = catalogue.uses();
+    let uses = catalogue.usage();
     assert_eq!((uses["local/new"], uses["local/old"], uses["local/a/b"]), (1, 42, 1));
     for name in ["nobody/model", "local", "local/", ""] {
         assert!(catalogue.model(Some(name)).is_none(), "{name}");
@@ -102,7 +108,7 @@ async fn m41_a_name_leads_to_its_model() {
     assert_eq!(error.message, format!("set {MISSING} to use it"));
 }
 
-/// C04: the chain that is configured is followed.
+/// C04: the configured fallback chain is used.
 #[tokio::test]
 async fn c04_the_configured_fallbacks_are_asked() {
     let fallbacks = ["anthropic/claude-sonnet-4", "nobody/model", "scripted/demo"];

@@ -1,4 +1,4 @@
-//! A model that answers as it is told to, without a network.
+//! A fake model without a network.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use crate::ask::PRICE;
 
 type Answer = Vec<Result<Chunk, ModelError>>;
 
-/// One answer after the other; when there are no more, the stream is empty.
+/// Gives one answer after the other; then empty streams.
 pub(crate) struct Fake {
     answers: Mutex<VecDeque<Answer>>,
     asked: Mutex<Vec<tokio::time::Instant>>,
@@ -24,12 +24,12 @@ impl Fake {
         Self { answers, asked: Mutex::default() }
     }
 
-    /// How often it was asked.
+    /// Returns how often it was asked.
     pub(crate) fn asked(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 
-    /// How long it was let alone between two questions.
+    /// Returns the waits between requests, in milliseconds.
     pub(crate) fn waits(&self) -> Vec<u128> {
         let asked = self.asked.lock().unwrap();
         asked.windows(2).map(|two| (two[1] - two[0]).as_millis()).collect()

@@ -1,4 +1,4 @@
-//! The chain: who is asked next, who is passed over, and what is told.
+//! The fallback chain: order, skipped models, reported errors.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use ostler_domain::time::Timestamp;
 use ostler_engine::model::{Chunk, ModelError, ModelErrorKind, Restart};
-use ostler_models::cooldown::{Clock, Cooldowns};
-use ostler_models::fallback::{Fallback, Link};
+use ostler_models::cooldown::{CooldownClock, Cooldowns};
+use ostler_models::fallback::{ChainEntry, Fallback};
 
 use crate::ask::{END, ask, request, text};
 use crate::fake::{Fake, error};
 
 type Answer = Vec<Result<Chunk, ModelError>>;
 
-/// A chain of two, and a clock.
+/// A chain of two models, and a clock.
 struct World {
     first: Arc<Fake>,
     second: Arc<Fake>,
@@ -25,9 +25,10 @@ struct World {
 fn world(first: Vec<Answer>, second: Vec<Answer>) -> World {
     let seconds = Arc::new(AtomicI64::new(0));
     let now = seconds.clone();
-    let clock = Clock::new(move || Timestamp::from_millis(1000 * now.load(Ordering::Relaxed)));
+    let clock =
+        CooldownClock::new(move || Timestamp::from_millis(1000 * now.load(Ordering::Relaxed)));
     let (first, second) = (Arc::new(Fake::new(first)), Arc::new(Fake::new(second)));
-    let link = |name: &str, model: &Arc<Fake>| Link {
+    let link = |name: &str, model: &Arc<Fake>| ChainEntry {
         name: name.into(),
         model: model.clone(),
         key: format!("env:{name}"),
@@ -44,13 +45,14 @@ fn restart(why: ModelErrorKind) -> Chunk {
     })
 }
 
-/// C04: when the first fails for good the second is asked, and both are named.
+/// C04: after the first model fails for good the second is asked, and both are
+/// named.
 #[tokio::test]
-async fn c04_the_next_model_is_asked() {
+async fn c04_the_next_model_is_asked_after_a_final_failure() {
     for kind in [
         ModelErrorKind::Status(500),
         ModelErrorKind::Status(400),
-        ModelErrorKind::Cut,
+        ModelErrorKind::Incomplete,
         ModelErrorKind::NoKey,
     ] {
         let half = vec![Ok(text("half")), Err(error("first", kind))];
@@ -60,9 +62,9 @@ async fn c04_the_next_model_is_asked() {
     }
 }
 
-/// C04: if all fail, the last failure is told.
+/// C04: if all models fail, the last error is reported.
 #[tokio::test]
-async fn c04_the_last_error_is_told() {
+async fn c04_the_last_error_is_reported_if_all_models_fail() {
     let (one, other) = (ModelErrorKind::Status(500), ModelErrorKind::TimedOut);
     let world =
         world(vec![vec![Err(error("first", one))]], vec![vec![Err(error("second", other))]]);
@@ -70,9 +72,9 @@ async fn c04_the_last_error_is_told() {
     assert_eq!(said, (vec![restart(one)], Some(error("second", other))));
 }
 
-/// C04: a key that was refused or used too much rests, and is used again.
+/// C04: a key that was refused or rate-limited is skipped until its cooldown ends.
 #[tokio::test]
-async fn c04_a_resting_key_is_passed_over() {
+async fn c04_a_key_in_cooldown_is_skipped() {
     let asked = |seconds| ModelError {
         retry_after: Some(Duration::from_secs(seconds)),
         ..error("first", ModelErrorKind::Status(429))
@@ -93,18 +95,17 @@ async fn c04_a_resting_key_is_passed_over() {
     }
 }
 
-/// C04: other failures put no key to rest.
+/// C04: other failures start no cooldown.
 #[tokio::test]
-async fn c04_a_failure_of_the_moment_is_forgotten() {
+async fn c04_transient_failures_start_no_cooldown() {
     let failure = error("first", ModelErrorKind::Status(500));
     let world = world(vec![vec![Err(failure)], vec![Ok(END)]], vec![vec![Ok(END)]]);
     ask(&world.chain, request()).await;
     assert_eq!(ask(&world.chain, request()).await, (vec![END], None));
 }
 
-/// If all keys rest, the one that is ready first is asked all the same.
 #[tokio::test]
-async fn somebody_is_always_asked() {
+async fn if_all_keys_cool_down_the_first_to_recover_is_asked() {
     let refused = error("first", ModelErrorKind::Status(401));
     let busy = error("second", ModelErrorKind::Status(429));
     let world = world(vec![vec![Err(refused)]], vec![vec![Err(busy.clone())], vec![Ok(END)]]);

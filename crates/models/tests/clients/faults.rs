@@ -1,10 +1,9 @@
-//! What goes wrong on the way: each fault is an error of the right kind, in
-//! bounded time and space.
+//! Transport faults: each is an error of the right kind, in bounded time and space.
 
 use std::time::Duration;
 
 use ostler_engine::model::{Chunk, ModelError, ModelErrorKind};
-use ostler_models::http::{Http, Limits};
+use ostler_models::http::{ClientLimits, Http};
 use ostler_models::openai::{LimitField, OpenAi, Options};
 
 use crate::ask::{END, PRICE, ask, request, text};
@@ -13,7 +12,7 @@ use crate::server::{Reply, Server};
 const HI: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\n";
 const STOP: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
 
-fn model(url: &str, limits: Limits) -> OpenAi {
+fn model(url: &str, limits: ClientLimits) -> OpenAi {
     let options = Options {
         name: "test/gpt".into(),
         model: "gpt".into(),
@@ -25,18 +24,18 @@ fn model(url: &str, limits: Limits) -> OpenAi {
     OpenAi::new(Http::new(limits).unwrap(), options)
 }
 
-async fn outcome(reply: Reply, limits: Limits) -> (Vec<Chunk>, Option<ModelError>) {
+async fn outcome(reply: Reply, limits: ClientLimits) -> (Vec<Chunk>, Option<ModelError>) {
     let server = Server::start([reply]).await;
     ask(&model(&server.url, limits), request()).await
 }
 
 async fn failure(reply: Reply) -> ModelError {
-    outcome(reply, Limits::default()).await.1.expect("it fails")
+    outcome(reply, ClientLimits::default()).await.1.expect("it fails")
 }
 
-/// C03: a status and the wait that the provider asks for arrive.
+/// C03: the status and the requested wait are reported.
 #[tokio::test]
-async fn c03_a_status_is_told_with_its_retry_after() {
+async fn c03_a_status_is_reported_with_its_retry_after() {
     let body = r#"{"error":{"message":"Too many tokens"}}"#;
     let error = failure(Reply::status("429 Too Many", "retry-after: 7\r\n", body)).await;
     let expected = ModelError {
@@ -59,13 +58,13 @@ async fn c03_a_status_is_told_with_its_retry_after() {
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_a_cut_answer() {
+async fn a_broken_connection_is_an_incomplete_answer() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
     for framing in ["content-length: 100000\r\n\r\n", "transfer-encoding: chunked\r\n\r\nfffff\r\n"]
     {
         let (chunks, error) =
-            outcome(Reply::raw(format!("{head}{framing}{HI}")), Limits::default()).await;
-        assert_eq!((chunks, error.unwrap().kind), (vec![text("hi")], ModelErrorKind::Cut));
+            outcome(Reply::raw(format!("{head}{framing}{HI}")), ClientLimits::default()).await;
+        assert_eq!((chunks, error.unwrap().kind), (vec![text("hi")], ModelErrorKind::Incomplete));
     }
 }
 
@@ -74,16 +73,16 @@ async fn characters_may_be_split_anywhere() {
     let body = HI.replace("hi", "Grüße 🐎") + STOP;
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     let reply = body.bytes().fold(Reply::raw(head), |reply, byte| reply.then([byte]));
-    let (chunks, error) = outcome(reply, Limits::default()).await;
+    let (chunks, error) = outcome(reply, ClientLimits::default()).await;
     assert_eq!((chunks, error), (vec![text("Grüße 🐎"), END], None));
 }
 
 #[tokio::test]
-async fn every_wait_is_bounded() {
+async fn every_wait_has_a_timeout() {
     let short = Duration::from_millis(50);
-    let first = Limits { first_byte: short, ..Limits::default() };
-    let between = Limits { between_chunks: short, ..Limits::default() };
-    let whole = Limits { whole: short, ..Limits::default() };
+    let first = ClientLimits { first_byte: short, ..ClientLimits::default() };
+    let between = ClientLimits { between_chunks: short, ..ClientLimits::default() };
+    let whole = ClientLimits { total: short, ..ClientLimits::default() };
     let nothing = Reply::raw("").hang();
     let head = Reply::events("").hang();
     let part = Reply::events(HI).hang();
@@ -100,7 +99,7 @@ async fn every_wait_is_bounded() {
 
 #[tokio::test]
 async fn a_long_error_is_read_in_part_and_in_time() {
-    let short = Limits { first_byte: Duration::from_millis(200), ..Limits::default() };
+    let short = ClientLimits { first_byte: Duration::from_millis(200), ..ClientLimits::default() };
     let head = "HTTP/1.1 500 Oh\r\ncontent-length: 999999999\r\n\r\n";
     let reply = Reply::raw(head).then("word ".repeat(100_000)).hang();
     let error = outcome(reply, short).await.1.unwrap();
@@ -109,34 +108,34 @@ async fn a_long_error_is_read_in_part_and_in_time() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_told() {
-    let check = async |reply: Reply, limits: Limits, said: &str| {
+async fn an_invalid_response_is_reported() {
+    let check = async |reply: Reply, limits: ClientLimits, said: &str| {
         let (chunks, error) = outcome(reply, limits).await;
         let error = error.expect("it fails");
         assert_eq!(error.kind, ModelErrorKind::Malformed, "{error}");
         assert!(error.message.contains(said), "{error}");
         assert!(!chunks.contains(&END));
     };
-    let usual = Limits::default();
+    let usual = ClientLimits::default();
     check(Reply::events("data: {\"choices\": 7}\n\n"), usual, "invalid type").await;
     check(Reply::events("data: {oh\n\ndata: [DONE]\n\n"), usual, "key must be").await;
     let page = Reply::status("200 OK", "content-type: text/html\r\n", "<html>");
-    check(page, usual, "it is `text/html` and no stream").await;
-    let event = Limits { event_bytes: 1000, ..usual };
+    check(page, usual, "it is `text/html` and not an event stream").await;
+    let event = ClientLimits { event_bytes: 1000, ..usual };
     check(Reply::events(&format!("data: {}", "x".repeat(2000))), event, "more than 1000").await;
-    let bytes = Limits { bytes: 1000, ..usual };
-    check(Reply::events(&HI.repeat(100)), bytes, "more bytes than any").await;
+    let bytes = ClientLimits { body_bytes: 1000, ..usual };
+    check(Reply::events(&HI.repeat(100)), bytes, "it is too large").await;
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told() {
+async fn an_unreachable_server_is_reported() {
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", free.local_addr().unwrap());
     drop(free);
-    let (_, error) = ask(&model(&url, Limits::default()), request()).await;
+    let (_, error) = ask(&model(&url, ClientLimits::default()), request()).await;
     let error = error.unwrap();
     assert_eq!(error.kind, ModelErrorKind::Network);
     assert_eq!(error.message, "the provider could not be reached");
-    let (_, error) = ask(&model("no address", Limits::default()), request()).await;
+    let (_, error) = ask(&model("no address", ClientLimits::default()), request()).await;
     assert!(!error.unwrap().kind.is_retryable());
 }

@@ -1,4 +1,4 @@
-//! The clients against a server that writes what it is told to.
+//! The clients against a server with canned responses.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 

@@ -1,12 +1,12 @@
-//! Chat completions: shapes of streams as servers in the world write them, and
-//! what a request looks like.
+//! The chat completions client: streams in the forms of various servers, and
+//! requests.
 
 use std::sync::Arc;
 
 use ostler_domain::tool::Trust;
 use ostler_engine::history::{CallId, CallResult, Content, Item, Media, ToolCall};
 use ostler_engine::model::{Chunk, ModelErrorKind, Request, StopReason, Usage};
-use ostler_engine::outcome::{Outcome, Status};
+use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_models::openai::{LimitField, OpenAi, Options};
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ async fn check(what: &str, body: &str, expected: &[Chunk]) {
 }
 
 #[tokio::test]
-async fn words_come_as_they_are_written() {
+async fn text_is_streamed_as_it_arrives() {
     let usage = json!({"choices": [], "usage": {"prompt_tokens": 20, "completion_tokens": 5,
         "prompt_tokens_details": {"cached_tokens": 16}}});
     let body = [
@@ -70,7 +70,7 @@ async fn words_come_as_they_are_written() {
 }
 
 #[tokio::test]
-async fn an_answer_that_says_why_it_ended_is_complete() {
+async fn an_answer_with_a_finish_reason_is_complete() {
     let hi = delta(&json!({"content": "hi"}));
     let check = async |reason, stop| {
         let body = hi.clone() + &finish(reason);
@@ -85,7 +85,7 @@ async fn an_answer_that_says_why_it_ended_is_complete() {
 }
 
 #[tokio::test]
-async fn calls_come_in_every_form() {
+async fn calls_are_decoded_in_every_known_form() {
     let begin = |index: u32, id: &str, name: &str| {
         delta(&json!({"tool_calls": [{"index": index, "id": id, "type": "function",
             "function": {"name": name, "arguments": ""}}]}))
@@ -137,9 +137,9 @@ async fn calls_come_in_every_form() {
     check("no numbers at all", &body.concat(), &two).await;
 }
 
-/// C04: half an answer is an error that may pass, and never a call.
+/// C04: an incomplete answer is a retryable error, and never a call.
 #[tokio::test]
-async fn c04_a_cut_answer_is_never_complete() {
+async fn c04_an_incomplete_answer_is_a_retryable_error() {
     let begin = delta(&json!({"tool_calls": [{"index": 0, "id": "a",
         "function": {"name": "f", "arguments": "{\"x\":"}}]}));
     for body in [
@@ -152,14 +152,18 @@ async fn c04_a_cut_answer_is_never_complete() {
         let server = Server::start([Reply::events(&body)]).await;
         let (chunks, error) = ask(&model(&server.url), request()).await;
         let error = error.expect("the answer was cut");
-        assert_eq!((error.kind, error.model.as_str()), (ModelErrorKind::Cut, "test/gpt"), "{body}");
+        assert_eq!(
+            (error.kind, error.model.as_str()),
+            (ModelErrorKind::Incomplete, "test/gpt"),
+            "{body}"
+        );
         assert!(error.kind.is_retryable());
         assert!(!chunks.iter().any(|chunk| matches!(chunk, Chunk::Done(_))), "{body}");
     }
 }
 
 #[tokio::test]
-async fn an_error_inside_the_stream_is_told() {
+async fn an_error_inside_the_stream_is_reported() {
     let check = async |error: Value, status: u16, said: &str| {
         let body = delta(&json!({"content": "hi"})) + &format!("data: {error}\n\n");
         let server = Server::start([Reply::events(&body)]).await;
@@ -186,7 +190,10 @@ fn conversation() -> Request {
     };
     let call = |id: &str, name: &str, text| ToolCall::new(CallId::new(id), name, text);
     let result = |id: &str, outcome| CallResult { call: CallId::new(id), outcome };
-    let failed = Outcome { trust: Trust::Untrusted, ..Outcome::of(Status::Failed, "it broke") };
+    let failed = ToolOutcome {
+        trust: Trust::Untrusted,
+        ..ToolOutcome::new(OutcomeStatus::Failed, "it broke")
+    };
     request_after(vec![
         Item::User { content: vec![Content::text("What is this?"), picture(Some("QUJD".into()))] },
         Item::Assistant {
@@ -197,7 +204,9 @@ fn conversation() -> Request {
             ],
             partial: false,
         },
-        Item::Results { results: vec![result("a", Outcome::ok("sunny")), result("b:1", failed)] },
+        Item::Results {
+            results: vec![result("a", ToolOutcome::ok("sunny")), result("b:1", failed)],
+        },
         Item::Assistant { text: "It is ".into(), calls: vec![], partial: true },
         Item::Assistant { text: String::new(), calls: vec![], partial: true },
         Item::User { content: vec![Content::text("And"), Content::text("now?")] },
@@ -206,7 +215,6 @@ fn conversation() -> Request {
     ])
 }
 
-/// What a customer said instead of writing it.
 fn sound() -> Content {
     let (media_type, data) = ("audio/mpeg".into(), Some("SUQz".into()));
     Content::Audio(Media { media_type, data, ..Media::default() })
@@ -218,7 +226,7 @@ fn menu() -> Content {
 }
 
 #[tokio::test]
-async fn a_request_says_all_that_was_said() {
+async fn a_request_contains_the_whole_history() {
     let body = finish("stop");
     let server = Server::start([Reply::events(&body)]).await;
     ask(&model(&server.url), conversation()).await;

@@ -1,4 +1,4 @@
-//! A key goes out as a header and nowhere else.
+//! API keys are sent as a header and appear nowhere else.
 
 use ostler_domain::secret::SecretRef;
 use ostler_engine::model::{Model, ModelErrorKind};
@@ -45,7 +45,7 @@ fn key_file() -> (tempfile::TempDir, SecretRef) {
 }
 
 #[tokio::test]
-async fn a_key_is_a_header_and_in_no_error() {
+async fn a_key_is_sent_as_a_header_and_appears_in_no_error() {
     let (_folder, place) = key_file();
     let echo = format!(
         "{{\"error\":{{\"message\":\"what is {KEY}? or key={KEY} {}\"}}}}",
@@ -85,7 +85,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn without_its_key_nobody_is_asked() {
+async fn without_a_key_no_request_is_sent() {
     let server = Server::start([Reply::events("")]).await;
     let place = SecretRef::File("/there/is/no/such/key".into());
     for (model, _) in both(&server.url, &place) {

@@ -1,4 +1,4 @@
-//! A server that writes canned bytes, and keeps what it was asked.
+//! A server with canned responses that records its requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the server writes to one request, and whether it then hangs.
+/// The response to one request, and whether the connection then hangs.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     parts: Vec<Vec<u8>>,
@@ -14,12 +14,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// These bytes, head included.
+    /// Creates a response of raw bytes, including the head.
     pub(crate) fn raw(bytes: impl Into<Vec<u8>>) -> Self {
         Self { parts: vec![bytes.into()], hang: false }
     }
 
-    /// A stream of events that ends with the connection.
+    /// Creates an event stream that ends with the connection.
     pub(crate) fn events(body: &str) -> Self {
         Self::raw(format!(
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
@@ -27,7 +27,7 @@ impl Reply {
         ))
     }
 
-    /// A status with a body and other headers, each with its line end.
+    /// Creates a response with a status, further header lines and a body.
     pub(crate) fn status(status: &str, headers: &str, body: &str) -> Self {
         let length = body.len();
         Self::raw(format!(
@@ -36,32 +36,32 @@ impl Reply {
         ))
     }
 
-    /// More bytes, written after the others.
+    /// Adds bytes in a separate write.
     pub(crate) fn then(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.parts.push(bytes.into());
         self
     }
 
-    /// The same, and then nothing: the connection stays open.
+    /// Keeps the connection open afterwards.
     pub(crate) fn hang(self) -> Self {
         Self { hang: true, ..self }
     }
 }
 
-/// What was asked.
+/// A recorded request.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct RecordedRequest {
     pub(crate) head: String,
     pub(crate) body: Value,
 }
 
 pub(crate) struct Server {
     pub(crate) url: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
 impl Server {
-    /// Answers one request after the other; the last answer stands for all later.
+    /// Answers requests in order; the last response is repeated.
     pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let replies: Vec<Reply> = replies.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -78,17 +78,17 @@ impl Server {
         Self { url, seen }
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<RecordedRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
 
-async fn answer(mut socket: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<Seen>>>) {
+async fn answer(mut socket: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<RecordedRequest>>>) {
     let Some(asked) = read(&mut socket).await else { return };
     seen.lock().unwrap().push(asked);
     socket.set_nodelay(true).unwrap();
     for part in reply.parts {
-        // A client that has seen enough closes; that is its right.
+        // The client may close the connection early.
         if socket.write_all(&part).await.is_err() {
             return;
         }
@@ -100,7 +100,7 @@ async fn answer(mut socket: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<Seen>>>
     }
 }
 
-async fn read(socket: &mut TcpStream) -> Option<Seen> {
+async fn read(socket: &mut TcpStream) -> Option<RecordedRequest> {
     let mut bytes = Vec::new();
     loop {
         let mut buffer = [0; 4096];
@@ -111,7 +111,7 @@ async fn read(socket: &mut TcpStream) -> Option<Seen> {
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
         if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
             let body = serde_json::from_str(body).unwrap_or_default();
-            return Some(Seen { head: head.to_owned(), body });
+            return Some(RecordedRequest { head: head.to_owned(), body });
         }
     }
 }

@@ -1,120 +1,118 @@
-//! One message that was claimed, up to what became of it.
+//! Delivers one claimed outbox entry.
 
 use std::time::Duration;
 
-use ostler_channels::connection::Connection;
-use ostler_channels::outbound::{Files, Piece, Sending};
-use ostler_channels::outcome::Outcome;
+use ostler_channels::connection::ChannelConnection;
+use ostler_channels::outbound::{FileContents, MessagePiece, SendContext};
+use ostler_channels::outcome::SendOutcome;
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::delivery::{Attempt, NextSend, SendFailure, next};
+use ostler_domain::channel::delivery::{SendAttempt, FailedSendAction, SendFailure, next_action};
 use ostler_domain::retry::RetryPolicy;
-use ostler_store::{Announced, Author, Delivery, GoOn, OrgBinding, Outbound, StoreError};
+use ostler_store::{TeamMessage, Author, OutboxDelivery, SendPermit, OrgBinding, OutboxEntry, StoreError};
 
-use super::config;
-use super::courier::Courier;
-use super::letter::{End, told};
-use super::message::{address, outbound};
-use crate::talk::outgoing::Outgoing;
-use crate::talk::read;
+use super::worker::DeliveryWorker;
+use super::dead_letter::{DeliveryResult, with_notice};
+use super::message::outbound;
+use crate::channel_binding::{binding_config, peer_address};
+use crate::records::outgoing::OutgoingMessage;
+use crate::records::decode;
 
-/// No wait is varied: those of channels and dead letters have no jitter.
-pub(super) const EVEN: u32 = 500;
-/// How long a message waits when the store failed before it was sent.
-const AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// How often what became of a message is written down again when the store
-/// fails, and how long to wait between.
-const TELLS: u32 = 20;
-const TELL_AGAIN: Duration = Duration::from_millis(500);
+/// The jitter value that leaves a wait as it is.
+pub(super) const NO_JITTER: u32 = 500;
+/// How long a message waits if the store failed before it was sent.
+const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// How often the result is stored again if the store fails, and the wait between.
+const MAX_RECORD_RETRIES: u32 = 20;
+const RECORD_RETRY_WAIT: Duration = Duration::from_millis(500);
 
-/// The way that a message takes.
-struct Way<'a> {
+/// What a message is sent with.
+struct SendRoute<'a> {
     bound: &'a OrgBinding,
-    connection: &'a Connection,
-    files: &'a Files,
+    connection: &'a ChannelConnection,
+    files: &'a FileContents,
     plain: bool,
 }
 
-impl Courier {
-    /// Sends a message that was claimed, and writes down what became of it.
-    pub(super) async fn deliver(&self, mut row: Outbound) -> Result<(), StoreError> {
-        let end = match self.attempt(&mut row).await {
-            Ok(end) => end,
+impl DeliveryWorker {
+    /// Sends a claimed message and stores the result.
+    pub(super) async fn deliver(&self, mut row: OutboxEntry) -> Result<(), StoreError> {
+        let result = match self.attempt(&mut row).await {
+            Ok(result) => result,
             Err(error) => {
-                tracing::warn!(%error, message = %row.id, "a message was not sent yet");
-                Delivery::RetryAfter(AFTER_FAILURE).into()
+                tracing::warn!(outbox_id = %row.id, %error, "message not sent, will retry");
+                OutboxDelivery::RetryAfter(RETRY_AFTER_FAILURE).into()
             }
         };
-        self.record(&row, end).await
+        self.record(&row, result).await
     }
 
-    /// What is known of a message is worth some patience: what is not written
-    /// down will be unknown.
-    async fn record(&self, row: &Outbound, end: End) -> Result<(), StoreError> {
-        let mut tells = 0;
+    /// Stores the result of a delivery. Retries for a while, because a result that is not
+    /// stored becomes unknown.
+    async fn record(&self, row: &OutboxEntry, result: DeliveryResult) -> Result<(), StoreError> {
+        let mut retries = 0;
         loop {
-            let End { delivery, also } = &end;
-            let here = self.store.org(row.org);
-            match here.record_delivery_and(row, delivery.clone(), also.clone()).await {
+            let DeliveryResult { delivery, follow_up } = &result;
+            let org_store = self.store.org(row.org);
+            match org_store.record_delivery_with(row, delivery.clone(), follow_up.clone()).await {
                 Err(StoreError::NotFound(_)) => {
-                    tracing::warn!(message = %row.id, "it took too long and was given up");
+                    tracing::warn!(outbox_id = %row.id, "delivery took longer than its claim");
                     return Ok(());
                 }
-                Err(error) if tells < TELLS => {
-                    tracing::warn!(%error, message = %row.id, "it cannot be written down yet");
-                    tells += 1;
-                    tokio::time::sleep(TELL_AGAIN).await;
+                Err(error) if retries < MAX_RECORD_RETRIES => {
+                    tracing::warn!(outbox_id = %row.id, %error, "delivery result not stored, will retry");
+                    retries += 1;
+                    tokio::time::sleep(RECORD_RETRY_WAIT).await;
                 }
                 other => return other,
             }
         }
     }
 
-    /// Fails only while nothing was sent.
-    async fn attempt(&self, row: &mut Outbound) -> Result<End, StoreError> {
-        let outgoing: Outgoing = match read("message", &row.payload) {
+    /// Sends a message. Fails only if nothing was sent yet.
+    async fn attempt(&self, row: &mut OutboxEntry) -> Result<DeliveryResult, StoreError> {
+        let outgoing: OutgoingMessage = match decode("message", &row.payload) {
             Ok(outgoing) => outgoing,
-            Err(error) => return Ok(self.dead(row, &error.to_string(), None, None)),
+            Err(error) => return Ok(self.dead_letter(row, &error.to_string(), None, None)),
         };
-        if let Some(asked) = &outgoing.asked {
-            return Ok(self.reply(row, &outgoing, asked).await);
+        if let Some(request) = &outgoing.bus_request {
+            return Ok(self.reply(row, &outgoing, request).await);
         }
-        let here = self.store.org(row.org);
-        let (bound, wait) = match here.way_out(outgoing.binding).await {
+        let org_store = self.store.org(row.org);
+        let (bound, wait) = match org_store.binding_for_send(outgoing.binding).await {
             Ok(found) => found,
             Err(StoreError::NotFound(_)) => {
-                return Ok(self.no_way(row, &outgoing, "the binding is not there any more"));
+                return Ok(self.no_binding(row, &outgoing, "the binding does not exist any more"));
             }
             Err(other) => return Err(other),
         };
         if !bound.binding.enabled {
-            return Ok(self.no_way(row, &outgoing, "the binding is disabled"));
+            return Ok(self.no_binding(row, &outgoing, "the binding is disabled"));
         }
-        // A page reads its messages from where they are stored.
+        // A web chat page reads its messages from the thread.
         if bound.binding.channel == Channel::Webchat {
-            return Ok(Delivery::Sent.into());
+            return Ok(OutboxDelivery::Sent.into());
         }
         if !wait.is_zero() {
-            return Ok(Delivery::RetryAfter(wait).into());
+            return Ok(OutboxDelivery::RetryAfter(wait).into());
         }
-        let connection = match self.channels.open(&config(row.org, &bound)) {
+        let connection = match self.channels.open(&binding_config(row.org, &bound)) {
             Ok(connection) => connection,
-            Err(error) => return Ok(self.no_way(row, &outgoing, &error.to_string())),
+            Err(error) => return Ok(self.no_binding(row, &outgoing, &error.to_string())),
         };
         let message = outbound(&outgoing, row.author, &bound.binding.channel);
         let pieces = connection.pieces(&message);
-        let files = self.files(row, &pieces).await?;
-        let way =
-            Way { bound: &bound, connection: &connection, files: &files, plain: outgoing.plain };
-        let end = self.send(row, &way, &pieces).await;
-        Ok(self.with_reply(row, &outgoing, end).await)
+        let files = self.load_files(row, &pieces).await?;
+        let route =
+            SendRoute { bound: &bound, connection: &connection, files: &files, plain: outgoing.plain_text };
+        let sent = self.send(row, &route, &pieces).await;
+        Ok(self.sent_result(row, &outgoing, sent).await)
     }
 
-    /// The files of the pieces that are left. One that is gone is the channel's
-    /// to refuse.
-    async fn files(&self, row: &Outbound, pieces: &[Piece]) -> Result<Files, StoreError> {
-        let mut files = Files::new();
-        let left = pieces.iter().skip(row.progress.piece as usize);
-        for file in left.flat_map(|piece| &piece.files) {
+    /// Loads the files of the remaining pieces. A missing file is refused by the channel.
+    async fn load_files(&self, row: &OutboxEntry, pieces: &[MessagePiece]) -> Result<FileContents, StoreError> {
+        let mut files = FileContents::new();
+        let remaining = pieces.iter().skip(row.progress.next_piece as usize);
+        for file in remaining.flat_map(|piece| &piece.files) {
             match self.store.org(row.org).blob(file.blob).await {
                 Ok(found) => {
                     files.insert(file.blob, found.bytes.into());
@@ -126,138 +124,137 @@ impl Courier {
         Ok(files)
     }
 
-    /// Sends the pieces that are left. Says what the provider calls the last.
+    /// Sends the remaining pieces. Returns the provider's id of the last one.
     async fn send(
         &self,
-        row: &mut Outbound,
-        way: &Way<'_>,
-        pieces: &[Piece],
-    ) -> Result<Option<String>, Delivery> {
+        row: &mut OutboxEntry,
+        route: &SendRoute<'_>,
+        pieces: &[MessagePiece],
+    ) -> Result<Option<String>, OutboxDelivery> {
         let mut provider_id = None;
-        let left = pieces.iter().skip(row.progress.piece as usize);
+        let remaining = pieces.iter().skip(row.progress.next_piece as usize);
         let last = pieces.len().saturating_sub(1);
-        for piece in left {
-            provider_id = self.send_piece(row, way, piece).await?;
-            row.progress.piece = piece.number.saturating_add(1);
-            (row.progress.tries, row.progress.again) = (0, false);
-            if (piece.number as usize) < last {
-                self.go_on(row).await?;
+        for piece in remaining {
+            provider_id = self.send_piece(row, route, piece).await?;
+            row.progress.next_piece = piece.index.saturating_add(1);
+            (row.progress.failed_attempts, row.progress.may_have_arrived) = (0, false);
+            if (piece.index as usize) < last {
+                self.store_progress(row).await?;
             }
         }
         Ok(provider_id)
     }
 
-    /// Writes down how far a message is, and whether it may go on: not if a
-    /// person took over, for then the rest is withdrawn.
-    async fn go_on(&self, row: &Outbound) -> Result<(), Delivery> {
-        let here = self.store.org(row.org);
-        match here.record_progress(row, self.options.claim).await {
-            Ok(GoOn::Yes) => Ok(()),
-            Ok(GoOn::No) => Err(Delivery::RetryAfter(Duration::ZERO)),
+    /// Stores how far a message is. Fails if the rest is withdrawn because a person took
+    /// over.
+    async fn store_progress(&self, row: &OutboxEntry) -> Result<(), OutboxDelivery> {
+        let org_store = self.store.org(row.org);
+        match org_store.record_progress(row, self.options.claim_timeout).await {
+            Ok(SendPermit::Granted) => Ok(()),
+            Ok(SendPermit::Revoked) => Err(OutboxDelivery::RetryAfter(Duration::ZERO)),
             Err(error) => {
-                tracing::warn!(%error, message = %row.id, "the rest of a message waits");
-                Err(Delivery::RetryAfter(AFTER_FAILURE))
+                tracing::warn!(outbox_id = %row.id, %error, "delivery progress not stored, will retry");
+                Err(OutboxDelivery::RetryAfter(RETRY_AFTER_FAILURE))
             }
         }
     }
 
-    /// Sends a piece, more than once where that is allowed at once.
+    /// Sends a piece, and again at once where the rules allow that.
     async fn send_piece(
         &self,
-        row: &mut Outbound,
-        way: &Way<'_>,
-        piece: &Piece,
-    ) -> Result<Option<String>, Delivery> {
-        let policy = RetryPolicy::of_channel(&way.bound.binding.channel);
+        row: &mut OutboxEntry,
+        route: &SendRoute<'_>,
+        piece: &MessagePiece,
+    ) -> Result<Option<String>, OutboxDelivery> {
+        let policy = RetryPolicy::for_channel(&route.bound.binding.channel);
         loop {
-            let plain = way.plain || row.progress.plain;
-            let outcome = self.call(row, way, piece, plain).await;
+            let plain = route.plain || row.progress.plain_text;
+            let outcome = self.call(row, route, piece, plain).await;
             let Some(failure) = outcome.failure() else {
                 crate::faults::point("after_provider");
                 return Ok(match outcome {
-                    Outcome::Delivered { provider_id } => provider_id,
+                    SendOutcome::Delivered { provider_id } => provider_id,
                     _ => None,
                 });
             };
             let why = outcome.reason().to_owned();
-            let asked = self.keep_off(row, way, failure).await;
-            // A dead letter is tried once each time.
+            let requested_wait = self.pause_binding(row, route, failure).await;
+            // A dead letter gets one attempt each time.
             let number =
-                if row.progress.letters > 0 { policy.attempts } else { row.progress.tries + 1 };
-            let attempt = Attempt { number, plain };
-            match next(failure, attempt, policy, way.connection.when_unknown(), EVEN) {
-                NextSend::After(wait) => {
-                    row.progress.tries += 1;
-                    return Err(Delivery::RetryAfter(wait));
+                if row.progress.times_dead > 0 { policy.max_attempts } else { row.progress.failed_attempts + 1 };
+            let attempt = SendAttempt { number, plain };
+            match next_action(failure, attempt, policy, route.connection.unknown_outcome_policy(), NO_JITTER) {
+                FailedSendAction::RetryAfter(wait) => {
+                    row.progress.failed_attempts += 1;
+                    return Err(OutboxDelivery::RetryAfter(wait));
                 }
-                NextSend::Plain => row.progress.plain = true,
-                NextSend::MarkedDuplicate => {
-                    row.progress.tries += 1;
-                    row.progress.again = true;
-                    self.go_on(row).await?;
+                FailedSendAction::RetryAsPlainText => row.progress.plain_text = true,
+                FailedSendAction::RetryMarkedDuplicate => {
+                    row.progress.failed_attempts += 1;
+                    row.progress.may_have_arrived = true;
+                    self.store_progress(row).await?;
                 }
-                NextSend::Unknown => return Err(Delivery::Unknown(why)),
-                NextSend::DeadLetter => {
-                    row.progress.again |= failure == SendFailure::Ambiguous;
-                    return Err(self.letter(row, why, asked));
+                FailedSendAction::UnknownOutcome => return Err(OutboxDelivery::Unknown(why)),
+                FailedSendAction::DeadLetter => {
+                    row.progress.may_have_arrived |= failure == SendFailure::Ambiguous;
+                    return Err(self.postpone(row, why, requested_wait));
                 }
             }
         }
     }
 
-    /// One call to the provider.
-    async fn call(&self, row: &Outbound, way: &Way<'_>, piece: &Piece, plain: bool) -> Outcome {
+    /// Makes one call to the provider.
+    async fn call(&self, row: &OutboxEntry, route: &SendRoute<'_>, piece: &MessagePiece, plain: bool) -> SendOutcome {
         let key = row.id.to_string();
-        let how = Sending { key: &key, plain, again: row.progress.again };
+        let how = SendContext { idempotency_key: &key, plain_text: plain, possible_duplicate: row.progress.may_have_arrived };
         crate::faults::point("during_delivery");
-        let sent = way.connection.send(piece, how, way.files, self.clock.now());
-        // Channels have limits of their own, which are shorter.
-        match tokio::time::timeout(self.options.claim, sent).await {
+        let sent = route.connection.send(piece, how, route.files, self.clock.now());
+        // The timeouts of channels are shorter than this one.
+        match tokio::time::timeout(self.options.claim_timeout, sent).await {
             Ok(outcome) => outcome,
-            Err(_) => Outcome::Unknown { reason: "the provider did not answer in time".into() },
+            Err(_) => SendOutcome::Unknown { reason: "the provider did not answer in time".into() },
         }
     }
 
-    /// Leaves a binding alone for as long as its provider asked, whatever else
-    /// waits for it.
-    async fn keep_off(
+    /// Pauses a binding for as long as its provider asked, for all its messages.
+    async fn pause_binding(
         &self,
-        row: &Outbound,
-        way: &Way<'_>,
+        row: &OutboxEntry,
+        route: &SendRoute<'_>,
         failure: SendFailure,
     ) -> Option<Duration> {
         let SendFailure::Transient { retry_after: Some(wait) } = failure else { return None };
-        let (here, id) = (self.store.org(row.org), way.bound.binding.id);
-        if let Err(error) = here.keep_off_binding(id, wait).await {
-            tracing::warn!(%error, binding = %id, "others may try this binding too early");
+        let (org_store, id) = (self.store.org(row.org), route.bound.binding.id);
+        if let Err(error) = org_store.pause_binding(id, wait).await {
+            tracing::warn!(%error, binding = %id, "binding not paused");
         }
         Some(wait)
     }
 
-    /// A message to the org's people can be replied to: that is written down
-    /// together with its having been sent.
-    async fn with_reply(
+    /// Returns the result of a send. A message to the org's people is remembered by the
+    /// provider's id, so that a reply to it finds its session.
+    async fn sent_result(
         &self,
-        row: &mut Outbound,
-        outgoing: &Outgoing,
-        sent: Result<Option<String>, Delivery>,
-    ) -> End {
+        row: &mut OutboxEntry,
+        outgoing: &OutgoingMessage,
+        sent: Result<Option<String>, OutboxDelivery>,
+    ) -> DeliveryResult {
         let provider_id = match sent {
             Ok(provider_id) => provider_id,
-            Err(delivery) => return told(row, delivery, Some(outgoing)),
+            Err(delivery) => return with_notice(row, delivery, Some(outgoing)),
         };
-        let mut end = End::from(Delivery::Sent);
+        let mut result = DeliveryResult::from(OutboxDelivery::Sent);
         let Some(provider_id) = provider_id.filter(|_| row.author == Author::Notice) else {
-            return end;
+            return result;
         };
         let own = match self.store.org(row.org).conversation_key(row.conversation).await {
             Ok(key) => key.binding == outgoing.binding && key.peer == outgoing.to,
             Err(_) => true,
         };
         if !own {
-            let (binding, chat) = (outgoing.binding, address(&outgoing.to).to_owned());
-            end.also.announced = Some(Announced { binding, chat, provider_id });
+            let (binding, chat) = (outgoing.binding, peer_address(&outgoing.to).to_owned());
+            result.follow_up.team_message = Some(TeamMessage { binding, chat, provider_id });
         }
-        end
+        result
     }
 }

@@ -1,65 +1,65 @@
-//! An answer to whoever asked on the bus. A repeat carries the same id there, so
-//! that it may be sent again whenever nobody knows what became of it.
+//! Replies to requests from the bus. A repeated reply has the same id, so that it is safe to
+//! send one again whose outcome is unknown.
 
 use std::sync::Arc;
 
 use ostler_bus::BusError;
 use ostler_domain::id::EnvelopeId;
 use ostler_domain::retry::RetryPolicy;
-use ostler_store::{Author, Delivery, Outbound};
+use ostler_store::{Author, OutboxDelivery, OutboxEntry};
 use serde_json::json;
 
-use super::attempt::EVEN;
-use super::courier::Courier;
-use super::letter::{End, told};
+use super::attempt::NO_JITTER;
+use super::worker::DeliveryWorker;
+use super::dead_letter::{DeliveryResult, with_notice};
 use crate::ids::derived;
-use crate::queue::{ANSWER, NOTICE, QueueError};
-use crate::talk::asked::{Asked, channel};
-use crate::talk::entry::text_of;
-use crate::talk::outgoing::Outgoing;
+use crate::agents::{ANSWER_KIND, NOTICE_KIND, QueueError};
+use crate::records::bus_request::{BusRequest, bus_channel};
+use crate::records::entry::text_of;
+use crate::records::outgoing::OutgoingMessage;
 
-impl Courier {
-    /// Answers a message of the bus.
+impl DeliveryWorker {
+    /// Sends the reply to a bus request.
     pub(super) async fn reply(
         &self,
-        row: &mut Outbound,
-        outgoing: &Outgoing,
-        asked: &Asked,
-    ) -> End {
-        let Some(to) = asked.reply_to() else { return Delivery::Sent.into() };
-        let Some(staff) = &self.staff else {
-            let why = "nobody here is connected to the bus; start the courier with one";
-            return self.dead(row, why, Some(outgoing), None);
+        row: &mut OutboxEntry,
+        outgoing: &OutgoingMessage,
+        request: &BusRequest,
+    ) -> DeliveryResult {
+        let Some(to) = request.reply_to() else { return OutboxDelivery::Sent.into() };
+        let Some(agent_runtimes) = &self.agent_runtimes else {
+            let why = "this process is not connected to the bus";
+            return self.dead_letter(row, why, Some(outgoing), None);
         };
-        let Some(agents) = staff.of(row.org) else {
-            return self.later(row, outgoing, "the agents of the org are not on the bus yet");
+        let Some(agents) = agent_runtimes.get(row.org) else {
+            return self.retry(row, outgoing, "the agents of the org are not connected to the bus yet");
         };
         let id = derived(EnvelopeId::from_u128, row.id.as_u128(), "answer");
         let kind = match row.author {
-            Author::Agent | Author::Human => ANSWER,
-            Author::System | Author::Notice => NOTICE,
+            Author::Agent | Author::Human => ANSWER_KIND,
+            Author::System | Author::Notice => NOTICE_KIND,
         };
         let payload = json!({"text": text_of(&outgoing.parts)});
-        let answer = asked.answer(id, kind.into(), payload.into());
+        let answer = request.reply(id, kind.into(), payload.into());
         crate::faults::point("during_delivery");
-        match agents.post(to, Arc::new(answer)).await {
-            Ok(()) => Delivery::Sent.into(),
-            Err(QueueError::Bus(error @ BusError::NobodyWaits(_))) => {
-                tracing::debug!(%error, message = %row.id, "an answer came late");
-                Delivery::Sent.into()
+        match agents.send_to_queue(to, Arc::new(answer)).await {
+            Ok(()) => OutboxDelivery::Sent.into(),
+            Err(QueueError::Bus(error @ BusError::NoPendingRequest(_))) => {
+                tracing::debug!(outbox_id = %row.id, %error, "bus reply came late");
+                OutboxDelivery::Sent.into()
             }
-            Err(error) => self.later(row, outgoing, &error.to_string()),
+            Err(error) => self.retry(row, outgoing, &error.to_string()),
         }
     }
 
-    fn later(&self, row: &mut Outbound, outgoing: &Outgoing, why: &str) -> End {
-        tracing::warn!(why, message = %row.id, "an answer did not get onto the bus");
-        row.progress.tries = row.progress.tries.saturating_add(1);
-        match RetryPolicy::of_channel(&channel()).wait_after(row.progress.tries, None, EVEN) {
-            Some(wait) if row.progress.letters == 0 => Delivery::RetryAfter(wait).into(),
+    fn retry(&self, row: &mut OutboxEntry, outgoing: &OutgoingMessage, why: &str) -> DeliveryResult {
+        tracing::warn!(outbox_id = %row.id, why, "bus reply not sent, will retry");
+        row.progress.failed_attempts = row.progress.failed_attempts.saturating_add(1);
+        match RetryPolicy::for_channel(&bus_channel()).wait_after(row.progress.failed_attempts, None, NO_JITTER) {
+            Some(wait) if row.progress.times_dead == 0 => OutboxDelivery::RetryAfter(wait).into(),
             _ => {
-                let letter = self.letter(row, why.to_owned(), None);
-                told(row, letter, Some(outgoing))
+                let dead_letter = self.postpone(row, why.to_owned(), None);
+                with_notice(row, dead_letter, Some(outgoing))
             }
         }
     }

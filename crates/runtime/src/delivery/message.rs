@@ -1,42 +1,36 @@
-//! What an outbox row is in the words of channels.
+//! Outbox entries in the form that channels take.
 
 use ostler_channels::button::Button;
-use ostler_channels::outbound::{Outbound, Writing};
+use ostler_channels::outbound::{OutboundMessage, TextFormat};
 use ostler_domain::channel::Channel;
 use ostler_domain::session::key::Peer;
 use ostler_store::Author;
 
-use crate::talk::outgoing::Outgoing;
+use crate::channel_binding::peer_address;
+use crate::records::outgoing::OutgoingMessage;
 
-/// What the channel calls whom a message is for.
-pub(crate) fn address(peer: &Peer) -> &str {
-    match peer {
-        Peer::Person(name) | Peer::Group(name) => name,
-    }
-}
-
-/// A message for a channel. Agents write Markdown; what people write, and what
-/// the runtime says of them, is shown as it is.
-pub(super) fn outbound(outgoing: &Outgoing, author: Author, channel: &Channel) -> Outbound {
-    let button = |one: &crate::talk::outgoing::Button| match Button::press(&one.label, &one.data) {
+/// Returns the message for a channel. Agents write Markdown; texts of people and of the
+/// runtime are sent verbatim.
+pub(super) fn outbound(outgoing: &OutgoingMessage, author: Author, channel: &Channel) -> OutboundMessage {
+    let button = |one: &crate::records::outgoing::OutgoingButton| match Button::press(&one.label, &one.data) {
         Ok(button) => Some(button),
         Err(error) => {
-            tracing::warn!(%error, label = one.label, "a button is left out");
+            tracing::warn!(%error, label = one.label, "invalid button left out");
             None
         }
     };
     let buttons: Vec<Button> = outgoing.buttons.iter().filter_map(button).collect();
-    // A chat with one person need not quote each of their messages.
-    let alone = *channel == Channel::Telegram && matches!(outgoing.to, Peer::Person(_));
-    Outbound {
-        to: address(&outgoing.to).to_owned(),
+    // In a private chat a reply does not quote the message.
+    let private_chat = *channel == Channel::Telegram && matches!(outgoing.to, Peer::Person(_));
+    OutboundMessage {
+        to: peer_address(&outgoing.to).to_owned(),
         parts: outgoing.parts.clone(),
-        writing: match author {
-            Author::Agent => Writing::Markdown,
-            Author::Human | Author::System | Author::Notice => Writing::Verbatim,
+        text_format: match author {
+            Author::Agent => TextFormat::Markdown,
+            Author::Human | Author::System | Author::Notice => TextFormat::Verbatim,
         },
         buttons: if buttons.is_empty() { Vec::new() } else { vec![buttons] },
-        reply_to: outgoing.answers.clone().filter(|_| !alone),
-        thread: outgoing.thread.clone(),
+        reply_to: outgoing.reply_to.clone().filter(|_| !private_chat),
+        email_thread: outgoing.thread.clone(),
     }
 }

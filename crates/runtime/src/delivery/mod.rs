@@ -1,37 +1,30 @@
-//! Delivery: what was committed goes out, in order, and what became of it is
-//! known or said to be unknown.
+//! Delivery: sends outbox entries to channels and to the bus, in order per conversation.
 //!
-//! Owns the way from an outbox row to a provider. It never decides what is said
-//! or to whom; whether something is tried again is
-//! [`ostler_domain::channel::delivery`]'s to say, and how a message looks on a
-//! channel is `channels`'.
+//! Owns the path from an outbox entry to a provider. It never decides what is said or to
+//! whom. Whether a failed send is retried is decided by
+//! [`ostler_domain::channel::delivery`], and how a message looks by `channels`.
+//!
+//! A worker claims one entry at a time, for as long as one piece of the message may take.
+//! How far the message got is stored between the pieces, so that no piece is sent twice and
+//! none goes out after a takeover. A provider that asks for a pause gets it for the whole
+//! binding. An entry whose sender never reports has an unknown outcome, and is not repeated
+//! unless a person or the binding's settings say so.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`courier`] | the workers that claim rows, and the sweep over what nobody tries |
-//! | `attempt` | one claimed row, up to what became of it |
-//! | `bus` | an answer to whoever asked on the bus |
-//! | `letter` | what is tried again by itself, and what is given up |
-//! | `message` | what an outbox row is in the words of channels |
-//! | [`typing`] | showing that somebody is writing |
+//! | [`worker`] | the workers that claim entries, and the sweep for entries nobody reported on |
+//! | `attempt` | one claimed entry, up to its delivery result |
+//! | `bus` | replies to requests from the bus |
+//! | `dead_letter` | what is retried automatically, and what is abandoned |
+//! | `message` | an outbox entry in the form that channels take |
+//! | [`typing`] | typing indicators |
 
 mod attempt;
 mod bus;
-pub mod courier;
-mod letter;
+mod dead_letter;
 mod message;
 pub mod typing;
+pub mod worker;
 
-pub use courier::{Courier, SendOptions};
-pub(crate) use message::address;
 pub use typing::Typing;
-
-use ostler_channels::BindingConfig;
-use ostler_domain::id::OrgId;
-use ostler_store::OrgBinding;
-
-/// A binding as channels know it.
-pub fn config(org: OrgId, bound: &OrgBinding) -> BindingConfig {
-    let OrgBinding { binding, settings, secret, .. } = bound.clone();
-    BindingConfig { org, binding, settings, secret }
-}
+pub use worker::{DeliveryOptions, DeliveryWorker};

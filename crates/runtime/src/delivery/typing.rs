@@ -1,5 +1,4 @@
-//! Showing that somebody is writing, while a turn runs. It is a courtesy: what
-//! fails is not tried again.
+//! Typing indicators while a turn runs. A failed one is not repeated.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,62 +10,61 @@ use ostler_domain::id::SessionId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::config;
-use super::message::address;
-use crate::inbound::live::{Live, LiveTurn};
+use crate::channel_binding::{binding_config, peer_address};
+use crate::running_turns::{RunningTurns, RunningTurn};
 
-/// How often running turns are looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How long a channel shows it.
-const SHOWN_FOR: Duration = Duration::from_secs(4);
-/// The most that is shown at once.
-const AT_ONCE: usize = 64;
+/// How often running turns are checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// How long a channel shows one indicator.
+const INDICATOR_DURATION: Duration = Duration::from_secs(4);
+/// The maximum number of indicators sent at once.
+const MAX_AT_ONCE: usize = 64;
 
-/// Shows that somebody is writing.
+/// Sends typing indicators.
 #[derive(Debug, Clone)]
 pub struct Typing {
-    live: Live,
+    running_turns: RunningTurns,
     channels: Channels,
 }
 
 impl Typing {
-    /// For the turns that run in this process.
-    pub const fn new(live: Live, channels: Channels) -> Self {
-        Self { live, channels }
+    /// Creates indicators for the turns that run in this process.
+    pub const fn new(running_turns: RunningTurns, channels: Channels) -> Self {
+        Self { running_turns, channels }
     }
 
-    /// Shows it until it is stopped.
+    /// Sends indicators until it is stopped.
     pub async fn run(&self, mut stop: watch::Receiver<bool>) {
         let mut shown: HashMap<SessionId, Instant> = HashMap::new();
         while !*stop.borrow() {
             tokio::select! {
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
                 changed = stop.changed() => if changed.is_err() { return },
             }
-            shown.retain(|_, at| at.elapsed() < SHOWN_FOR);
-            let turns: Vec<LiveTurn> = self
-                .live
-                .all()
+            shown.retain(|_, at| at.elapsed() < INDICATOR_DURATION);
+            let turns: Vec<RunningTurn> = self
+                .running_turns
+                .list()
                 .into_iter()
                 .filter(|turn| turn.session.channel == Channel::Telegram)
                 .filter(|turn| !shown.contains_key(&turn.session.id))
-                .take(AT_ONCE)
+                .take(MAX_AT_ONCE)
                 .collect();
             shown.extend(turns.iter().map(|turn| (turn.session.id, Instant::now())));
             join_all(turns.iter().map(|turn| self.show(turn))).await;
         }
     }
 
-    async fn show(&self, turn: &LiveTurn) {
+    async fn show(&self, turn: &RunningTurn) {
         let session = &turn.session;
         let bindings = turn.view.bindings.iter();
         let bound = bindings.filter(|one| one.binding.enabled);
         let Some(bound) = bound.clone().find(|one| one.binding.id == session.binding) else {
             return;
         };
-        let Ok(connection) = self.channels.open(&config(session.org, bound)) else { return };
-        if let Err(error) = connection.typing(address(&session.peer)).await {
-            tracing::debug!(%error, "typing cannot be shown");
+        let Ok(connection) = self.channels.open(&binding_config(session.org, bound)) else { return };
+        if let Err(error) = connection.show_typing(peer_address(&session.peer)).await {
+            tracing::debug!(%error, "typing indicator not sent");
         }
     }
 }

@@ -1,64 +1,57 @@
-//! Who acts, and what they may do in an org.
+//! Actors and what they may do in an org.
 
 use ostler_domain::audit;
 use ostler_domain::id::{KeyId, OrgId, UserId};
-use ostler_domain::org::duty::{Duty, may};
+use ostler_domain::org::permission::{OrgPermission, role_permits};
 use ostler_domain::org::role::Role;
 use ostler_domain::org::{Org, Relation};
 use ostler_store::{Membership, Store, StoreError};
 
 use super::{OperationError, Result};
 
-/// Who acts.
+/// Who performs an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Actor {
-    /// A person who is logged in.
+    /// A logged-in person.
     User(UserId),
-    /// A program with an API key, as it was found by its secret.
-    Key {
-        /// The key.
-        id: KeyId,
-        /// The org that it belongs to.
-        org: OrgId,
-        /// The role that it acts in.
-        role: Role,
-    },
-    /// One of the org's people, in a chat that the org itself has named as theirs.
+    /// A program with an API key of an org.
+    Key { id: KeyId, org: OrgId, role: Role },
+    /// One of the org's people, in a chat that the org has configured as theirs.
     Chat(UserId),
-    /// Whoever sits at the machine itself, and could open the database anyway.
+    /// The operator at the machine, who could open the database anyway.
     Terminal,
 }
 
-/// As whom the machine's own operator is kept where a person is.
-const AT_THE_TERMINAL: UserId = UserId::from_u128(1);
+/// The user id that stands for the operator at the machine.
+const TERMINAL_USER: UserId = UserId::from_u128(1);
 
 impl Actor {
-    /// The person that conversations and approvals know them as. A key is known
-    /// by its own number, which no person has.
-    pub const fn person(self) -> UserId {
+    /// Returns the user id that conversations and approvals store. A key is stored under its
+    /// own id, which no user has.
+    pub const fn user_id(self) -> UserId {
         match self {
             Self::User(id) | Self::Chat(id) => id,
             Self::Key { id, .. } => UserId::from_u128(id.as_u128()),
-            Self::Terminal => AT_THE_TERMINAL,
+            Self::Terminal => TERMINAL_USER,
         }
     }
 
-    pub(super) const fn in_the_log(self) -> audit::Actor {
+    pub(super) const fn audit_actor(self) -> audit::AuditActor {
         match self {
-            Self::User(id) | Self::Chat(id) => audit::Actor::User(id),
-            Self::Key { id, .. } => audit::Actor::Key(id),
-            Self::Terminal => audit::Actor::Terminal,
+            Self::User(id) | Self::Chat(id) => audit::AuditActor::User(id),
+            Self::Key { id, .. } => audit::AuditActor::Key(id),
+            Self::Terminal => audit::AuditActor::Terminal,
         }
     }
 
-    /// Refuses what the actor may not do in an org. Whether there is such an org
-    /// is not told to those who have nothing to do with it.
-    pub(super) async fn check(self, store: &Store, org: OrgId, duty: Duty) -> Result<()> {
+    /// Checks that the actor may do something in an org. To unrelated actors a missing org
+    /// looks like a forbidden one.
+    pub(super) async fn authorize(self, store: &Store, org: OrgId, permission: OrgPermission) -> Result<()> {
         let (who, memberships) = match self {
             Self::Terminal => return Ok(()),
-            Self::Chat(_) if matches!(duty, Duty::Look | Duty::Work) => return Ok(()),
-            Self::Chat(_) => ("whoever writes in a chat", Vec::new()),
-            Self::User(id) => ("you", of_user(store, id).await?),
+            Self::Chat(_) if matches!(permission, OrgPermission::View | OrgPermission::Operate) => return Ok(()),
+            Self::Chat(_) => ("a chat member", Vec::new()),
+            Self::User(id) => ("you", memberships_of(store, id).await?),
             Self::Key { org, role, .. } => ("this key", vec![Membership { org, role }]),
         };
         let org = match store.org(org).org().await {
@@ -70,22 +63,22 @@ impl Actor {
             Some(org) => relation(one.org, org),
             None => Relation::Unrelated,
         };
-        if memberships.iter().any(|one| may(one.role, relation(one), duty)) {
+        if memberships.iter().any(|one| role_permits(one.role, relation(one), permission)) {
             return Ok(());
         }
-        Err(OperationError::Forbidden { who, what: duty.words() })
+        Err(OperationError::Forbidden { who, what: permission.description() })
     }
 }
 
-async fn of_user(store: &Store, id: UserId) -> Result<Vec<Membership>> {
-    match store.account(id).await {
+async fn memberships_of(store: &Store, id: UserId) -> Result<Vec<Membership>> {
+    match store.user_account(id).await {
         Ok(account) => Ok(account.memberships),
         Err(StoreError::NotFound(_)) => Ok(Vec::new()),
         Err(other) => Err(other.into()),
     }
 }
 
-/// How an org is related to the one that somebody belongs to.
+/// Returns how an org is related to the actor's own.
 fn relation(home: OrgId, org: &Org) -> Relation {
     if org.id == home {
         Relation::Own

@@ -1,118 +1,117 @@
-//! Calls that wait for a person.
+//! Approvals: tool calls that wait for a person.
 
 use ostler_domain::gate::approval::ApprovalStatus;
 use ostler_domain::id::ApprovalId;
-use ostler_domain::org::duty::Duty;
+use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::status::{SessionStatus, StatusChange};
 use ostler_engine::gate::fingerprint;
-use ostler_store::{DecisionState, StoredApproval, Verdict};
+use ostler_store::{DecisionState, StoredApproval, ApprovalVerdict};
 use serde_json::{Value, json};
 
-use super::{Office, OperationError, Result, goes_on};
-use crate::talk::entry::Entry;
-use crate::talk::read;
-use crate::talk::session::Session;
+use super::{OrgOperations, OperationError, Result, continuation};
+use crate::records::entry::InboxEntry;
+use crate::records::decode;
+use crate::records::session::Session;
 
-impl Office<'_> {
-    /// Approvals in a state, oldest first; those after the last one of the page
+impl OrgOperations<'_> {
+    /// Returns a page of approvals in a state, oldest first. `after` is the last one of the page
     /// before.
     pub async fn approvals(
         &self,
         state: DecisionState,
         after: Option<ApprovalId>,
-        most: u32,
+        limit: u32,
     ) -> Result<Vec<StoredApproval>> {
-        Ok(self.allowed(Duty::Look).await?.approvals(state, after, most).await?)
+        Ok(self.authorize(OrgPermission::View).await?.approvals(state, after, limit).await?)
     }
 
-    /// An approval.
+    /// Returns an approval.
     pub async fn approval(&self, id: ApprovalId) -> Result<StoredApproval> {
-        Ok(self.allowed(Duty::Look).await?.approval(id).await?)
+        Ok(self.authorize(OrgPermission::View).await?.approval(id).await?)
     }
 
-    /// Says yes: the call is made as it was asked for, once, under the rules of
-    /// that moment, and the agent goes on with what comes of it. One that was
-    /// approved and could not be made then, since there were no credits, is tried
-    /// again.
+    /// Approves a call. It is made once, under the rules of that moment, and the agent
+    /// continues with its outcome. A call that was approved before and could not be made,
+    /// for lack of credits, is tried again.
     pub async fn approve(&self, id: ApprovalId) -> Result<StoredApproval> {
-        let asked = self.still_open(id).await?;
-        if matches!(asked.approval.status, ApprovalStatus::Approved { .. }) {
-            return self.try_again(asked).await;
+        let stored = self.open_approval(id).await?;
+        if matches!(stored.approval.status, ApprovalStatus::Approved { .. }) {
+            return self.retry_call(stored).await;
         }
-        self.decide(id, Verdict::Approve, "approve", json!({})).await
+        self.decide(id, ApprovalVerdict::Approve, "approve", json!({})).await
     }
 
-    /// Says yes to other arguments than the agent had asked for.
+    /// Approves a call with other arguments than the agent asked for.
     pub async fn approve_with(&self, id: ApprovalId, changed: &Value) -> Result<StoredApproval> {
-        let asked = self.still_open(id).await?;
-        let tool = asked.approval.tool.as_str();
+        let stored = self.open_approval(id).await?;
+        let tool = stored.approval.tool.as_str();
         let tools = &self.inner().tools;
         if tools.definition(tool).is_none() {
             return Err(OperationError::NoTool(tool.to_owned()));
         }
-        if let Some(problem) = tools.problem_with(tool, changed) {
+        if let Some(problem) = tools.argument_problems(tool, changed) {
             return Err(OperationError::BadArguments { tool: tool.to_owned(), problem });
         }
         let (arguments, payload) = (fingerprint(tool, changed), changed.to_string());
-        let data = json!({"asked": asked.payload, "changed": changed});
-        let verdict = Verdict::ApproveWith { arguments, payload };
+        let data = json!({"asked": stored.payload, "changed": changed});
+        let verdict = ApprovalVerdict::ApproveWith { arguments, payload };
         self.decide(id, verdict, "approve_with_changes", data).await
     }
 
-    /// Says no; the agent is told why.
+    /// Rejects a call; the agent is told the reason.
     pub async fn reject(&self, id: ApprovalId, reason: &str) -> Result<StoredApproval> {
         let reason = reason.trim().to_owned();
         if reason.is_empty() {
             return Err(OperationError::Empty("a reason"));
         }
         let data = json!({"reason": reason});
-        self.decide(id, Verdict::Reject { reason }, "reject", data).await
+        self.decide(id, ApprovalVerdict::Reject { reason }, "reject", data).await
     }
 
-    /// An approval whose session can still go on with it.
-    async fn still_open(&self, id: ApprovalId) -> Result<StoredApproval> {
-        let store = self.allowed(Duty::Work).await?;
+    /// Returns an approval. Fails if its session is closed.
+    async fn open_approval(&self, id: ApprovalId) -> Result<StoredApproval> {
+        let store = self.authorize(OrgPermission::Operate).await?;
         let stored = store.approval(id).await?;
         let session = store.session(stored.approval.session).await?;
-        let session: Session = read("session", &session.data)?;
+        let session: Session = decode("session", &session.data)?;
         if let closed @ SessionStatus::Closed(_) = session.status {
             closed.after(StatusChange::TakeOver)?;
         }
         Ok(stored)
     }
 
-    /// An approval is used up just before its call is made, so however often the
-    /// conversation goes on with it, the call is made once.
-    async fn try_again(&self, asked: StoredApproval) -> Result<StoredApproval> {
-        let store = self.allowed(Duty::Work).await?;
-        let approval = asked.approval.id;
-        let session = store.session(asked.approval.session).await?;
-        let line = self.line("approve", &approval, &json!({"again": true}));
-        let repeat = format!("decided:{approval}:{}", line.id);
-        let then = goes_on(repeat, &Entry::Decided { approval });
-        store.audited(line).go_on(session.conversation, then).await?;
-        self.ring_in(session.conversation).await;
-        Ok(asked)
+    /// Tries an approved call again. It is made once all the same, because the approval is
+    /// consumed just before the call.
+    async fn retry_call(&self, stored: StoredApproval) -> Result<StoredApproval> {
+        let store = self.authorize(OrgPermission::Operate).await?;
+        let approval = stored.approval.id;
+        let session = store.session(stored.approval.session).await?;
+        let audit = self.audit_entry("approve", &approval, &json!({"again": true}));
+        let key = format!("decided:{approval}:{}", audit.id);
+        let then = continuation(key, &InboxEntry::ApprovalDecided { approval });
+        store.audited(audit).continue_conversation(session.conversation, then).await?;
+        self.wake_conversation(session.conversation).await;
+        Ok(stored)
     }
 
     async fn decide(
         &self,
         id: ApprovalId,
-        verdict: Verdict,
+        verdict: ApprovalVerdict,
         action: &str,
         data: Value,
     ) -> Result<StoredApproval> {
-        let store = self.allowed(Duty::Work).await?;
-        let (by, line) = (self.actor.person(), self.line(action, &id, &data));
+        let store = self.authorize(OrgPermission::Operate).await?;
+        let (by, audit) = (self.actor.user_id(), self.audit_entry(action, &id, &data));
         let session = store.session(store.approval(id).await?.approval.session).await?;
-        let decided = store.decide_approval_in(id, by, verdict, decided(id), line).await;
-        // It may have turned out that nobody had decided in time.
-        self.ring_in(session.conversation).await;
+        let decided = store.decide_approval_with_follow_up(id, by, verdict, approval_decided(id), audit).await;
+        // A decision that came too late leaves an entry as well.
+        self.wake_conversation(session.conversation).await;
         Ok(decided?)
     }
 }
 
-/// What a conversation goes on with when one of its calls is decided.
-pub(crate) fn decided(approval: ApprovalId) -> ostler_store::GoesOn {
-    goes_on(format!("decided:{approval}"), &Entry::Decided { approval })
+/// Returns the entry that a conversation continues with after a decision.
+pub(crate) fn approval_decided(approval: ApprovalId) -> ostler_store::FollowUpEntry {
+    continuation(format!("decided:{approval}"), &InboxEntry::ApprovalDecided { approval })
 }

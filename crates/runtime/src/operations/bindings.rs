@@ -1,110 +1,106 @@
-//! The channels through which an org is reached.
+//! Bindings: the channels of an org.
 
-use ostler_domain::agent::routing::{Candidate, choose};
+use ostler_domain::agent::routing::{RoutingCandidate, choose};
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::binding::{Binding, same_bot};
+use ostler_domain::channel::binding::{Binding, binding_of_same_bot};
 use ostler_domain::id::{AgentId, BindingId};
-use ostler_domain::org::duty::Duty;
+use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::secret::SecretRef;
-use ostler_domain::session::key::Entry;
+use ostler_domain::session::key::ConversationEntry;
 use ostler_store::OrgBinding;
 use serde_json::json;
 
-use super::{Office, OperationError, Result};
+use super::{OrgOperations, OperationError, Result};
 use crate::ids::fresh;
 
-/// The most that are listed.
-const MOST: u32 = 1000;
+/// The maximum number of bindings that are listed.
+const MAX_BINDINGS: u32 = 1000;
 
-/// A channel through which an org is to be reached.
+/// A binding to create.
 #[derive(Debug, Clone)]
 pub struct NewBinding {
-    /// The channel.
     pub channel: Channel,
-    /// What the channel needs to know, as JSON.
+    /// The channel's settings, as JSON.
     pub settings: String,
-    /// Where its secret is kept, if it has one.
     pub secret: Option<SecretRef>,
-    /// Who answers there, by id, slug or subtype; whoever customers reach if it is
-    /// not said.
+    /// The agent that answers, by id, slug or subtype. `None` means the agent that customers
+    /// reach first.
     pub agent: Option<String>,
-    /// The lowest number is used first.
+    /// The binding with the lowest number is used first.
     pub priority: u32,
 }
 
-/// What is changed of a binding. What is not said stays as it is.
+/// A change of a binding. `None` leaves a field as it is.
 #[derive(Debug, Clone, Default)]
 pub struct BindingChange {
-    /// What the channel needs to know, as JSON.
+    /// The channel's settings, as JSON.
     pub settings: Option<String>,
-    /// Where its secret is kept.
     pub secret: Option<SecretRef>,
-    /// Who answers there, by id, slug or subtype.
+    /// The agent that answers, by id, slug or subtype.
     pub agent: Option<String>,
-    /// The lowest number is used first.
+    /// The binding with the lowest number is used first.
     pub priority: Option<u32>,
-    /// Whether it may be used.
     pub enabled: Option<bool>,
 }
 
-impl Office<'_> {
-    /// The channels that the org has, those that are off included.
+impl OrgOperations<'_> {
+    /// Returns the bindings of the org, including disabled ones.
     pub async fn bindings(&self) -> Result<Vec<OrgBinding>> {
-        Ok(self.allowed(Duty::Look).await?.bindings(None, MOST).await?)
+        Ok(self.authorize(OrgPermission::View).await?.bindings(None, MAX_BINDINGS).await?)
     }
 
-    /// A binding as it would be; nothing is stored.
+    /// Returns the binding that would be created; nothing is stored.
     pub async fn draft_binding(&self, new: NewBinding) -> Result<OrgBinding> {
-        self.allowed(Duty::SetUp).await?;
+        self.authorize(OrgPermission::Configure).await?;
         let NewBinding { channel, settings, secret, agent, priority } = new;
         let agent = match agent {
-            Some(name) => self.agent_named(&name).await?,
-            None => self.agent_of_customers().await?,
+            Some(name) => self.find_agent(&name).await?,
+            None => self.customer_agent().await?,
         };
         let id = fresh(BindingId::from_u128);
         let binding = Binding { id, channel, enabled: true, priority };
         Ok(OrgBinding { binding, agent, settings, secret })
     }
 
-    /// A binding as it would be with this change; nothing is stored.
-    pub async fn changed_binding(&self, id: BindingId, to: BindingChange) -> Result<OrgBinding> {
-        let mut bound = self.allowed(Duty::SetUp).await?.binding(id).await?;
-        if let Some(name) = to.agent {
-            bound.agent = self.agent_named(&name).await?;
+    /// Returns the binding with a change applied; nothing is stored.
+    pub async fn changed_binding(&self, id: BindingId, change: BindingChange) -> Result<OrgBinding> {
+        let mut bound = self.authorize(OrgPermission::Configure).await?.binding(id).await?;
+        if let Some(name) = change.agent {
+            bound.agent = self.find_agent(&name).await?;
         }
-        bound.secret = to.secret.or(bound.secret);
-        bound.settings = to.settings.unwrap_or(bound.settings);
-        bound.binding.priority = to.priority.unwrap_or(bound.binding.priority);
-        bound.binding.enabled = to.enabled.unwrap_or(bound.binding.enabled);
+        bound.secret = change.secret.or(bound.secret);
+        bound.settings = change.settings.unwrap_or(bound.settings);
+        bound.binding.priority = change.priority.unwrap_or(bound.binding.priority);
+        bound.binding.enabled = change.enabled.unwrap_or(bound.binding.enabled);
         Ok(bound)
     }
 
-    /// Binds the org to a channel, or changes how it is. It counts at once.
+    /// Creates or changes a binding. Fails if another binding uses the same bot.
     pub async fn save_binding(&self, bound: OrgBinding) -> Result<()> {
-        let store = self.allowed(Duty::SetUp).await?;
+        let store = self.authorize(OrgPermission::Configure).await?;
         let known = self.bindings().await?;
         let others = known.iter().map(|one| (&one.binding, one.secret.as_ref()));
-        if let Some(other) = same_bot((&bound.binding, bound.secret.as_ref()), others) {
-            return Err(OperationError::Bound(other));
+        if let Some(other) = binding_of_same_bot((&bound.binding, bound.secret.as_ref()), others) {
+            return Err(OperationError::AlreadyBound(other));
         }
         let Binding { id, channel, enabled, .. } = &bound.binding;
-        let said = json!({"channel": channel, "enabled": enabled, "agent": bound.agent});
-        let line = self.line("save_binding", id, &said);
-        Ok(store.audited(line).save_binding(bound).await?)
+        let data = json!({"channel": channel, "enabled": enabled, "agent": bound.agent});
+        let audit = self.audit_entry("save_binding", id, &data);
+        Ok(store.audited(audit).save_binding(bound).await?)
     }
 
-    async fn agent_named(&self, name: &str) -> Result<AgentId> {
+    async fn find_agent(&self, name: &str) -> Result<AgentId> {
         let view = self.view().await?;
         let found = view.find_agent(name).map(|one| one.agent.id);
         found.ok_or_else(|| OperationError::NoAgent(name.to_owned()))
     }
 
-    /// The agent that a customer reaches who writes for the first time.
-    async fn agent_of_customers(&self) -> Result<AgentId> {
+    /// Returns the agent that a new customer reaches.
+    async fn customer_agent(&self) -> Result<AgentId> {
         let view = self.view().await?;
         let agents = view.agents.iter();
-        let candidates = agents.map(|one| Candidate { agent: &one.agent, bound: false });
-        let chosen = choose(Entry::Customer, None, candidates);
-        chosen.map(|agent| agent.id).map_err(|_| OperationError::Nobody)
+        let candidates = agents.map(|one| RoutingCandidate { agent: &one.agent, bound: false });
+        let chosen = choose(ConversationEntry::Customer, None, candidates);
+        chosen.map(|agent| agent.id).map_err(|_| OperationError::NoAnsweringAgent)
     }
 }

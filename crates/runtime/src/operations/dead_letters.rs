@@ -1,66 +1,66 @@
-//! Messages that could not be answered, or not be sent.
+//! Dead letters: messages that could not be answered or sent.
 
 use ostler_domain::id::NoticeId;
-use ostler_domain::notice::{NoticeKind, Recipient};
-use ostler_domain::org::duty::Duty;
-use ostler_store::{DeadLetter, LetterId, NewNotice};
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::org::permission::OrgPermission;
+use ostler_store::{StoredDeadLetter, DeadLetterId, NewNotice};
 use serde_json::json;
 
-use super::{Office, OperationError, Result};
+use super::{OrgOperations, OperationError, Result};
 use crate::ids::fresh;
 
-impl Office<'_> {
-    /// Dead letters; those after the last one of the page before.
+impl OrgOperations<'_> {
+    /// Returns a page of dead letters. `after` is the last one of the page before.
     pub async fn dead_letters(
         &self,
-        after: Option<LetterId>,
-        most: u32,
-    ) -> Result<Vec<DeadLetter>> {
-        Ok(self.allowed(Duty::Look).await?.dead_letters(after, most).await?)
+        after: Option<DeadLetterId>,
+        limit: u32,
+    ) -> Result<Vec<StoredDeadLetter>> {
+        Ok(self.authorize(OrgPermission::View).await?.dead_letters(after, limit).await?)
     }
 
-    /// A dead letter.
-    pub async fn dead_letter(&self, id: LetterId) -> Result<DeadLetter> {
-        Ok(self.allowed(Duty::Look).await?.dead_letter(id).await?)
+    /// Returns a dead letter.
+    pub async fn dead_letter(&self, id: DeadLetterId) -> Result<StoredDeadLetter> {
+        Ok(self.authorize(OrgPermission::View).await?.dead_letter(id).await?)
     }
 
-    /// Tries a dead letter again. An agent's words are not sent any more once a
-    /// person has taken over.
-    pub async fn replay_dead_letter(&self, id: LetterId) -> Result<()> {
-        let store = self.allowed(Duty::Work).await?;
-        let line = self.line("replay_dead_letter", &name(id), &json!({}));
+    /// Retries a dead letter. An agent's message is not sent any more once a person has taken
+    /// over.
+    pub async fn replay_dead_letter(&self, id: DeadLetterId) -> Result<()> {
+        let store = self.authorize(OrgPermission::Operate).await?;
+        let audit = self.audit_entry("replay_dead_letter", &id_text(id), &json!({}));
         let letter = store.dead_letter(id).await?;
-        store.audited(line).replay_dead_letter(id).await?;
-        self.ring_in(letter.conversation).await;
+        store.audited(audit).replay_dead_letter(id).await?;
+        self.wake_conversation(letter.conversation).await;
         Ok(())
     }
 
-    /// Lays a dead letter aside for good; the owner hears of it.
-    pub async fn abandon_dead_letter(&self, id: LetterId, why: &str) -> Result<()> {
-        let store = self.allowed(Duty::Work).await?;
+    /// Abandons a dead letter and notifies the owner.
+    pub async fn abandon_dead_letter(&self, id: DeadLetterId, why: &str) -> Result<()> {
+        let store = self.authorize(OrgPermission::Operate).await?;
         let why = why.trim();
         if why.is_empty() {
             return Err(OperationError::Empty("a reason"));
         }
         let letter = store.dead_letter(id).await?;
-        let data = json!({"letter": name(id), "conversation": letter.conversation,
+        let data = json!({"letter": id_text(id), "conversation": letter.conversation,
             "attempts": letter.attempts, "reason": letter.reason, "why": why});
         let notice = NewNotice {
             id: fresh(NoticeId::from_u128),
             kind: NoticeKind::DeadLetterAbandoned,
-            recipient: Recipient::Owner,
-            subject: name(id),
+            recipient: NoticeRecipient::Owner,
+            subject: id_text(id),
             data: data.to_string(),
         };
-        let line = self.line("abandon_dead_letter", &name(id), &data);
-        store.audited(line).abandon_dead_letter(id, why, notice).await?;
+        let audit = self.audit_entry("abandon_dead_letter", &id_text(id), &data);
+        store.audited(audit).abandon_dead_letter(id, why, notice).await?;
         Ok(())
     }
 }
 
-fn name(id: LetterId) -> String {
+fn id_text(id: DeadLetterId) -> String {
     match id {
-        LetterId::Inbox(id) => id.to_string(),
-        LetterId::Outbox(id) => id.to_string(),
+        DeadLetterId::Inbox(id) => id.to_string(),
+        DeadLetterId::Outbox(id) => id.to_string(),
     }
 }

@@ -1,54 +1,54 @@
-//! Keys of programs. They are made at the machine itself: whoever could make them
-//! from elsewhere could give a program more than they may do themselves.
+//! API keys. They are managed at the machine only: elsewhere somebody could give a program
+//! more rights than they have themselves.
 
 use ostler_domain::id::KeyId;
-use ostler_domain::org::duty::Duty;
+use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::org::role::Role;
-use ostler_domain::secret::KeySecret;
+use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::time::Timestamp;
-use ostler_store::{Key, NewKey, OrgStore};
+use ostler_store::{ApiKey, NewApiKey, OrgStore};
 use serde_json::json;
 
-use super::{Actor, Office, OperationError, Result};
+use super::{Actor, OrgOperations, OperationError, Result};
 use crate::ids::fresh;
 
-impl Office<'_> {
-    /// The org's keys, oldest first, the revoked ones too; those after the last
-    /// one of the page before.
-    pub async fn keys(&self, after: Option<KeyId>, most: u32) -> Result<Vec<Key>> {
-        Ok(self.at_the_machine().await?.keys(after, most).await?)
+impl OrgOperations<'_> {
+    /// Returns a page of the org's keys, oldest first, including revoked ones. `after` is the
+    /// last one of the page before.
+    pub async fn keys(&self, after: Option<KeyId>, limit: u32) -> Result<Vec<ApiKey>> {
+        Ok(self.authorize_terminal().await?.keys(after, limit).await?)
     }
 
-    /// Makes a key that acts in a role. Its secret is handed in, and kept nowhere.
+    /// Creates a key with a role. Only the hash of its secret is stored.
     pub async fn create_key(
         &self,
         name: &str,
         role: Role,
         expires_at: Option<Timestamp>,
-        secret: &KeySecret,
+        secret: &ApiKeySecret,
     ) -> Result<KeyId> {
-        let store = self.at_the_machine().await?;
+        let store = self.authorize_terminal().await?;
         let name = name.trim().to_owned();
         if name.is_empty() {
             return Err(OperationError::Empty("the name of a key"));
         }
         let id = fresh(KeyId::from_u128);
-        let line = self.line("create_key", &id, &json!({"name": name, "role": role}));
-        store.audited(line).create_key(NewKey { id, name, role, expires_at }, secret).await?;
+        let audit = self.audit_entry("create_key", &id, &json!({"name": name, "role": role}));
+        store.audited(audit).create_key(NewApiKey { id, name, role, expires_at }, secret).await?;
         Ok(id)
     }
 
-    /// Makes a key useless from now on.
+    /// Revokes a key.
     pub async fn revoke_key(&self, id: KeyId) -> Result<()> {
-        let store = self.at_the_machine().await?;
-        let line = self.line("revoke_key", &id, &json!({}));
-        Ok(store.audited(line).revoke_key(id).await?)
+        let store = self.authorize_terminal().await?;
+        let audit = self.audit_entry("revoke_key", &id, &json!({}));
+        Ok(store.audited(audit).revoke_key(id).await?)
     }
 
-    async fn at_the_machine(&self) -> Result<OrgStore<'_>> {
+    async fn authorize_terminal(&self) -> Result<OrgStore<'_>> {
         if self.actor != Actor::Terminal {
-            return Err(OperationError::Forbidden { who: "you", what: "look after keys" });
+            return Err(OperationError::Forbidden { who: "you", what: "manage keys" });
         }
-        self.allowed(Duty::SetUp).await
+        self.authorize(OrgPermission::Configure).await
     }
 }

@@ -1,12 +1,12 @@
-//! What an operator can do: whoever asks (the command line, the API, an agent's
-//! tool) names an actor and an org, and the rest is the same. Each operation
-//! authorises, acts, and leaves a line in the audit log, which is stored with
-//! what was done.
+//! What operators can do, from the command line, the API or a team chat. The caller names an
+//! actor and an org. Each operation authorizes the actor against
+//! [`ostler_domain::org::duty`], acts, and stores its audit entry in the same transaction.
 //!
-//! A conversation is never changed behind the back of the worker that has it.
-//! What can wait goes through the conversation's inbox; what cannot (taking
-//! over, writing, handing back, closing) steps in, and whatever the worker was
-//! writing is not sent.
+//! What can wait goes through the inbox of the conversation: a decision on a call, the
+//! outcome of one, a team. What cannot wait (taking over, writing, handing back, closing)
+//! changes the session at once, in `session_change`: the conversation's epoch rises, nothing
+//! that an agent wrote before is sent any more, and a turn that runs in this process is
+//! aborted.
 
 mod actor;
 mod approvals;
@@ -15,46 +15,48 @@ mod credits;
 mod dead_letters;
 mod error;
 mod escalations;
+pub mod explain;
 mod integrations;
 mod keys;
 mod knowledge;
 mod notices;
-mod people;
+mod session_change;
 mod sessions;
-mod step_in;
+pub mod sweep;
 mod takeover;
-mod unknown;
+mod team_requests;
+mod unknown_outcomes;
 mod workflows;
 
 use std::sync::Arc;
 
 use ostler_domain::id::{AuditId, ConversationId, InboxId, OrgId, RunId, SessionId};
-use ostler_domain::org::duty::Duty;
+use ostler_domain::org::permission::OrgPermission;
 use ostler_engine::tool::ToolSet;
-use ostler_store::{GoesOn, NewAudit, OrgStore, Store};
+use ostler_store::{FollowUpEntry, NewAuditEntry, OrgStore, Store};
 use serde_json::Value;
 
+use crate::conversation::Worker;
+use crate::deps::Clock;
 use crate::ids::{derived, fresh};
-use crate::inbound::Worker;
-use crate::inbound::accept::Doorbell;
-use crate::inbound::live::Live;
-use crate::org_view::{OrgView, Views};
-use crate::parts::Clock;
-use crate::talk::entry::Entry;
-use crate::talk::write;
+use crate::inbox::Doorbell;
+use crate::org_view::{OrgView, OrgViewCache};
+use crate::records::encode;
+use crate::records::entry::InboxEntry;
+use crate::running_turns::RunningTurns;
 
 pub use actor::Actor;
-pub(crate) use approvals::decided;
+pub(crate) use approvals::approval_decided;
 pub use bindings::{BindingChange, NewBinding};
 pub use error::{OperationError, WorkflowRefused};
-pub use escalations::Waiting;
+pub use escalations::WaitingSession;
 pub use sessions::SessionDetail;
-pub use takeover::TakenOver;
+pub use takeover::Takeover;
 
-/// What operations answer.
+/// The result of an operation.
 pub type Result<T> = std::result::Result<T, OperationError>;
 
-/// What an operator can do. Cheap to clone.
+/// The operations of an installation. Cheap to clone.
 #[derive(Clone)]
 pub struct Operations(Arc<Inner>);
 
@@ -63,32 +65,32 @@ struct Inner {
     tools: Arc<ToolSet>,
     clock: Clock,
     bell: Doorbell,
-    live: Live,
-    views: Views,
+    running_turns: RunningTurns,
+    views: OrgViewCache,
 }
 
 impl Operations {
-    /// Operations on a store in which this process answers nothing itself.
+    /// Creates operations for a process that answers no conversations itself.
     pub fn new(store: Store, tools: Arc<ToolSet>, clock: Clock) -> Self {
-        Self::with(store, tools, clock, Doorbell::default(), Live::default())
+        Self::with(store, tools, clock, Doorbell::default(), RunningTurns::default())
     }
 
-    /// Operations beside a worker: what it is writing is stopped when a person
-    /// takes over, and it hears at once of what it is to go on with.
-    pub fn beside(worker: &Worker) -> Self {
-        let parts = worker.parts();
-        let (store, tools, clock) = (parts.store.clone(), parts.tools.clone(), parts.clock.clone());
-        Self::with(store, tools, clock, worker.bell().clone(), worker.live().clone())
+    /// Creates operations that share the process of a worker: a takeover aborts its turn, and
+    /// it is woken for new entries.
+    pub fn for_worker(worker: &Worker) -> Self {
+        let deps = worker.deps();
+        let (store, tools, clock) = (deps.store.clone(), deps.tools.clone(), deps.clock.clone());
+        Self::with(store, tools, clock, worker.bell().clone(), worker.running_turns().clone())
     }
 
-    fn with(store: Store, tools: Arc<ToolSet>, clock: Clock, bell: Doorbell, live: Live) -> Self {
-        let views = Views::default();
-        Self(Arc::new(Inner { store, tools, clock, bell, live, views }))
+    fn with(store: Store, tools: Arc<ToolSet>, clock: Clock, bell: Doorbell, running_turns: RunningTurns) -> Self {
+        let views = OrgViewCache::default();
+        Self(Arc::new(Inner { store, tools, clock, bell, running_turns, views }))
     }
 
-    /// What this actor can do in this org.
-    pub const fn as_actor(&self, actor: Actor, org: OrgId) -> Office<'_> {
-        Office { operations: self, actor, org, once: None }
+    /// Returns the operations of an actor in an org.
+    pub const fn as_actor(&self, actor: Actor, org: OrgId) -> OrgOperations<'_> {
+        OrgOperations { operations: self, actor, org, run_id: None }
     }
 }
 
@@ -98,77 +100,75 @@ impl std::fmt::Debug for Operations {
     }
 }
 
-/// What an actor can do in an org. Every operation asks first whether it may.
+/// The operations of an actor in an org. Each one first checks that the actor may do it.
 #[derive(Debug, Clone, Copy)]
-pub struct Office<'o> {
+pub struct OrgOperations<'o> {
     operations: &'o Operations,
     actor: Actor,
     org: OrgId,
-    /// The record of what is done, if a repeat is to be known by it.
-    once: Option<RunId>,
+    /// The id of the change's run record, by which a repeat is recognized.
+    run_id: Option<RunId>,
 }
 
-impl<'o> Office<'o> {
-    /// The same, for something that is wished under this name and done once,
-    /// however often it is wished.
+impl<'o> OrgOperations<'o> {
+    /// Makes the next change of a session idempotent: it is done once for each key.
     #[must_use]
-    pub(crate) fn once(self, session: SessionId, name: &str) -> Self {
-        Self { once: Some(derived(RunId::from_u128, session.as_u128(), name)), ..self }
+    pub(crate) fn idempotent(self, session: SessionId, key: &str) -> Self {
+        Self { run_id: Some(derived(RunId::from_u128, session.as_u128(), key)), ..self }
     }
 
     fn inner(&self) -> &'o Inner {
         &self.operations.0
     }
 
-    /// What belongs to the org, once it is known that the actor may do this.
-    async fn allowed(&self, duty: Duty) -> Result<OrgStore<'o>> {
+    /// Returns the org's part of the store. Fails if the actor may not do this.
+    async fn authorize(&self, permission: OrgPermission) -> Result<OrgStore<'o>> {
         let store = &self.inner().store;
-        self.actor.check(store, self.org, duty).await?;
+        self.actor.authorize(store, self.org, permission).await?;
         Ok(store.org(self.org))
     }
 
-    /// The org, as it is configured now.
+    /// Returns the current configuration of the org.
     async fn view(&self) -> Result<Arc<OrgView>> {
         let Inner { store, views, .. } = self.inner();
-        let stamp = store.config_stamp().await?;
+        let stamp = store.config_version().await?;
         Ok(views.get(store, self.org, stamp).await?)
     }
 
-    /// A line of the audit log.
-    fn line(&self, action: &str, subject: &impl ToString, data: &Value) -> NewAudit {
-        NewAudit {
+    fn audit_entry(&self, action: &str, subject: &impl ToString, data: &Value) -> NewAuditEntry {
+        NewAuditEntry {
             id: fresh(AuditId::from_u128),
-            actor: self.actor.in_the_log(),
+            actor: self.actor.audit_actor(),
             action: action.to_owned(),
             subject: subject.to_string(),
             data: data.to_string(),
         }
     }
 
-    /// Wakes a worker for a conversation.
-    async fn ring_in(&self, conversation: ConversationId) {
+    async fn wake_conversation(&self, conversation: ConversationId) {
         let Inner { store, bell, .. } = self.inner();
-        ring_in(bell, store, self.org, conversation).await;
+        wake_conversation(bell, store, self.org, conversation).await;
     }
 }
 
-/// Wakes a worker for a conversation: of this process or, where there is a bus, of
-/// any. If its key cannot be read, one finds it by looking.
-pub(crate) async fn ring_in(
+/// Wakes a worker for a conversation, in this process and on the bus. If the conversation's
+/// key cannot be read, only this process is woken.
+pub(crate) async fn wake_conversation(
     bell: &Doorbell,
     store: &Store,
     org: OrgId,
     conversation: ConversationId,
 ) {
     bell.ring();
-    if bell.is_on_a_bus()
+    if bell.is_on_bus()
         && let Ok(key) = store.org(org).conversation_key(conversation).await
     {
         bell.ring_for(&key);
     }
 }
 
-/// What a conversation goes on with, known again by this if it is done again.
-pub(crate) fn goes_on(repeat: String, entry: &Entry) -> GoesOn {
-    GoesOn { id: fresh(InboxId::from_u128), provider_id: repeat, payload: write(entry) }
+/// Returns an inbox entry that a conversation continues with. A repeat is recognized by its
+/// key.
+pub(crate) fn continuation(key: String, entry: &InboxEntry) -> FollowUpEntry {
+    FollowUpEntry { id: fresh(InboxId::from_u128), provider_id: key, payload: encode(entry) }
 }

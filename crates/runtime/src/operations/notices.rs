@@ -1,27 +1,26 @@
-//! What the org's owner is told.
+//! Notices to the owner of an org.
 
 use ostler_domain::id::NoticeId;
-use ostler_domain::notice::Recipient;
-use ostler_domain::org::duty::Duty;
+use ostler_domain::notice::NoticeRecipient;
+use ostler_domain::org::permission::OrgPermission;
 use ostler_store::StoredNotice;
 
-use super::{Office, Result};
+use super::{OrgOperations, Result};
 
-impl Office<'_> {
-    /// What the owner has not read, oldest first; those after the last one of
-    /// the page before.
+impl OrgOperations<'_> {
+    /// Returns a page of the owner's unread notices, oldest first. `after` is the last one of the
+    /// page before.
     pub async fn unread_notices(
         &self,
         after: Option<NoticeId>,
-        most: u32,
+        limit: u32,
     ) -> Result<Vec<StoredNotice>> {
-        let store = self.allowed(Duty::Look).await?;
-        Ok(store.unread_notices(Recipient::Owner, after, most).await?)
+        let store = self.authorize(OrgPermission::View).await?;
+        Ok(store.unread_notices(NoticeRecipient::Owner, after, limit).await?)
     }
 
-    /// Marks a notice as read. This changes nothing for anybody else, and has no
-    /// line in the log.
+    /// Marks a notice as read. This leaves no audit entry.
     pub async fn read_notice(&self, id: NoticeId) -> Result<()> {
-        Ok(self.allowed(Duty::Work).await?.mark_notice_read(id).await?)
+        Ok(self.authorize(OrgPermission::Operate).await?.mark_notice_read(id).await?)
     }
 }

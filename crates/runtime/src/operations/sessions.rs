@@ -1,91 +1,90 @@
-//! Sessions: looking at them, ending them, putting a team into one.
+//! Sessions: listing, showing and closing them, and assigning a team.
 
 use ostler_domain::id::{AgentId, SessionId};
-use ostler_domain::org::duty::Duty;
+use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::StatusChange;
 use ostler_domain::team::TeamSession;
-use ostler_store::{StoredApproval, Which};
+use ostler_store::{StoredApproval, SessionFilter};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Office, OperationError, Result, goes_on};
+use super::session_change::SessionChange;
+use super::{OperationError, OrgOperations, Result, continuation};
 use crate::ids::fresh;
-use crate::talk::entry::Entry;
-use crate::talk::message::ThreadMessage;
-use crate::talk::run::RunRecord;
-use crate::talk::session::Session;
-use crate::talk::{Unreadable, read};
+use crate::records::entry::InboxEntry;
+use crate::records::message::ThreadMessage;
+use crate::records::run::RunRecord;
+use crate::records::session::Session;
+use crate::records::{UnreadableRecord, decode};
 
-/// How many messages and runs of a session are shown.
-const SHOWN: u32 = 200;
+/// How many messages and runs of a session are returned.
+const MAX_DETAIL: u32 = 200;
 
-/// A session with all that a screen shows of it.
+/// A session with its messages, runs and open approvals.
 #[derive(Debug, Clone, Serialize)]
 pub struct SessionDetail {
-    /// The session.
     pub session: Session,
     /// Its last messages, oldest first.
     pub messages: Vec<ThreadMessage>,
     /// Its last runs with every decision, oldest first.
     pub runs: Vec<RunRecord>,
-    /// Calls that wait for a person.
     pub approvals: Vec<StoredApproval>,
 }
 
-impl Office<'_> {
-    /// Sessions, newest first; those before the last one of the page before.
+impl OrgOperations<'_> {
+    /// Returns a page of sessions, newest first. `before` is the last one of the page before.
     pub async fn sessions(
         &self,
-        which: Which,
+        which: SessionFilter,
         before: Option<SessionId>,
-        most: u32,
+        limit: u32,
     ) -> Result<Vec<Session>> {
-        let store = self.allowed(Duty::Look).await?;
-        let stored = store.sessions(which, before, most).await?;
-        Ok(read_each("session", stored.iter().map(|one| one.data.as_str()))?)
+        let store = self.authorize(OrgPermission::View).await?;
+        let stored = store.sessions(which, before, limit).await?;
+        Ok(decode_each("session", stored.iter().map(|one| one.data.as_str()))?)
     }
 
-    /// A session with its messages, its runs, and what waits for a person. What
-    /// waits is counted now, whatever the session said when it was stored.
+    /// Returns a session with its messages, runs and open approvals. The approvals are counted
+    /// now, because the stored session may be older.
     pub async fn session(&self, id: SessionId) -> Result<SessionDetail> {
-        let store = self.allowed(Duty::Look).await?;
-        // Runs first: what they said and did to the session is there by then.
-        let runs = store.runs(id, None, SHOWN).await?;
-        let mut session: Session = read("session", &store.session(id).await?.data)?;
-        let messages = store.last_messages(session.thread, SHOWN).await?;
+        let store = self.authorize(OrgPermission::View).await?;
+        // Runs first, so that their messages are there when those are read.
+        let runs = store.runs(id, None, MAX_DETAIL).await?;
+        let mut session: Session = decode("session", &store.session(id).await?.data)?;
+        let messages = store.last_messages(session.thread, MAX_DETAIL).await?;
         let pending = store.count_pending_approvals(Some(id)).await?;
         session.pending_approvals = u32::try_from(pending).unwrap_or(u32::MAX);
         Ok(SessionDetail {
             session,
-            messages: read_each("message", messages.iter().map(|one| one.data.as_str()))?,
-            runs: read_each("run", runs.iter().rev().map(|one| one.data.as_str()))?,
-            approvals: store.pending_approvals(id, None, SHOWN).await?,
+            messages: decode_each("message", messages.iter().map(|one| one.data.as_str()))?,
+            runs: decode_each("run", runs.iter().rev().map(|one| one.data.as_str()))?,
+            approvals: store.pending_approvals(id, None, MAX_DETAIL).await?,
         })
     }
 
-    /// Ends a session. Whoever writes again is in a new one.
+    /// Closes a session. The next message of the customer opens a new one.
     pub async fn close(&self, id: SessionId) -> Result<Session> {
         let reason = CloseReason::ClosedByOperator;
         let data = json!({"reason": reason});
-        let change = |step: &mut super::step_in::Step| {
-            step.session.status = step.session.status.after(StatusChange::Close(reason))?;
-            let closed = json!({"session": step.session.id, "reason": reason});
-            step.draft.happened("session_closed", closed);
-            if step.view.settings.close.summarizes(step.session.messages as usize) {
-                let repeat = format!("summary:{}", step.session.id);
-                step.inbox.push(goes_on(repeat, &Entry::Tick));
+        let change = |change: &mut SessionChange| {
+            change.session.status = change.session.status.after(StatusChange::Close(reason))?;
+            let closed = json!({"session": change.session.id, "reason": reason});
+            change.pending.add_event("session_closed", closed);
+            if change.view.settings.close.summarizes(change.session.messages as usize) {
+                let key = format!("summary:{}", change.session.id);
+                change.inbox.push(continuation(key, &InboxEntry::Tick));
             }
             Ok(())
         };
-        Ok(self.step_in(id, "close_session", &data, change).await?.0)
+        Ok(self.change_session(id, "close_session", &data, change).await?.0)
     }
 
-    /// Makes these agents, named by id, slug or subtype, the team of a session;
-    /// the first of them answers from the next message on.
+    /// Makes these agents, named by id, slug or subtype, the team of a session. The first of
+    /// them answers from the next message on.
     pub async fn assign(&self, id: SessionId, agents: &[&str]) -> Result<Vec<AgentId>> {
-        let store = self.allowed(Duty::Work).await?;
-        let session: Session = read("session", &store.session(id).await?.data)?;
+        let store = self.authorize(OrgPermission::Operate).await?;
+        let session: Session = decode("session", &store.session(id).await?.data)?;
         if let closed @ ostler_domain::session::status::SessionStatus::Closed(_) = session.status {
             closed.after(StatusChange::TakeOver)?;
         }
@@ -98,20 +97,20 @@ impl Office<'_> {
         let config = view.settings.team.clone().unwrap_or_default();
         let team = TeamSession::assemble(id, self.org, &found, config.budget)?;
         let agents = team.participants().to_vec();
-        let by = self.actor.person();
-        let entry = Entry::Assigned { agents: agents.clone(), by };
-        let repeat = format!("assigned:{}", fresh(ostler_domain::id::InboxId::from_u128));
-        let line = self.line("assign_team", &id, &json!({"agents": agents}));
-        store.audited(line).go_on(session.conversation, goes_on(repeat, &entry)).await?;
+        let by = self.actor.user_id();
+        let entry = InboxEntry::TeamAssigned { agents: agents.clone(), by };
+        let key = format!("assigned:{}", fresh(ostler_domain::id::InboxId::from_u128));
+        let audit = self.audit_entry("assign_team", &id, &json!({"agents": agents}));
+        store.audited(audit).continue_conversation(session.conversation, continuation(key, &entry)).await?;
         self.inner().bell.ring_for(&session.key());
         Ok(agents)
     }
 }
 
-/// Reads each of some stored values.
-pub(super) fn read_each<'t, T: serde::de::DeserializeOwned>(
+/// Decodes stored values.
+pub(super) fn decode_each<'t, T: serde::de::DeserializeOwned>(
     what: &'static str,
     texts: impl Iterator<Item = &'t str>,
-) -> std::result::Result<Vec<T>, Unreadable> {
-    texts.map(|text| read(what, text)).collect()
+) -> std::result::Result<Vec<T>, UnreadableRecord> {
+    texts.map(|text| decode(what, text)).collect()
 }

@@ -1,120 +1,119 @@
 //! A person takes a conversation over, writes in it, and hands it back.
 
-use ostler_domain::human::escalation::{Effect, Escalation, Event};
+use ostler_domain::human::escalation::{EscalationEffect, Escalation, EscalationEvent};
 use ostler_domain::id::{EscalationId, OutboxId, SessionId, UserId};
-use ostler_domain::message::Part;
+use ostler_domain::message::MessagePart;
 use ostler_domain::session::status::StatusChange;
 use ostler_store::Author;
 use serde_json::json;
 
-use super::step_in::Step;
-use super::{Office, OperationError, Result, goes_on};
+use super::session_change::SessionChange;
+use super::{OrgOperations, OperationError, Result, continuation};
+use crate::conversation::reply_route;
 use crate::ids::fresh;
-use crate::inbound::draft::Saying;
-use crate::inbound::step_13_reply::Way;
-use crate::talk::entry::text_of;
-use crate::talk::session::{OpenEscalation, Session};
+use crate::pending_commit::DraftMessage;
+use crate::records::entry::text_of;
+use crate::records::session::{OpenEscalation, Session};
 use crate::team;
 
-/// A conversation that a person has from now on.
+/// A session that a person has taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenOver {
-    /// The session.
+pub struct Takeover {
     pub session: Session,
-    /// How many replies of agents were withdrawn before they were sent.
+    /// How many agent replies were withdrawn before they were sent.
     pub withdrawn: u64,
-    /// Replies of agents that were being sent at that moment.
+    /// Agent replies that were being sent at that moment.
     pub in_flight: Vec<OutboxId>,
 }
 
-impl Office<'_> {
-    /// Takes a conversation over, whether anybody had asked for a person or not.
-    /// From now on no agent writes in it, also if one is just doing so.
-    pub async fn take_over(&self, id: SessionId) -> Result<TakenOver> {
-        let user = self.actor.person();
+impl OrgOperations<'_> {
+    /// Takes a conversation over, whether or not a person was asked for. A reply that an agent
+    /// is writing is not sent.
+    pub async fn take_over(&self, id: SessionId) -> Result<Takeover> {
+        let user = self.actor.user_id();
         let data = json!({"user": user});
-        let change = |step: &mut Step| taken_over(step, user);
-        let (session, silenced) = self.step_in(id, "take_over", &data, change).await?;
+        let change = |change: &mut SessionChange| begin_takeover(change, user);
+        let (session, silenced) = self.change_session(id, "take_over", &data, change).await?;
         let (withdrawn, in_flight) = (silenced.withdrawn, silenced.in_flight);
-        Ok(TakenOver { session, withdrawn, in_flight })
+        Ok(Takeover { session, withdrawn, in_flight })
     }
 
-    /// Writes to the customer, word for word. Where a person was asked for and
-    /// nobody has come yet, this is coming.
-    pub async fn say(&self, id: SessionId, parts: Vec<Part>) -> Result<Session> {
-        let only_words = parts.iter().all(|part| matches!(part, Part::Text { .. }));
+    /// Sends a person's message to the customer, verbatim. If a person was asked for and nobody
+    /// has come yet, this takes the conversation over.
+    pub async fn say(&self, id: SessionId, parts: Vec<MessagePart>) -> Result<Session> {
+        let only_words = parts.iter().all(|part| matches!(part, MessagePart::Text { .. }));
         if only_words && text_of(&parts).trim().is_empty() {
             return Err(OperationError::Empty("a message"));
         }
-        let user = self.actor.person();
+        let user = self.actor.user_id();
         let data = json!({"user": user});
-        let change = |step: &mut Step| said(step, user, &parts);
-        Ok(self.step_in(id, "human_message", &data, change).await?.0)
+        let change = |change: &mut SessionChange| send_message(change, user, &parts);
+        Ok(self.change_session(id, "human_message", &data, change).await?.0)
     }
 
-    /// Hands the conversation back to the agent it began with, which learns what
-    /// the person said.
+    /// Hands the conversation back to the agent it began with, which is told what the person
+    /// wrote.
     pub async fn resume(&self, id: SessionId) -> Result<Session> {
-        let data = json!({"user": self.actor.person()});
-        Ok(self.step_in(id, "resume", &data, |step| happens(step, &Event::Resume)).await?.0)
+        let data = json!({"user": self.actor.user_id()});
+        Ok(self.change_session(id, "resume", &data, |change| end_escalation(change, &EscalationEvent::Resume)).await?.0)
     }
 
-    /// Calls it a false alarm: the agent answers what was written.
+    /// Dismisses the escalation as a false alarm: the agent answers.
     pub async fn dismiss(&self, id: SessionId) -> Result<Session> {
-        let data = json!({"user": self.actor.person(), "false_positive": true});
-        let change = |step: &mut Step| happens(step, &Event::Dismiss);
-        Ok(self.step_in(id, "dismiss_escalation", &data, change).await?.0)
+        let data = json!({"user": self.actor.user_id(), "false_positive": true});
+        let change = |change: &mut SessionChange| end_escalation(change, &EscalationEvent::Dismiss);
+        Ok(self.change_session(id, "dismiss_escalation", &data, change).await?.0)
     }
 }
 
-fn taken_over(step: &mut Step, user: UserId) -> Result<()> {
-    let status = step.session.status.after(StatusChange::TakeOver)?;
-    let current = step.session.escalation.as_ref().map(|one| &one.state);
-    if let Some((state, _)) = Escalation::begin_taken_over(current, user, step.now) {
+fn begin_takeover(change: &mut SessionChange, user: UserId) -> Result<()> {
+    let status = change.session.status.after(StatusChange::TakeOver)?;
+    let current = change.session.escalation.as_ref().map(|one| &one.state);
+    if let Some((state, _)) = Escalation::begin_takeover(current, user, change.now) {
         let id = fresh(EscalationId::from_u128);
-        step.session.escalation = Some(OpenEscalation { id, triggers: Vec::new(), state });
+        change.session.escalation = Some(OpenEscalation { id, triggers: Vec::new(), state });
     } else {
-        on(step, &Event::TakeOver(user))?;
+        apply_event(change, &EscalationEvent::TakeOver(user))?;
     }
-    step.session.status = status;
-    let data = json!({"session": step.session.id, "user": user});
-    step.draft.happened("taken_over", data);
+    change.session.status = status;
+    let data = json!({"session": change.session.id, "user": user});
+    change.pending.add_event("taken_over", data);
     Ok(())
 }
 
-fn said(step: &mut Step, user: UserId, parts: &[Part]) -> Result<()> {
-    on(step, &Event::HumanMessage(user))?;
-    let way = Way::of(&step.view, &step.session, None);
-    if !way.is_open() {
-        return Err(OperationError::NoWay(step.session.channel.to_string()));
+fn send_message(change: &mut SessionChange, user: UserId, parts: &[MessagePart]) -> Result<()> {
+    apply_event(change, &EscalationEvent::HumanMessage(user))?;
+    let route = reply_route(&change.view, &change.session, None);
+    if !route.is_available() {
+        return Err(OperationError::Unreachable(change.session.channel.to_string()));
     }
-    let saying = Saying::human(user, parts.to_vec());
-    let message = step.draft.keep(&mut step.session, saying, Some(step.run), step.now);
-    step.session.clock.touch(step.now);
-    way.send(&mut step.draft, Author::Human, parts.to_vec(), Some(message));
+    let draft = DraftMessage::human(user, parts.to_vec());
+    let message = change.pending.add_message(&mut change.session, draft, Some(change.run), change.now);
+    change.session.clock.touch(change.now);
+    route.send(&mut change.pending, Author::Human, parts.to_vec(), Some(message));
     Ok(())
 }
 
-/// Something happens that ends the escalation.
-fn happens(step: &mut Step, event: &Event) -> Result<()> {
-    let effects = on(step, event)?;
-    let Step { session, draft, earlier, inbox, now, .. } = step;
-    team::settle(session, draft, earlier, &effects, *now);
-    let next = team::go_on(session, earlier, &effects);
-    inbox.extend(next.into_iter().map(|(repeat, entry)| goes_on(repeat, &entry)));
-    if effects.contains(&Effect::RecordFalsePositive) {
+/// Applies an event that ends the escalation.
+fn end_escalation(change: &mut SessionChange, event: &EscalationEvent) -> Result<()> {
+    let effects = apply_event(change, event)?;
+    let SessionChange { session, pending, earlier, inbox, now, .. } = change;
+    team::end_escalation(session, pending, earlier, &effects, *now);
+    let next = team::follow_up_entries(session, earlier, &effects);
+    inbox.extend(next.into_iter().map(|(key, entry)| continuation(key, &entry)));
+    if effects.contains(&EscalationEffect::RecordFalsePositive) {
         let data = json!({"session": session.id, "escalation":
             session.escalation.as_ref().map(|one| one.id)});
-        draft.happened("false_positive", data);
+        pending.add_event("false_positive", data);
     }
     Ok(())
 }
 
-/// Tells the session's escalation what happened.
-fn on(step: &mut Step, event: &Event) -> Result<Vec<Effect>> {
-    let config = step.view.settings.team.clone().unwrap_or_default();
-    let escalation = step.session.escalation.as_mut();
+/// Applies an event to the session's escalation. Fails if none is open.
+fn apply_event(change: &mut SessionChange, event: &EscalationEvent) -> Result<Vec<EscalationEffect>> {
+    let config = change.view.settings.team.clone().unwrap_or_default();
+    let escalation = change.session.escalation.as_mut();
     let escalation =
         escalation.ok_or(ostler_domain::human::escalation::EscalationError::NotOpen)?;
-    Ok(escalation.state.on(event, &config, step.now)?)
+    Ok(escalation.state.apply(event, &config, change.now)?)
 }

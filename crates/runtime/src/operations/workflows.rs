@@ -1,63 +1,63 @@
-//! Workflows: starting them, answering their steps, stopping them, and telling
-//! them what happened.
+//! Workflows: starting and cancelling them, answering their questions, and publishing
+//! events.
 
 use ostler_domain::id::{EventId, WorkflowId};
-use ostler_domain::org::duty::Duty;
-use ostler_domain::workflow::{Definition, EventName, Progress, Step, Task, Work};
+use ostler_domain::org::permission::OrgPermission;
+use ostler_domain::workflow::{WorkflowDefinition, EventName, WorkflowProgress, Step, Task, StepWork};
 use ostler_engine::turn::{Answer, Decision};
-use ostler_store::{NewWorkflow, Published, StoreError, WorkflowAnswer};
+use ostler_store::{NewWorkflow, PublishOutcome, StoreError, WorkflowAnswer};
 use serde_json::{Value, json};
 
 use super::error::WorkflowRefused;
-use super::{Office, OperationError, Result};
+use super::{OrgOperations, OperationError, Result};
 use crate::ids::fresh;
-use crate::talk::write;
-use crate::workflow::question::Given;
+use crate::records::encode;
+use crate::workflow::question::StoredAnswer;
 use crate::workflow::view::{WorkflowDetail, WorkflowSummary};
-use crate::workflow::{Asked, OpenQuestion};
+use crate::workflow::{OpenQuestion, QuestionBody, check_expressions};
 
-impl Office<'_> {
-    /// Starts a workflow with an input. Whoever works here brings it on.
+impl OrgOperations<'_> {
+    /// Starts a workflow with an input. A workflow runner of any process performs it.
     pub async fn start_workflow(
         &self,
-        definition: &Definition,
+        definition: &WorkflowDefinition,
         input: &Value,
     ) -> Result<WorkflowId> {
-        let store = self.allowed(Duty::Work).await?;
+        let store = self.authorize(OrgPermission::Operate).await?;
+        check_expressions(definition).map_err(WorkflowRefused::from)?;
         check_input(definition, input)?;
-        self.check_workers(definition).await?;
+        self.check_steps(definition).await?;
         let id = fresh(WorkflowId::from_u128);
         let name = definition.name().to_owned();
-        let line = self.line("start_workflow", &id, &json!({"name": name, "input": input}));
+        let audit = self.audit_entry("start_workflow", &id, &json!({"name": name, "input": input}));
         let new = NewWorkflow {
             id,
             name,
-            definition: write(definition),
+            definition: encode(definition),
             input: input.to_string(),
-            state: write(&Progress::new(definition)),
+            state: encode(&WorkflowProgress::new(definition)),
         };
-        store.audited(line).start_workflow(new).await?;
+        store.audited(audit).start_workflow(new).await?;
         Ok(id)
     }
 
-    /// Workflows, newest first; those before the last one of the page before.
+    /// Returns a page of workflows, newest first. `before` is the last one of the page before.
     pub async fn workflows(
         &self,
         before: Option<WorkflowId>,
-        most: u32,
+        limit: u32,
     ) -> Result<Vec<WorkflowSummary>> {
-        let all = self.allowed(Duty::Look).await?.workflows(before, most).await?;
+        let all = self.authorize(OrgPermission::View).await?.workflows(before, limit).await?;
         Ok(all.iter().map(WorkflowSummary::of).collect::<std::result::Result<_, _>>()?)
     }
 
-    /// A workflow with all its steps.
+    /// Returns a workflow with all its steps.
     pub async fn workflow(&self, id: WorkflowId) -> Result<WorkflowDetail> {
-        let (stored, tasks) = self.allowed(Duty::Look).await?.workflow(id).await?;
+        let (stored, tasks) = self.authorize(OrgPermission::View).await?.workflow(id).await?;
         Ok(WorkflowDetail::of(&stored, tasks)?)
     }
 
-    /// Says yes to the call or the plan that a task waits with; to a call also
-    /// with other arguments.
+    /// Approves the call or the plan that a task waits with; a call also with other arguments.
     pub async fn approve_task(
         &self,
         id: WorkflowId,
@@ -67,121 +67,120 @@ impl Office<'_> {
         if let Some(changed) = &with {
             self.check_arguments(id, task, changed).await?;
         }
-        self.tell_task(id, task, "approve_task", "an approval", |asked| match asked {
-            Asked::Approval { seen, .. } => Some(Ok(Given::Decision {
+        self.answer_question(id, task, "approve_task", "an approval", |question| match question {
+            QuestionBody::Approval { seen, .. } => Some(Ok(StoredAnswer::Decision {
                 decision: Decision::Approve { seen: *seen, arguments: with.clone() },
             })),
-            Asked::Plan { .. } if with.is_none() => {
-                Some(Ok(Given::Answer { answer: Answer::Plan { approved: true, feedback: None } }))
+            QuestionBody::Plan { .. } if with.is_none() => {
+                Some(Ok(StoredAnswer::Answer { answer: Answer::Plan { approved: true, feedback: None } }))
             }
             _ => None,
         })
         .await
     }
 
-    /// Says no to what a task waits with, and why. An agent is told and goes on;
-    /// a question of the workflow itself fails.
+    /// Rejects what a task waits with. An agent is told the reason and continues; a question of
+    /// the workflow itself fails.
     pub async fn reject_task(&self, id: WorkflowId, task: &Task, reason: &str) -> Result<()> {
         let reason = reason.trim().to_owned();
         if reason.is_empty() {
             return Err(OperationError::Empty("a reason"));
         }
-        self.tell_task(id, task, "reject_task", "a rejection", |asked| {
+        self.answer_question(id, task, "reject_task", "a rejection", |question| {
             let reason = reason.clone();
-            Some(Ok(match asked {
-                Asked::Approval { .. } => Given::Decision { decision: Decision::Reject { reason } },
-                Asked::Plan { .. } => {
+            Some(Ok(match question {
+                QuestionBody::Approval { .. } => StoredAnswer::Decision { decision: Decision::Reject { reason } },
+                QuestionBody::Plan { .. } => {
                     let answer = Answer::Plan { approved: false, feedback: Some(reason) };
-                    Given::Answer { answer }
+                    StoredAnswer::Answer { answer }
                 }
-                Asked::Question { .. } | Asked::Unknown { .. } => Given::Refused { reason },
+                QuestionBody::Question { .. } | QuestionBody::Unknown { .. } => StoredAnswer::Refused { reason },
             }))
         })
         .await
     }
 
-    /// Answers what a task asks, or says what became of a call of which nobody
-    /// knows it.
+    /// Answers the question of a task, or records the outcome of a call whose outcome is
+    /// unknown.
     pub async fn answer_task(&self, id: WorkflowId, task: &Task, text: &str) -> Result<()> {
         let text = text.trim().to_owned();
         if text.is_empty() {
             return Err(OperationError::Empty("an answer"));
         }
-        self.tell_task(id, task, "answer_task", "an answer", |asked| match asked {
-            Asked::Question { options, .. } if !options.is_empty() && !options.contains(&text) => {
+        self.answer_question(id, task, "answer_task", "an answer", |question| match question {
+            QuestionBody::Question { options, .. } if !options.is_empty() && !options.contains(&text) => {
                 let (answer, options) = (text.clone(), options.join(", "));
                 Some(Err(WorkflowRefused::NotAnOption { answer, options }))
             }
-            Asked::Question { .. } | Asked::Unknown { .. } => {
-                Some(Ok(Given::Text { text: text.clone() }))
+            QuestionBody::Question { .. } | QuestionBody::Unknown { .. } => {
+                Some(Ok(StoredAnswer::Text { text: text.clone() }))
             }
-            Asked::Plan { .. } => {
+            QuestionBody::Plan { .. } => {
                 let feedback = Some(text.clone());
-                Some(Ok(Given::Answer { answer: Answer::Plan { approved: false, feedback } }))
+                Some(Ok(StoredAnswer::Answer { answer: Answer::Plan { approved: false, feedback } }))
             }
-            Asked::Approval { .. } => None,
+            QuestionBody::Approval { .. } => None,
         })
         .await
     }
 
-    /// Stops a workflow; what was done is taken back as far as it can be.
+    /// Cancels a workflow. Finished steps are undone as far as they define how.
     pub async fn cancel_workflow(&self, id: WorkflowId) -> Result<()> {
-        let store = self.allowed(Duty::Work).await?;
-        let line = self.line("cancel_workflow", &id, &json!({}));
-        if !store.audited(line).cancel_workflow(id).await? {
-            return Err(WorkflowRefused::Over.into());
+        let store = self.authorize(OrgPermission::Operate).await?;
+        let audit = self.audit_entry("cancel_workflow", &id, &json!({}));
+        if !store.audited(audit).cancel_workflow(id).await? {
+            return Err(WorkflowRefused::AlreadyEnded.into());
         }
         Ok(())
     }
 
-    /// Tells workflows that something happened. The same id again is the same
-    /// event.
+    /// Publishes an event to workflows. A repeat with the same id changes nothing.
     pub async fn publish_event(
         &self,
         id: Option<EventId>,
         name: EventName,
         payload: &Value,
-    ) -> Result<Published> {
-        let store = self.allowed(Duty::Work).await?;
+    ) -> Result<PublishOutcome> {
+        let store = self.authorize(OrgPermission::Operate).await?;
         let id = id.unwrap_or_else(|| fresh(EventId::from_u128));
-        let line = self.line("publish_event", &id, &json!({"name": name}));
+        let audit = self.audit_entry("publish_event", &id, &json!({"name": name}));
         let payload = match payload {
             Value::String(text) => text.clone(),
             Value::Null => String::new(),
             other => other.to_string(),
         };
-        Ok(store.audited(line).publish_event(id, name, payload).await?)
+        Ok(store.audited(audit).publish_event(id, name, payload).await?)
     }
 
-    /// Answers the first open question of a task that this is an answer to.
-    async fn tell_task(
+    /// Stores an answer to the first open question of a task that `answer` fits.
+    async fn answer_question(
         &self,
         id: WorkflowId,
         task: &Task,
         action: &str,
         what: &'static str,
-        given: impl Fn(&Asked) -> Option<std::result::Result<Given, WorkflowRefused>>,
+        answer: impl Fn(&QuestionBody) -> Option<std::result::Result<StoredAnswer, WorkflowRefused>>,
     ) -> Result<()> {
-        let store = self.allowed(Duty::Work).await?;
+        let store = self.authorize(OrgPermission::Operate).await?;
         let (stored, tasks) = store.workflow(id).await?;
         let detail = WorkflowDetail::of(&stored, tasks)?;
         let questions = detail.task(task).map_or(&[][..], |one| one.questions.as_slice());
         let mut refused = WorkflowRefused::NotWaiting { task: task.to_string(), what };
-        for OpenQuestion { key, asked, call, .. } in questions {
-            let Some(given) = given(asked) else { continue };
-            let given = in_turn(given?, call.is_some());
+        for OpenQuestion { key, body, call, .. } in questions {
+            let Some(answer) = answer(body) else { continue };
+            let answer = address_answer(answer?, call.is_some());
             let subject = format!("{id}/{task}");
-            let line = self.line(action, &subject, &json!({"question": asked, "given": given}));
-            let answer = WorkflowAnswer {
+            let audit = self.audit_entry(action, &subject, &json!({"question": body, "given": answer}));
+            let stored = WorkflowAnswer {
                 task: task.to_string(),
                 question: key.clone(),
-                data: write(&given),
+                data: encode(&answer),
             };
-            match store.audited(line).answer_workflow(id, answer).await {
+            match store.audited(audit).answer_workflow(id, stored).await {
                 Err(StoreError::Conflict(_)) => {
-                    refused = WorkflowRefused::Answered(task.to_string());
+                    refused = WorkflowRefused::AlreadyAnswered(task.to_string());
                 }
-                Err(StoreError::NotFound(_)) => return Err(WorkflowRefused::Over.into()),
+                Err(StoreError::NotFound(_)) => return Err(WorkflowRefused::AlreadyEnded.into()),
                 result => return Ok(result?),
             }
         }
@@ -193,8 +192,8 @@ impl Office<'_> {
         let questions = detail.task(task).into_iter().flat_map(|one| &one.questions);
         let tools = &self.inner().tools;
         for question in questions {
-            if let Asked::Approval { tool, .. } = &question.asked
-                && let Some(problem) = tools.problem_with(tool, changed)
+            if let QuestionBody::Approval { tool, .. } = &question.body
+                && let Some(problem) = tools.argument_problems(tool, changed)
             {
                 return Err(OperationError::BadArguments { tool: tool.clone(), problem });
             }
@@ -202,8 +201,8 @@ impl Office<'_> {
         Ok(())
     }
 
-    /// Everybody who is to work on a step is there, and so is every tool.
-    async fn check_workers(&self, definition: &Definition) -> Result<()> {
+    /// Checks that the agents and tools of all steps exist.
+    async fn check_steps(&self, definition: &WorkflowDefinition) -> Result<()> {
         let view = self.view().await?;
         let tools = &self.inner().tools;
         let works = definition.steps().iter().flat_map(|step| {
@@ -211,18 +210,18 @@ impl Office<'_> {
         });
         for (Step { id, .. }, work) in works {
             let agent = match work {
-                Work::Agent { agent, .. } => agent,
-                Work::Tool { agent, tool, .. } => {
+                StepWork::Agent { agent, .. } => agent,
+                StepWork::Tool { agent, tool, .. } => {
                     if tools.definition(tool.as_str()).is_none() {
                         let (step, tool) = (id.clone(), tool.as_str().to_owned());
                         return Err(WorkflowRefused::NoTool { step, tool }.into());
                     }
                     agent
                 }
-                Work::Ask { .. } | Work::Wait { .. } | Work::Value { .. } => continue,
+                StepWork::Ask { .. } | StepWork::Wait { .. } | StepWork::Value { .. } => continue,
             };
             let name = agent.as_deref().or_else(|| definition.agent());
-            let name = name.ok_or_else(|| WorkflowRefused::Nobody(id.clone()))?;
+            let name = name.ok_or_else(|| WorkflowRefused::NoStepAgent(id.clone()))?;
             if view.find_agent(name).is_none() {
                 return Err(OperationError::NoAgent(name.to_owned()));
             }
@@ -231,25 +230,24 @@ impl Office<'_> {
     }
 }
 
-/// What an agent asked is answered to the agent, what the step itself asked to
-/// the step.
-fn in_turn(given: Given, asked_by_agent: bool) -> Given {
-    match given {
-        Given::Text { text } if asked_by_agent => Given::Answer { answer: Answer::Text { text } },
-        Given::Refused { reason } if asked_by_agent => {
+/// Returns the answer in the form for an agent, if an agent asked, else for the step itself.
+fn address_answer(answer: StoredAnswer, asked_by_agent: bool) -> StoredAnswer {
+    match answer {
+        StoredAnswer::Text { text } if asked_by_agent => StoredAnswer::Answer { answer: Answer::Text { text } },
+        StoredAnswer::Refused { reason } if asked_by_agent => {
             let text = format!("The person does not want to answer this: {reason}");
-            Given::Answer { answer: Answer::Text { text } }
+            StoredAnswer::Answer { answer: Answer::Text { text } }
         }
         other => other,
     }
 }
 
-fn check_input(definition: &Definition, input: &Value) -> Result<()> {
-    let Value::Object(given) = input else { return Err(WorkflowRefused::InputShape.into()) };
-    if let Some(missing) = definition.inputs().iter().find(|name| !given.contains_key(*name)) {
+fn check_input(definition: &WorkflowDefinition, input: &Value) -> Result<()> {
+    let Value::Object(answer) = input else { return Err(WorkflowRefused::InputShape.into()) };
+    if let Some(missing) = definition.inputs().iter().find(|name| !answer.contains_key(*name)) {
         return Err(WorkflowRefused::MissingInput(missing.clone()).into());
     }
-    if let Some(unknown) = given.keys().find(|name| !definition.inputs().contains(*name)) {
+    if let Some(unknown) = answer.keys().find(|name| !definition.inputs().contains(*name)) {
         return Err(WorkflowRefused::NoInput(unknown.clone()).into());
     }
     Ok(())

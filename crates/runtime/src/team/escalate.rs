@@ -1,12 +1,11 @@
-//! Asking for a person: the session is handed off, the customer is told, and
-//! the org's people hear of it.
+//! Begins an escalation: the session is handed off, and the org's people are notified.
 
-use ostler_domain::human::escalation::{Effect, Escalation, EscalationRequest, Urgency};
+use ostler_domain::human::escalation::{EscalationEffect, Escalation, EscalationRequest, Urgency};
 use ostler_domain::human::triggers::Trigger;
 use ostler_domain::id::{BindingId, EscalationId};
-use ostler_domain::message::Part;
-use ostler_domain::notice::{NoticeKind, Recipient};
-use ostler_domain::org::settings::Address;
+use ostler_domain::message::MessagePart;
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::org::settings::ChannelAddress;
 use ostler_domain::session::key::Peer;
 use ostler_domain::session::status::StatusChange;
 use ostler_domain::time::Timestamp;
@@ -14,17 +13,17 @@ use ostler_store::Author;
 use serde_json::json;
 
 use crate::ids::fresh;
-use crate::inbound::draft::Draft;
+use crate::pending_commit::PendingCommit;
 use crate::org_view::OrgView;
-use crate::talk::outgoing::{Button, Outgoing};
-use crate::talk::session::{OpenEscalation, Session};
+use crate::records::outgoing::{OutgoingButton, OutgoingMessage};
+use crate::records::session::{OpenEscalation, Session};
 
-/// Asks for a person. Nothing happens while one was asked for already. Says
-/// whether the customer is to be told to wait.
-pub(crate) fn begin(
+/// Escalates a session to a person, unless an escalation is open already. Returns whether
+/// the customer has to be told to wait.
+pub(crate) fn begin_escalation(
     view: &OrgView,
     session: &mut Session,
-    draft: &mut Draft,
+    pending: &mut PendingCommit,
     request: EscalationRequest,
     triggers: Vec<Trigger>,
     now: Timestamp,
@@ -35,84 +34,84 @@ pub(crate) fn begin(
         return false;
     };
     let id = fresh(EscalationId::from_u128);
-    draft.happened(
+    pending.add_event(
         "escalation",
         json!({"escalation": id, "session": session.id, "reason": state.request.reason,
                "urgency": state.request.urgency, "status": state.status}),
     );
     session.escalation = Some(OpenEscalation { id, triggers, state });
-    if effects.contains(&Effect::HandOffSession)
+    if effects.contains(&EscalationEffect::HandOffSession)
         && let Ok(status) = session.status.after(StatusChange::Escalate)
     {
         session.status = status;
     }
-    notify_people(view, session, draft, &effects);
-    effects.contains(&Effect::TellCustomerToWait)
+    notify_people(view, session, pending, &effects);
+    effects.contains(&EscalationEffect::TellCustomerToWait)
 }
 
-/// Tells the org's people what these effects say they are to be told.
+/// Notifies the org's people as the effects of an escalation say.
 pub(crate) fn notify_people(
     view: &OrgView,
     session: &Session,
-    draft: &mut Draft,
-    effects: &[Effect],
+    pending: &mut PendingCommit,
+    effects: &[EscalationEffect],
 ) {
     let Some(escalation) = &session.escalation else { return };
     let people = &view.settings.people;
     for effect in effects {
         match effect {
-            Effect::NotifyOwner => {
-                tell_owner(session, escalation, draft, NoticeKind::Escalation);
-                push(
+            EscalationEffect::NotifyOwner => {
+                notify_owner(session, escalation, pending, NoticeKind::Escalation);
+                send_to_people(
                     person(people.owner.as_ref()),
                     session,
                     escalation,
-                    draft,
+                    pending,
                     "Somebody is needed",
                 );
             }
-            Effect::NotifyTeamGroup => {
-                push(
+            EscalationEffect::NotifyTeamGroup => {
+                send_to_people(
                     group(people.team_group.as_ref()),
                     session,
                     escalation,
-                    draft,
+                    pending,
                     "Somebody is needed",
                 );
             }
-            Effect::Remind => {
-                tell_owner(session, escalation, draft, NoticeKind::EscalationReminder);
-                push(person(people.owner.as_ref()), session, escalation, draft, "Still waiting");
+            EscalationEffect::Remind => {
+                notify_owner(session, escalation, pending, NoticeKind::EscalationReminder);
+                send_to_people(person(people.owner.as_ref()), session, escalation, pending, "Still waiting");
             }
-            Effect::SendEmail => {
-                push(person(people.owner_email.as_ref()), session, escalation, draft, "Urgent");
+            EscalationEffect::SendEmail => {
+                send_to_people(person(people.owner_email.as_ref()), session, escalation, pending, "Urgent");
             }
             _ => {}
         }
     }
 }
 
-fn tell_owner(session: &Session, escalation: &OpenEscalation, draft: &mut Draft, kind: NoticeKind) {
+fn notify_owner(session: &Session, escalation: &OpenEscalation, pending: &mut PendingCommit, kind: NoticeKind) {
     let request = &escalation.state.request;
     let data = json!({"session": session.id, "escalation": escalation.id,
         "reason": request.reason, "urgency": request.urgency});
-    draft.notify(kind, Recipient::Owner, escalation.id.to_string(), data);
+    pending.add_notice(kind, NoticeRecipient::Owner, escalation.id.to_string(), data);
 }
 
-fn person(at: Option<&Address>) -> Option<(BindingId, Peer)> {
+fn person(at: Option<&ChannelAddress>) -> Option<(BindingId, Peer)> {
     at.map(|one| (one.binding, Peer::Person(one.identifier.clone())))
 }
 
-fn group(at: Option<&Address>) -> Option<(BindingId, Peer)> {
+fn group(at: Option<&ChannelAddress>) -> Option<(BindingId, Peer)> {
     at.map(|one| (one.binding, Peer::Group(one.identifier.clone())))
 }
 
-/// Sends a message with buttons to where the org's people are.
-fn push(
+/// Sends a message about an escalation, with buttons, to a chat of the org's people.
+fn send_to_people(
     to: Option<(BindingId, Peer)>,
     session: &Session,
     escalation: &OpenEscalation,
-    draft: &mut Draft,
+    pending: &mut PendingCommit,
     headline: &str,
 ) {
     let Some((binding, to)) = to else { return };
@@ -122,31 +121,31 @@ fn push(
         Urgency::Normal => "normal",
         Urgency::Low => "low",
     };
-    let who = session.name.as_deref().unwrap_or("A customer");
+    let name = session.name.as_deref().unwrap_or("A customer");
     let mut text = format!(
-        "{headline}: {who} on {} ({urgency} urgency)\n{}\n",
+        "{headline}: {name} on {} ({urgency} urgency)\n{}\n",
         session.channel, request.reason
     );
     if !request.context_summary.trim().is_empty() {
         text.push_str(&format!("{}\n", request.context_summary.trim()));
     }
     text.push_str(&format!("Session {}", session.id));
-    let button = |label: &str, action: &str| Button {
+    let button = |label: &str, action: &str| OutgoingButton {
         label: label.to_owned(),
         data: format!("{action}:{}", session.id),
     };
-    draft.send(
+    pending.add_outgoing(
         Author::Notice,
-        &Outgoing {
+        &OutgoingMessage {
             binding,
             to,
-            parts: vec![Part::text(text)],
+            parts: vec![MessagePart::text(text)],
             buttons: vec![button("Take over", "take_over"), button("Dismiss", "dismiss")],
             message: None,
-            answers: None,
+            reply_to: None,
             thread: None,
-            asked: None,
-            plain: false,
+            bus_request: None,
+            plain_text: false,
         },
     );
 }

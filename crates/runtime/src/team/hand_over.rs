@@ -1,22 +1,23 @@
-//! Carrying out a handoff that a turn ended with.
+//! Hands a session to another agent.
 
 use ostler_domain::id::AgentId;
 use ostler_domain::money::Credits;
-use ostler_domain::notice::{NoticeKind, Recipient};
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::team::handoff::{HandoffFacts, HandoffRefused, HandoffRequest, validate};
 use ostler_domain::time::Timestamp;
 use serde_json::json;
 
 use super::effect::TeamEffect;
-use crate::inbound::draft::Draft;
+use crate::pending_commit::PendingCommit;
 use crate::org_view::OrgView;
-use crate::talk::session::Session;
+use crate::records::session::Session;
 
-/// Hands a session to the agent that was tagged in, if that is still allowed.
+/// Hands a session to the agent of a [`TeamEffect::TagIn`]. Fails if the rules do not allow
+/// it any more.
 pub(crate) fn hand_over(
     view: &OrgView,
     session: &mut Session,
-    draft: &mut Draft,
+    pending: &mut PendingCommit,
     from: AgentId,
     effect: TeamEffect,
     available: Credits,
@@ -39,7 +40,7 @@ pub(crate) fn hand_over(
         config: &config,
     };
     let valid = validate(&request, &facts, now)?;
-    let tell = valid.notify_owner;
+    let notify_owner = valid.notify_owner;
     valid.apply(&mut session.team);
     if let Some(team) = &mut session.team {
         if let Some(note) = note {
@@ -49,20 +50,20 @@ pub(crate) fn hand_over(
             team.shared.conversation_goal = goal;
         }
     }
-    let handed = json!({"session": session.id, "from": from, "to": to, "reason": request.reason});
-    if tell {
+    let event = json!({"session": session.id, "from": from, "to": to, "reason": request.reason});
+    if notify_owner {
         let subject = session.id.to_string();
-        draft.notify(NoticeKind::Handoff, Recipient::Owner, subject, handed.clone());
+        pending.add_notice(NoticeKind::Handoff, NoticeRecipient::Owner, subject, event.clone());
     }
-    draft.happened("handoff", handed);
+    pending.add_event("handoff", event);
     Ok(to)
 }
 
-/// Hands a session to the org's specialist for what a trigger found.
-pub(crate) fn to_specialist(
+/// Hands a session to the org's specialist for a trigger.
+pub(crate) fn hand_over_to_specialist(
     view: &OrgView,
     session: &mut Session,
-    draft: &mut Draft,
+    pending: &mut PendingCommit,
     from: AgentId,
     to: AgentId,
     reason: &str,
@@ -77,5 +78,5 @@ pub(crate) fn to_specialist(
         goal: None,
     };
     let available = session.budget.remaining();
-    hand_over(view, session, draft, from, effect, available, now)
+    hand_over(view, session, pending, from, effect, available, now)
 }

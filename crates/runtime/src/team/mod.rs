@@ -1,15 +1,14 @@
-//! The team harness: agents that hand a conversation to each other, and to
-//! people, and back.
+//! The team harness: agents hand a conversation to each other, to people, and back.
 //!
-//! The rules are `domain`'s ([`ostler_domain::team`], [`ostler_domain::human`]).
-//! An agent's tools here change nothing by themselves: what they want is an
-//! effect of the turn, and is carried out when the turn is over.
+//! The rules are in [`ostler_domain::team`] and [`ostler_domain::human`]. The tools here
+//! change nothing themselves: what they want is an effect of the turn, and is carried out
+//! when the turn has ended.
 
 mod effect;
+mod end_escalation;
 mod escalate;
 mod escalate_to_human;
 mod hand_over;
-mod settle;
 mod tag_in_agent;
 
 use std::sync::Arc;
@@ -18,20 +17,20 @@ use ostler_domain::tool::ToolSpec;
 use ostler_domain::tool::catalogue::built_in;
 use ostler_engine::tool::Tool;
 
-use crate::inbound::live::Live;
+use crate::running_turns::RunningTurns;
 
 pub(crate) use effect::TeamEffect;
-pub(crate) use escalate::{begin, notify_people};
-pub(crate) use hand_over::{hand_over, to_specialist};
-pub(crate) use settle::{go_on, settle};
+pub(crate) use end_escalation::{end_escalation, follow_up_entries};
+pub(crate) use escalate::{begin_escalation, notify_people};
+pub(crate) use hand_over::{hand_over, hand_over_to_specialist};
 
-/// The tools that agents work together with.
-pub fn tools(live: &Live) -> Vec<Arc<dyn Tool>> {
+/// Returns the tools for handovers and escalations.
+pub fn tools(running_turns: &RunningTurns) -> Vec<Arc<dyn Tool>> {
     let make = |spec: ToolSpec| -> Option<Arc<dyn Tool>> {
         match spec.name.as_str() {
-            "tag_in_agent" => Some(Arc::new(tag_in_agent::TagInAgent::new(spec, live.clone()))),
+            "tag_in_agent" => Some(Arc::new(tag_in_agent::TagInAgent::new(spec, running_turns.clone()))),
             "escalate_to_human" => {
-                Some(Arc::new(escalate_to_human::EscalateToHuman::new(spec, live.clone())))
+                Some(Arc::new(escalate_to_human::EscalateToHuman::new(spec, running_turns.clone())))
             }
             _ => None,
         }

@@ -1,20 +1,19 @@
-//! `tag_in_agent`: a colleague answers from now on, or is only asked.
+//! `tag_in_agent`: hands the conversation to a colleague, or only consults one.
 
 use futures_util::future::{BoxFuture, FutureExt};
 use ostler_domain::team::handoff::{HandoffFacts, HandoffRequest, may_consult, validate};
 use ostler_domain::tool::{Risk, ToolSpec};
 use ostler_engine::gate::Authorized;
-use ostler_engine::outcome::Outcome;
-use ostler_engine::tool::{Definition, Reply, SubTurn, Tool, ToolContext};
+use ostler_engine::outcome::ToolOutcome;
+use ostler_engine::tool::{ToolDefinition, ToolReply, SubagentTask, Tool, ToolContext};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::effect::TeamEffect;
-use crate::inbound::live::{Live, LiveTurn};
-use crate::inbound::{step_05_prompt, step_07_tools};
+use crate::assembly::{SessionFacts, build_prompt, resolve_scope};
 use crate::org_view::AgentView;
+use crate::running_turns::{RunningTurn, RunningTurns};
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Arguments {
@@ -44,29 +43,28 @@ struct Arguments {
 const DESCRIPTION: &str = "Hand this conversation to a colleague who can help better. They answer \
     the customer's last message at once. What you write beside the call reaches the customer first.";
 
-/// The tool.
 pub(super) struct TagInAgent {
-    definition: Definition,
-    live: Live,
+    definition: ToolDefinition,
+    running_turns: RunningTurns,
 }
 
 impl TagInAgent {
-    pub(super) fn new(spec: ToolSpec, live: Live) -> Self {
+    pub(super) fn new(spec: ToolSpec, running_turns: RunningTurns) -> Self {
         let schema = schemars::schema_for!(Arguments).to_value();
-        Self { definition: Definition::new(spec, DESCRIPTION, schema), live }
+        Self { definition: ToolDefinition::new(spec, DESCRIPTION, schema), running_turns }
     }
 
-    fn tag_in(&self, call: &Authorized, context: &ToolContext) -> Result<Reply, Outcome> {
-        let wanted: Arguments = call.arguments()?;
-        let not_here = || Outcome::failed("There is no conversation to hand over here.");
+    fn tag_in(&self, call: &Authorized, context: &ToolContext) -> Result<ToolReply, ToolOutcome> {
+        let arguments: Arguments = call.arguments()?;
+        let not_here = || ToolOutcome::failed("There is no conversation to hand over here.");
         let turn =
-            context.session.and_then(|session| self.live.get(session)).ok_or_else(not_here)?;
+            context.session.and_then(|session| self.running_turns.get(session)).ok_or_else(not_here)?;
         let config = turn.view.settings.team.clone().unwrap_or_default();
-        let target = turn.view.find_agent(&wanted.target_agent_id);
+        let target = turn.view.find_agent(&arguments.target_agent_id);
         let request = HandoffRequest {
-            reason: wanted.reason.clone(),
-            context_summary: wanted.context_summary.clone(),
-            suggested_approach: wanted.suggested_approach.clone(),
+            reason: arguments.reason.clone(),
+            context_summary: arguments.context_summary.clone(),
+            suggested_approach: arguments.suggested_approach.clone(),
         };
         let facts = HandoffFacts {
             session: turn.session.id,
@@ -78,37 +76,38 @@ impl TagInAgent {
             available: turn.available,
             config: &config,
         };
-        if wanted.consult {
-            may_consult(&facts).map_err(|why| Outcome::failed(why.to_string()))?;
+        if arguments.consult {
+            may_consult(&facts).map_err(|why| ToolOutcome::failed(why.to_string()))?;
             return target
-                .map(|one| Reply::Delegate(consult(&turn, one, &request)))
+                .map(|one| ToolReply::Delegate(consult(&turn, one, &request)))
                 .ok_or_else(not_here);
         }
-        validate(&request, &facts, context.now).map_err(|why| Outcome::failed(why.to_string()))?;
-        if !TeamEffect::among(&context.pending).is_empty() {
-            return Err(Outcome::failed("You have given this conversation away already."));
+        validate(&request, &facts, context.now).map_err(|why| ToolOutcome::failed(why.to_string()))?;
+        if !TeamEffect::select(&context.pending).is_empty() {
+            return Err(ToolOutcome::failed("You have given this conversation away already."));
         }
         let to = target.map(|one| (one.agent.id, one.agent.display_name.clone()));
         let (to, name) = to.ok_or_else(not_here)?;
         let effect = TeamEffect::TagIn {
             to,
-            reason: wanted.reason,
-            context_summary: wanted.context_summary,
-            suggested_approach: wanted.suggested_approach,
-            note: wanted.note,
-            goal: wanted.conversation_goal,
+            reason: arguments.reason,
+            context_summary: arguments.context_summary,
+            suggested_approach: arguments.suggested_approach,
+            note: arguments.note,
+            goal: arguments.conversation_goal,
         };
-        let outcome = Outcome::ok(format!("{name} answers from now on."));
-        Ok(Reply::Done(outcome.with(effect.into()).last()))
+        let outcome = ToolOutcome::ok(format!("{name} answers from now on."));
+        Ok(ToolReply::Done(outcome.with_effect(effect.into()).ending_turn()))
     }
 }
 
-/// Work for a colleague beside the agent that has the conversation: with its own
-/// prompt and model, and to look things up, since nobody has given it more.
-fn consult(turn: &LiveTurn, colleague: &AgentView, request: &HandoffRequest) -> SubTurn {
-    let LiveTurn { session, view, tools, .. } = turn;
-    let scope = step_07_tools::scope(view, colleague, session, tools);
-    let system = step_05_prompt::build(view, colleague, session, &scope, &[], &[]);
+/// Returns the task of a colleague who is consulted inside the turn, with the colleague's
+/// own prompt and model, and only with tools that read.
+fn consult(turn: &RunningTurn, colleague: &AgentView, request: &HandoffRequest) -> SubagentTask {
+    let RunningTurn { session, view, tools, .. } = turn;
+    let facts = SessionFacts::from(&**session);
+    let scope = resolve_scope(view, colleague, &facts, tools);
+    let system = build_prompt(view, colleague, &facts, &scope, &[], &[]);
     let reads = scope.active().filter(|spec| spec.risk == Risk::Read);
     let HandoffRequest { reason, context_summary, suggested_approach } = request;
     let mut task = format!("A colleague who talks to the customer asks you: {reason}");
@@ -118,7 +117,7 @@ fn consult(turn: &LiveTurn, colleague: &AgentView, request: &HandoffRequest) -> 
         }
     }
     task.push_str("\nAnswer your colleague; you do not have the conversation.");
-    SubTurn {
+    SubagentTask {
         agent_type: colleague.agent.slug.clone(),
         model: colleague.agent.models.first().cloned(),
         system: system.into(),
@@ -129,12 +128,12 @@ fn consult(turn: &LiveTurn, colleague: &AgentView, request: &HandoffRequest) -> 
 }
 
 impl Tool for TagInAgent {
-    fn definition(&self) -> &Definition {
+    fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
-    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, Reply> {
-        let reply = self.tag_in(call, context).unwrap_or_else(Reply::Done);
+    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
+        let reply = self.tag_in(call, context).unwrap_or_else(ToolReply::Done);
         std::future::ready(reply).boxed()
     }
 }

@@ -1,224 +1,239 @@
-//! Brings a workflow as far as it comes: everything that can be done side by
-//! side is, and each thing that came of it is committed before what follows
-//! begins.
+//! Runs a workflow as far as possible: tasks run concurrently, and each result
+//! is committed, with the state after it, before the tasks that depend on it
+//! start.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_domain::time::Timestamp;
-use ostler_domain::workflow::{Came, Task};
-use ostler_store::{AfterCommit, ClaimedWorkflow, StoreError, WorkflowLease};
+use ostler_domain::workflow::{StepOutcome, Task};
+use ostler_store::{ClaimedWorkflow, StoreError, WorkflowLease, WorkflowLeaseAction};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::further::Further;
-use super::instance::Instance;
-use super::job::Job;
-use super::perform::{Performed, perform};
+use super::instance::WorkflowInstance;
+use super::job::StepJob;
+use super::perform::{StepResult, perform};
+use super::step_commit::StepCommit;
 use super::tools::StepTools;
-use crate::inbound::RunError;
-use crate::inbound::case::Desk;
+use crate::assembly::Services;
+use crate::run_error::RunError;
 
-/// How many tasks of one workflow are in work at once.
-const AT_ONCE: usize = 16;
-/// How often what tools want stored is worked out anew when others are faster.
-const TRIES: u32 = 5;
+/// Maximum number of concurrent tasks per workflow.
+const MAX_CONCURRENT_TASKS: usize = 16;
+/// How often the changes of tools are computed again after a conflict.
+const MAX_COMMIT_ATTEMPTS: u32 = 5;
 
-/// What is under way. Each runs by itself: what it stores may wait for what is
-/// stored here, and the other way round. Whoever lets go of it stops it.
-type Working = JoinSet<(Task, Result<Performed, StoreError>)>;
+/// The running tasks. Each runs as a separate tokio task: polled where the
+/// workflow is committed, both could wait for a row that the other holds.
+/// Dropping the set aborts them.
+type RunningTasks = JoinSet<(Task, Result<StepResult, StoreError>)>;
 
-/// A workflow that is being driven.
-pub(super) struct Drive {
-    pub(super) desk: Arc<Desk>,
+/// Runs one claimed workflow.
+pub(super) struct WorkflowDriver {
+    pub(super) services: Arc<Services>,
     pub(super) tools: StepTools,
     pub(super) lease: WorkflowLease,
     pub(super) stop: watch::Receiver<bool>,
 }
 
-impl Drive {
-    /// Brings a workflow as far as it comes, and lets go of it.
+impl WorkflowDriver {
+    /// Runs the workflow as far as possible and releases its lease.
     pub(super) async fn run(&self, claimed: ClaimedWorkflow) -> Result<(), RunError> {
-        let mut instance = Instance::read(&claimed)?;
-        let mut begun = instance.progress.running();
-        if claimed.tries > self.desk.parts.settings.claims.max_attempts {
-            give_up(&mut instance, &begun, self.now());
-            begun.clear();
+        let mut instance = WorkflowInstance::read(&claimed)?;
+        let mut started = instance.progress.running();
+        if claimed.attempts > self.services.deps.settings.claims.max_attempts {
+            fail_tasks(&mut instance, &started, self.now());
+            started.clear();
         }
-        let (mut working, mut came) = (Working::new(), None);
-        let mut look_at = self.next_look();
+        let (mut running, mut finished) = (RunningTasks::new(), None);
+        let mut next_poll = self.next_poll_at();
         loop {
-            let busy = !working.is_empty() || !begun.is_empty();
-            let then = self.further(&mut instance, came.take(), busy, &mut begun).await?;
-            if then != AfterCommit::Keep {
+            let busy = !running.is_empty() || !started.is_empty();
+            let lease_action =
+                self.commit_result(&mut instance, finished.take(), busy, &mut started).await?;
+            if lease_action != WorkflowLeaseAction::Keep {
                 return Ok(());
             }
-            for task in begun.drain(..) {
-                if let Some(job) = Job::of(&instance, &task) {
-                    self.work(&mut working, task, job);
+            for task in started.drain(..) {
+                if let Some(job) = StepJob::new(&instance, &task) {
+                    self.spawn_task(&mut running, task, job);
                 }
             }
-            came = self.wait(&mut working, look_at).await?;
-            if Instant::now() >= look_at {
-                self.listen(&mut instance).await?;
-                look_at = self.next_look();
+            finished = self.wait_for_result(&mut running, next_poll).await?;
+            if Instant::now() >= next_poll {
+                self.renew_lease(&mut instance).await?;
+                next_poll = self.next_poll_at();
             }
         }
     }
 
     fn now(&self) -> Timestamp {
-        self.desk.parts.clock.now()
+        self.services.deps.clock.now()
     }
 
-    fn work(&self, working: &mut Working, task: Task, job: Job) {
-        let (desk, tools, lease) = (self.desk.clone(), self.tools.clone(), self.lease);
-        working.spawn(async move {
-            let performed = perform(&desk, &tools, lease, job).await;
-            (task, performed)
+    fn spawn_task(&self, running: &mut RunningTasks, task: Task, job: StepJob) {
+        let (services, tools, lease) = (self.services.clone(), self.tools.clone(), self.lease);
+        running.spawn(async move {
+            let result = perform(&services, &tools, lease, job).await;
+            (task, result)
         });
     }
 
-    /// Takes what came of a task, begins what follows, and commits both. If what
-    /// tools want stored cannot be any more, the task has failed.
-    async fn further(
+    /// Adds the result of a task, starts the tasks that follow, and commits
+    /// both. If the changes of tools conflict too often, the task fails.
+    async fn commit_result(
         &self,
-        instance: &mut Instance,
-        came: Option<(Task, Performed)>,
+        instance: &mut WorkflowInstance,
+        finished: Option<(Task, StepResult)>,
         busy: bool,
-        begun: &mut Vec<Task>,
-    ) -> Result<AfterCommit, RunError> {
-        let Some((task, mut performed)) = came else {
-            return Ok(self.commit(instance, Further::default(), busy, begun).await?);
+        started: &mut Vec<Task>,
+    ) -> Result<WorkflowLeaseAction, RunError> {
+        let Some((task, mut result)) = finished else {
+            return Ok(self.commit(instance, StepCommit::default(), busy, started).await?);
         };
-        let before = (instance.progress.clone(), instance.known.results.get(&task).cloned());
-        for _ in 0..TRIES {
-            let mut further = Further::default();
-            let effects = std::mem::take(&mut performed.effects);
+        let before = (instance.progress.clone(), instance.data.results.get(&task).cloned());
+        for _ in 0..MAX_COMMIT_ATTEMPTS {
+            let mut commit = StepCommit::default();
+            let effects = std::mem::take(&mut result.effects);
             if !effects.is_empty() {
-                let planned = (self.desk.parts.effects)(self.lease.org(), effects.clone()).await;
+                let planned =
+                    (self.services.deps.plan_effects)(self.lease.org(), effects.clone()).await;
                 match planned {
-                    Ok(changes) => further.changes = changes,
-                    Err(StoreError::Outdated(why)) => {
-                        performed.came = Came::Failed { why: why.to_string(), again: true };
-                        performed.result = None;
+                    Ok(changes) => commit.changes = changes,
+                    Err(StoreError::StaleChanges(conflict)) => {
+                        result.outcome =
+                            StepOutcome::Failed { reason: conflict.to_string(), retryable: true };
+                        result.output = None;
                     }
                     Err(error) => return Err(error.into()),
                 }
             }
-            further.take(instance, &task, &performed, self.now());
-            match self.commit(instance, further, busy, begun).await {
-                Err(StoreError::Outdated(_)) => {
+            commit.add_result(instance, &task, &result, self.now());
+            match self.commit(instance, commit, busy, started).await {
+                Err(StoreError::StaleChanges(_)) => {
                     instance.restore(&task, before.clone());
-                    begun.clear();
-                    performed.effects = effects;
+                    started.clear();
+                    result.effects = effects;
                 }
                 result => return Ok(result?),
             }
         }
-        let why = "others kept changing the same records".to_owned();
-        performed.came = Came::Failed { why, again: true };
-        performed.result = None;
-        let mut further = Further::default();
-        further.take(instance, &task, &performed, self.now());
-        Ok(self.commit(instance, further, busy, begun).await?)
+        let reason = "the records it changes were modified concurrently".to_owned();
+        result.outcome = StepOutcome::Failed { reason, retryable: true };
+        result.output = None;
+        let mut commit = StepCommit::default();
+        commit.add_result(instance, &task, &result, self.now());
+        Ok(self.commit(instance, commit, busy, started).await?)
     }
 
-    /// Begins what can begin and commits how far the workflow is then.
+    /// Starts ready tasks and commits the new state.
     async fn commit(
         &self,
-        instance: &mut Instance,
-        further: Further,
+        instance: &mut WorkflowInstance,
+        commit: StepCommit,
         busy: bool,
-        begun: &mut Vec<Task>,
-    ) -> Result<AfterCommit, StoreError> {
+        started: &mut Vec<Task>,
+    ) -> Result<WorkflowLeaseAction, StoreError> {
         let before = instance.progress.clone();
-        begun.extend(self.begin(instance));
-        let then = self.then(instance, busy || !begun.is_empty());
-        let quiet = then == AfterCommit::Keep && further.is_empty();
-        if quiet && before == instance.progress {
-            return Ok(then);
+        started.extend(self.start_ready_tasks(instance));
+        let lease_action = self.lease_action(instance, busy || !started.is_empty());
+        let unchanged = lease_action == WorkflowLeaseAction::Keep && commit.is_empty();
+        if unchanged && before == instance.progress {
+            return Ok(lease_action);
         }
-        let (waits, spent) = (further.begins_to_wait(), further.spent());
-        let parts = &self.desk.parts;
-        let further = further.commit(self.lease, instance, parts.settings.claims.lease, then);
+        let (waits, spent) = (commit.adds_waits(), commit.spent());
+        let deps = &self.services.deps;
+        let commit = commit.into_workflow_commit(
+            self.lease,
+            instance,
+            deps.settings.claims.lease,
+            lease_action,
+        );
         crate::faults::point("before_step_commit");
-        parts.store.commit_workflow(further).await?;
+        deps.store.commit_workflow(commit).await?;
         crate::faults::point("after_step_commit");
         instance.spent += spent;
-        if waits && then == AfterCommit::Keep {
-            self.listen(instance).await?;
+        if waits && lease_action == WorkflowLeaseAction::Keep {
+            self.renew_lease(instance).await?;
         }
-        Ok(then)
+        Ok(lease_action)
     }
 
-    /// What begins now: what was answered, and what waits for nothing more. Who
-    /// is told to stop begins nothing.
-    fn begin(&self, instance: &mut Instance) -> Vec<Task> {
+    /// Returns the tasks to start: those that were answered, and those with no
+    /// open dependencies. Starts nothing while stopping.
+    fn start_ready_tasks(&self, instance: &mut WorkflowInstance) -> Vec<Task> {
         if *self.stop.borrow() {
             return Vec::new();
         }
-        if instance.heard.cancelled {
+        if instance.signals.cancelled {
             instance.progress.cancel();
         }
-        let room = AT_ONCE.saturating_sub(instance.progress.running().len());
-        let mut begun = instance.answered();
-        begun.truncate(room);
-        begun.retain(|task| instance.progress.wake(task));
-        let look = instance.known.of(&instance.definition);
-        begun.extend(instance.progress.advance(&instance.definition, &look, AT_ONCE, self.now()));
-        begun
+        let capacity = MAX_CONCURRENT_TASKS.saturating_sub(instance.progress.running().len());
+        let mut started = instance.answered_tasks();
+        started.truncate(capacity);
+        started.retain(|task| instance.progress.wake(task));
+        let view = instance.data.view(&instance.definition);
+        started.extend(instance.progress.advance(
+            &instance.definition,
+            &view,
+            MAX_CONCURRENT_TASKS,
+            self.now(),
+        ));
+        started
     }
 
-    fn then(&self, instance: &Instance, busy: bool) -> AfterCommit {
+    fn lease_action(&self, instance: &WorkflowInstance, busy: bool) -> WorkflowLeaseAction {
         if instance.progress.status().is_over() {
-            return AfterCommit::Over;
+            return WorkflowLeaseAction::End;
         }
         if busy {
-            return AfterCommit::Keep;
+            return WorkflowLeaseAction::Keep;
         }
-        let again_in = if *self.stop.borrow() {
+        let recheck_in = if *self.stop.borrow() {
             Some(Duration::ZERO)
         } else {
             instance.progress.next_deadline().map(|until| until.since(self.now()))
         };
-        AfterCommit::Release { heard: instance.heard.count, again_in }
+        WorkflowLeaseAction::Release { seen_signals: instance.signals.count, recheck_in }
     }
 
-    /// Waits until something came of a task, or until it is time to hear whether
-    /// something was said to the workflow, which is kept meanwhile.
-    async fn wait(
+    /// Waits for the result of a task, or until it is time to read signals and
+    /// renew the lease.
+    async fn wait_for_result(
         &self,
-        working: &mut Working,
-        look_at: Instant,
-    ) -> Result<Option<(Task, Performed)>, RunError> {
-        match tokio::time::timeout_at(look_at, working.join_next()).await {
-            Ok(Some(Ok((task, performed)))) => Ok(Some((task, performed?))),
-            Ok(Some(Err(_))) => Err(RunError::BrokeDown),
+        running: &mut RunningTasks,
+        next_poll: Instant,
+    ) -> Result<Option<(Task, StepResult)>, RunError> {
+        match tokio::time::timeout_at(next_poll, running.join_next()).await {
+            Ok(Some(Ok((task, result)))) => Ok(Some((task, result?))),
+            Ok(Some(Err(_))) => Err(RunError::Panicked),
             Ok(None) | Err(_) => Ok(None),
         }
     }
 
-    fn next_look(&self) -> Instant {
-        let settings = &self.desk.parts.settings;
-        let every = settings.look_every.min(settings.claims.lease / 3);
-        Instant::now() + every.max(Duration::from_millis(10))
+    fn next_poll_at(&self) -> Instant {
+        let settings = &self.services.deps.settings;
+        let interval = settings.poll_interval.min(settings.claims.lease / 3);
+        Instant::now() + interval.max(Duration::from_millis(10))
     }
 
-    async fn listen(&self, instance: &mut Instance) -> Result<(), StoreError> {
-        let parts = &self.desk.parts;
-        let lasts = parts.settings.claims.lease;
-        instance.heard = parts.store.hold_workflow(self.lease, lasts).await?;
+    async fn renew_lease(&self, instance: &mut WorkflowInstance) -> Result<(), StoreError> {
+        let deps = &self.services.deps;
+        let lease_ttl = deps.settings.claims.lease;
+        instance.signals = deps.store.renew_workflow_lease(self.lease, lease_ttl).await?;
         Ok(())
     }
 }
 
-/// Nobody takes a workflow up for ever that ends every process at the same place.
-fn give_up(instance: &mut Instance, begun: &[Task], now: Timestamp) {
-    for task in begun {
-        let why = "the process that worked on it died again and again".to_owned();
-        let came = Came::Failed { why, again: false };
-        let look = instance.known.of(&instance.definition);
-        instance.progress.came(&instance.definition, &look, task, came, now);
+/// Fails tasks that repeatedly ended their process, so that a workflow is not
+/// claimed forever.
+fn fail_tasks(instance: &mut WorkflowInstance, started: &[Task], now: Timestamp) {
+    for task in started {
+        let reason = "the process running it died repeatedly".to_owned();
+        let outcome = StepOutcome::Failed { reason, retryable: false };
+        let view = instance.data.view(&instance.definition);
+        instance.progress.complete(&instance.definition, &view, task, outcome, now);
     }
 }

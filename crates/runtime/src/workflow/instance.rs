@@ -1,81 +1,81 @@
-//! A workflow in the hands of a worker.
+//! A claimed workflow in memory.
 
 use std::collections::BTreeMap;
 
 use ostler_domain::tool::Trust;
-use ostler_domain::workflow::{Definition, Progress, Task};
-use ostler_store::{ClaimedWorkflow, Heard, StoredTask, WorkflowAnswer};
+use ostler_domain::workflow::{Task, WorkflowDefinition, WorkflowProgress};
+use ostler_store::{ClaimedWorkflow, StoredTask, WorkflowAnswer, WorkflowSignals};
 
-use super::saved::{Saved, TaskRecord};
-use super::values::{Known, Ran};
-use crate::talk::{Unreadable, read};
+use super::checkpoint::{StepCheckpoint, TaskRecord};
+use super::values::{StepOutput, WorkflowData};
+use crate::records::{UnreadableRecord, decode};
 
-/// A workflow in the hands of a worker.
+/// A claimed workflow in memory.
 #[derive(Debug)]
-pub(super) struct Instance {
-    pub(super) definition: Definition,
-    pub(super) progress: Progress,
-    pub(super) known: Known,
-    /// Turns that are not over.
-    pub(super) saved: BTreeMap<Task, Saved>,
-    /// What was said to it.
-    pub(super) heard: Heard,
-    /// What it has cost.
+pub(super) struct WorkflowInstance {
+    pub(super) definition: WorkflowDefinition,
+    pub(super) progress: WorkflowProgress,
+    pub(super) data: WorkflowData,
+    /// Tasks that are not finished.
+    pub(super) checkpoints: BTreeMap<Task, StepCheckpoint>,
+    /// Answers and cancellation received from people.
+    pub(super) signals: WorkflowSignals,
+    /// In credits.
     pub(super) spent: u64,
 }
 
-impl Instance {
-    /// Reads what is stored.
-    pub(super) fn read(claimed: &ClaimedWorkflow) -> Result<Self, Unreadable> {
+impl WorkflowInstance {
+    /// Decodes a claimed workflow.
+    pub(super) fn read(claimed: &ClaimedWorkflow) -> Result<Self, UnreadableRecord> {
         let stored = &claimed.workflow;
-        let (mut results, mut saved) = (BTreeMap::new(), BTreeMap::new());
+        let (mut results, mut checkpoints) = (BTreeMap::new(), BTreeMap::new());
         for row in &claimed.tasks {
             let Ok(task) = row.task.parse::<Task>() else { continue };
-            if let Some(ran) = ran(row)? {
-                results.insert(task.clone(), ran);
+            if let Some(output) = decode_output(row)? {
+                results.insert(task.clone(), output);
             }
-            if let Some(text) = &row.saved {
-                saved.insert(task, read("turn", text)?);
+            if let Some(text) = &row.checkpoint {
+                checkpoints.insert(task, decode("turn", text)?);
             }
         }
         Ok(Self {
-            definition: read("workflow", &stored.definition)?,
-            progress: read("workflow", &stored.state)?,
-            known: Known { input: read("input", &stored.input)?, results },
-            saved,
-            heard: claimed.heard.clone(),
+            definition: decode("workflow", &stored.definition)?,
+            progress: decode("workflow", &stored.state)?,
+            data: WorkflowData { input: decode("input", &stored.input)?, results },
+            checkpoints,
+            signals: claimed.signals.clone(),
             spent: stored.spent,
         })
     }
 
-    /// The answers that a task can go on with.
+    /// Returns the answers to the questions of a task.
     pub(super) fn answers_to(&self, task: &Task) -> Vec<(String, String)> {
         let name = task.to_string();
-        let mine = self.heard.answers.iter().filter(|one| one.task == name);
+        let mine = self.signals.answers.iter().filter(|answer| answer.task == name);
         mine.map(|WorkflowAnswer { question, data, .. }| (question.clone(), data.clone())).collect()
     }
 
-    /// Puts back what was taken of a task, since it could not be stored.
-    pub(super) fn restore(&mut self, task: &Task, before: (Progress, Option<Ran>)) {
-        let (progress, ran) = before;
+    /// Restores the state of a task whose result could not be stored.
+    pub(super) fn restore(&mut self, task: &Task, before: (WorkflowProgress, Option<StepOutput>)) {
+        let (progress, output) = before;
         self.progress = progress;
-        match ran {
-            Some(ran) => self.known.results.insert(task.clone(), ran),
-            None => self.known.results.remove(task),
+        match output {
+            Some(output) => self.data.results.insert(task.clone(), output),
+            None => self.data.results.remove(task),
         };
     }
 
-    /// What waited and can go on.
-    pub(super) fn answered(&self) -> Vec<Task> {
+    /// Returns suspended tasks with an answer.
+    pub(super) fn answered_tasks(&self) -> Vec<Task> {
         let waiting = self.progress.suspended().into_iter();
         waiting.filter(|task| !self.answers_to(task).is_empty()).collect()
     }
 }
 
-/// What a task came to, if it has come to something.
-fn ran(row: &StoredTask) -> Result<Option<Ran>, Unreadable> {
+/// Returns the output of a task, if it has one.
+fn decode_output(row: &StoredTask) -> Result<Option<StepOutput>, UnreadableRecord> {
     let Some(text) = row.result.clone() else { return Ok(None) };
     let record: Option<TaskRecord> =
-        row.record.as_deref().map(|text| read("record", text)).transpose()?;
-    Ok(Some(Ran { text, trust: record.map_or(Trust::Trusted, |record| record.trust) }))
+        row.record.as_deref().map(|text| decode("record", text)).transpose()?;
+    Ok(Some(StepOutput::new(text, record.map_or(Trust::Trusted, |record| record.trust))))
 }

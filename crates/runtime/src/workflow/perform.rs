@@ -1,129 +1,134 @@
-//! Does what a task is, and says what came of it. Nothing is committed here.
+//! Runs a task and returns its result. Commits nothing.
 
 use ostler_domain::tool::Trust;
-use ostler_domain::workflow::{Came, EventName};
-use ostler_engine::outcome::Effect;
-use ostler_store::{Settle, StoreError, WorkflowLease};
+use ostler_domain::workflow::{EventName, StepOutcome};
+use ostler_engine::outcome::ToolEffect;
+use ostler_store::{StoreError, TurnCharges, WorkflowLease};
 
-use super::job::{Job, Todo};
-use super::question::{EVENT, Given, OUTCOME, OWN, OpenQuestion, key};
-use super::saved::{Saved, TaskRecord};
+use super::checkpoint::{StepCheckpoint, TaskRecord};
+use super::job::{StepAction, StepJob};
+use super::question::{
+    EVENT_QUESTION, OpenQuestion, STEP_QUESTION, StoredAnswer, UNKNOWN_OUTCOME, question_key,
+};
 use super::tools::StepTools;
 use super::turn;
-use super::values::Ran;
-use crate::inbound::case::Desk;
-use crate::talk::read;
+use super::values::StepOutput;
+use crate::assembly::Services;
+use crate::records::decode;
 
-/// What came of a task.
+/// The result of running a task.
 #[derive(Debug)]
-pub(super) struct Performed {
-    pub(super) came: Came,
-    pub(super) result: Option<Ran>,
-    /// Where it stands while it waits.
-    pub(super) saved: Option<Saved>,
+pub(super) struct StepResult {
+    pub(super) outcome: StepOutcome,
+    pub(super) output: Option<StepOutput>,
+    /// Set if the task is suspended.
+    pub(super) checkpoint: Option<StepCheckpoint>,
     pub(super) record: Option<TaskRecord>,
-    /// The answers that it went on with.
-    pub(super) taken: Vec<String>,
-    /// What its tools want stored.
-    pub(super) effects: Vec<Effect>,
-    pub(super) settle: Option<Settle>,
-    /// The event that it begins to wait for, and the name of the answer.
-    pub(super) waits: Option<(EventName, String)>,
+    /// Keys of the answers that were used.
+    pub(super) consumed_answers: Vec<String>,
+    /// Changes that its tools want to store.
+    pub(super) effects: Vec<ToolEffect>,
+    pub(super) charges: Option<TurnCharges>,
+    /// The event to wait for, and the key of its answer.
+    pub(super) wait: Option<(EventName, String)>,
 }
 
-impl Performed {
-    pub(super) const fn of(came: Came) -> Self {
+impl StepResult {
+    pub(super) const fn new(outcome: StepOutcome) -> Self {
         Self {
-            came,
-            result: None,
-            saved: None,
+            outcome,
+            output: None,
+            checkpoint: None,
             record: None,
-            taken: Vec::new(),
+            consumed_answers: Vec::new(),
             effects: Vec::new(),
-            settle: None,
-            waits: None,
+            charges: None,
+            wait: None,
         }
     }
 
-    /// A result.
+    /// The task is done, with this output.
     pub(super) fn done(text: String, trust: Trust) -> Self {
-        Self { result: Some(Ran { text, trust }), ..Self::of(Came::Done) }
+        Self { output: Some(StepOutput::new(text, trust)), ..Self::new(StepOutcome::Done) }
     }
 
-    /// It failed.
-    pub(super) fn failed(why: impl Into<String>, again: bool) -> Self {
-        Self::of(Came::Failed { why: why.into(), again })
+    /// The task failed; `retryable` if another attempt may succeed.
+    pub(super) fn failed(reason: impl Into<String>, retryable: bool) -> Self {
+        Self::new(StepOutcome::Failed { reason: reason.into(), retryable })
     }
 
-    /// It waits for people.
-    pub(super) fn asks(questions: Vec<OpenQuestion>) -> Self {
-        let saved = Saved { questions, ..Saved::default() };
-        Self { saved: Some(saved), ..Self::of(Came::Suspended) }
+    /// The task waits for people.
+    pub(super) fn suspended(questions: Vec<OpenQuestion>) -> Self {
+        let checkpoint = StepCheckpoint { questions, ..StepCheckpoint::default() };
+        Self { checkpoint: Some(checkpoint), ..Self::new(StepOutcome::Suspended) }
     }
 }
 
-/// Does what a task is.
+/// Runs a task.
 pub(super) async fn perform(
-    desk: &Desk,
+    services: &Services,
     tools: &StepTools,
     lease: WorkflowLease,
-    job: Job,
-) -> Result<Performed, StoreError> {
+    job: StepJob,
+) -> Result<StepResult, StoreError> {
     crate::faults::point("step_begins");
-    let taken: Vec<String> = job.answers.iter().map(|(question, _)| question.clone()).collect();
-    let performed = match &job.todo {
-        Todo::Value { text } => Performed::done(text.clone(), job.trust),
-        Todo::Wait { event } => wait(&job, event),
-        Todo::Ask { question, options } => ask(&job, question, options),
-        Todo::Prompt { .. } | Todo::Call { .. } => match outcome(&job) {
-            Some(performed) => performed,
-            None => turn::run(desk, tools, lease, job).await?,
+    let consumed_answers: Vec<String> =
+        job.answers.iter().map(|(question, _)| question.clone()).collect();
+    let result = match &job.action {
+        StepAction::Value { text } => StepResult::done(text.clone(), job.trust),
+        StepAction::Invalid { reason } => StepResult::failed(reason.clone(), false),
+        StepAction::Wait { event } => wait(&job, event),
+        StepAction::Ask { question, options } => ask(&job, question, options),
+        StepAction::Prompt { .. } | StepAction::Call { .. } => match unknown_outcome_answer(&job) {
+            Some(result) => result,
+            None => turn::run(services, tools, lease, job).await?,
         },
     };
-    Ok(Performed { taken, ..performed })
+    Ok(StepResult { consumed_answers, ..result })
 }
 
-/// What was answered under a name, if something was.
-fn given<'j>(job: &'j Job, name: &str) -> Option<&'j str> {
-    let name = key(&job.part, name);
+/// Returns the answer under a name, if there is one.
+fn find_answer<'j>(job: &'j StepJob, name: &str) -> Option<&'j str> {
+    let name = question_key(&job.part, name);
     job.answers.iter().find(|(question, _)| *question == name).map(|(_, data)| data.as_str())
 }
 
-fn wait(job: &Job, event: &EventName) -> Performed {
-    match given(job, EVENT) {
-        // What happened outside is told by whoever says so.
-        Some(payload) => Performed::done(payload.to_owned(), Trust::Untrusted),
+fn wait(job: &StepJob, event: &EventName) -> StepResult {
+    match find_answer(job, EVENT_QUESTION) {
+        // Events come from outside.
+        Some(payload) => StepResult::done(payload.to_owned(), Trust::Untrusted),
         None => {
-            let waits = Some((event.clone(), key(&job.part, EVENT)));
-            Performed { waits, ..Performed::of(Came::Suspended) }
+            let wait = Some((event.clone(), question_key(&job.part, EVENT_QUESTION)));
+            StepResult { wait, ..StepResult::new(StepOutcome::Suspended) }
         }
     }
 }
 
-fn ask(job: &Job, question: &str, options: &[String]) -> Performed {
-    match given(job, OWN).map(|data| read::<Given>("answer", data)) {
+fn ask(job: &StepJob, question: &str, options: &[String]) -> StepResult {
+    match find_answer(job, STEP_QUESTION).map(|data| decode::<StoredAnswer>("answer", data)) {
         None => {
-            let asked = OpenQuestion::of_step(&job.part, question.to_owned(), options.to_vec());
-            Performed::asks(vec![asked])
+            let question =
+                OpenQuestion::from_step(&job.part, question.to_owned(), options.to_vec());
+            StepResult::suspended(vec![question])
         }
-        Some(Ok(Given::Text { text })) => Performed::done(text, Trust::Trusted),
-        Some(Ok(Given::Refused { reason })) => Performed::failed(said_no(&reason), false),
-        Some(Ok(_)) => Performed::failed("the answer does not fit the question", false),
-        Some(Err(error)) => Performed::failed(error.to_string(), false),
+        Some(Ok(StoredAnswer::Text { text })) => StepResult::done(text, Trust::Trusted),
+        Some(Ok(StoredAnswer::Refused { reason })) => StepResult::failed(refusal(&reason), false),
+        Some(Ok(_)) => StepResult::failed("the answer does not fit the question", false),
+        Some(Err(error)) => StepResult::failed(error.to_string(), false),
     }
 }
 
-/// What a person says became of a call that had begun when its worker died.
-fn outcome(job: &Job) -> Option<Performed> {
-    let said = given(job, OUTCOME)?;
-    Some(match read::<Given>("answer", said) {
-        Ok(Given::Text { text }) => Performed::done(text, Trust::Trusted),
-        Ok(Given::Refused { reason }) => Performed::failed(said_no(&reason), false),
-        Ok(_) => Performed::failed("the answer does not fit the question", false),
-        Err(error) => Performed::failed(error.to_string(), false),
+/// Returns the result that a person gave for a call whose outcome was unknown.
+fn unknown_outcome_answer(job: &StepJob) -> Option<StepResult> {
+    let answer = find_answer(job, UNKNOWN_OUTCOME)?;
+    Some(match decode::<StoredAnswer>("answer", answer) {
+        Ok(StoredAnswer::Text { text }) => StepResult::done(text, Trust::Trusted),
+        Ok(StoredAnswer::Refused { reason }) => StepResult::failed(refusal(&reason), false),
+        Ok(_) => StepResult::failed("the answer does not fit the question", false),
+        Err(error) => StepResult::failed(error.to_string(), false),
     })
 }
 
-fn said_no(reason: &str) -> String {
-    format!("a person said no: {reason}")
+fn refusal(reason: &str) -> String {
+    format!("a person refused: {reason}")
 }

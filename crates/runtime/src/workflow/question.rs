@@ -1,137 +1,116 @@
-//! What steps wait for people with, and what people answered.
+//! The questions of steps to people, and their answers.
 
-use ostler_domain::gate::Verdict;
+use ostler_domain::gate::GateDecision;
 use ostler_domain::gate::approval::ArgumentsHash;
 use ostler_domain::tool::Risk;
-use ostler_domain::workflow::Part;
+use ostler_domain::workflow::ItemProgress;
 use ostler_engine::history::CallId;
-use ostler_engine::tool::Ask;
-use ostler_engine::turn::{Answer, Decision, Path, Question, QuestionKind};
+use ostler_engine::tool::UserQuestion;
+use ostler_engine::turn::{AgentPath, Answer, Decision, Question, QuestionKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A question that is open.
+/// A question waiting for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenQuestion {
-    /// The name that an answer is given under.
+    /// The key for the answer.
     pub key: String,
-    /// The agent inside the turn that asks; empty is the step's own.
-    #[serde(default, skip_serializing_if = "Path::is_empty")]
-    pub path: Path,
-    /// The call that waits, in a turn.
+    /// The agent inside the turn that asks; empty for the step's own.
+    #[serde(default, skip_serializing_if = "AgentPath::is_empty")]
+    pub path: AgentPath,
+    /// The waiting call, in a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
-    /// What is asked.
     #[serde(flatten)]
-    pub asked: Asked,
+    pub body: QuestionBody,
 }
 
-/// What is asked.
+/// The content of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "asks", rename_all = "snake_case")]
-pub enum Asked {
-    /// Whether a call may run.
+pub enum QuestionBody {
+    /// May this call run?
     Approval {
-        /// The tool.
         tool: String,
-        /// Its arguments.
         arguments: Value,
-        /// Why it asks.
         why: String,
-        /// How bad a wrong call would be.
         risk: Risk,
-        /// What an approval is bound to.
+        /// An approval is bound to these arguments.
         seen: ArgumentsHash,
     },
-    /// Anything.
     Question {
-        /// The question.
         question: String,
-        /// Answers to choose from; empty if anything goes.
+        /// Empty if any answer is allowed.
         options: Vec<String>,
     },
-    /// Whether a plan is to be followed.
-    Plan {
-        /// Its title.
-        title: Option<String>,
-        /// The plan.
-        plan: String,
-    },
-    /// What became of a call that had begun when its worker died.
-    Unknown {
-        /// The tool.
-        tool: String,
-        /// Its arguments.
-        arguments: Value,
-    },
+    /// Should this plan be followed?
+    Plan { title: Option<String>, plan: String },
+    /// What was the outcome of this call? It had started when its worker died.
+    Unknown { tool: String, arguments: Value },
 }
 
-/// What a person answered, as it is stored.
+/// An answer as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "given", rename_all = "snake_case")]
-pub(crate) enum Given {
+pub(crate) enum StoredAnswer {
     /// A decision on a call.
-    Decision {
-        /// What was decided.
-        decision: Decision,
-    },
-    /// An answer to what an agent asked.
-    Answer {
-        /// The answer.
-        answer: Answer,
-    },
-    /// An answer to what the step itself asked.
-    Text {
-        /// The answer.
-        text: String,
-    },
-    /// The step is not to be gone on with.
-    Refused {
-        /// Why.
-        reason: String,
-    },
+    Decision { decision: Decision },
+    /// An answer to an agent.
+    Answer { answer: Answer },
+    /// An answer to the step itself.
+    Text { text: String },
+    /// The step must not continue.
+    Refused { reason: String },
 }
 
-/// How a question of the step itself is known.
-pub(super) const OWN: &str = "answer";
-/// How an event is known.
-pub(super) const EVENT: &str = "event";
-/// How the question is known what became of a call.
-pub(super) const OUTCOME: &str = "outcome";
+/// The name of the question that the step itself asks.
+pub(super) const STEP_QUESTION: &str = "answer";
+/// The name under which an event is answered.
+pub(super) const EVENT_QUESTION: &str = "event";
+/// The name of the question about an unknown outcome.
+pub(super) const UNKNOWN_OUTCOME: &str = "outcome";
 
-/// The name of a question, which no other try and no other round of a task has.
-pub(super) fn key(part: &Part, name: &str) -> String {
+/// Returns the key of a question, unique for each attempt and round of a task.
+pub(super) fn question_key(part: &ItemProgress, name: &str) -> String {
     format!("{}.{}:{name}", part.round, part.attempt)
 }
 
 impl OpenQuestion {
-    /// A question of a turn.
-    pub(super) fn of_turn(part: &Part, path: Path, question: Question) -> Self {
+    /// Creates a question of a turn.
+    pub(super) fn from_turn(part: &ItemProgress, path: AgentPath, question: Question) -> Self {
         let Question { call, kind } = question;
         let name: Vec<&str> = path.iter().chain([&call.id]).map(|id| &*id.0).collect();
-        let key = key(part, &name.join("/"));
-        let asked = match kind {
+        let key = question_key(part, &name.join("/"));
+        let body = match kind {
             QuestionKind::Approval { why, risk, arguments: seen } => {
-                let why = Verdict::Ask(why).to_string();
-                Asked::Approval { tool: call.name, arguments: call.arguments, why, risk, seen }
+                let why = GateDecision::Ask(why).to_string();
+                QuestionBody::Approval {
+                    tool: call.name,
+                    arguments: call.arguments,
+                    why,
+                    risk,
+                    seen,
+                }
             }
-            QuestionKind::Ask(Ask::Question { question, options }) => {
-                Asked::Question { question, options }
+            QuestionKind::Ask(UserQuestion::Question { question, options }) => {
+                QuestionBody::Question { question, options }
             }
-            QuestionKind::Ask(Ask::Plan { title, plan }) => Asked::Plan { title, plan },
+            QuestionKind::Ask(UserQuestion::Plan { title, plan }) => {
+                QuestionBody::Plan { title, plan }
+            }
         };
-        Self { key, path, call: Some(call.id), asked }
+        Self { key, path, call: Some(call.id), body }
     }
 
-    /// A question of the step itself.
-    pub(super) fn of_step(part: &Part, question: String, options: Vec<String>) -> Self {
-        let asked = Asked::Question { question, options };
-        Self { key: key(part, OWN), path: Path::new(), call: None, asked }
+    /// Creates a question of the step itself.
+    pub(super) fn from_step(part: &ItemProgress, question: String, options: Vec<String>) -> Self {
+        let body = QuestionBody::Question { question, options };
+        Self { key: question_key(part, STEP_QUESTION), path: AgentPath::new(), call: None, body }
     }
 
-    /// What became of a call.
-    pub(super) fn of_outcome(part: &Part, tool: String, arguments: Value) -> Self {
-        let asked = Asked::Unknown { tool, arguments };
-        Self { key: key(part, OUTCOME), path: Path::new(), call: None, asked }
+    /// Creates a question about an unknown outcome.
+    pub(super) fn unknown_outcome(part: &ItemProgress, tool: String, arguments: Value) -> Self {
+        let body = QuestionBody::Unknown { tool, arguments };
+        Self { key: question_key(part, UNKNOWN_OUTCOME), path: AgentPath::new(), call: None, body }
     }
 }

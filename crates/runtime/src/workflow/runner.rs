@@ -1,76 +1,76 @@
-//! Takes workflows up that somebody is to look at, in whatever process.
+//! Claims workflows that are due, in any process, and runs them.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use ostler_engine::tool::BadTool;
-use ostler_store::{ClaimedWorkflow, StoreError, Tried};
+use ostler_engine::tool::ToolSetError;
+use ostler_store::{ClaimedWorkflow, StoreError, WorkflowAttempt};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::drive::Drive;
-use super::tools::{StepTools, of_steps};
-use crate::inbound::case::Desk;
-use crate::inbound::{RunError, Worker};
-use crate::outage::Outage;
+use super::drive::WorkflowDriver;
+use super::tools::{StepTools, step_tools};
+use crate::assembly::Services;
+use crate::outage_log::OutageLog;
+use crate::run_error::RunError;
 
-/// How long it waits after the store failed.
-const AFTER_FAILURE: Duration = Duration::from_millis(500);
-/// How long a workflow is left alone that this program cannot read.
-const AFTER_UNREADABLE: Duration = Duration::from_secs(30);
+/// The delay after a store failure.
+const STORE_FAILURE_DELAY: Duration = Duration::from_millis(500);
+/// The delay before a workflow that this version cannot read is claimed again.
+const UNREADABLE_DELAY: Duration = Duration::from_secs(30);
 
-/// Brings workflows on. Cheap to clone.
+/// Runs workflows. Cheap to clone.
 #[derive(Clone)]
-pub struct Runner {
-    desk: Arc<Desk>,
+pub struct WorkflowRunner {
+    services: Arc<Services>,
     tools: StepTools,
-    outage: Arc<Outage>,
+    outage: Arc<OutageLog>,
 }
 
-impl Runner {
-    /// A runner with what a worker was made with.
-    pub fn beside(worker: &Worker) -> Result<Self, BadTool> {
-        let desk = worker.desk();
-        let tools = of_steps(&desk.parts.tools)?;
-        Ok(Self { desk, tools, outage: Arc::default() })
+impl WorkflowRunner {
+    /// Creates a runner that shares the services of a worker.
+    pub fn new(services: Arc<Services>) -> Result<Self, ToolSetError> {
+        let tools = step_tools(&services.deps.tools)?;
+        Ok(Self { services, tools, outage: Arc::default() })
     }
 
-    /// Has so many workflows in work at once until it is stopped; then finishes
-    /// what its steps have begun.
-    pub async fn run(&self, at_once: usize, mut stop: watch::Receiver<bool>) {
-        let mut working = JoinSet::new();
+    /// Runs up to `concurrency` workflows at the same time until stopped; then
+    /// waits for the running tasks.
+    pub async fn run(&self, concurrency: usize, mut stop: watch::Receiver<bool>) {
+        let mut running = JoinSet::new();
         while !*stop.borrow() {
-            while working.try_join_next().is_some() {}
-            let mut wait = self.desk.parts.settings.look_every;
-            if working.len() < at_once.max(1) {
+            while running.try_join_next().is_some() {}
+            let mut wait = self.services.deps.settings.poll_interval;
+            if running.len() < concurrency.max(1) {
                 match self.claim().await {
                     Ok(Some(claimed)) => {
                         let (runner, stop) = (self.clone(), stop.clone());
-                        working.spawn(async move { runner.drive(claimed, stop).await });
+                        running.spawn(async move { runner.drive(claimed, stop).await });
                         continue;
                     }
                     Ok(None) => {}
                     Err(error) => {
-                        if self.outage.begins() {
-                            tracing::warn!(%error, "no workflow can be taken up; it is tried again");
+                        if self.outage.record_failure() {
+                            tracing::warn!(%error, "workflows cannot be claimed, will retry");
                         }
-                        wait = AFTER_FAILURE;
+                        wait = STORE_FAILURE_DELAY;
                     }
                 }
             }
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
-                Some(_) = working.join_next(), if !working.is_empty() => {}
+                Some(_) = running.join_next(), if !running.is_empty() => {}
                 changed = stop.changed() => if changed.is_err() { break },
             }
         }
-        while working.join_next().await.is_some() {}
+        while running.join_next().await.is_some() {}
     }
 
-    /// Brings one workflow as far as it comes; says whether there was one.
-    pub async fn drive_next(&self) -> Result<bool, StoreError> {
+    /// Runs the next due workflow as far as possible. Returns `false` if none
+    /// is due.
+    pub async fn run_next(&self) -> Result<bool, StoreError> {
         let Some(claimed) = self.claim().await? else { return Ok(false) };
         let (_stop, stopped) = watch::channel(false);
         self.drive(claimed, stopped).await;
@@ -78,41 +78,41 @@ impl Runner {
     }
 
     async fn claim(&self) -> Result<Option<ClaimedWorkflow>, StoreError> {
-        let parts = &self.desk.parts;
-        let claimed = parts.store.claim_workflow(parts.settings.claims.lease).await?;
-        if self.outage.ends() {
-            tracing::warn!("workflows can be taken up again");
+        let deps = &self.services.deps;
+        let claimed = deps.store.claim_workflow(deps.settings.claims.lease).await?;
+        if self.outage.record_success() {
+            tracing::warn!("workflows can be claimed again");
         }
         Ok(claimed)
     }
 
-    /// What breaks down breaks one try and no runner.
+    /// Runs a workflow. A panic only fails this attempt.
     async fn drive(&self, claimed: ClaimedWorkflow, stop: watch::Receiver<bool>) {
         let lease = claimed.lease;
-        let (desk, tools) = (self.desk.clone(), self.tools.clone());
-        let drive = Drive { desk, tools, lease, stop };
+        let (services, tools) = (self.services.clone(), self.tools.clone());
+        let drive = WorkflowDriver { services, tools, lease, stop };
         let driven = AssertUnwindSafe(Box::pin(drive.run(claimed))).catch_unwind().await;
-        let Err(error) = driven.unwrap_or(Err(RunError::BrokeDown)) else { return };
-        tracing::warn!(%error, workflow = %lease.workflow(), "a workflow did not come on");
-        let retry_after = self.desk.parts.settings.retry_after;
-        let (again_in, tried) = match &error {
+        let Err(error) = driven.unwrap_or(Err(RunError::Panicked)) else { return };
+        tracing::warn!(%error, workflow = %lease.workflow(), "workflow attempt failed");
+        let retry_after = self.services.deps.settings.retry_after;
+        let (recheck_in, attempt) = match &error {
             RunError::Store(StoreError::StaleLease) => return,
-            // A newer program may know how.
-            RunError::Unreadable(_) | RunError::Store(StoreError::Unreadable { .. }) => {
-                (AFTER_UNREADABLE, Tried::No)
+            // A newer version may be able to read it.
+            RunError::Unreadable(_) | RunError::Store(StoreError::CorruptValue { .. }) => {
+                (UNREADABLE_DELAY, WorkflowAttempt::Uncounted)
             }
-            RunError::Store(_) => (retry_after, Tried::No),
-            RunError::BrokeDown | RunError::Outdated(_) => (retry_after, Tried::Yes),
+            RunError::Store(_) => (retry_after, WorkflowAttempt::Uncounted),
+            RunError::Panicked | RunError::Outdated(_) => (retry_after, WorkflowAttempt::Counted),
         };
-        let store = &self.desk.parts.store;
-        if let Err(error) = store.release_workflow(lease, again_in, tried).await {
-            tracing::warn!(%error, "a workflow could not be given back; its lease will end");
+        let store = &self.services.deps.store;
+        if let Err(error) = store.release_workflow(lease, recheck_in, attempt).await {
+            tracing::warn!(%error, workflow = %lease.workflow(), "workflow lease not released, it will expire");
         }
     }
 }
 
-impl std::fmt::Debug for Runner {
+impl std::fmt::Debug for WorkflowRunner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Runner")
+        f.write_str("WorkflowRunner")
     }
 }

@@ -1,4 +1,4 @@
-//! Who stores and reserves for the turn of a task.
+//! The engine host for the turn of a step: checkpoints and credit reservations.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,56 +7,63 @@ use ostler_domain::money::Credits;
 use ostler_domain::time::Timestamp;
 use ostler_engine::driver::{Host, Intent};
 use ostler_engine::history::CallId;
-use ostler_engine::outcome::{Outcome, Status};
-use ostler_engine::turn::{Event, Path, Turn};
+use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
+use ostler_engine::turn::{AgentPath, Turn, TurnEvent};
 use ostler_store::{StoreError, WorkflowLease};
 
-use super::saved::{Outside, Saved};
-use crate::inbound::step_07b_credits::{Purse, top_up};
-use crate::parts::Parts;
-use crate::talk::write;
+use super::checkpoint::{ExternalCall, StepCheckpoint};
+use crate::assembly::credits::{TurnFunds, top_up};
+use crate::deps::Deps;
+use crate::records::encode;
 
-/// How much longer than a call the workflow is kept: enough to record its outcome.
-const TO_RECORD: Duration = Duration::from_secs(2);
+/// How much longer than a call the lease lasts, to record the outcome.
+const RECORD_MARGIN: Duration = Duration::from_secs(2);
 
-/// Who stores and reserves for the turn of a task.
+/// The engine host for the turn of a step.
 pub(super) struct StepHost<'a> {
-    parts: &'a Parts,
+    deps: &'a Deps,
     lease: WorkflowLease,
     task: String,
-    /// Answers that the turn goes on with.
-    taken: Vec<String>,
-    saved: Mutex<Saved>,
-    purse: Mutex<Purse>,
+    /// Keys of the answers that the turn uses.
+    consumed_answers: Vec<String>,
+    checkpoint: Mutex<StepCheckpoint>,
+    funds: Mutex<TurnFunds>,
 }
 
 impl<'a> StepHost<'a> {
     pub(super) const fn new(
-        parts: &'a Parts,
+        deps: &'a Deps,
         lease: WorkflowLease,
         task: String,
-        taken: Vec<String>,
-        saved: Saved,
-        purse: Purse,
+        consumed_answers: Vec<String>,
+        checkpoint: StepCheckpoint,
+        funds: TurnFunds,
     ) -> Self {
-        Self { parts, lease, task, taken, saved: Mutex::new(saved), purse: Mutex::new(purse) }
+        Self {
+            deps,
+            lease,
+            task,
+            consumed_answers,
+            checkpoint: Mutex::new(checkpoint),
+            funds: Mutex::new(funds),
+        }
     }
 
-    fn saved(&self) -> MutexGuard<'_, Saved> {
-        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+    fn checkpoint(&self) -> MutexGuard<'_, StepCheckpoint> {
+        self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is stored and held in the end.
-    pub(super) fn into_parts(self) -> (Saved, Purse) {
-        let saved = self.saved.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (saved, self.purse.into_inner().unwrap_or_else(PoisonError::into_inner))
+    /// Returns the final checkpoint and funds.
+    pub(super) fn into_parts(self) -> (StepCheckpoint, TurnFunds) {
+        let checkpoint = self.checkpoint.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (checkpoint, self.funds.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn store(&self, lasts: Duration) -> Result<(), StoreError> {
-        let text = write(&*self.saved());
-        let Self { parts, lease, task, taken, .. } = self;
-        let lasts = (lasts + TO_RECORD).max(parts.settings.claims.lease);
-        parts.store.save_workflow_task(*lease, task, text, taken, lasts).await
+    async fn store(&self, ttl: Duration) -> Result<(), StoreError> {
+        let text = encode(&*self.checkpoint());
+        let Self { deps, lease, task, consumed_answers, .. } = self;
+        let ttl = (ttl + RECORD_MARGIN).max(deps.settings.claims.lease);
+        deps.store.checkpoint_workflow_task(*lease, task, text, consumed_answers, ttl).await
     }
 }
 
@@ -64,19 +71,21 @@ impl Host for StepHost<'_> {
     type Error = StoreError;
 
     async fn checkpoint(&self, turn: &Turn, intents: &[Intent]) -> Result<(), StoreError> {
-        let unreadable = |error: ostler_engine::turn::LoadError| StoreError::Unreadable {
+        let unreadable = |error: ostler_engine::turn::LoadError| StoreError::CorruptValue {
             what: "turn",
             why: error.to_string(),
         };
         let text = turn.store().map_err(unreadable)?;
         {
-            let mut saved = self.saved();
-            saved.turn = Some(text);
-            saved.questions.clear();
+            let mut checkpoint = self.checkpoint();
+            checkpoint.turn = Some(text);
+            checkpoint.questions.clear();
             for Intent { path, call, .. } in intents {
                 let (path, call) = (path.clone(), call.id.clone());
-                saved.calls.retain(|one| one.path != path || one.call != call);
-                saved.calls.push(Outside { path, call, outcome: None });
+                checkpoint
+                    .calls
+                    .retain(|call_entry| call_entry.path != path || call_entry.call != call);
+                checkpoint.calls.push(ExternalCall { path, call, outcome: None });
             }
         }
         let timeout = intents.iter().map(|intent| intent.timeout).max().unwrap_or_default();
@@ -86,39 +95,41 @@ impl Host for StepHost<'_> {
         Ok(())
     }
 
-    async fn outcome(
+    async fn store_outcome(
         &self,
-        path: &Path,
+        path: &AgentPath,
         call: &CallId,
-        outcome: &Outcome,
+        outcome: &ToolOutcome,
     ) -> Result<(), StoreError> {
         crate::faults::point("after_step_tool");
         {
-            let mut saved = self.saved();
-            let mut calls = saved.calls.iter_mut();
-            let Some(one) = calls.find(|one| one.path == *path && one.call == *call) else {
+            let mut checkpoint = self.checkpoint();
+            let mut calls = checkpoint.calls.iter_mut();
+            let Some(call_entry) =
+                calls.find(|call_entry| call_entry.path == *path && call_entry.call == *call)
+            else {
                 return Ok(());
             };
-            // What nobody knows stays open: the turn says so by itself.
-            if outcome.status != Status::OutcomeUnknown {
-                one.outcome = Some(outcome.clone());
+            // An unknown outcome stays open; the turn reports it.
+            if outcome.status != OutcomeStatus::OutcomeUnknown {
+                call_entry.outcome = Some(outcome.clone());
             }
         }
         self.store(Duration::ZERO).await
     }
 
     async fn top_up(&self, more: Credits) -> Credits {
-        let Purse { payer, reservation, held, .. } =
-            *self.purse.lock().unwrap_or_else(PoisonError::into_inner);
-        let added = top_up(self.parts, payer, reservation, held, more).await;
-        self.purse.lock().unwrap_or_else(PoisonError::into_inner).held = held + added;
+        let TurnFunds { payer, reservation, held, .. } =
+            *self.funds.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = top_up(self.deps, payer, reservation, held, more).await;
+        self.funds.lock().unwrap_or_else(PoisonError::into_inner).held = held + added;
         added
     }
 
-    /// Nobody reads along: what is known of a step is its record.
-    fn event(&self, _: &Path, _: &Event) {}
+    /// Steps have no live events; their record is stored.
+    fn on_event(&self, _: &AgentPath, _: &TurnEvent) {}
 
     fn now(&self) -> Timestamp {
-        self.parts.clock.now()
+        self.deps.clock.now()
     }
 }

@@ -1,17 +1,16 @@
-//! The tools that steps have: those of conversations, without those that hand a
-//! conversation over, and with those that ask a person.
+//! The tools of steps: those of conversations, without hand-over tools and with
+//! tools that ask a person.
 
 use std::sync::Arc;
 
 use ostler_domain::tool::ToolGroup;
 use ostler_engine::ask;
-use ostler_engine::tool::{BadTool, Tool, ToolSet};
+use ostler_engine::tool::{Tool, ToolSet, ToolSetError};
 
-/// The tools of steps.
 pub(super) type StepTools = Arc<ToolSet>;
 
-/// The tools of steps, out of all that there are.
-pub(super) fn of_steps(all: &ToolSet) -> Result<StepTools, BadTool> {
+/// Selects the tools of steps from all tools.
+pub(super) fn step_tools(all: &ToolSet) -> Result<StepTools, ToolSetError> {
     let mut tools: Vec<Arc<dyn Tool>> = all
         .specs()
         .filter(|spec| spec.group != ToolGroup::Team)

@@ -1,116 +1,128 @@
-//! What is known of a workflow: what it was started with, and what its steps
-//! came to. Results are texts; one that is JSON can be looked into.
+//! The values of a workflow: its input and the outputs of its steps. Outputs
+//! are texts; templates see JSON objects and lists as values.
 
 use std::collections::BTreeMap;
 
+use minijinja::Value;
+use minijinja::value::ValueKind;
 use ostler_domain::tool::Trust;
-use ostler_domain::workflow::{Argument, Definition, Reference, StepName, Task, Template, Values};
-use serde_json::Value;
+use ostler_domain::workflow::{Condition, StepName, Task, Template, Values, WorkflowDefinition};
 
-/// What a task came to.
+use super::template;
+
+/// The output of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ran {
+pub(super) struct StepOutput {
     pub(super) text: String,
-    /// Whether anything from outside was read for it.
+    /// Whether untrusted content was read for it. Untrusted output makes all
+    /// later steps untrusted.
     pub(super) trust: Trust,
+    value: Value,
 }
 
-/// What is known.
+impl StepOutput {
+    pub(super) fn new(text: String, trust: Trust) -> Self {
+        Self { value: parse_value(&text), text, trust }
+    }
+}
+
+/// Returns the value of a JSON object or list, and any other text as it is: a
+/// number that a person or a tool wrote may be the number of an order.
+fn parse_value(text: &str) -> Value {
+    let value = text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text).ok());
+    value.flatten().unwrap_or_else(|| Value::from(text))
+}
+
+/// The input and outputs of a workflow.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct WorkflowData {
     pub(super) input: Value,
-    pub(super) results: BTreeMap<Task, Ran>,
+    pub(super) results: BTreeMap<Task, StepOutput>,
 }
 
-impl Known {
-    /// Whether anything in it is from outside.
+impl WorkflowData {
+    /// Returns whether any output is untrusted.
     pub(super) fn trust(&self) -> Trust {
-        let each = self.results.values();
-        each.fold(Trust::Trusted, |all, one| all.after_reading(one.trust))
+        self.results
+            .values()
+            .fold(Trust::Trusted, |trust, output| trust.after_reading(output.trust))
     }
 
-    /// The same, for a definition.
-    pub(super) const fn of<'k>(&'k self, definition: &'k Definition) -> Look<'k> {
-        Look { known: self, definition }
+    /// Returns these values for the templates of a definition.
+    pub(super) const fn view<'k>(&'k self, definition: &'k WorkflowDefinition) -> TemplateView<'k> {
+        TemplateView { data: self, definition }
     }
 }
 
-/// What is known, as the texts of a definition see it.
+/// The values as seen by the templates of a definition.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look<'k> {
-    known: &'k Known,
-    definition: &'k Definition,
+pub(super) struct TemplateView<'k> {
+    data: &'k WorkflowData,
+    definition: &'k WorkflowDefinition,
 }
 
-impl Look<'_> {
-    fn value(&self, of: &Reference, task: &Task) -> Option<Value> {
-        match of {
-            Reference::Input { path } => walk(self.known.input.clone(), path),
-            Reference::Result { step, path } => walk(self.result(step)?, path),
-            Reference::Item { path } => {
-                let each = self.definition.step(&task.step)?.each.as_ref()?;
-                let at = task.part? as usize;
-                walk(self.list(&each.list, task).ok()?.into_iter().nth(at)?, path)
+impl TemplateView<'_> {
+    /// Returns the variables for a task: `input`, `steps`, and where they are
+    /// defined `item`, `index` and `last`.
+    pub(super) fn context(&self, task: &Task) -> Result<Value, String> {
+        let mut variables = vec![("input", self.data.input.clone()), ("steps", self.steps(task))];
+        if let Some(step) = self.definition.step(&task.step).filter(|_| !task.undo) {
+            if let (Some(each), Some(index)) = (&step.each, task.item) {
+                let mut items = self.list(&each.list, &Task::new(task.step.clone()))?;
+                if (index as usize) < items.len() {
+                    variables.push(("item", items.swap_remove(index as usize)));
+                }
+                variables.push(("index", Value::from(index)));
             }
-            Reference::Index => Some(Value::from(task.part?)),
-            Reference::Last { path } => {
-                walk(Value::String(self.known.results.get(task)?.text.clone()), path)
+            if step.repeat.is_some() {
+                variables.push(("last", self.output(task)));
             }
         }
+        Ok(Value::from_pairs(variables))
     }
 
-    /// What a step came to: a text, or the texts of all parts of its list.
-    fn result(&self, id: &StepName) -> Option<Value> {
-        let text = |ran: &Ran| Value::String(ran.text.clone());
-        if self.definition.step(id)?.each.is_none() {
-            return self.known.results.get(&Task::of(id.clone())).map(text);
+    /// Returns the results of the steps that end before a task, and for the undo
+    /// work of a step that of the step itself.
+    fn steps(&self, task: &Task) -> Value {
+        let own = task.undo.then_some(&task.step);
+        let steps = self.definition.predecessors(&task.step).into_iter().chain(own);
+        Value::from_pairs(steps.map(|id| {
+            (id.as_str().to_owned(), Value::from_pairs([("result", self.result(id))]))
+        }))
+    }
+
+    /// Returns the result of a step: a list for a step with items, and an empty
+    /// text for a skipped step.
+    fn result(&self, id: &StepName) -> Value {
+        if self.definition.step(id).is_none_or(|step| step.each.is_none()) {
+            return self.output(&Task::new(id.clone()));
         }
-        let parts = self.known.results.iter().filter(|(task, _)| task.step == *id && !task.undo);
-        Some(Value::Array(parts.map(|(_, ran)| text(ran)).collect()))
+        let parts = self.data.results.iter().filter(|(task, _)| task.step == *id && !task.undo);
+        parts.map(|(_, output)| output.value.clone()).collect()
+    }
+
+    fn output(&self, task: &Task) -> Value {
+        self.data.results.get(task).map_or_else(|| Value::from(""), |output| output.value.clone())
     }
 
     fn list(&self, template: &Template, task: &Task) -> Result<Vec<Value>, String> {
-        let value = match template.only().map(|of| self.value(of, task)) {
-            Some(Some(list @ Value::Array(_))) => list,
-            _ => serde_json::from_str(&template.fill(self, task)).unwrap_or_default(),
-        };
-        match value {
-            Value::Array(list) => Ok(list),
+        let value = template::evaluate(template, &self.context(task)?)?;
+        let value = value.as_str().map_or_else(|| value.clone(), parse_value);
+        match value.kind() {
+            ValueKind::Seq | ValueKind::Iterable => {
+                Ok(value.try_iter().map_err(|error| error.to_string())?.collect())
+            }
             _ => Err(format!(
-                "`{}` is no list; it should be JSON such as [\"a\", \"b\"]",
+                "`{}` is not a list; use JSON such as [\"a\", \"b\"]",
                 template.as_str()
             )),
         }
     }
-
-    /// An argument of a tool.
-    pub(super) fn argument(&self, argument: &Argument, task: &Task) -> Value {
-        match argument {
-            Argument::Flag(flag) => Value::Bool(*flag),
-            Argument::Number(number) => Value::from(*number),
-            Argument::Text(text) => match text.only() {
-                Some(of) => self.value(of, task).unwrap_or_default(),
-                None => Value::String(text.fill(self, task)),
-            },
-            Argument::List(list) => {
-                Value::Array(list.iter().map(|one| self.argument(one, task)).collect())
-            }
-            Argument::Table(table) => {
-                let each = table.iter();
-                let each = each.map(|(name, one)| (name.clone(), self.argument(one, task)));
-                Value::Object(each.collect())
-            }
-        }
-    }
 }
 
-impl Values for Look<'_> {
-    fn text(&self, of: &Reference, task: &Task) -> Option<String> {
-        match self.value(of, task)? {
-            Value::String(text) => Some(text),
-            Value::Null => None,
-            other => Some(other.to_string()),
-        }
+impl Values for TemplateView<'_> {
+    fn holds(&self, condition: &Condition, task: &Task) -> Result<bool, String> {
+        template::holds(condition, &self.context(task)?)
     }
 
     fn count(&self, list: &Template, task: &Task) -> Result<usize, String> {
@@ -118,75 +130,115 @@ impl Values for Look<'_> {
     }
 }
 
-/// What is inside a value. A text on the way is read as JSON.
-fn walk(mut value: Value, path: &[String]) -> Option<Value> {
-    for name in path {
-        if let Value::String(text) = &value {
-            value = serde_json::from_str(text).ok()?;
-        }
-        value = match value {
-            Value::Object(mut fields) => fields.remove(name)?,
-            Value::Array(list) => list.into_iter().nth(name.parse().ok()?)?,
-            _ => return None,
-        };
-    }
-    Some(value)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use ostler_domain::tool::Trust;
-    use ostler_domain::workflow::{Definition, Task, Template, Values};
-    use serde_json::{Value, json};
+    use ostler_domain::workflow::{Condition, Task, Template, Values, WorkflowDefinition};
+    use serde::de::DeserializeOwned;
+    use serde_json::json;
 
-    use super::{Known, Ran};
+    use super::{StepOutput, WorkflowData};
+    use crate::workflow::template;
 
-    #[test]
-    fn results_are_looked_into() {
-        let definition: Definition = serde_json::from_value(json!({
+    fn definition() -> WorkflowDefinition {
+        let whole = json!({
             "name": "test",
             "inputs": ["order"],
             "step": [
-                {"id": "look", "value": ""},
-                {"id": "each", "after": ["look"], "for_each": "{{steps.look.result.lines}}",
-                 "value": "{{index}}: {{item.name}}"},
+                {"id": "look", "value": "", "undo": {"value": ""}},
+                {"id": "say-it", "value": "", "after": ["look"]},
+                {"id": "skipped", "value": "", "after": ["look"]},
+                {"id": "each", "after": ["say-it", "skipped"], "for_each": "{{ steps.look.result.lines }}",
+                 "value": "", "repeat": {"max": 2, "until": "true"}},
+                {"id": "end", "value": "", "after": ["each"]},
             ],
-        }))
-        .unwrap();
-        let task = |text: &str| text.parse::<Task>().unwrap();
-        let ran = |text: &str| Ran { text: text.into(), trust: Trust::Trusted };
-        let lines = r#"{"total": 9, "lines": [{"name": "a"}, {"name": "b"}]}"#;
-        let known = Known {
-            input: json!({"order": {"number": 12}}),
+        });
+        serde_json::from_value(whole).unwrap()
+    }
+
+    fn task(text: &str) -> Task {
+        text.parse().unwrap()
+    }
+
+    fn data() -> WorkflowData {
+        let output = |text: &str| StepOutput::new(text.into(), Trust::Trusted);
+        let lines = r#"{"total": 9, "paid": true, "lines": [{"name": "a"}, {"name": "b"}]}"#;
+        WorkflowData {
+            input: serde_json::from_value(json!({"order": {"number": 12, "name": "<x>"}})).unwrap(),
             results: BTreeMap::from([
-                (task("look"), ran(lines)),
-                (task("each/1"), ran("B")),
-                (task("each/0"), ran("A")),
+                (task("look"), output(lines)),
+                (task("say-it"), output("Yes: 0012")),
+                (task("each/1"), output("[1]")),
+                (task("each/0"), output("007")),
             ]),
+        }
+    }
+
+    fn text<T: DeserializeOwned>(text: &str) -> T {
+        serde_json::from_value(json!(text)).unwrap()
+    }
+
+    #[test]
+    fn templates_are_rendered() {
+        let (definition, data) = (definition(), data());
+        let view = data.view(&definition);
+        let render = |template: &str, at: &str| {
+            template::render(&text::<Template>(template), &view.context(&task(at)).unwrap())
         };
-        let look = known.of(&definition);
-        let check = |text: &str, at: &str, filled: &str| {
-            let template = Template::try_from(text.to_owned()).unwrap();
-            assert_eq!(template.fill(&look, &task(at)), filled, "{text}");
+        let check = |template: &str, at: &str, expected: &str| {
+            assert_eq!(render(template, at).as_deref(), Ok(expected), "{template}");
         };
-        check("{{input.order.number}} of {{steps.look.result.total}}", "look", "12 of 9");
-        check("{{steps.each.result}}", "look", r#"["A","B"]"#);
-        check("{{steps.each.result.1}}", "look", "B");
-        check("{{index}}: {{item.name}}", "each/1", "1: b");
-        check("{{steps.look.result.nothing}}", "look", "");
-        check("{{last}}", "each/0", "A");
-        let list =
-            |text: &str| look.count(&Template::try_from(text.to_owned()).unwrap(), &task("each"));
-        assert_eq!(list("{{steps.look.result.lines}}"), Ok(2));
-        assert_eq!(list("[1, 2, 3]"), Ok(3));
-        assert!(list("{{steps.look.result.total}}").unwrap_err().contains("is no list"));
-        let argument = serde_json::from_value(json!({"n": "{{steps.look.result.total}}"})).unwrap();
-        assert_eq!(look.argument(&argument, &task("look")), json!({"n": 9}));
-        assert_eq!(
-            look.argument(&serde_json::from_value(Value::Bool(true)).unwrap(), &task("look")),
-            json!(true)
-        );
+        check("{{input.order.number}} of {{ steps.look.result.total }}\n", "end", "12 of 9\n");
+        check("{{ input.order.name }} {{ steps.look.result.paid }}", "end", "<x> true");
+        check("{{ steps.each.result }}", "end", r#"["007",[1]]"#);
+        check("{{ steps.each.result[1][0] }}", "end", "1");
+        check("{{ steps[\"say-it\"].result }}!", "end", "Yes: 0012!");
+        check("<{{ steps.skipped.result }}>", "end", "<>");
+        check("{{ index }}: {{ item.name }} after {{ last }}", "each/0", "0: a after 007");
+        check("{{ index }}: {{ item.name }}", "each/1", "1: b");
+        check("{{ steps.look.result.total }}", "look!undo", "9");
+        check("{{ steps.look.result.nothing | default('-') }}", "end", "-");
+        let fails = |template: &str, at: &str, expected: &str| {
+            let error = render(template, at).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        };
+        fails("{{ steps.look.result.nothing }}", "end", "undefined value");
+        fails("{{ steps.end.result[:2] }}", "each/0", "undefined value");
+        fails("{{ steps['say-it'].result.name }}", "end", "undefined value");
+        let endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+        fails(endless, "end", "fuel");
+        let long = "{% for a in range(9999) %}{{ 'long' * 999 }}{% endfor %}";
+        fails(long, "end", "longer than 8388608 bytes");
+    }
+
+    #[test]
+    fn conditions_lists_and_arguments_keep_types() {
+        let (definition, data) = (definition(), data());
+        let view = data.view(&definition);
+        let holds = |condition: &str| view.holds(&text::<Condition>(condition), &task("end"));
+        assert_eq!(holds("'yes' in steps['say-it'].result | lower"), Ok(true));
+        assert_eq!(holds("steps.look.result.total > 9"), Ok(false));
+        assert_eq!(holds("steps.look.result.paid and not steps.skipped.result"), Ok(true));
+        assert!(holds("steps.look.result.nothing").unwrap_err().contains("undefined value"));
+        let count = |list: &str| view.count(&text::<Template>(list), &task("each"));
+        assert_eq!(count("{{ steps.look.result.lines }}"), Ok(2));
+        assert_eq!(count("{{ steps.look.result.lines | map(attribute='name') }}"), Ok(2));
+        assert_eq!(count("[1, 2, 3]"), Ok(3));
+        assert_eq!(count("[{{ input.order.number }}, 2]"), Ok(2));
+        assert!(count("{{ steps.look.result.total }}").unwrap_err().contains("is not a list"));
+        let context = view.context(&task("end")).unwrap();
+        let written = json!({
+            "number": "{{ steps.look.result.total }}", "list": ["{{ steps.look.result.lines[0] }}"],
+            "text": "{{ steps.look.result.total }} EUR", "answer": "{{ steps.each.result[0] }}",
+            "two": "{{ input.order.number }}{{ input.order.number }}", "flag": true,
+        });
+        let argument = serde_json::from_value(written).unwrap();
+        let expected = json!({
+            "number": 9, "list": [{"name": "a"}], "text": "9 EUR", "answer": "007", "two": "1212",
+            "flag": true,
+        });
+        assert_eq!(template::argument(&argument, &context), Ok(expected));
     }
 }

@@ -1,8 +1,8 @@
-//! The examples run, each on every bus, and are as short as they should be.
+//! The examples run on every bus and stay short.
 
 use crate::kit::{Backend, on_every_bus};
 
-/// The longest an example may be.
+/// The maximum length of an example.
 const LINES: usize = 60;
 
 macro_rules! examples {
@@ -31,7 +31,7 @@ examples! {
 }
 
 on_every_bus!(each_example_runs);
-/// X34, X35, X36, X37, X38, X32: each pattern, as somebody else would write it.
+/// X34, X35, X36, X37, X38, X32: each pattern as a user would write it.
 async fn each_example_runs(backend: &Backend) {
     direct::run(backend.bus().await).await;
     broadcast::run(backend.bus().await).await;

@@ -5,17 +5,17 @@
 mod authority;
 mod examples;
 mod hosting;
+mod humans;
 #[path = "../../../bus/tests/kit/mod.rs"]
 mod kit;
 mod lifecycle;
+mod messages;
 mod patterns;
-mod people;
 mod property;
 mod records;
 mod replies;
 mod resilience;
 mod supervision;
+mod support;
 mod teams;
 mod trace;
-mod travel;
-mod world;

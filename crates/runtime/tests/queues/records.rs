@@ -1,18 +1,18 @@
-//! What is kept: the registry and the delegations under many hands.
+//! The registry and delegations under concurrent use.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ostler_domain::dispatch::delegation::{Delegation, DelegationRefused, DelegationStatus};
 use ostler_domain::id::DelegationId;
+use ostler_domain::queue_agent::delegation::{Delegation, DelegationRefused, DelegationStatus};
 use ostler_domain::time::Timestamp;
-use ostler_runtime::queue::{
-    AgentRecord, Delegations, MemoryDelegations, MemoryRegistry, Page, Placement, Presence,
-    QueueError, Registry, Work,
+use ostler_runtime::agents::{
+    AgentPresence, AgentRecord, DelegatedWork, Delegations, MemoryDelegations, MemoryRegistry,
+    Page, Placement, QueueError, Registry,
 };
 
-use crate::world::{code, name};
+use crate::support::{code, name};
 
 const NOW: Timestamp = Timestamp::from_millis(1000);
 
@@ -24,8 +24,8 @@ fn record(number: u64) -> AgentRecord {
     }
 }
 
-/// X22: a thousand parallel operations leave a consistent registry; case does
-/// not matter; who is not there comes last, and pages have an end.
+/// X22: a thousand concurrent operations leave a consistent registry; case is
+/// ignored, unavailable agents come last, and pages are limited.
 #[tokio::test(flavor = "multi_thread")]
 async fn x22_the_registry_stays_consistent() {
     let registry = Arc::new(MemoryRegistry::default());
@@ -33,9 +33,9 @@ async fn x22_the_registry_stays_consistent() {
         let registry = Arc::clone(&registry);
         tokio::spawn(async move {
             let record = record(number);
-            let present = [Presence { name: record.name.clone(), load: number }];
+            let present = [AgentPresence { name: record.name.clone(), load: number }];
             registry.register(record.clone()).await.unwrap();
-            registry.renew(&present, NOW + Duration::from_secs(1)).await.unwrap();
+            registry.renew_presence(&present, NOW + Duration::from_secs(1)).await.unwrap();
             if number % 4 == 0 {
                 registry.withdraw(&record.name).await.unwrap();
             }
@@ -45,12 +45,12 @@ async fn x22_the_registry_stays_consistent() {
         })
     });
     join_all(tasks).await.into_iter().for_each(|done| done.unwrap());
-    let even = registry.able(&"eVEN".into(), NOW, 1000).await.unwrap();
+    let even = registry.find_by_capability(&"eVEN".into(), NOW, 1000).await.unwrap();
     let there = even.iter().filter(|record| record.is_available(NOW)).count();
     assert_eq!((even.len(), there), (500, 250));
     assert_eq!((even[0].name.clone(), even[0].load), (name("a0002"), 2));
     assert!(even[..250].iter().all(|record| record.is_available(NOW)));
-    assert_eq!(registry.able(&"odd".into(), NOW, 1000).await.unwrap().len(), 400);
+    assert_eq!(registry.find_by_capability(&"odd".into(), NOW, 1000).await.unwrap().len(), 400);
     let later = NOW + Duration::from_secs(2);
     assert!(!even[0].is_available(later), "a promise has an end");
     let (mut listed, mut page) = (0, Page::first(300));
@@ -62,7 +62,7 @@ async fn x22_the_registry_stays_consistent() {
     }
     assert_eq!(listed, 900);
     let moved = AgentRecord { placement: Placement::Hosted, ..record(2) };
-    assert!(matches!(registry.register(moved).await, Err(QueueError::Placement(_))));
+    assert!(matches!(registry.register(moved).await, Err(QueueError::PlacementConflict(_))));
 }
 
 fn work(number: u128, due: Option<Timestamp>) -> Delegation {
@@ -79,8 +79,8 @@ fn work(number: u128, due: Option<Timestamp>) -> Delegation {
     }
 }
 
-/// X23: a thousand parallel updates are all there; what is overdue is what is
-/// due before now and not complete.
+/// X23: a thousand concurrent updates are stored; overdue work is due before
+/// now and not complete.
 #[tokio::test(flavor = "multi_thread")]
 async fn x23_delegations_stay_consistent() {
     let board = Arc::new(MemoryDelegations::default());
@@ -98,15 +98,15 @@ async fn x23_delegations_stay_consistent() {
     });
     join_all(tasks).await.into_iter().for_each(|done| done.unwrap());
     let count = async |which| board.list(which, Page::default()).await.unwrap().len();
-    assert_eq!(count(Work::All).await, 1000);
-    assert_eq!(count(Work::Of(name("even"))).await, 500);
-    assert_eq!(count(Work::OverdueAt(NOW)).await, 400);
-    assert_eq!(count(Work::Ready).await, 800);
+    assert_eq!(count(DelegatedWork::All).await, 1000);
+    assert_eq!(count(DelegatedWork::Of(name("even"))).await, 500);
+    assert_eq!(count(DelegatedWork::OverdueAt(NOW)).await, 400);
+    assert_eq!(count(DelegatedWork::Ready).await, 800);
 }
 
-/// X24: every status is reached, and what the rules refuse changes nothing.
+/// X24: a refused change has no effect.
 #[tokio::test]
-async fn x24_every_status_is_reached() {
+async fn x24_every_delegation_status_is_reachable() {
     use DelegationStatus::{Assigned, AwaitingReview, Complete, InProgress, Overdue};
     let board = MemoryDelegations::default();
     let one = work(1, Some(Timestamp::from_millis(999)));

@@ -1,4 +1,4 @@
-//! What was logged, for tests that look for it.
+//! Captures log lines.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, OnceLock};
@@ -43,13 +43,13 @@ impl Subscriber for Keep {
     fn exit(&self, _: &Id) {}
 }
 
-/// From now on, what is logged is kept.
+/// Starts capturing.
 pub(crate) fn keep() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| tracing::subscriber::set_global_default(Keep).unwrap());
 }
 
-/// The lines that have all these words.
+/// Returns the lines that contain all these words.
 pub(crate) fn lines(words: &[&str]) -> Vec<String> {
     let lines = LINES.lock().unwrap();
     lines.iter().filter(|line| words.iter().all(|word| line.contains(word))).cloned().collect()

@@ -1,10 +1,10 @@
-//! A visitor's own conversation, as it goes on: first what was said, then what
-//! is being written and what is said, each message once.
+//! The event stream of a visitor's conversation: first the transcript, then new
+//! messages and streamed text, each message once.
 //!
-//! The id of a message's event is its place. A page that reconnects sends it
-//! back and goes on behind it; a page that comes without one gets the last
-//! messages of the present session. What is being written has no id; a page that
-//! comes in the middle of it gets what was written so far.
+//! The id of a message event is a transcript cursor. A page that reconnects sends
+//! it back and continues after it; a page without one gets the last messages of
+//! the current session. Streamed text has no id; a page that connects in the
+//! middle of it gets the draft so far.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -14,61 +14,60 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::response::sse::Event as Sent;
-use ostler_channels::connection::Connection;
-use ostler_channels::outbound::{Outbound, Writing};
-use ostler_channels::webchat::{Event, Speaker};
+use ostler_channels::connection::ChannelConnection;
+use ostler_channels::outbound::{OutboundMessage, TextFormat};
+use ostler_channels::webchat::{WebchatEvent, WebchatAuthor};
 use ostler_domain::id::{AgentId, ConversationId, MessageId, RunId, SessionId};
 use ostler_domain::session::key::{ConversationKey, Peer};
-use ostler_runtime::deltas::{Delta, Piece};
-use ostler_runtime::talk::message::{MessageAuthor, Purpose, ThreadMessage};
-use ostler_runtime::talk::outgoing::Outgoing;
-use ostler_store::{ReadFrom, SessionEnd, StoreError, StoredMessage, TalkPlace, Told};
+use ostler_runtime::deltas::{Delta, DeltaContent};
+use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
+use ostler_runtime::records::outgoing::OutgoingMessage;
+use ostler_store::{TranscriptStart, SessionPhase, StoreError, StoredMessage, TranscriptCursor, Transcript};
 use serde::Deserialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
-use super::door::Door;
-use crate::body::Asked;
+use super::cors::OpenChat;
+use crate::body::QueryParams;
 use crate::events::LAST_EVENT_ID;
-use crate::refused::Result;
+use crate::error::Result;
 use crate::server::Server;
-use crate::stream::{self, Gone, Pipe};
-use crate::tail::Ring;
+use crate::stream::{self, Disconnected, EventSink};
+use crate::event_tail::LogSignal;
 
-/// The most messages that are read at once, and that a page begins with.
-const AT_ONCE: u32 = 100;
-/// When it looks again for what is being sent: soon, and later the longer that
-/// takes.
-const SOON: Duration = Duration::from_millis(25);
-const SLOWLY: Duration = Duration::from_secs(1);
-/// When it looks again though nobody rang.
-const LATE: Duration = Duration::from_secs(10);
-/// How long a page waits before it reconnects.
-const RETRY: Duration = Duration::from_secs(2);
+/// Messages per read, and at the start of a stream.
+const BATCH: u32 = 100;
+/// Bounds of the delay before a message that is being sent is looked for again.
+const MIN_DELAY: Duration = Duration::from_millis(25);
+const MAX_DELAY: Duration = Duration::from_secs(1);
+/// Poll interval without signals.
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
+/// Reconnection delay of the page.
+const RECONNECT_DELAY: Duration = Duration::from_secs(2);
 
-/// Who asks. A page's event source can send no header.
+/// The visitor's token. An `EventSource` cannot send a header.
 #[derive(Deserialize)]
-pub(crate) struct Shown {
+pub(crate) struct TokenQuery {
     token: String,
 }
 
 pub(crate) async fn follow(
     State(server): State<Server>,
-    Extension(door): Extension<Door>,
-    Asked(shown): Asked<Shown>,
+    Extension(chat): Extension<OpenChat>,
+    QueryParams(query): QueryParams<TokenQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let key = door.visitor(&shown.token, server.parts.clock.now())?;
-    // Before the first look, so that nothing falls between.
-    let (rings, deltas) = (server.tails.follow(door.org), server.parts.deltas.follow());
+    let key = chat.conversation_key(&query.token, server.deps.clock.now())?;
+    // Subscribe before the first read, so that no message is missed.
+    let (signals, deltas) = (server.tails.subscribe(chat.org), server.deps.deltas.follow());
     let seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
-    let from = seen.and_then(read_place).map_or(ReadFrom::Newest, ReadFrom::Behind);
-    let page = Page {
+    let from = seen.and_then(parse_cursor).map_or(TranscriptStart::Newest, TranscriptStart::After);
+    let stream = VisitorStream {
         server: server.clone(),
-        connection: Connection::Webchat(door.chat().clone()),
-        files: format!("/chat/{}/files", door.binding),
-        token: shown.token,
+        connection: ChannelConnection::Webchat(chat.chat().clone()),
+        files_path: format!("/chat/{}/files", chat.binding),
+        token: query.token,
         key,
         from,
         conversation: None,
@@ -76,303 +75,299 @@ pub(crate) async fn follow(
         ended: None,
         names: HashMap::new(),
         draft: None,
-        told_of: None,
-        over: false,
-        wait: SOON,
+        last_shown_run: None,
+        run_finished: false,
+        poll_delay: MIN_DELAY,
     };
-    stream::open(&server, |pipe| page.follow(pipe, rings, deltas))
+    stream::open(&server, |sink| stream.follow(sink, signals, deltas))
 }
 
-/// A place as a page sends it back: `ses_….12`.
-fn read_place(text: &str) -> Option<TalkPlace> {
+/// Parses an event id: `ses_….12`.
+fn parse_cursor(text: &str) -> Option<TranscriptCursor> {
     let (session, seq) = text.split_once('.')?;
-    Some(TalkPlace { session: session.parse().ok()?, seq: seq.parse().ok()? })
+    Some(TranscriptCursor { session: session.parse().ok()?, seq: seq.parse().ok()? })
 }
 
-fn write_place(place: TalkPlace) -> String {
-    format!("{}.{}", place.session, place.seq)
+fn format_cursor(cursor: TranscriptCursor) -> String {
+    format!("{}.{}", cursor.session, cursor.seq)
 }
 
-/// A draft that a page shows.
+/// The draft that the page shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Draft {
+struct ShownDraft {
     run: RunId,
     agent: AgentId,
     attempt: u32,
-    /// How many bytes of it are shown.
+    /// Bytes sent so far.
     length: usize,
 }
 
-/// A page that is open.
-struct Page {
+/// The event stream of one open page.
+struct VisitorStream {
     server: Server,
-    connection: Connection,
-    files: String,
+    connection: ChannelConnection,
+    files_path: String,
     token: String,
     key: ConversationKey,
-    from: ReadFrom,
-    /// The conversation, once it has begun.
+    from: TranscriptStart,
+    /// Set once the conversation exists.
     conversation: Option<ConversationId>,
-    /// The present session, once there is one.
+    /// The current session.
     session: Option<SessionId>,
-    /// The session that the page knows to be over.
+    /// The session whose end was sent.
     ended: Option<SessionId>,
     names: HashMap<AgentId, Option<String>>,
-    /// The draft that the page shows.
-    draft: Option<Draft>,
-    /// The run whose messages were shown last: what it was writing is of no
-    /// interest any more.
-    told_of: Option<RunId>,
-    /// Whether a run is over whose messages are not all shown yet.
-    over: bool,
-    /// How long it waits for what is being sent.
-    wait: Duration,
+    draft: Option<ShownDraft>,
+    /// The run whose messages were sent last; its deltas are obsolete.
+    last_shown_run: Option<RunId>,
+    /// Whether a run has finished whose messages are not all sent yet.
+    run_finished: bool,
+    poll_delay: Duration,
 }
 
-impl Page {
+impl VisitorStream {
     async fn follow(
         mut self,
-        pipe: Pipe,
-        mut rings: Receiver<Ring>,
+        sink: EventSink,
+        mut signals: Receiver<LogSignal>,
         mut deltas: Receiver<Delta>,
-    ) -> std::result::Result<(), Gone> {
-        pipe.send(Sent::default().retry(RETRY).comment("here")).await?;
-        let mut again = Instant::now() + self.look(&pipe).await?;
-        self.show_drafts(&pipe).await?;
+    ) -> std::result::Result<(), Disconnected> {
+        sink.send(Sent::default().retry(RECONNECT_DELAY).comment("here")).await?;
+        let mut next_poll = Instant::now() + self.send_new_messages(&sink).await?;
+        self.send_drafts(&sink).await?;
         loop {
             loop {
                 tokio::select! {
-                    ring = rings.recv() => match ring {
-                        Ok(Ring::In(session)) if self.session.is_some_and(|one| one != session) => {}
+                    signal = signals.recv() => match signal {
+                        Ok(LogSignal::Session(session)) if self.session.is_some_and(|own| own != session) => {}
                         Ok(_) | Err(RecvError::Lagged(_)) => break,
                         Err(RecvError::Closed) => return Ok(()),
                     },
                     delta = deltas.recv() => match delta {
                         Ok(delta) if !self.is_mine(&delta).await => {}
-                        Ok(Delta { piece: Piece::Over, .. }) => {
-                            self.over = true;
+                        Ok(Delta { content: DeltaContent::Over, .. }) => {
+                            self.run_finished = true;
                             break;
                         }
-                        Ok(delta) => self.show(&pipe, delta).await?,
-                        // Words are missing: what there is is shown anew.
+                        Ok(delta) => self.send_delta(&sink, delta).await?,
+                        // Deltas were missed: send the drafts again.
                         Err(RecvError::Lagged(_)) => {
-                            self.discard(&pipe).await?;
-                            self.show_drafts(&pipe).await?;
+                            self.discard_draft(&sink).await?;
+                            self.send_drafts(&sink).await?;
                         }
                         Err(RecvError::Closed) => return Ok(()),
                     },
-                    () = tokio::time::sleep_until(again) => break,
+                    () = tokio::time::sleep_until(next_poll) => break,
                 }
             }
-            again = Instant::now() + self.look(&pipe).await?;
+            next_poll = Instant::now() + self.send_new_messages(&sink).await?;
         }
     }
 
-    /// Shows what is being written in this conversation, as far as it is.
-    async fn show_drafts(&mut self, pipe: &Pipe) -> std::result::Result<(), Gone> {
-        for draft in self.server.parts.deltas.drafts(self.key.org) {
+    /// Sends the drafts of this conversation so far.
+    async fn send_drafts(&mut self, sink: &EventSink) -> std::result::Result<(), Disconnected> {
+        for draft in self.server.deps.deltas.drafts(self.key.org) {
             if self.is_mine(&draft).await {
-                self.show(pipe, draft).await?;
+                self.send_delta(sink, draft).await?;
             }
         }
         Ok(())
     }
 
-    /// Whether a piece is of this conversation, which may just have begun, and of
-    /// a run whose messages are not shown yet.
+    /// Returns whether a delta belongs to this conversation, which may be new, and to
+    /// a run whose messages are not sent yet.
     async fn is_mine(&mut self, delta: &Delta) -> bool {
-        if delta.org != self.key.org || self.told_of == Some(delta.run) {
+        if delta.org != self.key.org || self.last_shown_run == Some(delta.run) {
             return false;
         }
         if self.conversation.is_none() {
-            let store = self.server.parts.store.org(self.key.org);
-            let begun = store.told(&self.key, ReadFrom::Newest, 0).await;
-            self.conversation = begun.ok().flatten().map(|told| told.conversation);
+            let store = self.server.deps.store.org(self.key.org);
+            let transcript = store.transcript(&self.key, TranscriptStart::Newest, 0).await;
+            self.conversation = transcript.ok().flatten().map(|transcript| transcript.conversation);
         }
         self.conversation == Some(delta.conversation)
     }
 
-    /// Shows what there is to read, and says when to look again.
-    async fn look(&mut self, pipe: &Pipe) -> std::result::Result<Duration, Gone> {
+    /// Sends new messages and returns the delay before the next read.
+    async fn send_new_messages(&mut self, sink: &EventSink) -> std::result::Result<Duration, Disconnected> {
         loop {
-            let store = self.server.parts.store.org(self.key.org);
-            let told = match store.told(&self.key, self.from, AT_ONCE).await {
-                Ok(Some(told)) => told,
-                Ok(None) => return Ok(LATE),
+            let store = self.server.deps.store.org(self.key.org);
+            let transcript = match store.transcript(&self.key, self.from, BATCH).await {
+                Ok(Some(transcript)) => transcript,
+                Ok(None) => return Ok(POLL_INTERVAL),
                 Err(error) => {
-                    tracing::warn!(%error, org = %self.key.org, "a conversation cannot be read now");
-                    return Ok(LATE);
+                    tracing::warn!(%error, org = %self.key.org, "transcript not read, will retry");
+                    return Ok(POLL_INTERVAL);
                 }
             };
-            self.conversation = Some(told.conversation);
-            self.session = told.session.map(|(id, _)| id);
-            let unsent = ids(&told.unsent);
-            let withdrawn = ids(&told.withdrawn);
-            let full = told.messages.len() >= AT_ONCE as usize;
-            for (place, message) in &told.messages {
+            self.conversation = Some(transcript.conversation);
+            self.session = transcript.session.map(|(id, _)| id);
+            let unsent = message_ids(&transcript.unsent);
+            let withdrawn = message_ids(&transcript.withdrawn);
+            let full = transcript.messages.len() >= BATCH as usize;
+            for (cursor, message) in &transcript.messages {
                 if unsent.contains(&message.id) {
-                    let wait = self.wait;
-                    self.wait = SLOWLY.min(wait * 2);
+                    let wait = self.poll_delay;
+                    self.poll_delay = MAX_DELAY.min(wait * 2);
                     return Ok(wait);
                 }
-                self.wait = SOON;
+                self.poll_delay = MIN_DELAY;
                 if !withdrawn.contains(&message.id) {
-                    self.tell(pipe, *place, message).await?;
+                    self.send_message(sink, *cursor, message).await?;
                 }
-                self.from = ReadFrom::Behind(*place);
+                self.from = TranscriptStart::After(*cursor);
             }
-            if let (ReadFrom::Newest, Some(session)) = (self.from, self.session) {
-                self.from = ReadFrom::Behind(TalkPlace { session, seq: 0 });
+            if let (TranscriptStart::Newest, Some(session)) = (self.from, self.session) {
+                self.from = TranscriptStart::After(TranscriptCursor { session, seq: 0 });
             } else if full {
                 continue;
             }
-            self.settle(pipe, &told).await?;
-            return Ok(LATE);
+            self.send_status(sink, &transcript).await?;
+            return Ok(POLL_INTERVAL);
         }
     }
 
-    /// All that was said is shown: what else the page should know.
-    async fn settle(&mut self, pipe: &Pipe, told: &Told) -> std::result::Result<(), Gone> {
-        if std::mem::take(&mut self.over) {
+    /// Sends the end of typing and of the session once all messages are sent.
+    async fn send_status(&mut self, sink: &EventSink, transcript: &Transcript) -> std::result::Result<(), Disconnected> {
+        if std::mem::take(&mut self.run_finished) {
             self.draft = None;
-            self.send(pipe, &Event::Typing { on: false }).await?;
+            self.send(sink, &WebchatEvent::Typing { on: false }).await?;
         }
-        if let Some((session, SessionEnd::Closed)) = told.session
+        if let Some((session, SessionPhase::Closed)) = transcript.session
             && self.ended != Some(session)
         {
             self.ended = Some(session);
-            self.send(pipe, &Event::Ended).await?;
+            self.send(sink, &WebchatEvent::Ended).await?;
         }
         Ok(())
     }
 
-    /// Tells the page a message.
-    async fn tell(
+    /// Sends a message of the thread.
+    async fn send_message(
         &mut self,
-        pipe: &Pipe,
-        place: TalkPlace,
+        sink: &EventSink,
+        cursor: TranscriptCursor,
         stored: &StoredMessage,
-    ) -> std::result::Result<(), Gone> {
+    ) -> std::result::Result<(), Disconnected> {
         let message: ThreadMessage = match serde_json::from_str(&stored.data) {
             Ok(message) => message,
             Err(error) => {
-                tracing::warn!(%error, message = %stored.id, "a message cannot be read");
+                tracing::warn!(%error, message = %stored.id, "stored message not readable");
                 return Ok(());
             }
         };
         let speaker = self.speaker(&message).await;
-        if speaker.0 != Speaker::Visitor {
-            (self.draft, self.told_of) = (None, message.run);
+        if speaker.0 != WebchatAuthor::Visitor {
+            (self.draft, self.last_shown_run) = (None, message.run);
         }
         let (Peer::Person(to) | Peer::Group(to)) = &self.key.peer;
-        let outbound = Outbound {
+        let outbound = OutboundMessage {
             to: to.clone(),
             parts: message.parts,
-            writing: writing(&message.author),
+            text_format: text_format(&message.author),
             buttons: Vec::new(),
             reply_to: None,
-            thread: None,
+            email_thread: None,
         };
         let url = |file: &ostler_domain::message::Attachment| {
-            format!("{}/{}?token={}", self.files, file.blob, self.token)
+            format!("{}/{}?token={}", self.files_path, file.blob, self.token)
         };
-        // A chat takes a message in one piece; one without anything has none.
+        // The web chat takes a message in one piece; an empty message has none.
         for piece in self.connection.pieces(&outbound) {
             let id = stored.id.to_string();
-            let event = Event::message(&piece, id, speaker.clone(), message.at, url);
-            pipe.send(written(&event).id(write_place(place))).await?;
+            let event = WebchatEvent::from_piece(&piece, id, speaker.clone(), message.at, url);
+            sink.send(to_sse(&event).id(format_cursor(cursor))).await?;
         }
         Ok(())
     }
 
-    async fn speaker(&mut self, message: &ThreadMessage) -> (Speaker, Option<String>) {
+    async fn speaker(&mut self, message: &ThreadMessage) -> (WebchatAuthor, Option<String>) {
         match &message.author {
-            MessageAuthor::Customer { name } => (Speaker::Visitor, name.clone()),
-            MessageAuthor::Agent { id } => (Speaker::Agent, self.name(*id).await),
-            MessageAuthor::Human { .. } => (Speaker::Person, None),
-            MessageAuthor::System if message.purpose == Purpose::Talk => (Speaker::Agent, None),
-            MessageAuthor::System => (Speaker::Notice, None),
+            MessageAuthor::Customer { name } => (WebchatAuthor::Visitor, name.clone()),
+            MessageAuthor::Agent { id } => (WebchatAuthor::Agent, self.name(*id).await),
+            MessageAuthor::Human { .. } => (WebchatAuthor::Person, None),
+            MessageAuthor::System if message.purpose == Purpose::Talk => (WebchatAuthor::Agent, None),
+            MessageAuthor::System => (WebchatAuthor::Notice, None),
         }
     }
 
-    /// The name that an agent goes by.
+    /// Returns an agent's display name.
     async fn name(&mut self, id: AgentId) -> Option<String> {
         if let Some(name) = self.names.get(&id) {
             return name.clone();
         }
-        let name = match self.server.parts.store.org(self.key.org).agent(id).await {
+        let name = match self.server.deps.store.org(self.key.org).agent(id).await {
             Ok(agent) => Some(agent.display_name),
             Err(StoreError::NotFound(_)) => None,
-            // Next time, perhaps.
+            // Not cached: the next message tries again.
             Err(_) => return None,
         };
         self.names.insert(id, name.clone());
         name
     }
 
-    /// Shows a piece of what is being written. Which tools an agent uses is not
-    /// for visitors.
-    async fn show(&mut self, pipe: &Pipe, delta: Delta) -> std::result::Result<(), Gone> {
-        match delta.piece {
-            Piece::Text { offset, text } => {
+    /// Sends streamed text. Tool calls are not shown to visitors.
+    async fn send_delta(&mut self, sink: &EventSink, delta: Delta) -> std::result::Result<(), Disconnected> {
+        match delta.content {
+            DeltaContent::Text { offset, text } => {
                 let Delta { run, agent, attempt, .. } = delta;
-                let same = |one: &Draft| (one.run, one.agent, one.attempt) == (run, agent, attempt);
-                // What does not follow is shown already, or cannot be.
-                if self.draft.filter(same).map_or(0, |one| one.length) != offset {
+                let same = |draft: &ShownDraft| (draft.run, draft.agent, draft.attempt) == (run, agent, attempt);
+                // A delta that does not continue the draft was sent already or cannot be.
+                if self.draft.filter(same).map_or(0, |draft| draft.length) != offset {
                     return Ok(());
                 }
                 let length = offset + text.len();
-                self.draft = Some(Draft { run, agent, attempt, length });
-                self.send(pipe, &Event::Delta { offset, text }).await
+                self.draft = Some(ShownDraft { run, agent, attempt, length });
+                self.send(sink, &WebchatEvent::Delta { offset, text }).await
             }
-            Piece::DraftDiscarded => self.discard(pipe).await,
-            Piece::Calling { .. } => self.send(pipe, &Event::Typing { on: true }).await,
-            Piece::Over => Ok(()),
+            DeltaContent::DraftDiscarded => self.discard_draft(sink).await,
+            DeltaContent::Calling { .. } => self.send(sink, &WebchatEvent::Typing { on: true }).await,
+            DeltaContent::Over => Ok(()),
         }
     }
 
-    async fn discard(&mut self, pipe: &Pipe) -> std::result::Result<(), Gone> {
+    async fn discard_draft(&mut self, sink: &EventSink) -> std::result::Result<(), Disconnected> {
         match self.draft.take() {
-            Some(_) => self.send(pipe, &Event::DraftDiscarded).await,
+            Some(_) => self.send(sink, &WebchatEvent::DraftDiscarded).await,
             None => Ok(()),
         }
     }
 
-    async fn send(&self, pipe: &Pipe, event: &Event) -> std::result::Result<(), Gone> {
-        pipe.send(written(event)).await
+    async fn send(&self, sink: &EventSink, event: &WebchatEvent) -> std::result::Result<(), Disconnected> {
+        sink.send(to_sse(event)).await
     }
 }
 
-/// The messages that rows of the outbox are about.
-fn ids(payloads: &[String]) -> HashSet<MessageId> {
-    let read = |payload: &String| serde_json::from_str::<Outgoing>(payload).ok()?.message;
+/// Returns the messages that outbox entries carry.
+fn message_ids(payloads: &[String]) -> HashSet<MessageId> {
+    let read = |payload: &String| serde_json::from_str::<OutgoingMessage>(payload).ok()?.message;
     payloads.iter().filter_map(read).collect()
 }
 
-/// What agents write is Markdown; what people write is shown as it is.
-const fn writing(author: &MessageAuthor) -> Writing {
+/// Agents write Markdown; what people write is shown verbatim.
+const fn text_format(author: &MessageAuthor) -> TextFormat {
     match author {
-        MessageAuthor::Agent { .. } | MessageAuthor::System => Writing::Markdown,
-        MessageAuthor::Customer { .. } | MessageAuthor::Human { .. } => Writing::Verbatim,
+        MessageAuthor::Agent { .. } | MessageAuthor::System => TextFormat::Markdown,
+        MessageAuthor::Customer { .. } | MessageAuthor::Human { .. } => TextFormat::Verbatim,
     }
 }
 
-fn written(event: &Event) -> Sent {
+fn to_sse(event: &WebchatEvent) -> Sent {
     Sent::default().data(serde_json::to_string(event).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{read_place, write_place};
+    use super::{parse_cursor, format_cursor};
     use ostler_domain::id::SessionId;
-    use ostler_store::TalkPlace;
+    use ostler_store::TranscriptCursor;
 
     #[test]
-    fn a_place_is_read_back_and_nonsense_is_none() {
-        let place = TalkPlace { session: SessionId::from_u128(7), seq: 12 };
-        assert_eq!(read_place(&write_place(place)), Some(place));
-        for nonsense in ["", ".", "12", "ses_1.2", "ses_00000000000000000000000007.x"] {
-            assert_eq!(read_place(nonsense), None, "{nonsense}");
+    fn cursor_round_trips_and_bad_input_is_rejected() {
+        let cursor = TranscriptCursor { session: SessionId::from_u128(7), seq: 12 };
+        assert_eq!(parse_cursor(&format_cursor(cursor)), Some(cursor));
+        for bad in ["", ".", "12", "ses_1.2", "ses_00000000000000000000000007.x"] {
+            assert_eq!(parse_cursor(bad), None, "{bad}");
         }
     }
 }

@@ -1,30 +1,30 @@
-//! What visitors write.
+//! Messages of visitors.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use ostler_channels::connection::MOST_BODY_BYTES;
+use ostler_channels::connection::MAX_BODY_BYTES;
 
-use super::door::Door;
+use super::cors::OpenChat;
 use crate::body;
-use crate::refused::Result;
+use crate::error::Result;
 use crate::server::Server;
-use crate::webhooks::Answer;
+use crate::webhooks::WebhookResponse;
 
-/// Takes what a visitor writes. They see it, and what is answered, among the
-/// events of their conversation.
+/// Accepts a message of a visitor. The message and the replies appear in the event
+/// stream of the conversation.
 pub(crate) async fn post(
     State(server): State<Server>,
-    Extension(door): Extension<Door>,
+    Extension(chat): Extension<OpenChat>,
     request: Request,
-) -> Result<(StatusCode, Json<Answer>)> {
+) -> Result<(StatusCode, Json<WebhookResponse>)> {
     let (head, body) = request.into_parts();
-    let now = server.parts.clock.now();
-    // Before a large body is read for somebody who may not send any.
-    door.visitor(bearer(&head.headers), now)?;
-    let body = body::read(body, MOST_BODY_BYTES).await?;
-    let taken = server.parts.reception.bring(door.binding, &head.headers, &body).await?;
-    Ok((StatusCode::ACCEPTED, Json(taken.into())))
+    let now = server.deps.clock.now();
+    // Checked before a large body is read.
+    chat.conversation_key(bearer(&head.headers), now)?;
+    let body = body::read(body, MAX_BODY_BYTES).await?;
+    let receipt = server.deps.receiver.receive_webhook(chat.binding, &head.headers, &body).await?;
+    Ok((StatusCode::ACCEPTED, Json(receipt.into())))
 }
 
 fn bearer(headers: &axum::http::HeaderMap) -> &str {

@@ -1,7 +1,7 @@
-//! The web chat: pages that embed it, and those who visit them. The forms are
-//! the channel's ([`ostler_channels::webchat`]).
+//! The web chat of visitors. Its JSON is defined by the channel
+//! ([`ostler_channels::webchat`]).
 
-pub(crate) mod door;
+pub(crate) mod cors;
 pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod messages;
@@ -12,7 +12,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use ostler_channels::webchat::WIDGET;
 
-/// The script that a page embeds.
+/// `GET /widget.js`: the script that a page embeds.
 pub(crate) async fn widget() -> impl IntoResponse {
     let headers = [
         (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),

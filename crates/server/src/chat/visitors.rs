@@ -1,29 +1,29 @@
-//! Letting visitors in.
+//! Tokens for visitors.
 
 use std::hash::{BuildHasher as _, RandomState};
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use ostler_channels::webchat::{Hello, Welcome};
+use ostler_channels::webchat::{VisitorTokenRequest, VisitorTokenResponse};
 
-use super::door::Door;
-use crate::body::Said;
-use crate::refused::Result;
+use super::cors::OpenChat;
+use crate::body::JsonBody;
+use crate::error::Result;
 use crate::server::Server;
 
-/// Gives a visitor a token.
-pub(crate) async fn welcome(
+/// Makes a token for a new visitor.
+pub(crate) async fn create(
     State(server): State<Server>,
-    Extension(door): Extension<Door>,
-    Said(hello): Said<Hello>,
-) -> Result<Json<Welcome>> {
-    let now = server.parts.clock.now();
-    Ok(Json(door.chat().welcome(&hello, number(), now)?))
+    Extension(chat): Extension<OpenChat>,
+    JsonBody(hello): JsonBody<VisitorTokenRequest>,
+) -> Result<Json<VisitorTokenResponse>> {
+    let now = server.deps.clock.now();
+    Ok(Json(chat.chat().issue_token(&hello, visitor_number(), now)?))
 }
 
-/// A number that no other visitor has. It need not be secret: the token that
-/// names it is signed.
-fn number() -> u128 {
+/// Returns a random number for a visitor. It need not be secret: the token that
+/// carries it is signed.
+fn visitor_number() -> u128 {
     let half = || u128::from(RandomState::new().hash_one(std::process::id()));
     half() << 64 | half()
 }

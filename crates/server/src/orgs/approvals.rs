@@ -1,65 +1,65 @@
-//! Calls that wait for a person.
+//! Routes for approvals.
 
 use axum::Json;
-use ostler_api::approval::{Approval, Approve, Reject, State};
-use ostler_api::page::{Page, Turn};
+use ostler_api::approval::{Approval, ApproveRequest, RejectRequest, ApprovalState};
+use ostler_api::page::{Page, PageQuery};
 use ostler_store::DecisionState;
 use serde::Deserialize;
 
-use super::{Desk, Named, view};
-use crate::body::{self, Asked, Said};
-use crate::refused::Result;
+use super::{OrgRequest, PathId, view};
+use crate::body::{self, QueryParams, JsonBody};
+use crate::error::Result;
 
 #[derive(Deserialize)]
-pub(crate) struct Listing {
+pub(crate) struct ApprovalsQuery {
     #[serde(default)]
-    which: State,
+    which: ApprovalState,
     cursor: Option<String>,
     limit: Option<u32>,
 }
 
 pub(crate) async fn list(
-    desk: Desk,
-    Asked(listing): Asked<Listing>,
+    request: OrgRequest,
+    QueryParams(listing): QueryParams<ApprovalsQuery>,
 ) -> Result<Json<Page<Approval>>> {
-    let Listing { which, cursor, limit } = listing;
+    let ApprovalsQuery { which, cursor, limit } = listing;
     let state = match which {
-        State::Pending => DecisionState::Pending,
-        State::Approved => DecisionState::Approved,
-        State::Used => DecisionState::Used,
-        State::Rejected => DecisionState::Rejected,
-        State::Expired => DecisionState::Expired,
+        ApprovalState::Pending => DecisionState::Pending,
+        ApprovalState::Approved => DecisionState::Approved,
+        ApprovalState::Used => DecisionState::Used,
+        ApprovalState::Rejected => DecisionState::Rejected,
+        ApprovalState::Expired => DecisionState::Expired,
     };
-    let most = Turn { cursor: None, limit }.most();
-    let after = body::cursor(cursor.as_deref())?;
-    let found = desk.came(desk.office().approvals(state, after, most).await)?;
+    let limit = PageQuery { cursor: None, limit }.page_size();
+    let after = body::parse_cursor(cursor.as_deref())?;
+    let found = request.hide_foreign_org(request.operations().approvals(state, after, limit).await)?;
     let found = found.iter().map(view::approval).collect();
-    Ok(Json(Page::of(found, most, |one: &Approval| one.id.to_string())))
+    Ok(Json(Page::from_items(found, limit, |item: &Approval| item.id.to_string())))
 }
 
-pub(crate) async fn show(desk: Desk, Named(id): Named) -> Result<Json<Approval>> {
-    let id = body::id(&id, "approval")?;
-    Ok(Json(view::approval(&desk.came(desk.office().approval(id).await)?)))
+pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<Approval>> {
+    let id = body::parse_id(&id, "approval")?;
+    Ok(Json(view::approval(&request.hide_foreign_org(request.operations().approval(id).await)?)))
 }
 
 pub(crate) async fn approve(
-    desk: Desk,
-    Named(id): Named,
-    Said(yes): Said<Option<Approve>>,
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(body): JsonBody<Option<ApproveRequest>>,
 ) -> Result<Json<Approval>> {
-    let id = body::id(&id, "approval")?;
-    let decided = match yes.and_then(|yes| yes.arguments) {
-        Some(changed) => desk.office().approve_with(id, &changed).await,
-        None => desk.office().approve(id).await,
+    let id = body::parse_id(&id, "approval")?;
+    let decided = match body.and_then(|body| body.arguments) {
+        Some(changed) => request.operations().approve_with(id, &changed).await,
+        None => request.operations().approve(id).await,
     };
-    Ok(Json(view::approval(&desk.came(decided)?)))
+    Ok(Json(view::approval(&request.hide_foreign_org(decided)?)))
 }
 
 pub(crate) async fn reject(
-    desk: Desk,
-    Named(id): Named,
-    Said(no): Said<Reject>,
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(body): JsonBody<RejectRequest>,
 ) -> Result<Json<Approval>> {
-    let id = body::id(&id, "approval")?;
-    Ok(Json(view::approval(&desk.came(desk.office().reject(id, &no.reason).await)?)))
+    let id = body::parse_id(&id, "approval")?;
+    Ok(Json(view::approval(&request.hide_foreign_org(request.operations().reject(id, &body.reason).await)?)))
 }

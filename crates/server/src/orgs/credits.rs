@@ -1,29 +1,29 @@
-//! An org's credits.
+//! Routes for credits.
 
 use axum::Json;
 use axum::http::StatusCode;
-use ostler_api::credit::{Account, Grant, Line};
-use ostler_api::page::{Page, Turn};
+use ostler_api::credit::{CreditAccount, GrantRequest, LedgerLine};
+use ostler_api::page::{Page, PageQuery};
 use ostler_store::NewGrant;
 
-use super::{Desk, view};
-use crate::body::{self, Asked, Said};
-use crate::refused::Result;
+use super::{OrgRequest, view};
+use crate::body::{self, QueryParams, JsonBody};
+use crate::error::Result;
 
-pub(crate) async fn show(desk: Desk) -> Result<Json<Account>> {
-    Ok(Json(view::account(&desk.came(desk.office().credits().await)?)))
+pub(crate) async fn show(request: OrgRequest) -> Result<Json<CreditAccount>> {
+    Ok(Json(view::account(&request.hide_foreign_org(request.operations().credits().await)?)))
 }
 
-pub(crate) async fn ledger(desk: Desk, Asked(turn): Asked<Turn>) -> Result<Json<Page<Line>>> {
-    let most = turn.most();
-    let before = body::cursor(turn.cursor.as_deref())?;
-    let found = desk.came(desk.office().ledger(before, most).await)?;
+pub(crate) async fn ledger(request: OrgRequest, QueryParams(turn): QueryParams<PageQuery>) -> Result<Json<Page<LedgerLine>>> {
+    let limit = turn.page_size();
+    let before = body::parse_cursor(turn.cursor.as_deref())?;
+    let found = request.hide_foreign_org(request.operations().ledger(before, limit).await)?;
     let found = found.iter().map(view::line).collect();
-    Ok(Json(Page::of(found, most, |one: &Line| one.id.to_string())))
+    Ok(Json(Page::from_items(found, limit, |item: &LedgerLine| item.id.to_string())))
 }
 
-pub(crate) async fn grant(desk: Desk, Said(grant): Said<Grant>) -> Result<StatusCode> {
-    let Grant { reference, pool, amount } = grant;
-    desk.came(desk.office().grant_credits(NewGrant { reference, pool, amount }).await)?;
+pub(crate) async fn grant(request: OrgRequest, JsonBody(grant): JsonBody<GrantRequest>) -> Result<StatusCode> {
+    let GrantRequest { reference, pool, amount } = grant;
+    request.hide_foreign_org(request.operations().grant_credits(NewGrant { reference, pool, amount }).await)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,45 +1,45 @@
-//! Messages that could not be answered, or not be sent.
+//! Routes for dead letters.
 
 use axum::Json;
 use axum::http::StatusCode;
-use ostler_api::dead_letter::{Abandon, DeadLetter};
-use ostler_api::page::{Page, Turn};
-use ostler_store::LetterId;
+use ostler_api::dead_letter::{AbandonRequest, DeadLetter};
+use ostler_api::page::{Page, PageQuery};
+use ostler_store::DeadLetterId;
 
-use super::{Desk, Named, view};
-use crate::body::{self, Asked, Said};
-use crate::refused::{Refused, Result};
+use super::{OrgRequest, PathId, view};
+use crate::body::{self, QueryParams, JsonBody};
+use crate::error::{ApiError, Result};
 
-pub(crate) async fn list(desk: Desk, Asked(turn): Asked<Turn>) -> Result<Json<Page<DeadLetter>>> {
-    let most = turn.most();
-    let after = turn.cursor.as_deref().map(letter).transpose()?;
-    let found = desk.came(desk.office().dead_letters(after, most).await)?;
+pub(crate) async fn list(request: OrgRequest, QueryParams(turn): QueryParams<PageQuery>) -> Result<Json<Page<DeadLetter>>> {
+    let limit = turn.page_size();
+    let after = turn.cursor.as_deref().map(parse_dead_letter_id).transpose()?;
+    let found = request.hide_foreign_org(request.operations().dead_letters(after, limit).await)?;
     let found = found.iter().map(view::dead_letter).collect();
-    Ok(Json(Page::of(found, most, |one: &DeadLetter| one.id.clone())))
+    Ok(Json(Page::from_items(found, limit, |item: &DeadLetter| item.id.clone())))
 }
 
-pub(crate) async fn show(desk: Desk, Named(id): Named) -> Result<Json<DeadLetter>> {
-    let id = letter(&id)?;
-    Ok(Json(view::dead_letter(&desk.came(desk.office().dead_letter(id).await)?)))
+pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<DeadLetter>> {
+    let id = parse_dead_letter_id(&id)?;
+    Ok(Json(view::dead_letter(&request.hide_foreign_org(request.operations().dead_letter(id).await)?)))
 }
 
-pub(crate) async fn replay(desk: Desk, Named(id): Named) -> Result<StatusCode> {
-    let id = letter(&id)?;
-    desk.came(desk.office().replay_dead_letter(id).await)?;
+pub(crate) async fn replay(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
+    let id = parse_dead_letter_id(&id)?;
+    request.hide_foreign_org(request.operations().replay_dead_letter(id).await)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn abandon(
-    desk: Desk,
-    Named(id): Named,
-    Said(abandon): Said<Abandon>,
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(abandon): JsonBody<AbandonRequest>,
 ) -> Result<StatusCode> {
-    let id = letter(&id)?;
-    desk.came(desk.office().abandon_dead_letter(id, &abandon.why).await)?;
+    let id = parse_dead_letter_id(&id)?;
+    request.hide_foreign_org(request.operations().abandon_dead_letter(id, &abandon.why).await)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn letter(text: &str) -> Result<LetterId> {
-    let inbox = body::id(text, "dead letter").map(LetterId::Inbox);
-    inbox.or_else(|_: Refused| body::id(text, "dead letter").map(LetterId::Outbox))
+fn parse_dead_letter_id(text: &str) -> Result<DeadLetterId> {
+    let inbox = body::parse_id(text, "dead letter").map(DeadLetterId::Inbox);
+    inbox.or_else(|_: ApiError| body::parse_id(text, "dead letter").map(DeadLetterId::Outbox))
 }

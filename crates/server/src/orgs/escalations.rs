@@ -1,18 +1,19 @@
-//! Conversations that wait for a person.
+//! Routes for escalations.
 
 use axum::Json;
-use ostler_api::escalation::Waiting;
+use ostler_api::escalation::QueuedEscalation;
 use ostler_api::page::Page;
 
-use super::{Desk, view};
-use crate::refused::Result;
+use super::{OrgRequest, view};
+use crate::error::Result;
 
-/// The whole queue, in its order: there are only as many as people can answer.
-pub(crate) async fn list(desk: Desk) -> Result<Json<Page<Waiting>>> {
-    let found = desk.came(desk.office().escalations().await)?;
-    let waiting = found.iter().map(|one| Waiting {
-        escalation: view::escalation(&one.escalation),
-        session: view::session(&one.session),
+/// Lists the whole queue in its order. It is not paged: it holds only what people
+/// can answer.
+pub(crate) async fn list(request: OrgRequest) -> Result<Json<Page<QueuedEscalation>>> {
+    let found = request.hide_foreign_org(request.operations().escalations().await)?;
+    let queue = found.iter().map(|item| QueuedEscalation {
+        escalation: view::escalation(&item.escalation),
+        session: view::session(&item.session),
     });
-    Ok(Json(Page { items: waiting.collect(), next: None }))
+    Ok(Json(Page { items: queue.collect(), next: None }))
 }

@@ -1,23 +1,23 @@
-//! Documents that an org's agents can read.
+//! Routes for knowledge documents.
 
 use std::collections::BTreeSet;
 
 use axum::Json;
 use axum::http::StatusCode;
-use ostler_api::knowledge::{Added, Document, NewDocument};
-use ostler_api::page::{Page, Turn};
-use ostler_api::problem::Code;
+use ostler_api::knowledge::{AddedDocument, Document, NewDocument};
+use ostler_api::page::{Page, PageQuery};
+use ostler_api::problem::ProblemCode;
 use ostler_domain::id::DocumentId;
 use ostler_domain::time::Timestamp;
 use serde::Deserialize;
 
-use super::{Desk, Named, view};
-use crate::body::{self, Asked, Said};
-use crate::refused::{Refused, Result};
+use super::{OrgRequest, PathId, view};
+use crate::body::{self, QueryParams, JsonBody};
+use crate::error::{ApiError, Result};
 
 #[derive(Deserialize)]
-pub(crate) struct Listing {
-    /// Tags with commas between them; documents that share one are listed.
+pub(crate) struct DocumentsQuery {
+    /// Comma-separated; lists documents that share at least one.
     #[serde(default)]
     tags: String,
     cursor: Option<String>,
@@ -25,42 +25,42 @@ pub(crate) struct Listing {
 }
 
 pub(crate) async fn list(
-    desk: Desk,
-    Asked(listing): Asked<Listing>,
+    request: OrgRequest,
+    QueryParams(listing): QueryParams<DocumentsQuery>,
 ) -> Result<Json<Page<Document>>> {
-    let Listing { tags, cursor, limit } = listing;
+    let DocumentsQuery { tags, cursor, limit } = listing;
     let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty());
     let tags: BTreeSet<String> = tags.map(str::to_owned).collect();
-    let most = Turn { cursor: None, limit }.most();
-    let before = cursor.as_deref().map(place).transpose()?;
-    let found = desk.came(desk.office().documents(&tags, before, most).await)?;
+    let limit = PageQuery { cursor: None, limit }.page_size();
+    let before = cursor.as_deref().map(parse_document_cursor).transpose()?;
+    let found = request.hide_foreign_org(request.operations().documents(&tags, before, limit).await)?;
     let found = found.into_iter().map(view::document).collect();
-    let next = |one: &Document| format!("{}.{}", one.updated_at.as_millis(), one.id);
-    Ok(Json(Page::of(found, most, next)))
+    let next = |item: &Document| format!("{}.{}", item.updated_at.as_millis(), item.id);
+    Ok(Json(Page::from_items(found, limit, next)))
 }
 
-/// The place of a document in the list: when it was changed, and its id.
-fn place(text: &str) -> Result<(Timestamp, DocumentId)> {
+/// Parses a cursor: the time of the last change and the document's id.
+fn parse_document_cursor(text: &str) -> Result<(Timestamp, DocumentId)> {
     let read = || {
         let (at, id) = text.split_once('.')?;
         Some((Timestamp::from_millis(at.parse().ok()?), id.parse().ok()?))
     };
     read().ok_or_else(|| {
-        Refused::new(Code::BadRequest, "`cursor` is what the page before calls `next`")
+        ApiError::new(ProblemCode::BadRequest, "`cursor` must be the `next` of the previous page")
     })
 }
 
 pub(crate) async fn add(
-    desk: Desk,
-    Said(new): Said<NewDocument>,
-) -> Result<(StatusCode, Json<Added>)> {
+    request: OrgRequest,
+    JsonBody(new): JsonBody<NewDocument>,
+) -> Result<(StatusCode, Json<AddedDocument>)> {
     let tags: Vec<&str> = new.tags.iter().map(String::as_str).collect();
-    let id = desk.came(desk.office().add_document(&new.title, &new.body, &tags).await)?;
-    Ok((StatusCode::CREATED, Json(Added { id })))
+    let id = request.hide_foreign_org(request.operations().add_document(&new.title, &new.body, &tags).await)?;
+    Ok((StatusCode::CREATED, Json(AddedDocument { id })))
 }
 
-pub(crate) async fn remove(desk: Desk, Named(id): Named) -> Result<StatusCode> {
-    let id = body::id(&id, "document")?;
-    desk.came(desk.office().remove_document(id).await)?;
+pub(crate) async fn remove(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
+    let id = body::parse_id(&id, "document")?;
+    request.hide_foreign_org(request.operations().remove_document(id).await)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,24 +1,24 @@
-//! What the org's owner is told.
+//! Routes for notices to the owner.
 
 use axum::Json;
 use axum::http::StatusCode;
 use ostler_api::notice::Notice;
-use ostler_api::page::{Page, Turn};
+use ostler_api::page::{Page, PageQuery};
 
-use super::{Desk, Named, view};
-use crate::body::{self, Asked};
-use crate::refused::Result;
+use super::{OrgRequest, PathId, view};
+use crate::body::{self, QueryParams};
+use crate::error::Result;
 
-pub(crate) async fn list(desk: Desk, Asked(turn): Asked<Turn>) -> Result<Json<Page<Notice>>> {
-    let most = turn.most();
-    let after = body::cursor(turn.cursor.as_deref())?;
-    let found = desk.came(desk.office().unread_notices(after, most).await)?;
+pub(crate) async fn list(request: OrgRequest, QueryParams(turn): QueryParams<PageQuery>) -> Result<Json<Page<Notice>>> {
+    let limit = turn.page_size();
+    let after = body::parse_cursor(turn.cursor.as_deref())?;
+    let found = request.hide_foreign_org(request.operations().unread_notices(after, limit).await)?;
     let found = found.into_iter().map(view::notice).collect();
-    Ok(Json(Page::of(found, most, |one: &Notice| one.id.to_string())))
+    Ok(Json(Page::from_items(found, limit, |item: &Notice| item.id.to_string())))
 }
 
-pub(crate) async fn read(desk: Desk, Named(id): Named) -> Result<StatusCode> {
-    let id = body::id(&id, "notice")?;
-    desk.came(desk.office().read_notice(id).await)?;
+pub(crate) async fn read(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
+    let id = body::parse_id(&id, "notice")?;
+    request.hide_foreign_org(request.operations().read_notice(id).await)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,83 +1,83 @@
-//! Conversations: looking at them, taking over, writing, handing back.
+//! Routes for sessions: reading, takeover, writing, handing back.
 
 use axum::Json;
-use ostler_api::page::{Page, Turn};
-use ostler_api::session::{Assign, Assigned, Say, Session, SessionDetail, TakenOver, Which};
-use ostler_domain::message::Part;
+use ostler_api::page::{Page, PageQuery};
+use ostler_api::session::{AssignRequest, AssignResponse, SendMessageRequest, Session, SessionDetail, TakeoverResult, SessionFilter};
+use ostler_domain::message::MessagePart;
 use serde::Deserialize;
 
-use super::{Desk, Named, view};
-use crate::body::{self, Asked, Said};
-use crate::refused::Result;
+use super::{OrgRequest, PathId, view};
+use crate::body::{self, QueryParams, JsonBody};
+use crate::error::Result;
 
 #[derive(Deserialize)]
-pub(crate) struct Listing {
+pub(crate) struct SessionsQuery {
     #[serde(default)]
-    which: Which,
+    which: SessionFilter,
     cursor: Option<String>,
     limit: Option<u32>,
 }
 
 pub(crate) async fn list(
-    desk: Desk,
-    Asked(listing): Asked<Listing>,
+    request: OrgRequest,
+    QueryParams(listing): QueryParams<SessionsQuery>,
 ) -> Result<Json<Page<Session>>> {
-    let Listing { which, cursor, limit } = listing;
+    let SessionsQuery { which, cursor, limit } = listing;
     let which = match which {
-        Which::All => ostler_store::Which::All,
-        Which::HandedOff => ostler_store::Which::HandedOff,
+        SessionFilter::All => ostler_store::SessionFilter::All,
+        SessionFilter::HandedOff => ostler_store::SessionFilter::HandedOff,
     };
-    let most = Turn { cursor: None, limit }.most();
-    let before = body::cursor(cursor.as_deref())?;
-    let found = desk.came(desk.office().sessions(which, before, most).await)?;
+    let limit = PageQuery { cursor: None, limit }.page_size();
+    let before = body::parse_cursor(cursor.as_deref())?;
+    let found = request.hide_foreign_org(request.operations().sessions(which, before, limit).await)?;
     let found = found.iter().map(view::session).collect();
-    Ok(Json(Page::of(found, most, |one: &Session| one.id.to_string())))
+    Ok(Json(Page::from_items(found, limit, |item: &Session| item.id.to_string())))
 }
 
-pub(crate) async fn show(desk: Desk, Named(id): Named) -> Result<Json<SessionDetail>> {
-    let id = body::id(&id, "session")?;
-    Ok(Json(view::detail(&desk.came(desk.office().session(id).await)?)))
+pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<SessionDetail>> {
+    let id = body::parse_id(&id, "session")?;
+    Ok(Json(view::detail(&request.hide_foreign_org(request.operations().session(id).await)?)))
 }
 
-pub(crate) async fn take_over(desk: Desk, Named(id): Named) -> Result<Json<TakenOver>> {
-    let id = body::id(&id, "session")?;
-    let taken = desk.came(desk.office().take_over(id).await)?;
+pub(crate) async fn take_over(request: OrgRequest, PathId(id): PathId) -> Result<Json<TakeoverResult>> {
+    let id = body::parse_id(&id, "session")?;
+    let taken = request.hide_foreign_org(request.operations().take_over(id).await)?;
     let session = view::session(&taken.session);
-    Ok(Json(TakenOver { session, withdrawn: taken.withdrawn, in_flight: taken.in_flight }))
+    Ok(Json(TakeoverResult { session, withdrawn: taken.withdrawn, in_flight: taken.in_flight }))
 }
 
 pub(crate) async fn say(
-    desk: Desk,
-    Named(id): Named,
-    Said(say): Said<Say>,
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(say): JsonBody<SendMessageRequest>,
 ) -> Result<Json<Session>> {
-    let id = body::id(&id, "session")?;
-    let parts = vec![Part::text(say.text)];
-    Ok(Json(view::session(&desk.came(desk.office().say(id, parts).await)?)))
+    let id = body::parse_id(&id, "session")?;
+    let parts = vec![MessagePart::text(say.text)];
+    Ok(Json(view::session(&request.hide_foreign_org(request.operations().say(id, parts).await)?)))
 }
 
-pub(crate) async fn resume(desk: Desk, Named(id): Named) -> Result<Json<Session>> {
-    let id = body::id(&id, "session")?;
-    Ok(Json(view::session(&desk.came(desk.office().resume(id).await)?)))
+pub(crate) async fn resume(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
+    let id = body::parse_id(&id, "session")?;
+    Ok(Json(view::session(&request.hide_foreign_org(request.operations().resume(id).await)?)))
 }
 
-pub(crate) async fn dismiss(desk: Desk, Named(id): Named) -> Result<Json<Session>> {
-    let id = body::id(&id, "session")?;
-    Ok(Json(view::session(&desk.came(desk.office().dismiss(id).await)?)))
+pub(crate) async fn dismiss(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
+    let id = body::parse_id(&id, "session")?;
+    Ok(Json(view::session(&request.hide_foreign_org(request.operations().dismiss(id).await)?)))
 }
 
-pub(crate) async fn close(desk: Desk, Named(id): Named) -> Result<Json<Session>> {
-    let id = body::id(&id, "session")?;
-    Ok(Json(view::session(&desk.came(desk.office().close(id).await)?)))
+pub(crate) async fn close(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
+    let id = body::parse_id(&id, "session")?;
+    Ok(Json(view::session(&request.hide_foreign_org(request.operations().close(id).await)?)))
 }
 
 pub(crate) async fn assign(
-    desk: Desk,
-    Named(id): Named,
-    Said(assign): Said<Assign>,
-) -> Result<Json<Assigned>> {
-    let id = body::id(&id, "session")?;
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(assign): JsonBody<AssignRequest>,
+) -> Result<Json<AssignResponse>> {
+    let id = body::parse_id(&id, "session")?;
     let agents: Vec<&str> = assign.agents.iter().map(String::as_str).collect();
-    let agents = desk.came(desk.office().assign(id, &agents).await)?;
-    Ok(Json(Assigned { agents }))
+    let agents = request.hide_foreign_org(request.operations().assign(id, &agents).await)?;
+    Ok(Json(AssignResponse { agents }))
 }

@@ -1,57 +1,57 @@
-//! What is stored, in the words of the API.
+//! Conversions from stored values to wire types.
 
 use ostler_api::approval::Approval;
-use ostler_api::credit::{Account, Line, LineKind, Pool};
-use ostler_api::dead_letter::{DeadLetter, Fault};
+use ostler_api::credit::{CreditAccount, LedgerLine, LedgerLineKind, Pool};
+use ostler_api::dead_letter::{DeadLetter, DeadLetterFault};
 use ostler_api::escalation::Escalation;
 use ostler_api::knowledge::Document;
 use ostler_api::notice::Notice;
 use ostler_api::session::{
-    Author, Decision, Message, Run, RunTurn, Session, SessionDetail, Status,
+    Author, ToolDecision, Message, Run, RunTurn, Session, SessionDetail, SessionState,
 };
-use ostler_api::unknown_call::UnknownCall;
+use ostler_api::unknown_outcome::UnknownOutcome;
 use ostler_domain::money::pools::{self, PoolKind};
 use ostler_domain::session::status::SessionStatus;
 use ostler_runtime::operations;
-use ostler_runtime::talk::message::{MessageAuthor, Purpose, ThreadMessage};
-use ostler_runtime::talk::run::RunRecord;
-use ostler_runtime::talk::session::{self as talk, OpenEscalation};
+use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
+use ostler_runtime::records::run::RunRecord;
+use ostler_runtime::records::session::{self as records, OpenEscalation};
 use ostler_store::{
-    DocumentSummary, LedgerLine, LetterId, NewNotice, StoredApproval, StoredNotice,
+    DocumentSummary, DeadLetterId, NewNotice, StoredApproval, StoredNotice,
 };
 use serde_json::Value;
 
-pub(super) fn session(one: &talk::Session) -> Session {
-    let (status, closed) = match one.status {
-        SessionStatus::Active => (Status::Active, None),
-        SessionStatus::HandedOff => (Status::HandedOff, None),
-        SessionStatus::Closed(why) => (Status::Closed, Some(why)),
+pub(super) fn session(stored: &records::Session) -> Session {
+    let (status, closed) = match stored.status {
+        SessionStatus::Active => (SessionState::Active, None),
+        SessionStatus::HandedOff => (SessionState::HandedOff, None),
+        SessionStatus::Closed(why) => (SessionState::Closed, Some(why)),
     };
     Session {
-        id: one.id,
-        org: one.org,
-        conversation: one.conversation,
-        channel: one.channel.clone(),
-        binding: one.binding,
-        peer: one.peer.clone(),
-        name: one.name.clone(),
-        contact: one.contact,
+        id: stored.id,
+        org: stored.org,
+        conversation: stored.conversation,
+        channel: stored.channel.clone(),
+        binding: stored.binding,
+        peer: stored.peer.clone(),
+        name: stored.name.clone(),
+        contact: stored.contact,
         status,
         closed,
-        agent: one.active_agent(),
-        opened_at: one.opened_at,
-        messages: one.messages,
-        pending_approvals: one.pending_approvals,
-        unknown_outcomes: one.unknown_outcomes,
-        escalation: one.escalation.as_ref().map(escalation),
-        summary: one.summary.clone(),
+        agent: stored.active_agent(),
+        opened_at: stored.opened_at,
+        messages: stored.messages,
+        pending_approvals: stored.pending_approvals,
+        unknown_outcomes: stored.unknown_outcomes,
+        escalation: stored.escalation.as_ref().map(escalation),
+        summary: stored.summary.clone(),
     }
 }
 
-pub(super) fn escalation(one: &OpenEscalation) -> Escalation {
-    let state = &one.state;
+pub(super) fn escalation(stored: &OpenEscalation) -> Escalation {
+    let state = &stored.state;
     Escalation {
-        id: one.id,
+        id: stored.id,
         status: state.status,
         urgency: state.request.urgency,
         reason: state.request.reason.clone(),
@@ -62,131 +62,131 @@ pub(super) fn escalation(one: &OpenEscalation) -> Escalation {
     }
 }
 
-pub(super) fn detail(one: &operations::SessionDetail) -> SessionDetail {
+pub(super) fn detail(stored: &operations::SessionDetail) -> SessionDetail {
     SessionDetail {
-        session: session(&one.session),
-        messages: one.messages.iter().map(message).collect(),
-        runs: one.runs.iter().map(run).collect(),
-        approvals: one.approvals.iter().map(approval).collect(),
+        session: session(&stored.session),
+        messages: stored.messages.iter().map(message).collect(),
+        runs: stored.runs.iter().map(run).collect(),
+        approvals: stored.approvals.iter().map(approval).collect(),
     }
 }
 
-fn message(one: &ThreadMessage) -> Message {
-    let author = match &one.author {
+fn message(stored: &ThreadMessage) -> Message {
+    let author = match &stored.author {
         MessageAuthor::Customer { name } => Author::Customer { name: name.clone() },
         MessageAuthor::Agent { id } => Author::Agent { agent: *id },
         MessageAuthor::Human { user } => Author::Human { user: *user },
         MessageAuthor::System => Author::System,
     };
-    let purpose = match one.purpose {
+    let purpose = match stored.purpose {
         Purpose::Talk => "talk",
         Purpose::Transition => "transition",
         Purpose::Hold => "hold",
         Purpose::Notice => "notice",
     };
     Message {
-        at: one.at,
+        at: stored.at,
         author,
-        text: one.text().into_owned(),
-        parts: one.parts.clone(),
+        text: stored.text().into_owned(),
+        parts: stored.parts.clone(),
         purpose: purpose.to_owned(),
-        run: one.run,
+        run: stored.run,
     }
 }
 
-fn run(one: &RunRecord) -> Run {
-    let turns = one.turns.iter().map(|turn| RunTurn {
+fn run(stored: &RunRecord) -> Run {
+    let turns = stored.turns.iter().map(|turn| RunTurn {
         agent: turn.agent,
         business_layer: turn.harness.identity.business_layer,
         decisions: turn
             .decisions
             .iter()
-            .map(|one| Decision { tool: one.tool.clone(), verdict: one.verdict.to_string() })
+            .map(|decision| ToolDecision { tool: decision.tool.clone(), verdict: decision.verdict.to_string() })
             .collect(),
     });
     Run {
-        id: one.id,
-        at: one.at,
-        outcome: one.outcome.word().to_owned(),
+        id: stored.id,
+        at: stored.at,
+        outcome: stored.outcome.as_str().to_owned(),
         turns: turns.collect(),
-        credits: one.credits,
+        credits: stored.credits,
     }
 }
 
-/// JSON that was stored as a text.
+/// Parses stored JSON; text that is not JSON becomes a string.
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-pub(super) fn approval(one: &StoredApproval) -> Approval {
-    let asked = &one.approval;
+pub(super) fn approval(stored: &StoredApproval) -> Approval {
+    let approval = &stored.approval;
     Approval {
-        id: asked.id,
-        session: asked.session,
-        agent: asked.agent,
-        tool: asked.tool.clone(),
-        arguments: json(&one.payload),
-        risk: asked.risk.level().to_owned(),
-        why: asked.why,
-        requested_at: asked.requested_at,
-        expires_at: asked.expires_at,
-        status: asked.status.clone(),
+        id: approval.id,
+        session: approval.session,
+        agent: approval.agent,
+        tool: approval.tool.clone(),
+        arguments: json(&stored.payload),
+        risk: approval.risk.level().to_owned(),
+        why: approval.ask_reason,
+        requested_at: approval.requested_at,
+        expires_at: approval.expires_at,
+        status: approval.status.clone(),
     }
 }
 
-pub(super) fn dead_letter(one: &ostler_store::DeadLetter) -> DeadLetter {
+pub(super) fn dead_letter(stored: &ostler_store::StoredDeadLetter) -> DeadLetter {
     DeadLetter {
-        id: match one.id {
-            LetterId::Inbox(id) => id.to_string(),
-            LetterId::Outbox(id) => id.to_string(),
+        id: match stored.id {
+            DeadLetterId::Inbox(id) => id.to_string(),
+            DeadLetterId::Outbox(id) => id.to_string(),
         },
-        conversation: one.conversation,
-        fault: match one.fault {
-            ostler_store::Fault::Dead => Fault::Dead,
-            ostler_store::Fault::Unknown => Fault::OutcomeUnknown,
+        conversation: stored.conversation,
+        fault: match stored.kind {
+            ostler_store::DeadLetterKind::Dead => DeadLetterFault::Dead,
+            ostler_store::DeadLetterKind::Unknown => DeadLetterFault::OutcomeUnknown,
         },
-        reason: one.reason.clone(),
-        attempts: one.attempts,
-        at: one.at,
-        message: json(&one.payload),
+        reason: stored.reason.clone(),
+        attempts: stored.attempts,
+        at: stored.failed_at,
+        message: json(&stored.payload),
     }
 }
 
-pub(super) fn unknown_call(one: ostler_store::Call) -> UnknownCall {
-    UnknownCall {
-        id: one.intent.call,
-        tool: one.intent.tool,
-        arguments: json(&one.intent.arguments),
-        conversation: one.conversation,
-        run: one.run,
-        at: one.intended_at,
+pub(super) fn unknown_outcome(stored: ostler_store::StoredCall) -> UnknownOutcome {
+    UnknownOutcome {
+        id: stored.intent.call,
+        tool: stored.intent.tool,
+        arguments: json(&stored.intent.arguments),
+        conversation: stored.conversation,
+        run: stored.run,
+        at: stored.intended_at,
     }
 }
 
-pub(super) fn account(one: &pools::Account) -> Account {
+pub(super) fn account(stored: &pools::CreditAccount) -> CreditAccount {
     let pool = |kind: PoolKind| {
-        let pools::Pool { granted, available, reserved, spent, expired, .. } = *one.pool(kind);
+        let pools::CreditPool { granted, available, reserved, spent, expired, .. } = *stored.pool(kind);
         Pool { pool: kind, granted, available, reserved, spent, expired }
     };
-    Account { available: one.available(), pools: PoolKind::ALL.map(pool).into() }
+    CreditAccount { available: stored.available(), pools: PoolKind::ALL.map(pool).into() }
 }
 
-pub(super) fn line(one: &LedgerLine) -> Line {
-    let (kind, pool) = match one.kind {
-        ostler_store::LineKind::Grant(pool) => (LineKind::Grant, Some(pool)),
-        ostler_store::LineKind::Expense(_) => (LineKind::Expense, None),
+pub(super) fn line(stored: &ostler_store::LedgerLine) -> LedgerLine {
+    let (kind, pool) = match stored.kind {
+        ostler_store::LedgerLineKind::Grant(pool) => (LedgerLineKind::Grant, Some(pool)),
+        ostler_store::LedgerLineKind::Expense(_) => (LedgerLineKind::Expense, None),
     };
-    let (id, at, amount) = (one.id, one.at, one.amount);
-    Line { id, at, amount, kind, pool, reference: one.reference.clone() }
+    let (id, at, amount) = (stored.id, stored.at, stored.amount);
+    LedgerLine { id, at, amount, kind, pool, reference: stored.reference.clone() }
 }
 
-pub(super) fn document(one: DocumentSummary) -> Document {
-    let DocumentSummary { id, version, title, tags, size, created_at, updated_at } = one;
+pub(super) fn document(stored: DocumentSummary) -> Document {
+    let DocumentSummary { id, version, title, tags, size, created_at, updated_at } = stored;
     Document { id, version, title, tags, size, created_at, updated_at }
 }
 
-pub(super) fn notice(one: StoredNotice) -> Notice {
-    let StoredNotice { notice, created_at, read_at } = one;
+pub(super) fn notice(stored: StoredNotice) -> Notice {
+    let StoredNotice { notice, created_at, read_at } = stored;
     let NewNotice { id, kind, subject, data, .. } = notice;
     Notice { id, kind, subject, data: json(&data), created_at, read_at }
 }

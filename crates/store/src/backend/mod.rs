@@ -1,8 +1,8 @@
 //! The two databases, and what an operation sees of them.
 //!
-//! An operation is written once, over [`Tx`]. Its SQL is the same text for both
-//! where both understand it, and two texts side by side where they differ. On
-//! SQLite it runs to its end on the writer's thread; on PostgreSQL it awaits.
+//! An operation is written once, over [`Tx`]. Its SQL is one text where both
+//! databases understand it, and two texts side by side where they differ. On
+//! SQLite it runs to completion on the writer thread; on PostgreSQL it awaits.
 
 pub(crate) mod postgres;
 pub(crate) mod sql;
@@ -17,37 +17,36 @@ use crate::error::{Result, StoreError};
 use sql::Sql;
 use value::{Row, Value};
 
-/// An open transaction, or a connection that reads.
+/// An open transaction, or a read-only connection.
 pub(crate) trait Tx {
-    /// Runs a statement and says how many rows it touched, or found if it only
+    /// Runs a statement and returns how many rows it changed, or found if it only
     /// reads.
     fn execute(&self, sql: &'static Sql, params: &[Value]) -> impl Future<Output = Result<u64>>;
 
     /// Runs a query and returns all its rows.
     fn query(&self, sql: &'static Sql, params: &[Value]) -> impl Future<Output = Result<Vec<Row>>>;
 
-    /// Runs queries in order, on PostgreSQL without waiting in between, and
-    /// returns all rows of each. A later one sees what was committed while an
-    /// earlier one waited.
+    /// Runs queries in order, pipelined on PostgreSQL, and returns the rows of
+    /// each. A later one sees what was committed while an earlier one waited.
     fn query_in_order(
         &self,
         queries: &[(&'static Sql, &[Value])],
     ) -> impl Future<Output = Result<Vec<Vec<Row>>>>;
 
-    /// Runs statements in order, on PostgreSQL without waiting in between, and
-    /// says how many rows each touched.
+    /// Runs statements in order, pipelined on PostgreSQL, and returns how many rows
+    /// each changed.
     fn batch(&self, batch: &[Statement]) -> impl Future<Output = Result<Vec<u64>>>;
 
-    /// Runs the last statements of a transaction like a batch; on PostgreSQL
-    /// the commit travels with them, so whoever calls it may not refuse
-    /// afterwards. A statement that touches no row though it must refuses the
-    /// whole transaction.
+    /// Runs the last statements of a transaction like [`batch`](Self::batch). On
+    /// PostgreSQL the commit is sent with them, so the caller must not fail
+    /// afterwards. The transaction is rolled back if a statement with
+    /// [`Statement::on_no_rows`] changes no row.
     fn finish(&self, batch: &[Statement]) -> impl Future<Output = Result<Vec<u64>>>;
 
     /// Runs a migration.
     fn script(&self, sql: &'static Sql) -> impl Future<Output = Result<()>>;
 
-    /// The first row of a query, if there is one.
+    /// Runs a query and returns its first row, if there is one.
     fn first(
         &self,
         sql: &'static Sql,
@@ -56,8 +55,8 @@ pub(crate) trait Tx {
         async move { Ok(self.query(sql, params).await?.into_iter().next()) }
     }
 
-    /// Runs a query once for each of these parameters, on PostgreSQL without
-    /// waiting in between, and returns all rows of each.
+    /// Runs a query once for each set of parameters, pipelined on PostgreSQL, and
+    /// returns the rows of each.
     fn query_each(
         &self,
         sql: &'static Sql,
@@ -65,8 +64,8 @@ pub(crate) trait Tx {
     ) -> impl Future<Output = Result<Vec<Vec<Row>>>> {
         async move {
             let mut answers = Vec::with_capacity(params.len());
-            for some in params.chunks(TOGETHER) {
-                let queries = some.iter().map(|params| self.query(sql, params));
+            for chunk in params.chunks(PIPELINE_LENGTH) {
+                let queries = chunk.iter().map(|params| self.query(sql, params));
                 answers.extend(futures_util::future::try_join_all(queries).await?);
             }
             Ok(answers)
@@ -74,47 +73,48 @@ pub(crate) trait Tx {
     }
 }
 
-/// Statements that are sent without waiting for each other.
-const TOGETHER: usize = 24;
+/// How many statements are sent without waiting for each other.
+const PIPELINE_LENGTH: usize = 24;
 
 /// A statement with its parameters.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) sql: &'static Sql,
     pub(crate) params: Vec<Value>,
-    /// What it means that it touches no row, if it may not.
-    pub(crate) must: Option<Refusal>,
+    /// Rolls the transaction back for this reason if the statement changes no row.
+    pub(crate) on_no_rows: Option<Refusal>,
 }
 
-/// Why a transaction is given up by one of its own statements. SQLite is asked
-/// how many rows were touched; PostgreSQL's text calls `refuse` with the name.
+/// Why a statement rolls its transaction back. On SQLite the program counts the
+/// changed rows; on PostgreSQL the statement calls `refuse` with the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Another worker has the conversation.
+    /// Another worker holds the lease.
     StaleLease,
-    /// A message that is said to be answered does not wait.
-    NotWaiting,
-    /// A call with the same id is another one.
+    /// The answered message is not pending.
+    NotPending,
+    /// A different call has the same id.
     OtherCall,
-    /// A person has stepped into the conversation.
-    Moved,
+    /// A takeover changed the conversation.
+    ConversationChanged,
 }
 
 impl Refusal {
-    /// The error that the function `refuse` of PostgreSQL raises.
+    /// The SQLSTATE that the PostgreSQL function `refuse` raises.
     pub(crate) const SQL_STATE: &str = "OS001";
-    const ALL: [Self; 4] = [Self::StaleLease, Self::NotWaiting, Self::OtherCall, Self::Moved];
+    const ALL: [Self; 4] =
+        [Self::StaleLease, Self::NotPending, Self::OtherCall, Self::ConversationChanged];
 
     const fn name(self) -> &'static str {
         match self {
             Self::StaleLease => "stale_lease",
-            Self::NotWaiting => "not_waiting",
+            Self::NotPending => "not_pending",
             Self::OtherCall => "other_call",
-            Self::Moved => "moved",
+            Self::ConversationChanged => "conversation_changed",
         }
     }
 
-    /// The refusal that PostgreSQL named.
+    /// Returns the refusal with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|refusal| refusal.name() == name)
     }
@@ -124,43 +124,41 @@ impl From<Refusal> for StoreError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::StaleLease => Self::StaleLease,
-            Refusal::NotWaiting => Self::NotFound("waiting message"),
+            Refusal::NotPending => Self::NotFound("pending message"),
             Refusal::OtherCall => Self::Conflict("another call with this id".into()),
-            Refusal::Moved => Self::Moved,
+            Refusal::ConversationChanged => Self::ConversationChanged,
         }
     }
 }
 
-/// Whose rows an operation may touch. PostgreSQL holds every statement to it,
-/// whatever the statement says.
+/// Whose rows an operation may read and change. PostgreSQL enforces it by
+/// row-level security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// One org's.
     Org(OrgId),
-    /// One org's and those of another one that pays for it.
-    And(OrgId, OrgId),
-    /// Those of all: workers that look for work, and the platform itself.
+    /// One org and another one that pays for it.
+    OrgAndPayer(OrgId, OrgId),
+    /// All orgs: for workers that search for work, and for the platform itself.
     All,
 }
 
-/// Something to do in one transaction, on either database. It may run more
-/// than once, until one run is committed.
+/// The work of one transaction, on either database. It may run several times until
+/// one run is committed.
 pub(crate) trait Operation: Send + Sync + 'static {
-    /// What it answers.
     type Output: Send + 'static;
 
-    /// Whether the answer waits until it is on the disk. Where it does not, a
-    /// later commit that does takes it along.
-    const FLUSHED: bool = true;
+    /// Whether the caller waits until the write is on disk. A write that is not
+    /// durable reaches the disk with the next one that is.
+    const DURABLE: bool = true;
 
-    /// Whether every turn reads it. SQLite then reads where the writer has its
-    /// pages in memory: a connection beside it would fetch them anew after each
-    /// commit.
-    const EACH_TURN: bool = false;
+    /// Whether SQLite reads on the writer's connection, which has the pages in
+    /// memory; other connections fetch them again after each commit. For reads of
+    /// every turn.
+    const ON_WRITER: bool = false;
 
-    /// Whose rows it touches.
+    /// Returns whose rows it reads and changes.
     fn scope(&self) -> Scope;
 
-    /// Does it.
+    /// Runs in an open transaction, which is committed unless it fails.
     fn run<T: Tx>(&self, tx: &T) -> impl Future<Output = Result<Self::Output>>;
 }

@@ -10,17 +10,16 @@ use tokio_postgres::{Config, NoTls};
 
 use super::sql::Sql;
 use super::value::{self, Row, Value};
-use super::{Operation, Scope, Statement, TOGETHER, Tx};
+use super::{Operation, PIPELINE_LENGTH, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 
-/// Connections to the server.
 const CONNECTIONS: usize = 16;
-/// How long a caller waits for one of them.
+/// How long a caller waits for a connection.
 const WAIT: Duration = Duration::from_secs(10);
-/// How often a write that lost against another is tried.
+/// How often a write is tried that conflicts with another.
 const ATTEMPTS: u32 = 5;
 
-/// Nothing of ours runs or waits this long; what does has gone wrong.
+/// Limits that no correct statement reaches.
 const OPTIONS: &str = "-c statement_timeout=30s -c lock_timeout=10s \
      -c idle_in_transaction_session_timeout=30s";
 
@@ -31,11 +30,11 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// Prepares to connect; the first operation does.
+    /// Creates the pool; the first operation connects.
     pub(crate) fn open(url: &str) -> Result<Self> {
-        let mut config: Config = url.parse().map_err(|_| StoreError::BadUrl)?;
+        let mut config: Config = url.parse().map_err(|_| StoreError::InvalidUrl)?;
         config.application_name("ostler").connect_timeout(WAIT);
-        // What the address says comes last and counts.
+        // Options of the address come last and override these.
         let options = format!("{OPTIONS} {}", config.get_options().unwrap_or_default());
         config.options(options.trim_end());
         let recycling_method = RecyclingMethod::Fast;
@@ -49,12 +48,11 @@ impl Postgres {
         Ok(Self { pool })
     }
 
-    /// Runs an operation in a transaction; again if another one got in its way.
+    /// Runs an operation in a transaction, and again if it conflicts with another.
     ///
-    /// A connection that is lost during the commit leaves open whether it
-    /// happened. The caller learns that the database could not be reached, and
-    /// may repeat what it did: what must not happen twice carries an id or a
-    /// reference by which a repeat is told from something new, and says so.
+    /// If the connection is lost during the commit, its outcome is unknown. The
+    /// caller gets [`StoreError::Unavailable`] and may repeat the operation: one that
+    /// must not happen twice has an id or a reference that identifies a repeat.
     pub(crate) async fn write<O: Operation>(&self, operation: O) -> Result<O::Output> {
         let mut attempt = 1;
         loop {
@@ -66,18 +64,18 @@ impl Postgres {
     }
 
     async fn try_write<O: Operation>(&self, operation: &O) -> Result<O::Output> {
-        let begin = if O::FLUSHED { "BEGIN" } else { "BEGIN; SET LOCAL synchronous_commit = off" };
+        let begin = if O::DURABLE { "BEGIN" } else { "BEGIN; SET LOCAL synchronous_commit = off" };
         PgTx::new(self.pool.get().await?, begin, operation.scope()).run(operation).await
     }
 
-    /// Runs an operation that reads, on one snapshot.
+    /// Runs an operation that reads, in one snapshot.
     pub(crate) async fn read<O: Operation>(&self, operation: O) -> Result<O::Output> {
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         PgTx::new(self.pool.get().await?, begin, operation.scope()).run(&operation).await
     }
 }
 
-/// A transaction. It begins with its first statement, in the same round trip.
+/// A transaction. `BEGIN` is sent together with the first statement.
 struct PgTx {
     client: Option<Object>,
     begin: String,
@@ -91,14 +89,14 @@ const OVER: u8 = 2;
 impl PgTx {
     fn new(client: Object, begin: &str, scope: Scope) -> Self {
         let hex = |org: OrgId| format!("{:032x}", org.as_u128());
-        let (scope, also) = match scope {
+        let (scope, payer) = match scope {
             Scope::Org(org) => (hex(org), None),
-            Scope::And(org, other) => (hex(org), Some(hex(other))),
+            Scope::OrgAndPayer(org, other) => (hex(org), Some(hex(other))),
             Scope::All => ("all".into(), None),
         };
         let mut begin = format!("{begin}; SET LOCAL ostler.scope = '{scope}'");
-        if let Some(also) = also {
-            begin.push_str(&format!("; SET LOCAL ostler.also = '{also}'"));
+        if let Some(payer) = payer {
+            begin.push_str(&format!("; SET LOCAL ostler.other_orgs = '{payer}'"));
         }
         Self { client: Some(client), begin, state: AtomicU8::new(NOT_BEGUN) }
     }
@@ -117,8 +115,7 @@ impl PgTx {
         self.client.as_ref().ok_or_else(|| StoreError::Unavailable("the connection is gone".into()))
     }
 
-    /// Sends statements and begins the transaction before them if it has not
-    /// begun; all of it travels together.
+    /// Sends statements, with `BEGIN` before them if the transaction has not begun.
     async fn with_begin<T>(
         &self,
         statements: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
@@ -127,15 +124,14 @@ impl PgTx {
             return Ok(statements.await?);
         }
         let begin = self.client()?.batch_execute(&self.begin);
-        // Polled in this order, they are sent in this order.
+        // Polled in this order, so sent in this order.
         let (begun, done) = futures_util::future::join(begin, statements).await;
         begun?;
         Ok(done?)
     }
 }
 
-/// A transaction that was given up in the middle takes its connection along,
-/// which ends it.
+/// Closes the connection of a transaction that was dropped halfway, which ends it.
 impl Drop for PgTx {
     fn drop(&mut self) {
         if *self.state.get_mut() == OPEN
@@ -166,8 +162,8 @@ impl Tx for PgTx {
 
     async fn query_in_order(&self, queries: &[(&'static Sql, &[Value])]) -> Result<Vec<Vec<Row>>> {
         let client = self.client()?;
-        // All are prepared before one is sent; otherwise one that is known
-        // could overtake one that is not.
+        // All are prepared before one is sent; otherwise a cached statement could
+        // overtake one that has to be prepared first.
         let mut prepared = Vec::with_capacity(queries.len());
         for (sql, _) in queries {
             prepared.push(client.prepare_cached(sql.postgres).await?);
@@ -184,18 +180,18 @@ impl Tx for PgTx {
         let client = self.client()?;
         let mut running =
             prepared.iter().zip(&params).map(|(sql, params)| client.execute(sql, params));
-        // Polled together they are sent together, and the server keeps their
-        // order. A few at a time: these are polled one after the other.
+        // Polled together, so pipelined; the server keeps their order. A few at a
+        // time, because each poll visits all of them.
         let mut touched = Vec::with_capacity(batch.len());
         while touched.len() < batch.len() {
-            let some = running.by_ref().take(TOGETHER);
-            touched.extend(self.with_begin(in_order(some)).await?);
+            let chunk = running.by_ref().take(PIPELINE_LENGTH);
+            touched.extend(self.with_begin(in_order(chunk)).await?);
         }
         Ok(touched)
     }
 
     async fn finish(&self, batch: &[Statement]) -> Result<Vec<u64>> {
-        if batch.len() > TOGETHER {
+        if batch.len() > PIPELINE_LENGTH {
             return self.batch(batch).await;
         }
         let prepared = self.prepare(batch).await?;
@@ -204,7 +200,7 @@ impl Tx for PgTx {
         let running = prepared.iter().zip(&params).map(|(sql, params)| client.execute(sql, params));
         let all = in_order(running);
         let committed = async {
-            // If a statement failed, the server takes this for a rollback.
+            // If a statement failed, the server treats this as a rollback.
             let (touched, committed) =
                 futures_util::future::join(all, client.batch_execute("COMMIT")).await;
             let touched = touched?;
@@ -223,24 +219,26 @@ impl Tx for PgTx {
 }
 
 impl PgTx {
-    /// Prepares statements and makes sure that each can be sent. One that
-    /// failed on this side only would be missing from what is committed, since
-    /// the commit travels with the others.
+    /// Prepares statements and checks their parameters. A statement that failed
+    /// only on this side would be missing in the commit, which is sent with the
+    /// others.
     async fn prepare(&self, batch: &[Statement]) -> Result<Vec<tokio_postgres::Statement>> {
         let client = self.client()?;
         let mut prepared = Vec::with_capacity(batch.len());
         for statement in batch {
-            let known = client.prepare_cached(statement.sql.postgres).await?;
-            if !value::fit(&statement.params, known.params()) {
-                return Err(StoreError::Backend("a statement has other parameters".into()));
+            let cached = client.prepare_cached(statement.sql.postgres).await?;
+            if !value::fit(&statement.params, cached.params()) {
+                return Err(StoreError::Backend(
+                    "the parameters of a statement have wrong types".into(),
+                ));
             }
-            prepared.push(known);
+            prepared.push(cached);
         }
         Ok(prepared)
     }
 }
 
-/// Sends all, and answers with all results or the first failure.
+/// Runs all futures and returns all results or the first error.
 async fn in_order<T, F: Future<Output = std::result::Result<T, tokio_postgres::Error>>>(
     running: impl Iterator<Item = F>,
 ) -> std::result::Result<Vec<T>, tokio_postgres::Error> {

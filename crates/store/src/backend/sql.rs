@@ -1,4 +1,4 @@
-//! SQL texts for the two databases.
+//! SQL texts for the two dialects.
 
 /// A statement in both dialects.
 #[derive(Debug)]
@@ -7,8 +7,8 @@ pub(crate) struct Sql {
     pub(crate) postgres: &'static str,
 }
 
-/// A text that both databases understand. Parameters are written `?1`, which
-/// PostgreSQL calls `$1`; no text of ours has a question mark otherwise.
+/// Makes an [`Sql`] from a text that both databases understand. Parameters are
+/// written `?1` and become `$1` for PostgreSQL; a question mark is nothing else.
 macro_rules! sql {
     ($text:expr) => {
         $crate::backend::sql::Sql {
@@ -25,7 +25,7 @@ macro_rules! sql {
 }
 pub(crate) use sql;
 
-/// The text with `$` for `?`, made when the program is compiled.
+/// Returns the text with `$` for `?`, at compile time.
 pub(crate) const fn dollars<const N: usize>(text: &str) -> [u8; N] {
     let bytes = text.as_bytes();
     let mut out = [0; N];
@@ -42,7 +42,7 @@ mod tests {
     use super::Sql;
 
     #[test]
-    fn one_text_serves_both() {
+    fn parameters_are_translated_for_postgres() {
         const SQL: Sql = sql!("SELECT ?1, ?2");
         assert_eq!((SQL.sqlite, SQL.postgres), ("SELECT ?1, ?2", "SELECT $1, $2"));
     }

@@ -1,5 +1,5 @@
-//! Values on their way into and out of a database: whole numbers, texts and
-//! bytes, and nothing else, so that both databases store the same.
+//! Parameters and columns: integers, texts and bytes only, so that both databases
+//! store the same.
 
 use std::error::Error as StdError;
 use std::fmt::Display;
@@ -21,7 +21,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use crate::error::{Result, StoreError};
 
-/// A value.
+/// A parameter or a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Null,
@@ -31,7 +31,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Something as JSON text.
+    /// Serializes a value as JSON text.
     pub(crate) fn json(value: &impl Serialize) -> Result<Self> {
         let text = serde_json::to_string(value)
             .map_err(|error| StoreError::Backend(format!("cannot be written: {error}")))?;
@@ -39,15 +39,14 @@ impl Value {
     }
 }
 
-/// The most bytes of a statement's values together, as PostgreSQL counts them
-/// for one value.
-const MOST_BYTES: usize = 1 << 30;
+/// The limit for all parameters of a statement together; PostgreSQL has it for each.
+const MAX_BYTES: usize = 1 << 30;
 
-/// Whether values can be sent as parameters of these types.
+/// Returns whether values can be sent as parameters of these types.
 pub(crate) fn fit(values: &[Value], types: &[Type]) -> bool {
     let bytes: usize = values.iter().map(Value::bytes).sum();
     values.len() == types.len()
-        && bytes < MOST_BYTES
+        && bytes < MAX_BYTES
         && values.iter().zip(types).all(|(value, ty)| value.fits(ty))
 }
 
@@ -83,22 +82,22 @@ impl From<u32> for Value {
     }
 }
 
-/// Durations are milliseconds.
+/// In milliseconds.
 impl From<Duration> for Value {
     fn from(value: Duration) -> Self {
         Self::Int(i64::try_from(value.as_millis()).unwrap_or(i64::MAX))
     }
 }
 
-/// Moments are milliseconds since 1970.
+/// In milliseconds since 1970.
 impl From<Timestamp> for Value {
     fn from(value: Timestamp) -> Self {
         Self::Int(value.as_millis())
     }
 }
 
-/// PostgreSQL cannot store the character zero, which nobody can see; both store
-/// the sign for an unknown character instead. JSON never has it.
+/// PostgreSQL cannot store NUL characters; both databases store U+FFFD instead.
+/// JSON text never contains one.
 impl From<&str> for Value {
     fn from(value: &str) -> Self {
         Self::from(value.to_owned())
@@ -118,15 +117,15 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// Ids are 16 bytes, in an order that sorts like the ids.
+/// An id, stored as 16 big-endian bytes that sort like the id.
 pub(crate) trait StoredId: Sized {
-    fn of(bits: u128) -> Self;
+    fn from_bits(bits: u128) -> Self;
 }
 
 macro_rules! stored_ids {
     ($($id:ty),*) => {$(
         impl StoredId for $id {
-            fn of(bits: u128) -> Self {
+            fn from_bits(bits: u128) -> Self {
                 Self::from_u128(bits)
             }
         }
@@ -144,99 +143,96 @@ stored_ids!(RunId, InboxId, OutboxId, RecordId, ReservationId, ApprovalId, Propo
 stored_ids!(CallId, UserId, KeyId, ContactId, IntegrationId, DocumentId, BlobId, AuditId);
 stored_ids!(DelegationId, EnvelopeId, WorkflowId, EventId);
 
-/// A row of an answer.
+/// A row of a query result.
 #[derive(Debug)]
 pub(crate) struct Row(pub(crate) Vec<Value>);
 
 impl Row {
-    fn unreadable(what: &'static str, column: usize) -> StoreError {
-        StoreError::Unreadable { what, why: format!("column {column} has another type") }
+    fn wrong_type(what: &'static str, column: usize) -> StoreError {
+        StoreError::CorruptValue { what, why: format!("column {column} has another type") }
     }
 
-    /// A number.
     pub(crate) fn int(&self, column: usize) -> Result<i64> {
-        self.opt_int(column)?.ok_or_else(|| Self::unreadable("number", column))
+        self.opt_int(column)?.ok_or_else(|| Self::wrong_type("number", column))
     }
 
-    /// A number that may be missing.
+    /// Returns an integer, or None for NULL.
     pub(crate) fn opt_int(&self, column: usize) -> Result<Option<i64>> {
         match self.0.get(column) {
             Some(Value::Int(value)) => Ok(Some(*value)),
             Some(Value::Null) => Ok(None),
-            _ => Err(Self::unreadable("number", column)),
+            _ => Err(Self::wrong_type("number", column)),
         }
     }
 
-    /// A version, counted from 1.
+    /// Returns a version, counted from 1.
     pub(crate) fn version(&self, column: usize) -> Result<u32> {
-        u32::try_from(self.int(column)?).map_err(|_| Self::unreadable("version", column))
+        u32::try_from(self.int(column)?).map_err(|_| Self::wrong_type("version", column))
     }
 
-    /// A moment.
+    /// Returns a time stored in milliseconds.
     pub(crate) fn time(&self, column: usize) -> Result<Timestamp> {
         self.int(column).map(Timestamp::from_millis)
     }
 
-    /// A moment that may be missing.
+    /// Returns a time, or None for NULL.
     pub(crate) fn opt_time(&self, column: usize) -> Result<Option<Timestamp>> {
         Ok(self.opt_int(column)?.map(Timestamp::from_millis))
     }
 
-    /// A text.
     pub(crate) fn text(&self, column: usize) -> Result<&str> {
         match self.0.get(column) {
             Some(Value::Text(value)) => Ok(value),
-            _ => Err(Self::unreadable("text", column)),
+            _ => Err(Self::wrong_type("text", column)),
         }
     }
 
-    /// A value stored in its written form.
-    pub(crate) fn written<T>(&self, column: usize, what: &'static str) -> Result<T>
+    /// Parses a value from its text form.
+    pub(crate) fn parsed<T>(&self, column: usize, what: &'static str) -> Result<T>
     where
         T: FromStr<Err: Display>,
     {
         let read = self.text(column)?.parse();
-        read.map_err(|error: T::Err| StoreError::Unreadable { what, why: error.to_string() })
+        read.map_err(|error: T::Err| StoreError::CorruptValue { what, why: error.to_string() })
     }
 
-    /// A value stored in its written form that may be missing.
-    pub(crate) fn opt_written<T>(&self, column: usize, what: &'static str) -> Result<Option<T>>
+    /// Parses a value from its text form, or returns None for NULL.
+    pub(crate) fn opt_parsed<T>(&self, column: usize, what: &'static str) -> Result<Option<T>>
     where
         T: FromStr<Err: Display>,
     {
         match self.0.get(column) {
             Some(Value::Null) => Ok(None),
-            _ => self.written(column, what).map(Some),
+            _ => self.parsed(column, what).map(Some),
         }
     }
 
-    /// A value stored as JSON text.
+    /// Deserializes a value from JSON text.
     pub(crate) fn json<T: DeserializeOwned>(&self, column: usize, what: &'static str) -> Result<T> {
         serde_json::from_str(self.text(column)?)
-            .map_err(|error| StoreError::Unreadable { what, why: error.to_string() })
+            .map_err(|error| StoreError::CorruptValue { what, why: error.to_string() })
     }
 
-    /// A value as it is, for another statement.
+    /// Returns a copy of the value, for another statement.
     pub(crate) fn value(&self, column: usize) -> Result<Value> {
-        self.0.get(column).cloned().ok_or_else(|| Self::unreadable("value", column))
+        self.0.get(column).cloned().ok_or_else(|| Self::wrong_type("value", column))
     }
 
-    /// Bytes, which are moved out and not copied.
+    /// Moves bytes out of the row.
     pub(crate) fn into_bytes(mut self, column: usize) -> Result<Vec<u8>> {
         match self.0.get_mut(column) {
             Some(Value::Bytes(bytes)) => Ok(std::mem::take(bytes)),
-            _ => Err(Self::unreadable("bytes", column)),
+            _ => Err(Self::wrong_type("bytes", column)),
         }
     }
 
-    /// An id.
     pub(crate) fn id<I: StoredId>(&self, column: usize) -> Result<I> {
         let bytes = match self.0.get(column) {
             Some(Value::Bytes(bytes)) => <[u8; 16]>::try_from(bytes.as_slice()).ok(),
             _ => None,
         };
-        let bytes = bytes.ok_or_else(|| Self::unreadable("id", column))?;
-        Ok(I::of(u128::from_be_bytes(bytes)))
+        let bytes = bytes.ok_or_else(|| Self::wrong_type("id", column))?;
+        Ok(I::from_bits(u128::from_be_bytes(bytes)))
     }
 }
 
@@ -279,7 +275,7 @@ mod tests {
     use tokio_postgres::types::Type;
 
     #[test]
-    fn what_cannot_be_sent_is_found_before() {
+    fn parameters_of_wrong_types_or_number_do_not_fit() {
         let all = [Value::Null, Value::Int(1), Value::from("a"), Value::Bytes(vec![1])];
         let types = [Type::TEXT, Type::INT8, Type::TEXT, Type::BYTEA];
         assert!(fit(&all, &types));

@@ -1,37 +1,35 @@
-//! Pruning: the log forgets its oldest events, and remembers that it did.
+//! Pruning of the event log.
 //!
-//! What goes is always a beginning of the log, so that one place says it all:
-//! a reader behind that place has missed something. The newest event stays, and
-//! so does what a transaction that is still running might come before. A row of
-//! which only the first events go is written anew.
+//! Only a prefix of the log is deleted, so one stored position tells whether a reader has
+//! missed events. The newest event is kept, and so are events that a running transaction
+//! might precede. A row of which only the first events are deleted is rewritten.
 
 use std::time::Duration;
 
 use ostler_domain::id::OrgId;
 
-use super::{EventCursor, cursor_of, packed, places_in};
+use super::{EventCursor, cursor_of, packed, cursors_in};
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
-use crate::retention::PruneMode;
+use crate::maintenance::retention::PruneMode;
 use crate::{OrgStore, Store};
 
-/// How much of an org's log is kept.
+/// How much of an org's event log is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventLimits {
-    /// What is older goes.
-    pub keep_for: Duration,
-    /// At most so many of the newest stay.
-    pub keep_most: u64,
+    /// Older events are deleted.
+    pub max_age: Duration,
+    /// At most this many of the newest are kept.
+    pub max_events: u64,
 }
 
-/// The row of the newest event but so many, and how many there are from this row
-/// on; what comes after it is kept.
-const BUT: Sql = Sql {
+/// The row of the n-th newest event, and how many events there are from this row on.
+const NTH_NEWEST: Sql = Sql {
     sqlite: "SELECT 0, id, so_far, count FROM (
          SELECT id, count, sum(count) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS so_far
-         FROM events INDEXED BY events_of WHERE org = ?1)
+         FROM events INDEXED BY events_by_org WHERE org = ?1)
        WHERE so_far > ?2 ORDER BY so_far LIMIT 1",
     postgres: "SELECT xid, id, so_far, count FROM (
          SELECT xid, id, count, (sum(count) OVER (
@@ -50,7 +48,7 @@ const OLDEST: Sql = Sql {
        ORDER BY xid, id LIMIT $7",
 };
 const DATA: Sql = sql!("SELECT data FROM events WHERE org = ?1 AND id = ?2");
-const KEEP: Sql = sql!("UPDATE events SET count = ?3, data = ?4 WHERE org = ?1 AND id = ?2");
+const REWRITE: Sql = sql!("UPDATE events SET count = ?3, data = ?4 WHERE org = ?1 AND id = ?2");
 const DELETE: Sql = Sql {
     sqlite: "DELETE FROM events WHERE org = ?1 AND id <= ?3 AND ?2 >= 0",
     postgres: "DELETE FROM events WHERE org = $1 AND (xid, id) <= ($2, $3)",
@@ -61,59 +59,59 @@ const FLOOR: Sql = sql!(
      WHERE (excluded.xid, excluded.id) > (event_floors.xid, event_floors.id)"
 );
 
-/// Events that one transaction deletes.
-const BATCH: u32 = 1000;
+/// Events deleted per transaction.
+const BATCH_SIZE: u32 = 1000;
 
 impl OrgStore<'_> {
-    /// Deletes the oldest events of the org, in small transactions, and says how
-    /// many. The newest one always stays.
+    /// Deletes the oldest events of the org, in small transactions, and returns how many. The
+    /// newest one is always kept.
     pub async fn prune_events(&self, limits: EventLimits) -> Result<u64> {
         let mut pruned = 0;
-        prune(self.store, self.org, limits, PruneMode::Delete, BATCH, |some| pruned += some)
+        prune(self.store, self.org, limits, PruneMode::Delete, BATCH_SIZE, |count| pruned += count)
             .await?;
         Ok(pruned)
     }
 }
 
-/// Deletes or counts what is beyond the limits, and tells how many after each
-/// transaction.
+/// Deletes or counts the events beyond the limits; calls `report` with the number after
+/// each transaction.
 pub(crate) async fn prune(
     store: &Store,
     org: OrgId,
     limits: EventLimits,
     mode: PruneMode,
     batch: u32,
-    mut some: impl FnMut(u64),
+    mut report: impl FnMut(u64),
 ) -> Result<()> {
-    let Some(last) = store.read(But(org, 1)).await? else {
+    let Some(last) = store.read(NthNewest(org, 1)).await? else {
         return Ok(());
     };
-    let surplus = store.read(But(org, limits.keep_most)).await?;
-    let mut step = Step {
+    let surplus = store.read(NthNewest(org, limits.max_events)).await?;
+    let mut step = PruneStep {
         org,
         after: EventCursor::default(),
         last,
         surplus: surplus.unwrap_or_default(),
-        keep_for: limits.keep_for,
+        max_age: limits.max_age,
         batch,
         mode,
     };
     loop {
-        let gone = store.write(step).await?;
-        let Some(newest) = gone.last() else {
+        let deleted = store.write(step).await?;
+        let Some(newest) = deleted.last() else {
             return Ok(());
         };
         step.after = *newest;
-        some(gone.len() as u64);
-        if gone.len() < batch as usize {
+        report(deleted.len() as u64);
+        if deleted.len() < batch as usize {
             return Ok(());
         }
     }
 }
 
-struct But(OrgId, u64);
+struct NthNewest(OrgId, u64);
 
-impl Operation for But {
+impl Operation for NthNewest {
     type Output = Option<EventCursor>;
 
     fn scope(&self) -> Scope {
@@ -122,31 +120,31 @@ impl Operation for But {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Option<EventCursor>> {
         let skip = i64::try_from(self.1).unwrap_or(i64::MAX);
-        let Some(row) = tx.first(&BUT, &[self.0.into(), skip.into()]).await? else {
+        let Some(row) = tx.first(&NTH_NEWEST, &[self.0.into(), skip.into()]).await? else {
             return Ok(None);
         };
-        // The events of later rows are newer, and so are some of this one.
+        // The events of later rows are newer, and so are some of this row.
         let EventCursor { transaction, id } = cursor_of(&row)?;
         let newer = row.int(2)? - row.int(3)?;
         Ok(Some(EventCursor { transaction, id: id - (skip - newer) }))
     }
 }
 
-/// One transaction of a pruning.
+/// One transaction of a pruning run.
 #[derive(Clone, Copy)]
-struct Step {
+struct PruneStep {
     org: OrgId,
     after: EventCursor,
-    /// Nothing after it goes.
+    /// Nothing after it is deleted.
     last: EventCursor,
-    /// All up to it goes, however young.
+    /// Everything up to it is deleted, however young.
     surplus: EventCursor,
-    keep_for: Duration,
+    max_age: Duration,
     batch: u32,
     mode: PruneMode,
 }
 
-impl Operation for Step {
+impl Operation for PruneStep {
     type Output = Vec<EventCursor>;
 
     fn scope(&self) -> Scope {
@@ -161,57 +159,56 @@ impl Operation for Step {
             self.after.id.into(),
             self.last.transaction.into(),
             self.last.id.into(),
-            self.keep_for.into(),
+            self.max_age.into(),
             self.batch.into(),
         ];
         let rows = tx.query(&OLDEST, &params).await?;
-        let gone = self.gone(&rows)?;
+        let deleted = self.to_delete(&rows)?;
         if self.mode == PruneMode::Delete
-            && let Some(last) = gone.last()
+            && let Some(last) = deleted.last()
         {
-            let place = [org, last.transaction.into(), last.id.into()];
-            tx.execute(&DELETE, &place).await?;
-            tx.execute(&FLOOR, &place).await?;
+            let key = [org, last.transaction.into(), last.id.into()];
+            tx.execute(&DELETE, &key).await?;
+            tx.execute(&FLOOR, &key).await?;
             for row in &rows {
-                self.cut(tx, row, *last).await?;
+                self.rewrite_row(tx, row, *last).await?;
             }
         }
-        Ok(gone)
+        Ok(deleted)
     }
 }
 
-impl Step {
-    /// The events that go.
-    fn gone(&self, rows: &[Row]) -> Result<Vec<EventCursor>> {
-        let mut gone = Vec::new();
+impl PruneStep {
+    /// The events to delete.
+    fn to_delete(&self, rows: &[Row]) -> Result<Vec<EventCursor>> {
+        let mut deleted = Vec::new();
         for row in rows {
             let old = row.int(3)? == 1;
-            for place in places_in(row, self.after)? {
-                let goes = (old || place <= self.surplus) && place <= self.last;
-                if !goes || gone.len() >= self.batch as usize {
-                    return Ok(gone);
+            for cursor in cursors_in(row, self.after)? {
+                let delete = (old || cursor <= self.surplus) && cursor <= self.last;
+                if !delete || deleted.len() >= self.batch as usize {
+                    return Ok(deleted);
                 }
-                gone.push(place);
+                deleted.push(cursor);
             }
         }
-        Ok(gone)
+        Ok(deleted)
     }
 
-    /// Takes the events up to the last one that goes out of the row that also
-    /// has later ones.
-    async fn cut<T: Tx>(&self, tx: &T, row: &Row, last: EventCursor) -> Result<()> {
+    /// Removes the events up to `last` from the row that also has later ones.
+    async fn rewrite_row<T: Tx>(&self, tx: &T, row: &Row, last: EventCursor) -> Result<()> {
         let id = row.int(1)?;
-        let stay = places_in(row, last)?.count();
-        if cursor_of(row)? <= last || i64::try_from(stay).ok() == Some(row.int(2)?) {
+        let remaining = cursors_in(row, last)?.count();
+        if cursor_of(row)? <= last || i64::try_from(remaining).ok() == Some(row.int(2)?) {
             return Ok(());
         }
-        let place = [Value::from(self.org), id.into()];
-        let Some(found) = tx.first(&DATA, &place).await? else { return Ok(()) };
+        let key = [Value::from(self.org), id.into()];
+        let Some(found) = tx.first(&DATA, &key).await? else { return Ok(()) };
         let events = packed::unpack(found.text(0)?)?;
-        let kept = events.get(events.len().saturating_sub(stay)..).unwrap_or_default();
-        let [org, id] = place;
+        let kept = events.get(events.len().saturating_sub(remaining)..).unwrap_or_default();
+        let [org, id] = key;
         let count = i64::try_from(kept.len()).unwrap_or(i64::MAX);
-        tx.execute(&KEEP, &[org, id, count.into(), packed::pack(kept)?.into()]).await?;
+        tx.execute(&REWRITE, &[org, id, count.into(), packed::pack(kept)?.into()]).await?;
         Ok(())
     }
 }

@@ -1,11 +1,11 @@
-//! Listing documents, page by page.
+//! Listing documents in pages.
 
 use std::collections::BTreeSet;
 
 use ostler_domain::id::{DocumentId, OrgId};
 use ostler_domain::time::Timestamp;
 
-use super::{DocumentSummary, summary};
+use super::{DocumentSummary, read_summary};
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
@@ -27,7 +27,7 @@ pub(super) struct List {
     pub(super) org: OrgId,
     pub(super) tags: BTreeSet<String>,
     pub(super) before: Option<(Timestamp, DocumentId)>,
-    pub(super) most: u32,
+    pub(super) limit: u32,
 }
 
 impl Operation for List {
@@ -39,17 +39,17 @@ impl Operation for List {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<DocumentSummary>> {
         if self.tags.is_empty() {
-            return tx.query(&ALL, &self.page()).await?.iter().map(summary).collect();
+            return tx.query(&ALL, &self.page()).await?.iter().map(read_summary).collect();
         }
-        // The first of all are among the first of each tag.
+        // The first documents overall are among the first of each tag.
         let page = |tag: &String| [self.page(), vec![tag.as_str().into()]].concat();
         let pages: Vec<Vec<Value>> = self.tags.iter().map(page).collect();
         let rows = tx.query_each(&TAGGED, &pages).await?;
         let mut found: Vec<DocumentSummary> =
-            rows.iter().flatten().map(summary).collect::<Result<_>>()?;
+            rows.iter().flatten().map(read_summary).collect::<Result<_>>()?;
         found.sort_by_key(|document| std::cmp::Reverse((document.updated_at, document.id)));
         found.dedup_by_key(|document| document.id);
-        found.truncate(self.most as usize);
+        found.truncate(self.limit as usize);
         Ok(found)
     }
 }
@@ -58,6 +58,6 @@ impl List {
     fn page(&self) -> Vec<Value> {
         let end = (Timestamp::from_millis(i64::MAX), DocumentId::from_u128(u128::MAX));
         let (at, id) = self.before.unwrap_or(end);
-        vec![self.org.into(), at.as_millis().into(), id.into(), self.most.into()]
+        vec![self.org.into(), at.as_millis().into(), id.into(), self.limit.into()]
     }
 }

@@ -1,4 +1,9 @@
-//! Documents of an org: saved, listed newest first, found by their words.
+//! Documents of an org: versioned updates, listing and full-text search.
+//!
+//! Words and their weights come from `ostler_domain::knowledge` and are stored in an
+//! index that starts with the org. The databases' own full-text indexes disagree on
+//! what a word is and rank one org's documents by those of others, and PostgreSQL does
+//! not use its index under row-level security.
 
 mod list;
 mod save;
@@ -18,50 +23,39 @@ use crate::error::{Result, StoreError};
 
 pub(crate) use save::{Create, Delete};
 
-/// A document as it is stored.
+/// A stored document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDocument {
-    /// Its id.
     pub id: DocumentId,
-    /// How often it was changed, from 1.
+    /// Starts at 1 and grows with each change.
     pub version: i64,
-    /// All of it.
     pub document: Document,
-    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was last changed.
     pub updated_at: Timestamp,
 }
 
 /// A document without its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentSummary {
-    /// Its id.
     pub id: DocumentId,
-    /// How often it was changed, from 1.
+    /// Starts at 1 and grows with each change.
     pub version: i64,
-    /// Its title.
     pub title: String,
-    /// Its tags.
     pub tags: BTreeSet<String>,
-    /// The length of its body in bytes.
+    /// The length of the body in bytes.
     pub size: u64,
-    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was last changed.
     pub updated_at: Timestamp,
 }
 
-/// A document that fits a question.
+/// A document found by a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentHit {
-    /// Its id.
     pub id: DocumentId,
-    /// Its title.
     pub title: String,
-    /// A piece of its body, around a word of the question if it has one.
+    /// A part of the body, around a searched word if it has one.
     pub excerpt: String,
-    /// How well it fits; higher is better, and never 0.
+    /// Higher is better; never 0.
     pub relevance: u32,
 }
 
@@ -71,13 +65,13 @@ const GET: Sql = sql!(
 );
 
 impl OrgStore<'_> {
-    /// Creates a document.
+    /// Creates a document. Fails with [`StoreError::Conflict`] if its id is taken.
     pub async fn create_document(&self, id: DocumentId, document: Document) -> Result<()> {
         self.store.write(save::Create(self.org, id, document)).await
     }
 
-    /// Changes a document that is still the version that was read. If somebody
-    /// else was faster, nothing is changed.
+    /// Replaces a document that is still at `read_version`. Fails with
+    /// [`StoreError::Conflict`] if it has changed since.
     pub async fn update_document(
         &self,
         id: DocumentId,
@@ -92,34 +86,34 @@ impl OrgStore<'_> {
         self.store.write(save::Delete(self.org, id)).await
     }
 
-    /// A document.
+    /// Returns a document.
     pub async fn document(&self, id: DocumentId) -> Result<StoredDocument> {
         self.store.read(Get(self.org, id)).await
     }
 
-    /// The documents that share one of these tags, or all if there are none, the
-    /// last changed first; those behind the last one of the page before.
+    /// Returns the documents before `before`, last changed first: those with one of
+    /// these tags, or all if `tags` is empty.
     pub async fn documents(
         &self,
         tags: &BTreeSet<String>,
         before: Option<(Timestamp, DocumentId)>,
-        most: u32,
+        limit: u32,
     ) -> Result<Vec<DocumentSummary>> {
         let tags = tags.iter().map(|tag| clean_tag(tag)).collect();
-        self.store.read(list::List { org: self.org, tags, before, most }).await
+        self.store.read(list::List { org: self.org, tags, before, limit }).await
     }
 
-    /// The documents that fit a question, the best first: those with one of its
-    /// words that share one of these tags, or any if there are none. The
-    /// question is text and nothing else; no sign in it has a meaning.
+    /// Returns the documents with a word of `question`, best match first, restricted to
+    /// those with one of these tags unless `tags` is empty. `question` is plain text
+    /// without operators.
     pub async fn search_documents(
         &self,
         question: &str,
         tags: &BTreeSet<String>,
-        most: u32,
+        limit: u32,
     ) -> Result<Vec<DocumentHit>> {
         let tags = tags.iter().map(|tag| clean_tag(tag)).collect();
-        self.store.read(search::Search::new(self.org, question, tags, most)).await
+        self.store.read(search::Search::new(self.org, question, tags, limit)).await
     }
 }
 
@@ -134,18 +128,18 @@ impl Operation for Get {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<StoredDocument> {
         let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
-        stored(&row.ok_or(StoreError::NotFound("document"))?)
+        read_document(&row.ok_or(StoreError::NotFound("document"))?)
     }
 }
 
-fn stored(row: &Row) -> Result<StoredDocument> {
-    let DocumentSummary { id, version, title, tags, created_at, updated_at, .. } = summary(row)?;
+fn read_document(row: &Row) -> Result<StoredDocument> {
+    let DocumentSummary { id, version, title, tags, created_at, updated_at, .. } = read_summary(row)?;
     let document = Document::new(&title, row.text(7)?, tags.iter().map(String::as_str))
-        .map_err(|error| StoreError::Unreadable { what: "document", why: error.to_string() })?;
+        .map_err(|error| StoreError::CorruptValue { what: "document", why: error.to_string() })?;
     Ok(StoredDocument { id, version, document, created_at, updated_at })
 }
 
-fn summary(row: &Row) -> Result<DocumentSummary> {
+fn read_summary(row: &Row) -> Result<DocumentSummary> {
     Ok(DocumentSummary {
         id: row.id(0)?,
         version: row.int(1)?,
@@ -157,7 +151,7 @@ fn summary(row: &Row) -> Result<DocumentSummary> {
     })
 }
 
-/// Whether a document with these tags is wanted; no wanted tags mean any.
-fn wanted(wanted: &BTreeSet<String>, tags: &BTreeSet<String>) -> bool {
+/// Whether a document's tags match the wanted ones; an empty set matches all.
+fn tags_match(wanted: &BTreeSet<String>, tags: &BTreeSet<String>) -> bool {
     wanted.is_empty() || !wanted.is_disjoint(tags)
 }

@@ -1,8 +1,8 @@
-//! Saving documents, together with what they are found by.
+//! Saving documents together with their tag and word indexes.
 
 use ostler_domain::id::{DocumentId, OrgId};
 use ostler_domain::knowledge::Document;
-use ostler_domain::knowledge::words::weights;
+use ostler_domain::knowledge::tokenizer::word_weights;
 
 use super::GET;
 use crate::backend::sql::{Sql, sql};
@@ -20,15 +20,15 @@ const UPDATE: Sql = sql!(
      WHERE org = ?1 AND id = ?2 AND version = ?7 RETURNING updated_at"
 );
 const DELETE: Sql = sql!("DELETE FROM documents WHERE org = ?1 AND id = ?2");
-const FORGET_TAGS: Sql = sql!("DELETE FROM document_tags WHERE org = ?1 AND document = ?2");
-const FORGET_WORDS: Sql = sql!("DELETE FROM document_words WHERE org = ?1 AND document = ?2");
-const TAGS: Sql = Sql {
+const DELETE_TAGS: Sql = sql!("DELETE FROM document_tags WHERE org = ?1 AND document = ?2");
+const DELETE_WORDS: Sql = sql!("DELETE FROM document_words WHERE org = ?1 AND document = ?2");
+const INSERT_TAGS: Sql = Sql {
     sqlite: "INSERT INTO document_tags (org, document, updated_at, tag)
        SELECT ?1, ?2, ?3, value FROM json_each(?4)",
     postgres: "INSERT INTO document_tags (org, document, updated_at, tag)
        SELECT $1, $2, $3, tag FROM json_array_elements_text(($4::text)::json) AS given (tag)",
 };
-const WORDS: Sql = Sql {
+const INSERT_WORDS: Sql = Sql {
     sqlite: "INSERT INTO document_words (org, document, word, weight)
        SELECT ?1, ?2, key, value FROM json_each(?3)",
     postgres: "INSERT INTO document_words (org, document, word, weight)
@@ -52,7 +52,7 @@ impl Operation for Create {
             StoreError::Conflict(_) => exists(),
             other => other,
         })?;
-        index(tx, *org, *id, document, &row.ok_or_else(exists)?).await
+        write_index(tx, *org, *id, document, &row.ok_or_else(exists)?).await
     }
 }
 
@@ -75,8 +75,8 @@ impl Operation for Update {
         let mut params = columns(*org, *id, document)?;
         params.push((*version).into());
         if let Some(row) = tx.first(&UPDATE, &params).await? {
-            tx.batch(&forget(*org, *id)).await?;
-            return index(tx, *org, *id, document, &row).await;
+            tx.batch(&delete_index(*org, *id)).await?;
+            return write_index(tx, *org, *id, document, &row).await;
         }
         match tx.first(&GET, &[(*org).into(), (*id).into()]).await? {
             Some(_) => Err(StoreError::Conflict(format!("a newer version of document {id}"))),
@@ -99,7 +99,7 @@ impl Operation for Delete {
         if tx.execute(&DELETE, &[org.into(), id.into()]).await? == 0 {
             return Err(StoreError::NotFound("document"));
         }
-        tx.batch(&forget(org, id)).await.map(|_| ())
+        tx.batch(&delete_index(org, id)).await.map(|_| ())
     }
 }
 
@@ -115,8 +115,8 @@ fn columns(org: OrgId, id: DocumentId, document: &Document) -> Result<Vec<Value>
     ])
 }
 
-/// Writes what a document is found by; `row` says when it was changed.
-async fn index<T: Tx>(
+/// Writes the index entries of a document; `row` holds its time of change.
+async fn write_index<T: Tx>(
     tx: &T,
     org: OrgId,
     id: DocumentId,
@@ -124,22 +124,22 @@ async fn index<T: Tx>(
     row: &Row,
 ) -> Result<()> {
     let tags = Value::json(document.tags())?;
-    let words = Value::json(&weights(document))?;
-    let all = [
+    let words = Value::json(&word_weights(document))?;
+    let statements = [
         Statement {
-            sql: &TAGS,
+            sql: &INSERT_TAGS,
             params: vec![org.into(), id.into(), row.int(0)?.into(), tags],
-            must: None,
+            on_no_rows: None,
         },
-        Statement { sql: &WORDS, params: vec![org.into(), id.into(), words], must: None },
+        Statement { sql: &INSERT_WORDS, params: vec![org.into(), id.into(), words], on_no_rows: None },
     ];
-    tx.batch(&all).await.map(|_| ())
+    tx.batch(&statements).await.map(|_| ())
 }
 
-fn forget(org: OrgId, id: DocumentId) -> [Statement; 2] {
-    [&FORGET_TAGS, &FORGET_WORDS].map(|sql| Statement {
+fn delete_index(org: OrgId, id: DocumentId) -> [Statement; 2] {
+    [&DELETE_TAGS, &DELETE_WORDS].map(|sql| Statement {
         sql,
         params: vec![org.into(), id.into()],
-        must: None,
+        on_no_rows: None,
     })
 }

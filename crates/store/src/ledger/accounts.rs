@@ -1,95 +1,106 @@
-//! Accounts: what an org has, is granted, and pays for its children.
+//! Credit accounts: balances, grants and what an org pays for its children.
 
 use ostler_domain::id::OrgId;
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::{BudgetView, SessionBudget};
-use ostler_domain::money::pools::{Account, PoolKind};
+use ostler_domain::money::pools::{CreditAccount, PoolKind};
 use ostler_domain::money::sharing::SharingPolicy;
-use ostler_domain::org::plan::Plan;
+use ostler_domain::org::plan::LicencePlan;
 
-use super::book::Book;
 use super::lines;
+use super::locked_accounts::LockedAccounts;
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::{Operation, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 
-const OPEN: Sql =
-    sql!("INSERT INTO credit_accounts (org, account, shared, sharing) VALUES (?1, '', '', '')");
+const OPEN: Sql = sql!(
+    "INSERT INTO credit_accounts (org, account, shared_usage, sharing_policy)
+     VALUES (?1, '', '', '')"
+);
 
-/// The longest reference of a grant.
-const MOST_REFERENCE: usize = 200;
+/// The longest reference of a grant, in bytes.
+const MAX_REFERENCE_BYTES: usize = 200;
 
 /// Credits to add to an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewGrant {
-    /// What it is granted for: the id of a payment, of an order. An org is
-    /// granted nothing twice for the same.
+    /// The id of the payment or order. Makes the grant idempotent per org.
     pub reference: String,
-    /// The pool that they come into.
     pub pool: PoolKind,
-    /// How many.
     pub amount: Credits,
 }
 
 impl OrgStore<'_> {
-    /// The org's account: its periods started, its settled turns applied.
-    pub async fn account(&self) -> Result<Account> {
+    /// Returns the org's account, with due periods started and settlements applied.
+    pub async fn credit_account(&self) -> Result<CreditAccount> {
         self.apply_settlements().await?;
-        self.store.write(Look(self.org, |book: &Book| book.account())).await
+        self.store
+            .write(ReadAccounts(self.org, |accounts: &LockedAccounts| accounts.account()))
+            .await
     }
 
-    /// What the org could spend now, its parent's share included; none means
-    /// without a limit.
+    /// Returns what the org can spend now, including its parent's share; `None` means
+    /// no limit.
     pub async fn affordable(&self) -> Result<Option<Credits>> {
-        self.settle_up().await?;
-        self.store.write(Look(self.org, Book::affordable)).await
+        self.apply_settlements_with_parent().await?;
+        self.store.write(ReadAccounts(self.org, LockedAccounts::affordable)).await
     }
 
-    /// The three budgets that a harness shows.
+    /// Returns the three budgets that a harness shows.
     pub async fn budget(&self, session: SessionBudget) -> Result<BudgetView> {
-        self.settle_up().await?;
+        self.apply_settlements_with_parent().await?;
         let org = self.org;
-        let view = move |book: &Book| book.ledger.view(org, &session, book.now);
-        self.store.write(Look(org, view)).await
+        let view = move |accounts: &LockedAccounts| {
+            accounts.ledger.budget_view(org, &session, accounts.now)
+        };
+        self.store.write(ReadAccounts(org, view)).await
     }
 
-    /// Adds bought or granted credits to a pool. A repeat, which has the same
-    /// reference, changes nothing; another grant with it is a conflict.
-    pub async fn grant(&self, new: NewGrant) -> Result<()> {
+    /// Adds credits to a pool. Repeating a grant changes nothing; a different grant
+    /// with the same reference fails with [`StoreError::Conflict`].
+    pub async fn grant_credits(&self, new: NewGrant) -> Result<()> {
         self.store.write(Grant::new(self.org, new)?).await
     }
 
     /// Sets what the org pays for its children.
     pub async fn set_sharing(&self, policy: SharingPolicy) -> Result<()> {
         self.store
-            .write(Change(self.org, move |book: &mut Book| book.set_sharing(policy.clone())))
+            .write(UpdateAccount(self.org, move |accounts: &mut LockedAccounts| {
+                accounts.set_sharing(policy.clone())
+            }))
             .await
     }
 }
 
-/// Refuses what nobody grants, holds or spends at once.
-pub(super) fn at_once(amount: Credits) -> Result<()> {
-    let most = Credits::MOST_AT_ONCE;
-    if amount > most { Err(StoreError::TooManyCredits { most }) } else { Ok(()) }
+/// Refuses an amount above [`Credits::MAX_AMOUNT`].
+pub(super) fn check_amount(amount: Credits) -> Result<()> {
+    let limit = Credits::MAX_AMOUNT;
+    if amount > limit { Err(StoreError::TooManyCredits { limit }) } else { Ok(()) }
 }
 
-/// The account of a new org.
+/// The statement that opens the account of a new org.
 pub(crate) fn open_account(org: OrgId) -> Statement {
-    Statement { sql: &OPEN, params: vec![org.into()], must: None }
+    Statement { sql: &OPEN, params: vec![org.into()], on_no_rows: None }
 }
 
-/// Takes an org's account over to another plan.
-pub(crate) async fn change_plan<T: Tx>(tx: &T, org: OrgId, plan: Plan) -> Result<Vec<Statement>> {
-    let mut book = Book::open(tx, org).await?;
-    book.account_mut()?.change_plan(plan);
-    book.write_back()
+/// Moves an org's account to another plan; returns the statements that write it.
+pub(crate) async fn change_plan<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    plan: LicencePlan,
+) -> Result<Vec<Statement>> {
+    let mut accounts = LockedAccounts::open(tx, org).await?;
+    accounts.account_mut()?.change_plan(plan);
+    accounts.write_back()
 }
 
-/// Looks at an account, its periods started, and the parent's beside it.
-struct Look<F>(OrgId, F);
+/// Reads from an account with due periods started, and from the parent's.
+struct ReadAccounts<F>(OrgId, F);
 
-impl<R: Send + 'static, F: Fn(&Book) -> R + Send + Sync + 'static> Operation for Look<F> {
+impl<R: Send + 'static, F: Fn(&LockedAccounts) -> R + Send + Sync + 'static> Operation
+    for ReadAccounts<F>
+{
     type Output = R;
 
     fn scope(&self) -> Scope {
@@ -97,18 +108,18 @@ impl<R: Send + 'static, F: Fn(&Book) -> R + Send + Sync + 'static> Operation for
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<R> {
-        let mut book = Book::open(tx, self.0).await?;
-        book.with_parent(tx).await?;
-        let seen = (self.1)(&book);
-        tx.finish(&book.write_back()?).await?;
-        Ok(seen)
+        let mut accounts = LockedAccounts::open(tx, self.0).await?;
+        accounts.lock_parent(tx).await?;
+        let result = (self.1)(&accounts);
+        tx.finish(&accounts.write_back()?).await?;
+        Ok(result)
     }
 }
 
-/// Changes an account.
-struct Change<F>(OrgId, F);
+/// Changes an account in place.
+struct UpdateAccount<F>(OrgId, F);
 
-impl<F: Fn(&mut Book) + Send + Sync + 'static> Operation for Change<F> {
+impl<F: Fn(&mut LockedAccounts) + Send + Sync + 'static> Operation for UpdateAccount<F> {
     type Output = ();
 
     fn scope(&self) -> Scope {
@@ -116,22 +127,22 @@ impl<F: Fn(&mut Book) + Send + Sync + 'static> Operation for Change<F> {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        let mut book = Book::open(tx, self.0).await?;
-        (self.1)(&mut book);
-        tx.finish(&book.write_back()?).await.map(|_| ())
+        let mut accounts = LockedAccounts::open(tx, self.0).await?;
+        (self.1)(&mut accounts);
+        tx.finish(&accounts.write_back()?).await.map(|_| ())
     }
 }
 
 pub(crate) struct Grant(OrgId, NewGrant);
 
 impl Grant {
-    /// A grant that may be made.
+    /// Fails if the grant is not allowed.
     pub(crate) fn new(org: OrgId, new: NewGrant) -> Result<Self> {
-        at_once(new.amount)?;
-        if new.reference.len() > MOST_REFERENCE {
-            return Err(StoreError::TooLarge { what: "reference", limit: MOST_REFERENCE });
+        check_amount(new.amount)?;
+        if new.reference.len() > MAX_REFERENCE_BYTES {
+            return Err(StoreError::TooLarge { what: "reference", limit: MAX_REFERENCE_BYTES });
         }
-        if !PoolKind::ORDER.contains(&new.pool) {
+        if !PoolKind::DRAW_ORDER.contains(&new.pool) {
             return Err(StoreError::NotFound("pool to grant credits to"));
         }
         Ok(Self(org, new))
@@ -147,15 +158,15 @@ impl Operation for Grant {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, new) = self;
-        let mut book = Book::open(tx, *org).await?;
+        let mut accounts = LockedAccounts::open(tx, *org).await?;
         match lines::granted(tx, *org, &new.reference).await? {
             Some(before) if before == (new.pool, new.amount) => return Ok(()),
             Some(_) => {
                 let what = format!("another grant with the reference `{}`", new.reference);
                 return Err(StoreError::Conflict(what));
             }
-            None => book.grant(new.clone())?,
+            None => accounts.grant(new.clone())?,
         }
-        tx.finish(&book.write_back()?).await.map(|_| ())
+        tx.finish(&accounts.write_back()?).await.map(|_| ())
     }
 }

@@ -1,12 +1,12 @@
-//! Whether every credit is accounted for: the accounts against the reservations
-//! and the lines, which were written by different hands.
+//! Consistency check: every credit of the accounts against the reservations and the
+//! ledger lines, which are written independently.
 
 use std::collections::BTreeMap;
 
 use ostler_domain::id::OrgId;
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::Reservation;
-use ostler_domain::money::pools::{Account, PoolKind};
+use ostler_domain::money::pools::{CreditAccount, PoolKind};
 
 use crate::Store;
 use crate::backend::sql::{Sql, sql};
@@ -15,48 +15,47 @@ use crate::error::Result;
 
 const ACCOUNTS: Sql = sql!("SELECT org, account FROM credit_accounts WHERE account <> ''");
 const LINES: Sql = Sql {
-    sqlite: "SELECT org, sum(CASE kind WHEN 'grant' THEN amount ELSE 0 END), sum(moved)
+    sqlite: "SELECT org, sum(CASE kind WHEN 'grant' THEN amount ELSE 0 END), sum(debit)
        FROM ledger_lines GROUP BY org",
     postgres: "SELECT org, sum(CASE kind WHEN 'grant' THEN amount ELSE 0 END)::bigint,
-         sum(moved)::bigint
+         sum(debit)::bigint
        FROM ledger_lines GROUP BY org",
 };
 const RESERVATIONS: Sql = sql!("SELECT data FROM reservations");
 
-/// What a check of all accounts found.
+/// The result of checking all accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerCheck {
-    /// How many accounts there are.
+    /// The number of accounts checked.
     pub accounts: u64,
-    /// Those that do not add up.
-    pub wrong: Vec<Imbalance>,
+    pub mismatches: Vec<AccountMismatch>,
 }
 
-/// An account that does not add up.
+/// An account that does not match the ledger. Pairs hold the account's value and the
+/// one derived from the other tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Imbalance {
-    /// Whose account.
+pub struct AccountMismatch {
     pub org: OrgId,
     /// Whether `granted = available + reserved + spent + expired` in each pool.
     pub pools_balance: bool,
-    /// Granted by the account, and by the lines of the ledger.
+    /// Account, ledger lines.
     pub granted: (Credits, Credits),
-    /// Reserved by the account, and by the reservations.
+    /// Account, reservations.
     pub reserved: (Credits, Credits),
-    /// Spent by the account, and by the lines of the ledger.
+    /// Account, ledger lines.
     pub spent: (Credits, Credits),
 }
 
 impl Store {
-    /// Checks all accounts against all reservations and lines.
+    /// Checks all accounts against all reservations and ledger lines.
     pub async fn check_ledger(&self) -> Result<LedgerCheck> {
-        self.read(Check).await
+        self.read(CheckLedger).await
     }
 }
 
-struct Check;
+struct CheckLedger;
 
-impl Operation for Check {
+impl Operation for CheckLedger {
     type Output = LedgerCheck;
 
     fn scope(&self) -> Scope {
@@ -71,7 +70,7 @@ impl Operation for Check {
         let mut held: BTreeMap<OrgId, Credits> = BTreeMap::new();
         for row in tx.query(&RESERVATIONS, &[]).await? {
             let reservation: Reservation = row.json(0, "reservation")?;
-            for (org, amount) in reservation.held() {
+            for (org, amount) in reservation.held_by_org() {
                 let sum = held.entry(org).or_default();
                 *sum = *sum + amount;
             }
@@ -82,7 +81,7 @@ impl Operation for Check {
             let (granted, spent) = lines.get(&org).copied().unwrap_or_default();
             let reserved = held.get(&org).copied().unwrap_or_default();
             check.accounts += 1;
-            check.wrong.extend(imbalance(org, &row.json(1, "account")?, granted, reserved, spent));
+            check.mismatches.extend(find_mismatch(org, &row.json(1, "account")?, granted, reserved, spent));
         }
         Ok(check)
     }
@@ -92,26 +91,26 @@ fn credits(number: i64) -> Credits {
     Credits::new(u64::try_from(number).unwrap_or_default())
 }
 
-/// Compares an account with what the other tables say of it. What an unlimited
-/// plan grants itself as it goes has no lines.
-fn imbalance(
+/// Compares an account with the other tables. Grants of an unlimited plan have no
+/// ledger lines.
+fn find_mismatch(
     org: OrgId,
-    account: &Account,
+    account: &CreditAccount,
     granted: Credits,
     reserved: Credits,
     spent: Credits,
-) -> Option<Imbalance> {
+) -> Option<AccountMismatch> {
     let pools =
         |kinds: &[PoolKind]| kinds.iter().map(|&kind| *account.pool(kind)).collect::<Vec<_>>();
-    let found = Imbalance {
+    let found = AccountMismatch {
         org,
-        pools_balance: account.balances(),
-        granted: (pools(&PoolKind::ORDER).iter().map(|pool| pool.granted).sum(), granted),
+        pools_balance: account.is_balanced(),
+        granted: (pools(&PoolKind::DRAW_ORDER).iter().map(|pool| pool.granted).sum(), granted),
         reserved: (pools(&PoolKind::ALL).iter().map(|pool| pool.reserved).sum(), reserved),
         spent: (pools(&PoolKind::ALL).iter().map(|pool| pool.spent).sum(), spent),
     };
     let same = |(a, b): (Credits, Credits)| a == b;
-    let adds_up =
+    let matches =
         found.pools_balance && same(found.granted) && same(found.reserved) && same(found.spent);
-    (!adds_up).then_some(found)
+    (!matches).then_some(found)
 }

@@ -1,8 +1,8 @@
-//! The lines of the ledger: every grant and every expense, once.
+//! Ledger lines: every grant and every expense, once.
 
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::money::Credits;
-use ostler_domain::money::ledger::{Bearer, LedgerEntry};
+use ostler_domain::money::ledger::{CostBearer, LedgerEntry};
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::time::Timestamp;
 
@@ -15,29 +15,26 @@ use crate::error::{Result, StoreError};
 /// A line of an org's ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerLine {
-    /// Its place: lines are listed by it.
+    /// The position in the listing.
     pub id: i64,
-    /// When it was written.
     pub at: Timestamp,
-    /// How many credits.
     pub amount: Credits,
-    /// What happened to them.
-    pub kind: LineKind,
-    /// What they were granted for, if somebody granted them.
+    pub kind: LedgerLineKind,
+    /// The reference of the grant, if any.
     pub reference: Option<String>,
 }
 
-/// What a line tells.
+/// What a ledger line records.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LineKind {
-    /// Credits came into a pool.
+pub enum LedgerLineKind {
+    /// Credits added to a pool.
     Grant(PoolKind),
-    /// Credits were spent, or somebody else bore a cost.
+    /// Credits spent, or a cost borne by another org or the platform.
     Expense(LedgerEntry),
 }
 
 const ADD: Sql = sql!(
-    "INSERT INTO ledger_lines (org, agent, at, kind, amount, moved, data, reference)
+    "INSERT INTO ledger_lines (org, agent, at, kind, amount, debit, data, reference)
      VALUES (?1, ?2, now_ms(), ?3, ?4, ?5, ?6, ?7)"
 );
 const LIST: Sql = sql!(
@@ -55,12 +52,12 @@ const SPENT_SINCE: Sql = Sql {
 
 const GRANT: &str = "grant";
 
-const fn kind(bearer: Bearer) -> &'static str {
+const fn bearer_name(bearer: CostBearer) -> &'static str {
     match bearer {
-        Bearer::Own => "own",
-        Bearer::ForChild(_) => "for_child",
-        Bearer::PaidByParent(_) => "paid_by_parent",
-        Bearer::Overrun => "overrun",
+        CostBearer::Own => "own",
+        CostBearer::ForChild(_) => "for_child",
+        CostBearer::PaidByParent(_) => "paid_by_parent",
+        CostBearer::Overrun => "overrun",
     }
 }
 
@@ -68,7 +65,7 @@ fn number(credits: Credits) -> Value {
     Value::Int(i64::try_from(credits.get()).unwrap_or(i64::MAX))
 }
 
-/// The line of a grant; what a plan grants has no reference.
+/// The statement that records a grant; grants of a plan have no reference.
 pub(super) fn grant(
     org: OrgId,
     pool: PoolKind,
@@ -84,10 +81,10 @@ pub(super) fn grant(
         Value::json(&pool)?,
         reference.into(),
     ];
-    Ok(Statement { sql: &ADD, params, must: None })
+    Ok(Statement { sql: &ADD, params, on_no_rows: None })
 }
 
-/// What was granted with a reference, if anything was.
+/// Returns the grant with a reference, if any.
 pub(super) async fn granted<T: Tx>(
     tx: &T,
     org: OrgId,
@@ -97,30 +94,30 @@ pub(super) async fn granted<T: Tx>(
     row.map(|row| Ok((row.json(0, "ledger line")?, credits(row.int(1)?)))).transpose()
 }
 
-/// The line of an expense.
+/// The statement that records an expense.
 pub(super) fn expense(entry: &LedgerEntry) -> Result<Statement> {
     let moved = if entry.bearer.moves_credits() { entry.amount } else { Credits::ZERO };
     let params = vec![
         entry.org.into(),
         entry.budget_owner.into(),
-        kind(entry.bearer).into(),
+        bearer_name(entry.bearer).into(),
         number(entry.amount),
         number(moved),
         Value::json(entry)?,
         Value::Null,
     ];
-    Ok(Statement { sql: &ADD, params, must: None })
+    Ok(Statement { sql: &ADD, params, on_no_rows: None })
 }
 
 impl OrgStore<'_> {
-    /// The lines of this org's ledger, newest first, from before a place on;
-    /// none means from the newest. Charges that are settled are in it.
-    pub async fn ledger_lines(&self, before: Option<i64>, most: u32) -> Result<Vec<LedgerLine>> {
+    /// Returns the lines of this org's ledger before `before`, newest first, with all
+    /// settlements applied.
+    pub async fn ledger_lines(&self, before: Option<i64>, limit: u32) -> Result<Vec<LedgerLine>> {
         self.apply_settlements().await?;
-        self.store.read(List(self.org, before.unwrap_or(i64::MAX), most)).await
+        self.store.read(List(self.org, before.unwrap_or(i64::MAX), limit)).await
     }
 
-    /// What an agent has cost this org since a moment, whoever paid.
+    /// Returns what an agent has cost this org since a moment, from any account.
     pub async fn spent_since(&self, agent: AgentId, since: Timestamp) -> Result<Credits> {
         self.apply_settlements().await?;
         self.store.read(SpentSince(self.org, agent, since)).await
@@ -138,21 +135,21 @@ impl Operation for List {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<LedgerLine>> {
         let rows = tx.query(&LIST, &[self.0.into(), self.1.into(), self.2.into()]).await?;
-        rows.iter().map(line).collect()
+        rows.iter().map(read_line).collect()
     }
 }
 
-fn line(row: &Row) -> Result<LedgerLine> {
+fn read_line(row: &Row) -> Result<LedgerLine> {
     let kind = match row.text(3)? {
-        GRANT => LineKind::Grant(row.json(4, "ledger line")?),
-        _ => LineKind::Expense(row.json(4, "ledger line")?),
+        GRANT => LedgerLineKind::Grant(row.json(4, "ledger line")?),
+        _ => LedgerLineKind::Expense(row.json(4, "ledger line")?),
     };
     Ok(LedgerLine {
         id: row.int(0)?,
         at: Timestamp::from_millis(row.int(1)?),
         amount: credits(row.int(2)?),
         kind,
-        reference: row.opt_written(5, "reference")?,
+        reference: row.opt_parsed(5, "reference")?,
     })
 }
 

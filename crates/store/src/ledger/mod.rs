@@ -1,26 +1,26 @@
-//! Credits: accounts, reservations and the lines of the ledger.
+//! Credits: accounts, reservations, ledger lines and rate counters.
 //!
-//! The rule is `ostler_domain::money::ledger`. An operation that changes an
-//! account holds its row, applies the rule and writes back, in a transaction
-//! that does nothing else. A turn's commit never waits for an account: it
-//! writes what the turn cost to the turn's own reservation, and that is applied
-//! later, for many turns together. Until then the credits stay reserved, so
-//! nothing can be spent twice.
+//! The rules are in `ostler_domain::money::ledger`. An operation that changes an
+//! account locks its row, applies the rules and writes back, in a transaction that
+//! does nothing else. A turn's commit never waits for an account: it writes its
+//! charges to the turn's own reservation, and these are applied later, for many turns
+//! together. Until then the credits stay reserved, so nothing can be spent twice.
 
 mod accounts;
-mod book;
 mod check;
 mod lines;
-mod reserve;
-mod reserving;
+mod locked_accounts;
+pub(crate) mod rate;
+mod reservation_batch;
+mod reservations;
 mod settle;
 
 pub use accounts::NewGrant;
-pub use check::{Imbalance, LedgerCheck};
-pub use lines::{LedgerLine, LineKind};
-pub use reserve::{NewReservation, Reserved};
-pub use settle::Settle;
+pub use check::{AccountMismatch, LedgerCheck};
+pub use lines::{LedgerLine, LedgerLineKind};
+pub use reservations::{NewReservation, RemainingCredits};
+pub use settle::TurnCharges;
 
 pub(crate) use accounts::{Grant, change_plan, open_account};
-pub(crate) use reserving::Reserving;
-pub(crate) use settle::charge;
+pub(crate) use reservation_batch::ReservationBatchers;
+pub(crate) use settle::charge_statement;

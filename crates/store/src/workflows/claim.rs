@@ -1,11 +1,11 @@
-//! Who has a workflow: one worker at a time, for as long as it says it is there,
-//! by the database's clock.
+//! Leases of workflows: one worker at a time, renewed until released, by the database's
+//! clock.
 
 use std::time::Duration;
 
 use ostler_domain::id::{OrgId, WorkflowId};
 
-use super::heard::{Heard, hear};
+use super::signals::{WorkflowSignals, pending_answers};
 use super::{StoredTask, StoredWorkflow, check_size, get};
 use crate::Store;
 use crate::backend::sql::{Sql, sql};
@@ -13,7 +13,7 @@ use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
-/// The right to a workflow. Only [`Store::claim_workflow`] makes one.
+/// A lease of a workflow. Only [`Store::claim_workflow`] creates one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkflowLease {
     pub(super) org: OrgId,
@@ -22,121 +22,116 @@ pub struct WorkflowLease {
 }
 
 impl WorkflowLease {
-    /// The org.
+    /// Returns the org of the workflow.
     pub const fn org(&self) -> OrgId {
         self.org
     }
 
-    /// The workflow.
+    /// Returns the leased workflow.
     pub const fn workflow(&self) -> WorkflowId {
         self.workflow
     }
 
-    pub(super) fn place(&self) -> [Value; 2] {
+    pub(super) fn key(&self) -> [Value; 2] {
         [self.org.into(), self.workflow.into()]
     }
 }
 
-/// Whether a workflow that did not come on was tried.
+/// Whether a claim counts as an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tried {
-    /// It was, and counts.
-    Yes,
-    /// It was not: what stood in the way is not its fault.
-    No,
+pub enum WorkflowAttempt {
+    /// The workflow failed to advance.
+    Counted,
+    /// The obstacle was not the workflow's fault.
+    Uncounted,
 }
 
-/// A workflow that somebody took up.
+/// A workflow claimed by a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedWorkflow {
-    /// The right to it.
     pub lease: WorkflowLease,
-    /// How often it was taken up since it last came on, this time included.
-    pub tries: u32,
-    /// The workflow.
+    /// Claims since its last commit, including this one.
+    pub attempts: u32,
     pub workflow: StoredWorkflow,
-    /// What came of its steps.
     pub tasks: Vec<StoredTask>,
-    /// What was said to it.
-    pub heard: Heard,
+    pub signals: WorkflowSignals,
 }
 
 const CLAIM: Sql = Sql {
     sqlite: "UPDATE workflows SET lease_token = lease_token + 1, lease_until = now_ms() + ?1,
-         tries = tries + 1
+         attempts = attempts + 1
        WHERE (org, id) = (
          SELECT w.org, w.id FROM workflows w
          WHERE w.due_at <= (SELECT now_ms()) AND w.lease_until <= (SELECT now_ms())
          ORDER BY w.due_at LIMIT 1)
-       RETURNING org, id, lease_token, tries",
+       RETURNING org, id, lease_token, attempts",
     postgres: "UPDATE workflows SET lease_token = lease_token + 1, lease_until = now_ms() + $1,
-         tries = tries + 1
+         attempts = attempts + 1
        WHERE (org, id) = (
          SELECT w.org, w.id FROM workflows w
          WHERE w.due_at <= (SELECT now_ms()) AND w.lease_until <= (SELECT now_ms())
          ORDER BY w.due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-       RETURNING org, id, lease_token, tries",
+       RETURNING org, id, lease_token, attempts",
 };
-const HOLD: Sql = Sql {
+const RENEW: Sql = Sql {
     sqlite: "UPDATE workflows SET lease_until = max(lease_until, now_ms() + ?4)
        WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0
-       RETURNING heard, cancelled",
+       RETURNING signals, cancelled",
     postgres: "UPDATE workflows SET lease_until = greatest(lease_until, now_ms() + $4)
        WHERE org = $1 AND id = $2 AND lease_token = $3 AND lease_until > 0
-       RETURNING heard, cancelled",
+       RETURNING signals, cancelled",
 };
-const SAVE: Sql = sql!(
-    "INSERT INTO workflow_tasks (org, workflow, task, saved, updated_at)
+const CHECKPOINT: Sql = sql!(
+    "INSERT INTO workflow_tasks (org, workflow, task, checkpoint, updated_at)
      VALUES (?1, ?2, ?3, ?4, now_ms())
      ON CONFLICT (org, workflow, task) DO UPDATE
-       SET saved = excluded.saved, updated_at = excluded.updated_at"
+       SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at"
 );
-const TAKEN: Sql = sql!(
-    "UPDATE workflow_answers SET taken = 1
+const CONSUME_ANSWER: Sql = sql!(
+    "UPDATE workflow_answers SET consumed = 1
      WHERE org = ?1 AND workflow = ?2 AND task = ?3 AND question = ?4"
 );
 
 const RELEASE: Sql = sql!(
-    "UPDATE workflows SET lease_until = 0, due_at = now_ms() + ?4, tries = tries - ?5
+    "UPDATE workflows SET lease_until = 0, due_at = now_ms() + ?4, attempts = attempts - ?5
      WHERE org = ?1 AND id = ?2 AND lease_token = ?3"
 );
 
 impl Store {
-    /// Takes up a workflow that somebody is to look at, of whatever org, the one
-    /// that has waited longest first. It is kept from others for this time.
-    pub async fn claim_workflow(&self, lasts: Duration) -> Result<Option<ClaimedWorkflow>> {
-        self.write(Claim(lasts)).await
+    /// Claims the workflow of any org that has been due longest, with a lease of `ttl`.
+    /// Returns `None` if none is due.
+    pub async fn claim_workflow(&self, ttl: Duration) -> Result<Option<ClaimedWorkflow>> {
+        self.write(Claim(ttl)).await
     }
 
-    /// Keeps a workflow for longer, and hears what was said to it.
-    pub async fn hold_workflow(&self, lease: WorkflowLease, lasts: Duration) -> Result<Heard> {
-        self.write(Hold(lease, lasts)).await
+    /// Extends a lease to at least `ttl` from now and returns the workflow's signals. Fails
+    /// with [`StoreError::StaleLease`] if another worker holds the workflow.
+    pub async fn renew_workflow_lease(&self, lease: WorkflowLease, ttl: Duration) -> Result<WorkflowSignals> {
+        self.write(Renew(lease, ttl)).await
     }
 
-    /// Gives a workflow back that did not come on; somebody looks at it again
-    /// after this time. One that nobody could try was not tried.
+    /// Releases a workflow that did not advance; it is due again after `retry_in`.
     pub async fn release_workflow(
         &self,
         lease: WorkflowLease,
-        again_in: Duration,
-        tried: Tried,
+        retry_in: Duration,
+        attempt: WorkflowAttempt,
     ) -> Result<()> {
-        self.write(Release(lease, again_in, tried)).await
+        self.write(Release(lease, retry_in, attempt)).await
     }
 
-    /// Stores where the turn of a task stands before it touches something
-    /// outside, or what came of that, with the answers that it goes on with. The
-    /// workflow is kept for at least this time.
-    pub async fn save_workflow_task(
+    /// Stores the state of a task's turn before or after an external call, marks the
+    /// answers it has consumed, and extends the lease to at least `ttl`.
+    pub async fn checkpoint_workflow_task(
         &self,
         lease: WorkflowLease,
         task: &str,
-        saved: String,
-        taken: &[String],
-        lasts: Duration,
+        checkpoint: String,
+        consumed: &[String],
+        ttl: Duration,
     ) -> Result<()> {
-        let (task, taken) = (task.to_owned(), taken.to_vec());
-        self.write(Save { lease, task, saved, taken, lasts }).await
+        let (task, consumed) = (task.to_owned(), consumed.to_vec());
+        self.write(CheckpointTask { lease, task, checkpoint, consumed, ttl }).await
     }
 }
 
@@ -152,28 +147,28 @@ impl Operation for Claim {
     async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
         let Some(row) = tx.first(&CLAIM, &[self.0.into()]).await? else { return Ok(None) };
         let lease = WorkflowLease { org: row.id(0)?, workflow: row.id(1)?, token: row.int(2)? };
-        let tries = u32::try_from(row.int(3)?).unwrap_or(u32::MAX);
+        let attempts = u32::try_from(row.int(3)?).unwrap_or(u32::MAX);
         let (workflow, tasks) = get(tx, lease.org, lease.workflow).await?;
-        let heard = hold(tx, lease, self.0).await?;
-        Ok(Some(ClaimedWorkflow { lease, tries, workflow, tasks, heard }))
+        let signals = renew(tx, lease, self.0).await?;
+        Ok(Some(ClaimedWorkflow { lease, attempts, workflow, tasks, signals }))
     }
 }
 
-struct Hold(WorkflowLease, Duration);
+struct Renew(WorkflowLease, Duration);
 
-impl Operation for Hold {
-    type Output = Heard;
+impl Operation for Renew {
+    type Output = WorkflowSignals;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Heard> {
-        hold(tx, self.0, self.1).await
+    async fn run<T: Tx>(&self, tx: &T) -> Result<WorkflowSignals> {
+        renew(tx, self.0, self.1).await
     }
 }
 
-struct Release(WorkflowLease, Duration, Tried);
+struct Release(WorkflowLease, Duration, WorkflowAttempt);
 
 impl Operation for Release {
     type Output = ();
@@ -183,30 +178,30 @@ impl Operation for Release {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        let [org, workflow] = self.0.place();
-        let undo = i64::from(self.2 == Tried::No);
-        let params = [org, workflow, self.0.token.into(), self.1.into(), undo.into()];
+        let [org, workflow] = self.0.key();
+        let uncounted = i64::from(self.2 == WorkflowAttempt::Uncounted);
+        let params = [org, workflow, self.0.token.into(), self.1.into(), uncounted.into()];
         tx.execute(&RELEASE, &params).await.map(drop)
     }
 }
 
-async fn hold<T: Tx>(tx: &T, lease: WorkflowLease, lasts: Duration) -> Result<Heard> {
-    let [org, workflow] = lease.place();
-    let params = [org, workflow, lease.token.into(), lasts.into()];
-    let row = tx.first(&HOLD, &params).await?.ok_or(StoreError::StaleLease)?;
+async fn renew<T: Tx>(tx: &T, lease: WorkflowLease, ttl: Duration) -> Result<WorkflowSignals> {
+    let [org, workflow] = lease.key();
+    let params = [org, workflow, lease.token.into(), ttl.into()];
+    let row = tx.first(&RENEW, &params).await?.ok_or(StoreError::StaleLease)?;
     let (count, cancelled) = (row.int(0)?, row.int(1)? != 0);
-    Ok(Heard { count, cancelled, answers: hear(tx, lease).await? })
+    Ok(WorkflowSignals { count, cancelled, answers: pending_answers(tx, lease).await? })
 }
 
-struct Save {
+struct CheckpointTask {
     lease: WorkflowLease,
     task: String,
-    saved: String,
-    taken: Vec<String>,
-    lasts: Duration,
+    checkpoint: String,
+    consumed: Vec<String>,
+    ttl: Duration,
 }
 
-impl Operation for Save {
+impl Operation for CheckpointTask {
     type Output = ();
 
     fn scope(&self) -> Scope {
@@ -214,15 +209,15 @@ impl Operation for Save {
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        check_size("turn", &self.saved)?;
-        hold(tx, self.lease, self.lasts).await?;
-        let at = |more: &str| {
-            let [org, workflow] = self.lease.place();
-            [org, workflow, self.task.as_str().into(), more.into()]
+        check_size("turn", &self.checkpoint)?;
+        renew(tx, self.lease, self.ttl).await?;
+        let params = |last: &str| {
+            let [org, workflow] = self.lease.key();
+            [org, workflow, self.task.as_str().into(), last.into()]
         };
-        tx.execute(&SAVE, &at(&self.saved)).await?;
-        for question in &self.taken {
-            tx.execute(&TAKEN, &at(question)).await?;
+        tx.execute(&CHECKPOINT, &params(&self.checkpoint)).await?;
+        for question in &self.consumed {
+            tx.execute(&CONSUME_ANSWER, &params(question)).await?;
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
-//! One step further: what came of tasks, what it cost, what tools want stored and
-//! how far the workflow is now are one transaction, and only whoever has the
-//! workflow can make it.
+//! The commit of a workflow: task results, charges, record changes of tools and the
+//! workflow's progress in one transaction, which only the lease holder can make.
 
 use std::time::Duration;
 
@@ -12,102 +11,93 @@ use crate::Store;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Statement, Tx};
-use crate::changes::{self, Change};
+use crate::conversation::record_changes::{self, RecordChange};
+use crate::conversation::turn::{stale_changes, statement};
 use crate::error::{Result, StoreError};
-use crate::ledger::{Settle, charge};
-use crate::turn::{outdated, statement};
+use crate::ledger::{TurnCharges, charge_statement};
 
-/// A step further.
+/// Everything that one commit of a workflow changes.
 #[derive(Debug, Clone)]
 pub struct WorkflowCommit {
-    /// The right to it.
     pub lease: WorkflowLease,
-    /// Where the whole stands now, in a word.
+    /// The status of the whole workflow, for example `running`.
     pub status: String,
-    /// How far it is now, as JSON.
+    /// The progress, as JSON.
     pub state: String,
-    /// What it cost besides, in credits.
+    /// The additional cost, in credits.
     pub spent: u64,
-    /// What came of tasks.
     pub tasks: Vec<StoredTask>,
-    /// Answers that tasks have gone on with: the task and the question.
-    pub taken: Vec<(String, String)>,
-    /// Steps that begin to wait for an event.
+    /// Answers that tasks have consumed: task and question.
+    pub consumed_answers: Vec<(String, String)>,
     pub waits: Vec<WorkflowWait>,
-    /// Whether no step waits for an event any more.
-    pub waits_over: bool,
-    /// What local tools want stored.
-    pub changes: Vec<Change>,
-    /// What turns cost.
-    pub settle: Vec<Settle>,
-    /// For how long it is kept from others from now on, if it is.
-    pub lasts: Duration,
-    /// What becomes of the lease.
-    pub then: AfterCommit,
+    /// Whether to delete all waits for events.
+    pub clear_waits: bool,
+    /// Record changes of local tools.
+    pub changes: Vec<RecordChange>,
+    pub charges: Vec<TurnCharges>,
+    /// From now on, if the lease is kept.
+    pub lease_ttl: Duration,
+    pub lease_action: WorkflowLeaseAction,
 }
 
-/// A step that begins to wait for an event.
+/// A step that starts to wait for an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowWait {
-    /// What the step does.
     pub task: String,
-    /// What it waits for.
     pub event: EventName,
-    /// By which name it knows the answer.
+    /// The question that the event answers.
     pub question: String,
 }
 
-/// What becomes of the lease.
+/// What happens to the lease after a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterCommit {
-    /// There is more to do.
+pub enum WorkflowLeaseAction {
+    /// There is more to do now.
     Keep,
-    /// Nothing can be done now.
     Release {
-        /// How much of what was said to it is known. If there is more, somebody is
-        /// to look at it at once.
-        heard: i64,
-        /// When somebody is to look at it again anyway.
-        again_in: Option<Duration>,
+        /// The number of signals seen. If there are more, the workflow is due at once.
+        seen_signals: i64,
+        /// When the workflow is due again without a signal; `None`: never.
+        recheck_in: Option<Duration>,
     },
-    /// It is over.
-    Over,
+    /// The workflow has ended.
+    End,
 }
 
-/// What is kept for longer, for a call outside, stays so.
+/// Never shortens a lease that was extended for an external call.
 const FENCE: Sql = Sql {
-    sqlite: "UPDATE workflows SET status = ?4, state = ?5, spent = spent + ?6, tries = 0,
+    sqlite: "UPDATE workflows SET status = ?4, state = ?5, spent = spent + ?6, attempts = 0,
          lease_until = max(lease_until, now_ms() + ?7), updated_at = now_ms()
        WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0",
-    postgres: "UPDATE workflows SET status = $4, state = $5, spent = spent + $6, tries = 0,
+    postgres: "UPDATE workflows SET status = $4, state = $5, spent = spent + $6, attempts = 0,
          lease_until = greatest(lease_until, now_ms() + $7), updated_at = now_ms()
        WHERE org = $1 AND id = $2 AND lease_token = $3 AND lease_until > 0",
 };
-const TASK: Sql = sql!(
-    "INSERT INTO workflow_tasks (org, workflow, task, result, saved, record, updated_at)
+const SAVE_TASK: Sql = sql!(
+    "INSERT INTO workflow_tasks (org, workflow, task, result, checkpoint, record, updated_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, now_ms())
      ON CONFLICT (org, workflow, task) DO UPDATE
-       SET result = coalesce(excluded.result, workflow_tasks.result), saved = excluded.saved,
+       SET result = coalesce(excluded.result, workflow_tasks.result), checkpoint = excluded.checkpoint,
          record = coalesce(excluded.record, workflow_tasks.record),
          updated_at = excluded.updated_at"
 );
-const TAKEN: Sql = sql!(
-    "UPDATE workflow_answers SET taken = 1
+const CONSUME_ANSWER: Sql = sql!(
+    "UPDATE workflow_answers SET consumed = 1
      WHERE org = ?1 AND workflow = ?2 AND task = ?3 AND question = ?4"
 );
 const RELEASE: Sql = sql!(
     "UPDATE workflows SET lease_until = 0,
-       due_at = CASE WHEN heard = ?3 THEN now_ms() + ?4 ELSE now_ms() END
+       due_at = CASE WHEN signals = ?3 THEN now_ms() + ?4 ELSE now_ms() END
      WHERE org = ?1 AND id = ?2"
 );
-const OVER: Sql =
+const END: Sql =
     sql!("UPDATE workflows SET lease_until = 0, due_at = NULL WHERE org = ?1 AND id = ?2");
-const WAITS_OVER: Sql = sql!("DELETE FROM workflow_waits WHERE org = ?1 AND workflow = ?2");
+const DELETE_WAITS: Sql = sql!("DELETE FROM workflow_waits WHERE org = ?1 AND workflow = ?2");
 
 impl Store {
-    /// Commits a step further. Refused as [`StoreError::StaleLease`] if another
-    /// worker has the workflow, and as [`StoreError::Outdated`] if somebody else
-    /// was faster with one of its changes; then the lease stands.
+    /// Commits changes of a workflow. Fails with [`StoreError::StaleLease`] if another
+    /// worker holds it, and with [`StoreError::Outdated`] if a changed record is no
+    /// longer at the version that was read; then the lease remains valid.
     pub async fn commit_workflow(&self, commit: WorkflowCommit) -> Result<()> {
         self.write(Commit(commit)).await
     }
@@ -120,16 +110,16 @@ impl Operation for Commit {
 
     fn scope(&self) -> Scope {
         let org = self.0.lease.org;
-        let payer = self.0.settle.iter().map(|settle| settle.payer).find(|payer| *payer != org);
-        payer.map_or(Scope::Org(org), |payer| Scope::And(org, payer))
+        let payer = self.0.charges.iter().map(|charges| charges.payer).find(|payer| *payer != org);
+        payer.map_or(Scope::Org(org), |payer| Scope::OrgAndPayer(org, payer))
     }
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let commit = &self.0;
         check_size("workflow", &commit.state)?;
-        // Names of events are locked before the row, as whoever publishes does.
-        events::lock(tx, commit.lease, &commit.waits).await?;
-        let [org, workflow] = commit.lease.place();
+        // Event names are locked before the row, in the same order as publishers do.
+        events::lock_names(tx, commit.lease, &commit.waits).await?;
+        let [org, workflow] = commit.lease.key();
         let params = [
             org,
             workflow,
@@ -137,55 +127,55 @@ impl Operation for Commit {
             commit.status.as_str().into(),
             commit.state.as_str().into(),
             i64::try_from(commit.spent).unwrap_or(i64::MAX).into(),
-            commit.lasts.into(),
+            commit.lease_ttl.into(),
         ];
         if tx.execute(&FENCE, &params).await? == 0 {
             return Err(StoreError::StaleLease);
         }
-        changes::make(tx, commit.lease.org, &commit.changes).await.map_err(outdated)?;
+        record_changes::apply(tx, commit.lease.org, &commit.changes).await.map_err(stale_changes)?;
         for wait in &commit.waits {
-            events::wait(tx, commit.lease, wait).await?;
+            events::start_wait(tx, commit.lease, wait).await?;
         }
-        tx.finish(&self.follow()?).await.map(drop)
+        tx.finish(&self.statements()?).await.map(drop)
     }
 }
 
 impl Commit {
-    fn follow(&self) -> Result<Vec<Statement>> {
+    fn statements(&self) -> Result<Vec<Statement>> {
         let commit = &self.0;
-        let mut all = Vec::new();
-        let place = || commit.lease.place();
-        for StoredTask { task, result, saved, record } in &commit.tasks {
-            for text in [result, saved, record].into_iter().flatten() {
+        let mut statements = Vec::new();
+        let key = || commit.lease.key();
+        for StoredTask { task, result, checkpoint, record } in &commit.tasks {
+            for text in [result, checkpoint, record].into_iter().flatten() {
                 check_size("result", text)?;
             }
-            let [org, workflow] = place();
-            let texts = [result, saved, record].map(|text| Value::from(text.clone()));
-            let [result, saved, record] = texts;
-            all.push(statement(
-                &TASK,
-                [org, workflow, task.as_str().into(), result, saved, record],
+            let [org, workflow] = key();
+            let texts = [result, checkpoint, record].map(|text| Value::from(text.clone()));
+            let [result, checkpoint, record] = texts;
+            statements.push(statement(
+                &SAVE_TASK,
+                [org, workflow, task.as_str().into(), result, checkpoint, record],
             ));
         }
-        for (task, question) in &commit.taken {
-            let [org, workflow] = place();
+        for (task, question) in &commit.consumed_answers {
+            let [org, workflow] = key();
             let params = [org, workflow, task.as_str().into(), question.as_str().into()];
-            all.push(statement(&TAKEN, params));
+            statements.push(statement(&CONSUME_ANSWER, params));
         }
-        for settle in &commit.settle {
-            all.push(charge(settle)?);
+        for charges in &commit.charges {
+            statements.push(charge_statement(charges)?);
         }
-        if commit.waits_over {
-            all.push(statement(&WAITS_OVER, place()));
+        if commit.clear_waits {
+            statements.push(statement(&DELETE_WAITS, key()));
         }
-        match commit.then {
-            AfterCommit::Keep => {}
-            AfterCommit::Release { heard, again_in } => {
-                let [org, workflow] = place();
-                all.push(statement(&RELEASE, [org, workflow, heard.into(), again_in.into()]));
+        match commit.lease_action {
+            WorkflowLeaseAction::Keep => {}
+            WorkflowLeaseAction::Release { seen_signals, recheck_in } => {
+                let [org, workflow] = key();
+                statements.push(statement(&RELEASE, [org, workflow, seen_signals.into(), recheck_in.into()]));
             }
-            AfterCommit::Over => all.push(statement(&OVER, place())),
+            WorkflowLeaseAction::End => statements.push(statement(&END, key())),
         }
-        Ok(all)
+        Ok(statements)
     }
 }

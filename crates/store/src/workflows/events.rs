@@ -1,6 +1,6 @@
-//! Events that workflows wait for. One that nobody waits for is kept; each
-//! reaches one step, once. Whoever publishes one and whoever begins to wait for it
-//! meet at a lock of its name, so that neither misses the other.
+//! Named events that workflow steps wait for. An event without a waiting step is
+//! stored; each is delivered to one step, once. Publishing and waiting take a lock on
+//! the event's name, so that neither misses the other.
 
 use ostler_domain::id::{EventId, OrgId, WorkflowId};
 use ostler_domain::workflow::EventName;
@@ -8,30 +8,28 @@ use ostler_domain::workflow::EventName;
 use super::check_size;
 use super::claim::WorkflowLease;
 use super::commit::WorkflowWait;
-use super::heard::{CALL, GIVE};
+use super::signals::{NOTIFY, INSERT_ANSWER};
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
-/// What became of an event.
+/// The result of publishing an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Published {
-    /// A step waited for it and goes on.
-    Reached {
-        /// The workflow.
+pub enum PublishOutcome {
+    /// Delivered to a waiting step.
+    Delivered {
         workflow: WorkflowId,
-        /// What the step does.
         task: String,
     },
-    /// Nobody waited; it is kept for the first who does.
-    Kept,
-    /// It was published before.
-    Repeat,
+    /// No step waited; stored for the first that does.
+    Stored,
+    /// Published before.
+    Duplicate,
 }
 
-/// SQLite has one writer, who needs no lock.
+/// SQLite has a single writer and needs no lock.
 const LOCK: Sql = Sql {
     sqlite: "SELECT ?1, ?2",
     postgres: "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex') || $2, 0))",
@@ -44,11 +42,11 @@ const WAITING: Sql = sql!(
     "SELECT w.workflow, w.task, w.question FROM workflow_waits w
      WHERE w.org = ?1 AND w.event = ?2 ORDER BY w.since, w.workflow, w.task LIMIT 1"
 );
-const KEPT: Sql = sql!(
+const STORED: Sql = sql!(
     "SELECT id, payload FROM workflow_events
      WHERE org = ?1 AND name = ?2 AND workflow IS NULL ORDER BY published_at, id LIMIT 1"
 );
-const REACHED: Sql =
+const SET_RECEIVER: Sql =
     sql!("UPDATE workflow_events SET workflow = ?3, task = ?4 WHERE org = ?1 AND id = ?2");
 const WAIT: Sql = sql!(
     "INSERT INTO workflow_waits (org, workflow, task, event, question, since)
@@ -56,18 +54,18 @@ const WAIT: Sql = sql!(
      ON CONFLICT (org, workflow, task) DO UPDATE
        SET event = excluded.event, question = excluded.question"
 );
-const WAIT_OVER: Sql =
+const DELETE_WAIT: Sql =
     sql!("DELETE FROM workflow_waits WHERE org = ?1 AND workflow = ?2 AND task = ?3");
 
 impl OrgStore<'_> {
-    /// Publishes an event: the step that has waited longest for it goes on, or it
-    /// is kept for the first that will.
+    /// Publishes an event: delivers it to the step that has waited longest, or stores it
+    /// for the first that will. Publishing the same id again does nothing.
     pub async fn publish_event(
         &self,
         id: EventId,
         name: EventName,
         payload: String,
-    ) -> Result<Published> {
+    ) -> Result<PublishOutcome> {
         self.store.write(Publish { org: self.org, id, name, payload }).await
     }
 }
@@ -80,39 +78,39 @@ pub(crate) struct Publish {
 }
 
 impl Operation for Publish {
-    type Output = Published;
+    type Output = PublishOutcome;
 
     fn scope(&self) -> Scope {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Published> {
+    async fn run<T: Tx>(&self, tx: &T) -> Result<PublishOutcome> {
         check_size("event", &self.payload)?;
         let (org, name) = (Value::from(self.org), Value::from(self.name.as_str()));
         tx.execute(&LOCK, &[org.clone(), name.clone()]).await?;
         let payload = Value::from(self.payload.as_str());
         let event = [org.clone(), self.id.into(), name.clone(), payload.clone()];
         if tx.execute(&PUBLISH, &event).await? == 0 {
-            return Ok(Published::Repeat);
+            return Ok(PublishOutcome::Duplicate);
         }
         while let Some(row) = tx.first(&WAITING, &[org.clone(), name.clone()]).await? {
             let (workflow, task, question) = (row.value(0)?, row.value(1)?, row.value(2)?);
             let waiting = [org.clone(), workflow.clone(), task.clone()];
-            tx.execute(&WAIT_OVER, &waiting).await?;
-            // One that is over does not wait any more.
-            if tx.execute(&CALL, &[org.clone(), workflow.clone()]).await? > 0 {
-                let reached = [org.clone(), self.id.into(), workflow.clone(), task.clone()];
-                tx.execute(&REACHED, &reached).await?;
-                tx.execute(&GIVE, &[org, workflow, task, question, payload]).await?;
-                return Ok(Published::Reached { workflow: row.id(0)?, task: row.text(1)?.into() });
+            tx.execute(&DELETE_WAIT, &waiting).await?;
+            // A workflow that has ended does not wait any more.
+            if tx.execute(&NOTIFY, &[org.clone(), workflow.clone()]).await? > 0 {
+                let receiver = [org.clone(), self.id.into(), workflow.clone(), task.clone()];
+                tx.execute(&SET_RECEIVER, &receiver).await?;
+                tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, payload]).await?;
+                return Ok(PublishOutcome::Delivered { workflow: row.id(0)?, task: row.text(1)?.into() });
             }
         }
-        Ok(Published::Kept)
+        Ok(PublishOutcome::Stored)
     }
 }
 
-/// Locks the names of events that are waited for, in one order for all.
-pub(super) async fn lock<T: Tx>(
+/// Locks the names of the awaited events, in a fixed order.
+pub(super) async fn lock_names<T: Tx>(
     tx: &T,
     lease: WorkflowLease,
     waits: &[WorkflowWait],
@@ -126,16 +124,16 @@ pub(super) async fn lock<T: Tx>(
     Ok(())
 }
 
-/// Has a step wait, or gives it an event that was kept. The names are locked.
-pub(super) async fn wait<T: Tx>(tx: &T, lease: WorkflowLease, wait: &WorkflowWait) -> Result<()> {
-    let [org, workflow] = lease.place();
+/// Makes a step wait, or delivers a stored event to it. The names are locked.
+pub(super) async fn start_wait<T: Tx>(tx: &T, lease: WorkflowLease, wait: &WorkflowWait) -> Result<()> {
+    let [org, workflow] = lease.key();
     let (task, event) = (Value::from(wait.task.as_str()), Value::from(wait.event.as_str()));
     let question = Value::from(wait.question.as_str());
-    let Some(kept) = tx.first(&KEPT, &[org.clone(), event.clone()]).await? else {
+    let Some(stored) = tx.first(&STORED, &[org.clone(), event.clone()]).await? else {
         return tx.execute(&WAIT, &[org, workflow, task, event, question]).await.map(drop);
     };
-    let reached = [org.clone(), kept.value(0)?, workflow.clone(), task.clone()];
-    tx.execute(&REACHED, &reached).await?;
-    tx.execute(&CALL, &[org.clone(), workflow.clone()]).await?;
-    tx.execute(&GIVE, &[org, workflow, task, question, kept.value(1)?]).await.map(drop)
+    let receiver = [org.clone(), stored.value(0)?, workflow.clone(), task.clone()];
+    tx.execute(&SET_RECEIVER, &receiver).await?;
+    tx.execute(&NOTIFY, &[org.clone(), workflow.clone()]).await?;
+    tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, stored.value(1)?]).await.map(drop)
 }

@@ -1,12 +1,18 @@
-//! Workflows: what was started, how far it is, and what came of its steps. What
-//! a workflow is and what begins next is `ostler_domain::workflow`'s; what is here
-//! makes one short transaction of each change, and lets only one worker at a time
-//! make them.
+//! Workflow instances: their state, tasks, signals and events. What a workflow is and
+//! which step comes next is decided in `ostler_domain::workflow`; the store makes each
+//! change one short transaction and lets only the lease holder make it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `claim`   | leases of workflows, and checkpoints of their tasks |
+//! | `commit`  | the transaction that advances a workflow |
+//! | `events`  | named events that steps wait for |
+//! | `signals` | answers and cancellation from outside |
 
 pub(crate) mod claim;
 pub(crate) mod commit;
 pub(crate) mod events;
-pub(crate) mod heard;
+pub(crate) mod signals;
 
 use ostler_domain::id::{OrgId, WorkflowId};
 use ostler_domain::time::Timestamp;
@@ -17,61 +23,53 @@ use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
-/// The most bytes of a definition, an input or what a step came to.
-const MOST_BYTES: usize = 4 << 20;
+/// The most bytes of a definition, an input or a result.
+const MAX_BYTES: usize = 4 << 20;
 
 /// A workflow to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewWorkflow {
-    /// Its id.
     pub id: WorkflowId,
-    /// What it is called.
     pub name: String,
-    /// What it is, as JSON.
+    /// JSON.
     pub definition: String,
-    /// What it is started with, as JSON.
+    /// JSON.
     pub input: String,
-    /// How far it is, as JSON.
+    /// The initial progress, as JSON.
     pub state: String,
 }
 
-/// A workflow that was started.
+/// A stored workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredWorkflow {
-    /// Its id.
     pub id: WorkflowId,
-    /// What it is called.
     pub name: String,
-    /// Where it stands, in a word.
+    /// For example `running` or `done`.
     pub status: String,
-    /// What it is, as JSON.
+    /// JSON.
     pub definition: String,
-    /// What it was started with, as JSON.
+    /// JSON.
     pub input: String,
-    /// How far it is, as JSON.
+    /// The initial progress, as JSON.
     pub state: String,
-    /// What it has cost, in credits.
+    /// In credits.
     pub spent: u64,
-    /// Whether somebody has stopped it.
     pub cancelled: bool,
-    /// Whether somebody has it, or is to look at it now.
+    /// Whether a worker holds its lease or it is due.
     pub due: bool,
-    /// When it was started.
     pub created_at: Timestamp,
-    /// When it last came on.
     pub updated_at: Timestamp,
 }
 
-/// Something that is done for a step.
+/// A task of a workflow step.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StoredTask {
-    /// Which one.
     pub task: String,
-    /// What it came to.
+    /// `None` while the task is unfinished.
     pub result: Option<String>,
-    /// The turn that was begun, as JSON.
-    pub saved: Option<String>,
-    /// The record of what was decided and spent, as JSON.
+    /// The state of the task's unfinished turn, as JSON.
+    pub checkpoint: Option<String>,
+    /// The decisions and cost of the task, as JSON.
     pub record: Option<String>,
 }
 
@@ -91,29 +89,29 @@ const LIST: Sql = sql!(
      FROM workflows WHERE org = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
 );
 const TASKS: Sql = sql!(
-    "SELECT task, result, saved, record FROM workflow_tasks
+    "SELECT task, result, checkpoint, record FROM workflow_tasks
      WHERE org = ?1 AND workflow = ?2 ORDER BY task"
 );
 
 impl OrgStore<'_> {
-    /// Starts a workflow: a worker that looks for one finds it.
+    /// Stores a new workflow, due at once.
     pub async fn start_workflow(&self, new: NewWorkflow) -> Result<()> {
         self.store.write(Start(self.org, new)).await
     }
 
-    /// A workflow and what came of its steps.
+    /// Returns a workflow and its tasks.
     pub async fn workflow(&self, id: WorkflowId) -> Result<(StoredWorkflow, Vec<StoredTask>)> {
         self.store.read(Get(self.org, id)).await
     }
 
-    /// Workflows, newest first; those before the last one of the page before.
+    /// Returns the workflows before `before`, newest first.
     pub async fn workflows(
         &self,
         before: Option<WorkflowId>,
-        most: u32,
+        limit: u32,
     ) -> Result<Vec<StoredWorkflow>> {
         let before = before.unwrap_or(WorkflowId::from_u128(u128::MAX));
-        self.store.read(List(self.org, before, most)).await
+        self.store.read(List(self.org, before, limit)).await
     }
 }
 
@@ -168,7 +166,7 @@ impl Operation for List {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
         let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params).await?.iter().map(workflow).collect()
+        tx.query(&LIST, &params).await?.iter().map(read_workflow).collect()
     }
 }
 
@@ -177,13 +175,13 @@ async fn get<T: Tx>(
     org: OrgId,
     id: WorkflowId,
 ) -> Result<(StoredWorkflow, Vec<StoredTask>)> {
-    let place = [Value::from(org), id.into()];
-    let row = tx.first(&GET, &place).await?.ok_or(StoreError::NotFound("workflow"))?;
-    let tasks = tx.query(&TASKS, &place).await?;
-    Ok((workflow(&row)?, tasks.iter().map(task).collect::<Result<_>>()?))
+    let key = [Value::from(org), id.into()];
+    let row = tx.first(&GET, &key).await?.ok_or(StoreError::NotFound("workflow"))?;
+    let tasks = tx.query(&TASKS, &key).await?;
+    Ok((read_workflow(&row)?, tasks.iter().map(read_task).collect::<Result<_>>()?))
 }
 
-fn workflow(row: &Row) -> Result<StoredWorkflow> {
+fn read_workflow(row: &Row) -> Result<StoredWorkflow> {
     Ok(StoredWorkflow {
         id: row.id(0)?,
         name: row.text(1)?.to_owned(),
@@ -199,18 +197,18 @@ fn workflow(row: &Row) -> Result<StoredWorkflow> {
     })
 }
 
-fn task(row: &Row) -> Result<StoredTask> {
+fn read_task(row: &Row) -> Result<StoredTask> {
     Ok(StoredTask {
         task: row.text(0)?.to_owned(),
-        result: row.opt_written(1, "result")?,
-        saved: row.opt_written(2, "turn")?,
-        record: row.opt_written(3, "record")?,
+        result: row.opt_parsed(1, "result")?,
+        checkpoint: row.opt_parsed(2, "turn")?,
+        record: row.opt_parsed(3, "record")?,
     })
 }
 
 const fn check_size(what: &'static str, text: &str) -> Result<()> {
-    if text.len() > MOST_BYTES {
-        return Err(StoreError::TooLarge { what, limit: MOST_BYTES });
+    if text.len() > MAX_BYTES {
+        return Err(StoreError::TooLarge { what, limit: MAX_BYTES });
     }
     Ok(())
 }

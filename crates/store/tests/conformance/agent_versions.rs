@@ -1,4 +1,4 @@
-//! What an agent was when a run ran with it.
+//! Agent versions.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use ostler_domain::tool::ToolName;
 use ostler_store::{Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{Backend, agent, with_org};
+use crate::world::{agent, with_org};
 
-on_every_backend!(a_change_of_an_agent_is_a_version_of_it);
-async fn a_change_of_an_agent_is_a_version_of_it(store: &Store) {
+on_every_backend!(each_agent_change_creates_a_version);
+async fn each_agent_change_creates_a_version(store: &Store) {
     let org = with_org(store, 1).await;
     let first = agent(org, "gia");
     assert_eq!(store.org(org).save_agent(first.clone()).await.unwrap(), 1);
@@ -20,7 +20,7 @@ async fn a_change_of_an_agent_is_a_version_of_it(store: &Store) {
     second.tools.policy =
         ToolPolicy { deny: [ToolName::from_static("send_email")].into(), ..ToolPolicy::default() };
     assert_eq!(store.org(org).save_agent(second.clone()).await.unwrap(), 2);
-    // Back to what it was is a change as well.
+    // Reverting is a change as well.
     assert_eq!(store.org(org).save_agent(first.clone()).await.unwrap(), 3);
     let now = store.org(org).agent_version(first.id).await.unwrap();
     assert_eq!((now.version, &now.agent), (3, &first));
@@ -35,8 +35,8 @@ async fn a_change_of_an_agent_is_a_version_of_it(store: &Store) {
     assert_eq!(history, [(2, second), (1, first)]);
 }
 
-on_every_backend!(agents_that_are_saved_together_lose_no_version);
-async fn agents_that_are_saved_together_lose_no_version(store: &Store) {
+on_every_backend!(concurrent_agent_saves_each_create_a_version);
+async fn concurrent_agent_saves_each_create_a_version(store: &Store) {
     let org = with_org(store, 1).await;
     let gia = agent(org, "gia");
     let writers = (0..8).map(|n| {
@@ -68,27 +68,4 @@ async fn a05_versions_of_a_foreign_agent_are_not_found(store: &Store) {
     let first = store.org(there).agent_at(gia.id, 1).await;
     assert!(matches!(first, Err(StoreError::NotFound("version of this agent"))));
     assert!(store.org(there).agent_versions(gia.id, u32::MAX, 10).await.unwrap().is_empty());
-}
-
-/// The agents of an older database begin with version 1.
-#[tokio::test(flavor = "multi_thread")]
-async fn agents_of_an_older_database_have_a_version() {
-    for backend in [Backend::sqlite_file(), Backend::postgres().await] {
-        let store = Store::connect(&backend.url).unwrap();
-        store.migrate_to(4).await.unwrap();
-        let org = backend.with_old_org(1).await;
-        let mut gia = agent(org, "gia");
-        let data = serde_json::to_string(&gia).unwrap();
-        let (org_id, id) = (backend.id(1), backend.id(gia.id.as_u128()));
-        backend
-            .execute(&format!(
-                "INSERT INTO agents (org, id, slug, data) VALUES ({org_id}, {id}, 'gia', '{data}')"
-            ))
-            .await;
-        store.migrate().await.unwrap();
-        let before = store.org(org).agent_version(gia.id).await.unwrap();
-        assert_eq!((before.version, &before.agent), (1, &gia));
-        gia.display_name = "Gia Rossi".into();
-        assert_eq!(store.org(org).save_agent(gia).await.unwrap(), 2);
-    }
 }

@@ -1,4 +1,4 @@
-//! Approvals: decided once, used once, ended by the database's clock.
+//! Approvals: decided once, used once, expired by the database's clock.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::gate::AskReason;
 use ostler_domain::gate::approval::{
-    Approval, ApprovalError, ApprovalStatus, ArgumentsHash, EXPIRES_AFTER,
+    Approval, ApprovalError, ApprovalStatus, ArgumentsHash, DEFAULT_APPROVAL_TTL,
 };
 use ostler_domain::id::{AgentId, ApprovalId, OrgId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Risk, ToolName};
-use ostler_store::{DecisionState, Store, StoreError, StoredApproval, Verdict};
+use ostler_store::{ApprovalVerdict, DecisionState, Store, StoreError, StoredApproval};
 
 use crate::on_every_backend;
-use crate::world::{Backend, next, with_org};
+use crate::world::{TestDatabase, next, with_org};
 
 const OWNER: UserId = UserId::from_u128(1);
 const SESSION: SessionId = SessionId::from_u128(3);
 const ASKED: ArgumentsHash = ArgumentsHash([1; 32]);
 const EDITED: ArgumentsHash = ArgumentsHash([2; 32]);
 
-/// An approval that a node with a wrong clock asks for.
-fn asked(session: SessionId, time: Duration) -> StoredApproval {
+/// An approval requested by a node with a wrong clock.
+fn new_approval(session: SessionId, time: Duration) -> StoredApproval {
     let requested_at = Timestamp::from_millis(5);
     StoredApproval {
         approval: Approval {
@@ -31,7 +31,10 @@ fn asked(session: SessionId, time: Duration) -> StoredApproval {
             agent: AgentId::from_u128(4),
             tool: ToolName::from_static("refund_payment"),
             risk: Risk::Destructive,
-            why: AskReason::Autonomy { level: AutonomyLevel::Supervised, risk: Risk::Destructive },
+            ask_reason: AskReason::Autonomy {
+                level: AutonomyLevel::Supervised,
+                risk: Risk::Destructive,
+            },
             arguments: ASKED,
             requested_at,
             expires_at: requested_at + time,
@@ -47,13 +50,13 @@ pub(crate) async fn ask(
     session: SessionId,
     time: Duration,
 ) -> ApprovalId {
-    let new = asked(session, time);
+    let new = new_approval(session, time);
     let id = new.approval.id;
     store.org(org).create_approval(new).await.unwrap();
     id
 }
 
-fn said(result: Result<StoredApproval, StoreError>) -> Result<ApprovalStatus, ApprovalError> {
+fn status_of(result: Result<StoredApproval, StoreError>) -> Result<ApprovalStatus, ApprovalError> {
     match result {
         Ok(stored) => Ok(stored.approval.status),
         Err(StoreError::Approval(why)) => Err(why),
@@ -68,7 +71,7 @@ on_every_backend!(
 );
 async fn d06_an_approval_is_decided_and_used(store: &Store) {
     let org = with_org(store, 1).await;
-    let new = asked(SESSION, EXPIRES_AFTER);
+    let new = new_approval(SESSION, DEFAULT_APPROVAL_TTL);
     let id = new.approval.id;
     store.org(org).create_approval(new.clone()).await.unwrap();
     let twice = store.org(org).create_approval(new.clone()).await;
@@ -76,7 +79,7 @@ async fn d06_an_approval_is_decided_and_used(store: &Store) {
     let stored = store.org(org).approval(id).await.unwrap();
     let (from, to) = (stored.approval.requested_at, stored.approval.expires_at);
     assert!(from > Timestamp::from_millis(1_700_000_000_000), "the database's clock");
-    assert!(to.since(from).abs_diff(EXPIRES_AFTER) < Duration::from_secs(1));
+    assert!(to.since(from).abs_diff(DEFAULT_APPROVAL_TTL) < Duration::from_secs(1));
     let as_asked = StoredApproval {
         approval: Approval { requested_at: from, expires_at: to, ..new.approval },
         ..new
@@ -84,48 +87,49 @@ async fn d06_an_approval_is_decided_and_used(store: &Store) {
     assert_eq!(stored, as_asked);
 
     let early = store.org(org).use_approval(id, ASKED).await;
-    assert_eq!(said(early), Err(ApprovalError::NotUsable(id)));
-    let yes = store.org(org).decide_approval(id, OWNER, Verdict::Approve).await;
-    assert_eq!(said(yes), Ok(ApprovalStatus::Approved { by: OWNER }));
+    assert_eq!(status_of(early), Err(ApprovalError::NotUsable(id)));
+    let yes = store.org(org).decide_approval(id, OWNER, ApprovalVerdict::Approve).await;
+    assert_eq!(status_of(yes), Ok(ApprovalStatus::Approved { by: OWNER }));
     let other = store.org(org).use_approval(id, EDITED).await;
-    assert_eq!(said(other), Err(ApprovalError::OtherArguments(id)));
+    assert_eq!(status_of(other), Err(ApprovalError::OtherArguments(id)));
     let used = store.org(org).use_approval(id, ASKED).await.unwrap();
     assert_eq!(used.payload, as_asked.payload);
     let again = store.org(org).use_approval(id, ASKED).await;
-    assert_eq!(said(again), Err(ApprovalError::NotUsable(id)));
+    assert_eq!(status_of(again), Err(ApprovalError::NotUsable(id)));
 
-    let id = ask(store, org, SESSION, EXPIRES_AFTER).await;
-    let no = Verdict::Reject { reason: "too much".into() };
+    let id = ask(store, org, SESSION, DEFAULT_APPROVAL_TTL).await;
+    let no = ApprovalVerdict::Reject { reason: "too much".into() };
     store.org(org).decide_approval(id, OWNER, no).await.unwrap();
-    let late = store.org(org).decide_approval(id, OWNER, Verdict::Approve).await;
-    assert_eq!(said(late), Err(ApprovalError::NotPending(id)));
+    let late = store.org(org).decide_approval(id, OWNER, ApprovalVerdict::Approve).await;
+    assert_eq!(status_of(late), Err(ApprovalError::NotPending(id)));
     let rejected = store.org(org).approvals(DecisionState::Rejected, None, 9).await.unwrap();
     let reason = "too much".to_owned();
     assert_eq!(rejected[0].approval.status, ApprovalStatus::Rejected { by: OWNER, reason });
 
-    let id = ask(store, org, SESSION, EXPIRES_AFTER).await;
-    let verdict = Verdict::ApproveWith { arguments: EDITED, payload: r#"{"amount":4}"#.into() };
+    let id = ask(store, org, SESSION, DEFAULT_APPROVAL_TTL).await;
+    let verdict =
+        ApprovalVerdict::ApproveWith { arguments: EDITED, payload: r#"{"amount":4}"#.into() };
     store.org(org).decide_approval(id, OWNER, verdict).await.unwrap();
     let as_it_was = store.org(org).use_approval(id, ASKED).await;
-    assert_eq!(said(as_it_was), Err(ApprovalError::OtherArguments(id)));
+    assert_eq!(status_of(as_it_was), Err(ApprovalError::OtherArguments(id)));
     let used = store.org(org).use_approval(id, EDITED).await.unwrap();
     assert_eq!(used.payload, r#"{"amount":4}"#);
 }
 
 on_every_backend!(
-    /// D06: of a hundred who decide at once one counts, and of a hundred who
-    /// would run the call one does.
-    d06_one_decides_and_one_uses
+    /// D06: one of a hundred concurrent decisions counts, and one of a hundred concurrent
+    /// uses succeeds.
+    d06_the_first_decision_and_the_first_use_count
 );
-async fn d06_one_decides_and_one_uses(store: &Store) {
+async fn d06_the_first_decision_and_the_first_use_count(store: &Store) {
     let org = with_org(store, 1).await;
-    let id = ask(store, org, SESSION, EXPIRES_AFTER).await;
+    let id = ask(store, org, SESSION, DEFAULT_APPROVAL_TTL).await;
     let decide = |n: u128| {
         let (store, by) = (store.clone(), UserId::from_u128(n));
         let verdict = match n % 3 {
-            0 => Verdict::Approve,
-            1 => Verdict::ApproveWith { arguments: ASKED, payload: n.to_string() },
-            _ => Verdict::Reject { reason: n.to_string() },
+            0 => ApprovalVerdict::Approve,
+            1 => ApprovalVerdict::ApproveWith { arguments: ASKED, payload: n.to_string() },
+            _ => ApprovalVerdict::Reject { reason: n.to_string() },
         };
         tokio::spawn(async move { store.org(org).decide_approval(id, by, verdict).await })
     };
@@ -139,8 +143,8 @@ async fn d06_one_decides_and_one_uses(store: &Store) {
     }
     assert_eq!(won, [store.org(org).approval(id).await.unwrap()]);
 
-    let id = ask(store, org, SESSION, EXPIRES_AFTER).await;
-    store.org(org).decide_approval(id, OWNER, Verdict::Approve).await.unwrap();
+    let id = ask(store, org, SESSION, DEFAULT_APPROVAL_TTL).await;
+    store.org(org).decide_approval(id, OWNER, ApprovalVerdict::Approve).await.unwrap();
     let take = |_| {
         let store = store.clone();
         tokio::spawn(async move { store.org(org).use_approval(id, ASKED).await.is_ok() })
@@ -153,21 +157,20 @@ async fn d06_one_decides_and_one_uses(store: &Store) {
 }
 
 on_every_backend!(
-    /// D07: past its time an approval ends, once, and never runs; the sweep says
-    /// whom to tell.
+    /// D07: an overdue approval expires once and cannot be used; the sweep returns it.
     d07_an_approval_expires
 );
 async fn d07_an_approval_expires(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let late = ask(store, here, SESSION, Duration::ZERO).await;
-    let yes = store.org(here).decide_approval(late, OWNER, Verdict::Approve).await;
-    assert_eq!(said(yes), Err(ApprovalError::JustExpired(late)));
+    let yes = store.org(here).decide_approval(late, OWNER, ApprovalVerdict::Approve).await;
+    assert_eq!(status_of(yes), Err(ApprovalError::JustExpired(late)));
     let status = store.org(here).approval(late).await.unwrap().approval.status;
     assert_eq!(status, ApprovalStatus::Expired, "it stays expired");
-    let again = store.org(here).decide_approval(late, OWNER, Verdict::Approve).await;
-    assert_eq!(said(again), Err(ApprovalError::NotPending(late)));
+    let again = store.org(here).decide_approval(late, OWNER, ApprovalVerdict::Approve).await;
+    assert_eq!(status_of(again), Err(ApprovalError::NotPending(late)));
 
-    let waiting = ask(store, here, SESSION, EXPIRES_AFTER).await;
+    let waiting = ask(store, here, SESSION, DEFAULT_APPROVAL_TTL).await;
     let mut over = BTreeSet::new();
     for n in 0..25 {
         let org = [here, there][n % 2];
@@ -177,32 +180,32 @@ async fn d07_an_approval_expires(store: &Store) {
         let store = store.clone();
         tokio::spawn(async move { store.expire_approvals(4, |_| None).await.unwrap() })
     };
-    let mut told = Vec::new();
-    while told.len() < over.len() {
+    let mut expired = Vec::new();
+    while expired.len() < over.len() {
         for swept in (0..4).map(sweep).collect::<Vec<_>>() {
             let swept = swept.await.unwrap();
             assert!(swept.len() <= 4);
-            told.extend(swept.into_iter().map(|(org, stored)| {
+            expired.extend(swept.into_iter().map(|(org, stored)| {
                 assert_eq!(stored.approval.status, ApprovalStatus::Expired);
                 (org, stored.approval.id)
             }));
         }
     }
-    assert_eq!(told.len(), over.len(), "each once");
-    assert_eq!(told.into_iter().collect::<BTreeSet<_>>(), over);
+    assert_eq!(expired.len(), over.len(), "each once");
+    assert_eq!(expired.into_iter().collect::<BTreeSet<_>>(), over);
     assert!(store.expire_approvals(100, |_| None).await.unwrap().is_empty());
     for (org, id) in over {
         let used = store.org(org).use_approval(id, ASKED).await;
-        assert_eq!(said(used), Err(ApprovalError::NotUsable(id)));
+        assert_eq!(status_of(used), Err(ApprovalError::NotUsable(id)));
     }
     assert!(store.org(here).approval(waiting).await.unwrap().approval.is_pending());
 }
 
 on_every_backend!(
-    /// D08, A24: after any sequence the count is that of the pending rows.
-    d08_the_count_is_that_of_the_pending_rows
+    /// D08, A24: after any sequence the count equals the number of pending rows.
+    d08_the_count_equals_the_number_of_pending_approvals
 );
-async fn d08_the_count_is_that_of_the_pending_rows(store: &Store) {
+async fn d08_the_count_equals_the_number_of_pending_approvals(store: &Store) {
     let org = with_org(store, 1).await;
     let sessions = [SessionId::from_u128(1), SessionId::from_u128(2)];
     let mut pending: Vec<Vec<ApprovalId>> = vec![vec![], vec![]];
@@ -214,9 +217,9 @@ async fn d08_the_count_is_that_of_the_pending_rows(store: &Store) {
             (4..=6, false) => {
                 let id = pending[of].remove(0);
                 let verdict = match act {
-                    4 => Verdict::Approve,
-                    5 => Verdict::Reject { reason: "no".into() },
-                    _ => Verdict::ApproveWith { arguments: EDITED, payload: "{}".into() },
+                    4 => ApprovalVerdict::Approve,
+                    5 => ApprovalVerdict::Reject { reason: "no".into() },
+                    _ => ApprovalVerdict::ApproveWith { arguments: EDITED, payload: "{}".into() },
                 };
                 store.org(org).decide_approval(id, OWNER, verdict).await.unwrap();
             }
@@ -224,7 +227,7 @@ async fn d08_the_count_is_that_of_the_pending_rows(store: &Store) {
                 ask(store, org, sessions[of], Duration::ZERO).await;
                 assert_eq!(store.expire_approvals(9, |_| None).await.unwrap().len(), 1);
             }
-            _ => pending[of].push(ask(store, org, sessions[of], EXPIRES_AFTER).await),
+            _ => pending[of].push(ask(store, org, sessions[of], DEFAULT_APPROVAL_TTL).await),
         }
         for (session, rows) in sessions.iter().zip(&pending) {
             let counted = store.org(org).count_pending_approvals(Some(*session)).await.unwrap();
@@ -248,16 +251,16 @@ async fn d08_the_count_is_that_of_the_pending_rows(store: &Store) {
 }
 
 on_every_backend!(
-    /// A05: an approval of another org is neither seen nor decided.
+    /// A05: an approval of another org is not found.
     a05_approvals_stay_in_their_org
 );
 async fn a05_approvals_stay_in_their_org(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
-    let id = ask(store, here, SESSION, EXPIRES_AFTER).await;
+    let id = ask(store, here, SESSION, DEFAULT_APPROVAL_TTL).await;
     let spy = store.org(there);
     for refused in [
         spy.approval(id).await,
-        spy.decide_approval(id, OWNER, Verdict::Approve).await,
+        spy.decide_approval(id, OWNER, ApprovalVerdict::Approve).await,
         spy.use_approval(id, ASKED).await,
     ] {
         assert!(matches!(refused, Err(StoreError::NotFound("approval"))), "{refused:?}");
@@ -268,10 +271,10 @@ async fn a05_approvals_stay_in_their_org(store: &Store) {
     assert!(store.org(here).approval(id).await.unwrap().approval.is_pending());
 }
 
-/// One that a newer program wrote does not hold up the others.
+/// An approval written by a newer program does not block the others.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreadable_approval_is_left_to_a_newer_program() {
-    for backend in [Backend::sqlite_file(), Backend::postgres().await] {
+    for backend in [TestDatabase::sqlite_file(), TestDatabase::postgres().await] {
         let store = backend.migrated().await;
         let org = with_org(&store, 1).await;
         ask(&store, org, SESSION, Duration::ZERO).await;

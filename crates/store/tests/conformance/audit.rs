@@ -1,14 +1,14 @@
-//! The audit log: lines are added, listed, and stay.
+//! The audit log is append-only.
 
-use ostler_domain::audit::Actor;
+use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AgentId, AuditId, KeyId, OrgId, UserId};
-use ostler_store::{NewAudit, Store, StoreError};
+use ostler_store::{NewAuditEntry, Store, StoreError};
 
 use crate::on_every_backend;
 use crate::world::{next, with_org};
 
-fn line(actor: Actor, subject: &str) -> NewAudit {
-    NewAudit {
+fn line(actor: AuditActor, subject: &str) -> NewAuditEntry {
+    NewAuditEntry {
         id: AuditId::from_u128(next()),
         actor,
         action: "soul_edited".into(),
@@ -17,54 +17,54 @@ fn line(actor: Actor, subject: &str) -> NewAudit {
     }
 }
 
-async fn all(store: &Store, org: OrgId, subject: Option<&str>, most: u32) -> Vec<NewAudit> {
+async fn all(store: &Store, org: OrgId, subject: Option<&str>, most: u32) -> Vec<NewAuditEntry> {
     let (mut before, mut seen) = (None, Vec::new());
     loop {
-        let page = store.org(org).audit(subject, before, most).await.unwrap();
+        let page = store.org(org).audit_entries(subject, before, most).await.unwrap();
         let Some(last) = page.last() else { return seen };
         assert!(page.len() <= most as usize);
-        before = Some(last.line.id);
-        seen.extend(page.into_iter().map(|stored| stored.line));
+        before = Some(last.entry.id);
+        seen.extend(page.into_iter().map(|stored| stored.entry));
     }
 }
 
-on_every_backend!(lines_are_listed_newest_first);
-async fn lines_are_listed_newest_first(store: &Store) {
+on_every_backend!(audit_entries_are_listed_newest_first);
+async fn audit_entries_are_listed_newest_first(store: &Store) {
     let org = with_org(store, 1).await;
     let actors = [
-        Actor::User(UserId::from_u128(1)),
-        Actor::Key(KeyId::from_u128(2)),
-        Actor::Agent(AgentId::from_u128(3)),
-        Actor::System,
+        AuditActor::User(UserId::from_u128(1)),
+        AuditActor::Key(KeyId::from_u128(2)),
+        AuditActor::Agent(AgentId::from_u128(3)),
+        AuditActor::System,
     ];
-    let lines: Vec<NewAudit> =
+    let lines: Vec<NewAuditEntry> =
         (0..13).map(|n| line(actors[n % 4], ["agt_1", "agt_2"][n % 2])).collect();
     for line in &lines {
         store.org(org).append_audit(line.clone()).await.unwrap();
     }
-    let newest_first: Vec<NewAudit> = lines.iter().rev().cloned().collect();
+    let newest_first: Vec<NewAuditEntry> = lines.iter().rev().cloned().collect();
     assert_eq!(all(store, org, None, 4).await, newest_first);
-    let about: Vec<NewAudit> =
+    let about: Vec<NewAuditEntry> =
         newest_first.iter().filter(|line| line.subject == "agt_2").cloned().collect();
     assert_eq!(all(store, org, Some("agt_2"), 2).await, about);
     assert!(all(store, org, Some("agt_3"), 2).await.is_empty());
-    let stored = &store.org(org).audit(None, None, 1).await.unwrap()[0];
+    let stored = &store.org(org).audit_entries(None, None, 1).await.unwrap()[0];
     assert!(stored.at.as_millis() > 1_700_000_000_000);
-    let rewritten = NewAudit { action: "nothing".into(), ..lines[0].clone() };
+    let rewritten = NewAuditEntry { action: "nothing".into(), ..lines[0].clone() };
     let again = store.org(org).append_audit(rewritten).await;
     assert!(matches!(again, Err(StoreError::Conflict(_))));
     assert_eq!(all(store, org, None, 20).await, newest_first);
 }
 
 on_every_backend!(
-    /// A05: lines of another org are not seen.
-    a05_lines_stay_in_their_org
+    /// A05: audit entries of another org are not listed.
+    a05_audit_entries_of_another_org_are_not_found
 );
-async fn a05_lines_stay_in_their_org(store: &Store) {
+async fn a05_audit_entries_of_another_org_are_not_found(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
-    store.org(here).append_audit(line(Actor::System, "x")).await.unwrap();
+    store.org(here).append_audit(line(AuditActor::System, "x")).await.unwrap();
     assert!(all(store, there, None, 9).await.is_empty());
     assert!(all(store, there, Some("x"), 9).await.is_empty());
-    let nobody = store.org(OrgId::from_u128(9)).append_audit(line(Actor::System, "x")).await;
+    let nobody = store.org(OrgId::from_u128(9)).append_audit(line(AuditActor::System, "x")).await;
     assert!(matches!(nobody, Err(StoreError::NotFound("organization"))));
 }

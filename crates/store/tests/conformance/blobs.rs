@@ -1,7 +1,7 @@
-//! Blobs: bytes beside messages.
+//! Blobs.
 
 use ostler_domain::id::BlobId;
-use ostler_domain::message::{MAX_BLOB_BYTES, Part};
+use ostler_domain::message::{MAX_BLOB_BYTES, MessagePart};
 use ostler_store::{NewBlob, Store, StoreError};
 
 use crate::on_every_backend;
@@ -16,15 +16,15 @@ fn blob(media_type: &str, bytes: Vec<u8>) -> NewBlob {
     }
 }
 
-on_every_backend!(bytes_come_back_as_they_were);
-async fn bytes_come_back_as_they_were(store: &Store) {
+on_every_backend!(blobs_round_trip_up_to_the_size_limit);
+async fn blobs_round_trip_up_to_the_size_limit(store: &Store) {
     let org = with_org(store, 1).await;
     let largest: Vec<u8> = (0..MAX_BLOB_BYTES).map(|n| n as u8).collect();
     for bytes in [vec![], vec![0, 255, 0], b"text'; --".to_vec(), largest.clone()] {
         let new = blob("image/png", bytes);
         let attachment = store.org(org).put_blob(new.clone()).await.unwrap();
         assert_eq!(attachment.size, new.bytes.len() as u64);
-        assert!(matches!(Part::attached(attachment.clone()), Part::Image(_)));
+        assert!(matches!(MessagePart::from_attachment(attachment.clone()), MessagePart::Image(_)));
         assert_eq!(store.org(org).attachment(new.id).await.unwrap(), attachment);
         let read = store.org(org).blob(new.id).await.unwrap();
         assert_eq!((&read.attachment, read.bytes == new.bytes), (&attachment, true));
@@ -46,9 +46,9 @@ fn blob_with_id(blob: &NewBlob) -> NewBlob {
 
 on_every_backend!(
     /// A05: a blob of another org is not found, and cannot be deleted.
-    a05_blobs_stay_in_their_org
+    a05_blobs_of_another_org_are_not_found
 );
-async fn a05_blobs_stay_in_their_org(store: &Store) {
+async fn a05_blobs_of_another_org_are_not_found(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let id = store.org(here).put_blob(blob("audio/ogg", vec![7])).await.unwrap().blob;
     let read = store.org(there).blob(id).await.map(|_| ());

@@ -1,9 +1,9 @@
-//! Contacts, and how they are recognized.
+//! Contacts and how they are recognized by their identifiers.
 
 use ostler_domain::channel::Channel;
 use ostler_domain::contact::{Contact, ContactDetails, CrmLink};
 use ostler_domain::id::ContactId;
-use ostler_store::{Resolved, Store, StoreError};
+use ostler_store::{ContactResolution, Store, StoreError};
 
 use crate::on_every_backend;
 use crate::world::{next, with_org};
@@ -35,8 +35,8 @@ fn rosa() -> Contact {
     }
 }
 
-on_every_backend!(contacts_come_back_as_they_were_page_by_page);
-async fn contacts_come_back_as_they_were_page_by_page(store: &Store) {
+on_every_backend!(contacts_round_trip_and_are_listed_in_pages);
+async fn contacts_round_trip_and_are_listed_in_pages(store: &Store) {
     let org = with_org(store, 1).await;
     let all = [rosa(), contact("Bob"), contact("Carl")];
     for contact in &all {
@@ -54,8 +54,8 @@ async fn contacts_come_back_as_they_were_page_by_page(store: &Store) {
     assert_eq!(page(Some(all[1].id), 2).await, all[2..]);
 }
 
-on_every_backend!(a_contact_is_changed_by_whoever_read_it_last);
-async fn a_contact_is_changed_by_whoever_read_it_last(store: &Store) {
+on_every_backend!(updating_a_contact_with_a_stale_version_conflicts);
+async fn updating_a_contact_with_a_stale_version_conflicts(store: &Store) {
     let org = with_org(store, 1).await;
     let read = store.org(org).create_contact(rosa()).await.unwrap();
     let mut moved = read.contact.clone();
@@ -105,16 +105,16 @@ async fn a12_a_contact_is_recognized_by_phone_or_email(store: &Store) {
 }
 
 on_every_backend!(
-    /// A12: whoever was recognized once is recognized again, even after their
-    /// details have changed.
-    a12_a_match_is_kept
+    /// A12: a recognized identifier stays linked to its contact even after the
+    /// contact's details have changed.
+    a12_a_recognized_identifier_stays_linked_after_details_change
 );
-async fn a12_a_match_is_kept(store: &Store) {
+async fn a12_a_recognized_identifier_stays_linked_after_details_change(store: &Store) {
     let org = with_org(store, 1).await;
     let known = store.org(org).create_contact(rosa()).await.unwrap();
     let found =
         store.org(org).recognize_or_create(&Channel::Sms, "+39061234", contact("new")).await;
-    assert_eq!(found.unwrap(), Resolved::Known(known.clone()));
+    assert_eq!(found.unwrap(), ContactResolution::Known(known.clone()));
     let mut moved = known.contact.clone();
     moved.details = ContactDetails::default();
     let moved = store.org(org).update_contact(1, moved).await.unwrap();
@@ -122,14 +122,14 @@ async fn a12_a_match_is_kept(store: &Store) {
     assert_eq!(found.as_ref(), Some(&moved));
     let again =
         store.org(org).recognize_or_create(&Channel::Sms, "+39 061234", contact("new")).await;
-    assert_eq!(again.unwrap(), Resolved::Known(moved));
+    assert_eq!(again.unwrap(), ContactResolution::Known(moved));
     let names = store.org(org).identifiers(known.contact.id, 10).await.unwrap();
     assert_eq!(names, [(Channel::Sms, "+39061234".to_owned())]);
     assert_eq!(store.org(org).contacts(None, 10).await.unwrap().len(), 1);
 }
 
-on_every_backend!(however_many_ask_at_once_one_contact_is_created);
-async fn however_many_ask_at_once_one_contact_is_created(store: &Store) {
+on_every_backend!(concurrent_recognition_creates_one_contact);
+async fn concurrent_recognition_creates_one_contact(store: &Store) {
     let org = with_org(store, 1).await;
     // The same person on two channels at the same time, by the same number.
     let asking = (0..16).map(|n| {
@@ -144,8 +144,8 @@ async fn however_many_ask_at_once_one_contact_is_created(store: &Store) {
     let (mut created, mut known) = (Vec::new(), Vec::new());
     for asked in asking.collect::<Vec<_>>() {
         match asked.await.unwrap() {
-            Resolved::Created(stored) => created.push(stored),
-            Resolved::Known(stored) => known.push(stored),
+            ContactResolution::Created(stored) => created.push(stored),
+            ContactResolution::Known(stored) => known.push(stored),
         }
     }
     assert_eq!((created.len(), known.len()), (1, 15));
@@ -180,8 +180,8 @@ async fn an_identifier_belongs_to_one_contact(store: &Store) {
     assert_eq!(store.org(org).contacts(None, 10).await.unwrap().len(), 2);
 }
 
-on_every_backend!(a_name_that_is_linked_while_it_writes_is_one_contact);
-async fn a_name_that_is_linked_while_it_writes_is_one_contact(store: &Store) {
+on_every_backend!(linking_and_recognizing_concurrently_agree_on_one_contact);
+async fn linking_and_recognizing_concurrently_agree_on_one_contact(store: &Store) {
     let org = with_org(store, 1).await;
     let ada = contact("Ada");
     store.org(org).create_contact(ada.clone()).await.unwrap();
@@ -195,8 +195,8 @@ async fn a_name_that_is_linked_while_it_writes_is_one_contact(store: &Store) {
         let resolved = writing.org(org).recognize_or_create(&Channel::Telegram, &name, new).await;
         let (linked, resolved) = (linked.await.unwrap(), resolved.unwrap());
         let answered = match (resolved, linked) {
-            (Resolved::Known(stored), Ok(())) => stored,
-            (Resolved::Created(stored), Err(StoreError::Conflict(_))) => stored,
+            (ContactResolution::Known(stored), Ok(())) => stored,
+            (ContactResolution::Created(stored), Err(StoreError::Conflict(_))) => stored,
             other => panic!("{other:?}"),
         };
         let found = store.org(org).recognize(&Channel::Telegram, &name).await.unwrap();
@@ -205,7 +205,7 @@ async fn a_name_that_is_linked_while_it_writes_is_one_contact(store: &Store) {
 }
 
 on_every_backend!(
-    /// A05: a contact of another org is not found, by no name and for no change.
+    /// A05: a contact of another org is found by no identifier and cannot be changed.
     a05_a_foreign_contact_is_not_found
 );
 async fn a05_a_foreign_contact_is_not_found(store: &Store) {
@@ -231,11 +231,11 @@ async fn a05_a_foreign_contact_is_not_found(store: &Store) {
     let theirs = contact("their Rosa");
     let created =
         store.org(there).recognize_or_create(&Channel::Telegram, "1001", theirs).await.unwrap();
-    assert!(matches!(created, Resolved::Created(_)));
+    assert!(matches!(created, ContactResolution::Created(_)));
 }
 
-on_every_backend!(a_contact_is_forgotten_with_all_that_channels_call_them);
-async fn a_contact_is_forgotten_with_all_that_channels_call_them(store: &Store) {
+on_every_backend!(deleting_a_contact_deletes_its_identifiers);
+async fn deleting_a_contact_deletes_its_identifiers(store: &Store) {
     let (org, other) = (with_org(store, 1).await, with_org(store, 2).await);
     let rosa = store.org(org).create_contact(rosa()).await.unwrap().contact;
     store.org(org).link_identifier(rosa.id, &Channel::Telegram, "rosa77").await.unwrap();

@@ -1,5 +1,5 @@
-//! Many workers on few conversations, some of which die and some of which are
-//! late: every message is answered once, in the order of its conversation.
+//! Many workers on few conversations, some of which die or are late: every message is
+//! answered once, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -9,30 +9,32 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ostler_domain::id::{ConversationId, InboxId, OrgId, ThreadId};
-use ostler_store::{AfterTurn, ClaimPolicy, Claimed, Committed, GiveBack, Store, StoreError};
+use ostler_store::{
+    ClaimPolicy, ClaimedConversation, CommitOutcome, LeaseAction, ReleaseReason, Store, StoreError,
+};
 
-use crate::world::{Backend, POLICY, message, next, turn, with_org};
+use crate::world::{TestDatabase, POLICY, message, next, turn, with_org};
 
 const WORKERS: u64 = 100;
 const CONVERSATIONS: usize = 20;
 const MESSAGES: usize = 25;
-/// Short, so that what the dead hold is free again soon, and many attempts,
+/// A short lease, so that conversations of dead workers are free soon, and many attempts,
 /// because every death counts as one.
 const SHORT: ClaimPolicy = ClaimPolicy {
     lease: Duration::from_millis(150),
-    per_org: 1000,
+    max_per_org: 1000,
     max_attempts: 100_000,
     ..POLICY
 };
-/// Names the database to a worker in another process.
+/// The database of a worker in another process.
 const URL: &str = "OSTLER_CONTENTION_CHILD_URL";
 
-/// What the workers of one process know of each other.
+/// What the workers of one process share.
 #[derive(Default)]
 struct Shared {
     /// How often each conversation was claimed.
     claims: Mutex<BTreeMap<ConversationId, u64>>,
-    /// Messages that a commit has answered, each time it did.
+    /// Answered messages, once for each commit that answered them.
     answered: Mutex<Vec<InboxId>>,
     stale: AtomicU64,
     done: AtomicBool,
@@ -44,7 +46,7 @@ impl Shared {
     }
 }
 
-/// Chance that is the same in each run.
+/// A deterministic random generator.
 struct Chance(u64);
 
 impl Chance {
@@ -71,7 +73,12 @@ async fn work(store: &Store, shared: &Shared, seed: u64) {
     }
 }
 
-async fn serve(store: &Store, shared: &Shared, mut claimed: Claimed, chance: &mut Chance) {
+async fn serve(
+    store: &Store,
+    shared: &Shared,
+    mut claimed: ClaimedConversation,
+    chance: &mut Chance,
+) {
     let conversation = claimed.lease.conversation();
     let own = {
         let mut claims = shared.claims.lock().unwrap();
@@ -81,26 +88,26 @@ async fn serve(store: &Store, shared: &Shared, mut claimed: Claimed, chance: &mu
     };
     chance.pause(8).await;
     match chance.below(10) {
-        // It dies.
+        // The worker dies.
         0 => return,
-        // It is late: perhaps another has the conversation by now.
+        // The worker is late: another one may hold the lease by now.
         1 => tokio::time::sleep(SHORT.lease).await,
-        2 => return give_back(store, &claimed, GiveBack::Untried).await,
+        2 => return release(store, &claimed, ReleaseReason::Untried).await,
         3 => {
-            let failed = GiveBack::Failed { retry_after: Duration::ZERO };
-            return give_back(store, &claimed, failed).await;
+            let failed = ReleaseReason::Failed { retry_after: Duration::ZERO };
+            return release(store, &claimed, failed).await;
         }
         _ => {}
     }
     let keep = chance.below(3) == 0;
-    let then = if keep { AfterTurn::Keep } else { AfterTurn::Release };
+    let then = if keep { LeaseAction::Keep } else { LeaseAction::Release };
     let overtaken = shared.claims(conversation) > own;
-    let commit = ostler_store::TurnCommit { then, ..turn(&claimed) };
+    let commit = ostler_store::TurnCommit { lease_action: then, ..turn(&claimed) };
     if !committed(store, shared, &claimed, commit, overtaken).await || !keep {
         return;
     }
-    match store.more_messages(claimed.lease, SHORT).await {
-        Ok(more) if more.is_empty() => give_back(store, &claimed, GiveBack::Untried).await,
+    match store.claim_more_messages(claimed.lease, SHORT).await {
+        Ok(more) if more.is_empty() => release(store, &claimed, ReleaseReason::Untried).await,
         Ok(more) => {
             claimed.messages = more;
             let overtaken = shared.claims(conversation) > own;
@@ -114,17 +121,20 @@ async fn serve(store: &Store, shared: &Shared, mut claimed: Claimed, chance: &mu
 async fn committed(
     store: &Store,
     shared: &Shared,
-    claimed: &Claimed,
+    claimed: &ClaimedConversation,
     commit: ostler_store::TurnCommit,
     overtaken: bool,
 ) -> bool {
     match store.commit_turn(commit.clone()).await {
-        Ok(Committed::Whole) => {
+        Ok(CommitOutcome::Complete) => {
             assert!(!overtaken, "a commit of a lease that went to another");
             let ids = claimed.messages.iter().map(|message| message.id);
             shared.answered.lock().unwrap().extend(ids);
             let again = store.commit_turn(commit).await;
-            assert!(matches!(again, Ok(Committed::Before) | Err(StoreError::Busy)), "{again:?}");
+            assert!(
+                matches!(again, Ok(CommitOutcome::AlreadyCommitted) | Err(StoreError::Busy)),
+                "{again:?}"
+            );
             true
         }
         Err(StoreError::StaleLease) => {
@@ -136,14 +146,14 @@ async fn committed(
     }
 }
 
-async fn give_back(store: &Store, claimed: &Claimed, why: GiveBack) {
+async fn release(store: &Store, claimed: &ClaimedConversation, why: ReleaseReason) {
     match store.release_lease(claimed.lease, why).await {
         Ok(()) | Err(StoreError::StaleLease | StoreError::Busy) => {}
         Err(error) => panic!("giving back: {error}"),
     }
 }
 
-/// A worker in a process of its own; without the variable it does nothing.
+/// A worker in another process; without the variable it does nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn child_that_works() {
     let Ok(url) = std::env::var(URL) else { return };
@@ -154,14 +164,14 @@ async fn child_that_works() {
         let seed = u64::from(std::process::id()) + seed;
         tokio::spawn(async move { work(&store, &shared, seed).await });
     }
-    let mut told = 0;
+    let mut printed = 0;
     loop {
         tokio::time::sleep(Duration::from_millis(20)).await;
         let answered = shared.answered.lock().unwrap().clone();
-        for id in &answered[told..] {
+        for id in &answered[printed..] {
             println!("answered {id} .");
         }
-        told = answered.len();
+        printed = answered.len();
     }
 }
 
@@ -175,7 +185,7 @@ fn spawn_child(url: &str) -> Child {
         .unwrap()
 }
 
-/// What a child has said that it answered, after it was killed.
+/// Kills a child and returns the messages that it has answered.
 fn end_child(mut child: Child) -> Vec<InboxId> {
     child.kill().unwrap();
     let said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -188,8 +198,7 @@ fn end_child(mut child: Child) -> Vec<InboxId> {
     answered
 }
 
-/// Sends the messages of one person, one after the other, and says in which
-/// conversation they are.
+/// Accepts the messages of one person in order and returns their conversation.
 async fn write(store: &Store, org: OrgId, person: &str) -> ConversationId {
     let mut place = None;
     for number in 0..MESSAGES {
@@ -207,8 +216,8 @@ async fn write(store: &Store, org: OrgId, person: &str) -> ConversationId {
     place.expect("a conversation")
 }
 
-/// What a conversation's people said, in order.
-async fn heard(store: &Store, org: OrgId, conversation: ConversationId) -> Vec<String> {
+/// Returns the customer's messages of a conversation in order.
+async fn customer_messages(store: &Store, org: OrgId, conversation: ConversationId) -> Vec<String> {
     let thread = ThreadId::from_u128(conversation.as_u128());
     let messages = store.org(org).last_messages(thread, 10_000).await.unwrap();
     let texts = messages.into_iter().map(|message| message.data);
@@ -237,13 +246,13 @@ async fn contend(store: &Store, children: Vec<Child>) {
     }
     let began = Instant::now();
     for (conversation, person) in &places {
-        while heard(store, org, *conversation).await.len() < MESSAGES {
+        while customer_messages(store, org, *conversation).await.len() < MESSAGES {
             assert!(began.elapsed() < Duration::from_secs(90), "{person} waits");
             assert!(!workers.iter().any(tokio::task::JoinHandle::is_finished), "a worker failed");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-    // Whoever is late still tries to commit.
+    // Late workers still try to commit.
     tokio::time::sleep(SHORT.lease * 2).await;
     shared.done.store(true, Ordering::Relaxed);
     for worker in workers {
@@ -258,13 +267,13 @@ async fn contend(store: &Store, children: Vec<Child>) {
     for (conversation, person) in places {
         let expected: Vec<String> =
             (0..MESSAGES).map(|number| format!("{{\"text\":\"{person}-{number:03}\"}}")).collect();
-        assert_eq!(heard(store, org, conversation).await, expected, "in order, once");
+        assert_eq!(customer_messages(store, org, conversation).await, expected, "in order, once");
     }
     assert!(shared.stale.load(Ordering::Relaxed) > 0, "somebody was too late");
     assert!(store.claim_conversation(SHORT).await.unwrap().is_none(), "nothing is left");
 }
 
-async fn with_processes(backend: &Backend) {
+async fn with_processes(backend: &TestDatabase) {
     let store = backend.migrated().await;
     with_org(&store, next()).await;
     contend(&store, (0..3).map(|_| spawn_child(&backend.url)).collect()).await;
@@ -272,17 +281,17 @@ async fn with_processes(backend: &Backend) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_message_is_answered_once_in_order_on_sqlite() {
-    with_processes(&Backend::sqlite_file()).await;
+    with_processes(&TestDatabase::sqlite_file()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_message_is_answered_once_in_order_on_postgres() {
-    with_processes(&Backend::postgres().await).await;
+    with_processes(&TestDatabase::postgres().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_message_is_answered_once_in_order_in_memory() {
-    let store = Backend::sqlite_memory().migrated().await;
+    let store = TestDatabase::sqlite_memory().migrated().await;
     with_org(&store, next()).await;
     contend(&store, Vec::new()).await;
 }

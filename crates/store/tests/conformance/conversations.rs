@@ -1,4 +1,4 @@
-//! From the inbox over the lease to the commit of a turn.
+//! From accepting a message through the lease to the commit of a turn.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ostler_store::{
-    Accepted, AfterTurn, ClaimPolicy, Committed, GiveBack, Store, StoreError, TurnCommit,
+    AcceptOutcome, ClaimPolicy, CommitOutcome, LeaseAction, ReleaseReason, Store, StoreError,
+    TurnCommit,
 };
 
 use crate::on_every_backend;
-use crate::world::{POLICY, accept, claim, message, said, turn, with_org};
+use crate::world::{POLICY, accept, claim, message, thread_messages, turn, with_org};
 
 on_every_backend!(a_message_is_answered_in_one_commit);
 async fn a_message_is_answered_in_one_commit(store: &Store) {
@@ -22,31 +23,33 @@ async fn a_message_is_answered_in_one_commit(store: &Store) {
     assert!(claim(store).await.is_none(), "one worker at a time");
     store.commit_turn(turn(&claimed)).await.unwrap();
     let expected = [r#"{"text":"m1"}"#, r#"{"text":"m2"}"#, r#"{"text":"reply"}"#];
-    assert_eq!(said(store, &claimed).await, expected);
+    assert_eq!(thread_messages(store, &claimed).await, expected);
     assert!(claim(store).await.is_none(), "nothing is left to do");
 }
 
-on_every_backend!(a_repeat_gets_the_first_id);
-async fn a_repeat_gets_the_first_id(store: &Store) {
+on_every_backend!(a_repeated_message_returns_the_first_id);
+async fn a_repeated_message_returns_the_first_id(store: &Store) {
     let org = with_org(store, 1).await;
-    let Accepted::New(first) = accept(store, org, "rosa", "m1").await else { panic!("it is new") };
+    let AcceptOutcome::New(first) = accept(store, org, "rosa", "m1").await else {
+        panic!("it is new")
+    };
     let repeats = (0..100).map(|_| {
         let store = store.clone();
         tokio::spawn(async move { accept(&store, org, "rosa", "m1").await })
     });
     for repeat in repeats.collect::<Vec<_>>() {
-        assert_eq!(repeat.await.unwrap(), Accepted::Repeat(first));
+        assert_eq!(repeat.await.unwrap(), AcceptOutcome::Duplicate(first));
     }
     assert_eq!(claim(store).await.unwrap().messages.len(), 1);
 }
 
-on_every_backend!(a_zero_in_a_text_is_no_obstacle);
-async fn a_zero_in_a_text_is_no_obstacle(store: &Store) {
+on_every_backend!(a_nul_character_in_a_text_is_replaced);
+async fn a_nul_character_in_a_text_is_replaced(store: &Store) {
     let org = with_org(store, 1).await;
-    let Accepted::New(first) = accept(store, org, "ro\u{0}sa", "m\u{0}1").await else {
+    let AcceptOutcome::New(first) = accept(store, org, "ro\u{0}sa", "m\u{0}1").await else {
         panic!("new")
     };
-    assert_eq!(accept(store, org, "ro\u{0}sa", "m\u{0}1").await, Accepted::Repeat(first));
+    assert_eq!(accept(store, org, "ro\u{0}sa", "m\u{0}1").await, AcceptOutcome::Duplicate(first));
     assert_eq!(claim(store).await.unwrap().messages.len(), 1);
 }
 
@@ -59,10 +62,10 @@ async fn one_of_many_equal_messages_is_accepted(store: &Store) {
     });
     let (mut new, mut ids) = (0, BTreeSet::new());
     for each in tries.collect::<Vec<_>>() {
-        let (Accepted::New(id) | Accepted::Repeat(id)) = each
+        let (AcceptOutcome::New(id) | AcceptOutcome::Duplicate(id)) = each
             .await
             .inspect(|accepted| {
-                new += u32::from(matches!(accepted, Accepted::New(_)));
+                new += u32::from(matches!(accepted, AcceptOutcome::New(_)));
             })
             .unwrap();
         ids.insert(id);
@@ -71,15 +74,15 @@ async fn one_of_many_equal_messages_is_accepted(store: &Store) {
 }
 
 on_every_backend!(
-    /// F09: what comes after a message that failed waits with it.
-    f09_a_message_that_failed_is_not_overtaken
+    /// F09: messages behind a failed one wait for its retry.
+    f09_later_messages_wait_for_a_failed_one
 );
-async fn f09_a_message_that_failed_is_not_overtaken(store: &Store) {
+async fn f09_later_messages_wait_for_a_failed_one(store: &Store) {
     let org = with_org(store, 1).await;
     accept(store, org, "rosa", "m1").await;
     let first = claim(store).await.unwrap();
     let retry_after = Duration::from_millis(300);
-    store.release_lease(first.lease, GiveBack::Failed { retry_after }).await.unwrap();
+    store.release_lease(first.lease, ReleaseReason::Failed { retry_after }).await.unwrap();
     accept(store, org, "rosa", "m2").await;
     assert!(claim(store).await.is_none(), "the second waits for the first");
     accept(store, org, "ivy", "m3").await;
@@ -90,7 +93,7 @@ async fn f09_a_message_that_failed_is_not_overtaken(store: &Store) {
     store.commit_turn(turn(&again)).await.unwrap();
     let second = claim(store).await.unwrap();
     store.commit_turn(turn(&second)).await.unwrap();
-    let said = said(store, &second).await;
+    let said = thread_messages(store, &second).await;
     assert_eq!((said[0].as_str(), said[2].as_str()), (r#"{"text":"m1"}"#, r#"{"text":"m2"}"#));
 }
 
@@ -106,29 +109,37 @@ async fn a_stale_worker_commits_nothing(store: &Store) {
     let refused = store.commit_turn(turn(&slow)).await;
     assert!(matches!(refused, Err(StoreError::StaleLease)));
     assert!(matches!(store.renew_lease(slow.lease, POLICY).await, Err(StoreError::StaleLease)));
-    assert!(said(store, &slow).await.is_empty(), "nothing of it was written");
+    assert!(thread_messages(store, &slow).await.is_empty(), "nothing of it was written");
     store.commit_turn(turn(&quick)).await.unwrap();
-    assert_eq!(said(store, &quick).await.len(), 2);
+    assert_eq!(thread_messages(store, &quick).await.len(), 2);
     let again = store.commit_turn(turn(&quick)).await;
     assert!(matches!(again, Err(StoreError::StaleLease)), "a lease that was given back is over");
 }
 
-on_every_backend!(a_repeated_commit_is_answered_as_the_first);
-async fn a_repeated_commit_is_answered_as_the_first(store: &Store) {
+on_every_backend!(a_repeated_commit_reports_that_it_happened_before);
+async fn a_repeated_commit_reports_that_it_happened_before(store: &Store) {
     let org = with_org(store, 1).await;
     accept(store, org, "rosa", "m1").await;
     let claimed = claim(store).await.unwrap();
     let commit = turn(&claimed);
-    let kept = TurnCommit { then: AfterTurn::Keep, ..commit.clone() };
-    assert_eq!(store.commit_turn(kept.clone()).await.unwrap(), Committed::Whole);
-    assert_eq!(store.commit_turn(kept).await.unwrap(), Committed::Before, "while it is held");
-    store.release_lease(claimed.lease, GiveBack::Untried).await.unwrap();
-    assert_eq!(store.commit_turn(commit).await.unwrap(), Committed::Before, "and afterwards");
-    assert_eq!(said(store, &claimed).await.len(), 2, "it happened once");
+    let kept = TurnCommit { lease_action: LeaseAction::Keep, ..commit.clone() };
+    assert_eq!(store.commit_turn(kept.clone()).await.unwrap(), CommitOutcome::Complete);
+    assert_eq!(
+        store.commit_turn(kept).await.unwrap(),
+        CommitOutcome::AlreadyCommitted,
+        "while it is held"
+    );
+    store.release_lease(claimed.lease, ReleaseReason::Untried).await.unwrap();
+    assert_eq!(
+        store.commit_turn(commit).await.unwrap(),
+        CommitOutcome::AlreadyCommitted,
+        "and afterwards"
+    );
+    assert_eq!(thread_messages(store, &claimed).await.len(), 2, "it happened once");
 }
 
-on_every_backend!(a_turn_answers_what_waits_here_and_nothing_else);
-async fn a_turn_answers_what_waits_here_and_nothing_else(store: &Store) {
+on_every_backend!(a_turn_answers_only_pending_messages_of_its_conversation);
+async fn a_turn_answers_only_pending_messages_of_its_conversation(store: &Store) {
     let org = with_org(store, 1).await;
     accept(store, org, "rosa", "m1").await;
     let rosa = claim(store).await.unwrap();
@@ -136,8 +147,8 @@ async fn a_turn_answers_what_waits_here_and_nothing_else(store: &Store) {
     let otto = claim(store).await.unwrap();
     let wrong = TurnCommit { answered: vec![otto.messages[0].id], ..turn(&rosa) };
     let refused = store.commit_turn(wrong).await;
-    assert!(matches!(refused, Err(StoreError::NotFound("waiting message"))), "{refused:?}");
-    assert!(said(store, &rosa).await.is_empty(), "nothing of it was written");
+    assert!(matches!(refused, Err(StoreError::NotFound("pending message"))), "{refused:?}");
+    assert!(thread_messages(store, &rosa).await.is_empty(), "nothing of it was written");
     store.commit_turn(turn(&rosa)).await.unwrap();
     store.commit_turn(turn(&otto)).await.unwrap();
 }
@@ -148,7 +159,7 @@ async fn a_retried_message_comes_alone(store: &Store) {
     accept(store, org, "rosa", "poison").await;
     let first = claim(store).await.unwrap();
     accept(store, org, "rosa", "innocent").await;
-    let failed = GiveBack::Failed { retry_after: Duration::ZERO };
+    let failed = ReleaseReason::Failed { retry_after: Duration::ZERO };
     store.release_lease(first.lease, failed).await.unwrap();
     let second = claim(store).await.unwrap();
     assert_eq!(second.messages.len(), 1);
@@ -178,7 +189,7 @@ async fn messages_that_arrive_while_others_commit_are_all_answered(store: &Store
             tokio::spawn(async move {
                 let mut answered = 0;
                 loop {
-                    // Read before claiming: what is accepted later is not missed.
+                    // Read before claiming, so that no later message is missed.
                     let last_round = all_sent.load(Ordering::SeqCst);
                     if let Some(claimed) = claim(&store).await {
                         answered += claimed.messages.len();
@@ -203,8 +214,8 @@ async fn messages_that_arrive_while_others_commit_are_all_answered(store: &Store
     assert_eq!(answered, 100, "no doorbell was lost");
 }
 
-on_every_backend!(a_message_during_a_turn_is_not_forgotten);
-async fn a_message_during_a_turn_is_not_forgotten(store: &Store) {
+on_every_backend!(a_message_accepted_during_a_turn_stays_pending);
+async fn a_message_accepted_during_a_turn_stays_pending(store: &Store) {
     let org = with_org(store, 1).await;
     accept(store, org, "rosa", "m1").await;
     let first = claim(store).await.unwrap();
@@ -212,39 +223,39 @@ async fn a_message_during_a_turn_is_not_forgotten(store: &Store) {
     store.commit_turn(turn(&first)).await.unwrap();
     let second = claim(store).await.unwrap();
     assert_eq!(second.messages[0].payload, r#"{"text":"m2"}"#);
-    let failed = GiveBack::Failed { retry_after: Duration::ZERO };
+    let failed = ReleaseReason::Failed { retry_after: Duration::ZERO };
     store.release_lease(second.lease, failed).await.unwrap();
     let third = claim(store).await.unwrap();
     assert_eq!(third.messages[0].attempts, 2);
-    store.release_lease(third.lease, GiveBack::Untried).await.unwrap();
+    store.release_lease(third.lease, ReleaseReason::Untried).await.unwrap();
     assert_eq!(claim(store).await.unwrap().messages[0].attempts, 2, "nothing was tried");
 }
 
-on_every_backend!(a_worker_drains_a_conversation_before_it_lets_go);
-async fn a_worker_drains_a_conversation_before_it_lets_go(store: &Store) {
+on_every_backend!(a_worker_that_keeps_the_lease_gets_further_messages);
+async fn a_worker_that_keeps_the_lease_gets_further_messages(store: &Store) {
     let org = with_org(store, 1).await;
     accept(store, org, "rosa", "m1").await;
     let mut claimed = claim(store).await.unwrap();
     accept(store, org, "rosa", "m2").await;
-    let keep = TurnCommit { then: AfterTurn::Keep, ..turn(&claimed) };
+    let keep = TurnCommit { lease_action: LeaseAction::Keep, ..turn(&claimed) };
     store.commit_turn(keep).await.unwrap();
     assert!(claim(store).await.is_none(), "it is still held");
-    claimed.messages = store.more_messages(claimed.lease, POLICY).await.unwrap();
+    claimed.messages = store.claim_more_messages(claimed.lease, POLICY).await.unwrap();
     assert_eq!(claimed.messages[0].payload, r#"{"text":"m2"}"#);
     store.commit_turn(turn(&claimed)).await.unwrap();
     assert!(claim(store).await.is_none(), "all is answered");
-    let late = store.more_messages(claimed.lease, POLICY).await;
+    let late = store.claim_more_messages(claimed.lease, POLICY).await;
     assert!(matches!(late, Err(StoreError::StaleLease)));
 }
 
-on_every_backend!(poison_becomes_a_dead_letter);
-async fn poison_becomes_a_dead_letter(store: &Store) {
+on_every_backend!(a_message_without_attempts_left_becomes_a_dead_letter);
+async fn a_message_without_attempts_left_becomes_a_dead_letter(store: &Store) {
     let org = with_org(store, 1).await;
     accept(store, org, "rosa", "poison").await;
     for attempt in 1..=POLICY.max_attempts {
         let claimed = claim(store).await.unwrap();
         assert_eq!(claimed.messages[0].attempts, attempt);
-        let failed = GiveBack::Failed { retry_after: Duration::ZERO };
+        let failed = ReleaseReason::Failed { retry_after: Duration::ZERO };
         store.release_lease(claimed.lease, failed).await.unwrap();
     }
     assert!(claim(store).await.is_none());
@@ -259,7 +270,7 @@ async fn a_flooding_org_does_not_starve_the_others(store: &Store) {
         accept(store, loud, &format!("p{n}"), &format!("m{n}")).await;
     }
     accept(store, quiet, "rosa", "m").await;
-    let policy = ClaimPolicy { per_org: 3, ..POLICY };
+    let policy = ClaimPolicy { max_per_org: 3, ..POLICY };
     let mut claimed = Vec::new();
     while let Some(next) = store.claim_conversation(policy).await.unwrap() {
         claimed.push(next.lease.org());
@@ -278,13 +289,13 @@ async fn the_backlog_is_bounded(store: &Store) {
         store.org(org).accept_inbound(one, 3).await.unwrap();
     }
     let refused = store.org(org).accept_inbound(message(org, "rosa", "m9"), 3).await;
-    assert!(matches!(refused, Err(StoreError::Backlog { limit: 3 })));
+    assert!(matches!(refused, Err(StoreError::BacklogFull { limit: 3 })));
     let repeat = store.org(org).accept_inbound(message(org, "rosa", "m1"), 3).await;
-    assert!(matches!(repeat, Ok(Accepted::Repeat(_))), "what was accepted stays accepted");
+    assert!(matches!(repeat, Ok(AcceptOutcome::Duplicate(_))), "what was accepted stays accepted");
 }
 
-on_every_backend!(the_backlog_is_exact_although_it_is_counted_seldom);
-async fn the_backlog_is_exact_although_it_is_counted_seldom(store: &Store) {
+on_every_backend!(the_backlog_limit_is_exact_between_counts);
+async fn the_backlog_limit_is_exact_between_counts(store: &Store) {
     let org = with_org(store, 1).await;
     let limit = 100;
     let first = message(org, "p1", "first");
@@ -297,7 +308,7 @@ async fn the_backlog_is_exact_although_it_is_counted_seldom(store: &Store) {
             let one = message(org, &format!("p{}", sent % 7), &format!("m{sent}"));
             match store.org(org).accept_inbound(one, limit).await {
                 Ok(_) => accepted += 1,
-                Err(StoreError::Backlog { limit: 100 }) => return accepted,
+                Err(StoreError::BacklogFull { limit: 100 }) => return accepted,
                 Err(other) => panic!("{other}"),
             }
         }
@@ -338,7 +349,7 @@ async fn f09_many_workers_answer_each_message_once(store: &Store) {
     let messages: usize = answered.iter().map(|claimed| claimed.messages.len()).sum();
     assert_eq!(messages, 60);
     for claimed in &answered {
-        let customer: Vec<String> = said(store, claimed).await;
+        let customer: Vec<String> = thread_messages(store, claimed).await;
         let numbers: Vec<u32> = customer
             .iter()
             .filter_map(|text| {

@@ -1,4 +1,4 @@
-//! A process that is killed while it writes: what it was told is there.
+//! A process is killed while it writes: acknowledged writes survive.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -8,23 +8,23 @@ use std::time::Duration;
 use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Charge, Expense};
-use ostler_store::{Accepted, ClaimPolicy, NewReservation, Settle, Store};
+use ostler_store::{AcceptOutcome, ClaimPolicy, NewReservation, Store, TurnCharges};
 
 use crate::ledger::bought;
-use crate::world::{Backend, POLICY, message, next, turn, with_org};
+use crate::world::{TestDatabase, POLICY, message, next, turn, with_org};
 
-/// Names the database to the child; without it the child test does nothing.
+/// The database of the child; without it the child test does nothing.
 const URL: &str = "OSTLER_CRASH_CHILD_URL";
-/// A killed child leaves its lease behind; it must not keep others waiting.
+/// Short, so that the lease of a killed child expires soon.
 const SHORT: ClaimPolicy =
-    ClaimPolicy { lease: Duration::from_millis(500), per_org: 10_000, ..POLICY };
-/// Hands out everything that is left.
-const POLICY_FOR_ALL: ClaimPolicy = ClaimPolicy { per_org: 10_000, ..POLICY };
-/// How often a child is killed here; another campaign sets the variable.
+    ClaimPolicy { lease: Duration::from_millis(500), max_per_org: 10_000, ..POLICY };
+/// Claims everything that is left.
+const POLICY_FOR_ALL: ClaimPolicy = ClaimPolicy { max_per_org: 10_000, ..POLICY };
+/// How often a child is killed; an environment variable overrides it.
 const KILLS: u64 = 200;
 
-/// The child: accepts and answers messages until it is killed, and says each
-/// time what was acknowledged to it.
+/// The child: accepts and answers messages until it is killed, and prints every
+/// acknowledged write.
 #[tokio::test(flavor = "multi_thread")]
 async fn child_that_is_killed() {
     let Ok(url) = std::env::var(URL) else { return };
@@ -37,39 +37,35 @@ async fn child_that_is_killed() {
         if let Some(claimed) = store.claim_conversation(SHORT).await.expect("claiming works") {
             let name = claimed.messages[0].payload.clone();
             let mut commit = turn(&claimed);
-            commit.settle = vec![reserve(&store, org).await];
+            commit.charges = vec![reserve(&store, org).await];
             store.commit_turn(commit).await.expect("the turn commits");
             println!("answered {name} .");
         }
     }
 }
 
-/// Accepts a message, however many of the dead wait for an answer.
-async fn accept(store: &Store, org: OrgId, name: &str) -> Accepted {
+/// Accepts a message without a backlog limit.
+async fn accept(store: &Store, org: OrgId, name: &str) -> AcceptOutcome {
     let accepted = store.org(org).accept_inbound(message(org, name, name), u32::MAX).await;
     accepted.expect("accepted")
 }
 
-/// Holds two credits for a moment and says that one was spent.
-async fn reserve(store: &Store, payer: OrgId) -> Settle {
+/// Reserves two credits and returns a charge of one.
+async fn reserve(store: &Store, payer: OrgId) -> TurnCharges {
     let (reservation, budget_owner) = (ReservationId::from_u128(next()), AgentId::from_u128(1));
-    let new = NewReservation {
-        id: reservation,
-        budget_owner,
-        amount: Credits::new(2),
-        lasts: SHORT.lease,
-    };
-    store.org(payer).reserve(new).await.expect("there are enough");
+    let new =
+        NewReservation { id: reservation, budget_owner, amount: Credits::new(2), ttl: SHORT.lease };
+    store.org(payer).reserve_credits(new).await.expect("there are enough");
     let charges = vec![Charge { expense: Expense::Model, amount: Credits::new(1) }];
-    Settle { payer, reservation, budget_owner, charges }
+    TurnCharges { payer, reservation, budget_owner, charges }
 }
 
-/// Kills a child again and again, and looks for all that it was told.
-async fn campaign(backend: &Backend) {
+/// Kills children and checks that all acknowledged writes are stored.
+async fn campaign(backend: &TestDatabase) {
     let store = backend.migrated().await;
     let org = with_org(&store, 1).await;
-    store.org(org).grant(bought(10_000_000)).await.unwrap();
-    let all = store.org(org).account().await.unwrap().available().unwrap();
+    store.org(org).grant_credits(bought(10_000_000)).await.unwrap();
+    let all = store.org(org).credit_account().await.unwrap().available().unwrap();
     let kills = std::env::var("OSTLER_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(KILLS);
     let (mut accepted, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for round in 0..kills {
@@ -82,8 +78,7 @@ async fn campaign(backend: &Backend) {
             .unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (working, works) = tokio::sync::oneshot::channel();
-        // Some are killed in the middle of their first turn, and on a busy
-        // machine some have a turn behind them all the same.
+        // Some children are killed during their first turn, others later.
         let enough = if round % 2 == 0 { "answered" } else { "accepted" };
         let reader = std::thread::spawn(move || {
             let mut working = Some(working);
@@ -104,7 +99,7 @@ async fn campaign(backend: &Backend) {
         child.kill().unwrap();
         child.wait().unwrap();
         for line in reader.join().unwrap() {
-            // The last line may be cut; then it has no full stop.
+            // The last line may be incomplete; then it has no full stop.
             match line.split(' ').collect::<Vec<_>>()[..] {
                 ["accepted", name, "."] => accepted.insert(name.to_owned()),
                 ["answered", payload, "."] => answered.insert(payload.to_owned()),
@@ -115,20 +110,20 @@ async fn campaign(backend: &Backend) {
     assert!(!accepted.is_empty() && !answered.is_empty(), "the child did something");
     for name in &accepted {
         let again = accept(&store, org, name).await;
-        assert!(matches!(again, Accepted::Repeat(_)), "{name} was accepted and lost");
+        assert!(matches!(again, AcceptOutcome::Duplicate(_)), "{name} was accepted and lost");
     }
-    // What was answered is never handed out again, once the dead have let go.
+    // Answered messages are not claimed again after the leases have expired.
     tokio::time::sleep(SHORT.lease * 2).await;
     while let Some(claimed) = store.claim_conversation(POLICY_FOR_ALL).await.unwrap() {
         for message in claimed.messages {
             assert!(!answered.contains(&message.payload), "{} was answered", message.payload);
         }
     }
-    // Nothing stays reserved, and each turn that is there was paid, once.
+    // Nothing stays reserved, and each committed turn was charged once.
     while !store.sweep_reservations().await.unwrap().is_empty() {}
-    let left = store.org(org).account().await.unwrap().available().unwrap();
+    let left = store.org(org).credit_account().await.unwrap().available().unwrap();
     let check = store.check_ledger().await.unwrap();
-    assert!(check.wrong.is_empty(), "{check:?}");
+    assert!(check.mismatches.is_empty(), "{check:?}");
     let paid = usize::try_from(all.saturating_sub(left).get()).unwrap();
     assert!(paid >= answered.len(), "{paid} of {} turns were paid", answered.len());
     let (mut events, mut cursor) = (0, ostler_store::EventCursor::default());
@@ -138,7 +133,7 @@ async fn campaign(backend: &Backend) {
         match page.last() {
             Some(last) => cursor = last.cursor,
             None if events >= paid => break,
-            // Something older is still running, perhaps in another test.
+            // An older transaction is still running, perhaps in another test.
             None => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
@@ -146,11 +141,11 @@ async fn campaign(backend: &Backend) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_acknowledged_is_lost_on_sqlite() {
-    campaign(&Backend::sqlite_file()).await;
+async fn acknowledged_writes_survive_a_kill_on_sqlite() {
+    campaign(&TestDatabase::sqlite_file()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_acknowledged_is_lost_on_postgres() {
-    campaign(&Backend::postgres().await).await;
+async fn acknowledged_writes_survive_a_kill_on_postgres() {
+    campaign(&TestDatabase::postgres().await).await;
 }

@@ -1,5 +1,5 @@
-//! A full disk, a locked file, a lost connection: each is said by its name,
-//! leaves nothing half-written, and passes without a restart.
+//! A full disk, a locked file, a lost connection: each has an error of its own, leaves
+//! nothing half-written, and needs no restart.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,20 +8,21 @@ use std::time::{Duration, Instant};
 
 use ostler_domain::id::OrgId;
 use ostler_store::{
-    Accepted, ClaimPolicy, Claimed, Committed, Inbound, Store, StoreError, TurnCommit,
+    AcceptOutcome, ClaimPolicy, ClaimedConversation, CommitOutcome, NewInboxEntry, Store,
+    StoreError, TurnCommit,
 };
 use tokio_postgres::NoTls;
 
-use crate::world::{Backend, POLICY, accept, claim, message, said, turn, with_org};
+use crate::world::{TestDatabase, POLICY, accept, claim, message, thread_messages, turn, with_org};
 
-fn large(org: OrgId, name: &str) -> Inbound {
-    Inbound { payload: format!("\"{}\"", "x".repeat(20_000)), ..message(org, "rosa", name) }
+fn large(org: OrgId, name: &str) -> NewInboxEntry {
+    NewInboxEntry { payload: format!("\"{}\"", "x".repeat(20_000)), ..message(org, "rosa", name) }
 }
 
-/// The log lies beside the file itself, not beside a link to it.
+/// The write-ahead log is next to the real file, not next to the link.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_written_over_a_link() {
+async fn a_database_file_behind_a_link_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let (there, link) = (folder.path().join("there"), folder.path().join("ostler.db"));
     std::fs::create_dir(&there).unwrap();
@@ -36,13 +37,13 @@ async fn a_file_is_written_over_a_link() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_refuses_and_work_goes_on_when_there_is_room() {
-    for backend in [Backend::sqlite_file(), Backend::sqlite_memory()] {
+async fn a_full_disk_fails_writes_until_there_is_space() {
+    for backend in [TestDatabase::sqlite_file(), TestDatabase::sqlite_memory()] {
         let store = backend.migrated().await;
         let org = with_org(&store, 1).await;
         accept(&store, org, "otto", "before").await;
         let claimed = claim(&store).await.unwrap();
-        store.pretend_full(true).await.unwrap();
+        store.simulate_full_disk(true).await.unwrap();
         let mut accepted = 0;
         let refused = loop {
             match store.org(org).accept_inbound(large(org, &format!("m{accepted}")), 1000).await {
@@ -55,8 +56,8 @@ async fn a_full_disk_refuses_and_work_goes_on_when_there_is_room() {
         commit.messages[0].data = format!("\"{}\"", "x".repeat(200_000));
         let refused = store.commit_turn(commit.clone()).await;
         assert!(matches!(refused, Err(StoreError::DiskFull)), "{refused:?}");
-        assert!(said(&store, &claimed).await.is_empty(), "nothing of it was written");
-        // Others in the same group are refused for what they are, not for it.
+        assert!(thread_messages(&store, &claimed).await.is_empty(), "nothing of it was written");
+        // Other jobs of the group fail with their own errors.
         let many = (0..8).map(|n| {
             let store = store.clone();
             tokio::spawn(async move {
@@ -67,17 +68,17 @@ async fn a_full_disk_refuses_and_work_goes_on_when_there_is_room() {
             let refused = each.await.unwrap();
             assert!(matches!(refused, Err(StoreError::DiskFull)), "{refused:?}");
         }
-        store.pretend_full(false).await.unwrap();
+        store.simulate_full_disk(false).await.unwrap();
         let again = store.org(org).accept_inbound(large(org, &format!("m{accepted}")), 1000).await;
-        assert!(matches!(again, Ok(Accepted::New(_))), "{again:?}");
-        assert_eq!(store.commit_turn(commit).await.unwrap(), Committed::Whole);
+        assert!(matches!(again, Ok(AcceptOutcome::New(_))), "{again:?}");
+        assert_eq!(store.commit_turn(commit).await.unwrap(), CommitOutcome::Complete);
         assert_eq!(claim(&store).await.unwrap().messages.len(), accepted + 1);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_locked_file_is_waited_for_and_then_said() {
-    let backend = Backend::sqlite_file();
+async fn a_locked_file_is_waited_for_and_then_reported() {
+    let backend = TestDatabase::sqlite_file();
     let store = backend.migrated().await;
     let org = with_org(&store, 1).await;
     let path = backend.url.strip_prefix("sqlite:").unwrap().to_owned();
@@ -100,12 +101,12 @@ async fn a_locked_file_is_waited_for_and_then_said() {
     };
     tokio::time::sleep(Duration::from_millis(300)).await;
     other.execute_batch("COMMIT").unwrap();
-    assert!(matches!(waits.await.unwrap(), Accepted::New(_)));
+    assert!(matches!(waits.await.unwrap(), AcceptOutcome::New(_)));
     assert_eq!(claim(&store).await.unwrap().messages.len(), 1);
 }
 
-/// Ends all connections of the store, again and again.
-async fn cut(backend: &Backend, stop: Arc<AtomicBool>) -> u64 {
+/// Terminates all connections of the store repeatedly.
+async fn cut(backend: &TestDatabase, stop: Arc<AtomicBool>) -> u64 {
     let (client, connection) = tokio_postgres::connect(&backend.url, NoTls).await.unwrap();
     tokio::spawn(connection);
     let mut ended = 0;
@@ -113,13 +114,13 @@ async fn cut(backend: &Backend, stop: Arc<AtomicBool>) -> u64 {
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                    WHERE application_name = 'ostler' AND datname = current_database()";
         ended += client.query(sql, &[]).await.unwrap().len() as u64;
-        // Long enough that a new connection gets something done.
+        // Long enough for a new connection to do some work.
         tokio::time::sleep(Duration::from_millis(40 + 13 * (ended % 5))).await;
     }
     ended
 }
 
-/// Repeats what a lost connection may have undone, as callers do.
+/// Repeats an operation until it succeeds, as callers do after a lost connection.
 async fn insist<T>(mut attempt: impl AsyncFnMut() -> ostler_store::Result<T>) -> T {
     for _ in 0..1000 {
         match attempt().await {
@@ -132,9 +133,9 @@ async fn insist<T>(mut attempt: impl AsyncFnMut() -> ostler_store::Result<T>) ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_connection_is_said_and_nothing_happens_twice() {
+async fn a_lost_connection_is_reported_and_nothing_happens_twice() {
     const MESSAGES: usize = 20;
-    let backend = Arc::new(Backend::postgres().await);
+    let backend = Arc::new(TestDatabase::postgres().await);
     let store = backend.migrated().await;
     let org = with_org(&store, 1).await;
     let stop = Arc::new(AtomicBool::new(false));
@@ -146,10 +147,10 @@ async fn a_lost_connection_is_said_and_nothing_happens_twice() {
         let one = message(org, &format!("p{n}"), &format!("m{n}"));
         insist(async || store.org(org).accept_inbound(one.clone(), 1000).await).await;
     }
-    // A claim whose answer was lost comes back when its lease is over.
+    // A claim whose response was lost is claimed again after its lease.
     let policy = ClaimPolicy { lease: Duration::from_millis(500), max_attempts: 1000, ..POLICY };
     let mut answered = BTreeSet::new();
-    let mut all: Vec<Claimed> = Vec::new();
+    let mut all: Vec<ClaimedConversation> = Vec::new();
     while answered.len() < MESSAGES {
         let claimed = insist(async || store.claim_conversation(policy).await).await;
         let Some(claimed) = claimed else {
@@ -164,12 +165,12 @@ async fn a_lost_connection_is_said_and_nothing_happens_twice() {
     stop.store(true, Ordering::Relaxed);
     assert!(cutter.await.unwrap() > 3, "connections were cut");
     for claimed in &all {
-        assert_eq!(said(&store, claimed).await.len(), 2, "once and whole");
+        assert_eq!(thread_messages(&store, claimed).await.len(), 2, "once and whole");
     }
     assert!(claim(&store).await.is_none());
 }
 
-/// Commits a turn unless its lease ran out meanwhile.
+/// Commits a turn unless its lease has expired.
 async fn commit(store: &Store, turn: TurnCommit) -> bool {
     insist(async || match store.commit_turn(turn.clone()).await {
         Err(StoreError::StaleLease) => Ok(false),

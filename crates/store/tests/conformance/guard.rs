@@ -1,12 +1,12 @@
-//! Row-level security: PostgreSQL itself holds every statement to one org.
+//! Row-level security: PostgreSQL restricts every statement to one org.
 
 use std::collections::BTreeSet;
 
 use tokio_postgres::{Client, NoTls};
 
-use crate::world::{Backend, accept, agent, with_org};
+use crate::world::{TestDatabase, accept, agent, with_org};
 
-async fn connect(backend: &Backend) -> Client {
+async fn connect(backend: &TestDatabase) -> Client {
     let (client, connection) = tokio_postgres::connect(&backend.url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
@@ -16,11 +16,11 @@ async fn count(client: &Client, table: &str) -> i64 {
     client.query_one(&format!("SELECT count(*) FROM {table}"), &[]).await.unwrap().get(0)
 }
 
-/// A05: a statement that forgets the org sees nothing, and one that names an org
-/// sees and writes only what is its own, whatever its text says.
+/// A05: without a scope a statement sees nothing; with one it reads and writes rows of
+/// that org only.
 #[tokio::test(flavor = "multi_thread")]
 async fn a05_a_statement_without_an_org_sees_nothing() {
-    let backend = Backend::postgres().await;
+    let backend = TestDatabase::postgres().await;
     let store = backend.migrated().await;
     let (here, there) = (with_org(&store, 1).await, with_org(&store, 2).await);
     for org in [here, there] {
@@ -47,38 +47,37 @@ async fn a05_a_statement_without_an_org_sees_nothing() {
     assert_eq!(count(&client, "agents").await, 2);
 }
 
-/// A05: those who pay are seen where they are named, all of them and nobody
-/// else; a database with an older guard gets this one.
+/// A05: a transaction sees its own org and the orgs it names; migrating replaces an older
+/// policy.
 #[tokio::test(flavor = "multi_thread")]
-async fn a05_orgs_that_pay_are_named() {
-    let backend = Backend::postgres().await;
+async fn a05_a_paying_org_is_visible_only_if_named() {
+    let backend = TestDatabase::postgres().await;
     let store = backend.migrated().await;
     let orgs = [1, 2, 3, 4];
     for org in orgs {
         with_org(&store, org).await;
     }
     let client = connect(&backend).await;
-    let older = "CREATE FUNCTION scope_also() RETURNS BYTEA LANGUAGE sql STABLE
-                   AS $$ SELECT decode(nullif(current_setting('ostler.also', true), ''), 'hex') $$;
+    let older = "CREATE FUNCTION older_scope() RETURNS BYTEA LANGUAGE sql STABLE
+                   AS $$ SELECT decode(nullif(current_setting('ostler.other_orgs', true), ''), 'hex') $$;
                  DROP POLICY tenant ON orgs;
-                 CREATE POLICY tenant ON orgs USING (id = (SELECT scope_also()))";
+                 CREATE POLICY tenant ON orgs USING (id = (SELECT older_scope()))";
     client.batch_execute(older).await.unwrap();
     store.migrate().await.unwrap();
-    let [scope, also, more, _] = orgs.map(|org| format!("{org:032x}"));
-    let set = format!("SET ostler.scope = '{scope}'; SET ostler.also = '{also},{more}'");
+    let [scope, payer, other, _] = orgs.map(|org| format!("{org:032x}"));
+    let set = format!("SET ostler.scope = '{scope}'; SET ostler.other_orgs = '{payer},{other}'");
     client.batch_execute(&set).await.unwrap();
     for table in ["orgs", "credit_accounts"] {
         assert_eq!(count(&client, table).await, 3, "{table}");
     }
-    client.batch_execute("SET ostler.also = ''").await.unwrap();
+    client.batch_execute("SET ostler.other_orgs = ''").await.unwrap();
     assert_eq!(count(&client, "orgs").await, 1);
 }
 
-/// Every table that belongs to tenants is guarded, the ones of later migrations
-/// included; the others are known by name.
+/// Covers tables of later migrations; the tables without tenants are listed here.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_table_of_tenants_is_guarded() {
-    let backend = Backend::postgres().await;
+async fn every_tenant_table_has_row_level_security() {
+    let backend = TestDatabase::postgres().await;
     backend.migrated().await;
     let client = connect(&backend).await;
     let open = client
@@ -91,6 +90,6 @@ async fn every_table_of_tenants_is_guarded() {
         .await
         .unwrap();
     let open: BTreeSet<String> = open.iter().map(|row| row.get(0)).collect();
-    let of_nobody = ["config_stamp", "reference_codes", "schema_version"];
-    assert_eq!(open, of_nobody.map(String::from).into());
+    let without_tenant = ["change_counters", "reference_codes", "schema_migrations"];
+    assert_eq!(open, without_tenant.map(String::from).into());
 }

@@ -1,10 +1,10 @@
-//! Connections to other services.
+//! Integrations: connections to external services.
 
 use std::collections::BTreeSet;
 
 use ostler_domain::id::IntegrationId;
 use ostler_domain::tool::Integration;
-use ostler_store::{Connection, OrgIntegration, Store, StoreError};
+use ostler_store::{IntegrationConnection, OrgIntegration, Store, StoreError};
 
 use crate::on_every_backend;
 use crate::world::{next, with_org};
@@ -13,7 +13,7 @@ fn integration(service: &str) -> OrgIntegration {
     OrgIntegration {
         id: IntegrationId::from_u128(next()),
         service: Integration::new(service),
-        connection: Connection::Connected,
+        connection: IntegrationConnection::Connected,
         settings: "{\"account\":1}".into(),
         secret: Some("env:SERVICE_KEY".parse().unwrap()),
     }
@@ -38,12 +38,12 @@ async fn a_service_is_connected_and_disconnected(store: &Store) {
     );
     assert_eq!(store.org(org).integrations(Some(stripe.id), 1).await.unwrap(), [maps]);
     assert_eq!(store.org(org).connected_services().await.unwrap(), names(["maps", "stripe"]));
-    store.org(org).set_connection(stripe.id, Connection::Disconnected).await.unwrap();
+    store.org(org).set_connection(stripe.id, IntegrationConnection::Disconnected).await.unwrap();
     assert_eq!(store.org(org).connected_services().await.unwrap(), names(["maps"]));
     let kept = store.org(org).integration(stripe.id).await.unwrap();
-    let connection = Connection::Disconnected;
+    let connection = IntegrationConnection::Disconnected;
     assert_eq!(kept, OrgIntegration { connection, ..stripe.clone() });
-    let with = async |service| store.org(org).integration_with(&Integration::new(service)).await;
+    let with = async |service| store.org(org).integration_by_service(&Integration::new(service)).await;
     assert_eq!(with("Stripe").await.unwrap(), Some(kept));
     assert_eq!(with("sms").await.unwrap(), None);
     let changed = OrgIntegration { settings: "{}".into(), secret: None, ..stripe };
@@ -51,8 +51,8 @@ async fn a_service_is_connected_and_disconnected(store: &Store) {
     assert_eq!(store.org(org).integration(changed.id).await.unwrap(), changed);
 }
 
-on_every_backend!(a_service_is_connected_once);
-async fn a_service_is_connected_once(store: &Store) {
+on_every_backend!(connecting_a_service_twice_conflicts);
+async fn connecting_a_service_twice_conflicts(store: &Store) {
     let org = with_org(store, 1).await;
     store.org(org).save_integration(integration("stripe")).await.unwrap();
     let twice = store.org(org).save_integration(integration("Stripe ")).await;
@@ -60,7 +60,7 @@ async fn a_service_is_connected_once(store: &Store) {
 }
 
 on_every_backend!(
-    /// A05: another org's connection is not found and opens no tool here.
+    /// A05: an integration of another org is not found and enables no tool here.
     a05_a_foreign_integration_is_not_found
 );
 async fn a05_a_foreign_integration_is_not_found(store: &Store) {
@@ -69,7 +69,7 @@ async fn a05_a_foreign_integration_is_not_found(store: &Store) {
     store.org(here).save_integration(stripe.clone()).await.unwrap();
     let read = store.org(there).integration(stripe.id).await;
     assert!(matches!(read, Err(StoreError::NotFound("integration"))));
-    let cut = store.org(there).set_connection(stripe.id, Connection::Disconnected).await;
+    let cut = store.org(there).set_connection(stripe.id, IntegrationConnection::Disconnected).await;
     assert!(matches!(cut, Err(StoreError::NotFound("integration"))));
     assert!(store.org(there).integrations(None, 10).await.unwrap().is_empty());
     assert!(store.org(there).connected_services().await.unwrap().is_empty());

@@ -1,12 +1,11 @@
-//! Checkpoints and the journal: what a turn did outside is neither lost nor
-//! repeated.
+//! Checkpoints and the journal: external calls are neither lost nor repeated.
 
 use std::time::Duration;
 
 use ostler_domain::id::{CallId, OrgId, RunId};
 use ostler_store::{
-    Call, Checkpoint, ClaimPolicy, Claimed, GiveBack, Intent, Lease, Outcome, Recorded, Repeat,
-    Store, StoreError,
+    CallOutcome, Checkpoint, ClaimPolicy, ClaimedConversation, Lease, LeaseStatus, ReleaseReason,
+    RetrySafety, Store, StoreError, StoredCall, StoredIntent,
 };
 
 use crate::on_every_backend;
@@ -17,58 +16,64 @@ const MINUTE: Duration = Duration::from_secs(60);
 const STOPPED: &str = "the worker stopped before the outcome was known";
 const ENDED: &str = "the turn ended before the outcome was known";
 
-fn intent(repeat: Repeat) -> Intent {
+fn intent(repeat: RetrySafety) -> StoredIntent {
     let call = CallId::from_u128(next());
     let arguments = "{\"to\":\"rosa\"}".into();
-    Intent { call, tool: "send_email".into(), key: call.to_string(), arguments, repeat }
+    StoredIntent {
+        call,
+        tool: "send_email".into(),
+        key: call.to_string(),
+        arguments,
+        retry_safety: repeat,
+    }
 }
 
 fn state(state: &str) -> Checkpoint {
     Checkpoint { run: RunId::from_u128(next()), version: 1, state: state.into() }
 }
 
-fn outcomes(calls: &[Call]) -> Vec<Option<Outcome>> {
+fn outcomes(calls: &[StoredCall]) -> Vec<Option<CallOutcome>> {
     calls.iter().map(|call| call.outcome.clone()).collect()
 }
 
-async fn held(store: &Store, org: OrgId, person: &str) -> Claimed {
+async fn held(store: &Store, org: OrgId, person: &str) -> ClaimedConversation {
     accept(store, org, person, &format!("{person}{}", next())).await;
     claim(store).await.unwrap()
 }
 
-async fn checkpoint(store: &Store, lease: Lease, state: &Checkpoint, intents: &[Intent]) {
+async fn checkpoint(store: &Store, lease: Lease, state: &Checkpoint, intents: &[StoredIntent]) {
     store.checkpoint_turn(lease, state.clone(), intents.to_vec(), MINUTE).await.unwrap();
 }
 
-/// Lets the conversation's lease go to another worker, as after a crash.
-async fn crash(store: &Store, lease: Lease) -> Claimed {
-    let failed = GiveBack::Failed { retry_after: Duration::ZERO };
+/// Gives the lease to another worker, as after a crash.
+async fn crash(store: &Store, lease: Lease) -> ClaimedConversation {
+    let failed = ReleaseReason::Failed { retry_after: Duration::ZERO };
     store.release_lease(lease, failed).await.unwrap();
     claim(store).await.unwrap()
 }
 
-fn known(text: &str) -> Outcome {
-    Outcome::Known(text.into())
+fn known(text: &str) -> CallOutcome {
+    CallOutcome::Known(text.into())
 }
 
-on_every_backend!(a_turn_goes_on_where_it_was_left);
-async fn a_turn_goes_on_where_it_was_left(store: &Store) {
+on_every_backend!(a_turn_continues_from_its_checkpoint);
+async fn a_turn_continues_from_its_checkpoint(store: &Store) {
     let org = with_org(store, 1).await;
     let first = held(store, org, "rosa").await;
     assert_eq!(store.open_checkpoint(first.lease).await.unwrap(), None);
-    let intents = [Repeat::Never, Repeat::Idempotent, Repeat::Never].map(intent);
+    let intents = [RetrySafety::Unsafe, RetrySafety::Idempotent, RetrySafety::Unsafe].map(intent);
     let before = state("{\"step\":1}");
     checkpoint(store, first.lease, &before, &intents[..1]).await;
     let done = store.record_outcome(first.lease, intents[0].call, known("1")).await.unwrap();
-    assert_eq!(done, Recorded::Held);
+    assert_eq!(done, LeaseStatus::Held);
     let now = Checkpoint { state: "{\"step\":2}".into(), ..before };
     checkpoint(store, first.lease, &now, &intents[1..]).await;
     let second = crash(store, first.lease).await;
     let open = store.open_checkpoint(second.lease).await.unwrap().unwrap();
     assert_eq!(open.checkpoint, now);
-    let found: Vec<Intent> = open.calls.iter().map(|call| call.intent.clone()).collect();
+    let found: Vec<StoredIntent> = open.calls.iter().map(|call| call.intent.clone()).collect();
     assert_eq!(found, intents);
-    let lost = Outcome::Unknown(STOPPED.into());
+    let lost = CallOutcome::Unknown(STOPPED.into());
     assert_eq!(outcomes(&open.calls), [Some(known("1")), None, Some(lost)]);
     let again = store.open_checkpoint(second.lease).await.unwrap().unwrap();
     assert_eq!(again, open, "looking twice changes nothing");
@@ -79,24 +84,24 @@ async fn a_turn_goes_on_where_it_was_left(store: &Store) {
     assert_eq!(outcomes(&open.calls), ["1", "2", "3"].map(|text| Some(known(text))));
 }
 
-on_every_backend!(repeats_are_harmless_and_contradictions_are_refused);
-async fn repeats_are_harmless_and_contradictions_are_refused(store: &Store) {
+on_every_backend!(repeated_outcomes_are_accepted_and_contradictory_ones_refused);
+async fn repeated_outcomes_are_accepted_and_contradictory_ones_refused(store: &Store) {
     let org = with_org(store, 1).await;
     let lease = held(store, org, "rosa").await.lease;
-    let (state, one) = (state("{}"), intent(Repeat::Never));
+    let (state, one) = (state("{}"), intent(RetrySafety::Unsafe));
     checkpoint(store, lease, &state, std::slice::from_ref(&one)).await;
     store.record_outcome(lease, one.call, known("1")).await.unwrap();
     checkpoint(store, lease, &state, std::slice::from_ref(&one)).await;
     store.record_outcome(lease, one.call, known("1")).await.unwrap();
-    for other in [known("2"), Outcome::Unknown("?".into())] {
+    for other in [known("2"), CallOutcome::Unknown("?".into())] {
         let refused = store.record_outcome(lease, one.call, other).await;
         assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     }
     let open = store.open_checkpoint(lease).await.unwrap().unwrap();
     assert_eq!(outcomes(&open.calls), [Some(known("1"))]);
-    // A batch with one call that is another is refused whole.
-    let other = Intent { arguments: "{\"to\":\"otto\"}".into(), ..one };
-    let intents = vec![intent(Repeat::Never), other];
+    // A batch with a contradictory intent is refused as a whole.
+    let other = StoredIntent { arguments: "{\"to\":\"otto\"}".into(), ..one };
+    let intents = vec![intent(RetrySafety::Unsafe), other];
     let newer = Checkpoint { state: "{\"new\":1}".into(), ..state };
     let refused = store.checkpoint_turn(lease, newer, intents, MINUTE).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
@@ -114,7 +119,7 @@ async fn the_lease_outlasts_the_call(store: &Store) {
     let org = with_org(store, 1).await;
     accept(store, org, "rosa", "m1").await;
     let claimed = store.claim_conversation(SHORT).await.unwrap().unwrap();
-    checkpoint(store, claimed.lease, &state("{}"), &[intent(Repeat::Never)]).await;
+    checkpoint(store, claimed.lease, &state("{}"), &[intent(RetrySafety::Unsafe)]).await;
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert!(claim(store).await.is_none(), "it is held while the call runs");
     // A checkpoint never shortens a lease.
@@ -124,11 +129,11 @@ async fn the_lease_outlasts_the_call(store: &Store) {
     store.commit_turn(turn(&claimed)).await.unwrap();
 }
 
-on_every_backend!(a_stale_worker_writes_no_checkpoint_but_what_it_did_counts);
-async fn a_stale_worker_writes_no_checkpoint_but_what_it_did_counts(store: &Store) {
+on_every_backend!(a_stale_worker_writes_no_checkpoint_but_records_its_outcome);
+async fn a_stale_worker_writes_no_checkpoint_but_records_its_outcome(store: &Store) {
     let org = with_org(store, 1).await;
     let slow = held(store, org, "rosa").await;
-    let intents = [Repeat::Never, Repeat::Never].map(intent);
+    let intents = [RetrySafety::Unsafe, RetrySafety::Unsafe].map(intent);
     let mine = state("{}");
     checkpoint(store, slow.lease, &mine, &intents).await;
     let quick = crash(store, slow.lease).await;
@@ -141,80 +146,80 @@ async fn a_stale_worker_writes_no_checkpoint_but_what_it_did_counts(store: &Stor
         assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
     }
     let recorded = store.record_outcome(slow.lease, intents[0].call, known("1")).await.unwrap();
-    assert_eq!(recorded, Recorded::Late);
+    assert_eq!(recorded, LeaseStatus::Lost);
     let open = store.open_checkpoint(quick.lease).await.unwrap().unwrap();
     assert_eq!(open.checkpoint, mine);
-    let lost = Outcome::Unknown(STOPPED.into());
+    let lost = CallOutcome::Unknown(STOPPED.into());
     assert_eq!(outcomes(&open.calls), [Some(known("1")), Some(lost)]);
     store.record_outcome(slow.lease, intents[1].call, known("2")).await.unwrap();
     let open = store.open_checkpoint(quick.lease).await.unwrap().unwrap();
     assert_eq!(outcomes(&open.calls), [Some(known("1")), Some(known("2"))]);
 }
 
-on_every_backend!(the_commit_ends_the_checkpoint_and_leaves_the_unknown);
-async fn the_commit_ends_the_checkpoint_and_leaves_the_unknown(store: &Store) {
+on_every_backend!(the_commit_deletes_the_checkpoint_and_keeps_unknown_outcomes);
+async fn the_commit_deletes_the_checkpoint_and_keeps_unknown_outcomes(store: &Store) {
     let org = with_org(store, 1).await;
     let claimed = held(store, org, "rosa").await;
-    let intents = [Repeat::Never, Repeat::Idempotent, Repeat::Never].map(intent);
+    let intents = [RetrySafety::Unsafe, RetrySafety::Idempotent, RetrySafety::Unsafe].map(intent);
     checkpoint(store, claimed.lease, &state("{}"), &intents).await;
     store.record_outcome(claimed.lease, intents[0].call, known("1")).await.unwrap();
-    let why = Outcome::Unknown("timed out".into());
+    let why = CallOutcome::Unknown("timed out".into());
     store.record_outcome(claimed.lease, intents[2].call, why.clone()).await.unwrap();
     store.commit_turn(turn(&claimed)).await.unwrap();
-    let unknown = store.org(org).unknown_calls(None, 10).await.unwrap();
+    let unknown = store.org(org).unknown_outcomes(None, 10).await.unwrap();
     let ids: Vec<CallId> = unknown.iter().map(|call| call.intent.call).collect();
     assert_eq!(ids, [intents[1].call, intents[2].call]);
-    let ended = Outcome::Unknown(ENDED.into());
+    let ended = CallOutcome::Unknown(ENDED.into());
     assert_eq!(outcomes(&unknown), [Some(ended), Some(why)]);
     let next_turn = held(store, org, "rosa").await;
     assert_eq!(store.open_checkpoint(next_turn.lease).await.unwrap(), None);
 }
 
-on_every_backend!(a_turn_that_is_given_up_leaves_nothing_open);
-async fn a_turn_that_is_given_up_leaves_nothing_open(store: &Store) {
+on_every_backend!(discarding_a_checkpoint_makes_open_calls_unknown);
+async fn discarding_a_checkpoint_makes_open_calls_unknown(store: &Store) {
     let org = with_org(store, 1).await;
     let lease = held(store, org, "rosa").await.lease;
-    checkpoint(store, lease, &state("{\"run\":1}"), &[intent(Repeat::Idempotent)]).await;
+    checkpoint(store, lease, &state("{\"run\":1}"), &[intent(RetrySafety::Idempotent)]).await;
     let second = state("{\"run\":2}");
-    checkpoint(store, lease, &second, &[intent(Repeat::Idempotent)]).await;
+    checkpoint(store, lease, &second, &[intent(RetrySafety::Idempotent)]).await;
     let open = store.open_checkpoint(lease).await.unwrap().unwrap();
     assert_eq!((open.checkpoint, outcomes(&open.calls)), (second, vec![None]));
-    assert_eq!(store.org(org).unknown_calls(None, 10).await.unwrap().len(), 1);
+    assert_eq!(store.org(org).unknown_outcomes(None, 10).await.unwrap().len(), 1);
     store.discard_checkpoint(lease).await.unwrap();
     assert_eq!(store.open_checkpoint(lease).await.unwrap(), None);
-    assert_eq!(store.org(org).unknown_calls(None, 10).await.unwrap().len(), 2);
+    assert_eq!(store.org(org).unknown_outcomes(None, 10).await.unwrap().len(), 2);
 }
 
-on_every_backend!(what_is_unknown_is_listed_and_resolved_once);
-async fn what_is_unknown_is_listed_and_resolved_once(store: &Store) {
+on_every_backend!(unknown_outcomes_are_listed_and_resolved_once);
+async fn unknown_outcomes_are_listed_and_resolved_once(store: &Store) {
     let org = with_org(store, 1).await;
     let claimed = held(store, org, "rosa").await;
-    let intents: Vec<Intent> = (0..5).map(|_| intent(Repeat::Never)).collect();
+    let intents: Vec<StoredIntent> = (0..5).map(|_| intent(RetrySafety::Unsafe)).collect();
     checkpoint(store, claimed.lease, &state("{}"), &intents).await;
-    let running = store.org(org).resolve_unknown(intents[0].call, "1".into()).await;
+    let running = store.org(org).resolve_unknown_outcome(intents[0].call, "1".into()).await;
     assert!(matches!(running, Err(StoreError::NotFound(_))), "it is under way: {running:?}");
     store.commit_turn(turn(&claimed)).await.unwrap();
     let (mut listed, mut after) = (Vec::new(), None);
     loop {
-        let page = store.org(org).unknown_calls(after, 2).await.unwrap();
+        let page = store.org(org).unknown_outcomes(after, 2).await.unwrap();
         let Some(last) = page.last() else { break };
         after = Some(last.intent.call);
         listed.extend(page.into_iter().map(|call| call.intent));
     }
     assert_eq!(listed, intents);
     let call = intents[2].call;
-    store.org(org).resolve_unknown(call, "1".into()).await.unwrap();
-    store.org(org).resolve_unknown(call, "1".into()).await.unwrap();
-    let other = store.org(org).resolve_unknown(call, "2".into()).await;
+    store.org(org).resolve_unknown_outcome(call, "1".into()).await.unwrap();
+    store.org(org).resolve_unknown_outcome(call, "1".into()).await.unwrap();
+    let other = store.org(org).resolve_unknown_outcome(call, "2".into()).await;
     assert!(matches!(other, Err(StoreError::Conflict(_))), "{other:?}");
-    assert_eq!(store.org(org).unknown_calls(None, 10).await.unwrap().len(), 4);
+    assert_eq!(store.org(org).unknown_outcomes(None, 10).await.unwrap().len(), 4);
 }
 
-on_every_backend!(of_many_answers_one_counts);
-async fn of_many_answers_one_counts(store: &Store) {
+on_every_backend!(the_first_of_concurrent_resolutions_counts);
+async fn the_first_of_concurrent_resolutions_counts(store: &Store) {
     let org = with_org(store, 1).await;
     let lease = held(store, org, "rosa").await.lease;
-    let one = intent(Repeat::Never);
+    let one = intent(RetrySafety::Unsafe);
     checkpoint(store, lease, &state("{}"), std::slice::from_ref(&one)).await;
     let tries = (0..20).map(|n| {
         let (store, call) = (store.clone(), one.call);
@@ -231,36 +236,36 @@ async fn of_many_answers_one_counts(store: &Store) {
 }
 
 on_every_backend!(
-    /// A05: another org neither sees nor settles a call.
+    /// A05: a call of another org is not found.
     a05_calls_belong_to_their_org
 );
 async fn a05_calls_belong_to_their_org(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let claimed = held(store, here, "rosa").await;
-    let one = intent(Repeat::Never);
+    let one = intent(RetrySafety::Unsafe);
     checkpoint(store, claimed.lease, &state("{}"), std::slice::from_ref(&one)).await;
     store.commit_turn(turn(&claimed)).await.unwrap();
-    assert!(store.org(there).unknown_calls(None, 10).await.unwrap().is_empty());
-    let foreign = store.org(there).resolve_unknown(one.call, "1".into()).await;
+    assert!(store.org(there).unknown_outcomes(None, 10).await.unwrap().is_empty());
+    let foreign = store.org(there).resolve_unknown_outcome(one.call, "1".into()).await;
     assert!(matches!(foreign, Err(StoreError::NotFound("call"))), "{foreign:?}");
     // The same id in another org is another call.
     let theirs = held(store, there, "rosa").await;
     checkpoint(store, theirs.lease, &state("{}"), std::slice::from_ref(&one)).await;
     store.record_outcome(theirs.lease, one.call, known("1")).await.unwrap();
-    assert_eq!(store.org(here).unknown_calls(None, 10).await.unwrap().len(), 1);
+    assert_eq!(store.org(here).unknown_outcomes(None, 10).await.unwrap().len(), 1);
 }
 
 on_every_backend!(
-    /// A worker meeting stored state newer than it understands leaves it alone:
-    /// no attempt counts, others are served, and a newer worker goes on.
-    newer_state_is_left_to_a_newer_worker
+    /// A conversation with a newer checkpoint is skipped without counting an attempt, and
+    /// a newer worker continues it.
+    a_newer_checkpoint_is_left_to_a_newer_worker
 );
-async fn newer_state_is_left_to_a_newer_worker(store: &Store) {
+async fn a_newer_checkpoint_is_left_to_a_newer_worker(store: &Store) {
     let org = with_org(store, 1).await;
     let first = held(store, org, "rosa").await;
     let future = Checkpoint { version: 2, ..state("{}") };
-    checkpoint(store, first.lease, &future, &[intent(Repeat::Never)]).await;
-    store.release_lease(first.lease, GiveBack::Untried).await.unwrap();
+    checkpoint(store, first.lease, &future, &[intent(RetrySafety::Unsafe)]).await;
+    store.release_lease(first.lease, ReleaseReason::Untried).await.unwrap();
     accept(store, org, "otto", "m2").await;
     let other = claim(store).await.unwrap();
     assert_ne!(other.lease.conversation(), first.lease.conversation());
@@ -268,8 +273,8 @@ async fn newer_state_is_left_to_a_newer_worker(store: &Store) {
     accept(store, org, "rosa", "m3").await;
     assert!(claim(store).await.is_none(), "and again");
     accept(store, org, "rosa", "m4").await;
-    let newer = ClaimPolicy { understands: 2, ..POLICY };
-    // It was put aside for a few seconds.
+    let newer = ClaimPolicy { max_checkpoint_version: 2, ..POLICY };
+    // It was postponed for a few seconds.
     let claimed = loop {
         if let Some(claimed) = store.claim_conversation(newer).await.unwrap() {
             break claimed;

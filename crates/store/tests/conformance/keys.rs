@@ -1,50 +1,50 @@
-//! API keys: who holds the secret, and only as long as the key lives.
+//! API keys.
 
 use std::time::Duration;
 
 use ostler_domain::id::{KeyId, OrgId};
 use ostler_domain::org::role::Role;
-use ostler_domain::secret::KeySecret;
+use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::time::Timestamp;
-use ostler_store::{NewKey, Store, StoreError};
+use ostler_store::{NewApiKey, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{Backend, next, with_org, with_platform};
+use crate::world::{TestDatabase, next, with_org, with_platform};
 
-fn secret(name: &str) -> KeySecret {
+fn secret(name: &str) -> ApiKeySecret {
     format!("ostler_{name}_{:x}", next()).parse().unwrap()
 }
 
-fn new_key(name: &str) -> NewKey {
+fn new_key(name: &str) -> NewApiKey {
     let id = KeyId::from_u128(next());
-    NewKey { id, name: name.into(), role: Role::Operator, expires_at: None }
+    NewApiKey { id, name: name.into(), role: Role::Operator, expires_at: None }
 }
 
-async fn with_key(store: &Store, org: OrgId, name: &str) -> (KeyId, KeySecret) {
+async fn with_key(store: &Store, org: OrgId, name: &str) -> (KeyId, ApiKeySecret) {
     let (key, secret) = (new_key(name), secret(name));
     store.org(org).create_key(key.clone(), &secret).await.expect("a new key");
     (key.id, secret)
 }
 
-on_every_backend!(a_key_opens_the_org_that_made_it);
-async fn a_key_opens_the_org_that_made_it(store: &Store) {
+on_every_backend!(a_key_authenticates_to_the_org_that_created_it);
+async fn a_key_authenticates_to_the_org_that_created_it(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let (id, first) = with_key(store, here, "robot").await;
     let (_, other) = with_key(store, there, "robot").await;
     let (org, key) = store.authenticate(&first).await.unwrap();
     assert_eq!((org, key.id, key.name.as_str(), key.role), (here, id, "robot", Role::Operator));
-    assert_eq!(key.shown, "ostler_robot");
+    assert_eq!(key.prefix, "ostler_robot");
     assert_eq!(store.authenticate(&other).await.unwrap().0, there);
     for wrong in [format!("{}x", first.expose()), first.expose().to_uppercase()] {
         let refused = store.authenticate(&wrong.parse().unwrap()).await;
         assert!(matches!(refused, Err(StoreError::NotFound("key"))), "{wrong}");
     }
     let listed = store.org(here).keys(None, 10).await.unwrap();
-    assert!(!format!("{listed:?}").contains(&first.expose()[KeySecret::SHOWN..]), "{listed:?}");
+    assert!(!format!("{listed:?}").contains(&first.expose()[ApiKeySecret::PREFIX_LEN..]), "{listed:?}");
 }
 
-on_every_backend!(a_dead_key_opens_nothing);
-async fn a_dead_key_opens_nothing(store: &Store) {
+on_every_backend!(revoked_and_expired_keys_do_not_authenticate);
+async fn revoked_and_expired_keys_do_not_authenticate(store: &Store) {
     let org = with_org(store, 1).await;
     let (id, revoked) = with_key(store, org, "revoked").await;
     store.authenticate(&revoked).await.unwrap();
@@ -54,25 +54,25 @@ async fn a_dead_key_opens_nothing(store: &Store) {
     assert_eq!(store.org(org).keys(None, 10).await.unwrap()[0].revoked_at, Some(at));
     let expired = secret("expired");
     let past = Some(Timestamp::from_millis(1));
-    let key = NewKey { expires_at: past, ..new_key("expired") };
+    let key = NewApiKey { expires_at: past, ..new_key("expired") };
     store.org(org).create_key(key, &expired).await.unwrap();
     for dead in [revoked, expired] {
         let refused = store.authenticate(&dead).await;
         assert!(matches!(refused, Err(StoreError::NotFound("key"))), "{dead:?}");
     }
     let soon = Some(at + Duration::from_millis(400));
-    let (key, brief) = (NewKey { expires_at: soon, ..new_key("brief") }, secret("brief"));
+    let (key, brief) = (NewApiKey { expires_at: soon, ..new_key("brief") }, secret("brief"));
     store.org(org).create_key(key, &brief).await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(matches!(store.authenticate(&brief).await, Err(StoreError::NotFound("key"))));
     let later = Some(at + Duration::from_secs(3600));
-    let (key, living) = (NewKey { expires_at: later, ..new_key("living") }, secret("living"));
+    let (key, living) = (NewApiKey { expires_at: later, ..new_key("living") }, secret("living"));
     store.org(org).create_key(key, &living).await.unwrap();
     assert_eq!(store.authenticate(&living).await.unwrap().1.expires_at, later);
 }
 
-on_every_backend!(keys_are_listed_page_by_page);
-async fn keys_are_listed_page_by_page(store: &Store) {
+on_every_backend!(keys_are_listed_in_pages);
+async fn keys_are_listed_in_pages(store: &Store) {
     let org = with_org(store, 1).await;
     let mut made = Vec::new();
     for name in ["a", "b", "c"] {
@@ -86,8 +86,8 @@ async fn keys_are_listed_page_by_page(store: &Store) {
 }
 
 on_every_backend!(
-    /// A05: a key of another org cannot be seen or revoked, and no org makes a
-    /// key above its own place.
+    /// A05: a key of another org cannot be listed or revoked, and only the platform
+    /// creates platform admin keys.
     a05_a_key_of_another_org_is_not_found
 );
 async fn a05_a_key_of_another_org_is_not_found(store: &Store) {
@@ -100,16 +100,16 @@ async fn a05_a_key_of_another_org_is_not_found(store: &Store) {
     store.authenticate(&mine).await.unwrap();
     let again = store.org(there).create_key(new_key("again"), &mine).await;
     assert!(matches!(again, Err(StoreError::Conflict(_))));
-    let root = || NewKey { role: Role::PlatformAdmin, ..new_key("root") };
+    let root = || NewApiKey { role: Role::PlatformAdmin, ..new_key("root") };
     let refused = store.org(here).create_key(root(), &secret("root")).await;
     assert!(matches!(refused, Err(StoreError::NotFound("role"))));
     store.org(platform).create_key(root(), &secret("root")).await.unwrap();
 }
 
-/// A use is noted when the last one that was noted is a minute old.
+/// A use is recorded when the last recorded one is a minute old.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_use_is_noted_at_most_once_a_minute() {
-    for backend in [Backend::sqlite_file(), Backend::postgres().await] {
+async fn last_use_of_a_key_is_recorded_at_most_once_a_minute() {
+    for backend in [TestDatabase::sqlite_file(), TestDatabase::postgres().await] {
         let store = backend.migrated().await;
         let org = with_org(&store, 1).await;
         let (_, secret) = with_key(&store, org, "busy").await;

@@ -1,4 +1,4 @@
-//! Documents: saved by whoever read them last, listed, found by their words.
+//! Documents: versioned updates, listing, full-text search.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use ostler_domain::knowledge::{Document, MAX_BODY_BYTES};
 use ostler_store::{DocumentHit, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{Backend, next, with_org};
+use crate::world::{TestDatabase, next, with_org};
 
 fn document(title: &str, body: &str, tags: &[&str]) -> Document {
     Document::new(title, body, tags.iter().copied()).unwrap()
@@ -28,8 +28,8 @@ async fn titles(store: &Store, org: OrgId, question: &str) -> Vec<String> {
     hits.into_iter().map(|hit| hit.title).collect()
 }
 
-on_every_backend!(a_document_is_changed_by_whoever_read_it_last);
-async fn a_document_is_changed_by_whoever_read_it_last(store: &Store) {
+on_every_backend!(updating_a_document_with_a_stale_version_conflicts);
+async fn updating_a_document_with_a_stale_version_conflicts(store: &Store) {
     let org = with_org(store, 1).await;
     let id = add(store, org, "Menu", "Pizza\nà la carte 🙂 'quoted' %_\\", &["food"]).await;
     let read = store.org(org).document(id).await.unwrap();
@@ -59,8 +59,8 @@ async fn a_document_is_changed_by_whoever_read_it_last(store: &Store) {
     assert_eq!(titles(store, org, "y").await, ["Largest"]);
 }
 
-on_every_backend!(of_many_who_change_a_document_one_does);
-async fn of_many_who_change_a_document_one_does(store: &Store) {
+on_every_backend!(concurrent_document_updates_have_one_winner);
+async fn concurrent_document_updates_have_one_winner(store: &Store) {
     let org = with_org(store, 1).await;
     let id = add(store, org, "Menu", "word", &["old"]).await;
     let changes = (0..30).map(|n| {
@@ -88,7 +88,7 @@ async fn of_many_who_change_a_document_one_does(store: &Store) {
 }
 
 on_every_backend!(
-    /// A13: those that share a tag, or all; the last changed first, page by page.
+    /// A13: documents that share a tag, or all, last changed first, in pages.
     a13_documents_are_listed_by_tag_newest_first
 );
 async fn a13_documents_are_listed_by_tag_newest_first(store: &Store) {
@@ -98,7 +98,7 @@ async fn a13_documents_are_listed_by_tag_newest_first(store: &Store) {
         let tags = [["even", "odd"][n % 2], "all"];
         all.push(add(store, org, &n.to_string(), "body", &tags).await);
     }
-    // The oldest is changed last, so it comes first.
+    // The oldest document is changed last, so it comes first.
     tokio::time::sleep(std::time::Duration::from_millis(3)).await;
     let renewed = document("0", "renewed", &["even", "all"]);
     store.org(org).update_document(all[0], 1, renewed).await.unwrap();
@@ -128,7 +128,7 @@ async fn a13_documents_are_listed_by_tag_newest_first(store: &Store) {
 }
 
 on_every_backend!(
-    /// A13: the best full-text matches come first, whatever the question.
+    /// A13: the best full-text matches come first, whatever the search text.
     a13_documents_are_found_by_their_words
 );
 async fn a13_documents_are_found_by_their_words(store: &Store) {
@@ -168,8 +168,8 @@ async fn a13_documents_are_found_by_their_words(store: &Store) {
     assert_eq!(tagged.iter().map(|hit| &*hit.title).collect::<Vec<_>>(), ["Opening hours"]);
 }
 
-on_every_backend!(a_question_is_never_an_error);
-async fn a_question_is_never_an_error(store: &Store) {
+on_every_backend!(no_search_text_is_an_error);
+async fn no_search_text_is_an_error(store: &Store) {
     let org = with_org(store, 1).await;
     add(store, org, "Menu", "Pizza", &[]).await;
     let long = [
@@ -188,10 +188,10 @@ async fn a_question_is_never_an_error(store: &Store) {
 
 on_every_backend!(
     /// A05: documents of another org are neither found nor changed, and do not
-    /// even weigh on the ranking.
-    a05_documents_stay_in_their_org
+    /// affect the ranking.
+    a05_documents_of_another_org_are_not_found
 );
-async fn a05_documents_stay_in_their_org(store: &Store) {
+async fn a05_documents_of_another_org_are_not_found(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let id = add(store, here, "Menu", "pizza and wine", &["food"]).await;
     add(store, here, "Wines", "wine and wine", &["food"]).await;
@@ -216,7 +216,7 @@ async fn a05_documents_stay_in_their_org(store: &Store) {
     assert!(matches!(lost, Err(StoreError::NotFound("organization"))), "{lost:?}");
 }
 
-/// A small generator, so that every run asks the same.
+/// A deterministic random number generator.
 fn numbers() -> impl FnMut(usize) -> usize {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     move |below| {
@@ -227,10 +227,10 @@ fn numbers() -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Both databases answer every question with the same documents in the same
-/// order, of a few hundred made of the same words.
+/// Both databases return the same documents in the same order for random
+/// searches over a few hundred random documents.
 #[tokio::test(flavor = "multi_thread")]
-async fn both_databases_find_the_same() {
+async fn both_databases_return_the_same_search_results() {
     const WORDS: [&str; 24] = [
         "pizza",
         "Öffnungszeiten",
@@ -258,7 +258,7 @@ async fn both_databases_find_the_same() {
         "10%",
     ];
     let mut answers: Vec<Vec<Vec<DocumentHit>>> = Vec::new();
-    for backend in [Backend::sqlite_file(), Backend::postgres().await] {
+    for backend in [TestDatabase::sqlite_file(), TestDatabase::postgres().await] {
         let store = backend.migrated().await;
         let org = with_org(&store, 1).await;
         let mut number = numbers();

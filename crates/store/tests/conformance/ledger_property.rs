@@ -1,14 +1,14 @@
-//! Z05 as a property: whatever workers do at the same time with the credits of
-//! an agency and its clients, nobody overdraws and every credit is accounted
-//! for.
+//! Z05 as a property: whatever workers do concurrently with the credits of an
+//! agency and its clients, no account is overdrawn and every credit is
+//! accounted for.
 
 use std::time::Duration;
 
 use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::ReserveError;
-use ostler_domain::org::plan::Plan;
-use ostler_domain::org::{Org, Place};
+use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::org::{Org, OrgPlace};
 use ostler_store::{NewReservation, Store, StoreError};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -16,13 +16,13 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use crate::ledger::{bought, settle};
-use crate::world::{Backend, next, org};
+use crate::world::{TestDatabase, next, org};
 
-/// How many worlds are tried here; a longer campaign sets the variable.
+/// How many cases are run by default; `OSTLER_CASES` overrides it.
 const CASES: u64 = 6;
 const ORGS: [u128; 3] = [1, 2, 3];
 
-/// What a worker does next with one of the orgs.
+/// A worker's next operation on one of the orgs.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Reserve { amount: u64, orphan: bool },
@@ -49,7 +49,7 @@ fn step() -> impl Strategy<Value = (usize, Step)> {
     (0..ORGS.len(), step)
 }
 
-/// One worker: what it reserved and has not ended is its own to end.
+/// One worker, which ends only its own reservations.
 async fn work(store: Store, steps: Vec<(usize, Step)>) {
     let mut open: Vec<(OrgId, ReservationId)> = Vec::new();
     for (at, step) in steps {
@@ -58,15 +58,15 @@ async fn work(store: Store, steps: Vec<(usize, Step)>) {
             Step::Reserve { amount, orphan } => {
                 let lasts = Duration::from_secs(if orphan { 0 } else { 60 });
                 let (id, budget_owner) = (ReservationId::from_u128(next()), AgentId::from_u128(1));
-                let new = NewReservation { id, budget_owner, amount: Credits::new(amount), lasts };
-                if expected(store.org(org).reserve(new).await.map(|_| ())) {
+                let new = NewReservation { id, budget_owner, amount: Credits::new(amount), ttl: lasts };
+                if expected(store.org(org).reserve_credits(new).await.map(|_| ())) {
                     open.push((org, id));
                 }
             }
             Step::TopUp(total) => {
                 if let Some((org, id)) = open.last().copied() {
                     let lasts = Duration::from_secs(60);
-                    expected(store.org(org).top_up(id, Credits::new(total), lasts).await);
+                    expected(store.org(org).top_up_reservation(id, Credits::new(total), lasts).await);
                 }
             }
             Step::Settle(amount) => {
@@ -76,18 +76,18 @@ async fn work(store: Store, steps: Vec<(usize, Step)>) {
             }
             Step::Release => {
                 if let Some((org, id)) = open.pop() {
-                    expected(store.org(org).release(id).await.map(|_| ()));
+                    expected(store.org(org).release_reservation(id).await.map(|_| ()));
                 }
             }
             Step::Grant(amount) => {
-                store.org(org).grant(bought(amount)).await.unwrap();
+                store.org(org).grant_credits(bought(amount)).await.unwrap();
             }
             Step::Move => {
                 let mut moved = store.org(org).org().await.unwrap();
                 moved.place = match moved.place {
-                    Place::SubOrg { .. } => Place::TopLevel,
-                    _ if moved.id == OrgId::from_u128(ORGS[0]) => Place::TopLevel,
-                    _ => Place::SubOrg { parent: OrgId::from_u128(ORGS[0]) },
+                    OrgPlace::SubOrg { .. } => OrgPlace::TopLevel,
+                    _ if moved.id == OrgId::from_u128(ORGS[0]) => OrgPlace::TopLevel,
+                    _ => OrgPlace::SubOrg { parent: OrgId::from_u128(ORGS[0]) },
                 };
                 store.org(org).update_org(moved).await.unwrap();
             }
@@ -97,8 +97,8 @@ async fn work(store: Store, steps: Vec<(usize, Step)>) {
     }
 }
 
-/// Whether it was done; only a lack of credits may stand in the way, or the
-/// sweeper that was faster.
+/// Whether the operation succeeded; it may fail only for lack of credits or
+/// because the sweeper was faster.
 fn expected(result: Result<(), StoreError>) -> bool {
     match result {
         Ok(()) => true,
@@ -109,12 +109,12 @@ fn expected(result: Result<(), StoreError>) -> bool {
     }
 }
 
-async fn campaign(backend: &Backend, runner: &mut TestRunner) {
+async fn campaign(backend: &TestDatabase, runner: &mut TestRunner) {
     let store = backend.migrated().await;
     let parent = OrgId::from_u128(ORGS[0]);
     for id in ORGS {
-        let place = if id == 1 { Place::TopLevel } else { Place::SubOrg { parent } };
-        store.create_org(Org { place, plan: Plan::Starter, ..org(id) }).await.unwrap();
+        let place = if id == 1 { OrgPlace::TopLevel } else { OrgPlace::SubOrg { parent } };
+        store.create_org(Org { place, plan: LicencePlan::Starter, ..org(id) }).await.unwrap();
     }
     let plan = vec(vec(step(), 5..25), 8).new_tree(runner).unwrap().current();
     let workers: Vec<_> =
@@ -122,11 +122,11 @@ async fn campaign(backend: &Backend, runner: &mut TestRunner) {
     for worker in workers {
         worker.await.unwrap_or_else(|error| panic!("{error} in {plan:?}"));
         let check = store.check_ledger().await.unwrap();
-        assert!(check.wrong.is_empty(), "{check:?} after {plan:?}");
+        assert!(check.mismatches.is_empty(), "{check:?} after {plan:?}");
     }
     store.apply_settlements().await.unwrap();
     let check = store.check_ledger().await.unwrap();
-    assert!(check.wrong.is_empty(), "{check:?} after {plan:?}");
+    assert!(check.mismatches.is_empty(), "{check:?} after {plan:?}");
 }
 
 fn cases() -> u64 {
@@ -137,7 +137,7 @@ fn cases() -> u64 {
 async fn z05_every_credit_is_accounted_for_on_sqlite() {
     let mut runner = TestRunner::default();
     for _ in 0..cases() {
-        campaign(&Backend::sqlite_memory(), &mut runner).await;
+        campaign(&TestDatabase::sqlite_memory(), &mut runner).await;
     }
 }
 
@@ -145,6 +145,6 @@ async fn z05_every_credit_is_accounted_for_on_sqlite() {
 async fn z05_every_credit_is_accounted_for_on_postgres() {
     let mut runner = TestRunner::default();
     for _ in 0..cases() {
-        campaign(&Backend::postgres().await, &mut runner).await;
+        campaign(&TestDatabase::postgres().await, &mut runner).await;
     }
 }

@@ -1,5 +1,4 @@
-//! What every backend must do: the same tests on a SQLite file, on SQLite in
-//! memory and on PostgreSQL.
+//! The same tests on a SQLite file, on SQLite in memory and on PostgreSQL.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
@@ -12,9 +11,8 @@ mod contacts;
 mod contention;
 mod conversations;
 mod crash;
-mod deadletters;
+mod dead_letters;
 mod delivery;
-mod dispatch;
 mod events;
 mod faults;
 mod guard;
@@ -29,19 +27,20 @@ mod ledger_property;
 mod members;
 mod notices;
 mod operators;
-mod personal;
 mod policies;
+mod privacy;
 mod proposals;
 mod pruning;
+mod queue_agents;
 mod rate;
 mod records;
 mod reference;
 mod retention;
 mod schema;
-mod sending;
+mod send_state;
 mod sessions;
 mod tenants;
-mod told;
+mod transcript;
 mod turn_changes;
 mod users;
 mod workflows;
@@ -54,19 +53,19 @@ macro_rules! on_every_backend {
         mod $name {
             #[tokio::test(flavor = "multi_thread")]
             async fn sqlite_file() {
-                let backend = $crate::world::Backend::sqlite_file();
+                let backend = $crate::world::TestDatabase::sqlite_file();
                 super::$name(&backend.migrated().await).await;
             }
 
             #[tokio::test(flavor = "multi_thread")]
             async fn sqlite_memory() {
-                let backend = $crate::world::Backend::sqlite_memory();
+                let backend = $crate::world::TestDatabase::sqlite_memory();
                 super::$name(&backend.migrated().await).await;
             }
 
             #[tokio::test(flavor = "multi_thread")]
             async fn postgres() {
-                let backend = $crate::world::Backend::postgres().await;
+                let backend = $crate::world::TestDatabase::postgres().await;
                 super::$name(&backend.migrated().await).await;
             }
         }

@@ -1,4 +1,4 @@
-//! The people of an org: roles, the last owner, the boundary between tenants.
+//! Members of an org and their roles.
 
 use ostler_domain::id::{OrgId, UserId};
 use ostler_domain::org::role::Role;
@@ -8,8 +8,8 @@ use crate::on_every_backend;
 use crate::users::with_user;
 use crate::world::{next, with_org, with_platform};
 
-on_every_backend!(roles_are_given_changed_and_taken);
-async fn roles_are_given_changed_and_taken(store: &Store) {
+on_every_backend!(roles_are_assigned_changed_and_removed);
+async fn roles_are_assigned_changed_and_removed(store: &Store) {
     let org = with_org(store, 1).await;
     let (ada, bob) = (with_user(store, "ada@x.org").await, with_user(store, "bob@x.org").await);
     store.org(org).set_member(ada.id, Role::Owner).await.unwrap();
@@ -25,18 +25,18 @@ async fn roles_are_given_changed_and_taken(store: &Store) {
     assert!(matches!(gone, Err(StoreError::NotFound("user"))));
     let again = store.org(org).remove_member(bob.id).await;
     assert!(matches!(again, Err(StoreError::NotFound("user"))));
-    // The log-in stays; it opens no org any more.
-    assert!(store.account(bob.id).await.unwrap().memberships.is_empty());
+    // The account stays, without any membership.
+    assert!(store.user_account(bob.id).await.unwrap().memberships.is_empty());
 }
 
-on_every_backend!(the_last_owner_stays);
-async fn the_last_owner_stays(store: &Store) {
+on_every_backend!(the_last_owner_cannot_leave);
+async fn the_last_owner_cannot_leave(store: &Store) {
     let org = with_org(store, 1).await;
     let (ada, bob) = (with_user(store, "ada@x.org").await, with_user(store, "bob@x.org").await);
     store.org(org).set_member(ada.id, Role::Owner).await.unwrap();
     store.org(org).set_member(bob.id, Role::Admin).await.unwrap();
     let removed = store.org(org).remove_member(ada.id).await;
-    assert!(matches!(removed, Err(StoreError::LastOf(Role::Owner))));
+    assert!(matches!(removed, Err(StoreError::LastWithRole(Role::Owner))));
     let lowered = store.org(org).set_member(ada.id, Role::Viewer).await.unwrap_err();
     let said = "this is the last owner of the organization; make somebody else owner first";
     assert_eq!(lowered.to_string(), said);
@@ -47,8 +47,8 @@ async fn the_last_owner_stays(store: &Store) {
     assert_eq!(store.org(org).members(None, 10).await.unwrap().len(), 1);
 }
 
-on_every_backend!(of_two_owners_who_leave_at_the_same_time_one_stays);
-async fn of_two_owners_who_leave_at_the_same_time_one_stays(store: &Store) {
+on_every_backend!(of_two_owners_leaving_concurrently_one_is_refused);
+async fn of_two_owners_leaving_concurrently_one_is_refused(store: &Store) {
     for round in 1..=8 {
         let org = with_org(store, round).await;
         let mut leaving = Vec::new();
@@ -64,7 +64,7 @@ async fn of_two_owners_who_leave_at_the_same_time_one_stays(store: &Store) {
         let mut refused = 0;
         for left in leaving.collect::<Vec<_>>() {
             match left.await.unwrap() {
-                Err(StoreError::LastOf(Role::Owner)) => refused += 1,
+                Err(StoreError::LastWithRole(Role::Owner)) => refused += 1,
                 other => other.unwrap(),
             }
         }
@@ -81,14 +81,14 @@ async fn only_the_platform_has_platform_admins(store: &Store) {
     assert!(matches!(elsewhere, Err(StoreError::NotFound("role"))));
     store.org(platform).set_member(ada.id, Role::PlatformAdmin).await.unwrap();
     let last = store.org(platform).remove_member(ada.id).await;
-    assert!(matches!(last, Err(StoreError::LastOf(Role::PlatformAdmin))));
+    assert!(matches!(last, Err(StoreError::LastWithRole(Role::PlatformAdmin))));
 }
 
 on_every_backend!(
-    /// A05: people of another org are not found, and nobody is who does not exist.
-    a05_the_people_of_another_org_are_not_found
+    /// A05: members of another org and users that do not exist are not found.
+    a05_members_of_another_org_are_not_found
 );
-async fn a05_the_people_of_another_org_are_not_found(store: &Store) {
+async fn a05_members_of_another_org_are_not_found(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let ada = with_user(store, "ada@x.org").await;
     store.org(here).set_member(ada.id, Role::Owner).await.unwrap();

@@ -1,4 +1,4 @@
-//! Tool policies: versions that stay, of the platform and of each org.
+//! Versions of the tool policies of the platform and of each org.
 
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_store::{PolicyVersion, Store, StoreError};
@@ -10,8 +10,8 @@ fn deny(tool: &str) -> ToolPolicy {
     ToolPolicy { deny: [tool.parse().unwrap()].into(), ..ToolPolicy::default() }
 }
 
-on_every_backend!(every_version_of_a_policy_stays_as_it_was);
-async fn every_version_of_a_policy_stays_as_it_was(store: &Store) {
+on_every_backend!(policy_versions_are_immutable);
+async fn policy_versions_are_immutable(store: &Store) {
     let org = with_org(store, 1).await;
     assert_eq!(store.org(org).policy().await.unwrap(), PolicyVersion::default());
     assert_eq!(store.org(org).save_policy(0, deny("a")).await.unwrap(), 1);
@@ -35,8 +35,8 @@ async fn every_version_of_a_policy_stays_as_it_was(store: &Store) {
     assert_eq!(numbers(1, 2).await, [1]);
 }
 
-on_every_backend!(a_policy_is_changed_by_whoever_read_it_last);
-async fn a_policy_is_changed_by_whoever_read_it_last(store: &Store) {
+on_every_backend!(updating_a_policy_with_a_stale_version_conflicts);
+async fn updating_a_policy_with_a_stale_version_conflicts(store: &Store) {
     let org = with_org(store, 1).await;
     let writers = (0..8).map(|n| {
         let store = store.clone();
@@ -59,16 +59,16 @@ async fn a_policy_is_changed_by_whoever_read_it_last(store: &Store) {
 }
 
 on_every_backend!(
-    /// A05: an org reads the platform's policy and its own, changes its own only,
+    /// A05: an org reads the platform's policy and its own, changes only its own,
     /// and never sees another org's.
-    a05_an_org_changes_its_own_policy_only
+    a05_an_org_can_change_only_its_own_policy
 );
-async fn a05_an_org_changes_its_own_policy_only(store: &Store) {
+async fn a05_an_org_can_change_only_its_own_policy(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let platform = with_platform(store, 3).await;
     assert_eq!(store.platform_policy().await.unwrap(), PolicyVersion::default());
     assert_eq!(store.org(platform).save_platform_policy(0, deny("drop")).await.unwrap(), 1);
-    // The platform's org has a policy of its own beside that of the platform.
+    // The platform org has its own policy besides the platform policy.
     assert_eq!(store.org(platform).policy().await.unwrap(), PolicyVersion::default());
     store.org(platform).save_policy(0, deny("own")).await.unwrap();
     store.org(here).save_policy(0, deny("mine")).await.unwrap();

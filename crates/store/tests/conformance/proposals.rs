@@ -1,4 +1,4 @@
-//! Soul proposals: decided once, and applied once as a new version.
+//! Soul proposals: decided once and applied once as a new version.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use ostler_domain::id::{AgentId, OrgId, ProposalId, UserId};
 use ostler_domain::soul::proposal::{Proposal, ProposalError, ProposalStatus};
 use ostler_domain::soul::{Soul, SoulHistory, SoulOrigin};
 use ostler_domain::time::Timestamp;
-use ostler_store::{DecisionState, ProposalPace, Store, StoreError, StoredProposal};
+use ostler_store::{DecisionState, ProposalActivity, Store, StoreError, StoredProposal};
 
 use crate::on_every_backend;
 use crate::world::{agent, next, with_org};
@@ -52,11 +52,11 @@ fn why(result: Result<StoredProposal, StoreError>) -> ProposalError {
 }
 
 on_every_backend!(
-    /// H08: pending, approved, applied as a new version that names what it
-    /// replaced; a rejection keeps its reason.
-    h08_a_proposal_becomes_a_version
+    /// H08: pending, approved, applied as a new version that names the one it
+    /// replaced; a rejection stores its reason.
+    h08_an_approved_proposal_becomes_a_soul_version_once
 );
-async fn h08_a_proposal_becomes_a_version(store: &Store) {
+async fn h08_an_approved_proposal_becomes_a_soul_version_once(store: &Store) {
     let org = with_org(store, 1).await;
     let gia = with_soul(store, org, "gia").await;
     let id = propose(store, org, gia, DAYS).await;
@@ -98,8 +98,8 @@ async fn h08_a_proposal_becomes_a_version(store: &Store) {
     assert_eq!(why(store.org(org).approve_proposal(no, OWNER).await), ProposalError::Over(no));
 }
 
-on_every_backend!(a_protected_soul_stays_as_it_is);
-async fn a_protected_soul_stays_as_it_is(store: &Store) {
+on_every_backend!(a_proposal_for_a_protected_agent_is_not_applied);
+async fn a_proposal_for_a_protected_agent_is_not_applied(store: &Store) {
     let org = with_org(store, 1).await;
     let gia = with_soul(store, org, "gia").await;
     let id = propose(store, org, gia, DAYS).await;
@@ -112,28 +112,28 @@ async fn a_protected_soul_stays_as_it_is(store: &Store) {
     assert_eq!(store.org(org).soul_versions(gia).await.unwrap().len(), 1);
 }
 
-on_every_backend!(a_proposer_has_a_pace);
-async fn a_proposer_has_a_pace(store: &Store) {
+on_every_backend!(proposal_activity_is_counted_per_proposer);
+async fn proposal_activity_is_counted_per_proposer(store: &Store) {
     let org = with_org(store, 1).await;
     let (gia, leo) = (with_soul(store, org, "gia").await, with_soul(store, org, "leo").await);
-    let none = ProposalPace { made_today: 0, pending: 0, last_rejection_at: None };
-    assert_eq!(store.org(org).proposal_pace(gia).await.unwrap(), none);
+    let none = ProposalActivity { made_today: 0, pending: 0, last_rejection_at: None };
+    assert_eq!(store.org(org).proposal_activity(gia).await.unwrap(), none);
     propose(store, org, gia, DAYS).await;
     let no = propose(store, org, gia, DAYS).await;
     let before = store.org(org).proposal(no).await.unwrap().proposal.made_at;
     store.org(org).reject_proposal(no, OWNER, "no").await.unwrap();
-    let pace = store.org(org).proposal_pace(gia).await.unwrap();
+    let pace = store.org(org).proposal_activity(gia).await.unwrap();
     assert_eq!(pace.pending, 1);
-    // A day may have begun since, in which none was made.
+    // A new day may have begun since.
     assert!(matches!(pace.made_today, 0..=2));
     assert!(pace.last_rejection_at.is_some_and(|at| at >= before));
-    assert_eq!(store.org(org).proposal_pace(leo).await.unwrap(), none);
+    assert_eq!(store.org(org).proposal_activity(leo).await.unwrap(), none);
     assert_eq!(store.org(org).count_pending_proposals(Some(gia)).await.unwrap(), 1);
     assert_eq!(store.org(org).count_pending_proposals(None).await.unwrap(), 1);
 }
 
-on_every_backend!(proposals_expire_and_stay_in_their_org);
-async fn proposals_expire_and_stay_in_their_org(store: &Store) {
+on_every_backend!(proposals_expire_and_are_not_found_from_another_org);
+async fn proposals_expire_and_are_not_found_from_another_org(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let gia = with_soul(store, here, "gia").await;
     let id = propose(store, here, gia, Duration::ZERO).await;

@@ -1,4 +1,4 @@
-//! The event log forgets its oldest events, and says so to whoever missed them.
+//! Pruning of the event log.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use ostler_domain::id::OrgId;
 use ostler_store::{EventCursor, EventLimits, NewEvent, Store, StoreError, StoredEvent};
 
 use crate::on_every_backend;
-use crate::world::{Backend, accept, claim, turn, with_org};
+use crate::world::{TestDatabase, accept, claim, turn, with_org};
 
 const ALWAYS: Duration = Duration::from_secs(86_400 * 365);
-const ALL: EventLimits = EventLimits { keep_for: ALWAYS, keep_most: u64::MAX };
+const ALL: EventLimits = EventLimits { max_age: ALWAYS, max_events: u64::MAX };
 
-async fn happen(store: &Store, org: OrgId, count: u32) {
+async fn record_events(store: &Store, org: OrgId, count: u32) {
     accept(store, org, "rosa", &format!("m{}", crate::world::next())).await;
     let mut commit = turn(&claim(store).await.unwrap());
     let event = |n| NewEvent { kind: format!("e{n}"), data: "{}".into() };
@@ -19,8 +19,8 @@ async fn happen(store: &Store, org: OrgId, count: u32) {
     store.commit_turn(commit).await.unwrap();
 }
 
-/// The log, once all of it can be read: something older may be running in the
-/// database of another test.
+/// Reads the log once it is complete: older transactions in the databases of
+/// other tests may delay it.
 async fn log(store: &Store, org: OrgId, after: EventCursor, count: usize) -> Vec<StoredEvent> {
     for _ in 0..3000 {
         let events = store.org(org).events_after(after, 5000).await.unwrap();
@@ -33,18 +33,18 @@ async fn log(store: &Store, org: OrgId, after: EventCursor, count: usize) -> Vec
 }
 
 on_every_backend!(
-    /// Z03: a reader that is behind what was pruned is told so, and where all
-    /// is there.
-    z03_a_reader_that_missed_something_is_told
+    /// Z03: a reader behind the pruned events gets an error with the cursor to
+    /// continue from.
+    z03_a_reader_behind_the_pruned_events_gets_an_error
 );
-async fn z03_a_reader_that_missed_something_is_told(store: &Store) {
+async fn z03_a_reader_behind_the_pruned_events_gets_an_error(store: &Store) {
     let (org, other) = (with_org(store, 1).await, with_org(store, 2).await);
-    happen(store, org, 10).await;
-    happen(store, other, 10).await;
+    record_events(store, org, 10).await;
+    record_events(store, other, 10).await;
     let before = log(store, org, EventCursor::default(), 10).await;
     log(store, other, EventCursor::default(), 10).await;
     assert_eq!(store.org(org).prune_events(ALL).await.unwrap(), 0, "nothing is too much");
-    let four = EventLimits { keep_most: 4, ..ALL };
+    let four = EventLimits { max_events: 4, ..ALL };
     assert_eq!(store.org(org).prune_events(four).await.unwrap(), 6);
     assert_eq!(store.org(org).prune_events(four).await.unwrap(), 0);
     for behind in [EventCursor::default(), before[0].cursor, before[4].cursor] {
@@ -58,19 +58,19 @@ async fn z03_a_reader_that_missed_something_is_told(store: &Store) {
     assert_eq!(log(store, org, before[5].cursor, 4).await, before[6..], "it missed nothing");
     assert_eq!(log(store, org, before[7].cursor, 2).await, before[8..]);
     assert_eq!(log(store, other, EventCursor::default(), 10).await.len(), 10);
-    happen(store, org, 1).await;
+    record_events(store, org, 1).await;
     log(store, org, before[9].cursor, 1).await;
 }
 
-on_every_backend!(what_one_commit_wrote_is_pruned_event_by_event);
-async fn what_one_commit_wrote_is_pruned_event_by_event(store: &Store) {
+on_every_backend!(events_of_one_commit_are_pruned_one_by_one);
+async fn events_of_one_commit_are_pruned_one_by_one(store: &Store) {
     let org = with_org(store, 1).await;
     for count in [3, 1, 4] {
-        happen(store, org, count).await;
+        record_events(store, org, count).await;
     }
     let before = log(store, org, EventCursor::default(), 8).await;
     for keep in (1..8).rev() {
-        let limits = EventLimits { keep_most: keep as u64, ..ALL };
+        let limits = EventLimits { max_events: keep as u64, ..ALL };
         assert_eq!(store.org(org).prune_events(limits).await.unwrap(), 1);
         let newer = &before[8 - keep..];
         let last_gone = before[7 - keep].cursor;
@@ -80,16 +80,16 @@ async fn what_one_commit_wrote_is_pruned_event_by_event(store: &Store) {
             other => panic!("{other:?}"),
         }
     }
-    happen(store, org, 2).await;
+    record_events(store, org, 2).await;
     assert_eq!(log(store, org, before[7].cursor, 2).await.len(), 2);
 }
 
-on_every_backend!(the_newest_event_stays);
-async fn the_newest_event_stays(store: &Store) {
+on_every_backend!(the_newest_event_is_never_pruned);
+async fn the_newest_event_is_never_pruned(store: &Store) {
     let org = with_org(store, 1).await;
-    let nothing = EventLimits { keep_for: Duration::ZERO, keep_most: 0 };
+    let nothing = EventLimits { max_age: Duration::ZERO, max_events: 0 };
     assert_eq!(store.org(org).prune_events(nothing).await.unwrap(), 0, "there is none");
-    happen(store, org, 2500).await;
+    record_events(store, org, 2500).await;
     let before = log(store, org, EventCursor::default(), 2500).await;
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(store.org(org).prune_events(nothing).await.unwrap(), 2499, "in several batches");
@@ -97,14 +97,14 @@ async fn the_newest_event_stays(store: &Store) {
     assert_eq!(store.org(org).prune_events(nothing).await.unwrap(), 0);
 }
 
-/// What is too old goes, up to the first that is not.
+/// Events that are too old are pruned, up to the first that is not.
 #[tokio::test(flavor = "multi_thread")]
-async fn old_events_go() {
-    for backend in Backend::both().await {
+async fn events_older_than_the_limit_are_pruned() {
+    for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
         let org = with_org(&store, 1).await;
         for count in [2, 1, 3, 2, 2] {
-            happen(&store, org, count).await;
+            record_events(&store, org, count).await;
         }
         let before = log(&store, org, EventCursor::default(), 10).await;
         // The first two commits are old, and one in the middle.

@@ -1,22 +1,22 @@
-//! Business records: any kind, by org, changed by whoever read them last.
+//! Business records.
 
 use std::time::Duration;
 
-use ostler_domain::hierarchy::Weight;
+use ostler_domain::hierarchy::Importance;
 use ostler_domain::hierarchy::delegation::OrgDelegation;
 use ostler_domain::hierarchy::insight::{Insight, InsightCategory};
 use ostler_domain::hierarchy::issue::Issue;
 use ostler_domain::hierarchy::route::Party;
 use ostler_domain::id::{AgentId, OrgId, RecordId};
 use ostler_domain::org::layer::BusinessLayer;
-use ostler_store::{ANSWERS, Change, Store, StoreError};
+use ostler_store::{IDEMPOTENCY_RECORD_KIND, RecordChange, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{Backend, next, with_org};
+use crate::world::{TestDatabase, next, with_org};
 
 on_every_backend!(
-    /// L20, L26, L28, L32: the three kinds of records between layers come back
-    /// as they were, listed by org and kind.
+    /// L20, L26, L28, L32: the three kinds of cross-layer records round-trip and are
+    /// listed by org and kind.
     l32_records_are_listed_by_org_and_kind
 );
 async fn l32_records_are_listed_by_org_and_kind(store: &Store) {
@@ -27,7 +27,7 @@ async fn l32_records_are_listed_by_org_and_kind(store: &Store) {
         party(here, BusinessLayer::EndCustomer),
         party(here, BusinessLayer::Client),
         "double charge",
-        Weight::High,
+        Importance::High,
         "Rosa: …",
     )
     .unwrap();
@@ -53,8 +53,8 @@ async fn l32_records_are_listed_by_org_and_kind(store: &Store) {
     assert_eq!(serde_json::from_str::<Issue>(&read.data).unwrap(), issue);
 }
 
-on_every_backend!(a_record_is_changed_by_whoever_read_it_last);
-async fn a_record_is_changed_by_whoever_read_it_last(store: &Store) {
+on_every_backend!(updating_a_record_with_a_stale_version_conflicts);
+async fn updating_a_record_with_a_stale_version_conflicts(store: &Store) {
     let org = with_org(store, 1).await;
     let id = RecordId::from_u128(next());
     store.org(org).create_record("booking", id, "1".into()).await.unwrap();
@@ -70,8 +70,8 @@ async fn a_record_is_changed_by_whoever_read_it_last(store: &Store) {
     assert!(matches!(elsewhere, Err(StoreError::NotFound("record"))));
 }
 
-on_every_backend!(records_are_read_page_by_page);
-async fn records_are_read_page_by_page(store: &Store) {
+on_every_backend!(records_are_listed_in_pages);
+async fn records_are_listed_in_pages(store: &Store) {
     let org = with_org(store, 1).await;
     for n in 0..25 {
         let id = RecordId::from_u128(next());
@@ -88,31 +88,31 @@ async fn records_are_read_page_by_page(store: &Store) {
     assert_eq!(seen, expected);
 }
 
-on_every_backend!(several_changes_happen_together_or_not_at_all);
-async fn several_changes_happen_together_or_not_at_all(store: &Store) {
+on_every_backend!(record_changes_are_applied_together_or_not_at_all);
+async fn record_changes_are_applied_together_or_not_at_all(store: &Store) {
     let org = with_org(store, 1).await;
     let (kind, id) = ("booking".to_owned(), RecordId::from_u128(next()));
-    let create = Change::CreateRecord { kind: kind.clone(), id, data: "1".into() };
+    let create = RecordChange::CreateRecord { kind: kind.clone(), id, data: "1".into() };
     let update =
-        |version| Change::UpdateRecord { kind: kind.clone(), id, version, data: "2".into() };
-    // A change counts for those after it in the same list.
-    let refused = store.org(org).change(vec![create.clone(), update(1), update(1)]).await;
+        |version| RecordChange::UpdateRecord { kind: kind.clone(), id, version, data: "2".into() };
+    // Later changes in the list see the earlier ones.
+    let refused = store.org(org).apply_changes(vec![create.clone(), update(1), update(1)]).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))));
     let nothing = store.org(org).record(&kind, id).await;
     assert!(matches!(nothing, Err(StoreError::NotFound(_))));
-    store.org(org).change(vec![create.clone(), update(1)]).await.unwrap();
+    store.org(org).apply_changes(vec![create.clone(), update(1)]).await.unwrap();
     let now = store.org(org).record(&kind, id).await.unwrap();
     assert_eq!((now.version, now.data.as_str()), (2, "2"));
-    let twice = store.org(org).change(vec![update(2), create]).await;
+    let twice = store.org(org).apply_changes(vec![update(2), create]).await;
     assert!(matches!(twice, Err(StoreError::Conflict(_))));
     assert_eq!(store.org(org).record(&kind, id).await.unwrap().version, 2);
 }
 
-on_every_backend!(a_write_that_fails_takes_no_other_down);
-async fn a_write_that_fails_takes_no_other_down(store: &Store) {
+on_every_backend!(a_failed_write_does_not_fail_the_others);
+async fn a_failed_write_does_not_fail_the_others(store: &Store) {
     let org = with_org(store, 1).await;
     let ids: Vec<RecordId> = (0..100).map(|_| RecordId::from_u128(next())).collect();
-    // They wait together, and so share transactions where the backend does that.
+    // They are queued together and share transactions on backends that group writes.
     let writes = ids.iter().flat_map(|id| [(*id, "first"), (*id, "second")]).map(|(id, data)| {
         let store = store.clone();
         tokio::spawn(async move {
@@ -134,27 +134,27 @@ async fn a_write_that_fails_takes_no_other_down(store: &Store) {
     assert_eq!(found, written, "what was answered is what is there");
 }
 
-/// Answers to requests that may be repeated are forgotten in batches once they
-/// are old; records of other kinds stay however old they are.
+/// Old idempotency records are deleted in batches; records of other kinds are
+/// kept however old they are.
 #[tokio::test(flavor = "multi_thread")]
-async fn old_answers_are_forgotten() {
+async fn old_idempotency_records_are_deleted() {
     const DAY: Duration = Duration::from_secs(86_400);
-    for backend in [Backend::sqlite_file(), Backend::postgres().await] {
+    for backend in [TestDatabase::sqlite_file(), TestDatabase::postgres().await] {
         let store = backend.migrated().await;
         let org = with_org(&store, 1).await;
-        for kind in [ANSWERS, ANSWERS, ANSWERS, "booking"] {
+        for kind in [IDEMPOTENCY_RECORD_KIND, IDEMPOTENCY_RECORD_KIND, IDEMPOTENCY_RECORD_KIND, "booking"] {
             let id = RecordId::from_u128(next());
             store.org(org).create_record(kind, id, "{}".into()).await.unwrap();
         }
-        assert_eq!(store.forget_answers(DAY, 9).await.unwrap(), 0, "none is a day old");
+        assert_eq!(store.delete_idempotency_records(DAY, 9).await.unwrap(), 0, "none is a day old");
         backend.execute("UPDATE records SET updated_at = updated_at - 86400001").await;
         let new = RecordId::from_u128(next());
-        store.org(org).create_record(ANSWERS, new, "{}".into()).await.unwrap();
-        assert_eq!(store.forget_answers(DAY, 2).await.unwrap(), 2);
-        assert_eq!(store.forget_answers(DAY, 2).await.unwrap(), 1);
-        assert_eq!(store.forget_answers(DAY, 2).await.unwrap(), 0);
-        let left = store.org(org).records(ANSWERS, None, 9).await.unwrap();
-        assert_eq!(left.iter().map(|one| one.id).collect::<Vec<_>>(), [new]);
+        store.org(org).create_record(IDEMPOTENCY_RECORD_KIND, new, "{}".into()).await.unwrap();
+        assert_eq!(store.delete_idempotency_records(DAY, 2).await.unwrap(), 2);
+        assert_eq!(store.delete_idempotency_records(DAY, 2).await.unwrap(), 1);
+        assert_eq!(store.delete_idempotency_records(DAY, 2).await.unwrap(), 0);
+        let left = store.org(org).records(IDEMPOTENCY_RECORD_KIND, None, 9).await.unwrap();
+        assert_eq!(left.iter().map(|record| record.id).collect::<Vec<_>>(), [new]);
         assert_eq!(store.org(org).records("booking", None, 9).await.unwrap().len(), 1);
     }
 }

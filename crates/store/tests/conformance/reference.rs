@@ -1,4 +1,4 @@
-//! Reference codes that nodes draw.
+//! Blocks of reference codes drawn by nodes.
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -15,16 +15,16 @@ fn today() -> UtcDay {
 }
 
 on_every_backend!(
-    /// X61: many nodes draw blocks at the same time, and no code is given twice.
-    x61_no_two_nodes_give_the_same_code
+    /// X61: many nodes draw blocks concurrently, and no code is drawn twice.
+    x61_concurrent_nodes_never_draw_the_same_reference_code
 );
-async fn x61_no_two_nodes_give_the_same_code(store: &Store) {
+async fn x61_concurrent_nodes_never_draw_the_same_reference_code(store: &Store) {
     let nodes: Vec<_> = (0..20)
         .map(|_| {
             let store = store.clone();
             tokio::spawn(async move {
-                let mut block = store.draw_codes(10).await.unwrap();
-                // A block outlives no midnight, so the day is asked before and after.
+                let mut block = store.draw_reference_codes(10).await.unwrap();
+                // A block expires at midnight, so both possible days are tried.
                 let days = [today(), today().next()];
                 let codes = std::iter::from_fn(|| days.iter().find_map(|day| block.take(*day)));
                 codes.collect::<Vec<ReferenceCode>>()

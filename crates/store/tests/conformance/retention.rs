@@ -1,4 +1,4 @@
-//! Retention: what is over and old goes, and nothing else.
+//! Retention: old finished data is pruned, nothing else.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -7,30 +7,30 @@ use std::time::Duration;
 use ostler_domain::id::{CallId, OrgId, RunId, SessionId, ThreadId};
 use ostler_domain::org::Org;
 use ostler_store::{
-    Author, Checkpoint, Claimed, Delivery, Intent, LetterId, NewMessage, OrgPruned, Outcome,
-    PruneLimits, PruneMode, Repeat, Store, TurnCommit,
+    Author, Checkpoint, ClaimedConversation, OutboxDelivery, StoredIntent, DeadLetterId, NewMessage, PruneReport, CallOutcome,
+    PruneOptions, PruneMode, RetrySafety, Store, TurnCommit,
 };
 
-use crate::world::{Backend, accept, claim, next, org, said, turn, with_org};
+use crate::world::{TestDatabase, accept, claim, next, org, thread_messages, turn, with_org};
 
-const DELETE: PruneLimits = PruneLimits { batch: 3, mode: PruneMode::Delete };
-const COUNT: PruneLimits = PruneLimits { batch: 3, mode: PruneMode::Count };
+const DELETE: PruneOptions = PruneOptions { batch_size: 3, mode: PruneMode::Delete };
+const COUNT: PruneOptions = PruneOptions { batch_size: 3, mode: PruneMode::Count };
 const SENDING: Duration = Duration::from_secs(30);
-/// Ten years ago, for all that knows its time.
+/// Makes every row with a timestamp decades old.
 const LONG_AGO: &str = "UPDATE inbox SET received_at = 1000, due_at = 1000;
     UPDATE outbox SET due_at = 1000;
     UPDATE journal SET intended_at = 1000, settled_at = 1000;
     UPDATE events SET at = 1000;
     UPDATE sessions SET closed_at = 1000 WHERE closed_at > 0;";
 
-async fn keeping(store: &Store, id: u128, days: Option<u32>) -> OrgId {
+async fn org_with_retention(store: &Store, id: u128, days: Option<u32>) -> OrgId {
     let days = days.and_then(NonZeroU32::new);
     store.create_org(Org { retention_days: days, ..org(id) }).await.unwrap();
     OrgId::from_u128(id)
 }
 
-/// A session of its own, with this many messages.
-fn session(claimed: &Claimed, status: &str, messages: usize) -> TurnCommit {
+/// A new session with this many messages.
+fn session(claimed: &ClaimedConversation, status: &str, messages: usize) -> TurnCommit {
     let number = next();
     let mut commit = turn(claimed);
     commit.session.id = SessionId::from_u128(number);
@@ -45,29 +45,29 @@ fn session(claimed: &Claimed, status: &str, messages: usize) -> TurnCommit {
     commit
 }
 
-async fn held(store: &Store, org: OrgId, person: &str) -> Claimed {
+async fn claimed(store: &Store, org: OrgId, person: &str) -> ClaimedConversation {
     accept(store, org, person, &format!("{person}{}", next())).await;
     claim(store).await.unwrap()
 }
 
-async fn send(store: &Store, org: OrgId, end: Delivery) {
+async fn send(store: &Store, org: OrgId, end: OutboxDelivery) {
     let claimed = store.claim_outbox(SENDING).await.unwrap().unwrap();
     store.org(org).record_delivery(&claimed, end).await.unwrap();
 }
 
-fn call() -> Intent {
+fn call() -> StoredIntent {
     let call = CallId::from_u128(next());
     let arguments = "{}".into();
-    Intent { call, tool: "t".into(), key: "k".into(), arguments, repeat: Repeat::Never }
+    StoredIntent { call, tool: "t".into(), key: "k".into(), arguments, retry_safety: RetrySafety::Unsafe }
 }
 
-async fn checkpoint(store: &Store, claimed: &Claimed, intents: &[Intent]) {
+async fn checkpoint(store: &Store, claimed: &ClaimedConversation, intents: &[StoredIntent]) {
     let state = Checkpoint { run: RunId::from_u128(next()), version: 1, state: "{}".into() };
     store.checkpoint_turn(claimed.lease, state, intents.to_vec(), SENDING).await.unwrap();
 }
 
-/// How many rows there are.
-async fn rows(backend: &Backend) -> BTreeMap<&'static str, i64> {
+/// Row counts by table.
+async fn rows(backend: &TestDatabase) -> BTreeMap<&'static str, i64> {
     const TABLES: [&str; 7] =
         ["inbox", "outbox", "journal", "sessions", "messages", "runs", "events"];
     let mut all = BTreeMap::new();
@@ -77,49 +77,49 @@ async fn rows(backend: &Backend) -> BTreeMap<&'static str, i64> {
     all
 }
 
-/// A world with one of everything, over and open.
+/// One of everything, finished and open.
 async fn world(store: &Store, org: OrgId) {
-    // Over: a closed session, its reply sent, its call done.
-    let rosa = held(store, org, "rosa").await;
+    // Finished: a closed session, its reply sent, its call done.
+    let rosa = claimed(store, org, "rosa").await;
     let done = call();
     checkpoint(store, &rosa, std::slice::from_ref(&done)).await;
-    store.record_outcome(rosa.lease, done.call, Outcome::Known("1".into())).await.unwrap();
+    store.record_outcome(rosa.lease, done.call, CallOutcome::Known("1".into())).await.unwrap();
     store.commit_turn(session(&rosa, "closed", 10)).await.unwrap();
-    send(store, org, Delivery::Sent).await;
-    // Over, but the outcome of its call is unknown: only its messages on the
-    // way go.
-    let ida = held(store, org, "ida").await;
+    send(store, org, OutboxDelivery::Sent).await;
+    // Finished, but the outcome of its call is unknown: only its inbox and outbox
+    // rows are pruned.
+    let ida = claimed(store, org, "ida").await;
     checkpoint(store, &ida, &[call()]).await;
     store.commit_turn(session(&ida, "closed", 2)).await.unwrap();
-    send(store, org, Delivery::Sent).await;
-    // Open: an active session, and a reply that waits for a person.
-    let otto = held(store, org, "otto").await;
+    send(store, org, OutboxDelivery::Sent).await;
+    // Open: an active session and a reply with an unknown outcome.
+    let otto = claimed(store, org, "otto").await;
     store.commit_turn(session(&otto, "active", 2)).await.unwrap();
-    send(store, org, Delivery::Unknown("?".into())).await;
-    let gus = held(store, org, "gus").await;
+    send(store, org, OutboxDelivery::Unknown("?".into())).await;
+    let gus = claimed(store, org, "gus").await;
     store.commit_turn(session(&gus, "handed_off", 2)).await.unwrap();
-    // Open: a reply that waits, a message that waits, a dead one, a turn that
-    // was begun and has done something.
-    let eva = held(store, org, "eva").await;
+    // Open: a pending reply, a pending message, a dead letter, and an unfinished
+    // turn with a recorded outcome.
+    let eva = claimed(store, org, "eva").await;
     store.make_dead_letter(eva.lease, eva.messages[0].id, "no").await.unwrap();
     let begun = call();
     checkpoint(store, &eva, std::slice::from_ref(&begun)).await;
-    store.record_outcome(eva.lease, begun.call, Outcome::Known("1".into())).await.unwrap();
+    store.record_outcome(eva.lease, begun.call, CallOutcome::Known("1".into())).await.unwrap();
     accept(store, org, "eva", "waits").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_over_and_old_goes_and_nothing_open() {
-    for backend in Backend::both().await {
+async fn old_finished_data_is_pruned_and_open_data_is_kept() {
+    for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
-        let org = keeping(&store, 1, Some(30)).await;
+        let org = org_with_retention(&store, 1, Some(30)).await;
         world(&store, org).await;
         let before = rows(&backend).await;
         assert_eq!(store.prune(DELETE, |_| ()).await.unwrap().len(), 1);
         assert_eq!(rows(&backend).await, before, "nothing is old");
         backend.execute(LONG_AGO).await;
-        // What other tests still run holds the readers of the log up.
-        let all = OrgPruned {
+        // Transactions of other tests delay the readers of the log.
+        let all = PruneReport {
             org,
             days: 30,
             inbox: 4,
@@ -142,37 +142,37 @@ async fn what_is_over_and_old_goes_and_nothing_open() {
         }
         assert_eq!(counted, [all]);
         assert_eq!(rows(&backend).await, before, "counting deletes nothing");
-        let (mut told, mut largest) = (0, 0);
+        let (mut rows_reported, mut largest) = (0, 0);
         let pruned = store
             .prune(DELETE, |progress| {
-                told += progress.rows;
+                rows_reported += progress.rows;
                 largest = largest.max(progress.rows);
             })
             .await
             .unwrap();
         assert_eq!(pruned, [all]);
-        assert_eq!((told, largest), (22, 3), "in small transactions");
+        assert_eq!((rows_reported, largest), (22, 3), "in small transactions");
         let after = rows(&backend).await;
         let left = [2, 2, 2, 3, 6, 3, 1];
         let names = ["inbox", "outbox", "journal", "sessions", "messages", "runs", "events"];
         assert_eq!(after, names.into_iter().zip(left).collect(), "of {before:?}");
         let again = store.prune(DELETE, |_| ()).await.unwrap();
         assert_eq!((again[0].inbox, again[0].events, again[0].sessions), (0, 0, 0));
-        // The work goes on.
+        // Open work continues.
         assert_eq!(store.org(org).dead_letters(None, 10).await.unwrap().len(), 2);
-        assert_eq!(store.org(org).unknown_calls(None, 10).await.unwrap().len(), 1);
+        assert_eq!(store.org(org).unknown_outcomes(None, 10).await.unwrap().len(), 1);
         accept(&store, org, "rosa", "back again").await;
         let back = claim(&store).await.unwrap();
         store.commit_turn(turn(&back)).await.unwrap();
-        assert_eq!(said(&store, &back).await.len(), 2);
+        assert_eq!(thread_messages(&store, &back).await.len(), 2);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_org_that_wants_to_keep_all_keeps_all() {
-    for backend in Backend::both().await {
+async fn an_org_without_retention_days_keeps_everything() {
+    for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
-        let (keeps, other) = (with_org(&store, 1).await, keeping(&store, 2, Some(1)).await);
+        let (keeps, other) = (with_org(&store, 1).await, org_with_retention(&store, 2, Some(1)).await);
         world(&store, keeps).await;
         backend.execute(LONG_AGO).await;
         let before = rows(&backend).await;
@@ -184,14 +184,14 @@ async fn an_org_that_wants_to_keep_all_keeps_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thread_that_another_session_uses_stays() {
-    for backend in Backend::both().await {
+async fn a_thread_used_by_another_session_is_kept() {
+    for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
-        let org = keeping(&store, 1, Some(1)).await;
-        let first = session(&held(&store, org, "rosa").await, "closed", 4);
+        let org = org_with_retention(&store, 1, Some(1)).await;
+        let first = session(&claimed(&store, org, "rosa").await, "closed", 4);
         let thread = first.session.thread;
         store.commit_turn(first).await.unwrap();
-        let mut second = session(&held(&store, org, "rosa").await, "active", 1);
+        let mut second = session(&claimed(&store, org, "rosa").await, "active", 1);
         second.session.thread = thread;
         store.commit_turn(second).await.unwrap();
         backend.execute(LONG_AGO).await;
@@ -201,14 +201,14 @@ async fn a_thread_that_another_session_uses_stays() {
     }
 }
 
-/// What was answered when its session was over for long is younger than that, and
-/// found without the run that goes.
+/// A message answered in a session that closed long ago is younger than the
+/// limit: it is kept when its run is pruned.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_answered_late_is_found_by_its_conversation() {
-    for backend in Backend::both().await {
+async fn messages_answered_after_the_session_closed_are_kept_without_their_run() {
+    for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
-        let org = keeping(&store, 1, Some(1)).await;
-        let turn = session(&held(&store, org, "rosa").await, "closed", 1);
+        let org = org_with_retention(&store, 1, Some(1)).await;
+        let turn = session(&claimed(&store, org, "rosa").await, "closed", 1);
         store.commit_turn(turn).await.unwrap();
         assert_eq!(backend.count("inbox WHERE run IS NOT NULL").await, 1);
         backend.execute("UPDATE sessions SET closed_at = 1").await;
@@ -218,16 +218,16 @@ async fn what_was_answered_late_is_found_by_its_conversation() {
     }
 }
 
-/// The time at which a session was closed is kept, and forgotten if it goes on.
+/// The closing time of a session is stored, and cleared if it becomes active again.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_time_of_closing_is_known() {
-    for backend in Backend::both().await {
+async fn the_closing_time_is_set_and_cleared_with_the_status() {
+    for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
-        let org = keeping(&store, 1, Some(1)).await;
+        let org = org_with_retention(&store, 1, Some(1)).await;
         for (status, closed) in
             [("active", 0), ("closed_idle", 1), ("closed_idle", 1), ("active", 0)]
         {
-            let claimed = held(&store, org, "rosa").await;
+            let claimed = claimed(&store, org, "rosa").await;
             let mut commit = turn(&claimed);
             commit.session.status = status.into();
             commit.outbox[0].author = Author::System;
@@ -238,35 +238,17 @@ async fn the_time_of_closing_is_known() {
     }
 }
 
-/// What was closed before its time was kept counts from the migration on.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_older_program_closed_counts_from_now() {
-    for backend in Backend::both().await {
-        let store = Store::connect(&backend.url).unwrap();
-        store.migrate_to(4).await.unwrap();
-        let old = match backend.url.starts_with("sqlite") {
-            true => "x'01'",
-            false => "decode('01', 'hex')",
-        };
-        let columns = "sessions (org, id, conversation, thread, status, data)";
-        let row = format!("INSERT INTO {columns} VALUES ({old}, {old}, {old}, {old}");
-        backend.execute(&format!("{row}, 'closed', '{{}}')")).await;
-        store.migrate().await.unwrap();
-        assert_eq!(backend.count("sessions WHERE closed_at > 1600000000000").await, 1);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_person_laid_aside_goes_too() {
-    for backend in Backend::both().await {
+async fn abandoned_dead_letters_are_pruned() {
+    for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
-        let org = keeping(&store, 1, Some(1)).await;
-        let claimed = held(&store, org, "rosa").await;
+        let org = org_with_retention(&store, 1, Some(1)).await;
+        let claimed = claimed(&store, org, "rosa").await;
         let id = claimed.messages[0].id;
         store.make_dead_letter(claimed.lease, id, "no").await.unwrap();
         backend.execute(LONG_AGO).await;
         assert_eq!(store.prune(DELETE, |_| ()).await.unwrap()[0].inbox, 0);
-        store.org(org).abandon_dead_letter(LetterId::Inbox(id), "spam").await.unwrap();
+        store.org(org).abandon_dead_letter(DeadLetterId::Inbox(id), "spam").await.unwrap();
         assert_eq!(store.prune(DELETE, |_| ()).await.unwrap()[0].inbox, 1);
     }
 }

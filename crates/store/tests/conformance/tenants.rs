@@ -1,4 +1,4 @@
-//! Orgs, agents and souls, and the boundary between tenants.
+//! Orgs, agents and souls, and tenant isolation.
 
 use ostler_domain::id::OrgId;
 use ostler_domain::soul::{Soul, SoulHistory, SoulOrigin};
@@ -8,8 +8,8 @@ use ostler_store::{Store, StoreError};
 use crate::on_every_backend;
 use crate::world::{agent, org, with_org};
 
-on_every_backend!(orgs_and_agents_come_back_as_they_were);
-async fn orgs_and_agents_come_back_as_they_were(store: &Store) {
+on_every_backend!(orgs_and_agents_round_trip);
+async fn orgs_and_agents_round_trip(store: &Store) {
     let id = with_org(store, 1).await;
     let gia = agent(id, "gia");
     store.org(id).save_agent(gia.clone()).await.unwrap();
@@ -22,8 +22,8 @@ async fn orgs_and_agents_come_back_as_they_were(store: &Store) {
     assert_eq!(store.orgs().await.unwrap(), [org(1)]);
 }
 
-on_every_backend!(names_belong_to_one);
-async fn names_belong_to_one(store: &Store) {
+on_every_backend!(duplicate_slugs_conflict);
+async fn duplicate_slugs_conflict(store: &Store) {
     let id = with_org(store, 1).await;
     let again = store.create_org(org(1)).await;
     assert!(matches!(again, Err(StoreError::Conflict(what)) if what == "org `org1`"));
@@ -35,10 +35,10 @@ async fn names_belong_to_one(store: &Store) {
 }
 
 on_every_backend!(
-    /// A05: an id of another org is not found, for reading and for writing.
-    a05_a_foreign_id_is_not_found
+    /// A05: an id of another org is found neither for reading nor for writing.
+    a05_an_id_of_another_org_is_not_found
 );
-async fn a05_a_foreign_id_is_not_found(store: &Store) {
+async fn a05_an_id_of_another_org_is_not_found(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let gia = agent(here, "gia");
     store.org(here).save_agent(gia.clone()).await.unwrap();
@@ -54,11 +54,11 @@ async fn a05_a_foreign_id_is_not_found(store: &Store) {
 }
 
 on_every_backend!(
-    /// A19, H07: a soul's versions come back with all fields, and of two writers
-    /// of the same version one is refused.
-    a19_h07_soul_versions_are_kept
+    /// A19, H07: soul versions round-trip with all fields, and a stale version is
+    /// refused.
+    a19_h07_soul_versions_round_trip_and_stale_ones_conflict
 );
-async fn a19_h07_soul_versions_are_kept(store: &Store) {
+async fn a19_h07_soul_versions_round_trip_and_stale_ones_conflict(store: &Store) {
     let id = with_org(store, 1).await;
     let owner = agent(id, "gia").id;
     let soul = |text: &str| Soul { personality: text.into(), ..Soul::default() };

@@ -1,13 +1,13 @@
-//! People with a log-in.
+//! User accounts.
 
 use ostler_domain::id::UserId;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::PasswordHash;
-use ostler_store::{Account, Membership, Store, StoreError, User};
+use ostler_store::{UserAccount, Membership, Store, StoreError, User};
 use tokio_postgres::NoTls;
 
 use crate::on_every_backend;
-use crate::world::{Backend, next, with_org};
+use crate::world::{TestDatabase, next, with_org};
 
 pub(crate) fn password(text: &str) -> PasswordHash {
     format!("$argon2id$v=19${text}").parse().unwrap()
@@ -20,14 +20,14 @@ pub(crate) async fn with_user(store: &Store, email: &str) -> User {
     user
 }
 
-on_every_backend!(a_person_logs_in_with_their_address_whatever_its_case);
-async fn a_person_logs_in_with_their_address_whatever_its_case(store: &Store) {
+on_every_backend!(accounts_are_found_by_email_ignoring_case);
+async fn accounts_are_found_by_email_ignoring_case(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let ada = with_user(store, "Ada@Example.com").await;
     with_user(store, "bob@example.com").await;
     store.org(there).set_member(ada.id, Role::Viewer).await.unwrap();
     store.org(here).set_member(ada.id, Role::Owner).await.unwrap();
-    let expected = Account {
+    let expected = UserAccount {
         user: ada.clone(),
         password: password("first"),
         memberships: vec![
@@ -35,17 +35,17 @@ async fn a_person_logs_in_with_their_address_whatever_its_case(store: &Store) {
             Membership { org: there, role: Role::Viewer },
         ],
     };
-    assert_eq!(store.account_by_email(" ADA@example.COM").await.unwrap(), expected);
-    assert_eq!(store.account(ada.id).await.unwrap(), expected);
+    assert_eq!(store.user_account_by_email(" ADA@example.COM").await.unwrap(), expected);
+    assert_eq!(store.user_account(ada.id).await.unwrap(), expected);
     for nobody in ["", " ", "carl@example.com", "ada@example.co", "%"] {
-        let found = store.account_by_email(nobody).await;
+        let found = store.user_account_by_email(nobody).await;
         assert!(matches!(found, Err(StoreError::NotFound("user"))), "{nobody}");
     }
     assert!(!format!("{expected:?}").contains("argon2id"), "{expected:?}");
 }
 
-on_every_backend!(an_address_belongs_to_one_person);
-async fn an_address_belongs_to_one_person(store: &Store) {
+on_every_backend!(duplicate_email_addresses_conflict);
+async fn duplicate_email_addresses_conflict(store: &Store) {
     let ada = with_user(store, "ada@example.com").await;
     let bob = with_user(store, "bob@example.com").await;
     let twin = User { id: UserId::from_u128(next()), email: "ADA@example.com ".into(), ..ada };
@@ -56,16 +56,16 @@ async fn an_address_belongs_to_one_person(store: &Store) {
     assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     let moved = User { email: "robert@example.com".into(), name: "Robert".into(), ..bob };
     store.update_user(moved.clone()).await.unwrap();
-    assert_eq!(store.account_by_email("robert@example.com").await.unwrap().user, moved);
-    let gone = store.account_by_email("bob@example.com").await;
+    assert_eq!(store.user_account_by_email("robert@example.com").await.unwrap().user, moved);
+    let gone = store.user_account_by_email("bob@example.com").await;
     assert!(matches!(gone, Err(StoreError::NotFound("user"))));
 }
 
-on_every_backend!(a_password_is_changed_for_the_one_who_is_there);
-async fn a_password_is_changed_for_the_one_who_is_there(store: &Store) {
+on_every_backend!(changing_the_password_of_a_missing_user_is_not_found);
+async fn changing_the_password_of_a_missing_user_is_not_found(store: &Store) {
     let ada = with_user(store, "ada@example.com").await;
     store.set_password(ada.id, password("second")).await.unwrap();
-    assert_eq!(store.account(ada.id).await.unwrap().password, password("second"));
+    assert_eq!(store.user_account(ada.id).await.unwrap().password, password("second"));
     let nobody = UserId::from_u128(next());
     let refused = store.set_password(nobody, password("x")).await;
     assert!(matches!(refused, Err(StoreError::NotFound("user"))));
@@ -73,11 +73,11 @@ async fn a_password_is_changed_for_the_one_who_is_there(store: &Store) {
     assert!(matches!(refused, Err(StoreError::NotFound("user"))));
 }
 
-/// A05: PostgreSQL itself shows a transaction of one org that org's people only,
+/// A05: row-level security shows a transaction of one org only that org's users,
 /// and lets it change none of them.
 #[tokio::test(flavor = "multi_thread")]
-async fn a05_an_org_sees_its_own_people_only() {
-    let backend = Backend::postgres().await;
+async fn a05_an_org_sees_only_its_own_users() {
+    let backend = TestDatabase::postgres().await;
     let store = backend.migrated().await;
     let here = with_org(&store, 1).await;
     let ada = with_user(&store, "ada@example.com").await;

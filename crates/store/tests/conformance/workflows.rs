@@ -1,4 +1,4 @@
-//! Workflows: one has them at a time, what they hear is heard once.
+//! Workflow leases, commits, signals and events.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use ostler_domain::id::{EventId, OrgId, RecordId, WorkflowId};
 use ostler_domain::org::Org;
 use ostler_domain::workflow::EventName;
 use ostler_store::{
-    AfterCommit, Change, ClaimedWorkflow, NewWorkflow, PruneLimits, PruneMode, Published, Store,
+    WorkflowLeaseAction, RecordChange, ClaimedWorkflow, NewWorkflow, PruneOptions, PruneMode, PublishOutcome, Store,
     StoreError, StoredTask, WorkflowAnswer, WorkflowCommit, WorkflowLease, WorkflowWait,
 };
 use tokio::task::JoinSet;
 
 use crate::on_every_backend;
-use crate::world::{self, Backend, next, with_org};
+use crate::world::{self, TestDatabase, next, with_org};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -34,20 +34,20 @@ async fn claim(store: &Store) -> Option<ClaimedWorkflow> {
     store.claim_workflow(LONG).await.unwrap()
 }
 
-fn commit(lease: WorkflowLease, state: &str, then: AfterCommit) -> WorkflowCommit {
+fn commit(lease: WorkflowLease, state: &str, then: WorkflowLeaseAction) -> WorkflowCommit {
     WorkflowCommit {
         lease,
         status: "running".into(),
         state: state.into(),
         spent: 0,
         tasks: Vec::new(),
-        taken: Vec::new(),
+        consumed_answers: Vec::new(),
         waits: Vec::new(),
-        waits_over: false,
+        clear_waits: false,
         changes: Vec::new(),
-        settle: Vec::new(),
-        lasts: LONG,
-        then,
+        charges: Vec::new(),
+        lease_ttl: LONG,
+        lease_action: then,
     }
 }
 
@@ -63,8 +63,8 @@ fn wait(task: &str) -> WorkflowWait {
     WorkflowWait { task: task.into(), event: paid(), question: "event".into() }
 }
 
-fn release(heard: i64) -> AfterCommit {
-    AfterCommit::Release { heard, again_in: None }
+fn release(seen_signals: i64) -> WorkflowLeaseAction {
+    WorkflowLeaseAction::Release { seen_signals, recheck_in: None }
 }
 
 fn event() -> EventId {
@@ -72,10 +72,11 @@ fn event() -> EventId {
 }
 
 on_every_backend!(
-    /// X54: of many who look, one gets a workflow; whoever lost it commits nothing.
-    x54_a_workflow_has_one_worker
+    /// X54: only one worker holds a workflow's lease; a worker that lost it cannot
+    /// commit.
+    x54_a_workflow_has_one_lease_holder_at_a_time
 );
-async fn x54_a_workflow_has_one_worker(store: &Store) {
+async fn x54_a_workflow_has_one_lease_holder_at_a_time(store: &Store) {
     let org = with_org(store, 1).await;
     let id = start(store, org).await;
     let mut looking = JoinSet::new();
@@ -83,61 +84,61 @@ async fn x54_a_workflow_has_one_worker(store: &Store) {
         let store = store.clone();
         looking.spawn(async move { store.claim_workflow(Duration::ZERO).await.unwrap() });
     }
-    // Their leases are over at once, so that several may have had it, one by one.
+    // Their leases expire at once, so several may have held it one after another.
     let had: Vec<ClaimedWorkflow> = looking.join_all().await.into_iter().flatten().collect();
     let last = claim(store).await.unwrap();
     assert_eq!(last.workflow.id, id);
-    assert_eq!(last.tries as usize, had.len() + 1);
+    assert_eq!(last.attempts as usize, had.len() + 1);
     assert_eq!(claim(store).await, None);
     for lost in had {
-        let refused = store.commit_workflow(commit(lost.lease, "stale", AfterCommit::Keep)).await;
+        let refused = store.commit_workflow(commit(lost.lease, "stale", WorkflowLeaseAction::Keep)).await;
         assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
-        let refused = store.hold_workflow(lost.lease, LONG).await;
+        let refused = store.renew_workflow_lease(lost.lease, LONG).await;
         assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
-        let refused = store.save_workflow_task(lost.lease, "a", "{}".into(), &[], LONG).await;
+        let refused = store.checkpoint_workflow_task(lost.lease, "a", "{}".into(), &[], LONG).await;
         assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
     }
-    store.commit_workflow(commit(last.lease, "1", AfterCommit::Keep)).await.unwrap();
+    store.commit_workflow(commit(last.lease, "1", WorkflowLeaseAction::Keep)).await.unwrap();
     let (stored, tasks) = store.org(org).workflow(id).await.unwrap();
     assert_eq!((stored.state.as_str(), tasks.len()), ("1", 0));
 }
 
 on_every_backend!(
-    /// X54: what came of tasks and how far the workflow is are one commit, with
-    /// what tools want stored, or none of it is.
-    x54_a_step_further_is_one_commit
+    /// X54: task results, the workflow's state and the record changes of tools are
+    /// committed together or not at all.
+    x54_task_results_state_and_changes_are_one_commit
 );
-async fn x54_a_step_further_is_one_commit(store: &Store) {
+async fn x54_task_results_state_and_changes_are_one_commit(store: &Store) {
     let org = with_org(store, 1).await;
     let id = start(store, org).await;
     let claimed = claim(store).await.unwrap();
     let task = |result: Option<&str>, saved: Option<&str>| StoredTask {
         task: "a".into(),
         result: result.map(Into::into),
-        saved: saved.map(Into::into),
+        checkpoint: saved.map(Into::into),
         record: None,
     };
     let record = RecordId::from_u128(next());
-    let change = Change::CreateRecord { kind: "note".into(), id: record, data: "{}".into() };
+    let change = RecordChange::CreateRecord { kind: "note".into(), id: record, data: "{}".into() };
     let begun = WorkflowCommit {
         tasks: vec![task(None, Some("turn"))],
         changes: vec![change.clone()],
-        ..commit(claimed.lease, "1", AfterCommit::Keep)
+        ..commit(claimed.lease, "1", WorkflowLeaseAction::Keep)
     };
     store.commit_workflow(begun).await.unwrap();
     let twice = WorkflowCommit {
         tasks: vec![task(Some("done"), None)],
         changes: vec![change],
-        ..commit(claimed.lease, "2", AfterCommit::Keep)
+        ..commit(claimed.lease, "2", WorkflowLeaseAction::Keep)
     };
     let refused = store.commit_workflow(twice).await;
-    assert!(matches!(refused, Err(StoreError::Outdated(_))), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::StaleChanges(_))), "{refused:?}");
     let (stored, tasks) = store.org(org).workflow(id).await.unwrap();
     assert_eq!((stored.state.as_str(), tasks), ("1", vec![task(None, Some("turn"))]));
     let done = WorkflowCommit {
         status: "done".into(),
         tasks: vec![task(Some("done"), None)],
-        ..commit(claimed.lease, "3", AfterCommit::Over)
+        ..commit(claimed.lease, "3", WorkflowLeaseAction::End)
     };
     store.commit_workflow(done).await.unwrap();
     assert_eq!(claim(store).await, None);
@@ -146,38 +147,38 @@ async fn x54_a_step_further_is_one_commit(store: &Store) {
 }
 
 on_every_backend!(
-    /// Z01: an answer is given once, is heard by whoever takes the workflow up,
-    /// and is there no more once a step has gone on with it.
-    z01_an_answer_is_heard_once
+    /// Z01: an answer is accepted once, is received by the next worker, and is gone
+    /// once a step has consumed it.
+    z01_an_answer_is_received_once
 );
-async fn z01_an_answer_is_heard_once(store: &Store) {
+async fn z01_an_answer_is_received_once(store: &Store) {
     let (org, other) = (with_org(store, 1).await, with_org(store, 2).await);
     let id = start(store, org).await;
     let theirs = store.org(other).answer_workflow(id, answer("1")).await;
     assert!(matches!(theirs, Err(StoreError::NotFound(_))), "{theirs:?}");
     let claimed = claim(store).await.unwrap();
-    // Somebody answers while the worker lets go, and is not overheard.
+    // An answer that arrives while the worker releases the lease is not lost.
     store.org(org).answer_workflow(id, answer("1")).await.unwrap();
     let again = store.org(org).answer_workflow(id, answer("2")).await;
     assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
     assert_eq!(claim(store).await, None, "somebody has it");
-    let known = claimed.heard.count;
+    let known = claimed.signals.count;
     store.commit_workflow(commit(claimed.lease, "1", release(known))).await.unwrap();
     let claimed = claim(store).await.unwrap();
-    assert_eq!(claimed.heard.answers, [answer("1")]);
+    assert_eq!(claimed.signals.answers, [answer("1")]);
     let taken = WorkflowCommit {
-        taken: vec![("a".into(), "q".into())],
-        ..commit(claimed.lease, "2", AfterCommit::Keep)
+        consumed_answers: vec![("a".into(), "q".into())],
+        ..commit(claimed.lease, "2", WorkflowLeaseAction::Keep)
     };
     store.commit_workflow(taken).await.unwrap();
-    let heard = store.hold_workflow(claimed.lease, LONG).await.unwrap();
-    assert_eq!(heard.answers, []);
+    let signals = store.renew_workflow_lease(claimed.lease, LONG).await.unwrap();
+    assert_eq!(signals.answers, []);
     let again = store.org(org).answer_workflow(id, answer("3")).await;
     assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
 }
 
-on_every_backend!(cancelling_is_heard_and_ends);
-async fn cancelling_is_heard_and_ends(store: &Store) {
+on_every_backend!(a_cancelled_workflow_is_claimed_and_ends);
+async fn a_cancelled_workflow_is_claimed_and_ends(store: &Store) {
     let org = with_org(store, 1).await;
     let id = start(store, org).await;
     let claimed = claim(store).await.unwrap();
@@ -186,16 +187,16 @@ async fn cancelling_is_heard_and_ends(store: &Store) {
     assert!(store.org(org).cancel_workflow(id).await.unwrap());
     assert!(!store.org(org).cancel_workflow(id).await.unwrap());
     let claimed = claim(store).await.unwrap();
-    assert!(claimed.heard.cancelled);
+    assert!(claimed.signals.cancelled);
     let nobody = store.org(org).cancel_workflow(WorkflowId::from_u128(next())).await;
     assert!(matches!(nobody, Err(StoreError::NotFound("workflow"))), "{nobody:?}");
 }
 
-/// Old workflows go once they are over, with all that belongs to them; those that
-/// wait stay, however old they are.
+/// Old finished workflows are pruned with all their rows; waiting ones are kept
+/// however old they are.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_over_and_old_goes_with_its_steps() {
-    for backend in Backend::both().await {
+async fn old_finished_workflows_are_pruned_with_their_rows() {
+    for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
         let org = OrgId::from_u128(1);
         let keeps = Org { retention_days: NonZeroU32::new(30), ..world::org(1) };
@@ -205,7 +206,7 @@ async fn what_is_over_and_old_goes_with_its_steps() {
             start(&store, org).await;
             let claimed = claim(&store).await.unwrap();
             let task = StoredTask { task: "a".into(), ..StoredTask::default() };
-            let then = if status == "done" { AfterCommit::Over } else { release(0) };
+            let then = if status == "done" { WorkflowLeaseAction::End } else { release(0) };
             let commit = WorkflowCommit {
                 status: status.into(),
                 tasks: vec![task],
@@ -218,7 +219,7 @@ async fn what_is_over_and_old_goes_with_its_steps() {
         let old =
             "UPDATE workflows SET updated_at = 0; UPDATE workflow_events SET published_at = 0";
         backend.execute(old).await;
-        let limits = PruneLimits { batch: 10, mode: PruneMode::Delete };
+        let limits = PruneOptions { batch_size: 10, mode: PruneMode::Delete };
         let pruned = store.prune(limits, |_| ()).await.unwrap();
         assert_eq!((pruned[0].workflows, pruned[0].signals), (1, 1));
         for (table, left) in [
@@ -234,45 +235,45 @@ async fn what_is_over_and_old_goes_with_its_steps() {
 }
 
 on_every_backend!(
-    /// X69: an event reaches one waiting step, once; one that nobody waits for is
-    /// kept for the first who does.
-    x69_an_event_reaches_one_step_once
+    /// X69: an event is delivered to one waiting step, once; without one it is
+    /// stored for the first step that waits for it.
+    x69_an_event_is_delivered_to_one_waiting_step_once
 );
-async fn x69_an_event_reaches_one_step_once(store: &Store) {
+async fn x69_an_event_is_delivered_to_one_waiting_step_once(store: &Store) {
     let org = with_org(store, 1).await;
     let early = event();
     let publish = async |id| store.org(org).publish_event(id, paid(), "7".into()).await.unwrap();
-    assert_eq!(publish(early).await, Published::Kept);
-    assert_eq!(publish(early).await, Published::Repeat);
+    assert_eq!(publish(early).await, PublishOutcome::Stored);
+    assert_eq!(publish(early).await, PublishOutcome::Duplicate);
     let id = start(store, org).await;
     let claimed = claim(store).await.unwrap();
     let waiting = WorkflowCommit {
         waits: vec![wait("a"), wait("b")],
-        ..commit(claimed.lease, "1", release(claimed.heard.count))
+        ..commit(claimed.lease, "1", release(claimed.signals.count))
     };
     store.commit_workflow(waiting).await.unwrap();
-    let heard = claim(store).await.unwrap();
+    let claimed_again = claim(store).await.unwrap();
     let reached = |task: &str| WorkflowAnswer {
         task: task.into(),
         question: "event".into(),
         data: "7".into(),
     };
-    assert_eq!(heard.heard.answers, [reached("a")]);
-    store.commit_workflow(commit(heard.lease, "2", release(heard.heard.count))).await.unwrap();
+    assert_eq!(claimed_again.signals.answers, [reached("a")]);
+    store.commit_workflow(commit(claimed_again.lease, "2", release(claimed_again.signals.count))).await.unwrap();
     let late = event();
     let found = publish(late).await;
-    assert_eq!(found, Published::Reached { workflow: id, task: "b".into() });
-    assert_eq!(publish(late).await, Published::Repeat);
-    let heard = claim(store).await.unwrap();
-    assert_eq!(heard.heard.answers, [reached("a"), reached("b")]);
+    assert_eq!(found, PublishOutcome::Delivered { workflow: id, task: "b".into() });
+    assert_eq!(publish(late).await, PublishOutcome::Duplicate);
+    let claimed_again = claim(store).await.unwrap();
+    assert_eq!(claimed_again.signals.answers, [reached("a"), reached("b")]);
 }
 
 on_every_backend!(
-    /// X69: whoever publishes and whoever begins to wait at the same moment do not
-    /// miss each other, however often they try.
-    x69_nobody_is_missed
+    /// X69: an event published while a step begins to wait for it is delivered,
+    /// however often that is tried.
+    x69_concurrent_publish_and_wait_always_meet
 );
-async fn x69_nobody_is_missed(store: &Store) {
+async fn x69_concurrent_publish_and_wait_always_meet(store: &Store) {
     let org = with_org(store, 1).await;
     let rounds = 20;
     for _ in 0..rounds {
@@ -288,10 +289,10 @@ async fn x69_nobody_is_missed(store: &Store) {
         publishing.await.unwrap();
         begins.await.unwrap();
         let claimed = claim(store).await.expect("it was reached");
-        assert_eq!(claimed.heard.answers.len(), 1);
+        assert_eq!(claimed.signals.answers.len(), 1);
         let over = WorkflowCommit {
             status: "done".into(),
-            ..commit(claimed.lease, "2", AfterCommit::Over)
+            ..commit(claimed.lease, "2", WorkflowLeaseAction::End)
         };
         store.commit_workflow(over).await.unwrap();
     }

@@ -1,37 +1,39 @@
-//! `create_contact`
+//! The `create_contact` tool.
 
 use ostler_domain::id::ContactId;
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use serde_json::json;
 
-use super::details::{Details, shown};
+use super::contact_input::{ContactInput, contact_json};
 use crate::effects::StoreEffect;
 use crate::ids;
-use crate::local::{Desk, LocalTool, Problem};
+use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 pub(crate) struct CreateContact;
 
-impl LocalTool for CreateContact {
+impl StoreTool for CreateContact {
     const DESCRIPTION: &'static str = "Saves a new person as a contact of the organization. \
-        Search first: nobody should be saved twice. Give a name, and a telephone number or \
+        Search first, so that nobody is saved twice. Give a name, and a telephone number or \
         e-mail address if you know one.";
-    type Arguments = Details;
+    type Arguments = ContactInput;
 
-    async fn run(details: Details, desk: Desk<'_>) -> Result<Outcome, Problem> {
-        let details = details.checked().map_err(|why| Problem::Correct(format!("{why}.")))?;
-        let (phone, email) = (details.phone.as_deref(), details.email.as_deref());
-        if let Some(known) = desk.view.contact_like(phone, email).await? {
-            return Err(Problem::Declined(format!(
+    async fn run(input: ContactInput, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
+        let input = input.validate().map_err(|reason| ToolError::Invalid(format!("{reason}.")))?;
+        let (phone, email) = (input.phone.as_deref(), input.email.as_deref());
+        if let Some(existing) = context.overlay.find_contact(phone, email).await? {
+            return Err(ToolError::Declined(format!(
                 "Nothing was saved: {} ({}) has this telephone number or e-mail address already. \
-                 Use update_contact to change what is known of them.",
-                known.name, known.id
+                 Use update_contact to change that contact.",
+                existing.name, existing.id
             )));
         }
-        let id = ContactId::from_u128(ids::fresh(desk.context, 0));
-        let contact = details.into_contact(id).ok_or_else(|| {
-            Problem::Correct("A contact needs a name, a telephone number or an address.".into())
+        let id = ContactId::from_u128(ids::derive_uuid(context.tool_context, 0));
+        let contact = input.into_contact(id).ok_or_else(|| {
+            ToolError::Invalid(
+                "A contact needs a name, a telephone number or an e-mail address.".into(),
+            )
         })?;
-        let told = json!({ "created": shown(&contact) });
-        desk.done(StoreEffect::CreateContact { contact }, &told).await
+        let answer = json!({ "created": contact_json(&contact) });
+        context.finish(StoreEffect::CreateContact { contact }, &answer).await
     }
 }

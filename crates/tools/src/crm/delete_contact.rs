@@ -1,13 +1,13 @@
-//! `delete_contact`
+//! The `delete_contact` tool.
 
 use ostler_domain::id::ContactId;
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::effects::{EffectError, StoreEffect};
-use crate::local::{Desk, LocalTool, Problem};
+use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,17 +19,17 @@ pub(crate) struct Arguments {
 
 pub(crate) struct DeleteContact;
 
-impl LocalTool for DeleteContact {
-    const DESCRIPTION: &'static str = "Deletes a contact for good, with everything they are \
+impl StoreTool for DeleteContact {
+    const DESCRIPTION: &'static str = "Deletes a contact permanently, with all identifiers they are \
         recognized by. It cannot be undone. Use it only if somebody asked for exactly this.";
     type Arguments = Arguments;
 
-    async fn run(arguments: Arguments, desk: Desk<'_>) -> Result<Outcome, Problem> {
+    async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
         let id = arguments.contact_id;
-        let Some((_, contact)) = desk.view.contact(id).await? else {
-            return Err(EffectError::NoContact(id).into());
+        let Some((_, contact)) = context.overlay.contact(id).await? else {
+            return Err(EffectError::ContactNotFound(id).into());
         };
-        let told = json!({ "deleted": { "id": id, "name": contact.name } });
-        desk.done(StoreEffect::DeleteContact { id }, &told).await
+        let answer = json!({ "deleted": { "id": id, "name": contact.name } });
+        context.finish(StoreEffect::DeleteContact { id }, &answer).await
     }
 }

@@ -1,4 +1,4 @@
-//! Conditions on records.
+//! Conditions of a query on records.
 
 use std::cmp::Ordering;
 
@@ -11,12 +11,12 @@ use serde_json::Value;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
-    /// The field; fields inside fields with dots, such as price.currency.
+    /// The field. Use dots for nested fields, such as price.currency.
     #[schemars(length(min = 1, max = 100))]
     field: String,
-    /// How it is compared.
+    /// The comparison.
     op: Comparison,
-    /// What it is compared with: a text, a number, true or false. Times are texts
+    /// The value to compare with: a text, a number, true or false. Times are texts
     /// such as 2026-11-20T18:30:00Z.
     value: Scalar,
 }
@@ -24,19 +24,19 @@ pub(crate) struct Condition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Comparison {
-    /// Equal, whatever the case of letters.
+    /// Equal, ignoring upper and lower case.
     Eq,
-    /// Not equal, or not there.
+    /// Not equal, or missing.
     Ne,
-    /// The text has it in it, or the list has it as an entry.
+    /// The text contains it, or the list has it as an entry.
     Contains,
-    /// More, or later.
+    /// Greater, or later.
     Gt,
-    /// As much or more.
+    /// Greater or equal.
     Gte,
     /// Less, or earlier.
     Lt,
-    /// As much or less.
+    /// Less or equal.
     Lte,
 }
 
@@ -49,49 +49,51 @@ enum Scalar {
 }
 
 impl Condition {
-    pub(crate) fn holds(&self, record: &Value) -> bool {
+    pub(crate) fn matches(&self, record: &Value) -> bool {
         let found = lookup(record, &self.field);
         match self.op {
-            Comparison::Eq => self.order(found) == Some(Ordering::Equal),
-            Comparison::Ne => self.order(found) != Some(Ordering::Equal),
-            Comparison::Contains => self.contained(found),
-            Comparison::Gt => self.order(found) == Some(Ordering::Greater),
-            Comparison::Gte => self.order(found).is_some_and(Ordering::is_ge),
-            Comparison::Lt => self.order(found) == Some(Ordering::Less),
-            Comparison::Lte => self.order(found).is_some_and(Ordering::is_le),
+            Comparison::Eq => self.compare(found) == Some(Ordering::Equal),
+            Comparison::Ne => self.compare(found) != Some(Ordering::Equal),
+            Comparison::Contains => self.contains(found),
+            Comparison::Gt => self.compare(found) == Some(Ordering::Greater),
+            Comparison::Gte => self.compare(found).is_some_and(Ordering::is_ge),
+            Comparison::Lt => self.compare(found) == Some(Ordering::Less),
+            Comparison::Lte => self.compare(found).is_some_and(Ordering::is_le),
         }
     }
 
-    /// How what is there compares to the value; none if they cannot be compared.
-    fn order(&self, found: &Value) -> Option<Ordering> {
+    /// Compares a field with the value. Returns `None` if they cannot be compared.
+    fn compare(&self, found: &Value) -> Option<Ordering> {
         match (found, &self.value) {
-            (Value::String(found), Scalar::Text(wanted)) => {
-                let times = found.parse::<Timestamp>().ok().zip(wanted.parse::<Timestamp>().ok());
+            (Value::String(found), Scalar::Text(expected)) => {
+                let times = found.parse::<Timestamp>().ok().zip(expected.parse::<Timestamp>().ok());
                 Some(match times {
-                    Some((found, wanted)) => found.cmp(&wanted),
-                    None => found.to_lowercase().cmp(&wanted.to_lowercase()),
+                    Some((found, expected)) => found.cmp(&expected),
+                    None => found.to_lowercase().cmp(&expected.to_lowercase()),
                 })
             }
-            (Value::Number(found), Scalar::Number(wanted)) => found.as_f64()?.partial_cmp(wanted),
-            (Value::Bool(found), Scalar::Bool(wanted)) => Some(found.cmp(wanted)),
+            (Value::Number(found), Scalar::Number(expected)) => {
+                found.as_f64()?.partial_cmp(expected)
+            }
+            (Value::Bool(found), Scalar::Bool(expected)) => Some(found.cmp(expected)),
             _ => None,
         }
     }
 
-    fn contained(&self, found: &Value) -> bool {
+    fn contains(&self, found: &Value) -> bool {
         match (found, &self.value) {
-            (Value::String(found), Scalar::Text(wanted)) => {
-                found.to_lowercase().contains(&wanted.to_lowercase())
+            (Value::String(found), Scalar::Text(expected)) => {
+                found.to_lowercase().contains(&expected.to_lowercase())
             }
             (Value::Array(items), _) => {
-                items.iter().any(|item| self.order(item) == Some(Ordering::Equal))
+                items.iter().any(|item| self.compare(item) == Some(Ordering::Equal))
             }
             _ => false,
         }
     }
 }
 
-/// What a path of fields leads to.
+/// Returns the value at a path of field names, or null.
 pub(crate) fn lookup<'v>(record: &'v Value, path: &str) -> &'v Value {
     path.split('.').fold(record, |value, name| value.get(name).unwrap_or(&Value::Null))
 }
@@ -102,7 +104,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn conditions_compare_what_can_be_compared() {
+    fn conditions_compare_values_of_the_same_type() {
         let record = json!({
             "name": "Pizza Margherita", "active": true, "tags": ["Vegetarian", "hot"],
             "stock": 12, "price": { "currency": "EUR" }, "starts_at": "2026-11-20T18:30:00Z",
@@ -110,7 +112,7 @@ mod tests {
         let check = |field: &str, op: &str, value: Value, expected: bool| {
             let condition = json!({ "field": field, "op": op, "value": value });
             let parsed: Condition = serde_json::from_value(condition.clone()).unwrap();
-            assert_eq!(parsed.holds(&record), expected, "{condition}");
+            assert_eq!(parsed.matches(&record), expected, "{condition}");
         };
         check("name", "eq", json!("pizza margherita"), true);
         check("name", "contains", json!("MARGH"), true);
@@ -125,7 +127,7 @@ mod tests {
         check("price.amount", "eq", json!("1"), false);
         check("missing", "ne", json!(1), true);
         check("missing", "lt", json!(1), false);
-        // The same moment, written elsewhere.
+        // The same moment with another offset.
         check("starts_at", "eq", json!("2026-11-20T19:30:00+01:00"), true);
         check("starts_at", "gte", json!("2026-11-20T19:31:00+01:00"), false);
     }

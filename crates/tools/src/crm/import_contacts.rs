@@ -1,26 +1,26 @@
-//! `import_contacts`
+//! The `import_contacts` tool.
 
 use ostler_domain::id::ContactId;
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::details::Details;
+use super::contact_input::ContactInput;
 use crate::effects::{ContactPatch, StoreEffect};
 use crate::ids;
-use crate::local::{Desk, LocalTool, Problem, answer};
+use crate::store_tool::{CallContext, StoreTool, ToolError, json_outcome};
 
-/// The most records of a call.
-const MAX_RECORDS: usize = 100;
+/// The most contacts of one call.
+const MAX_CONTACTS: usize = 100;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The people, at most 100 in one call.
     #[schemars(length(min = 1, max = 100))]
-    contacts: Vec<Details>,
-    /// What to do with somebody whose telephone number or e-mail address is known
+    contacts: Vec<ContactInput>,
+    /// What to do with a person whose telephone number or e-mail address is known
     /// already.
     #[serde(default)]
     on_duplicate: OnDuplicate,
@@ -29,99 +29,109 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum OnDuplicate {
-    /// Leave the known contact as it is.
+    /// Leave the existing contact as it is.
     #[default]
     Skip,
-    /// Add what is new to the known contact.
+    /// Update the existing contact.
     Update,
 }
 
 pub(crate) struct ImportContacts;
 
-impl LocalTool for ImportContacts {
-    const DESCRIPTION: &'static str = "Saves many people as contacts at once, up to 100 in one \
-        call. Those whose telephone number or e-mail address is known already are skipped or \
+impl StoreTool for ImportContacts {
+    const DESCRIPTION: &'static str = "Saves up to 100 people as contacts in one call. Those \
+        whose telephone number or e-mail address is known already are skipped or \
         updated. Returns how many were created, updated and skipped, and which rows were wrong.";
     type Arguments = Arguments;
 
-    async fn run(arguments: Arguments, mut desk: Desk<'_>) -> Result<Outcome, Problem> {
+    async fn run(
+        arguments: Arguments,
+        mut context: CallContext<'_>,
+    ) -> Result<ToolOutcome, ToolError> {
         let Arguments { contacts, on_duplicate } = arguments;
-        if contacts.len() > MAX_RECORDS {
-            return Err(Problem::Correct(format!("Give at most {MAX_RECORDS} in one call.")));
+        if contacts.len() > MAX_CONTACTS {
+            return Err(ToolError::Invalid(format!(
+                "Give at most {MAX_CONTACTS} contacts in one call."
+            )));
         }
         let (mut effects, mut wrong) = (Vec::new(), Vec::new());
         let (mut created, mut updated, mut skipped) = (0, 0, 0);
-        for (row, details) in contacts.into_iter().enumerate() {
+        for (row, input) in contacts.into_iter().enumerate() {
             let number = row + 1;
-            match import(&desk, row, details, on_duplicate).await? {
-                Row::Wrong(why) => {
-                    wrong.push(json!({ "row": number, "why": why }));
+            match import_row(&context, row, input, on_duplicate).await? {
+                ImportedRow::Invalid(reason) => {
+                    wrong.push(json!({ "row": number, "why": reason }));
                     continue;
                 }
-                Row::Known => {
+                ImportedRow::Skipped => {
                     skipped += 1;
                     continue;
                 }
-                Row::New(effect) => {
+                ImportedRow::Created(effect) => {
                     created += 1;
                     effects.push(effect);
                 }
-                Row::Changed(effect) => {
+                ImportedRow::Updated(effect) => {
                     updated += 1;
                     effects.push(effect);
                 }
             }
-            // The rows after it see it.
+            // The following rows see the change.
             if let Some(effect) = effects.last() {
-                desk.view.perform(effect).await?;
+                context.overlay.apply_effect(effect).await?;
             }
         }
-        let told = json!({
+        let answer = json!({
             "created": created, "updated": updated, "skipped": skipped, "wrong": wrong,
         });
-        Ok(effects.into_iter().fold(answer(&told), |outcome, effect| outcome.with(effect.into())))
+        Ok(effects
+            .into_iter()
+            .fold(json_outcome(&answer), |outcome, effect| outcome.with_effect(effect.into())))
     }
 }
 
-/// What becomes of a row.
-enum Row {
-    New(StoreEffect),
-    Changed(StoreEffect),
-    Known,
-    Wrong(String),
+/// The result of one row of an import.
+enum ImportedRow {
+    Created(StoreEffect),
+    Updated(StoreEffect),
+    Skipped,
+    /// The reason, for the model.
+    Invalid(String),
 }
 
-async fn import(
-    desk: &Desk<'_>,
+async fn import_row(
+    context: &CallContext<'_>,
     row: usize,
-    details: Details,
+    input: ContactInput,
     on_duplicate: OnDuplicate,
-) -> Result<Row, Problem> {
-    let details = match details.checked() {
-        Ok(details) => details,
-        Err(why) => return Ok(Row::Wrong(why)),
+) -> Result<ImportedRow, ToolError> {
+    let input = match input.validate() {
+        Ok(input) => input,
+        Err(reason) => return Ok(ImportedRow::Invalid(reason)),
     };
-    let (phone, email) = (details.phone.as_deref(), details.email.as_deref());
-    let known = desk.view.contact_like(phone, email).await?;
-    Ok(match (known, on_duplicate) {
-        (Some(_), OnDuplicate::Skip) => Row::Known,
-        (Some(known), OnDuplicate::Update) => {
+    let (phone, email) = (input.phone.as_deref(), input.email.as_deref());
+    let existing = context.overlay.find_contact(phone, email).await?;
+    Ok(match (existing, on_duplicate) {
+        (Some(_), OnDuplicate::Skip) => ImportedRow::Skipped,
+        (Some(existing), OnDuplicate::Update) => {
             let patch = ContactPatch {
-                name: details.name,
-                phone: details.phone,
-                email: details.email,
-                locale: details.locale,
-                add_tags: details.tags,
-                add_notes: details.note.into_iter().collect(),
+                name: input.name,
+                phone: input.phone,
+                email: input.email,
+                locale: input.locale,
+                add_tags: input.tags,
+                add_notes: input.note.into_iter().collect(),
                 ..ContactPatch::default()
             };
-            Row::Changed(StoreEffect::UpdateContact { id: known.id, patch })
+            ImportedRow::Updated(StoreEffect::UpdateContact { id: existing.id, patch })
         }
         (None, _) => {
-            let id = ContactId::from_u128(ids::fresh(desk.context, row));
-            match details.into_contact(id) {
-                Some(contact) => Row::New(StoreEffect::CreateContact { contact }),
-                None => Row::Wrong("a contact needs a name, a number or an address".to_owned()),
+            let id = ContactId::from_u128(ids::derive_uuid(context.tool_context, row));
+            match input.into_contact(id) {
+                Some(contact) => ImportedRow::Created(StoreEffect::CreateContact { contact }),
+                None => ImportedRow::Invalid(
+                    "a contact needs a name, a telephone number or an e-mail address".to_owned(),
+                ),
             }
         }
     })

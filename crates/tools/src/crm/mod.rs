@@ -1,8 +1,8 @@
-//! Contacts, and looking through an org's records.
+//! The `Crm` group: tools for contacts, and queries of an org's records.
 
+mod contact_input;
 mod create_contact;
 mod delete_contact;
-mod details;
 mod export_contacts;
 mod filter;
 mod import_contacts;

@@ -1,20 +1,22 @@
-//! `query_org_data`
+//! The `query_org_data` tool.
 
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::filter::{Condition, lookup};
-use crate::local::{Desk, LocalTool, Problem};
-use crate::page::{Wanted, list};
-use crate::records::{Booking, Entity, Event, Form, Media, Order, Product, Refunds, Resource};
-use crate::view::{Row, Table};
+use crate::overlay::{Row, Table};
+use crate::page::{PageRequest, list_page};
+use crate::records::{
+    Booking, CalendarEvent, Entity, Form, MediaItem, Order, Product, Refunds, Resource,
+};
+use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Which records.
+    /// The kind of records.
     kind: Kind,
     /// Conditions that must all hold.
     #[serde(default)]
@@ -24,13 +26,13 @@ pub(crate) struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 20), inner(length(max = 100)))]
     fields: Vec<String>,
-    /// Which page.
+    /// The page to return.
     #[serde(default)]
-    page: Wanted,
+    page: PageRequest,
 }
 
-/// What can be looked through: the business itself, and nothing of how the
-/// platform runs it.
+/// The record kinds that can be queried. Internal records of the platform are not
+/// among them.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -52,12 +54,12 @@ impl Kind {
                 Self::Contact => return Table::Contacts,
                 Self::Product => Product::KIND,
                 Self::Resource => Resource::KIND,
-                Self::Event => Event::KIND,
+                Self::Event => CalendarEvent::KIND,
                 Self::Form => Form::KIND,
                 Self::Booking => Booking::KIND,
                 Self::Order => Order::KIND,
                 Self::Refunds => Refunds::KIND,
-                Self::Media => Media::KIND,
+                Self::Media => MediaItem::KIND,
             }
             .to_owned(),
         )
@@ -66,29 +68,30 @@ impl Kind {
 
 pub(crate) struct QueryOrgData;
 
-impl LocalTool for QueryOrgData {
-    const DESCRIPTION: &'static str = "Looks through the organization's own records of one kind \
-        with conditions: bookings of a contact, orders with a status, products below a price. For \
-        a plain list or a search by words, the other tools are simpler.";
+impl StoreTool for QueryOrgData {
+    const DESCRIPTION: &'static str = "Queries the organization's records of one kind with \
+        conditions: bookings of a contact, orders with a status, products below a price. For a \
+        plain list or a search by words, the other tools are simpler.";
     type Arguments = Arguments;
 
-    async fn run(arguments: Arguments, desk: Desk<'_>) -> Result<Outcome, Problem> {
+    async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
         let Arguments { kind, filter, fields, page } = arguments;
-        let pick = |row: &Row| {
-            let fits = filter.iter().all(|condition| condition.holds(&row.value));
-            fits.then(|| selected(row, &fields))
+        let select = |row: &Row| {
+            let matches = filter.iter().all(|condition| condition.matches(&row.value));
+            matches.then(|| project(row, &fields))
         };
-        Ok(list(&desk.view, &kind.table(), &page, pick).await?.told("records"))
+        Ok(list_page(&context.overlay, &kind.table(), &page, select).await?.into_outcome("records"))
     }
 }
 
-fn selected(row: &Row, fields: &[String]) -> Value {
-    let mut shown = if fields.is_empty() {
+/// Returns the chosen fields of a row, or all if none is chosen, with its id.
+fn project(row: &Row, fields: &[String]) -> Value {
+    let mut record = if fields.is_empty() {
         row.value.as_object().cloned().unwrap_or_default()
     } else {
         let found = fields.iter().map(|field| (field.clone(), lookup(&row.value, field).clone()));
         found.collect::<Map<_, _>>()
     };
-    shown.insert("id".to_owned(), Value::String(row.id.clone()));
-    Value::Object(shown)
+    record.insert("id".to_owned(), Value::String(row.id.clone()));
+    Value::Object(record)
 }

@@ -1,17 +1,17 @@
-//! `update_contact`
+//! The `update_contact` tool.
 
 use std::collections::BTreeSet;
 
 use ostler_domain::id::ContactId;
 use ostler_domain::knowledge::clean_tag;
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::details::Details;
+use super::contact_input::ContactInput;
 use crate::effects::{ContactPatch, StoreEffect};
-use crate::local::{Desk, LocalTool, Problem};
+use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,10 +19,10 @@ pub(crate) struct Arguments {
     /// The id of the contact, from search_contacts: con_…
     #[schemars(with = "String", length(max = 64))]
     contact_id: ContactId,
-    /// What is new. Tags and the note are added; everything else replaces what was
-    /// known. What is left out stays.
-    changes: Details,
-    /// Tags to take away.
+    /// The new values. Tags and the note are added; everything else replaces the old
+    /// value. What is left out stays.
+    changes: ContactInput,
+    /// Tags to remove.
     #[serde(default)]
     #[schemars(length(max = 20), inner(length(max = 64)))]
     remove_tags: BTreeSet<String>,
@@ -30,18 +30,19 @@ pub(crate) struct Arguments {
 
 pub(crate) struct UpdateContact;
 
-impl LocalTool for UpdateContact {
-    const DESCRIPTION: &'static str = "Changes what is known of a contact: name, telephone number, \
-        e-mail address, language, tags, or one more note. What you leave out stays as it is.";
+impl StoreTool for UpdateContact {
+    const DESCRIPTION: &'static str = "Changes a contact: name, telephone number, e-mail address, \
+        language and tags, or adds a note. What you leave out stays as it is.";
     type Arguments = Arguments;
 
-    async fn run(arguments: Arguments, desk: Desk<'_>) -> Result<Outcome, Problem> {
+    async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
         let Arguments { contact_id: id, changes, remove_tags } = arguments;
-        let changes = changes.checked().map_err(|why| Problem::Correct(format!("{why}.")))?;
+        let changes =
+            changes.validate().map_err(|reason| ToolError::Invalid(format!("{reason}.")))?;
         for (phone, email) in [(changes.phone.as_deref(), None), (None, changes.email.as_deref())] {
-            let other = desk.view.contact_like(phone, email).await?;
+            let other = context.overlay.find_contact(phone, email).await?;
             if let Some(other) = other.filter(|other| other.id != id) {
-                return Err(Problem::Declined(format!(
+                return Err(ToolError::Declined(format!(
                     "Nothing was changed: {} ({}) has this telephone number or e-mail address.",
                     other.name, other.id
                 )));
@@ -57,9 +58,9 @@ impl LocalTool for UpdateContact {
             add_notes: changes.note.into_iter().collect(),
         };
         if patch == ContactPatch::default() {
-            return Err(Problem::Correct("Say what is to be changed.".into()));
+            return Err(ToolError::Invalid("Say what to change.".into()));
         }
-        let told = json!({ "updated": id });
-        desk.done(StoreEffect::UpdateContact { id, patch }, &told).await
+        let answer = json!({ "updated": id });
+        context.finish(StoreEffect::UpdateContact { id, patch }, &answer).await
     }
 }

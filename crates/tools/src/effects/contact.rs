@@ -1,4 +1,4 @@
-//! Contacts: created, changed field by field, forgotten.
+//! Effects on contacts: create, update field by field, delete.
 
 use std::collections::BTreeSet;
 
@@ -7,41 +7,34 @@ use ostler_domain::id::ContactId;
 use serde::{Deserialize, Serialize};
 
 use super::EffectError;
-use crate::view::View;
+use crate::overlay::StoreOverlay;
 
-/// What is new about a contact. What it does not name stays as it is.
+/// Changes of a contact. Fields that are `None` or empty stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContactPatch {
-    /// Another name.
     pub name: Option<String>,
-    /// Another telephone number.
     pub phone: Option<String>,
-    /// Another address.
     pub email: Option<String>,
-    /// Another language.
     pub locale: Option<String>,
-    /// Tags to add.
     pub add_tags: BTreeSet<String>,
-    /// Tags to take away.
     pub remove_tags: BTreeSet<String>,
-    /// Notes to add.
     pub add_notes: Vec<String>,
 }
 
 impl ContactPatch {
-    fn on(&self, mut contact: Contact) -> Contact {
+    fn apply_to(&self, mut contact: Contact) -> Contact {
         if let Some(name) = &self.name {
             contact.name.clone_from(name);
         }
         let details = &mut contact.details;
-        for (new, known) in [
+        for (new, field) in [
             (&self.phone, &mut details.phone),
             (&self.email, &mut details.email),
             (&self.locale, &mut contact.locale),
         ] {
             if new.is_some() {
-                known.clone_from(new);
+                field.clone_from(new);
             }
         }
         contact.tags.extend(self.add_tags.iter().cloned());
@@ -55,29 +48,35 @@ impl ContactPatch {
     }
 }
 
-pub(super) async fn create(view: &mut View<'_>, contact: &Contact) -> Result<(), EffectError> {
-    if view.contact(contact.id).await?.is_none() {
-        view.create_contact(contact.clone());
+pub(super) async fn create(
+    overlay: &mut StoreOverlay<'_>,
+    contact: &Contact,
+) -> Result<(), EffectError> {
+    if overlay.contact(contact.id).await?.is_none() {
+        overlay.create_contact(contact.clone());
     }
     Ok(())
 }
 
 pub(super) async fn update(
-    view: &mut View<'_>,
+    overlay: &mut StoreOverlay<'_>,
     id: ContactId,
     patch: &ContactPatch,
 ) -> Result<(), EffectError> {
-    let (version, known) = view.contact(id).await?.ok_or(EffectError::NoContact(id))?;
-    let changed = patch.on(known.clone());
-    if changed != known {
-        view.update_contact(version, changed);
+    let (version, stored) = overlay.contact(id).await?.ok_or(EffectError::ContactNotFound(id))?;
+    let changed = patch.apply_to(stored.clone());
+    if changed != stored {
+        overlay.update_contact(version, changed);
     }
     Ok(())
 }
 
-pub(super) async fn delete(view: &mut View<'_>, id: ContactId) -> Result<(), EffectError> {
-    if let Some((version, _)) = view.contact(id).await? {
-        view.delete_contact(version, id);
+pub(super) async fn delete(
+    overlay: &mut StoreOverlay<'_>,
+    id: ContactId,
+) -> Result<(), EffectError> {
+    if let Some((version, _)) = overlay.contact(id).await? {
+        overlay.delete_contact(version, id);
     }
     Ok(())
 }

@@ -1,93 +1,79 @@
-//! Refunds: never more than the order cost, whoever else refunds it.
+//! The effect of a refund: never more than the order cost, also with concurrent refunds.
 
 use ostler_domain::id::RecordId;
 
 use super::EffectError;
+use crate::overlay::StoreOverlay;
 use crate::records::{Money, Order, Refund, Refunds};
-use crate::view::View;
 
 /// The most refunds of one order.
-const MOST: usize = 100;
+const MAX_REFUNDS: usize = 100;
 
-/// Why an order is not refunded.
+/// Why an order cannot be refunded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotRefundable {
-    /// Nobody wrote down what it cost.
-    #[error("order {0} has no total that can be calculated with, so a person has to do it")]
+pub enum RefundError {
+    #[error("order {0} has no usable total, so a person has to refund it")]
     NoTotal(String),
-    /// It was paid in another currency.
-    #[error("order {number} is {total}, which is another currency")]
-    OtherCurrency {
-        /// The order.
-        number: String,
-        /// What it cost.
-        total: Money,
-    },
-    /// It would be more than it cost.
-    #[error("order {number} is {total}, and {left} of it can still be refunded")]
-    TooMuch {
-        /// The order.
-        number: String,
-        /// What it cost.
-        total: Money,
-        /// What is left.
-        left: Money,
-    },
-    /// Nothing is nothing.
-    #[error("a refund is more than nothing")]
-    Nothing,
-    /// It was refunded too often.
-    #[error("order {0} was refunded {MOST} times already")]
-    TooOften(String),
+    #[error("the total of order {number} is {total}, which is another currency")]
+    CurrencyMismatch { number: String, total: Money },
+    #[error("the total of order {number} is {total}, and {left} of it can still be refunded")]
+    ExceedsOrder { number: String, total: Money, left: Money },
+    #[error("the amount of a refund must be more than zero")]
+    ZeroAmount,
+    #[error("order {0} has {MAX_REFUNDS} refunds already")]
+    TooManyRefunds(String),
 }
 
-/// What can still be refunded of an order.
-pub(crate) fn left_of(order: &Order, refunds: &Refunds) -> Result<(Money, Money), NotRefundable> {
-    let no_total = || NotRefundable::NoTotal(order.number.clone());
+/// Returns the total of an order and how much of it can still be refunded.
+pub(crate) fn refundable_amount(
+    order: &Order,
+    refunds: &Refunds,
+) -> Result<(Money, Money), RefundError> {
+    let no_total = || RefundError::NoTotal(order.number.clone());
     let total = order.total.clone().and_then(|total| Money::try_from(total).ok());
     let total = total.ok_or_else(no_total)?;
     if refunds.refunds.is_empty() {
         return Ok((total, total));
     }
-    // If the total was lowered since, nothing is left of it.
+    // The total may have been lowered below what was refunded; then nothing is left.
     let refunded = refunds.total().filter(|sum| sum.currency() == total.currency());
-    let left = total.minus(refunded.ok_or_else(no_total)?);
+    let left = total.checked_sub(refunded.ok_or_else(no_total)?);
     Ok((total, left.unwrap_or(Money::zero(total.currency()))))
 }
 
 pub(super) async fn create(
-    view: &mut View<'_>,
+    overlay: &mut StoreOverlay<'_>,
     order_id: RecordId,
     refund: &Refund,
 ) -> Result<(), EffectError> {
-    let read = view.record::<Order>(order_id).await?;
-    let (_, order) = read.ok_or(EffectError::NoOrder(order_id))?;
-    let (version, mut refunds) = match view.record::<Refunds>(order_id).await? {
+    let read = overlay.record::<Order>(order_id).await?;
+    let (_, order) = read.ok_or(EffectError::OrderNotFound(order_id))?;
+    let (version, mut refunds) = match overlay.record::<Refunds>(order_id).await? {
         Some((version, refunds)) => (Some(version), refunds),
         None => (None, Refunds { order_number: order.number.clone(), refunds: Vec::new() }),
     };
-    if refunds.refunds.iter().any(|known| known.id == refund.id) {
+    if refunds.refunds.iter().any(|existing| existing.id == refund.id) {
         return Ok(());
     }
     check(&order, &refunds, refund.amount)?;
     refunds.refunds.push(refund.clone());
-    view.put(order_id, version, &refunds)
+    overlay.put(order_id, version, &refunds)
 }
 
-fn check(order: &Order, refunds: &Refunds, amount: Money) -> Result<(), NotRefundable> {
-    let (total, left) = left_of(order, refunds)?;
+fn check(order: &Order, refunds: &Refunds, amount: Money) -> Result<(), RefundError> {
+    let (total, left) = refundable_amount(order, refunds)?;
     let number = || order.number.clone();
     if amount.is_zero() {
-        return Err(NotRefundable::Nothing);
+        return Err(RefundError::ZeroAmount);
     }
     if amount.currency() != total.currency() {
-        return Err(NotRefundable::OtherCurrency { number: number(), total });
+        return Err(RefundError::CurrencyMismatch { number: number(), total });
     }
-    if left.minus(amount).is_none() {
-        return Err(NotRefundable::TooMuch { number: number(), total, left });
+    if left.checked_sub(amount).is_none() {
+        return Err(RefundError::ExceedsOrder { number: number(), total, left });
     }
-    if refunds.refunds.len() >= MOST {
-        return Err(NotRefundable::TooOften(number()));
+    if refunds.refunds.len() >= MAX_REFUNDS {
+        return Err(RefundError::TooManyRefunds(number()));
     }
     Ok(())
 }

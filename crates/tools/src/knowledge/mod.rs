@@ -1,4 +1,4 @@
-//! The documents of an org.
+//! The `Knowledge` group: tools for the documents of an org.
 
 mod search_knowledge;
 

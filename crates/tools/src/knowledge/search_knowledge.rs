@@ -1,25 +1,24 @@
-//! `search_knowledge`
+//! The `search_knowledge` tool.
 
 use std::collections::BTreeSet;
 
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use ostler_store::{DocumentHit, StoreError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::local::{Desk, LocalTool, Problem, answer};
+use crate::store_tool::{CallContext, StoreTool, ToolError, json_outcome};
 
-/// The most documents of an answer, and how many there are usually.
 const MAX_HITS: u32 = 10;
-const USUAL_HITS: u32 = 5;
-/// The most bytes of whole documents in an answer; the rest are excerpts.
-const MAX_WHOLE: usize = 16 * 1024;
+const DEFAULT_HITS: u32 = 5;
+/// The most bytes of full texts in an answer; further documents are excerpts.
+const MAX_FULL_TEXT_BYTES: usize = 16 * 1024;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// What you want to know, in words that the documents would use.
+    /// The question, in words that the documents would use.
     #[schemars(length(min = 1, max = 500))]
     question: String,
     /// Only documents with one of these tags.
@@ -34,35 +33,39 @@ pub(crate) struct Arguments {
 
 pub(crate) struct SearchKnowledge;
 
-impl LocalTool for SearchKnowledge {
+impl StoreTool for SearchKnowledge {
     const DESCRIPTION: &'static str = "Searches the organization's own documents (opening hours, \
-        policies, menus, how-tos) by words and returns the best, whole where they are short. Use \
+        policies, menus, how-tos) by words and returns the best matches, short ones in full. Use \
         it before you say that you do not know.";
     type Arguments = Arguments;
 
-    async fn run(arguments: Arguments, desk: Desk<'_>) -> Result<Outcome, Problem> {
+    async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
         let Arguments { question, tags, limit } = arguments;
-        let most = limit.unwrap_or(USUAL_HITS).clamp(1, MAX_HITS);
-        let hits = desk.org().search_documents(&question, &tags, most).await?;
-        let (mut shown, mut room) = (Vec::new(), MAX_WHOLE);
+        let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
+        let hits = context.org().search_documents(&question, &tags, limit).await?;
+        let (mut documents, mut room) = (Vec::new(), MAX_FULL_TEXT_BYTES);
         for hit in hits {
-            shown.push(document(&desk, hit, &mut room).await?);
+            documents.push(document_json(&context, hit, &mut room).await?);
         }
-        Ok(answer(&json!({ "documents": shown })))
+        Ok(json_outcome(&json!({ "documents": documents })))
     }
 }
 
-/// A document: all of it as long as there is room, else what fits the question.
-async fn document(desk: &Desk<'_>, hit: DocumentHit, room: &mut usize) -> Result<Value, Problem> {
+/// Returns the full text of a document as long as there is room, else an excerpt.
+async fn document_json(
+    context: &CallContext<'_>,
+    hit: DocumentHit,
+    room: &mut usize,
+) -> Result<Value, ToolError> {
     let DocumentHit { id, title, excerpt, .. } = hit;
-    let stored = match desk.org().document(id).await {
+    let stored = match context.org().document(id).await {
         Ok(stored) => Some(stored),
-        // It was deleted since it was found.
+        // Deleted after the search.
         Err(StoreError::NotFound(_)) => None,
         Err(error) => return Err(error.into()),
     };
-    let whole = stored.as_ref().map(|stored| stored.document.body());
-    Ok(match whole.filter(|body| body.len() <= *room) {
+    let body = stored.as_ref().map(|stored| stored.document.body());
+    Ok(match body.filter(|body| body.len() <= *room) {
         Some(body) => {
             *room -= body.len();
             json!({ "id": id, "title": title, "text": body })

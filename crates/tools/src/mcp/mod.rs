@@ -1,24 +1,32 @@
 //! MCP servers as tools.
 //!
-//! It starts the servers that an operator configured, keeps them running, and
-//! makes an [`ostler_engine::tool::Tool`] of each thing that they offer. A server
-//! is a stranger: what it says of itself only ever makes its tools stricter,
-//! what it answers is from outside, and whatever it sends has a limit. Only
-//! `wire` knows the library that speaks the protocol.
+//! [`McpServers`] starts the configured servers and makes an
+//! [`ostler_engine::tool::Tool`] of each tool that they list.
+//!
+//! A server is not trusted. Its annotations can only make a tool stricter, unless the
+//! operator trusts them. Its answers are untrusted content, and everything it sends
+//! has a size limit. A tool with an unusable schema, or with a name that another tool
+//! has, is skipped and reported as a problem.
+//!
+//! Each server has a supervisor task that starts it, lists its tools, restarts it with
+//! growing delays, and gives up after too many failures. Tools that a turn holds
+//! survive a restart. A call without an answer has an unknown outcome, unless the tool
+//! only reads or is idempotent. Only `wire` uses the library that implements the
+//! protocol.
 
 mod config;
-mod name;
-mod offer;
-mod problem;
+mod error;
+mod listing;
 mod schema;
 mod server;
 mod servers;
 mod tool;
+mod tool_name;
 mod wire;
 
 pub use config::{
-    BadServerName, Hints, HttpServer, McpLimits, McpServerConfig, McpTransport, ServerName,
-    StdioServer,
+    AnnotationTrust, InvalidMcpServerName, McpHttpServer, McpLimits, McpServerConfig,
+    McpServerName, McpStdioServer, McpTransport,
 };
-pub use problem::{Problem, Trouble};
+pub use error::{McpProblem, McpServerError};
 pub use servers::McpServers;

@@ -1,29 +1,28 @@
-//! Whether the schema of a tool can be used: it describes an object, has a
-//! bounded size, and refers to nothing outside itself.
+//! Checks the schema of a tool: it must describe an object, have a limited size, and
+//! refer to nothing outside itself.
 
 use serde_json::Value;
 
-/// The deepest nesting.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
-/// What is wrong with the schema of a tool's arguments.
-pub(super) fn check(schema: &Value, most: usize) -> Result<(), String> {
+/// Checks the schema of a tool's arguments. Fails with the reason why it cannot be used.
+pub(super) fn check(schema: &Value, max_bytes: usize) -> Result<(), String> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err("it does not describe an object".to_owned());
     }
     let size = schema.to_string().len();
-    if size > most {
-        return Err(format!("it has {size} bytes, and {most} are allowed"));
+    if size > max_bytes {
+        return Err(format!("it has {size} bytes, and {max_bytes} are allowed"));
     }
-    refers_inside(schema, 0)?;
+    check_references(schema, 0)?;
     jsonschema::validator_for(schema).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// References may point into the schema itself only. Nothing is ever fetched;
-/// this says it in plain words instead of failing at the first use.
-fn refers_inside(schema: &Value, depth: usize) -> Result<(), String> {
-    if depth > DEEPEST {
-        return Err(format!("it is nested deeper than {DEEPEST} levels"));
+/// Refuses references that leave the schema. They are never fetched, and would fail at
+/// the first use with a less clear error.
+fn check_references(schema: &Value, depth: usize) -> Result<(), String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("it is nested deeper than {MAX_DEPTH} levels"));
     }
     match schema {
         Value::Object(members) => members.iter().try_for_each(|(name, value)| match value {
@@ -31,16 +30,16 @@ fn refers_inside(schema: &Value, depth: usize) -> Result<(), String> {
                 if matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef")
                     && !target.starts_with('#') =>
             {
-                Err(format!("it refers to something outside itself, `{}`", shown(target)))
+                Err(format!("it refers to something outside itself, `{}`", printable(target)))
             }
-            _ => refers_inside(value, depth + 1),
+            _ => check_references(value, depth + 1),
         }),
-        Value::Array(items) => items.iter().try_for_each(|item| refers_inside(item, depth + 1)),
+        Value::Array(items) => items.iter().try_for_each(|item| check_references(item, depth + 1)),
         _ => Ok(()),
     }
 }
 
-fn shown(target: &str) -> String {
+fn printable(target: &str) -> String {
     target.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
@@ -54,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_are_checked() {
+    fn unusable_schemas_are_refused() {
         let table = [
             (json!({"type": "object"}), None),
             (
@@ -76,11 +75,11 @@ mod tests {
             (json!({"type": "object", "description": "x".repeat(1000)}), Some("1000 are allowed")),
             (json!({"type": "object", "not": nested(40)}), Some("nested deeper")),
         ];
-        for (schema, wrong) in table {
-            match (check(&schema, 1000), wrong) {
+        for (schema, expected) in table {
+            match (check(&schema, 1000), expected) {
                 (Ok(()), None) => {}
-                (Err(said), Some(part)) => assert!(said.contains(part), "{schema}: {said}"),
-                (said, _) => panic!("{schema}: {said:?}"),
+                (Err(error), Some(part)) => assert!(error.contains(part), "{schema}: {error}"),
+                (result, _) => panic!("{schema}: {result:?}"),
             }
         }
     }

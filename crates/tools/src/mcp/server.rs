@@ -1,5 +1,5 @@
-//! A server and its keeper: started, listed, started again when it ends, given up
-//! when that happens too often.
+//! One server and its supervisor, which starts it, lists its tools, restarts it after a
+//! failure, and gives up after too many failures.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,55 +8,61 @@ use ostler_engine::tool::Tool;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
 
-use super::config::{McpServerConfig, ServerName};
-use super::offer::{self, LeftOut};
-use super::problem::{Problem, Trouble};
+use super::config::{McpServerConfig, McpServerName};
+use super::error::{McpProblem, McpServerError};
+use super::listing::{self, SkippedTool};
 use super::tool::McpTool;
-use super::wire::{Caller, Connection};
+use super::wire::{McpClient, McpConnection};
 
-/// A server, as its tools and its keeper see it.
-pub(super) struct Server {
+/// A server, shared by its tools and its supervisor.
+pub(super) struct McpServer {
     config: McpServerConfig,
-    state: Mutex<State>,
-    /// Rises with every change of the tools or the problems of any server.
+    state: Mutex<ServerState>,
+    /// Increases with every change of the tools or problems of any server.
     version: watch::Sender<u64>,
-    /// Whether the first try to start it is over.
-    tried: watch::Sender<bool>,
+    /// Whether the first attempt to start is over.
+    first_attempt_over: watch::Sender<bool>,
 }
 
-/// What there is of a server now.
-struct State {
-    link: Link,
+/// The current state of a server.
+struct ServerState {
+    connection: ConnectionState,
     tools: Vec<Arc<dyn Tool>>,
-    left_out: Vec<LeftOut>,
-    trouble: Option<Trouble>,
+    skipped: Vec<SkippedTool>,
+    error: Option<McpServerError>,
 }
 
 /// Whether a server can be called.
-enum Link {
+enum ConnectionState {
     Starting,
-    Up(Caller),
-    Waiting,
-    GivenUp,
+    Connected(McpClient),
+    /// Waiting for the next restart.
+    Restarting,
+    /// Failed too often; it is not restarted.
+    Failed,
     Stopped,
 }
 
-/// How a server's life ended.
-enum Ended {
-    /// By itself.
-    Failed(Trouble),
-    /// We stopped it.
+/// How a run of a server ended.
+enum RunEnd {
+    Failed(McpServerError),
+    /// By request.
     Stopped,
 }
 
-impl Server {
+impl McpServer {
     pub(super) fn new(config: McpServerConfig, version: watch::Sender<u64>) -> Self {
-        let state =
-            State { link: Link::Starting, tools: Vec::new(), left_out: Vec::new(), trouble: None };
-        Self { config, state: Mutex::new(state), version, tried: watch::Sender::new(false) }
+        let state = ServerState {
+            connection: ConnectionState::Starting,
+            tools: Vec::new(),
+            skipped: Vec::new(),
+            error: None,
+        };
+        let first_attempt_over = watch::Sender::new(false);
+        Self { config, state: Mutex::new(state), version, first_attempt_over }
     }
 
-    pub(super) const fn name(&self) -> &ServerName {
+    pub(super) const fn name(&self) -> &McpServerName {
         &self.config.name
     }
 
@@ -64,156 +70,165 @@ impl Server {
         self.state().tools.clone()
     }
 
-    /// What is wrong with it and with its tools.
-    pub(super) fn problems(&self) -> Vec<Problem> {
+    /// Returns the problems of the server and of its tools.
+    pub(super) fn problems(&self) -> Vec<McpProblem> {
         let state = self.state();
         let server = || self.config.name.clone();
-        let own = state.trouble.iter().map(|trouble| Problem {
+        let own = state.error.iter().map(|error| McpProblem {
             server: server(),
             tool: None,
-            trouble: trouble.clone(),
+            error: error.clone(),
         });
-        let of_tools = state.left_out.iter().map(|left| Problem {
+        let of_tools = state.skipped.iter().map(|skipped| McpProblem {
             server: server(),
-            tool: left.tool.clone(),
-            trouble: left.why.clone(),
+            tool: skipped.tool.clone(),
+            error: skipped.error.clone(),
         });
         own.chain(of_tools).collect()
     }
 
-    /// Waits until the first try to start it is over.
-    pub(super) async fn tried(&self) {
-        // The sender is here, so this ends with a yes.
-        let _ = self.tried.subscribe().wait_for(|tried| *tried).await;
+    /// Waits until the first attempt to start is over.
+    pub(super) async fn wait_first_attempt(&self) {
+        // The sender is in `self`, so the channel cannot close.
+        let _ = self.first_attempt_over.subscribe().wait_for(|over| *over).await;
     }
 
-    /// What calls its tools, or why that is not possible now.
-    pub(super) fn caller(&self) -> Result<Caller, String> {
+    /// Returns the client for its tools. Fails with a text for the model while the server
+    /// is not connected.
+    pub(super) fn client(&self) -> Result<McpClient, String> {
         let name = self.name();
-        match &self.state().link {
-            Link::Up(caller) => Ok(caller.clone()),
-            Link::Starting | Link::Waiting => Err(format!(
-                "The MCP server {name} is being started again. Try it later, or go on without it."
+        match &self.state().connection {
+            ConnectionState::Connected(client) => Ok(client.clone()),
+            ConnectionState::Starting | ConnectionState::Restarting => Err(format!(
+                "The MCP server {name} is being restarted. Try it later, or continue without it."
             )),
-            Link::GivenUp => Err(format!(
-                "The MCP server {name} has failed too often and is not available. Go on without it."
+            ConnectionState::Failed => Err(format!(
+                "The MCP server {name} has failed too often and is not available. Continue without \
+                 it."
             )),
-            Link::Stopped => Err(format!("The MCP server {name} was stopped.")),
+            ConnectionState::Stopped => Err(format!("The MCP server {name} was stopped.")),
         }
     }
 
-    /// Keeps it running until `stop` changes.
-    pub(super) async fn keep(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+    /// Keeps the server running until `stop` becomes true or it has failed too often.
+    pub(super) async fn supervise(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let limits = &self.config.limits;
         let mut failures = 0;
         loop {
-            let began = Instant::now();
-            let ended = self.live(&mut stop).await;
-            let Ended::Failed(trouble) = ended else { break };
-            if began.elapsed() >= limits.steady {
+            let started_at = Instant::now();
+            let end = self.run_once(&mut stop).await;
+            let RunEnd::Failed(error) = end else { break };
+            if started_at.elapsed() >= limits.healthy_after {
                 failures = 0;
             }
             failures += 1;
-            if failures > limits.restarts {
-                self.give_up(failures, trouble);
+            if failures > limits.max_restarts {
+                self.give_up(failures, error);
                 return;
             }
-            self.change(|state| {
-                state.link = Link::Waiting;
-                state.trouble = Some(trouble);
+            self.update(|state| {
+                state.connection = ConnectionState::Restarting;
+                state.error = Some(error);
             });
-            self.tried.send_replace(true);
+            self.first_attempt_over.send_replace(true);
             tokio::select! {
-                () = sleep(limits.wait_after(failures)) => {}
-                () = stopped(&mut stop) => break,
+                () = sleep(limits.backoff_after(failures)) => {}
+                () = stop_requested(&mut stop) => break,
             }
         }
-        self.change(|state| {
-            (state.link, state.trouble) = (Link::Stopped, None);
+        self.update(|state| {
+            (state.connection, state.error) = (ConnectionState::Stopped, None);
             state.tools.clear();
         });
-        self.tried.send_replace(true);
+        self.first_attempt_over.send_replace(true);
     }
 
-    /// One life: from its start to its end.
-    async fn live(self: &Arc<Self>, stop: &mut watch::Receiver<bool>) -> Ended {
+    /// Starts the server and runs it until it fails or is stopped.
+    async fn run_once(self: &Arc<Self>, stop: &mut watch::Receiver<bool>) -> RunEnd {
         let opened = tokio::select! {
-            opened = Connection::open(&self.config) => opened,
-            () = stopped(stop) => return Ended::Stopped,
+            opened = McpConnection::open(&self.config) => opened,
+            () = stop_requested(stop) => return RunEnd::Stopped,
         };
         let mut connection = match opened {
             Ok(connection) => connection,
-            Err(trouble) => return Ended::Failed(trouble),
+            Err(error) => return RunEnd::Failed(error),
         };
-        let (caller, changed) = (connection.caller(), connection.changed());
+        let (client, tools_changed) = (connection.client(), connection.tools_changed());
         let listed = tokio::select! {
-            listed = self.list(&caller) => listed,
-            () = stopped(stop) => {
+            listed = self.refresh_tools(&client) => listed,
+            () = stop_requested(stop) => {
                 connection.close().await;
-                return Ended::Stopped;
+                return RunEnd::Stopped;
             }
         };
-        if let Err(trouble) = listed {
+        if let Err(error) = listed {
             connection.close().await;
-            return Ended::Failed(trouble);
+            return RunEnd::Failed(error);
         }
-        self.change(|state| (state.link, state.trouble) = (Link::Up(caller.clone()), None));
-        self.tried.send_replace(true);
+        self.update(|state| {
+            state.connection = ConnectionState::Connected(client.clone());
+            state.error = None;
+        });
+        self.first_attempt_over.send_replace(true);
         tokio::select! {
-            () = connection.ended() => {}
-            () = stopped(stop) => {
-                self.change(|state| state.link = Link::Stopped);
+            () = connection.wait_closed() => {}
+            () = stop_requested(stop) => {
+                self.update(|state| state.connection = ConnectionState::Stopped);
                 connection.close().await;
-                return Ended::Stopped;
+                return RunEnd::Stopped;
             }
-            never = self.follow(&caller, &changed) => match never {},
+            never = self.refresh_on_change(&client, &tools_changed) => match never {},
         }
-        self.change(|state| state.link = Link::Waiting);
-        Ended::Failed(connection.bury().await)
+        self.update(|state| state.connection = ConnectionState::Restarting);
+        RunEnd::Failed(connection.into_closed_error().await)
     }
 
-    /// Looks at the list again whenever the server says that it has changed, but
-    /// not all the time.
-    async fn follow(self: &Arc<Self>, caller: &Caller, changed: &Notify) -> Infallible {
+    /// Lists the tools again whenever the server says that they have changed, at most
+    /// once per `min_relist_interval`.
+    async fn refresh_on_change(
+        self: &Arc<Self>,
+        client: &McpClient,
+        changed: &Notify,
+    ) -> Infallible {
         loop {
             changed.notified().await;
-            let listed = self.list(caller).await;
-            self.change(|state| state.trouble = listed.err());
-            sleep(self.config.limits.relist).await;
+            let listed = self.refresh_tools(client).await;
+            self.update(|state| state.error = listed.err());
+            sleep(self.config.limits.min_relist_interval).await;
         }
     }
 
-    /// Takes the list of tools over.
-    async fn list(self: &Arc<Self>, caller: &Caller) -> Result<(), Trouble> {
-        let list = caller.list(&self.config.limits).await?;
-        let offers = offer::read(list.tools, list.more, &self.config);
-        let tool = |offer| Arc::new(McpTool::new(self.clone(), offer)) as Arc<dyn Tool>;
-        let tools = offers.tools.into_iter().map(tool).collect();
-        self.change(|state| (state.tools, state.left_out) = (tools, offers.left_out));
+    /// Lists the tools and replaces the known ones.
+    async fn refresh_tools(self: &Arc<Self>, client: &McpClient) -> Result<(), McpServerError> {
+        let list = client.list_tools(&self.config.limits).await?;
+        let listing = listing::convert(list.tools, list.has_more, &self.config);
+        let tool = |remote| Arc::new(McpTool::new(self.clone(), remote)) as Arc<dyn Tool>;
+        let tools = listing.tools.into_iter().map(tool).collect();
+        self.update(|state| (state.tools, state.skipped) = (tools, listing.skipped));
         Ok(())
     }
 
-    fn give_up(&self, failures: u32, last: Trouble) {
-        self.change(|state| {
-            state.link = Link::GivenUp;
+    fn give_up(&self, failures: u32, last: McpServerError) {
+        self.update(|state| {
+            state.connection = ConnectionState::Failed;
             state.tools.clear();
-            state.left_out.clear();
-            state.trouble = Some(Trouble::GaveUp { failures, last: Box::new(last) });
+            state.skipped.clear();
+            state.error = Some(McpServerError::TooManyFailures { failures, last: Box::new(last) });
         });
-        self.tried.send_replace(true);
+        self.first_attempt_over.send_replace(true);
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn update(&self, change: impl FnOnce(&mut ServerState)) {
         change(&mut self.state());
         self.version.send_modify(|version| *version += 1);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Waits until everything is to stop. Whoever could say so being gone says it too.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
+/// Waits for a request to stop. A dropped sender counts as one.
+async fn stop_requested(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }

@@ -1,4 +1,4 @@
-//! All MCP servers of an installation or a run.
+//! The MCP servers of an installation or a run.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,20 +11,19 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::config::McpServerConfig;
-use super::problem::{Problem, Trouble};
-use super::server::Server;
+use super::error::{McpProblem, McpServerError};
+use super::server::McpServer;
 
-/// The longest that all of them may take to stop.
-const STOPPING: Duration = Duration::from_secs(15);
+/// The time limit to stop all servers.
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// MCP servers that are kept running. Dropping it stops them as well, without
-/// waiting for them.
+/// A set of supervised MCP servers. Dropping it stops them without waiting.
 pub struct McpServers {
-    servers: Vec<Arc<Server>>,
-    not_started: Vec<Problem>,
+    servers: Vec<Arc<McpServer>>,
+    not_started: Vec<McpProblem>,
     version: watch::Sender<u64>,
     stop: watch::Sender<bool>,
-    keepers: JoinSet<()>,
+    supervisors: JoinSet<()>,
 }
 
 impl fmt::Debug for McpServers {
@@ -34,8 +33,7 @@ impl fmt::Debug for McpServers {
 }
 
 impl McpServers {
-    /// Starts servers, without waiting for them. It must be called inside a Tokio
-    /// runtime.
+    /// Starts servers without waiting for them. Must be called inside a Tokio runtime.
     pub fn start(configs: Vec<McpServerConfig>) -> Self {
         let (version, stop) = (watch::Sender::new(0), watch::Sender::new(false));
         let mut all = Self {
@@ -43,52 +41,55 @@ impl McpServers {
             not_started: Vec::new(),
             version,
             stop,
-            keepers: JoinSet::new(),
+            supervisors: JoinSet::new(),
         };
         let mut names = BTreeSet::new();
         for config in configs {
             if !names.insert(config.name.clone()) {
-                let problem =
-                    Problem { server: config.name, tool: None, trouble: Trouble::SameName };
+                let problem = McpProblem {
+                    server: config.name,
+                    tool: None,
+                    error: McpServerError::DuplicateName,
+                };
                 all.not_started.push(problem);
                 continue;
             }
-            let server = Arc::new(Server::new(config, all.version.clone()));
-            all.keepers.spawn(server.clone().keep(all.stop.subscribe()));
+            let server = Arc::new(McpServer::new(config, all.version.clone()));
+            all.supervisors.spawn(server.clone().supervise(all.stop.subscribe()));
             all.servers.push(server);
         }
         all
     }
 
-    /// Waits until every server is up or has failed to start once. That takes as
-    /// long as the slowest may take to start.
+    /// Waits until every server is connected or has failed to start once, at most the
+    /// longest `start_timeout`.
     pub async fn ready(&self) {
         for server in &self.servers {
-            server.tried().await;
+            server.wait_first_attempt().await;
         }
     }
 
-    /// The tools that there are now. Those of a server that is being started again
-    /// stay; those of one that was given up are gone.
+    /// Returns the current tools. A server that restarts keeps its tools; one that failed
+    /// too often has none.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         self.servers.iter().flat_map(|server| server.tools()).collect()
     }
 
-    /// A number that rises whenever the tools or the problems may have changed.
-    pub fn changed(&self) -> watch::Receiver<u64> {
+    /// Returns a counter that increases whenever tools or problems may have changed.
+    pub fn changes(&self) -> watch::Receiver<u64> {
         self.version.subscribe()
     }
 
-    /// What is wrong now: servers that do not run, and tools that were left out.
-    pub fn problems(&self) -> Vec<Problem> {
+    /// Returns the current problems: servers that do not run, and skipped tools.
+    pub fn problems(&self) -> Vec<McpProblem> {
         let running = self.servers.iter().flat_map(|server| server.problems());
         self.not_started.iter().cloned().chain(running).collect()
     }
 
-    /// Stops all servers, and waits until they have ended.
+    /// Stops all servers and waits for them, up to a time limit.
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
-        let all = async { while self.keepers.join_next().await.is_some() {} };
-        let _ = timeout(STOPPING, all).await;
+        let all = async { while self.supervisors.join_next().await.is_some() {} };
+        let _ = timeout(STOP_TIMEOUT, all).await;
     }
 }

@@ -1,96 +1,99 @@
-//! A tool of a server.
+//! The engine tool for a tool of an MCP server.
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ostler_domain::tool::Risk;
 use ostler_engine::gate::Authorized;
-use ostler_engine::outcome::{Outcome, Status};
-use ostler_engine::tool::{Definition, Reply, Tool, ToolContext};
+use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
+use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use serde_json::Value;
 
-use super::offer::Offer;
-use super::server::Server;
-use super::wire::{Answer, CallFailure};
+use super::listing::RemoteTool;
+use super::server::McpServer;
+use super::wire::{McpCallError, McpCallResult};
 
-/// A tool of a server. It stays usable while the server is started again: calls
-/// meanwhile are told so.
+/// A tool of an MCP server. It survives restarts of the server; calls during a restart
+/// fail with an explanation.
 pub(super) struct McpTool {
-    server: Arc<Server>,
-    offer: Offer,
+    server: Arc<McpServer>,
+    remote: RemoteTool,
 }
 
 impl McpTool {
-    pub(super) const fn new(server: Arc<Server>, offer: Offer) -> Self {
-        Self { server, offer }
+    pub(super) const fn new(server: Arc<McpServer>, remote: RemoteTool) -> Self {
+        Self { server, remote }
     }
 
-    async fn run(&self, call: &Authorized) -> Outcome {
-        let caller = match self.server.caller() {
-            Ok(caller) => caller,
-            Err(why) => return Outcome::failed(why),
+    async fn run(&self, call: &Authorized) -> ToolOutcome {
+        let client = match self.server.client() {
+            Ok(client) => client,
+            Err(reason) => return ToolOutcome::failed(reason),
         };
         let Value::Object(arguments) = call.call().arguments.clone() else {
-            return Outcome::of(Status::Invalid, "The arguments are not a JSON object.");
+            return ToolOutcome::new(
+                OutcomeStatus::Invalid,
+                "The arguments are not a JSON object.",
+            );
         };
-        match caller.call(&self.offer.remote, arguments).await {
-            Ok(Answer { text, is_error: false }) => Outcome::ok(text),
-            Ok(Answer { text, is_error: true }) => Outcome::failed(text),
-            Err(failure) => self.failed(failure),
+        match client.call(&self.remote.remote_name, arguments).await {
+            Ok(McpCallResult { text, is_error: false }) => ToolOutcome::ok(text),
+            Ok(McpCallResult { text, is_error: true }) => ToolOutcome::failed(text),
+            Err(error) => self.error_outcome(error),
         }
     }
 
-    fn failed(&self, failure: CallFailure) -> Outcome {
+    fn error_outcome(&self, error: McpCallError) -> ToolOutcome {
         let server = self.server.name();
-        match failure {
-            CallFailure::NotTaken(why) => {
-                Outcome::failed(format!("The MCP server {server} did not take the call: {why}."))
+        match error {
+            McpCallError::NotDelivered(reason) => ToolOutcome::failed(format!(
+                "The MCP server {server} did not get the call: {reason}."
+            )),
+            McpCallError::Rejected(reason) => {
+                ToolOutcome::failed(format!("The MCP server {server} refused the call: {reason}"))
             }
-            CallFailure::Refused(why) => {
-                Outcome::failed(format!("The MCP server {server} refused the call: {why}"))
+            McpCallError::NotSupported(reason) => ToolOutcome::failed(format!(
+                "The MCP server {server} cannot be used for this: {reason}."
+            )),
+            McpCallError::ConnectionLost(reason) => {
+                let text = format!("There is no answer from the MCP server {server}: {reason}.");
+                self.unanswered(OutcomeStatus::Failed, text)
             }
-            CallFailure::NotSupported(what) => {
-                Outcome::failed(format!("The MCP server {server} cannot be used for this: {what}."))
-            }
-            CallFailure::Lost(why) => {
-                let why = format!("There is no answer from the MCP server {server}: {why}.");
-                self.unanswered(Status::Failed, why)
-            }
-            CallFailure::TooLarge(most) => {
-                let why = format!(
-                    "The MCP server {server} answered with more than {most} bytes, which was \
-                     thrown away. Ask for less."
+            McpCallError::TooLarge(max_bytes) => {
+                let text = format!(
+                    "The MCP server {server} answered with more than {max_bytes} bytes. The answer \
+                     was discarded. Ask for less."
                 );
-                self.unanswered(Status::Failed, why)
+                self.unanswered(OutcomeStatus::Failed, text)
             }
-            CallFailure::TimedOut(time) => {
-                let why = format!("The MCP server {server} did not answer within {time:?}.");
-                self.unanswered(Status::TimedOut, why)
+            McpCallError::TimedOut(limit) => {
+                let text = format!("The MCP server {server} did not answer within {limit:?}.");
+                self.unanswered(OutcomeStatus::TimedOut, text)
             }
         }
     }
 
-    /// A call that was begun and has no answer may have been done all the same.
-    /// That matters unless it only reads or may be repeated.
-    fn unanswered(&self, status: Status, why: String) -> Outcome {
-        let Definition { spec, idempotent, .. } = &self.offer.definition;
+    /// Returns the outcome of a call without an answer: unknown, unless the tool only
+    /// reads or is idempotent.
+    fn unanswered(&self, status: OutcomeStatus, text: String) -> ToolOutcome {
+        let ToolDefinition { spec, idempotent, .. } = &self.remote.definition;
         if spec.risk == Risk::Read || *idempotent {
-            return Outcome::of(status, why);
+            return ToolOutcome::new(status, text);
         }
-        let why = format!("{why} Nobody knows whether it was done.");
-        Outcome::of(Status::OutcomeUnknown, why)
+        let text = format!("{text} It is not known whether the call took effect.");
+        ToolOutcome::new(OutcomeStatus::OutcomeUnknown, text)
     }
 }
 
 impl Tool for McpTool {
-    fn definition(&self) -> &Definition {
-        &self.offer.definition
+    fn definition(&self) -> &ToolDefinition {
+        &self.remote.definition
     }
 
-    fn call<'a>(&'a self, call: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, Reply> {
+    fn call<'a>(&'a self, call: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
         Box::pin(async move {
             let outcome = self.run(call).await.untrusted();
-            Reply::Done(outcome.capped(self.offer.definition.max_output))
+            ToolReply::Done(outcome.truncated(self.remote.definition.max_output))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Pictures and files of an org, and photographs from elsewhere.
+//! The `Media` group: tools for pictures and files of an org, and photos of Unsplash.
 
 mod search_media;
 mod search_unsplash_images;
@@ -6,4 +6,4 @@ mod unsplash;
 
 pub(crate) use search_media::SearchMedia;
 pub(crate) use search_unsplash_images::SearchUnsplashImages;
-pub use unsplash::{Unsplash, UnsplashError, UnsplashOptions, UnsplashSetup};
+pub use unsplash::{Unsplash, UnsplashError, UnsplashOptions, UnsplashSetupError};

@@ -1,40 +1,42 @@
-//! `search_media`
+//! The `search_media` tool.
 
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::local::{Desk, LocalTool, Problem};
-use crate::page::{Query, Wanted, list};
-use crate::records::{Entity, Media};
-use crate::view::{Row, Table};
+use crate::overlay::{Row, Table};
+use crate::page::{PageRequest, list_page};
+use crate::records::{Entity, MediaItem};
+use crate::store_tool::{CallContext, StoreTool, ToolError};
+use crate::text_query::TextQuery;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Beginnings of words of the title, description or tags; all if left out.
+    /// Words, or beginnings of words, of the title, description or tags; all if left
+    /// out.
     #[serde(default)]
     #[schemars(length(max = 200))]
     query: Option<String>,
-    /// Only this sort.
+    /// Only media of this sort.
     #[serde(default)]
-    sort: Option<Sort>,
-    /// Which page.
+    sort: Option<MediaSort>,
+    /// The page to return.
     #[serde(default)]
-    page: Wanted,
+    page: PageRequest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Sort {
+enum MediaSort {
     Image,
     Video,
     Audio,
     File,
 }
 
-impl Sort {
+impl MediaSort {
     fn of(top_level: &str) -> Self {
         match top_level {
             "image" => Self::Image,
@@ -47,20 +49,21 @@ impl Sort {
 
 pub(crate) struct SearchMedia;
 
-impl LocalTool for SearchMedia {
-    const DESCRIPTION: &'static str = "Finds pictures and files that the organization has, by what \
-        they show. Returns the ids by which they can be sent.";
+impl StoreTool for SearchMedia {
+    const DESCRIPTION: &'static str = "Finds pictures and files of the organization by what they \
+        show. Returns the ids that are needed to send them.";
     type Arguments = Arguments;
 
-    async fn run(arguments: Arguments, desk: Desk<'_>) -> Result<Outcome, Problem> {
+    async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
         let Arguments { query, sort, page } = arguments;
-        let query = Query::new(query.as_deref());
-        let pick = |row: &Row| {
-            let media = Media::deserialize(&row.value).ok()?;
+        let query = TextQuery::new(query.as_deref());
+        let select = |row: &Row| {
+            let media = MediaItem::deserialize(&row.value).ok()?;
             let texts = [media.title.as_str(), media.description.as_str()].into_iter();
-            let wanted = sort.is_none_or(|sort| sort == Sort::of(media.media_type.top_level()))
-                && query.fits(texts.chain(media.tags.iter().map(String::as_str)));
-            wanted.then(|| {
+            let matches = sort
+                .is_none_or(|sort| sort == MediaSort::of(media.media_type.top_level()))
+                && query.matches(texts.chain(media.tags.iter().map(String::as_str)));
+            matches.then(|| {
                 json!({
                     "id": row.id, "blob_id": media.blob, "title": media.title,
                     "description": media.description, "media_type": media.media_type,
@@ -68,7 +71,7 @@ impl LocalTool for SearchMedia {
                 })
             })
         };
-        let table = Table::Records(Media::KIND.to_owned());
-        Ok(list(&desk.view, &table, &page, pick).await?.told("media"))
+        let table = Table::Records(MediaItem::KIND.to_owned());
+        Ok(list_page(&context.overlay, &table, &page, select).await?.into_outcome("media"))
     }
 }

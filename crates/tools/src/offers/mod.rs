@@ -1,4 +1,4 @@
-//! What an org offers: products, events, forms.
+//! The `Offers` group: tools that list products, events and forms.
 
 mod get_form_responses;
 mod list_events;

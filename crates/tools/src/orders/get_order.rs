@@ -1,19 +1,19 @@
-//! `get_order`
+//! The `get_order` tool.
 
 use ostler_domain::id::RecordId;
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::find::{NONE, with_number};
-use crate::local::{Desk, LocalTool, Problem};
-use crate::page::{Page, Wanted, bounded};
+use super::order_lookup::{NOT_FOUND, list_by_number};
+use crate::org_clock::OrgClock;
+use crate::page::{Page, PageRequest, limit_size};
 use crate::records::{Order, Refund, Refunds};
-use crate::when::Clock;
+use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 /// The most orders with the same number that are shown at once.
-const MOST: u32 = 3;
+const MAX_ORDERS: u32 = 3;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// The number that the customer was given, or the id of the order: rec_…
     #[schemars(length(min = 1, max = 100))]
     order: String,
-    /// The next_cursor of the answer before, if not all orders were looked through.
+    /// The next_cursor of the previous answer, if not all orders were searched.
     #[serde(default)]
     #[schemars(length(max = 64))]
     cursor: Option<String>,
@@ -29,52 +29,53 @@ pub(crate) struct Arguments {
 
 pub(crate) struct GetOrder;
 
-impl LocalTool for GetOrder {
+impl StoreTool for GetOrder {
     const DESCRIPTION: &'static str = "Reads an order by the number that the customer has, or by \
-        its id: what was ordered, what it costs, how far it is, what was refunded.";
+        its id: lines, total, status and refunds.";
     type Arguments = Arguments;
 
-    async fn run(arguments: Arguments, desk: Desk<'_>) -> Result<Outcome, Problem> {
-        let wanted = arguments.order.trim();
-        let mut page = match wanted.parse::<RecordId>() {
-            Ok(id) => Page { items: vec![json!(id)], next: None },
+    async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
+        let order = arguments.order.trim();
+        let mut page = match order.parse::<RecordId>() {
+            Ok(id) => Page { items: vec![json!(id)], next_cursor: None },
             Err(_) => {
-                let page = Wanted { cursor: arguments.cursor, limit: Some(MOST) };
-                with_number(&desk, wanted, &page).await?
+                let page = PageRequest { cursor: arguments.cursor, limit: Some(MAX_ORDERS) };
+                list_by_number(&context, order, &page).await?
             }
         };
-        let clock = desk.clock().await?;
+        let clock = context.clock().await?;
         let mut orders = Vec::new();
         for id in &page.items {
             let Ok(id) = RecordId::deserialize(id) else { continue };
-            if let Some((_, order)) = desk.view.record::<Order>(id).await? {
-                let refunds = desk.view.record::<Refunds>(id).await?;
+            if let Some((_, order)) = context.overlay.record::<Order>(id).await? {
+                let refunds = context.overlay.record::<Refunds>(id).await?;
                 let refunds = refunds.map(|(_, refunds)| refunds).unwrap_or_default();
-                orders.push(bounded(&id.to_string(), shown(id, &order, &refunds, &clock)));
+                orders.push(limit_size(&id.to_string(), order_json(id, &order, &refunds, &clock)));
             }
         }
         page.items = orders;
-        if page.items.is_empty() && page.next.is_none() {
-            return Err(Problem::Declined(NONE.to_owned()));
+        if page.items.is_empty() && page.next_cursor.is_none() {
+            return Err(ToolError::Declined(NOT_FOUND.to_owned()));
         }
-        Ok(page.told("orders"))
+        Ok(page.into_outcome("orders"))
     }
 }
 
-fn shown(id: RecordId, order: &Order, refunds: &Refunds, clock: &Clock) -> Value {
-    let mut shown = json!({
+/// Returns an order in the form that models receive.
+fn order_json(id: RecordId, order: &Order, refunds: &Refunds, clock: &OrgClock) -> Value {
+    let mut answer = json!({
         "id": id, "number": order.number, "contact_id": order.contact, "status": order.status,
-        "lines": order.lines, "total": order.total, "placed_at": clock.shown(order.placed_at),
+        "lines": order.lines, "total": order.total, "placed_at": clock.format(order.placed_at),
     });
     if let Some(total) = refunds.total() {
-        let refund = |refund: &Refund| {
+        let refund_json = |refund: &Refund| {
             json!({
                 "id": refund.id, "amount": refund.amount, "reason": refund.reason,
-                "at": clock.shown(refund.at),
+                "at": clock.format(refund.at),
             })
         };
-        shown["refunded"] = json!(total);
-        shown["refunds"] = refunds.refunds.iter().map(refund).collect();
+        answer["refunded"] = json!(total);
+        answer["refunds"] = refunds.refunds.iter().map(refund_json).collect();
     }
-    shown
+    answer
 }

@@ -1,7 +1,7 @@
-//! Orders and what is given back of them.
+//! The `Orders` group: tools for orders and refunds.
 
-mod find;
 mod get_order;
+mod order_lookup;
 mod refund_payment;
 
 pub(crate) use get_order::GetOrder;

@@ -1,16 +1,16 @@
-//! `refund_payment`
+//! The `refund_payment` tool.
 
 use ostler_domain::id::RecordId;
-use ostler_engine::outcome::Outcome;
+use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::find::{Found, find};
-use crate::effects::{NotRefundable, StoreEffect, left_of};
+use super::order_lookup::{FoundOrder, find_order};
+use crate::effects::{EffectError, StoreEffect, refundable_amount};
 use crate::ids;
-use crate::local::{Desk, LocalTool, Problem};
-use crate::records::{Currency, Money, Refund, Refunds};
+use crate::records::{Currency, InvalidMoney, Money, Refund, Refunds};
+use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -18,54 +18,50 @@ pub(crate) struct Arguments {
     /// The number that the customer was given, or the id of the order: rec_…
     #[schemars(length(min = 1, max = 100))]
     order: String,
-    /// How much, in the currency of the order, written with a point: `"12.50"`
+    /// The amount in the currency of the order, with a decimal point: `"12.50"`
     #[schemars(length(min = 1, max = 20), regex(pattern = r"^[0-9]+([.][0-9]+)?$"))]
     amount: String,
-    /// The currency, to make sure that it is the one of the order: EUR
+    /// The currency, such as EUR, to make sure that it is the currency of the order.
     #[serde(default)]
     #[schemars(length(max = 3))]
     currency: Option<String>,
-    /// Why, in a few words; people will read it.
+    /// The reason in a few words. People will read it.
     #[schemars(length(min = 1, max = 500))]
     reason: String,
 }
 
 pub(crate) struct RefundPayment;
 
-impl LocalTool for RefundPayment {
-    const DESCRIPTION: &'static str = "Refunds a part of an order, or all of it: writes the refund \
-        down with the order, for payment. Look the order up first; never more is refunded than it \
-        cost. It cannot be taken back.";
+impl StoreTool for RefundPayment {
+    const DESCRIPTION: &'static str = "Refunds an order in part or in full: records the refund with \
+        the order, for payment. Look the order up first. Refunds never exceed the total of the \
+        order, and they cannot be undone.";
     type Arguments = Arguments;
 
-    async fn run(arguments: Arguments, desk: Desk<'_>) -> Result<Outcome, Problem> {
-        let Found { id, order } = find(&desk, &arguments.order).await?;
-        let known = desk.view.record::<Refunds>(id).await?;
-        let known = known.map(|(_, refunds)| refunds).unwrap_or_default();
-        let (total, left) = left_of(&order, &known).map_err(declined)?;
-        let amount = amount(&arguments, total)?;
+    async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
+        let FoundOrder { id, order } = find_order(&context, &arguments.order).await?;
+        let refunds = context.overlay.record::<Refunds>(id).await?;
+        let refunds = refunds.map(|(_, refunds)| refunds).unwrap_or_default();
+        let (total, left) = refundable_amount(&order, &refunds).map_err(EffectError::from)?;
+        let amount = parse_amount(&arguments, total)?;
         let refund = Refund {
-            id: RecordId::from_u128(ids::fresh(desk.context, 0)),
+            id: RecordId::from_u128(ids::derive_uuid(context.tool_context, 0)),
             amount,
             reason: arguments.reason,
-            at: desk.clock().await?.now(),
-            agent: desk.context.agent,
+            at: context.clock().await?.now(),
+            agent: context.tool_context.agent,
         };
-        let told = json!({ "refunded": {
+        let answer = json!({ "refunded": {
             "id": refund.id, "order_id": id, "order": order.number, "amount": refund.amount,
-            "still_refundable": left.minus(amount),
+            "still_refundable": left.checked_sub(amount),
         }});
-        desk.done(StoreEffect::RefundPayment { order: id, refund }, &told).await
+        context.finish(StoreEffect::RefundPayment { order: id, refund }, &answer).await
     }
 }
 
-fn declined(why: NotRefundable) -> Problem {
-    Problem::Effect(why.into())
-}
-
-fn amount(arguments: &Arguments, total: Money) -> Result<Money, Problem> {
-    let correct = |error: crate::records::BadMoney| Problem::Correct(format!("{error}."));
-    let currency = arguments.currency.as_deref().map(Currency::read).transpose();
-    let currency = currency.map_err(correct)?.unwrap_or(total.currency());
-    Money::read(&arguments.amount, currency).map_err(correct)
+fn parse_amount(arguments: &Arguments, total: Money) -> Result<Money, ToolError> {
+    let invalid = |error: InvalidMoney| ToolError::Invalid(format!("{error}."));
+    let currency = arguments.currency.as_deref().map(Currency::parse).transpose();
+    let currency = currency.map_err(invalid)?.unwrap_or(total.currency());
+    Money::parse(&arguments.amount, currency).map_err(invalid)
 }

@@ -1,6 +1,6 @@
-//! What is taken of something bookable on one UTC day. It is one record, so that
-//! of two who book the same day at the same moment one has to look again, and so
-//! that nobody reads all bookings to find a free place.
+//! The booked places of one UTC day. Each day is one record, so that two concurrent
+//! bookings of the same day conflict, and free places are found without reading all
+//! bookings.
 
 use jiff::Timestamp;
 use ostler_domain::id::RecordId;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Entity;
-use crate::ids::leading_bits;
+use crate::ids::first_128_bits;
 
 const DAY_SECS: i64 = 86_400;
 
-/// The day of what has places for the whole of it, whenever it is. An event may be
-/// put off, and its end may not be known; its places are taken all the same.
-pub(crate) const WHOLE: i64 = i64::MIN;
+/// The day number for items with one set of places for all time. An event may be moved,
+/// and its end may be unknown; its places stay taken.
+pub(crate) const ALL_DAYS: i64 = i64::MIN;
 
-/// What is taken on a day.
+/// The booked places of a day.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct CalendarDay {
     pub(crate) slots: Vec<Slot>,
@@ -26,7 +26,7 @@ impl Entity for CalendarDay {
     const KIND: &'static str = "calendar_day";
 }
 
-/// What one booking takes.
+/// The places of one booking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Slot {
     pub(crate) booking: RecordId,
@@ -35,25 +35,28 @@ pub(crate) struct Slot {
     pub(crate) quantity: u32,
 }
 
-/// The UTC days that a time from `starts_at` to before `ends_at` touches.
-pub(crate) fn days(starts_at: Timestamp, ends_at: Timestamp) -> std::ops::RangeInclusive<i64> {
+/// Returns the UTC days from `starts_at` to before `ends_at`.
+pub(crate) fn days_between(
+    starts_at: Timestamp,
+    ends_at: Timestamp,
+) -> std::ops::RangeInclusive<i64> {
     let last = (ends_at.as_second() - 1).max(starts_at.as_second());
     starts_at.as_second().div_euclid(DAY_SECS)..=last.div_euclid(DAY_SECS)
 }
 
-/// The record of a day of something bookable.
+/// Returns the id of the record for a day of a calendar.
 pub(crate) fn day_id(calendar: RecordId, day: i64) -> RecordId {
     let mut hash = Sha256::new();
     hash.update(calendar.as_u128().to_be_bytes());
     hash.update(day.to_be_bytes());
-    RecordId::from_u128(leading_bits(&hash.finalize()))
+    RecordId::from_u128(first_128_bits(&hash.finalize()))
 }
 
-/// The most places that are taken at any moment of a time.
-pub(crate) fn busiest(slots: &[Slot], starts_at: Timestamp, ends_at: Timestamp) -> u64 {
+/// Returns the most places that are taken at any moment between two times.
+pub(crate) fn peak_usage(slots: &[Slot], starts_at: Timestamp, ends_at: Timestamp) -> u64 {
     let overlapping =
         || slots.iter().filter(|slot| slot.starts_at < ends_at && slot.ends_at > starts_at);
-    // The number only grows where a slot begins.
+    // Usage only grows where a slot begins.
     let moments = overlapping().map(|slot| slot.starts_at.max(starts_at));
     let taken_at = |moment: Timestamp| -> u64 {
         let then = overlapping().filter(|slot| slot.starts_at <= moment && slot.ends_at > moment);
@@ -64,7 +67,7 @@ pub(crate) fn busiest(slots: &[Slot], starts_at: Timestamp, ends_at: Timestamp) 
 
 #[cfg(test)]
 mod tests {
-    use super::{Slot, busiest, days};
+    use super::{Slot, days_between, peak_usage};
     use jiff::Timestamp;
     use ostler_domain::id::RecordId;
 
@@ -73,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_ends_before_its_end() {
+    fn a_booking_does_not_include_its_end() {
         for (from, to, expected) in [
             (0, 60, 0..=0),
             (0, 1440, 0..=0),
@@ -82,12 +85,12 @@ mod tests {
             (1440, 1500, 1..=1),
             (-10, 10, -1..=0),
         ] {
-            assert_eq!(days(at(from), at(to)), expected, "{from} to {to}");
+            assert_eq!(days_between(at(from), at(to)), expected, "{from} to {to}");
         }
     }
 
     #[test]
-    fn the_busiest_moment_counts() {
+    fn peak_usage_is_the_highest_overlap() {
         let slot = |(from, to, quantity): &(i64, i64, u32)| Slot {
             booking: RecordId::from_u128(1),
             starts_at: at(*from),
@@ -96,7 +99,7 @@ mod tests {
         };
         let check = |taken: &[(i64, i64, u32)], (from, to): (i64, i64), expected| {
             let slots: Vec<Slot> = taken.iter().map(slot).collect();
-            assert_eq!(busiest(&slots, at(from), at(to)), expected, "{taken:?} {from} to {to}");
+            assert_eq!(peak_usage(&slots, at(from), at(to)), expected, "{taken:?} {from} to {to}");
         };
         check(&[], (0, 60), 0);
         check(&[(0, 60, 2)], (60, 120), 0);

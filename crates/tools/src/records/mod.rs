@@ -1,36 +1,36 @@
-//! The business records of an org, as its object store keeps them. Each kind is
-//! a type; what a newer program adds to one is ignored.
+//! The business records of an org, as the store keeps them. Each kind is a type;
+//! fields that are not known are ignored.
 
 mod booking;
 mod calendar;
+mod events;
+mod forms;
+mod media;
 mod money;
-mod offers;
 mod orders;
+mod products;
 mod refunds;
 
-use ostler_domain::id::RecordId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use booking::{Booking, BookingStatus, Cancellation};
-pub(crate) use calendar::{CalendarDay, Slot, WHOLE, busiest, day_id, days};
-pub use money::{BadMoney, Currency, Money};
-pub use offers::{Bookable, Event, Form, FormField, FormResponse, Price, Product, Resource};
-pub use orders::{Media, Order, OrderLine};
+pub(crate) use calendar::{ALL_DAYS, CalendarDay, Slot, day_id, days_between, peak_usage};
+pub use events::CalendarEvent;
+pub use forms::{Form, FormField, FormResponse, form_response_kind};
+pub use media::MediaItem;
+pub use money::{Currency, InvalidMoney, Money, Price};
+pub use orders::{Order, OrderLine};
+pub use products::{BookingTerms, Product, Resource};
 pub use refunds::{Refund, Refunds};
 
-/// A kind of record.
+/// A type of business record.
 pub trait Entity: Serialize + DeserializeOwned {
-    /// The name that the store lists it by.
+    /// The name of the record kind in the store.
     const KIND: &'static str;
 
-    /// All of it, as the store keeps it.
-    fn to_data(&self) -> Result<String, serde_json::Error> {
+    /// Serializes the record for the store.
+    fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
-}
-
-/// The kind under which the store lists the responses to one form.
-pub fn responses_of(form: RecordId) -> String {
-    format!("form_response/{form}")
 }

@@ -1,4 +1,4 @@
-//! What was given back of an order.
+//! Refunds of orders.
 
 use jiff::Timestamp;
 use ostler_domain::id::{AgentId, RecordId};
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entity, Money};
 
-/// All refunds of one order; it has the order's id. Since each refund changes it,
-/// two that are made at the same time see each other.
+/// All refunds of one order, stored under the order's id. Since every refund changes
+/// this one record, concurrent refunds conflict instead of exceeding the total.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Refunds {
-    /// The number of the order, as it was when the first was made.
+    /// The number of the order at the time of the first refund.
     pub order_number: String,
-    /// The refunds, the oldest first.
+    /// Oldest first.
     #[serde(default)]
     pub refunds: Vec<Refund>,
 }
@@ -21,25 +21,20 @@ impl Entity for Refunds {
     const KIND: &'static str = "refunds";
 }
 
-/// A refund.
+/// One refund of an order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refund {
-    /// Its id.
     pub id: RecordId,
-    /// How much.
     pub amount: Money,
-    /// Why.
     pub reason: String,
-    /// When.
     pub at: Timestamp,
-    /// Which agent made it.
     pub agent: AgentId,
 }
 
 impl Refunds {
-    /// What was given back altogether, if all is of one currency.
+    /// Returns the sum, or `None` without refunds or with different currencies.
     pub fn total(&self) -> Option<Money> {
         let first = Money::zero(self.refunds.first()?.amount.currency());
-        self.refunds.iter().try_fold(first, |sum, refund| sum.plus(refund.amount))
+        self.refunds.iter().try_fold(first, |sum, refund| sum.checked_add(refund.amount))
     }
 }

@@ -1,20 +1,21 @@
-//! Bytes to text, as the page says or, if it does not, as it looks.
+//! Decodes bytes with the charset of the content type or of the page itself.
 
 use encoding_rs::{Encoding, UTF_8};
 
-/// How far into a page one looks for what it says of itself.
-const HEAD: usize = 1024;
+/// How many bytes of a page are searched for a charset declaration.
+const SEARCHED_BYTES: usize = 1024;
 
-/// The text of a page. What cannot be read becomes a replacement sign.
+/// Decodes the text of a page, as UTF-8 if no charset is declared. Invalid bytes become
+/// replacement characters.
 pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
-    let encoding = parameter(content_type)
-        .or_else(|| declared(bytes))
+    let encoding = charset_parameter(content_type)
+        .or_else(|| declared_charset(bytes))
         .and_then(|label| Encoding::for_label(label.as_bytes()))
         .unwrap_or(UTF_8);
     encoding.decode(bytes).0.into_owned()
 }
 
-fn parameter(content_type: &str) -> Option<String> {
+fn charset_parameter(content_type: &str) -> Option<String> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         let value = value.trim().trim_matches(['"', '\'']);
@@ -22,13 +23,13 @@ fn parameter(content_type: &str) -> Option<String> {
     })
 }
 
-/// What a page says of itself: `<meta charset=…>` or `encoding="…"` of XML.
-fn declared(bytes: &[u8]) -> Option<String> {
-    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]).to_ascii_lowercase();
-    let at = ["charset=", "encoding="]
-        .iter()
-        .find_map(|mark| head.find(mark).map(|at| at + mark.len()))?;
-    let value = head[at..].trim_start_matches(['"', '\'', ' ']);
+/// Returns the charset that a page declares: `<meta charset=…>` or `encoding="…"` of XML.
+fn declared_charset(bytes: &[u8]) -> Option<String> {
+    let head =
+        String::from_utf8_lossy(&bytes[..bytes.len().min(SEARCHED_BYTES)]).to_ascii_lowercase();
+    let start =
+        ["charset=", "encoding="].iter().find_map(|key| head.find(key).map(|at| at + key.len()))?;
+    let value = head[start..].trim_start_matches(['"', '\'', ' ']);
     let end = value.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:.".contains(c));
     Some(value[..end.unwrap_or(value.len())].to_owned()).filter(|label| !label.is_empty())
 }
@@ -38,7 +39,7 @@ mod tests {
     use super::decode;
 
     #[test]
-    fn text_is_read_as_the_page_says() {
+    fn text_is_decoded_with_the_declared_charset() {
         let check = |bytes: &[u8], content_type: &str, expected: &str| {
             assert_eq!(decode(bytes, content_type), expected, "{content_type}");
         };

@@ -1,4 +1,4 @@
-//! Fetching a page: one GET after the other along its redirects, each checked.
+//! Fetches a page with GET requests and follows its redirects, checking each address.
 
 use std::error::Error;
 use std::fmt;
@@ -10,67 +10,60 @@ use reqwest::redirect;
 use reqwest::{Client, Response};
 use url::Url;
 
-use super::address::Refused;
-use super::resolve::{Checked, Lookup, SystemLookup};
-use super::target::Policy;
-use super::tls;
+use super::policy::FetchPolicy;
+use super::refusal::AddressRefused;
+use super::resolver::{CheckedResolver, HostResolver, SystemResolver};
+use crate::tls;
 
-/// The most redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
-/// The most bytes of a page that are read; the rest is left.
+/// The most bytes of a page that are read.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// How long a connection may take, and all hops together.
-const CONNECT: Duration = Duration::from_secs(8);
-const ALTOGETHER: Duration = Duration::from_secs(20);
-/// How often a page is asked for when the connection fails.
-const TRIES: usize = 2;
-const AGENT: &str = concat!("ostler/", env!("CARGO_PKG_VERSION"), " (web_fetch)");
-const TEXTS: &str = "text/html, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.8";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
+/// The time limit of a fetch with all redirects.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(20);
+/// Attempts per request when the connection fails.
+const MAX_ATTEMPTS: usize = 2;
+const USER_AGENT: &str = concat!("ostler/", env!("CARGO_PKG_VERSION"), " (web_fetch)");
+const ACCEPTED_TYPES: &str =
+    "text/html, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.8";
 
-/// Why a page was not fetched. The words are for a model.
+/// Why a page was not fetched. The texts are for models.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// It may not be fetched.
     #[error(transparent)]
-    Refused(#[from] Refused),
-    /// It leads on and on.
-    #[error("the page leads to another more than {MAX_REDIRECTS} times")]
+    Refused(#[from] AddressRefused),
+    #[error("there were more than {MAX_REDIRECTS} redirects")]
     TooManyRedirects,
-    /// The server does not give it.
     #[error("the server answered with status {0}")]
     Status(u16),
-    /// It is not text.
-    #[error("it is not a page of text but `{0}`")]
+    /// The type or encoding of the content.
+    #[error("it is not text but `{0}`")]
     NotText(String),
-    /// It took too long.
-    #[error("it took longer than {} seconds", ALTOGETHER.as_secs())]
+    #[error("it took longer than {} seconds", TOTAL_TIMEOUT.as_secs())]
     TimedOut,
-    /// The server cannot be reached, or the connection broke.
+    /// There was no connection, or it broke.
     #[error("the server cannot be reached")]
     Network(#[source] reqwest::Error),
-    /// There is no way to make connections at all.
-    #[error("no connections can be made: {0}")]
+    #[error("the HTTP client cannot be set up: {0}")]
     Setup(String),
 }
 
-/// A page that was fetched.
+/// The content of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
-    /// Where it was in the end.
+pub struct FetchedPage {
+    /// The address after all redirects.
     pub url: Url,
-    /// What the server says it is.
     pub content_type: String,
-    /// Its bytes, as many as are read.
     pub bytes: Vec<u8>,
-    /// Whether there are more.
-    pub cut: bool,
+    /// Whether the page has more bytes than were read.
+    pub truncated: bool,
 }
 
-/// Fetches pages. Cheap to clone.
+/// A client that fetches pages. Cheap to clone.
 #[derive(Clone)]
 pub struct Fetcher {
     client: Client,
-    policy: Policy,
+    policy: FetchPolicy,
 }
 
 impl fmt::Debug for Fetcher {
@@ -80,48 +73,48 @@ impl fmt::Debug for Fetcher {
 }
 
 impl Fetcher {
-    /// Fetches from the public internet.
+    /// Creates a fetcher for the public internet.
     pub fn public() -> Result<Self, FetchError> {
-        Self::new(Policy::public(), Arc::new(SystemLookup))
+        Self::new(FetchPolicy::public(), Arc::new(SystemResolver))
     }
 
-    /// Fetches what a policy allows, by the names that a look-up knows.
-    pub fn new(policy: Policy, lookup: Arc<dyn Lookup>) -> Result<Self, FetchError> {
+    /// Creates a fetcher for the addresses that a policy allows.
+    pub fn new(policy: FetchPolicy, resolver: Arc<dyn HostResolver>) -> Result<Self, FetchError> {
         let setup = |error: &dyn fmt::Display| FetchError::Setup(error.to_string());
-        let tls = tls::client().map_err(|error| setup(&error))?;
-        let checked = Checked { policy: policy.clone(), lookup };
+        let tls = tls::client_config().map_err(|error| setup(&error))?;
+        let checked_resolver = CheckedResolver { policy: policy.clone(), resolver };
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
-            .dns_resolver(Arc::new(checked))
+            .dns_resolver(Arc::new(checked_resolver))
             .redirect(redirect::Policy::none())
             .no_proxy()
             .referer(false)
-            .user_agent(AGENT)
-            .connect_timeout(CONNECT)
+            .user_agent(USER_AGENT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(0)
             .build()
             .map_err(|error| setup(&error))?;
         Ok(Self { client, policy })
     }
 
-    /// Fetches a page of text.
-    pub async fn fetch(&self, url: &str) -> Result<Fetched, FetchError> {
-        let fetched = tokio::time::timeout(ALTOGETHER, self.follow(url)).await;
+    /// Fetches a page. Fails if it is not text or not allowed.
+    pub async fn fetch(&self, url: &str) -> Result<FetchedPage, FetchError> {
+        let fetched = tokio::time::timeout(TOTAL_TIMEOUT, self.follow_redirects(url)).await;
         fetched.unwrap_or(Err(FetchError::TimedOut))
     }
 
-    async fn follow(&self, url: &str) -> Result<Fetched, FetchError> {
-        let mut url = self.policy.target(url)?;
+    async fn follow_redirects(&self, url: &str) -> Result<FetchedPage, FetchError> {
+        let mut url = self.policy.parse_url(url)?;
         for _ in 0..=MAX_REDIRECTS {
             let response = self.get(&url).await?;
             let status = response.status();
             let location = response.headers().get(LOCATION).filter(|_| status.is_redirection());
             match location {
                 Some(location) => {
-                    let location = location.to_str().map_err(|_| Refused::NotAUrl)?;
-                    url = self.policy.redirect(&url, location)?;
+                    let location = location.to_str().map_err(|_| AddressRefused::InvalidUrl)?;
+                    url = self.policy.resolve_redirect(&url, location)?;
                 }
-                None if status.is_success() => return read(url, response).await,
+                None if status.is_success() => return read_page(url, response).await,
                 None => return Err(FetchError::Status(status.as_u16())),
             }
         }
@@ -129,19 +122,20 @@ impl Fetcher {
     }
 
     async fn get(&self, url: &Url) -> Result<Response, FetchError> {
-        let mut tried = 1;
+        let mut attempt = 1;
         loop {
             let request = self.client.get(url.clone());
-            let request = request.header(ACCEPT, TEXTS).header(ACCEPT_ENCODING, "identity");
-            match request.send().await.map_err(failed) {
-                Err(FetchError::Network(_)) if tried < TRIES => tried += 1,
-                answered => return answered,
+            let request =
+                request.header(ACCEPT, ACCEPTED_TYPES).header(ACCEPT_ENCODING, "identity");
+            match request.send().await.map_err(fetch_error) {
+                Err(FetchError::Network(_)) if attempt < MAX_ATTEMPTS => attempt += 1,
+                result => return result,
             }
         }
     }
 }
 
-async fn read(url: Url, mut response: Response) -> Result<Fetched, FetchError> {
+async fn read_page(url: Url, mut response: Response) -> Result<FetchedPage, FetchError> {
     let header = |name| {
         let value = response.headers().get(name).and_then(|value| value.to_str().ok());
         value.unwrap_or_default().trim().to_owned()
@@ -153,16 +147,16 @@ async fn read(url: Url, mut response: Response) -> Result<Fetched, FetchError> {
     if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
         return Err(FetchError::NotText(encoding.chars().take(100).collect()));
     }
-    let (mut bytes, mut cut) = (Vec::new(), false);
-    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+    let (mut bytes, mut truncated) = (Vec::new(), false);
+    while let Some(chunk) = response.chunk().await.map_err(fetch_error)? {
         let room = MAX_BYTES - bytes.len();
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
-            cut = true;
+            truncated = true;
             break;
         }
     }
-    Ok(Fetched { url, content_type, bytes, cut })
+    Ok(FetchedPage { url, content_type, bytes, truncated })
 }
 
 fn is_text(content_type: &str) -> bool {
@@ -175,14 +169,14 @@ fn is_text(content_type: &str) -> bool {
                 || sub.ends_with("+xml"))
 }
 
-/// What a failure comes to. A refusal by the look-up is wrapped deep inside.
-fn failed(error: reqwest::Error) -> FetchError {
+/// Converts an error. A refusal by the resolver is one of its nested causes.
+fn fetch_error(error: reqwest::Error) -> FetchError {
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
-    while let Some(one) = cause {
-        if let Some(refused) = one.downcast_ref::<Refused>() {
+    while let Some(error) = cause {
+        if let Some(refused) = error.downcast_ref::<AddressRefused>() {
             return FetchError::Refused(refused.clone());
         }
-        cause = one.source();
+        cause = error.source();
     }
     if error.is_timeout() { FetchError::TimedOut } else { FetchError::Network(error.without_url()) }
 }

@@ -1,6 +1,6 @@
-//! A page as text: headings, paragraphs, lists and links, without what only
-//! browsers need. Tags are read one after the other, so a page of any depth takes
-//! no more than its length.
+//! Converts HTML to text with headings, paragraphs, lists and links. Scripts, styles
+//! and other invisible content are dropped. Tags are processed one by one, so time and
+//! memory depend on the length of a page and not on its depth.
 
 use std::cell::RefCell;
 
@@ -10,63 +10,63 @@ use html5ever::tokenizer::{
 };
 use url::Url;
 
-/// What a page says.
+/// The readable content of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Page {
+pub(super) struct PageText {
     pub(super) title: String,
     pub(super) text: String,
 }
 
-/// Reads a page. Links are written out from where it is.
-pub(super) fn read(html: &str, base: Option<&Url>) -> Page {
-    let sink = Sink { base, writing: RefCell::new(Writing::default()) };
+/// Extracts the text of a page. Relative links are resolved against `base`.
+pub(super) fn extract_text(html: &str, base: Option<&Url>) -> PageText {
+    let sink = TextSink { base, writer: RefCell::new(TextWriter::default()) };
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(html));
     let _ = tokenizer.feed(&input);
     tokenizer.end();
-    let writing = tokenizer.sink.writing.into_inner();
-    let title = writing.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    Page { title, text: writing.text.trim().to_owned() }
+    let writer = tokenizer.sink.writer.into_inner();
+    let title = writer.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    PageText { title, text: writer.text.trim().to_owned() }
 }
 
-struct Sink<'b> {
+struct TextSink<'b> {
     base: Option<&'b Url>,
-    writing: RefCell<Writing>,
+    writer: RefCell<TextWriter>,
 }
 
 #[derive(Default)]
-struct Writing {
+struct TextWriter {
     title: String,
     text: String,
-    /// The element whose content is left out, and how often it was opened.
+    /// The element whose content is dropped, and its nesting depth.
     hidden: Option<(String, u32)>,
     in_title: bool,
-    /// How deep one is in text whose spaces count.
+    /// The nesting depth of `<pre>`.
     preformatted: u32,
-    /// The target of the link one is in, and where its words begin.
+    /// The target of the open link, and where its text begins.
     link: Option<(String, usize)>,
 }
 
-impl TokenSink for Sink<'_> {
+impl TokenSink for TextSink<'_> {
     type Handle = ();
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let mut writing = self.writing.borrow_mut();
+        let mut writer = self.writer.borrow_mut();
         match token {
-            Token::CharacterTokens(text) => writing.words(&text),
+            Token::CharacterTokens(text) => writer.push_text(&text),
             Token::TagToken(tag) => {
                 let name = &*tag.name;
-                let opens = tag.kind == TagKind::StartTag;
-                if writing.hides(name, opens, tag.self_closing) {
-                    return raw(name, opens);
+                let is_start = tag.kind == TagKind::StartTag;
+                if writer.is_hidden(name, is_start, tag.self_closing) {
+                    return content_mode(name, is_start);
                 }
-                if opens {
-                    writing.open(&tag, self.base);
+                if is_start {
+                    writer.open(&tag, self.base);
                 } else {
-                    writing.close(name);
+                    writer.close(name);
                 }
-                return raw(name, opens);
+                return content_mode(name, is_start);
             }
             _ => {}
         }
@@ -74,11 +74,12 @@ impl TokenSink for Sink<'_> {
     }
 }
 
-/// How what follows a tag is read: scripts, for one, have no tags in them.
-fn raw(name: &str, opens: bool) -> TokenSinkResult<()> {
+/// Returns how the content after a tag is tokenized: scripts, for example, contain no
+/// tags.
+fn content_mode(name: &str, is_start: bool) -> TokenSinkResult<()> {
     use states::RawKind::{Rawtext, Rcdata, ScriptData};
     match name {
-        _ if !opens => TokenSinkResult::Continue,
+        _ if !is_start => TokenSinkResult::Continue,
         "script" => TokenSinkResult::RawData(ScriptData),
         "style" | "xmp" | "iframe" | "noembed" | "noframes" => TokenSinkResult::RawData(Rawtext),
         "title" | "textarea" => TokenSinkResult::RawData(Rcdata),
@@ -86,9 +87,9 @@ fn raw(name: &str, opens: bool) -> TokenSinkResult<()> {
     }
 }
 
-impl Writing {
-    /// Whether a tag belongs to what is left out.
-    fn hides(&mut self, name: &str, opens: bool, self_closing: bool) -> bool {
+impl TextWriter {
+    /// Returns whether a tag belongs to dropped content, and tracks where that ends.
+    fn is_hidden(&mut self, name: &str, is_start: bool, self_closing: bool) -> bool {
         const HIDDEN: [&str; 13] = [
             "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas",
             "noembed", "noframes", "select", "textarea",
@@ -96,7 +97,7 @@ impl Writing {
         match &mut self.hidden {
             Some((hidden, depth)) => {
                 if hidden == name && !self_closing {
-                    *depth = if opens { *depth + 1 } else { *depth - 1 };
+                    *depth = if is_start { *depth + 1 } else { *depth - 1 };
                     if *depth == 0 {
                         self.hidden = None;
                     }
@@ -104,7 +105,7 @@ impl Writing {
                 true
             }
             None if HIDDEN.contains(&name) => {
-                if opens && !self_closing {
+                if is_start && !self_closing {
                     self.hidden = Some((name.to_owned(), 1));
                 }
                 true
@@ -113,7 +114,7 @@ impl Writing {
         }
     }
 
-    fn words(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         if self.hidden.is_some() {
             return;
         }
@@ -122,12 +123,12 @@ impl Writing {
         } else if self.preformatted > 0 {
             self.text.push_str(text);
         } else {
-            self.squeeze(text);
+            self.push_collapsed(text);
         }
     }
 
-    /// Adds words with one space for any white space.
-    fn squeeze(&mut self, text: &str) {
+    /// Appends text with each run of white space as one space.
+    fn push_collapsed(&mut self, text: &str) {
         for c in text.chars() {
             if !c.is_whitespace() {
                 self.text.push(c);
@@ -142,29 +143,29 @@ impl Writing {
             "title" => self.in_title = true,
             "br" => self.text.push('\n'),
             "pre" => {
-                self.paragraph();
+                self.start_paragraph();
                 self.preformatted += 1;
             }
             "li" => {
-                self.line();
+                self.start_line();
                 self.text.push_str("- ");
             }
-            "td" | "th" => self.squeeze(" "),
+            "td" | "th" => self.push_collapsed(" "),
             "a" => {
                 self.close("a");
-                if let Some(target) = target(tag, base) {
+                if let Some(target) = link_target(tag, base) {
                     self.link = Some((target, self.text.len()));
                 }
             }
-            "img" => self.squeeze(&attribute(tag, "alt").unwrap_or_default()),
-            name => match heading(name) {
+            "img" => self.push_collapsed(&attribute(tag, "alt").unwrap_or_default()),
+            name => match heading_level(name) {
                 Some(level) => {
-                    self.paragraph();
+                    self.start_paragraph();
                     self.text.push_str(&"#".repeat(level));
                     self.text.push(' ');
                 }
-                None if is_block(name) => self.paragraph(),
-                None if is_line(name) => self.line(),
+                None if is_block(name) => self.start_paragraph(),
+                None if is_line(name) => self.start_line(),
                 None => {}
             },
         }
@@ -175,31 +176,31 @@ impl Writing {
             "title" => self.in_title = false,
             "pre" => {
                 self.preformatted = self.preformatted.saturating_sub(1);
-                self.paragraph();
+                self.start_paragraph();
             }
             "a" => {
                 if let Some((target, from)) = self.link.take()
-                    && self.text.get(from..).is_some_and(|words| !words.trim().is_empty())
+                    && self.text.get(from..).is_some_and(|text| !text.trim().is_empty())
                 {
                     self.text.truncate(self.text.trim_end().len().max(from));
                     self.text.push_str(&format!(" ({target})"));
                 }
             }
-            name if heading(name).is_some() || is_block(name) => self.paragraph(),
-            name if is_line(name) => self.line(),
+            name if heading_level(name).is_some() || is_block(name) => self.start_paragraph(),
+            name if is_line(name) => self.start_line(),
             _ => {}
         }
     }
 
-    fn line(&mut self) {
+    fn start_line(&mut self) {
         self.trim_spaces();
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }
     }
 
-    fn paragraph(&mut self) {
-        self.line();
+    fn start_paragraph(&mut self) {
+        self.start_line();
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
@@ -210,7 +211,7 @@ impl Writing {
     }
 }
 
-fn heading(name: &str) -> Option<usize> {
+fn heading_level(name: &str) -> Option<usize> {
     let level = name.strip_prefix('h')?.parse().ok()?;
     (1..=6).contains(&level).then_some(level)
 }
@@ -248,34 +249,35 @@ fn is_line(name: &str) -> bool {
     ["li", "tr", "dt", "dd", "option", "summary", "caption"].contains(&name)
 }
 
-/// Where a link leads, if that is another page.
-fn target(tag: &Tag, base: Option<&Url>) -> Option<String> {
-    let written = attribute(tag, "href")?;
-    if written.starts_with('#') {
+/// Returns the target of a link, unless it is on the same page or not a web, mail or
+/// phone address.
+fn link_target(tag: &Tag, base: Option<&Url>) -> Option<String> {
+    let href = attribute(tag, "href")?;
+    if href.starts_with('#') {
         return None;
     }
     let url = match base {
-        Some(base) => base.join(&written).ok()?,
-        None => Url::parse(&written).ok()?,
+        Some(base) => base.join(&href).ok()?,
+        None => Url::parse(&href).ok()?,
     };
     matches!(url.scheme(), "http" | "https" | "mailto" | "tel").then(|| url.to_string())
 }
 
 fn attribute(tag: &Tag, name: &str) -> Option<String> {
-    tag.attrs.iter().find(|one| &*one.name.local == name).map(|one| one.value.to_string())
+    tag.attrs.iter().find(|attr| &*attr.name.local == name).map(|attr| attr.value.to_string())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::extract_text;
     use proptest::prelude::{any, prop, proptest};
     use url::Url;
 
     #[test]
-    fn a_page_becomes_text() {
+    fn html_becomes_text() {
         let base = Url::parse("https://example.com/shop/").unwrap();
         let check = |html: &str, expected: &str| {
-            assert_eq!(read(html, Some(&base)).text, expected, "{html}");
+            assert_eq!(extract_text(html, Some(&base)).text, expected, "{html}");
         };
         check("", "");
         check("plain  &amp;\n text", "plain & text");
@@ -295,32 +297,32 @@ mod tests {
         check("<table><tr><td>1<td>2</tr><tr><td>3</td></tr></table>", "1 2\n3");
         check("<pre>a\n  b</pre>c", "a\n  b\n\nc");
         check("<img alt='A dog' src=x>", "A dog");
-        let page = read("<title> Our\n shop </title><body>x", None);
+        let page = extract_text("<title> Our\n shop </title><body>x", None);
         assert_eq!((page.title.as_str(), page.text.as_str()), ("Our shop", "x"));
     }
 
     #[test]
-    fn depth_costs_nothing() {
+    fn deep_nesting_is_handled() {
         let html =
             format!("{}x{}", "<div><a href=/>".repeat(100_000), "</a></div>".repeat(100_000));
-        assert!(read(&html, None).text.contains('x'));
+        assert!(extract_text(&html, None).text.contains('x'));
     }
 
     proptest! {
         #[test]
-        fn any_page_can_be_read(html in any::<String>()) {
-            read(&html, None);
+        fn any_html_is_handled(html in any::<String>()) {
+            extract_text(&html, None);
         }
 
         #[test]
-        fn any_tags_can_be_read(parts in prop::collection::vec(
+        fn any_tags_are_handled(parts in prop::collection::vec(
             prop::sample::select(vec![
                 "<a href=x>", "</a>", "<svg>", "</svg>", "<svg/>", "<pre>", "</pre>", "<title>",
                 "</title>", "<h2>", "</h2>", "<li>", "<script>", "</script>", "<", "&", "ö", " ",
                 "\n", "<br/>", "<template>", "</template>", "word",
             ]), 0..60)) {
             let base = Url::parse("https://example.com/").unwrap();
-            read(&parts.concat(), Some(&base));
+            extract_text(&parts.concat(), Some(&base));
         }
     }
 }

@@ -1,20 +1,19 @@
-//! Reading pages of the web, and nothing of our own network.
+//! The `Web` group: reads pages of the public web, and never of a private network.
 //!
-//! An address is checked when it is written, and every address that a name stands
-//! for is checked by the very look-up that the connection uses, on each hop. There
-//! is no proxy, no cookie and no credential.
+//! A URL is checked before the request. Every IP address of its host is checked by the
+//! same DNS lookup that the connection uses, for each redirect. There are no proxies,
+//! cookies or credentials.
 
-mod address;
 mod charset;
 mod fetch;
 mod html;
-mod resolve;
-mod target;
-pub(crate) mod tls;
+mod policy;
+mod refusal;
+mod resolver;
 mod web_fetch;
 
-pub use address::Refused;
-pub use fetch::{FetchError, Fetched, Fetcher};
-pub use resolve::{Lookup, SystemLookup};
-pub use target::Policy;
+pub use fetch::{FetchError, FetchedPage, Fetcher};
+pub use policy::FetchPolicy;
+pub use refusal::AddressRefused;
+pub use resolver::{HostResolver, SystemResolver};
 pub use web_fetch::WebFetch;

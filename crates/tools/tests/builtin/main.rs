@@ -5,10 +5,10 @@
 mod bookings;
 mod catalogue;
 mod contacts;
+mod fixture;
 mod records;
 mod refunds;
-mod server;
 mod ssrf;
+mod test_server;
 mod unsplash;
 mod web;
-mod world;

@@ -1,18 +1,18 @@
-//! Addresses that are not fetched, however they are written.
+//! Addresses that are not public are refused in every notation.
 
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use ostler_tools::web::{FetchError, Fetcher, Lookup, Policy};
+use ostler_tools::web::{FetchError, FetchPolicy, Fetcher, HostResolver};
 use proptest::prelude::{any, proptest};
 
-/// A look-up that takes a name for the address it is: `127-0-0-1.test.com`.
-struct Spelled;
+/// A resolver for names that spell an address: `127-0-0-1.test.com`.
+struct SpelledAddresses;
 
-impl Lookup for Spelled {
-    fn addresses(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+impl HostResolver for SpelledAddresses {
+    fn resolve(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
             let first = name.split('.').next().unwrap_or_default();
             let address = first.strip_prefix("v6-").map_or_else(
@@ -89,7 +89,7 @@ const REFUSED: &[&str] = &[
     "http://[3fff::1]/",
     "http://[100::1]/",
     "http://[5f00::1]/",
-    // Addresses of IPv4 inside those of IPv6.
+    // IPv4 addresses inside IPv6 addresses.
     "http://[::ffff:127.0.0.1]/",
     "http://[::ffff:7f00:1]/",
     "http://[::ffff:169.254.169.254]/",
@@ -107,7 +107,7 @@ const REFUSED: &[&str] = &[
     "http://[2001:20::1]/",
     "http://[2a00:1450::5efe:7f00:1]/",
     "http://[2a00:1450::200:5efe:a9fe:a9fe]/",
-    // Numbers in disguise, also of public addresses.
+    // Unusual notations, also of public addresses.
     "http://2130706433/",
     "http://017700000001/",
     "http://0x7f000001/",
@@ -135,7 +135,7 @@ const REFUSED: &[&str] = &[
     "http://256.256.256.256/",
     "http://1.2.3.4.5/",
     "http://example.com.127/",
-    // Names and passwords.
+    // User names and passwords.
     "http://user@8.8.8.8/",
     "http://user:password@example.com/",
     "http://example.com@127.0.0.1/",
@@ -145,14 +145,14 @@ const REFUSED: &[&str] = &[
     "http://example.com:80@127.0.0.1/",
     "http://example.com\\@127.0.0.1/",
     "http://127.0.0.1\\@example.com/",
-    // Ports that are not of the web.
+    // Ports other than 80 and 443.
     "http://8.8.8.8:22/",
     "http://8.8.8.8:25/",
     "http://8.8.8.8:6379/",
     "https://8.8.8.8:8443/",
     "http://8.8.8.8:0/",
     "http://example.com:11211/",
-    // Other schemes, and what is not an address at all.
+    // Other schemes, and texts that are not addresses.
     "file:///etc/passwd",
     "ftp://8.8.8.8/",
     "gopher://8.8.8.8:80/_x",
@@ -187,7 +187,7 @@ const REFUSED: &[&str] = &[
     "http://db.internal/",
     "http://build.corp/",
     "http://example.test/",
-    // Names that stand for what is not public.
+    // Names that resolve to addresses that are not public.
     "http://127-0-0-1.spelled.com/",
     "https://127-0-0-1.spelled.com/",
     "http://127-0-0-1.spelled.com./",
@@ -207,7 +207,7 @@ const REFUSED: &[&str] = &[
 
 #[tokio::test]
 async fn addresses_that_are_not_public_are_refused() {
-    let fetcher = Fetcher::new(Policy::public(), Arc::new(Spelled)).unwrap();
+    let fetcher = Fetcher::new(FetchPolicy::public(), Arc::new(SpelledAddresses)).unwrap();
     assert!(REFUSED.len() >= 150, "{}", REFUSED.len());
     for url in REFUSED {
         let fetched = fetcher.fetch(url).await;
@@ -215,7 +215,6 @@ async fn addresses_that_are_not_public_are_refused() {
     }
 }
 
-/// What is refused is refused for what it is: these are public and pass.
 #[test]
 fn public_addresses_are_not_refused() {
     for url in [
@@ -232,15 +231,14 @@ fn public_addresses_are_not_refused() {
         "http://192.167.255.255/",
         "http://11.0.0.1/",
     ] {
-        assert_eq!(Policy::public().check(url), Ok(()), "{url}");
+        assert_eq!(FetchPolicy::public().check(url), Ok(()), "{url}");
     }
 }
 
 proptest! {
-    /// However an address of IPv4 is carried inside one of IPv6, or written as a
-    /// number, it does not pass.
+    /// An IPv4 address inside an IPv6 address or in an unusual notation is refused.
     #[test]
-    fn no_address_passes_in_disguise(bits in any::<u32>()) {
+    fn disguised_addresses_are_refused(bits in any::<u32>()) {
         let [a, b, c, d] = bits.to_be_bytes();
         let (high, low) = (bits >> 16, bits & 0xffff);
         for url in [
@@ -254,13 +252,13 @@ proptest! {
             format!("http://[2002:{high:x}:{low:x}::1]/"),
             format!("http://[2001:0:0:0:0:0:{high:x}:{low:x}]/"),
         ] {
-            assert!(Policy::public().check(&url).is_err(), "{url}");
+            assert!(FetchPolicy::public().check(&url).is_err(), "{url}");
         }
     }
 
     #[test]
-    fn any_text_is_judged(text in any::<String>()) {
-        let _ = Policy::public().check(&text);
-        let _ = Policy::public().check(&format!("http://{text}"));
+    fn any_text_is_checked_without_panic(text in any::<String>()) {
+        let _ = FetchPolicy::public().check(&text);
+        let _ = FetchPolicy::public().check(&format!("http://{text}"));
     }
 }

@@ -1,4 +1,4 @@
-//! `search_unsplash_images` against a server that plays Unsplash.
+//! The `search_unsplash_images` tool with a local server in place of Unsplash.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,37 +6,37 @@ use std::time::Duration;
 use ostler_domain::id::IntegrationId;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::tool::{Integration, Trust};
-use ostler_engine::outcome::{Outcome, Status};
+use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::secret::OrgSecrets;
 use ostler_engine::tool::ToolSet;
-use ostler_store::{Connection, OrgIntegration};
+use ostler_store::{IntegrationConnection, OrgIntegration};
 use ostler_tools::catalogue;
 use ostler_tools::media::{Unsplash, UnsplashOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::server::{Server, page};
-use crate::world::{ORG, OTHER, World, call, nowhere, only};
+use crate::fixture::{Fixture, ORG, OTHER_ORG, bare_context, call, tool_set};
+use crate::test_server::{TestServer, page};
 
 const SEARCH: &str = "/search/photos";
 const KEY: &str = "very-secret-key";
 
-/// An org with a key in its own folder.
-struct Place {
-    world: World,
+/// Two orgs with keys in their own folders.
+struct UnsplashFixture {
+    orgs: Fixture,
     folder: TempDir,
 }
 
-impl Place {
+impl UnsplashFixture {
     async fn new() -> Self {
-        let place = Self { world: World::new().await, folder: tempfile::tempdir().unwrap() };
-        for org in [ORG, OTHER] {
-            let own = place.folder.path().join(org.to_string());
+        let fixture = Self { orgs: Fixture::new().await, folder: tempfile::tempdir().unwrap() };
+        for org in [ORG, OTHER_ORG] {
+            let own = fixture.folder.path().join(org.to_string());
             std::fs::create_dir(&own).unwrap();
             std::fs::write(own.join("unsplash"), KEY).unwrap();
         }
-        place.connect(&place.own_key(ORG), Connection::Connected).await;
-        place
+        fixture.connect(&fixture.own_key(ORG), IntegrationConnection::Connected).await;
+        fixture
     }
 
     fn own_key(&self, org: ostler_domain::id::OrgId) -> SecretRef {
@@ -44,7 +44,7 @@ impl Place {
         SecretRef::File(path.to_str().unwrap().to_owned())
     }
 
-    async fn connect(&self, secret: &SecretRef, connection: Connection) {
+    async fn connect(&self, secret: &SecretRef, connection: IntegrationConnection) {
         let integration = OrgIntegration {
             id: IntegrationId::from_u128(1),
             service: Integration::new("unsplash"),
@@ -52,22 +52,22 @@ impl Place {
             settings: "{}".into(),
             secret: Some(secret.clone()),
         };
-        self.world.store.org(ORG).save_integration(integration).await.unwrap();
+        self.orgs.store.org(ORG).save_integration(integration).await.unwrap();
     }
 
-    fn tools(&self, server: &Server) -> Arc<ToolSet> {
+    fn tools(&self, server: &TestServer) -> Arc<ToolSet> {
         let options = UnsplashOptions {
-            address: server.url("127.0.0.1", "/"),
-            within: Duration::from_millis(700),
+            base_url: server.url("127.0.0.1", "/"),
+            timeout: Duration::from_millis(700),
             secrets: OrgSecrets::default().with_folder(self.folder.path()),
         };
-        let unsplash = Unsplash::new(self.world.store.clone(), options).unwrap();
-        only(catalogue::unsplash(&unsplash))
+        let unsplash = Unsplash::new(self.orgs.store.clone(), options).unwrap();
+        tool_set(catalogue::unsplash_tools(&unsplash))
     }
 
-    async fn ask(&self, server: &Server, arguments: Value) -> Outcome {
+    async fn search(&self, server: &TestServer, arguments: Value) -> ToolOutcome {
         let tools = self.tools(server);
-        let outcome = call(&tools, &nowhere(), "search_unsplash_images", &arguments).await;
+        let outcome = call(&tools, &bare_context(), "search_unsplash_images", &arguments).await;
         assert_eq!(outcome.trust, Trust::Untrusted);
         assert!(!outcome.content.contains(KEY), "{}", outcome.content);
         outcome
@@ -88,84 +88,90 @@ fn json_page(body: &Value) -> Vec<u8> {
     page("200 OK", "application/json", body.to_string().as_bytes())
 }
 
-/// Z10: what is written about a picture is from outside.
+/// Z10: texts about a picture are untrusted.
 #[tokio::test]
-async fn z10_photographs_are_found_with_the_key_of_the_org() {
-    let place = Place::new().await;
+async fn z10_photos_are_found_with_the_key_of_the_org() {
+    let fixture = UnsplashFixture::new().await;
     let found = json!({
         "total": 12, "total_pages": 6,
         "results": [photo("a", "https://images.example/a"), photo("b", "javascript:alert(1)")],
     });
-    let server = Server::start(&[(SEARCH, json_page(&found))]).await;
-    let wanted = json!({ "query": "pizza & wine", "count": 2, "orientation": "landscape" });
-    let outcome = place.ask(&server, wanted).await;
-    assert_eq!(outcome.status, Status::Ok, "{}", outcome.content);
-    let told: Value = serde_json::from_str(&outcome.content).unwrap();
-    assert_eq!((&told["total"], &told["next_page"]), (&json!(12), &json!(2)));
-    let images = told["images"].as_array().unwrap();
-    assert_eq!(images.len(), 1, "an address that is none of the web is left out");
+    let server = TestServer::start(&[(SEARCH, json_page(&found))]).await;
+    let arguments = json!({ "query": "pizza & wine", "count": 2, "orientation": "landscape" });
+    let outcome = fixture.search(&server, arguments).await;
+    assert_eq!(outcome.status, OutcomeStatus::Ok, "{}", outcome.content);
+    let answer: Value = serde_json::from_str(&outcome.content).unwrap();
+    assert_eq!((&answer["total"], &answer["next_page"]), (&json!(12), &json!(2)));
+    let images = answer["images"].as_array().unwrap();
+    assert_eq!(images.len(), 1, "pictures with unsafe addresses are dropped");
     assert_eq!(images[0]["url"], "https://images.example/a");
     assert_eq!(images[0]["photographer"], "Ann");
     assert_eq!(images[0]["description"].as_str().unwrap().len(), 300);
-    let asked = server.asked.lock().unwrap().join("");
+    let requests = server.requests.lock().unwrap().join("");
     let line = "GET /search/photos?query=pizza+%26+wine&per_page=2&page=1&content_filter=high\
                 &orientation=landscape HTTP/1.1\r\n";
-    assert!(asked.starts_with(line), "{asked}");
-    assert!(asked.to_lowercase().contains(&format!("authorization: client-id {KEY}\r\n")));
+    assert!(requests.starts_with(line), "{requests}");
+    assert!(requests.to_lowercase().contains(&format!("authorization: client-id {KEY}\r\n")));
 }
 
 #[tokio::test]
-async fn every_fault_is_an_outcome() {
-    let place = Place::new().await;
+async fn errors_of_unsplash_are_failed_outcomes() {
+    let fixture = UnsplashFixture::new().await;
     let check = async |answer: Vec<u8>, expected: &str| {
-        let server = Server::start(&[(SEARCH, answer)]).await;
-        let outcome = place.ask(&server, json!({ "query": "x" })).await;
-        assert_eq!((outcome.status, outcome.content.as_str()), (Status::Failed, expected));
-        assert_eq!(server.asked(), 1, "{expected}");
+        let server = TestServer::start(&[(SEARCH, answer)]).await;
+        let outcome = fixture.search(&server, json!({ "query": "x" })).await;
+        assert_eq!((outcome.status, outcome.content.as_str()), (OutcomeStatus::Failed, expected));
+        assert_eq!(server.request_count(), 1, "{expected}");
     };
     let plain = |status: &str| page(status, "application/json", KEY.as_bytes());
     let refused = "Unsplash does not accept the key that is set up here.";
-    let too_often = "Unsplash was asked too often; it can be asked again later.";
-    let nonsense = "Unsplash gave no answer that can be understood.";
+    let rate_limited = "Unsplash has reached its rate limit; try again later.";
+    let malformed = "Unsplash gave an answer that cannot be read.";
     check(plain("401 Unauthorized"), refused).await;
     check(plain("403 Forbidden"), refused).await;
-    check(plain("403 Forbidden\r\nX-Ratelimit-Remaining: 0"), too_often).await;
-    check(plain("429 Too Many Requests\r\nRetry-After: 60"), too_often).await;
+    check(plain("403 Forbidden\r\nX-Ratelimit-Remaining: 0"), rate_limited).await;
+    check(plain("429 Too Many Requests\r\nRetry-After: 60"), rate_limited).await;
     check(plain("500 Oh"), "Unsplash answered with status 500.").await;
     check(plain("302 Found\r\nLocation: /search/photos"), "Unsplash answered with status 302.")
         .await;
-    check(plain("200 OK"), nonsense).await;
-    check(json_page(&json!({ "total": 1, "results": [{ "id": 7 }] })), nonsense).await;
-    check(json_page(&json!([])), nonsense).await;
+    check(plain("200 OK"), malformed).await;
+    check(json_page(&json!({ "total": 1, "results": [{ "id": 7 }] })), malformed).await;
+    check(json_page(&json!([])), malformed).await;
     let endless = json!({ "total": 1, "results": [], "more": "x".repeat(3_000_000) });
     check(json_page(&endless), "Unsplash answered with more than 2097152 bytes.").await;
     check(Vec::new(), "Unsplash did not answer in time.").await;
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_tried_twice() {
-    let place = Place::new().await;
-    let server = Server::start(&[(SEARCH, b"\r\n".to_vec())]).await;
-    let outcome = place.ask(&server, json!({ "query": "x" })).await;
-    assert_eq!((outcome.status, server.asked()), (Status::Failed, 2), "{}", outcome.content);
+async fn a_lost_connection_is_retried_once() {
+    let fixture = UnsplashFixture::new().await;
+    let server = TestServer::start(&[(SEARCH, b"\r\n".to_vec())]).await;
+    let outcome = fixture.search(&server, json!({ "query": "x" })).await;
+    assert_eq!(
+        (outcome.status, server.request_count()),
+        (OutcomeStatus::Failed, 2),
+        "{}",
+        outcome.content
+    );
 }
 
-/// A05: an org names neither the operator's secrets nor another org's, and is not
-/// served while it is disconnected.
+/// A05: an org can use neither the secrets of the operator nor those of another org,
+/// and no key while Unsplash is disconnected.
 #[tokio::test]
-async fn a05_only_the_orgs_own_key_is_sent() {
-    let place = Place::new().await;
-    let server = Server::start(&[(SEARCH, json_page(&json!({ "total": 0, "results": [] })))]).await;
+async fn a05_only_the_key_of_the_org_is_sent() {
+    let fixture = UnsplashFixture::new().await;
+    let server =
+        TestServer::start(&[(SEARCH, json_page(&json!({ "total": 0, "results": [] })))]).await;
     let cannot = "Unsplash cannot be used with the key that is set up here.";
-    for foreign in [place.own_key(OTHER), "env:PATH".parse().unwrap()] {
-        place.connect(&foreign, Connection::Connected).await;
-        let outcome = place.ask(&server, json!({ "query": "x" })).await;
-        assert_eq!((outcome.status, outcome.content.as_str()), (Status::Failed, cannot));
+    for foreign in [fixture.own_key(OTHER_ORG), "env:PATH".parse().unwrap()] {
+        fixture.connect(&foreign, IntegrationConnection::Connected).await;
+        let outcome = fixture.search(&server, json!({ "query": "x" })).await;
+        assert_eq!((outcome.status, outcome.content.as_str()), (OutcomeStatus::Failed, cannot));
     }
-    place.connect(&place.own_key(ORG), Connection::Disconnected).await;
-    let outcome = place.ask(&server, json!({ "query": "x" })).await;
+    fixture.connect(&fixture.own_key(ORG), IntegrationConnection::Disconnected).await;
+    let outcome = fixture.search(&server, json!({ "query": "x" })).await;
     assert_eq!(outcome.content, "Unsplash is not connected here.");
-    assert_eq!(server.asked(), 0);
-    place.connect(&place.own_key(ORG), Connection::Connected).await;
-    assert_eq!(place.ask(&server, json!({ "query": "x" })).await.status, Status::Ok);
+    assert_eq!(server.request_count(), 0);
+    fixture.connect(&fixture.own_key(ORG), IntegrationConnection::Connected).await;
+    assert_eq!(fixture.search(&server, json!({ "query": "x" })).await.status, OutcomeStatus::Ok);
 }

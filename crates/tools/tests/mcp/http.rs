@@ -1,17 +1,17 @@
-//! Servers on the network that misbehave.
+//! HTTP servers that misbehave.
 
 use std::sync::{Arc, Mutex};
 
 use ostler_domain::secret::SecretRef;
-use ostler_engine::outcome::Status;
-use ostler_tools::mcp::{HttpServer, McpServerConfig, McpServers, McpTransport};
+use ostler_engine::outcome::OutcomeStatus;
+use ostler_tools::mcp::{McpHttpServer, McpServerConfig, McpServers, McpTransport};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::{call, names, problems, start, within};
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone, Default)]
 struct Request {
     line: String,
@@ -22,7 +22,7 @@ struct Request {
 type Requests = Arc<Mutex<Vec<Request>>>;
 type Handler = dyn Fn(&Request) -> String + Send + Sync;
 
-/// Answers HTTP requests, and remembers them.
+/// Starts an HTTP server that records its requests.
 async fn serve(handler: impl Fn(&Request) -> String + Send + Sync + 'static) -> (String, Requests) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -30,13 +30,13 @@ async fn serve(handler: impl Fn(&Request) -> String + Send + Sync + 'static) -> 
     let (seen, handler): (_, Arc<Handler>) = (requests.clone(), Arc::new(handler));
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(answer(stream, handler.clone(), seen.clone()));
+            tokio::spawn(handle(stream, handler.clone(), seen.clone()));
         }
     });
     (address, requests)
 }
 
-async fn answer(stream: TcpStream, handler: Arc<Handler>, seen: Requests) -> std::io::Result<()> {
+async fn handle(stream: TcpStream, handler: Arc<Handler>, seen: Requests) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut request = Request::default();
     stream.read_line(&mut request.line).await?;
@@ -60,7 +60,7 @@ async fn answer(stream: TcpStream, handler: Arc<Handler>, seen: Requests) -> std
     stream.write_all(answer.as_bytes()).await
 }
 
-fn status(line: &str, headers: &str) -> String {
+fn status_only(line: &str, headers: &str) -> String {
     format!("HTTP/1.1 {line}\r\n{headers}content-length: 0\r\nconnection: close\r\n\r\n")
 }
 
@@ -71,9 +71,9 @@ fn json_body(body: &Value) -> String {
     format!("{head}content-length: {length}\r\n\r\n{body}")
 }
 
-/// What a proper server without events answers; its one tool says how long its
-/// answer is to be.
-fn proper(request: &Request) -> String {
+/// Answers like a correct server. Its only tool returns as many bytes as requested, as
+/// JSON or as an event.
+fn correct_server(request: &Request) -> String {
     let id = &request.body["id"];
     let result = match request.body["method"].as_str() {
         Some("initialize") => json!({
@@ -89,8 +89,8 @@ fn proper(request: &Request) -> String {
             let text = "x".repeat(bytes.try_into().unwrap());
             json!({"content": [{"type": "text", "text": text}]})
         }
-        Some(_) => return status("202 Accepted", ""),
-        None => return status("405 Method Not Allowed", ""),
+        Some(_) => return status_only("202 Accepted", ""),
+        None => return status_only("405 Method Not Allowed", ""),
     };
     let message = json!({"jsonrpc": "2.0", "id": id, "result": result});
     if request.body["params"]["arguments"]["events"] == true {
@@ -100,20 +100,20 @@ fn proper(request: &Request) -> String {
     json_body(&message)
 }
 
-fn net(url: String, bearer: Option<SecretRef>) -> McpServerConfig {
-    let transport = McpTransport::Http(HttpServer { url, bearer });
+fn http_config(url: String, bearer: Option<SecretRef>) -> McpServerConfig {
+    let transport = McpTransport::Http(McpHttpServer { url, bearer_token: bearer });
     let mut config = McpServerConfig::new("net".parse().unwrap(), transport);
-    config.limits.restarts = 0;
+    config.limits.max_restarts = 0;
     config
 }
 
-/// A token in a file, and where that is.
-fn token() -> (tempfile::TempDir, SecretRef) {
+/// Writes a token to a file.
+fn token_file() -> (tempfile::TempDir, SecretRef) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token");
     std::fs::write(&path, "hunter2\n").unwrap();
-    let at = SecretRef::File(path.to_str().unwrap().to_owned());
-    (folder, at)
+    let secret = SecretRef::File(path.to_str().unwrap().to_owned());
+    (folder, secret)
 }
 
 async fn stop(servers: McpServers) {
@@ -121,17 +121,17 @@ async fn stop(servers: McpServers) {
 }
 
 #[tokio::test]
-async fn a_token_goes_with_every_request_and_a_redirect_in_the_same_place_is_followed() {
-    let moved = |request: &Request| {
+async fn the_token_is_sent_and_redirects_to_the_same_origin_are_followed() {
+    let redirecting = |request: &Request| {
         if request.line.contains(" /mcp ") {
-            status("307 Temporary Redirect", "location: /mcp/\r\n")
+            status_only("307 Temporary Redirect", "location: /mcp/\r\n")
         } else {
-            proper(request)
+            correct_server(request)
         }
     };
-    let (address, requests) = serve(moved).await;
-    let (_folder, at) = token();
-    let servers = start(net(format!("{address}/mcp"), Some(at))).await;
+    let (address, requests) = serve(redirecting).await;
+    let (_folder, secret) = token_file();
+    let servers = start(http_config(format!("{address}/mcp"), Some(secret))).await;
     assert_eq!(problems(&servers), [""; 0]);
     assert_eq!(names(&servers), ["mcp__net__long"]);
     let outcome = call(&servers, "mcp__net__long", json!({"bytes": 3})).await;
@@ -143,32 +143,32 @@ async fn a_token_goes_with_every_request_and_a_redirect_in_the_same_place_is_fol
 }
 
 #[tokio::test]
-async fn a_redirect_carries_no_token_elsewhere() {
-    let (elsewhere, stolen) = serve(proper).await;
+async fn the_token_is_not_sent_to_another_origin() {
+    let (other_origin, received) = serve(correct_server).await;
     for line in ["307 Temporary Redirect", "308 Permanent Redirect", "302 Found"] {
-        let location = format!("location: {elsewhere}/mcp\r\n");
-        let (address, asked) = serve(move |_| status(line, &location)).await;
-        let (_folder, at) = token();
-        let servers = start(net(format!("{address}/mcp"), Some(at))).await;
-        let said = problems(&servers).join("\n");
-        assert!(said.contains("sends us to another address"), "{line}: {said}");
-        assert!(!said.contains("hunter2"), "{said}");
-        assert_eq!(asked.lock().unwrap().len(), 1, "{line}");
+        let location = format!("location: {other_origin}/mcp\r\n");
+        let (address, requests) = serve(move |_| status_only(line, &location)).await;
+        let (_folder, secret) = token_file();
+        let servers = start(http_config(format!("{address}/mcp"), Some(secret))).await;
+        let reported = problems(&servers).join("\n");
+        assert!(reported.contains("redirects to another address"), "{line}: {reported}");
+        assert!(!reported.contains("hunter2"), "{reported}");
+        assert_eq!(requests.lock().unwrap().len(), 1, "{line}");
         stop(servers).await;
     }
-    assert_eq!(stolen.lock().unwrap().len(), 0);
+    assert_eq!(received.lock().unwrap().len(), 0);
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_large_is_not_read() {
-    let (address, _) = serve(proper).await;
-    let mut config = net(address, None);
-    config.limits.message = 10_000;
+async fn an_answer_over_the_size_limit_is_discarded() {
+    let (address, _) = serve(correct_server).await;
+    let mut config = http_config(address, None);
+    config.limits.max_message_bytes = 10_000;
     let servers = start(config).await;
     for events in [false, true] {
         let long = json!({"bytes": 20_000, "events": events});
         let large = call(&servers, "mcp__net__long", long).await;
-        assert_eq!(large.status, Status::OutcomeUnknown);
+        assert_eq!(large.status, OutcomeStatus::OutcomeUnknown);
         assert!(large.content.contains("There is no answer"), "{large:?}");
         let short = call(&servers, "mcp__net__long", json!({"bytes": 1, "events": events})).await;
         assert_eq!(short.content, "x");
@@ -177,28 +177,29 @@ async fn an_answer_that_is_too_large_is_not_read() {
 }
 
 #[tokio::test]
-async fn servers_that_do_not_answer_properly_are_problems() {
+async fn servers_with_invalid_answers_are_problems() {
     let check = async |answer: String, expected: &str| {
         let (address, _) = serve(move |_| answer.clone()).await;
-        let servers = start(net(address, None)).await;
-        let said = problems(&servers).join("\n");
-        assert!(said.contains(expected), "{said}");
+        let servers = start(http_config(address, None)).await;
+        let reported = problems(&servers).join("\n");
+        assert!(reported.contains(expected), "{reported}");
         stop(servers).await;
     };
-    check(status("401 Unauthorized", ""), "HTTP status 401").await;
-    check(status("500 Internal Server Error", ""), "HTTP status 500").await;
-    check(status("200 OK", "content-type: text/html\r\n"), "no message of the protocol").await;
-    check(json_body(&json!("hello")), "no message of the protocol").await;
+    check(status_only("401 Unauthorized", ""), "HTTP status 401").await;
+    check(status_only("500 Internal Server Error", ""), "HTTP status 500").await;
+    check(status_only("200 OK", "content-type: text/html\r\n"), "not a valid protocol message")
+        .await;
+    check(json_body(&json!("hello")), "not a valid protocol message").await;
 
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     for (url, expected) in [
         (format!("http://{closed}/"), "it cannot be reached"),
-        ("nonsense".to_owned(), "it is no URL"),
+        ("nonsense".to_owned(), "it is not a URL"),
         ("ftp://127.0.0.1/".to_owned(), "neither HTTP nor HTTPS"),
     ] {
-        let servers = start(net(url, None)).await;
-        let said = problems(&servers).join("\n");
-        assert!(said.contains(expected), "{said}");
+        let servers = start(http_config(url, None)).await;
+        let reported = problems(&servers).join("\n");
+        assert!(reported.contains(expected), "{reported}");
         stop(servers).await;
     }
 }

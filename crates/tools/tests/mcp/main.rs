@@ -1,9 +1,9 @@
-//! MCP servers through the tools that are made of them: the reference server, a
-//! server that misbehaves, and a server on the network that does.
+//! MCP servers through their tools: the reference server, a stdio server that
+//! misbehaves, and HTTP servers that misbehave.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test may insist")]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-mod everything;
-mod fake;
+mod fake_server;
 mod http;
+mod reference_server;
 mod support;

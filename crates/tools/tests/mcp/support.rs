@@ -1,4 +1,4 @@
-//! Starting servers, and getting calls past the gate.
+//! Starts servers and passes calls through the gate.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
-use ostler_domain::gate::Authority;
+use ostler_domain::gate::GateRules;
 use ostler_domain::gate::permission::{PermissionFacts, PermissionRules, SessionGrants};
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::money::caps::TurnBudget;
@@ -21,61 +21,68 @@ use ostler_domain::tool::Trust;
 use ostler_engine::gate::Authorized;
 use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
-use ostler_engine::outcome::Outcome;
-use ostler_engine::tool::{Reply, Tool, ToolContext, ToolSet};
-use ostler_engine::turn::{Action, Event, Input, Known, Limits, Models, NewTurn, Out, Rules, Turn};
-use ostler_tools::mcp::{McpServerConfig, McpServers, McpTransport, StdioServer};
+use ostler_engine::outcome::ToolOutcome;
+use ostler_engine::tool::{Tool, ToolContext, ToolReply, ToolSet};
+use ostler_engine::turn::{
+    Input, KnownOutcomes, Models, NewTurn, Turn, TurnAction, TurnEvent, TurnLimits, TurnOutput,
+    TurnRules,
+};
+use ostler_tools::mcp::{McpServerConfig, McpServers, McpStdioServer, McpTransport};
 use serde_json::{Value, json};
 
-/// Longer than anything takes, so that a test which fails ends.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+/// Longer than any test takes; a test that hangs fails.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The folder of npm packages, installed on first use.
-fn npm() -> PathBuf {
+/// Returns the folder of npm packages, which are installed on first use.
+fn npm_folder() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(root.join("scripts/install-npm")).output().expect("the script runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("a path").trim_end().into()
 }
 
-/// Node.js.
+/// Returns the path of Node.js.
 pub(crate) fn node() -> String {
-    npm().join("node").to_str().expect("a path").to_owned()
+    npm_folder().join("node").to_str().expect("a path").to_owned()
 }
 
-/// The program of the reference server.
-pub(crate) fn everything() -> String {
+/// Returns the path of the reference server's script.
+pub(crate) fn reference_server_script() -> String {
     let path = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-    npm().join(path).to_str().expect("a path").to_owned()
+    npm_folder().join(path).to_str().expect("a path").to_owned()
 }
 
-/// A program as a server.
-pub(crate) fn stdio(name: &str, server: StdioServer) -> McpServerConfig {
+/// Configures a stdio server.
+pub(crate) fn stdio(name: &str, server: McpStdioServer) -> McpServerConfig {
     McpServerConfig::new(name.parse().expect("a name"), McpTransport::Stdio(server))
 }
 
-/// One server that has been started.
+/// Starts one server and waits until it is ready or has failed.
 pub(crate) async fn start(config: McpServerConfig) -> McpServers {
     let servers = McpServers::start(vec![config]);
     within(servers.ready()).await;
     servers
 }
 
-/// What a future comes to, if it does not take forever.
+/// Awaits a future with the time limit of a test.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LONG, future).await.expect("it took too long")
+    tokio::time::timeout(TEST_TIMEOUT, future).await.expect("it took too long")
 }
 
-/// Waits until something is true of the servers.
-pub(crate) async fn until(servers: &McpServers, what: &str, true_of: impl Fn(&McpServers) -> bool) {
-    let mut changed = servers.changed();
+/// Waits until a condition holds for the servers.
+pub(crate) async fn until(
+    servers: &McpServers,
+    state: &str,
+    condition: impl Fn(&McpServers) -> bool,
+) {
+    let mut changed = servers.changes();
     let wait = async {
-        while !true_of(servers) {
+        while !condition(servers) {
             changed.changed().await.expect("the servers are there");
         }
     };
-    let waited = tokio::time::timeout(LONG, wait).await;
-    assert!(waited.is_ok(), "not {what}: {:?}, {:?}", names(servers), problems(servers));
+    let waited = tokio::time::timeout(TEST_TIMEOUT, wait).await;
+    assert!(waited.is_ok(), "not {state}: {:?}, {:?}", names(servers), problems(servers));
 }
 
 pub(crate) fn names(servers: &McpServers) -> Vec<String> {
@@ -93,22 +100,22 @@ pub(crate) fn tool(servers: &McpServers, name: &str) -> Arc<dyn Tool> {
 }
 
 /// Calls a tool as a turn does.
-pub(crate) async fn call(servers: &McpServers, name: &str, arguments: Value) -> Outcome {
+pub(crate) async fn call(servers: &McpServers, name: &str, arguments: Value) -> ToolOutcome {
     call_tool(&tool(servers, name), &arguments).await
 }
 
-pub(crate) async fn call_tool(tool: &Arc<dyn Tool>, arguments: &Value) -> Outcome {
-    let world = World::new(vec![tool.clone()]);
-    let mut turn = world.turn();
+pub(crate) async fn call_tool(tool: &Arc<dyn Tool>, arguments: &Value) -> ToolOutcome {
+    let fixture = TurnFixture::new(vec![tool.clone()]);
+    let mut turn = fixture.turn();
     let name = tool.definition().spec.name.to_string();
-    let authorized = world.model_calls(&mut turn, "c1", &name, arguments).authorized();
+    let authorized = fixture.model_calls(&mut turn, "c1", &name, arguments).authorized();
     within(run(tool, &authorized)).await
 }
 
 /// Runs a call that has passed the gate.
-pub(crate) async fn run(tool: &Arc<dyn Tool>, call: &Authorized) -> Outcome {
+pub(crate) async fn run(tool: &Arc<dyn Tool>, call: &Authorized) -> ToolOutcome {
     match tool.call(call, &context()).await {
-        Reply::Done(outcome) => outcome,
+        ToolReply::Done(outcome) => outcome,
         other => panic!("{other:?}"),
     }
 }
@@ -125,32 +132,32 @@ fn context() -> ToolContext {
     }
 }
 
-/// A turn in which everything is allowed that is not asked about.
-pub(crate) struct World {
+/// A turn in which every call is allowed unless the gate asks a person.
+pub(crate) struct TurnFixture {
     tools: Arc<ToolSet>,
     scope: ToolScope,
 }
 
-/// What came of a model's call.
-pub(crate) struct Called(pub(crate) Out);
+/// The output of a turn after a model's call.
+pub(crate) struct CallOutput(pub(crate) TurnOutput);
 
-impl Called {
-    /// The call that may run.
+impl CallOutput {
+    /// Returns the call that the gate allowed.
     pub(crate) fn authorized(self) -> Authorized {
         let run = self.0.actions.into_iter().find_map(|(_, action)| match action {
-            Action::Run { call, .. } => Some(call),
+            TurnAction::Run { call, .. } => Some(call),
             _ => None,
         });
         run.unwrap_or_else(|| panic!("nothing runs: {:?}", self.0.events))
     }
 
-    /// Whether a person is asked first.
-    pub(crate) fn asks(&self) -> bool {
-        self.0.events.iter().any(|(_, event)| matches!(event, Event::Asked(_)))
+    /// Returns whether the gate asks a person first.
+    pub(crate) fn asks_approval(&self) -> bool {
+        self.0.events.iter().any(|(_, event)| matches!(event, TurnEvent::Asked(_)))
     }
 }
 
-impl World {
+impl TurnFixture {
     pub(crate) fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
         let active =
             |tool: &Arc<dyn Tool>| json!({"spec": tool.definition().spec, "removed": null});
@@ -170,28 +177,30 @@ impl World {
                 reserved: credits,
                 top_up: credits,
                 session: credits,
-                kept_for_reading: Credits::ZERO,
+                read_reserve: Credits::ZERO,
                 team: None,
             },
             errors: ErrorState::default(),
-            limits: Limits::default(),
+            limits: TurnLimits::default(),
             now: Timestamp::from_millis(0),
         });
-        self.with_rules(|rules| turn.resume(&Known::new(), rules, &mut Out::default()));
+        self.with_rules(|rules| {
+            turn.resume(&KnownOutcomes::new(), rules, &mut TurnOutput::default())
+        });
         turn
     }
 
-    /// The model calls a tool.
+    /// Lets the model call a tool.
     pub(crate) fn model_calls(
         &self,
         turn: &mut Turn,
         id: &str,
         name: &str,
         arguments: &Value,
-    ) -> Called {
+    ) -> CallOutput {
         let json = arguments.to_string();
         let (id, name) = (id.to_owned(), name.to_owned());
-        let mut out = Out::default();
+        let mut out = TurnOutput::default();
         for chunk in [
             Chunk::Call { index: 0, id, name },
             Chunk::Arguments { index: 0, json },
@@ -199,32 +208,32 @@ impl World {
         ] {
             self.step(turn, Input::Chunk(chunk), &mut out);
         }
-        Called(out)
+        CallOutput(out)
     }
 
-    pub(crate) fn step(&self, turn: &mut Turn, input: Input, out: &mut Out) {
+    pub(crate) fn step(&self, turn: &mut Turn, input: Input, out: &mut TurnOutput) {
         self.with_rules(|rules| turn.step(&[], input, rules, out)).expect("the turn waits for it");
     }
 
-    fn with_rules<T>(&self, act: impl FnOnce(&Rules<'_>) -> T) -> T {
+    fn with_rules<T>(&self, act: impl FnOnce(&TurnRules<'_>) -> T) -> T {
         let (rules, grants) = (PermissionRules::default(), SessionGrants::default());
         let facts = PermissionFacts { yolo: true, rules: &rules, grants: &grants };
-        act(&Rules {
+        act(&TurnRules {
             scope: &self.scope,
             tools: &self.tools,
             require_approval_for: &BTreeSet::new(),
-            authority: Authority::Interactive(facts),
+            authority: GateRules::Interactive(facts),
             errors: ErrorPolicy::default(),
-            models: &Silent,
+            models: &StubModel,
             now: Timestamp::from_millis(0),
         })
     }
 }
 
-/// A model that is never asked: the tests speak for it.
-struct Silent;
+/// A model that is never called; the tests provide its output.
+struct StubModel;
 
-impl Model for Silent {
+impl Model for StubModel {
     fn answer(&self, _: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         stream::empty().boxed()
     }
@@ -234,7 +243,7 @@ impl Model for Silent {
     }
 }
 
-impl Models for Silent {
+impl Models for StubModel {
     fn model(&self, _: Option<&str>) -> Option<Arc<dyn Model>> {
         Some(Arc::new(Self))
     }

@@ -1,33 +1,47 @@
 //! `ostler agent ls`.
 
+use clap::Args;
 use ostler_bus::now;
-use ostler_runtime::queue::{AgentRecord, LONGEST_PAGE, Page, Placement};
+use ostler_runtime::agents::{AgentRecord, MAX_PAGE_SIZE, Page, Placement};
 
-use crate::cli::queue::AgentLs;
-use crate::desk::Desk;
-use crate::screen::{Cell, GOOD, HEADER, QUIET, print_rows};
+use crate::agent_client::AgentClient;
+use crate::commands::args::BusArgs;
+use crate::screen::{Cell, DIM, GOOD, HEADER, print_rows};
 
-pub(crate) async fn run(command: &AgentLs) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let registry = desk.runtime.registry();
-    let records = match &command.capability {
-        Some(capability) => registry.able(&capability.as_str().into(), now(), LONGEST_PAGE).await?,
+#[derive(Debug, Args)]
+pub(crate) struct AgentLsArgs {
+    /// List only agents with this capability
+    #[arg(long = "can", value_name = "CAPABILITY")]
+    capability: Option<String>,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: &AgentLsArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let registry = client.runtime.registry();
+    let records = match &args.capability {
+        Some(capability) => {
+            registry.find_by_capability(&capability.as_str().into(), now(), MAX_PAGE_SIZE).await?
+        }
         None => registry.list(Page::default()).await?,
     };
-    desk.close().await?;
-    if command.reach.output.json {
+    client.close().await?;
+    if args.bus.output.json {
         return crate::commands::print_json(&records);
     }
     if records.is_empty() {
-        anstream::println!("no agents; make some with `ostler team create`");
+        anstream::println!("no agents; register some with `ostler team create`");
         return Ok(());
     }
     let header = ["agent", "type", "can", "queue", "load", "state"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(records.iter().map(row));
     print_rows(&rows);
-    if records.len() == LONGEST_PAGE {
-        anstream::println!("{QUIET}the first {LONGEST_PAGE}; narrow it with --can{QUIET:#}");
+    if records.len() == MAX_PAGE_SIZE {
+        anstream::println!(
+            "{DIM}only the first {MAX_PAGE_SIZE} are listed; filter with --can{DIM:#}"
+        );
     }
     Ok(())
 }
@@ -39,29 +53,30 @@ fn row(record: &AgentRecord) -> [Cell; 6] {
         capabilities(record).into(),
         queue(record).into(),
         record.load.to_string().into(),
-        state(record),
+        availability(record),
     ]
 }
 
-/// What an agent can do, in a line.
+/// Returns the capabilities of an agent, separated by commas.
 pub(super) fn capabilities(record: &AgentRecord) -> String {
-    let all: Vec<String> = record.capabilities.iter().map(|one| one.clone().into()).collect();
-    all.join(", ")
+    let names: Vec<String> =
+        record.capabilities.iter().map(|capability| capability.clone().into()).collect();
+    names.join(", ")
 }
 
-/// Where an agent's messages wait.
+/// Describes the queue of an agent.
 pub(super) fn queue(record: &AgentRecord) -> &'static str {
     match record.placement {
-        Placement::Pinned => "its own",
+        Placement::Pinned => "own",
         Placement::Hosted => "shared",
     }
 }
 
-/// Whether an agent is there.
-pub(super) fn state(record: &AgentRecord) -> Cell {
+/// Describes whether an agent is available.
+pub(super) fn availability(record: &AgentRecord) -> Cell {
     if record.is_available(now()) {
-        Cell::styled("there", GOOD)
+        Cell::styled("available", GOOD)
     } else {
-        Cell::styled("away", QUIET)
+        Cell::styled("away", DIM)
     }
 }

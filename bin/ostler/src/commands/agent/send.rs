@@ -1,47 +1,67 @@
 //! `ostler agent send`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use clap::Args;
 use ostler_bus::Envelope;
+use ostler_domain::queue_agent::name::AgentName;
 use serde_json::json;
 
-use crate::cli::queue::AgentSend;
-use crate::commands::team::answer::words;
-use crate::desk::Desk;
-use crate::screen::{HEADER, QUIET};
+use crate::agent_client::AgentClient;
+use crate::commands::args::{BusArgs, MessageArgs, parse_duration};
+use crate::commands::reply::format_reply;
+use crate::screen::{DIM, HEADER};
 
-pub(crate) async fn run(command: &AgentSend) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let message = desk.message(&command.saying).await?;
+#[derive(Debug, Args)]
+pub(crate) struct AgentSendArgs {
+    /// Agent
+    #[arg(value_name = "AGENT")]
+    name: AgentName,
+    #[command(flatten)]
+    message: MessageArgs,
+    /// Do not wait for a reply
+    #[arg(long)]
+    no_reply: bool,
+    /// Time to wait for the reply
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: &AgentSendArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let message = client.new_message(&args.message).await?;
     let (id, code) = (message.message.id, message.reference);
-    let sent = send(&desk, command, message).await;
-    desk.close().await?;
+    let sent = send(&client, args, message).await;
+    client.close().await?;
     let reply = sent?;
-    if command.reach.output.json {
+    if args.bus.output.json {
         let sent = json!({ "message": id, "reference": code, "reply": reply });
         return crate::commands::print_json(&sent);
     }
-    anstream::println!("{HEADER}{code}{HEADER:#}  sent to {}", command.name);
+    anstream::println!("{HEADER}{code}{HEADER:#}  sent to {}", args.name);
     if let Some(reply) = reply {
-        let (words, reason) = words(&reply);
-        anstream::println!("  {words}  {QUIET}{reason}{QUIET:#}");
+        let (answer, reason) = format_reply(&reply);
+        anstream::println!("  {answer}  {DIM}{reason}{DIM:#}");
     }
     Ok(())
 }
 
 async fn send(
-    desk: &Desk,
-    command: &AgentSend,
+    client: &AgentClient,
+    args: &AgentSendArgs,
     message: Envelope,
 ) -> anyhow::Result<Option<Arc<Envelope>>> {
-    let name = &command.name;
-    if let Some(asleep) = desk.wake([name]).await?.pop() {
-        return Err(asleep.why.into());
+    let name = &args.name;
+    if let Some(unavailable) = client.start([name]).await?.pop() {
+        return Err(unavailable.error.into());
     }
-    if command.no_reply {
-        desk.runtime.send(name, message).await?;
-        desk.settle([name]).await?;
+    if args.no_reply {
+        client.runtime.send(name, message).await?;
+        client.wait_until_handled([name]).await?;
         return Ok(None);
     }
-    Ok(Some(desk.runtime.ask(name, message, command.timeout).await?))
+    Ok(Some(client.runtime.ask(name, message, args.timeout).await?))
 }

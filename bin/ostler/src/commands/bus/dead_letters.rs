@@ -1,38 +1,52 @@
 //! `ostler bus dead-letters`.
 
-use ostler_bus::{DeadLetter, Selection};
+use clap::Args;
+use ostler_bus::QueueName;
+use ostler_bus::{DeadLetter, DeadLetterFilter};
 
-use crate::cli::queue::BusDeadLetters;
-use crate::desk::Desk;
+use crate::agent_client::AgentClient;
+use crate::commands::args::BusArgs;
 use crate::screen::{Cell, HEADER, print_rows};
 
-pub(crate) async fn run(command: &BusDeadLetters) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let which = command.queue.clone().map_or(Selection::All, Selection::Queue);
-    let letters = desk.runtime.bus().dead_letters(which, command.limit).await;
-    desk.close().await?;
-    let letters = letters?;
-    if command.reach.output.json {
-        return crate::commands::print_json(&letters);
+#[derive(Debug, Args)]
+pub(crate) struct BusDeadLettersArgs {
+    /// List only dead letters of this queue
+    #[arg(long, value_name = "QUEUE")]
+    queue: Option<QueueName>,
+    /// List at most this many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: &BusDeadLettersArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let selection = args.queue.clone().map_or(DeadLetterFilter::All, DeadLetterFilter::Queue);
+    let dead_letters = client.runtime.bus().dead_letters(selection, args.limit).await;
+    client.close().await?;
+    let dead_letters = dead_letters?;
+    if args.bus.output.json {
+        return crate::commands::print_json(&dead_letters);
     }
-    if letters.is_empty() {
+    if dead_letters.is_empty() {
         anstream::println!("no dead letters");
         return Ok(());
     }
-    let header = ["message", "queue", "attempts", "class", "why"];
+    let header = ["message", "queue", "attempts", "class", "reason"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(letters.iter().map(row));
+    rows.extend(dead_letters.iter().map(row));
     print_rows(&rows);
     Ok(())
 }
 
-fn row(letter: &DeadLetter) -> [Cell; 5] {
-    let death = &letter.death;
+fn row(dead_letter: &DeadLetter) -> [Cell; 5] {
+    let cause = &dead_letter.cause;
     [
-        letter.id.to_string().into(),
-        death.queue.as_str().into(),
-        death.attempts.to_string().into(),
-        death.class.as_str().into(),
-        death.reason.as_str().into(),
+        dead_letter.id.to_string().into(),
+        cause.queue.as_str().into(),
+        cause.attempts.to_string().into(),
+        cause.class.as_str().into(),
+        cause.reason.as_str().into(),
     ]
 }

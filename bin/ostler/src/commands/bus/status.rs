@@ -1,49 +1,56 @@
 //! `ostler bus status`.
 
-use ostler_bus::{Depth, QueueName, Selection};
-use ostler_runtime::queue::{Condition, Page, Placement, RuntimeOptions, Status};
+use clap::Args;
+use ostler_bus::{DeadLetterFilter, QueueDepth, QueueName};
+use ostler_runtime::agents::{AgentHealth, Page, Placement, RuntimeOptions, RuntimeStatus};
 use serde::Serialize;
 
-use crate::cli::queue::BusStatus;
-use crate::desk::Desk;
-use crate::screen::{Cell, GOOD, HEADER, WAITS, print_rows};
+use crate::agent_client::AgentClient;
+use crate::commands::args::BusArgs;
+use crate::screen::{Cell, GOOD, HEADER, WARNING, print_rows};
 
-/// How many agents' queues are looked at.
-const LOOKED_AT: usize = 100;
-/// How many dead letters are counted.
-const COUNTED: usize = 1000;
+#[derive(Debug, Args)]
+pub(crate) struct BusStatusArgs {
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+/// The most agents whose queues are inspected.
+const AGENT_LIMIT: usize = 100;
+/// The most dead letters that are counted.
+const DEAD_LETTER_LIMIT: usize = 1000;
 
 #[derive(Serialize)]
-struct Seen {
+struct BusReport {
     #[serde(flatten)]
-    status: Status,
-    queues: Vec<Queue>,
-    /// As far as they were counted.
+    status: RuntimeStatus,
+    queues: Vec<QueueReport>,
+    /// At most `DEAD_LETTER_LIMIT`.
     dead_letters: usize,
 }
 
 #[derive(Serialize)]
-struct Queue {
+struct QueueReport {
     name: QueueName,
     waiting: u64,
     consumers: u32,
 }
 
-pub(crate) async fn run(command: &BusStatus) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let seen = look(&desk).await;
-    desk.close().await?;
-    let seen = seen?;
-    if command.reach.output.json {
-        return crate::commands::print_json(&seen);
+pub(super) async fn run(args: &BusStatusArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let report = inspect(&client).await;
+    client.close().await?;
+    let report = report?;
+    if args.bus.output.json {
+        return crate::commands::print_json(&report);
     }
-    print(&seen);
+    print(&report);
     Ok(())
 }
 
-async fn look(desk: &Desk) -> anyhow::Result<Seen> {
-    let runtime = &desk.runtime;
-    let records = runtime.registry().list(Page::first(LOOKED_AT)).await?;
+async fn inspect(client: &AgentClient) -> anyhow::Result<BusReport> {
+    let runtime = &client.runtime;
+    let records = runtime.registry().list(Page::first(AGENT_LIMIT)).await?;
     let pinned = records.iter().filter(|record| record.placement == Placement::Pinned);
     let mut names: Vec<QueueName> = pinned.map(|record| QueueName::agent(&record.name)).collect();
     if records.iter().any(|record| record.placement == Placement::Hosted) {
@@ -52,38 +59,42 @@ async fn look(desk: &Desk) -> anyhow::Result<Seen> {
     }
     let mut queues = Vec::new();
     for name in names {
-        let depth: Depth = runtime.bus().depth(&name).await?;
-        queues.push(Queue { name, waiting: depth.total(), consumers: depth.consumers });
+        let depth: QueueDepth = runtime.bus().depth(&name).await?;
+        queues.push(QueueReport { name, waiting: depth.total(), consumers: depth.consumers });
     }
-    let dead = runtime.bus().dead_letters(Selection::All, COUNTED).await?;
-    Ok(Seen { status: runtime.status().await?, queues, dead_letters: dead.len() })
+    let dead = runtime.bus().dead_letters(DeadLetterFilter::All, DEAD_LETTER_LIMIT).await?;
+    Ok(BusReport { status: runtime.status().await?, queues, dead_letters: dead.len() })
 }
 
-fn print(seen: &Seen) {
-    let condition = match seen.status.condition {
-        Condition::Whole => Cell::styled("whole", GOOD),
-        Condition::Degraded => Cell::styled("degraded: somebody is away", WAITS),
+fn print(report: &BusReport) {
+    let condition = match report.status.condition {
+        AgentHealth::Healthy => Cell::styled("all available", GOOD),
+        AgentHealth::Degraded => Cell::styled("degraded: some agents are away", WARNING),
     };
-    let dead = seen.dead_letters.to_string();
+    let dead = report.dead_letters.to_string();
     print_rows(&[[Cell::from("agents"), condition], ["dead letters".into(), dead.into()]]);
-    let mut rows = vec![["can", "there", "away"].map(|text| Cell::styled(text, HEADER))];
-    rows.extend(seen.status.coverage.iter().map(|one| {
+    let mut rows = vec![["capability", "available", "away"].map(|text| Cell::styled(text, HEADER))];
+    rows.extend(report.status.coverage.iter().map(|coverage| {
         [
-            String::from(one.capability.clone()).into(),
-            one.there.to_string().into(),
-            one.away.to_string().into(),
+            String::from(coverage.capability.clone()).into(),
+            coverage.available.to_string().into(),
+            coverage.unavailable.to_string().into(),
         ]
     }));
-    section(&rows);
+    print_section(&rows);
     let mut rows = vec![["queue", "waiting", "consumers"].map(|text| Cell::styled(text, HEADER))];
-    rows.extend(seen.queues.iter().map(|one| {
-        [one.name.as_str().into(), one.waiting.to_string().into(), one.consumers.to_string().into()]
+    rows.extend(report.queues.iter().map(|queue| {
+        [
+            queue.name.as_str().into(),
+            queue.waiting.to_string().into(),
+            queue.consumers.to_string().into(),
+        ]
     }));
-    section(&rows);
+    print_section(&rows);
 }
 
-/// Prints a table that has more than its header.
-fn section(rows: &[[Cell; 3]]) {
+/// Prints a table unless it has only a header.
+fn print_section(rows: &[[Cell; 3]]) {
     if rows.len() > 1 {
         anstream::println!();
         print_rows(rows);

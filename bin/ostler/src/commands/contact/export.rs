@@ -1,29 +1,43 @@
-//! `ostler contact export`: writes all that an org keeps of a contact, as it is
-//! read, so that nobody's past is too long.
+//! `ostler contact export`. Pages are written as they are read, so memory does not
+//! limit the length of a history.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Context as _;
+use clap::Args;
 use ostler_domain::message::Attachment;
-use ostler_store::{Exported, OrgStore, Personal};
+use ostler_store::{ExportedItem, OrgStore, PersonalDataKind};
 
-use crate::cli::ContactExport;
+use super::ContactArgs;
 
-pub(crate) async fn run(command: &ContactExport) -> anyhow::Result<()> {
-    let (store, org) = super::open(&command.of).await?;
+#[derive(Debug, Args)]
+pub(crate) struct ContactExportArgs {
+    #[command(flatten)]
+    contact: ContactArgs,
+    /// Write to this file, readable only by you, instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Also write the attached files into this folder
+    #[arg(long, value_name = "FOLDER")]
+    files: Option<PathBuf>,
+}
+
+pub(super) async fn run(args: &ContactExportArgs) -> anyhow::Result<()> {
+    let (store, org) = super::open(&args.contact).await?;
     let org = store.org(org);
-    // Before a file is made for somebody who is not there.
-    org.contact(command.of.contact).await?;
-    match &command.out {
-        None => write(org, command, &mut stdout().lock()).await,
-        Some(path) => write(org, command, &mut BufWriter::new(private(path)?)).await,
+    // Fails for an unknown contact before a file is created.
+    org.contact(args.contact.contact).await?;
+    match &args.out {
+        None => write(org, args, &mut stdout().lock()).await,
+        Some(path) => write(org, args, &mut BufWriter::new(create_private(path)?)).await,
     }
 }
 
-/// A file that nobody else may read.
-fn private(path: &Path) -> anyhow::Result<File> {
+/// Creates a file that only its owner can read.
+fn create_private(path: &Path) -> anyhow::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
@@ -33,20 +47,20 @@ fn private(path: &Path) -> anyhow::Result<File> {
 
 async fn write(
     org: OrgStore<'_>,
-    command: &ContactExport,
+    args: &ContactExportArgs,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let contact = command.of.contact;
+    let contact = args.contact.contact;
     write!(out, "{{\"org\":\"{}\",\"contact\":\"{contact}\",\"entries\":[", org.id())?;
     let mut export = org.export_contact(contact);
-    let mut between = "\n";
+    let mut separator = "\n";
     while let Some(page) = export.next_page().await? {
         for entry in &page {
-            out.write_all(between.as_bytes())?;
+            out.write_all(separator.as_bytes())?;
             serde_json::to_writer(&mut *out, entry)?;
-            between = ",\n";
-            if let Some(folder) = &command.files {
-                save(org, entry, folder).await?;
+            separator = ",\n";
+            if let Some(folder) = &args.files {
+                save_file(org, entry, folder).await?;
             }
         }
     }
@@ -54,15 +68,15 @@ async fn write(
     Ok(out.flush()?)
 }
 
-/// Writes the bytes of a file under its id, which is a safe name in any folder.
-async fn save(org: OrgStore<'_>, entry: &Exported, folder: &Path) -> anyhow::Result<()> {
-    if entry.kind != Personal::File {
+/// Writes an attached file under its id, which is a safe file name.
+async fn save_file(org: OrgStore<'_>, entry: &ExportedItem, folder: &Path) -> anyhow::Result<()> {
+    if entry.kind != PersonalDataKind::File {
         return Ok(());
     }
     let Attachment { blob, .. } = serde_json::from_value(entry.value.clone())?;
     let bytes = org.blob(blob).await?.bytes;
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    private(&folder.join(blob.to_string()))?.write_all(&bytes)?;
+        .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    create_private(&folder.join(blob.to_string()))?.write_all(&bytes)?;
     Ok(())
 }

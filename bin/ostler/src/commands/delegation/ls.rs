@@ -1,76 +1,98 @@
 //! `ostler delegation ls`.
 
+use clap::Args;
 use ostler_bus::now;
-use ostler_domain::dispatch::delegation::{Delegation, DelegationStatus};
-use ostler_runtime::queue::{LONGEST_PAGE, Page, Work};
+use ostler_domain::queue_agent::delegation::{Delegation, DelegationStatus};
+use ostler_domain::queue_agent::name::AgentName;
+use ostler_runtime::agents::{DelegatedWork, MAX_PAGE_SIZE, Page};
 
-use crate::cli::queue::DelegationLs;
-use crate::desk::Desk;
-use crate::screen::{BAD, Cell, GOOD, HEADER, QUIET, WAITS, print_rows};
+use crate::agent_client::AgentClient;
+use crate::commands::args::BusArgs;
+use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
 
-pub(crate) async fn run(command: &DelegationLs) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let work = desk.runtime.delegations().list(which(command), Page::default()).await?;
-    desk.close().await?;
-    if command.reach.output.json {
-        return crate::commands::print_json(&work);
+#[derive(Debug, Args)]
+pub(crate) struct DelegationLsArgs {
+    /// List only the work of this agent
+    #[arg(long, value_name = "AGENT", group = "filter")]
+    agent: Option<AgentName>,
+    /// List only overdue work
+    #[arg(long, group = "filter")]
+    overdue: bool,
+    /// List only work that waits for other unfinished work
+    #[arg(long, group = "filter")]
+    blocked: bool,
+    /// List only unfinished work that waits for nothing
+    #[arg(long, group = "filter")]
+    ready: bool,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: &DelegationLsArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let delegations = client.runtime.delegations().list(filter(args), Page::default()).await?;
+    client.close().await?;
+    if args.bus.output.json {
+        return crate::commands::print_json(&delegations);
     }
-    if work.is_empty() {
-        anstream::println!("no such work");
+    if delegations.is_empty() {
+        anstream::println!("no delegations");
         return Ok(());
     }
-    print_work(&work);
-    if work.len() == LONGEST_PAGE {
-        anstream::println!("{QUIET}the first {LONGEST_PAGE}; narrow it, see --help{QUIET:#}");
+    print_delegations(&delegations);
+    if delegations.len() == MAX_PAGE_SIZE {
+        anstream::println!(
+            "{DIM}only the first {MAX_PAGE_SIZE} are listed; filter them, see --help{DIM:#}"
+        );
     }
     Ok(())
 }
 
-fn which(command: &DelegationLs) -> Work {
-    if let Some(agent) = &command.agent {
-        Work::Of(agent.clone())
-    } else if command.overdue {
-        Work::OverdueAt(now())
-    } else if command.blocked {
-        Work::Blocked
-    } else if command.ready {
-        Work::Ready
+fn filter(args: &DelegationLsArgs) -> DelegatedWork {
+    if let Some(agent) = &args.agent {
+        DelegatedWork::Of(agent.clone())
+    } else if args.overdue {
+        DelegatedWork::OverdueAt(now())
+    } else if args.blocked {
+        DelegatedWork::Blocked
+    } else if args.ready {
+        DelegatedWork::Ready
     } else {
-        Work::All
+        DelegatedWork::All
     }
 }
 
-/// Prints pieces of work, one in a line.
-pub(in crate::commands) fn print_work(work: &[Delegation]) {
-    let header = ["code", "for", "from", "state", "due", "what"];
+/// Prints a table of delegations.
+pub(in crate::commands) fn print_delegations(delegations: &[Delegation]) {
+    let header = ["code", "assignee", "from", "status", "due", "description"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(work.iter().map(|one| {
+    rows.extend(delegations.iter().map(|delegation| {
         [
-            one.reference.to_string().into(),
-            one.assignee.as_str().into(),
-            one.delegated_by.as_str().into(),
-            state(one),
-            due(one).into(),
-            one.description.as_str().into(),
+            delegation.reference.to_string().into(),
+            delegation.assignee.as_str().into(),
+            delegation.delegated_by.as_str().into(),
+            status(delegation),
+            due(delegation).into(),
+            delegation.description.as_str().into(),
         ]
     }));
     print_rows(&rows);
 }
 
-/// Where work stands.
-pub(super) fn state(work: &Delegation) -> Cell {
-    match work.status {
-        _ if work.is_overdue(now()) => Cell::styled("late", BAD),
-        DelegationStatus::Assigned => "given".into(),
-        DelegationStatus::InProgress => Cell::styled("being done", WAITS),
-        DelegationStatus::AwaitingReview => Cell::styled("in review", WAITS),
-        DelegationStatus::Complete => Cell::styled("finished", GOOD),
-        DelegationStatus::Overdue => Cell::styled("late", BAD),
+/// Describes the status of a delegation.
+pub(super) fn status(delegation: &Delegation) -> Cell {
+    match delegation.status {
+        _ if delegation.is_overdue(now()) => Cell::styled("overdue", BAD),
+        DelegationStatus::Assigned => "assigned".into(),
+        DelegationStatus::InProgress => Cell::styled("in progress", WARNING),
+        DelegationStatus::AwaitingReview => Cell::styled("awaiting review", WARNING),
+        DelegationStatus::Complete => Cell::styled("complete", GOOD),
+        DelegationStatus::Overdue => Cell::styled("overdue", BAD),
     }
 }
 
-/// By when it is to be done.
-pub(super) fn due(work: &Delegation) -> String {
-    let at = work.due.and_then(|due| jiff::Timestamp::from_millisecond(due.as_millis()).ok());
+/// Formats the due time of a delegation.
+pub(super) fn due(delegation: &Delegation) -> String {
+    let at = delegation.due.and_then(|due| jiff::Timestamp::from_millisecond(due.as_millis()).ok());
     at.map_or_else(String::new, |at| at.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }

@@ -1,44 +1,68 @@
-//! `ostler delegation`: work that was given to agents.
+//! `ostler delegation`: work that was delegated to queue agents.
 
 pub(super) mod ls;
 mod show;
 mod update;
 
 use anyhow::bail;
-use ostler_domain::dispatch::delegation::{Delegation as Work, DelegationRefused};
+use clap::Subcommand;
 use ostler_domain::id::DelegationId;
+use ostler_domain::queue_agent::delegation::{Delegation, DelegationRefused};
 use ostler_domain::reference::ReferenceCode;
-use ostler_runtime::queue::{Page, Work as Which};
+use ostler_runtime::agents::{DelegatedWork, Page};
 
-use crate::cli::queue::Delegation;
-use crate::desk::Desk;
+use crate::agent_client::AgentClient;
 
-pub(crate) async fn run(command: &Delegation) -> anyhow::Result<()> {
+#[derive(Debug, Subcommand)]
+pub(crate) enum DelegationCommand {
+    /// List delegated work
+    #[command(after_help = "\
+Examples:
+  ostler delegation ls
+  ostler delegation ls --agent legal
+  ostler delegation ls --overdue --json")]
+    Ls(ls::DelegationLsArgs),
+    /// Show a delegation, what it waits for and what it blocks
+    #[command(after_help = "\
+Examples:
+  ostler delegation show del_01jd0v4k9pf2ht6z3m8w5x7ybc
+  ostler delegation show OST-2026-1115-007 --json")]
+    Show(show::DelegationShowArgs),
+    /// Set the status of a delegation
+    #[command(after_help = "\
+Examples:
+  ostler delegation update OST-2026-1115-007 in-progress
+  ostler delegation update del_01jd0v4k9pf2ht6z3m8w5x7ybc complete --json")]
+    Update(update::DelegationUpdateArgs),
+}
+
+pub(crate) async fn run(command: &DelegationCommand) -> anyhow::Result<()> {
     match command {
-        Delegation::Ls(ls) => ls::run(ls).await,
-        Delegation::Show(show) => show::run(show).await,
-        Delegation::Update(update) => update::run(update).await,
+        DelegationCommand::Ls(args) => ls::run(args).await,
+        DelegationCommand::Show(args) => show::run(args).await,
+        DelegationCommand::Update(args) => update::run(args).await,
     }
 }
 
-/// The work that was named by its id or its code.
-async fn find(desk: &Desk, named: &str) -> anyhow::Result<Work> {
-    let delegations = desk.runtime.delegations();
-    if let Ok(id) = named.parse::<DelegationId>() {
-        let work = delegations.get(id).await?;
-        return Ok(work.ok_or(DelegationRefused::Unknown(id))?);
+/// Finds a delegation by its id or its reference code.
+async fn find(client: &AgentClient, name: &str) -> anyhow::Result<Delegation> {
+    let delegations = client.runtime.delegations();
+    if let Ok(id) = name.parse::<DelegationId>() {
+        let delegation = delegations.get(id).await?;
+        return Ok(delegation.ok_or(DelegationRefused::Unknown(id))?);
     }
-    let Ok(code) = named.parse::<ReferenceCode>() else {
-        bail!("`{named}` is neither the id (del_…) nor the code (OST-…) of a piece of work");
+    let Ok(code) = name.parse::<ReferenceCode>() else {
+        bail!("`{name}` is neither the id (del_…) nor the reference code (OST-…) of a delegation");
     };
     let mut page = Page::default();
     loop {
-        let some = delegations.list(Which::All, page.clone()).await?;
-        let Some(last) = some.last().map(|work| work.id) else {
-            bail!("no piece of work has the code {code}");
+        let found = delegations.list(DelegatedWork::All, page.clone()).await?;
+        let Some(last) = found.last().map(|delegation| delegation.id) else {
+            bail!("no delegation has the reference code {code}");
         };
-        if let Some(work) = some.into_iter().find(|work| work.reference == code) {
-            return Ok(work);
+        if let Some(delegation) = found.into_iter().find(|delegation| delegation.reference == code)
+        {
+            return Ok(delegation);
         }
         page.after = Some(last);
     }

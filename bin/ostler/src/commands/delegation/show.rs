@@ -1,35 +1,45 @@
 //! `ostler delegation show`.
 
-use ostler_domain::dispatch::delegation::Delegation;
+use clap::Args;
+use ostler_domain::queue_agent::delegation::Delegation;
 use serde::Serialize;
 
-use super::ls::{due, print_work, state};
-use crate::cli::queue::DelegationShow;
-use crate::desk::Desk;
+use super::ls::{due, print_delegations, status};
+use crate::agent_client::AgentClient;
+use crate::commands::args::BusArgs;
 use crate::screen::{Cell, HEADER, print_rows};
 
+#[derive(Debug, Args)]
+pub(crate) struct DelegationShowArgs {
+    /// Delegation, by id or reference code
+    #[arg(value_name = "DELEGATION")]
+    delegation: String,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
 #[derive(Serialize)]
-struct Shown {
+struct DelegationDetails {
     work: Delegation,
     waits_for: Vec<Delegation>,
     blocks: Vec<Delegation>,
 }
 
-pub(crate) async fn run(command: &DelegationShow) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let shown = look(&desk, &command.work).await;
-    desk.close().await?;
-    let shown = shown?;
-    if command.reach.output.json {
-        return crate::commands::print_json(&shown);
+pub(super) async fn run(args: &DelegationShowArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let details = load(&client, &args.delegation).await;
+    client.close().await?;
+    let details = details?;
+    if args.bus.output.json {
+        return crate::commands::print_json(&details);
     }
-    print(&shown);
+    print(&details);
     Ok(())
 }
 
-async fn look(desk: &Desk, named: &str) -> anyhow::Result<Shown> {
-    let work = super::find(desk, named).await?;
-    let delegations = desk.runtime.delegations();
+async fn load(client: &AgentClient, name: &str) -> anyhow::Result<DelegationDetails> {
+    let work = super::find(client, name).await?;
+    let delegations = client.runtime.delegations();
     let (mut waits_for, mut blocks) = (Vec::new(), Vec::new());
     for id in &work.blocked_by {
         waits_for.extend(delegations.get(*id).await?);
@@ -37,23 +47,23 @@ async fn look(desk: &Desk, named: &str) -> anyhow::Result<Shown> {
     for id in delegations.blocks(work.id).await? {
         blocks.extend(delegations.get(id).await?);
     }
-    Ok(Shown { work, waits_for, blocks })
+    Ok(DelegationDetails { work, waits_for, blocks })
 }
 
-fn print(shown: &Shown) {
-    let work = &shown.work;
+fn print(details: &DelegationDetails) {
+    let work = &details.work;
     print_rows(&[
-        [Cell::styled(work.reference.to_string(), HEADER), state(work)],
+        [Cell::styled(work.reference.to_string(), HEADER), status(work)],
         ["id".into(), work.id.to_string().into()],
-        ["what".into(), work.description.as_str().into()],
-        ["for".into(), work.assignee.as_str().into()],
+        ["description".into(), work.description.as_str().into()],
+        ["assignee".into(), work.assignee.as_str().into()],
         ["from".into(), work.delegated_by.as_str().into()],
         ["due".into(), due(work).into()],
     ]);
-    for (title, list) in [("waits for", &shown.waits_for), ("before", &shown.blocks)] {
+    for (title, list) in [("waits for", &details.waits_for), ("blocks", &details.blocks)] {
         if !list.is_empty() {
             anstream::println!("\n{title}");
-            print_work(list);
+            print_delegations(list);
         }
     }
 }

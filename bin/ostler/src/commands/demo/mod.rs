@@ -1,34 +1,53 @@
-//! `ostler demo`: a small world, a short story in it, and time to look around.
+//! `ostler demo`: a sample installation, a short story in it, and a server to try it.
 
-mod chat;
-mod crew;
-mod invite;
+mod next_steps;
+mod queue_agents;
 mod story;
+mod webchat;
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use clap::Args;
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use self::invite::Around;
-use super::layer;
-use crate::cli::talk::Demo;
-use crate::home::{Config, Home};
-use crate::kit::Kit;
-use crate::screen::{HEADER, QUIET};
+use self::next_steps::Demo;
+use super::org::tree;
+use crate::app::App;
+use crate::installation::{Config, Installation};
+use crate::screen::{DIM, HEADER};
 use crate::world::{SAMPLE, World};
 
-/// The script that plays the agents.
-const SCRIPT: &str = include_str!("../../../../../examples/scripts/harbour.yaml");
-/// How many conversations are answered at once.
-const AT_ONCE: usize = 4;
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ostler demo
+  ostler demo --reset
+  ostler demo --once --home /tmp/demo")]
+pub(crate) struct DemoArgs {
+    /// Folder of the demo
+    #[arg(long, value_name = "FOLDER", default_value = "target/demo")]
+    home: PathBuf,
+    /// Delete the folder and start over
+    #[arg(long)]
+    reset: bool,
+    /// Play the story and exit
+    #[arg(long)]
+    once: bool,
+}
 
-pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
-    let folder = &command.home;
-    if command.reset && folder.exists() {
+/// The script of the model.
+const SCRIPT: &str = include_str!("../../../../../examples/scripts/harbour.yaml");
+/// How many conversations are answered at the same time.
+const CONCURRENCY: usize = 4;
+
+pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
+    let folder = &args.home;
+    if args.reset && folder.exists() {
         std::fs::remove_dir_all(folder)
             .with_context(|| format!("cannot remove {}", folder.display()))?;
     }
@@ -37,15 +56,15 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
         script: Some("script.yaml".into()),
         ..Config::default()
     };
-    let home = Home::write(folder, config)?;
+    let installation = Installation::write(folder, config)?;
     std::fs::File::create(folder.join("script.yaml"))?.write_all(SCRIPT.as_bytes())?;
 
-    let store = Store::connect(&home.database())?;
+    let store = Store::connect(&installation.database())?;
     store.migrate().await?;
     let world = World::parse("examples/harbour.toml", SAMPLE)?;
     let new = store.orgs().await?.is_empty();
     if new {
-        world.plant(&store).await?;
+        world.seed(&store).await?;
     }
     anstream::println!(
         "{HEADER}ostler {}{HEADER:#} · demo world in {} (SQLite, in-process bus, scripted model, \
@@ -54,38 +73,38 @@ pub(crate) async fn run(command: &Demo) -> anyhow::Result<()> {
         folder.display()
     );
     anstream::println!(
-        "  Organizations, each below its parent, with their agents; who may do what follows from\n  the business layer.\n"
+        "  Organizations, each below its parent, with their agents. The business layer limits what an\n  agent may do.\n"
     );
-    layer::print_tree(&world);
-    let org = story::client(&store).await?;
-    let chat = chat::open(&home, &store, org).await?;
+    tree::print_tree(&world);
+    let org = story::find_bella(&store).await?;
+    let webchat = webchat::enable(&installation, &store, org).await?;
 
-    let kit = Kit::of(&home, store)?;
+    let app = Arc::new(App::new(&installation, store)?);
     let (stop, stopped) = watch::channel(false);
     let listener = listen().await;
-    let address = listener.as_ref().and_then(|one| one.local_addr().ok());
-    let kit = Arc::new(kit);
-    let running = kit.clone();
-    let working = tokio::spawn(async move { running.run(AT_ONCE, listener, stopped).await });
+    let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
+    let running = app.clone();
+    let task = tokio::spawn(async move { running.run(CONCURRENCY, listener, stopped).await });
     if new {
-        story::play(&kit, org, chat).await?;
+        story::play(&app, org, webchat).await?;
         story::explain();
-        crew::play().await?;
+        queue_agents::play().await?;
     } else {
-        anstream::println!("\n  {QUIET}The story was played before; all of it is kept.{QUIET:#}");
+        anstream::println!(
+            "\n  {DIM}The story was played before; its conversations are still here.{DIM:#}"
+        );
     }
-    let around = Around { home: &home, store: &kit.store, org, chat, address };
-    invite::print(&around).await?;
-    if !command.once {
+    let demo = Demo { installation: &installation, store: &app.store, org, webchat, address };
+    next_steps::print(&demo).await?;
+    if !args.once {
         tokio::signal::ctrl_c().await?;
-        anstream::println!("\n{QUIET}stopped; everything is kept{QUIET:#}");
+        anstream::println!("\n{DIM}stopped; nothing is lost{DIM:#}");
     }
     stop.send_replace(true);
-    working.await?
+    task.await?
 }
 
-/// Where the demonstration can be reached: the usual place, or any free one of
-/// this machine.
+/// Listens on the default address, or on any free port of this machine.
 async fn listen() -> Option<TcpListener> {
     match TcpListener::bind(ostler_server::server::ADDRESS).await {
         Ok(listener) => Some(listener),

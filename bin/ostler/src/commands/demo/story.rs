@@ -1,67 +1,65 @@
-//! The story that the demonstration plays: a question, a handover, a refund that
-//! a person has to approve, and a customer who wants a person.
+//! The story of the demo: a question, a handoff, a refund that needs approval, and a
+//! customer who wants a person.
 
 use std::time::Duration;
 
 use anyhow::Context as _;
 use ostler_domain::id::{BindingId, OrgId, RunId};
-use ostler_domain::message::Part;
-use ostler_domain::session::key::{ConversationKey, Entry as EntryKind, Peer};
+use ostler_domain::message::MessagePart;
+use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_store::Store;
 
+use crate::app::App;
 use crate::commands::send;
-use crate::commands::session::view::{Line, Talk};
-use crate::kit::Kit;
-use crate::screen::{HEADER, QUIET, WAITS};
+use crate::commands::session::view::{ConversationView, ViewLine};
+use crate::screen::{DIM, HEADER, WARNING};
 
-/// What Rosa writes.
-const LINES: [&str; 2] = [
+/// The messages of Rosa, the customer.
+const MESSAGES: [&str; 2] = [
     "I paid 50 but my order should be 40. Order 1234.",
     "This is ridiculous, what a useless service. I want a real person!",
 ];
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit for an answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Plays the story.
-pub(super) async fn play(kit: &Kit, org: OrgId, chat: BindingId) -> anyhow::Result<()> {
-    anstream::println!("\n  A customer writes on the web chat of Bella Pizza …");
+pub(super) async fn play(app: &App, org: OrgId, webchat: BindingId) -> anyhow::Result<()> {
+    anstream::println!("\n  A customer writes in the web chat of Bella Pizza …");
     let peer = Peer::Person("rosa".into());
-    let key = ConversationKey { org, binding: chat, peer, entry: EntryKind::Customer };
-    for text in LINES {
-        let message = send::write(kit, &key, vec![Part::text(text)]).await?;
-        let (talk, run) = send::answered(kit, &key, message, PATIENCE).await?;
-        print(&talk, run);
+    let key = ConversationKey { org, binding: webchat, peer, entry: ConversationEntry::Customer };
+    for text in MESSAGES {
+        let message = send::accept(app, &key, vec![MessagePart::text(text)]).await?;
+        let (view, run) = send::wait_for_reply(app, &key, message, TIMEOUT).await?;
+        print(&view, run);
     }
     Ok(())
 }
 
-fn print(talk: &Talk, run: RunId) {
-    for line in talk.lines_of(run) {
+fn print(view: &ConversationView, run: RunId) {
+    for line in view.lines_of(run) {
         match line {
-            Line::Said { at, who, text, mark, .. } => {
+            ViewLine::Message { at, who, text, mark, .. } => {
                 let mark = mark.as_ref().map_or_else(String::new, |mark| format!("  {mark}"));
-                anstream::println!(
-                    "  {at}  {HEADER}{who:<22}{HEADER:#} {text}{QUIET}{mark}{QUIET:#}"
-                );
+                anstream::println!("  {at}  {HEADER}{who:<22}{HEADER:#} {text}{DIM}{mark}{DIM:#}");
             }
-            Line::Did { what, why, .. } => {
-                anstream::println!("            {WAITS}{what}{WAITS:#}  {QUIET}{why}{QUIET:#}");
+            ViewLine::Action { what, why, .. } => {
+                anstream::println!("            {WARNING}{what}{WARNING:#}  {DIM}{why}{DIM:#}");
             }
         }
     }
 }
 
-/// Says what to make of it.
+/// Prints an explanation of the story.
 pub(super) fn explain() {
     anstream::println!(
-        "\n  Gia answers Bella Pizza's customers and must not touch money, so she handed Rosa to Enzo.\n  \
-         He may, but not alone: the refund waits for a person. Then Rosa asked for one, and waits too.\n  \
-         Models only ask; what may run is decided by the runtime, call by call."
+        "\n  Gia answers the customers of Bella Pizza and may not touch money, so she handed Rosa to Enzo.\n  \
+         He may refund, but not alone: the refund waits for a person. Then Rosa asked for a person, and\n  \
+         waits as well. Models only request tool calls; the runtime decides which of them run."
     );
 }
 
-/// Bella Pizza.
-pub(super) async fn client(store: &Store) -> anyhow::Result<OrgId> {
+/// Returns the org of Bella Pizza.
+pub(super) async fn find_bella(store: &Store) -> anyhow::Result<OrgId> {
     let orgs = store.orgs().await?;
     let bella = orgs.iter().find(|org| org.slug == "bella").context("the world has no bella")?;
     Ok(bella.id)
@@ -69,10 +67,10 @@ pub(super) async fn client(store: &Store) -> anyhow::Result<OrgId> {
 
 #[cfg(test)]
 mod tests {
-    use ostler_models::scripted::Script;
+    use ostler_scripted::Script;
 
     #[test]
-    fn the_script_of_the_demonstration_can_be_read() {
+    fn the_script_of_the_demo_is_valid() {
         Script::parse("harbour.yaml", super::super::SCRIPT).unwrap();
     }
 }

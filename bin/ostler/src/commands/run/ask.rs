@@ -1,83 +1,85 @@
-//! Asking the person at the terminal.
+//! Questions to the person at the terminal.
 
 use std::io::{BufRead as _, Write as _};
 
 use anyhow::Context as _;
-use ostler_domain::gate::Verdict;
+use ostler_domain::gate::GateDecision;
 use ostler_domain::gate::permission::{ApprovalAnswer, SessionGrants};
 use ostler_domain::scope::ToolScope;
-use ostler_domain::tool::Category;
-use ostler_engine::driver::Handle;
+use ostler_domain::tool::ToolCategory;
+use ostler_engine::driver::TurnHandle;
 use ostler_engine::history::CallId;
-use ostler_engine::tool::Ask;
-use ostler_engine::turn::{Answer, Decision, Path, Question, QuestionKind};
+use ostler_engine::tool::UserQuestion;
+use ostler_engine::turn::{AgentPath, Answer, Decision, Question, QuestionKind};
 
 use crate::screen::HEADER;
 
-/// What somebody said, and to which question.
-pub(super) enum Said {
-    Decision(Path, CallId, Decision),
-    Answer(Path, CallId, Answer),
+/// The response to a question of a turn.
+pub(super) enum UserResponse {
+    Decision(AgentPath, CallId, Decision),
+    Answer(AgentPath, CallId, Answer),
 }
 
-/// Tells the turn what was said.
-pub(super) fn send(handle: &Handle, said: Said) -> anyhow::Result<()> {
-    match said {
-        Said::Decision(path, call, decision) => handle.decide(path, call, decision),
-        Said::Answer(path, call, answer) => handle.answer(path, call, answer),
+/// Passes a response to the turn.
+pub(super) fn send_response(handle: &TurnHandle, response: UserResponse) -> anyhow::Result<()> {
+    match response {
+        UserResponse::Decision(path, call, decision) => handle.decide(path, call, decision),
+        UserResponse::Answer(path, call, answer) => handle.answer(path, call, answer),
     }
     .context("the answer came too late")
 }
 
-/// Asks the person. Where nobody answers, the answer is no.
-pub(super) async fn person(
+/// Asks the person at the terminal. At the end of the input, calls are rejected.
+pub(super) async fn ask_user(
     question: &Question,
-    path: Path,
+    path: AgentPath,
     scope: &ToolScope,
     grants: &mut SessionGrants,
-) -> anyhow::Result<Said> {
+) -> anyhow::Result<UserResponse> {
     let call = question.call.id.clone();
     match &question.kind {
         QuestionKind::Approval { why, risk, arguments } => {
             let (name, given) = (&question.call.name, &question.call.arguments);
-            let why = Verdict::Ask(*why);
+            let why = GateDecision::Ask(*why);
             anstream::eprintln!("{HEADER}{name}{HEADER:#} {given}");
             anstream::eprintln!("{} risk; {why}", risk.level());
-            let line = read("Run it? [y]es, [n]o, [a]lways this kind: ").await?;
+            let line = read_line("Run it? [y]es, [n]o, [a]lways tools of this kind: ").await?;
             let answer = match line.as_deref().map(str::trim) {
                 Some("y" | "yes") => ApprovalAnswer::Approve,
                 Some("a" | "always") => ApprovalAnswer::AlwaysAllowCategory,
                 _ => ApprovalAnswer::Decline,
             };
-            let category = scope.find(name).map_or(Category::Other, |tool| tool.spec.category);
-            let decision = if grants.answer(answer, category) {
+            let category = scope.find(name).map_or(ToolCategory::Other, |tool| tool.spec.category);
+            let decision = if grants.apply_answer(answer, category) {
                 Decision::Approve { seen: *arguments, arguments: None }
             } else {
-                let reason = if line.is_some() { "they do not want it" } else { "nobody is there" };
+                let reason =
+                    if line.is_some() { "the user rejected it" } else { "there is no user to ask" };
                 Decision::Reject { reason: reason.into() }
             };
-            Ok(Said::Decision(path, call, decision))
+            Ok(UserResponse::Decision(path, call, decision))
         }
-        QuestionKind::Ask(Ask::Question { question, options }) => {
+        QuestionKind::Ask(UserQuestion::Question { question, options }) => {
             anstream::eprintln!("{HEADER}{question}{HEADER:#}");
             for option in options {
                 anstream::eprintln!("  {option}");
             }
-            let text = read("> ").await?.unwrap_or_else(|| "Nobody is there to answer.".into());
-            Ok(Said::Answer(path, call, Answer::Text { text: text.trim().to_owned() }))
+            let text =
+                read_line("> ").await?.unwrap_or_else(|| "There is no user to answer.".into());
+            Ok(UserResponse::Answer(path, call, Answer::Text { text: text.trim().to_owned() }))
         }
-        QuestionKind::Ask(Ask::Plan { plan, .. }) => {
+        QuestionKind::Ask(UserQuestion::Plan { plan, .. }) => {
             anstream::eprintln!("{plan}");
-            let line = read("Follow this plan? [y]es, or what to change: ").await?;
+            let line = read_line("Follow this plan? [y]es, or write what to change: ").await?;
             let approved = matches!(line.as_deref().map(str::trim), Some("y" | "yes"));
             let feedback = line.filter(|_| !approved).map(|line| line.trim().to_owned());
-            Ok(Said::Answer(path, call, Answer::Plan { approved, feedback }))
+            Ok(UserResponse::Answer(path, call, Answer::Plan { approved, feedback }))
         }
     }
 }
 
-/// A line from the terminal; none at its end.
-async fn read(prompt: &'static str) -> anyhow::Result<Option<String>> {
+/// Reads a line from standard input; `None` at its end.
+async fn read_line(prompt: &'static str) -> anyhow::Result<Option<String>> {
     let line = tokio::task::spawn_blocking(move || -> std::io::Result<Option<String>> {
         eprint!("{prompt}");
         std::io::stderr().flush()?;

@@ -1,48 +1,48 @@
-//! How a run ended, for people and for scripts.
+//! The end of a run: exit code and message.
 
 use std::process::ExitCode;
 
-use ostler_engine::turn::End;
+use ostler_engine::turn::TurnEnd;
 
-/// What the program answers: 0 an answer, 1 no model answered, 3 it did not come
-/// to an end, 4 the credits did not reach, 130 it was stopped.
-pub(super) fn code(end: &End) -> ExitCode {
+/// Returns the exit code: 0 an answer, 1 no model answered, 3 no answer within the
+/// limits, 4 not enough credits, 130 stopped.
+pub(super) fn exit_code(end: &TurnEnd) -> ExitCode {
     ExitCode::from(match end {
-        End::Answer { .. } => 0,
-        End::ModelFailed(_) => 1,
-        End::TimedOut | End::StepLimit { .. } | End::Loop { .. } => 3,
-        End::CreditsExhausted(_) => 4,
-        End::Aborted => 130,
+        TurnEnd::Answer { .. } => 0,
+        TurnEnd::ModelFailed(_) => 1,
+        TurnEnd::TimedOut | TurnEnd::StepLimit { .. } | TurnEnd::Loop { .. } => 3,
+        TurnEnd::CreditsExhausted(_) => 4,
+        TurnEnd::Aborted => 130,
     })
 }
 
-/// What people are told if there is no answer.
-pub(super) fn sentence(end: &End) -> Option<String> {
+/// Returns the message for people if there is no answer.
+pub(super) fn message(end: &TurnEnd) -> Option<String> {
     Some(match end {
-        End::Answer { .. } => return None,
-        End::Aborted => "Stopped.".into(),
-        End::TimedOut => "Stopped: it took too long; --timeout gives it more time.".into(),
-        End::StepLimit { most } => format!("Stopped after {most} steps without an answer."),
-        End::Loop { tool } => format!("Stopped: the model called `{tool}` again and again."),
-        End::CreditsExhausted(short) => {
-            format!("Stopped: {short}; --credits gives it more.")
+        TurnEnd::Answer { .. } => return None,
+        TurnEnd::Aborted => "Stopped.".into(),
+        TurnEnd::TimedOut => "Stopped: the time limit is reached; raise it with --timeout.".into(),
+        TurnEnd::StepLimit { limit } => format!("Stopped after {limit} steps without an answer."),
+        TurnEnd::Loop { tool } => format!("Stopped: the model called `{tool}` again and again."),
+        TurnEnd::CreditsExhausted(short) => {
+            format!("Stopped: {short}; raise the limit with --credits.")
         }
-        End::ModelFailed(error) => format!("No answer: {error}."),
+        TurnEnd::ModelFailed(error) => format!("No answer: {error}."),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::sentence;
+    use super::message;
     use ostler_engine::model::StopReason;
-    use ostler_engine::turn::End;
+    use ostler_engine::turn::TurnEnd;
 
     #[test]
-    fn what_is_not_an_answer_is_said() {
+    fn every_end_without_an_answer_has_a_message() {
         let text = "hi".to_owned();
-        assert_eq!(sentence(&End::Answer { text, stop: StopReason::End }), None);
-        assert_eq!(sentence(&End::Aborted).as_deref(), Some("Stopped."));
-        let looped = sentence(&End::Loop { tool: "look".into() }).expect("a sentence");
+        assert_eq!(message(&TurnEnd::Answer { text, stop: StopReason::End }), None);
+        assert_eq!(message(&TurnEnd::Aborted).as_deref(), Some("Stopped."));
+        let looped = message(&TurnEnd::Loop { tool: "look".into() }).expect("a message");
         assert!(looped.contains("`look`"), "{looped}");
     }
 }

@@ -1,29 +1,29 @@
-//! Ctrl-C: once stops the turn cleanly, twice ends the program.
+//! Ctrl-C: the first stops the turn cleanly, the second ends the program.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ostler_engine::driver::Handle;
+use ostler_engine::driver::TurnHandle;
 use tokio::sync::Notify;
 
-/// What a program that Ctrl-C ended answers.
-const INTERRUPTED: i32 = 130;
+/// The exit code of a program that was ended by Ctrl-C.
+const INTERRUPTED_EXIT_CODE: i32 = 130;
 
 /// Watches for Ctrl-C.
 pub(super) struct Interrupt {
-    shared: Arc<Shared>,
+    state: Arc<InterruptState>,
 }
 
 #[derive(Default)]
-struct Shared {
-    /// The turn that runs.
-    turn: Mutex<Option<Handle>>,
-    rings: Notify,
+struct InterruptState {
+    /// The running turn.
+    turn: Mutex<Option<TurnHandle>>,
+    pressed: Notify,
 }
 
-/// While it is there, Ctrl-C stops this turn.
-pub(super) struct Running(Arc<Shared>);
+/// While this guard lives, Ctrl-C aborts its turn.
+pub(super) struct AbortGuard(Arc<InterruptState>);
 
-impl Drop for Running {
+impl Drop for AbortGuard {
     fn drop(&mut self) {
         *self.0.turn.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -31,36 +31,36 @@ impl Drop for Running {
 
 impl Interrupt {
     pub(super) fn watch() -> Self {
-        let shared = Arc::<Shared>::default();
-        let watched = shared.clone();
+        let state = Arc::<InterruptState>::default();
+        let watched = state.clone();
         tokio::spawn(async move {
             let mut stopping = false;
             while tokio::signal::ctrl_c().await.is_ok() {
                 if std::mem::replace(&mut stopping, true) {
-                    std::process::exit(INTERRUPTED);
+                    std::process::exit(INTERRUPTED_EXIT_CODE);
                 }
                 let turn = watched.turn.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 if let Some(turn) = turn {
                     turn.abort();
                 }
-                watched.rings.notify_one();
+                watched.pressed.notify_one();
             }
         });
-        Self { shared }
+        Self { state }
     }
 
-    /// Has Ctrl-C stop this turn.
-    pub(super) fn aborts(&self, turn: &Handle) -> Running {
-        let mut running = self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Makes Ctrl-C abort a turn until the guard is dropped.
+    pub(super) fn abort_on_ctrl_c(&self, turn: &TurnHandle) -> AbortGuard {
+        let mut running = self.state.turn.lock().unwrap_or_else(PoisonError::into_inner);
         *running = Some(turn.clone());
-        Running(self.shared.clone())
+        AbortGuard(self.state.clone())
     }
 
-    /// Waits for something unless Ctrl-C comes first.
-    pub(super) async fn or<T>(&self, waiting: impl Future<Output = T>) -> Option<T> {
+    /// Awaits a future; returns `None` if Ctrl-C comes first.
+    pub(super) async fn unless_pressed<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
-            done = waiting => Some(done),
-            () = self.shared.rings.notified() => None,
+            output = future => Some(output),
+            () = self.state.pressed.notified() => None,
         }
     }
 }

@@ -1,165 +1,207 @@
-//! `ostler send`: writes as a customer, and prints what is answered.
+//! `ostler send`: writes as a customer and prints the reply.
 
-mod attach;
+mod attachments;
 
+use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use clap::Args;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{ConversationId, InboxId, RunId};
-use ostler_domain::message::Part;
-use ostler_domain::session::key::{ConversationKey, Entry as EntryKind, Peer};
-use ostler_runtime::deltas::{Delta, Piece};
-use ostler_runtime::talk::entry::{Entry, Writer, Wrote};
-use ostler_store::{Accepted, ReadFrom, Store};
+use ostler_domain::message::MessagePart;
+use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
+use ostler_runtime::deltas::{Delta, DeltaContent};
+use ostler_runtime::records::entry::{InboxEntry, IncomingMessage, MessageSender};
+use ostler_store::{AcceptOutcome, Store, TranscriptStart};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
-use super::session::view::{self, Line, Talk};
-use crate::cli::talk::Send;
-use crate::draft::Draft;
-use crate::home::Home;
-use crate::kit::Kit;
-use crate::screen::{HEADER, QUIET};
+use super::args::{InstallationArgs, OutputArgs};
+use super::session::view::{self, ConversationView, ViewLine};
+use crate::app::App;
+use crate::installation::Installation;
+use crate::screen::{DIM, HEADER};
+use crate::stream_preview::StreamPreview;
 
-/// How often a reply is looked for that another process gives.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-
-pub(crate) async fn run(command: &Send) -> anyhow::Result<()> {
-    let home = Home::find(&command.at)?;
-    let files = attach::read(&command.attach)?;
-    let kit = Kit::open(&home).await?;
-    let key = key(&kit.store, command).await?;
-    let mut parts: Vec<Part> = command.text.iter().map(Part::text).collect();
-    parts.extend(attach::keep(&kit.store, key.org, files).await?);
-
-    // Whoever is faster answers: this process, or one that is running.
-    let (stop, stopped) = watch::channel(false);
-    let deltas = kit.worker.parts().deltas.follow();
-    let worker = kit.worker.clone();
-    let message = write(&kit, &key, parts).await?;
-    let working = tokio::spawn(async move { worker.run(1, stopped).await });
-    let patience = Duration::from_secs(command.timeout);
-    let answered = answered(&kit, &key, message, patience);
-    let answered = if command.output.json {
-        answered.await
-    } else {
-        let conversation = kit.store.org(key.org).told(&key, ReadFrom::Newest, 0).await?;
-        beside(conversation.map(|told| told.conversation), deltas, answered).await
-    };
-    stop.send_replace(true);
-    working.await?;
-    let (talk, run) = answered?;
-    print(&talk, run, command.output.json)
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ostler send --org bella --contact rosa \"Are you open on Monday?\"
+  ostler send --org bella --contact otto --attach burnt.jpg \"Look at this!\"
+  ostler send --org bella --contact otto --json \"I paid twice. Order 1234.\"")]
+pub(crate) struct SendArgs {
+    /// Text of the customer's message
+    #[arg(value_name = "TEXT", required_unless_present = "attach")]
+    text: Option<String>,
+    /// File to attach, up to 20 MiB; up to ten files
+    #[arg(long, value_name = "FILE")]
+    attach: Vec<PathBuf>,
+    /// Org, by slug or id
+    #[arg(long, value_name = "ORG")]
+    org: String,
+    /// Name of the customer on the channel
+    #[arg(long, value_name = "NAME")]
+    contact: String,
+    /// Channel
+    #[arg(long, value_name = "CHANNEL", default_value = "webchat")]
+    channel: String,
+    /// How long to wait for the reply, in seconds
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    timeout: u64,
+    #[command(flatten)]
+    installation: InstallationArgs,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
-/// Waits for an answer, and shows meanwhile what is being written.
-async fn beside<T>(
+/// How often the store is polled for a reply, which another process may give.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+pub(crate) async fn run(args: &SendArgs) -> anyhow::Result<()> {
+    let installation = Installation::find(&args.installation)?;
+    let files = attachments::read(&args.attach)?;
+    let app = App::open(&installation).await?;
+    let key = conversation_key(&app.store, args).await?;
+    let mut parts: Vec<MessagePart> = args.text.iter().map(MessagePart::text).collect();
+    parts.extend(attachments::store(&app.store, key.org, files).await?);
+
+    // The message is answered by this process, or by another one if that is faster.
+    let (stop, stopped) = watch::channel(false);
+    let deltas = app.worker.deps().deltas.follow();
+    let worker = app.worker.clone();
+    let message = accept(&app, &key, parts).await?;
+    let task = tokio::spawn(async move { worker.run(1, stopped).await });
+    let timeout = Duration::from_secs(args.timeout);
+    let reply = wait_for_reply(&app, &key, message, timeout);
+    let reply = if args.output.json {
+        reply.await
+    } else {
+        let conversation =
+            app.store.org(key.org).transcript(&key, TranscriptStart::Newest, 0).await?;
+        preview_until(conversation.map(|transcript| transcript.conversation), deltas, reply).await
+    };
+    stop.send_replace(true);
+    task.await?;
+    let (view, run) = reply?;
+    print(&view, run, args.output.json)
+}
+
+/// Waits for the reply, and meanwhile shows the text that the model streams.
+async fn preview_until<T>(
     conversation: Option<ConversationId>,
     mut deltas: Receiver<Delta>,
-    answered: impl Future<Output = T>,
+    reply: impl Future<Output = T>,
 ) -> T {
-    let mut draft = Draft::here();
-    let mut answered = pin!(answered);
-    let answered = loop {
+    let mut preview = StreamPreview::new();
+    let mut reply = pin!(reply);
+    let reply = loop {
         tokio::select! {
-            done = &mut answered => break done,
+            done = &mut reply => break done,
             delta = deltas.recv() => match delta {
                 Ok(delta) if Some(delta.conversation) != conversation => {}
-                Ok(Delta { piece: Piece::Text { offset, text }, .. }) => draft.write(offset, &text),
-                Ok(Delta { piece: Piece::DraftDiscarded, .. }) | Err(RecvError::Lagged(_)) => {
-                    draft.clear();
+                Ok(Delta { content: DeltaContent::Text { offset, text }, .. }) => preview.append(offset, &text),
+                Ok(Delta { content: DeltaContent::DraftDiscarded, .. }) | Err(RecvError::Lagged(_)) => {
+                    preview.clear();
                 }
                 Ok(_) => {}
-                Err(RecvError::Closed) => break answered.await,
+                Err(RecvError::Closed) => break reply.await,
             },
         }
     };
-    draft.clear();
-    answered
+    preview.clear();
+    reply
 }
 
-fn print(talk: &Talk, run: RunId, json: bool) -> anyhow::Result<()> {
-    let new: Vec<&Line> = talk.lines_of(run).collect();
+fn print(view: &ConversationView, run: RunId, json: bool) -> anyhow::Result<()> {
+    let lines: Vec<&ViewLine> = view.lines_of(run).collect();
     if json {
-        return super::print_json(&new);
+        return super::print_json(&lines);
     }
-    for line in new {
+    for line in lines {
         match line {
-            Line::Said { who, text, mark, .. } => {
+            ViewLine::Message { who, text, mark, .. } => {
                 let mark = mark.as_ref().map_or_else(String::new, |mark| format!("  {mark}"));
-                anstream::println!("{HEADER}{who}{HEADER:#}  {text}{QUIET}{mark}{QUIET:#}");
+                anstream::println!("{HEADER}{who}{HEADER:#}  {text}{DIM}{mark}{DIM:#}");
             }
-            Line::Did { what, why, .. } => {
-                anstream::println!("      {QUIET}{what}  {why}{QUIET:#}");
+            ViewLine::Action { what, why, .. } => {
+                anstream::println!("      {DIM}{what}  {why}{DIM:#}");
             }
         }
     }
-    anstream::println!("{QUIET}{}{QUIET:#}", talk.state);
+    anstream::println!("{DIM}{}{DIM:#}", view.state);
     Ok(())
 }
 
-/// The conversation of somebody on a channel of an org.
-async fn key(store: &Store, command: &Send) -> anyhow::Result<ConversationKey> {
-    let org = super::find_org(store, &command.org).await?;
-    let channel = Channel::from(command.channel.as_str());
+/// Returns the key of the contact's conversation on a channel of an org.
+async fn conversation_key(store: &Store, args: &SendArgs) -> anyhow::Result<ConversationKey> {
+    let org = super::find_org(store, &args.org).await?;
+    let channel = Channel::from(args.channel.as_str());
     let bindings = store.org(org.id).bindings(None, 100).await?;
-    let bound = bindings.iter().find(|one| one.binding.channel == channel && one.binding.enabled);
-    let binding = bound.map(|one| one.binding.id).with_context(|| {
-        let names: Vec<&str> = bindings.iter().map(|one| one.binding.channel.name()).collect();
-        let on = if names.is_empty() { "nothing yet".to_owned() } else { names.join(", ") };
-        format!("{} is not on {channel}; it is on: {on}", org.name)
+    let enabled =
+        bindings.iter().find(|bound| bound.binding.channel == channel && bound.binding.enabled);
+    let binding = enabled.map(|bound| bound.binding.id).with_context(|| {
+        let names: Vec<&str> = bindings.iter().map(|bound| bound.binding.channel.name()).collect();
+        let connected = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        format!("{} has no channel {channel}; its channels: {connected}", org.name)
     })?;
-    let peer = Peer::Person(command.contact.clone());
-    Ok(ConversationKey { org: org.id, binding, peer, entry: EntryKind::Customer })
+    let peer = Peer::Person(args.contact.clone());
+    Ok(ConversationKey { org: org.id, binding, peer, entry: ConversationEntry::Customer })
 }
 
-/// Writes as a customer.
-pub(crate) async fn write(
-    kit: &Kit,
+/// Puts a message of the customer into the inbox.
+pub(crate) async fn accept(
+    app: &App,
     key: &ConversationKey,
-    parts: Vec<Part>,
+    parts: Vec<MessagePart>,
 ) -> anyhow::Result<InboxId> {
-    let (Peer::Person(who) | Peer::Group(who)) = &key.peer;
+    let (Peer::Person(name) | Peer::Group(name)) = &key.peer;
     let id = format!("cli-{}", ostler_bus::next_id());
-    let from = Writer { identifier: who.clone(), name: Some(capital(who)), locale: None };
+    let from =
+        MessageSender { identifier: name.clone(), name: Some(capitalize(name)), locale: None };
     let provider_id = Some(id.clone());
-    let entry = Entry::Wrote(Wrote { parts, from, provider_id, ..Wrote::default() });
-    match kit.intake.accept(key.clone(), &id, &entry).await? {
-        Accepted::New(id) | Accepted::Repeat(id) => Ok(id),
+    let entry = InboxEntry::Message(IncomingMessage {
+        parts,
+        from,
+        provider_id,
+        ..IncomingMessage::default()
+    });
+    match app.intake.accept(key.clone(), &id, &entry).await? {
+        AcceptOutcome::New(id) | AcceptOutcome::Duplicate(id) => Ok(id),
     }
 }
 
-fn capital(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+fn capitalize(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// Waits until a message is answered; the conversation, and the run that did.
-pub(crate) async fn answered(
-    kit: &Kit,
+/// Waits until a message is answered, and returns the conversation and the run that
+/// answered it.
+pub(crate) async fn wait_for_reply(
+    app: &App,
     key: &ConversationKey,
     message: InboxId,
-    patience: Duration,
-) -> anyhow::Result<(Talk, RunId)> {
+    timeout: Duration,
+) -> anyhow::Result<(ConversationView, RunId)> {
     let wait = async {
         loop {
-            if let Some(talk) = view::of_conversation(&kit.store, key).await?
-                && let Some(run) = talk.runs.iter().find(|run| run.input.contains(&message))
+            if let Some(view) = view::newest_session(&app.store, key).await?
+                && let Some(run) = view.runs.iter().find(|run| run.input.contains(&message))
             {
                 let run = run.id;
-                return anyhow::Ok((talk, run));
+                return anyhow::Ok((view, run));
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    tokio::time::timeout(patience, wait).await.unwrap_or_else(|_| {
+    tokio::time::timeout(timeout, wait).await.unwrap_or_else(|_| {
         anyhow::bail!(
-            "nobody has answered within {} s; the message {message} is kept, and whoever works here \
-             answers it: look with `ostler session ls`, or at `ostler deadletter ls`",
-            patience.as_secs()
+            "no reply within {} s; the message {message} is stored and will be answered by a running \
+             `ostler serve` or `ostler worker`; see `ostler session ls` and `ostler dead-letter ls`",
+            timeout.as_secs()
         )
     })
 }

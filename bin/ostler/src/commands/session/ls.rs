@@ -1,17 +1,32 @@
 //! `ostler session ls`.
 
+use clap::Args;
 use ostler_domain::org::Org;
-use ostler_runtime::talk::session::Session;
-use ostler_store::{Store, Which};
+use ostler_runtime::records::session::Session;
+use ostler_store::{SessionFilter, Store};
 use serde::Serialize;
 
-use super::view::{clock, person, state};
-use crate::cli::talk::SessionLs;
-use crate::home::Home;
-use crate::screen::{Cell, HEADER, WAITS, print_rows};
+use super::view::{describe_state, format_time, peer_name};
+use crate::commands::args::{InstallationArgs, OutputArgs};
+use crate::installation::Installation;
+use crate::screen::{Cell, HEADER, WARNING, print_rows};
 
-/// How many of each org are listed.
-const LISTED: u32 = 50;
+/// The most sessions that are listed for each org.
+const LIST_LIMIT: u32 = 50;
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionLsArgs {
+    /// Org, by slug or id [default: all orgs]
+    #[arg(long, value_name = "ORG")]
+    org: Option<String>,
+    /// List only conversations that wait for a person
+    #[arg(long)]
+    waiting: bool,
+    #[command(flatten)]
+    installation: InstallationArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
 
 #[derive(Serialize)]
 struct Row {
@@ -20,40 +35,41 @@ struct Row {
     state: String,
 }
 
-pub(crate) async fn run(command: &SessionLs) -> anyhow::Result<()> {
-    let home = Home::find(&command.at)?;
-    let store = Store::open(&home.database()).await?;
-    let orgs: Vec<Org> = match &command.org {
+pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
+    let installation = Installation::find(&args.installation)?;
+    let store = Store::open(&installation.database()).await?;
+    let orgs: Vec<Org> = match &args.org {
         Some(name) => vec![crate::commands::find_org(&store, name).await?],
         None => store.orgs().await?,
     };
-    let which = if command.waiting { Which::HandedOff } else { Which::All };
+    let which = if args.waiting { SessionFilter::HandedOff } else { SessionFilter::All };
     let mut rows = Vec::new();
     for org in orgs {
-        for stored in store.org(org.id).sessions(which, None, LISTED).await? {
+        for stored in store.org(org.id).sessions(which, None, LIST_LIMIT).await? {
             let session: Session = serde_json::from_str(&stored.data)?;
-            let state = state(&session);
+            let state = describe_state(&session);
             rows.push(Row { org: org.slug.clone(), session, state });
         }
     }
-    if command.output.json {
+    if args.output.json {
         return crate::commands::print_json(&rows);
     }
     if rows.is_empty() {
         anstream::println!("no sessions; write as a customer with `ostler send`");
         return Ok(());
     }
-    let header = ["session", "org", "who", "channel", "since", "state"];
+    let header = ["session", "org", "contact", "channel", "since", "state"];
     let mut cells = vec![header.map(|text| Cell::styled(text, HEADER))];
     cells.extend(rows.iter().map(|row| {
         let waits = row.session.open_escalation().is_some() || row.session.pending_approvals > 0;
-        let state = if waits { Cell::styled(&row.state, WAITS) } else { row.state.as_str().into() };
+        let state =
+            if waits { Cell::styled(&row.state, WARNING) } else { row.state.as_str().into() };
         [
             row.session.id.to_string().into(),
             row.org.as_str().into(),
-            row.session.name.clone().unwrap_or_else(|| person(&row.session)).into(),
+            row.session.name.clone().unwrap_or_else(|| peer_name(&row.session)).into(),
             row.session.channel.name().into(),
-            clock(row.session.opened_at).into(),
+            format_time(row.session.opened_at).into(),
             state,
         ]
     }));

@@ -1,15 +1,118 @@
-//! `ostler session`: conversations and what was decided in them.
+//! `ostler session`: conversations, and what people do with them.
 
+mod assign;
+mod close;
+mod dismiss;
+pub(crate) mod find;
 mod ls;
-pub(crate) mod show;
+mod resume;
+mod say;
+mod show;
+mod take_over;
 pub(crate) mod view;
 
-use crate::cli::talk::Session;
+use clap::{Args, Subcommand};
+use ostler_runtime::records::session::Session;
 
-pub(crate) async fn run(command: &Session) -> anyhow::Result<()> {
+use super::args::{InstallationArgs, OutputArgs};
+use super::operator::Operator;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// List sessions, newest first
+    #[command(after_help = "\
+Examples:
+  ostler session ls --org bella
+  ostler session ls --org bella --waiting --json")]
+    Ls(ls::SessionLsArgs),
+    /// Show a conversation with every decision
+    #[command(after_help = "\
+Examples:
+  ostler session show ses_…9d
+  ostler session show rosa --org bella --json")]
+    Show(SessionArgs),
+    /// Take a conversation over; its agents stop answering at once
+    #[command(
+        visible_alias = "pause",
+        after_help = "\
+Examples:
+  ostler session take-over ses_…9d
+  ostler session take-over rosa --org bella
+
+The agents do not answer until you hand the conversation back with
+`ostler session resume`. You can write to the customer in the meantime, or not."
+    )]
+    TakeOver(SessionArgs),
+    /// Write to the customer of a conversation that you have taken over
+    #[command(after_help = "\
+Examples:
+  ostler session say \"Hello Rosa, this is Ada. I am looking into it.\" rosa")]
+    Say(say::SayArgs),
+    /// Hand a conversation back to its agent, which reads what you wrote
+    #[command(after_help = "\
+Examples:
+  ostler session resume rosa --org bella")]
+    Resume(SessionArgs),
+    /// Dismiss an escalation as a false alarm; the agent answers
+    #[command(after_help = "\
+Examples:
+  ostler session dismiss rosa --org bella")]
+    Dismiss(SessionArgs),
+    /// Close a conversation
+    #[command(after_help = "\
+Examples:
+  ostler session close rosa --org bella")]
+    Close(SessionArgs),
+    /// Assign a team of agents to a conversation
+    #[command(after_help = "\
+Examples:
+  ostler session assign rosa --org bella --agents enzo,gia")]
+    Assign(assign::AssignArgs),
+}
+
+/// The session that a command works on.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArgs {
+    /// Session: its id, the end of its id, or the contact's name on the channel
+    #[arg(value_name = "SESSION")]
+    session: String,
+    /// Org, if several have a session of that name
+    #[arg(long, value_name = "ORG")]
+    org: Option<String>,
+    #[command(flatten)]
+    installation: InstallationArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) async fn run(command: &SessionCommand) -> anyhow::Result<()> {
     match command {
-        Session::Ls(ls) => ls::run(ls).await,
-        Session::Show(show) => show::run(show).await,
-        other => super::operate::on_session::run(other).await,
+        SessionCommand::Ls(args) => ls::run(args).await,
+        SessionCommand::Show(args) => show::run(args).await,
+        SessionCommand::TakeOver(args) => take_over::run(args).await,
+        SessionCommand::Say(args) => say::run(args).await,
+        SessionCommand::Resume(args) => resume::run(args).await,
+        SessionCommand::Dismiss(args) => dismiss::run(args).await,
+        SessionCommand::Close(args) => close::run(args).await,
+        SessionCommand::Assign(args) => assign::run(args).await,
     }
+}
+
+/// Opens the installation and finds the session that the arguments name.
+async fn open_session(
+    args: &SessionArgs,
+) -> anyhow::Result<(Operator, ostler_domain::org::Org, ostler_domain::id::SessionId)> {
+    let operator = Operator::open(&args.installation).await?;
+    let (org, stored) =
+        find::find_session(&operator.store, &args.session, args.org.as_deref()).await?;
+    Ok((operator, org, stored.id))
+}
+
+/// Prints a session after an action, with its state.
+fn print_session(args: &SessionArgs, session: &Session, text: &str) -> anyhow::Result<()> {
+    if args.output.json {
+        return super::print_json(session);
+    }
+    anstream::println!("{}  {text}\n{}", session.id, view::describe_state(session));
+    Ok(())
 }

@@ -1,75 +1,42 @@
 //! `ostler session show`.
 
-use anyhow::bail;
-use ostler_domain::id::OrgId;
 use ostler_domain::org::Org;
-use ostler_runtime::talk::run::RunRecord;
-use ostler_runtime::talk::session::Session;
-use ostler_store::{Store, StoredSession, Which};
+use ostler_runtime::records::run::RunRecord;
+use ostler_runtime::records::session::Session;
+use ostler_store::Store;
 
-use super::view::{Line, Names, Talk, of_session, person};
-use crate::cli::operate::OnSession;
-use crate::home::Home;
-use crate::screen::{Cell, HEADER, QUIET, print_rows};
+use super::SessionArgs;
+use super::find::find_session;
+use super::view::{AgentNames, ConversationView, ViewLine, peer_name};
+use crate::installation::Installation;
+use crate::screen::{Cell, DIM, HEADER, print_rows};
+/// The most pending approvals that are suggested.
+const APPROVAL_LIMIT: u32 = 3;
 
-/// How many sessions of an org are looked through.
-const LOOKED_AT: u32 = 500;
-/// How many calls that wait are named.
-const LISTED: u32 = 3;
-
-pub(crate) async fn run(command: &OnSession) -> anyhow::Result<()> {
-    let home = Home::find(&command.at)?;
-    let store = Store::open(&home.database()).await?;
-    let (org, stored) = find(&store, &command.session, command.org.as_deref()).await?;
-    let talk = of_session(&store, org.id, &stored).await?;
-    if command.output.json {
-        return crate::commands::print_json(&talk);
+pub(super) async fn run(args: &SessionArgs) -> anyhow::Result<()> {
+    let installation = Installation::find(&args.installation)?;
+    let store = Store::open(&installation.database()).await?;
+    let (org, stored) = find_session(&store, &args.session, args.org.as_deref()).await?;
+    let view = ConversationView::load(&store, org.id, &stored).await?;
+    if args.output.json {
+        return crate::commands::print_json(&view);
     }
-    print(&store, &org, &talk).await
+    print(&store, &org, &view).await
 }
 
-/// The session that is meant: by its id, the end of that, or whom it is with.
-pub(crate) async fn find(
-    store: &Store,
-    wanted: &str,
-    org: Option<&str>,
-) -> anyhow::Result<(Org, StoredSession)> {
-    let orgs = match org {
-        Some(name) => vec![crate::commands::find_org(store, name).await?],
-        None => store.orgs().await?,
-    };
-    let end = wanted.rsplit('…').next().unwrap_or(wanted);
-    let mut some: Vec<(OrgId, String)> = Vec::new();
-    for org in orgs {
-        for stored in store.org(org.id).sessions(Which::All, None, LOOKED_AT).await? {
-            let session: Session = serde_json::from_str(&stored.data)?;
-            let who = person(&session);
-            if stored.id.to_string() == wanted
-                || who == wanted
-                || (end.len() >= 2 && stored.id.to_string().ends_with(end))
-            {
-                return Ok((org, stored));
-            }
-            some.push((org.id, format!("{}  {who}", stored.id)));
-        }
-    }
-    let known: Vec<String> =
-        some.into_iter().take(5).map(|(_, text)| format!("\n  {text}")).collect();
-    if known.is_empty() {
-        bail!("there are no sessions yet; write as a customer with `ostler send`");
-    }
-    bail!("no session `{wanted}`; the newest are:{}", known.concat())
-}
-
-async fn print(store: &Store, org: &Org, talk: &Talk) -> anyhow::Result<()> {
-    let Talk { session, state, lines, runs } = talk;
-    let names = Names::of(store, org.id).await?;
-    let who = session.name.clone().unwrap_or_else(|| person(session));
-    anstream::println!("{HEADER}{} · {} · {who}{HEADER:#}    {state}", org.name, session.channel);
+async fn print(store: &Store, org: &Org, view: &ConversationView) -> anyhow::Result<()> {
+    let ConversationView { session, state, lines, runs } = view;
+    let names = AgentNames::load(store, org.id).await?;
+    let contact = session.name.clone().unwrap_or_else(|| peer_name(session));
+    anstream::println!(
+        "{HEADER}{} · {} · {contact}{HEADER:#}    {state}",
+        org.name,
+        session.channel
+    );
     if let Some(team) = &session.team {
-        let everybody: Vec<String> = team.participants().iter().map(|id| names.get(*id)).collect();
+        let members: Vec<String> = team.participants().iter().map(|id| names.get(*id)).collect();
         let handoffs = team.history().len();
-        anstream::println!("team     {} (handoffs: {handoffs})", everybody.join(" → "));
+        anstream::println!("team     {} (handoffs: {handoffs})", members.join(" → "));
         if let Some(goal) = &team.shared.conversation_goal {
             anstream::println!("goal     {goal}");
         }
@@ -78,61 +45,64 @@ async fn print(store: &Store, org: &Org, talk: &Talk) -> anyhow::Result<()> {
     let rows: Vec<[Cell; 4]> = lines
         .iter()
         .map(|line| match line {
-            Line::Said { at, who, text, mark, .. } => [
-                Cell::styled(at, QUIET),
+            ViewLine::Message { at, who, text, mark, .. } => [
+                Cell::styled(at, DIM),
                 Cell::styled(who, HEADER),
                 text.as_str().into(),
-                Cell::styled(mark.clone().unwrap_or_default(), QUIET),
+                Cell::styled(mark.clone().unwrap_or_default(), DIM),
             ],
-            Line::Did { who, what, why, .. } => {
-                ["".into(), who.as_str().into(), what.as_str().into(), Cell::styled(why, QUIET)]
+            ViewLine::Action { who, what, why, .. } => {
+                ["".into(), who.as_str().into(), what.as_str().into(), Cell::styled(why, DIM)]
             }
         })
         .collect();
     print_rows(&rows);
     anstream::println!();
-    let next = next(store, org, session, runs).await?.into_iter();
-    let words = std::iter::once("next   ").chain(std::iter::repeat(""));
+    let next = next_commands(store, org, session, runs).await?.into_iter();
+    let labels = std::iter::once("next   ").chain(std::iter::repeat(""));
     let rows: Vec<[Cell; 3]> = next
-        .zip(words)
-        .map(|((command, what), word)| {
-            [Cell::styled(word, QUIET), command.into(), Cell::styled(what, QUIET)]
+        .zip(labels)
+        .map(|((command, purpose), label)| {
+            [Cell::styled(label, DIM), command.into(), Cell::styled(purpose, DIM)]
         })
         .collect();
     print_rows(&rows);
     Ok(())
 }
 
-/// What can be done with a session as it stands.
-async fn next(
+/// Returns the commands that make sense in the state of a session, with their purpose.
+async fn next_commands(
     store: &Store,
     org: &Org,
     session: &Session,
     runs: &[RunRecord],
 ) -> anyhow::Result<Vec<(String, &'static str)>> {
     let id = session.id;
-    let mut all = Vec::new();
-    match session.open_escalation().map(|one| one.state.human.is_some()) {
+    let mut next = Vec::new();
+    match session.open_escalation().map(|escalation| escalation.state.human.is_some()) {
         Some(false) => {
-            all.push((format!("ostler session take-over {id}"), "answer it yourself"));
-            all.push((format!("ostler session dismiss {id}"), "a false alarm"));
+            next.push((format!("ostler session take-over {id}"), "answer it yourself"));
+            next.push((format!("ostler session dismiss {id}"), "it is a false alarm"));
         }
         Some(true) => {
-            all.push((format!("ostler session say \"…\" {id}"), "write to the customer"));
-            all.push((format!("ostler session resume {id}"), "hand it back to the agent"));
+            next.push((format!("ostler session say \"…\" {id}"), "write to the customer"));
+            next.push((format!("ostler session resume {id}"), "hand it back to the agent"));
         }
         None => {}
     }
-    for one in store.org(org.id).pending_approvals(id, None, LISTED).await? {
-        let command = format!("ostler approval approve {} --org {}", one.approval.id, org.slug);
-        all.push((command, "let the call run"));
+    for pending in store.org(org.id).pending_approvals(id, None, APPROVAL_LIMIT).await? {
+        let command = format!("ostler approval approve {} --org {}", pending.approval.id, org.slug);
+        next.push((command, "let the call run"));
     }
     if session.unknown_outcomes > 0 {
-        all.push((format!("ostler outcome ls --org {}", org.slug), "calls without a known end"));
+        next.push((
+            format!("ostler unknown-outcome ls --org {}", org.slug),
+            "calls with an unknown outcome",
+        ));
     }
-    all.push((format!("ostler tools explain --session {id}"), "what the agent may do"));
+    next.push((format!("ostler tools explain --session {id}"), "which tools the agent may use"));
     if let Some(run) = runs.last() {
-        all.push((format!("ostler harness show {}", run.id), "what it worked in"));
+        next.push((format!("ostler harness show {}", run.id), "the harness of the last run"));
     }
-    Ok(all)
+    Ok(next)
 }

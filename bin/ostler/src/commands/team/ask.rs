@@ -2,28 +2,49 @@
 
 use std::time::{Duration, Instant};
 
-use ostler_domain::dispatch::name::AgentName;
+use clap::Args;
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_domain::reference::ReferenceCode;
-use ostler_runtime::queue::Council;
+use ostler_runtime::agents::CouncilOptions;
 use serde::Serialize;
 
-use super::answer::words;
-use crate::cli::queue::TeamAsk;
-use crate::desk::Desk;
-use crate::screen::{BAD, Cell, HEADER, QUIET, print_rows};
+use crate::agent_client::AgentClient;
+use crate::commands::args::{BusArgs, MessageArgs, parse_duration};
+use crate::commands::reply::format_reply;
+use crate::screen::{BAD, Cell, DIM, HEADER, print_rows};
 
-/// What came of a question.
+#[derive(Debug, Args)]
+pub(crate) struct TeamAskArgs {
+    /// Team
+    #[arg(value_name = "TEAM")]
+    name: TeamName,
+    #[command(flatten)]
+    message: MessageArgs,
+    /// Ask every member at the same time
+    #[arg(long)]
+    council: bool,
+    /// How many members of a council must answer [default: more than half]
+    #[arg(long, value_name = "N", requires = "council")]
+    quorum: Option<usize>,
+    /// Time to wait for answers
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+/// The answers to a question.
 #[derive(Serialize)]
-struct Asked {
+struct CouncilReport {
     reference: ReferenceCode,
     asked: usize,
     millis: u64,
-    answers: Vec<Answer>,
-    missing: Vec<Missing>,
+    answers: Vec<MemberAnswer>,
+    missing: Vec<MissingAnswer>,
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct MemberAnswer {
     agent: AgentName,
     answer: String,
     reason: String,
@@ -31,66 +52,72 @@ struct Answer {
 }
 
 #[derive(Serialize)]
-struct Missing {
+struct MissingAnswer {
     agent: AgentName,
     why: String,
 }
 
-pub(crate) async fn run(command: &TeamAsk) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let asked = ask(&desk, command).await;
-    desk.close().await?;
-    let asked = asked?;
-    if command.reach.output.json {
-        return crate::commands::print_json(&asked);
+pub(super) async fn run(args: &TeamAskArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let report = ask(&client, args).await;
+    client.close().await?;
+    let report = report?;
+    if args.bus.output.json {
+        return crate::commands::print_json(&report);
     }
-    print(&asked);
+    print(&report);
     Ok(())
 }
 
-async fn ask(desk: &Desk, command: &TeamAsk) -> anyhow::Result<Asked> {
-    let team = desk.team(&command.name).await?;
-    let mut members: Vec<AgentName> = match command.council {
+async fn ask(client: &AgentClient, args: &TeamAskArgs) -> anyhow::Result<CouncilReport> {
+    let team = client.team(&args.name).await?;
+    let mut members: Vec<AgentName> = match args.council {
         true => team.members().iter().cloned().collect(),
         false => vec![team.leader().clone()],
     };
     let asked = members.len();
-    let asleep = desk.wake(&members).await?;
-    members.retain(|member| !asleep.iter().any(|one| one.name == *member));
-    let message = desk.message(&command.saying).await?;
+    let unavailable = client.start(&members).await?;
+    members.retain(|member| !unavailable.iter().any(|agent| agent.name == *member));
+    let message = client.new_message(&args.message).await?;
     let council =
-        Council { quorum: command.quorum.unwrap_or(asked / 2 + 1), patience: command.timeout };
-    let began = Instant::now();
-    let opinions = desk.runtime.council(&members, &message, council).await?;
+        CouncilOptions { quorum: args.quorum.unwrap_or(asked / 2 + 1), timeout: args.timeout };
+    let started = Instant::now();
+    let opinions = client.runtime.council(&members, &message, council).await?;
     let answers = opinions.answers.into_iter().map(|(agent, reply)| {
-        let (answer, reason) = words(&reply);
-        Answer { agent, answer, reason, payload: (*reply.message.payload).clone() }
+        let (answer, reason) = format_reply(&reply);
+        MemberAnswer { agent, answer, reason, payload: (*reply.message.payload).clone() }
     });
-    let silent = opinions.missing.into_iter();
-    let silent = silent.chain(asleep.into_iter().map(|one| (one.name, one.why)));
-    Ok(Asked {
+    let missing = opinions.missing.into_iter();
+    let missing = missing.chain(unavailable.into_iter().map(|agent| (agent.name, agent.error)));
+    Ok(CouncilReport {
         reference: message.reference,
         asked,
-        millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         answers: answers.collect(),
-        missing: silent.map(|(agent, why)| Missing { agent, why: why.to_string() }).collect(),
+        missing: missing
+            .map(|(agent, why)| MissingAnswer { agent, why: why.to_string() })
+            .collect(),
     })
 }
 
-fn print(asked: &Asked) {
-    let Asked { reference, answers, missing, .. } = asked;
-    let seconds = Duration::from_millis(asked.millis).as_secs_f64();
+fn print(report: &CouncilReport) {
+    let CouncilReport { reference, answers, missing, .. } = report;
+    let seconds = Duration::from_millis(report.millis).as_secs_f64();
     anstream::println!(
         "{HEADER}{reference}{HEADER:#}  asked {}, {} answered in {seconds:.1} s",
-        asked.asked,
+        report.asked,
         answers.len()
     );
     let name = |agent: &AgentName| Cell::from(format!("  {agent}"));
-    let answered = answers.iter().map(|one| {
-        [name(&one.agent), one.answer.as_str().into(), Cell::styled(one.reason.as_str(), QUIET)]
+    let answered = answers.iter().map(|answer| {
+        [
+            name(&answer.agent),
+            answer.answer.as_str().into(),
+            Cell::styled(answer.reason.as_str(), DIM),
+        ]
     });
-    let silent = missing.iter().map(|one| {
-        [name(&one.agent), Cell::styled("–", BAD), Cell::styled(one.why.as_str(), QUIET)]
+    let missing = missing.iter().map(|missing| {
+        [name(&missing.agent), Cell::styled("–", BAD), Cell::styled(missing.why.as_str(), DIM)]
     });
-    print_rows(&answered.chain(silent).collect::<Vec<_>>());
+    print_rows(&answered.chain(missing).collect::<Vec<_>>());
 }

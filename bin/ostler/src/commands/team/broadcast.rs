@@ -1,37 +1,54 @@
 //! `ostler team broadcast`.
 
+use clap::Args;
 use ostler_bus::Envelope;
-use ostler_domain::dispatch::life::Team;
+use ostler_domain::queue_agent::name::TeamName;
+use ostler_domain::queue_agent::team_lifecycle::Team;
 use serde_json::json;
 
-use crate::cli::queue::TeamBroadcast;
-use crate::desk::{Asleep, Desk};
-use crate::screen::{HEADER, QUIET};
+use crate::agent_client::{AgentClient, UnavailableAgent};
+use crate::commands::args::{BusArgs, MessageArgs};
+use crate::screen::{DIM, HEADER};
 
-pub(crate) async fn run(command: &TeamBroadcast) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let team = desk.team(&command.name).await?;
-    let message = desk.message(&command.saying).await?;
+#[derive(Debug, Args)]
+pub(crate) struct TeamBroadcastArgs {
+    /// Team
+    #[arg(value_name = "TEAM")]
+    name: TeamName,
+    #[command(flatten)]
+    message: MessageArgs,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: &TeamBroadcastArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let team = client.team(&args.name).await?;
+    let message = client.new_message(&args.message).await?;
     let (id, code) = (message.message.id, message.reference);
-    let told = tell(&desk, &team, message).await;
-    desk.close().await?;
-    let asleep = told?;
-    let count = team.members().len() - asleep.len();
-    if command.reach.output.json {
-        let missed: Vec<_> = asleep.iter().map(|one| &one.name).collect();
-        let told = json!({ "message": id, "reference": code, "told": count, "missed": missed });
-        return crate::commands::print_json(&told);
+    let sent = broadcast(&client, &team, message).await;
+    client.close().await?;
+    let unavailable = sent?;
+    let count = team.members().len() - unavailable.len();
+    if args.bus.output.json {
+        let missed: Vec<_> = unavailable.iter().map(|agent| &agent.name).collect();
+        let report = json!({ "message": id, "reference": code, "told": count, "missed": missed });
+        return crate::commands::print_json(&report);
     }
-    anstream::println!("{HEADER}{code}{HEADER:#}  sent to {count} of {}", command.name);
-    for Asleep { name, why } in &asleep {
-        anstream::println!("  {name}  {QUIET}{why}{QUIET:#}");
+    anstream::println!("{HEADER}{code}{HEADER:#}  sent to {count} members of {}", args.name);
+    for UnavailableAgent { name, error } in &unavailable {
+        anstream::println!("  {name}  {DIM}{error}{DIM:#}");
     }
     Ok(())
 }
 
-async fn tell(desk: &Desk, team: &Team, message: Envelope) -> anyhow::Result<Vec<Asleep>> {
-    let asleep = desk.wake(team.members()).await?;
-    desk.runtime.broadcast(&team.name, message).await?;
-    desk.settle(team.members()).await?;
-    Ok(asleep)
+async fn broadcast(
+    client: &AgentClient,
+    team: &Team,
+    message: Envelope,
+) -> anyhow::Result<Vec<UnavailableAgent>> {
+    let unavailable = client.start(team.members()).await?;
+    client.runtime.broadcast(&team.name, message).await?;
+    client.wait_until_handled(team.members()).await?;
+    Ok(unavailable)
 }

@@ -1,23 +1,38 @@
 //! `ostler team create`.
 
 use anyhow::Context as _;
-use ostler_domain::dispatch::name::AgentName;
-use ostler_runtime::queue::{AgentRecord, Placement};
+use clap::Args;
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
+use ostler_runtime::agents::{AgentRecord, Placement};
 
-use crate::cli::queue::TeamCreate;
-use crate::desk::Desk;
+use crate::agent_client::AgentClient;
+use crate::commands::args::BusArgs;
 use crate::screen::HEADER;
 
-pub(crate) async fn run(command: &TeamCreate) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let formed = form(&desk, command).await;
-    let team = match formed {
-        Ok(()) => desk.team(&command.name).await,
+#[derive(Debug, Args)]
+pub(crate) struct TeamCreateArgs {
+    /// Name of the team
+    #[arg(value_name = "TEAM")]
+    name: TeamName,
+    /// Members, separated by commas; the first one leads
+    #[arg(long, value_name = "AGENT,…", value_delimiter = ',', required = true)]
+    members: Vec<AgentName>,
+    /// Register unknown members as agents of this type: echo or human
+    #[arg(long, value_name = "TYPE")]
+    register: Option<String>,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: &TeamCreateArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let team = match create(&client, args).await {
+        Ok(()) => client.team(&args.name).await,
         Err(error) => Err(error),
     };
-    desk.close().await?;
+    client.close().await?;
     let team = team?;
-    if command.reach.output.json {
+    if args.bus.output.json {
         return crate::commands::print_json(&team);
     }
     let members: Vec<&str> = team.members().iter().map(AgentName::as_str).collect();
@@ -30,19 +45,19 @@ pub(crate) async fn run(command: &TeamCreate) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn form(desk: &Desk, command: &TeamCreate) -> anyhow::Result<()> {
-    if let Some(agent_type) = &command.register {
-        for member in &command.members {
-            register(desk, member, agent_type).await?;
+async fn create(client: &AgentClient, args: &TeamCreateArgs) -> anyhow::Result<()> {
+    if let Some(agent_type) = &args.register {
+        for member in &args.members {
+            register(client, member, agent_type).await?;
         }
     }
-    let (leader, others) = command.members.split_first().context("name at least one member")?;
-    Ok(desk.runtime.form(command.name.clone(), leader.clone(), others.to_vec()).await?)
+    let (leader, others) = args.members.split_first().context("name at least one member")?;
+    Ok(client.runtime.form_team(args.name.clone(), leader.clone(), others.to_vec()).await?)
 }
 
-/// Registers an agent, unless there is one of that name.
-async fn register(desk: &Desk, name: &AgentName, agent_type: &str) -> anyhow::Result<()> {
-    let registry = desk.runtime.registry();
+/// Registers an agent unless its name is registered already.
+async fn register(client: &AgentClient, name: &AgentName, agent_type: &str) -> anyhow::Result<()> {
+    let registry = client.runtime.registry();
     if registry.get(name).await?.is_none() {
         registry.register(AgentRecord::new(name.clone(), agent_type, Placement::Pinned)).await?;
     }

@@ -1,22 +1,29 @@
 //! `ostler team ls`.
 
-use ostler_domain::dispatch::life::{Team, TeamStatus};
-use ostler_domain::dispatch::name::AgentName;
-use ostler_runtime::queue::Page;
+use clap::Args;
+use ostler_domain::queue_agent::name::AgentName;
+use ostler_domain::queue_agent::team_lifecycle::{Team, TeamStatus};
+use ostler_runtime::agents::Page;
 
-use crate::cli::queue::TeamLs;
-use crate::desk::Desk;
-use crate::screen::{Cell, GOOD, HEADER, QUIET, WAITS, print_rows};
+use crate::agent_client::AgentClient;
+use crate::commands::args::BusArgs;
+use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_rows};
 
-pub(crate) async fn run(command: &TeamLs) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let teams = desk.runtime.teams().list(Page::default()).await?;
-    desk.close().await?;
-    if command.reach.output.json {
+#[derive(Debug, Args)]
+pub(crate) struct TeamLsArgs {
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: &TeamLsArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let teams = client.runtime.teams().list(Page::default()).await?;
+    client.close().await?;
+    if args.bus.output.json {
         return crate::commands::print_json(&teams);
     }
     if teams.is_empty() {
-        anstream::println!("no teams; make one with `ostler team create`");
+        anstream::println!("no teams; create one with `ostler team create`");
         return Ok(());
     }
     let mut rows =
@@ -38,9 +45,9 @@ fn row(team: &Team) -> [Cell; 4] {
 
 fn state(status: TeamStatus) -> Cell {
     match status {
-        TeamStatus::Assembling => Cell::styled("assembling", WAITS),
+        TeamStatus::Assembling => Cell::styled("assembling", WARNING),
         TeamStatus::Active => Cell::styled("active", GOOD),
-        TeamStatus::Dissolving => Cell::styled("dissolving", WAITS),
-        TeamStatus::Complete => Cell::styled("over", QUIET),
+        TeamStatus::Dissolving => Cell::styled("dissolving", WARNING),
+        TeamStatus::Complete => Cell::styled("dissolved", DIM),
     }
 }

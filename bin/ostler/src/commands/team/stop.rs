@@ -1,26 +1,38 @@
 //! `ostler team stop`.
 
-use crate::cli::queue::TeamStop;
-use crate::desk::Desk;
+use clap::Args;
+use ostler_domain::queue_agent::name::TeamName;
+
+use crate::agent_client::AgentClient;
+use crate::commands::args::BusArgs;
 use crate::screen::HEADER;
 
-pub(crate) async fn run(command: &TeamStop) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.reach).await?;
-    let stopped = stop(&desk, command).await;
-    desk.close().await?;
+#[derive(Debug, Args)]
+pub(crate) struct TeamStopArgs {
+    /// Team
+    #[arg(value_name = "TEAM")]
+    name: TeamName,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: &TeamStopArgs) -> anyhow::Result<()> {
+    let client = AgentClient::open(&args.bus).await?;
+    let stopped = stop(&client, args).await;
+    client.close().await?;
     let team = stopped?;
-    if command.reach.output.json {
+    if args.bus.output.json {
         return crate::commands::print_json(&team);
     }
-    anstream::println!("{HEADER}{}{HEADER:#}  dissolved; its agents stop", team.name);
+    anstream::println!("{HEADER}{}{HEADER:#}  dissolved; its agents are stopping", team.name);
     Ok(())
 }
 
 async fn stop(
-    desk: &Desk,
-    command: &TeamStop,
-) -> anyhow::Result<ostler_domain::dispatch::life::Team> {
-    desk.team(&command.name).await?;
-    desk.runtime.stop_team(&command.name).await?;
-    desk.team(&command.name).await
+    client: &AgentClient,
+    args: &TeamStopArgs,
+) -> anyhow::Result<ostler_domain::queue_agent::team_lifecycle::Team> {
+    client.team(&args.name).await?;
+    client.runtime.stop_team(&args.name).await?;
+    client.team(&args.name).await
 }

@@ -2,59 +2,72 @@
 
 use std::collections::BTreeSet;
 
+use clap::Args;
 use ostler_domain::org::Org;
 use ostler_domain::tool::{Integration, ToolSpec};
 use serde::Serialize;
 
-use crate::cli::ToolsLs;
-use crate::commands::operate::Desk;
-use crate::screen::{Cell, HEADER, QUIET, WAITS, print_rows};
+use crate::commands::args::{InstallationArgs, OutputArgs};
+use crate::commands::operator::Operator;
+use crate::screen::{Cell, DIM, HEADER, WARNING, print_rows};
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsLsArgs {
+    /// Org, by slug or id, to show which services it has connected
+    #[arg(long, value_name = "ORG")]
+    org: Option<String>,
+    #[command(flatten)]
+    installation: InstallationArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
 
 #[derive(Serialize)]
 struct Row {
     #[serde(flatten)]
     spec: ToolSpec,
-    /// The services that the org would have to connect first.
+    /// The services that the org has not connected; `None` without an org.
     not_connected: Option<Vec<Integration>>,
 }
 
-pub(super) async fn run(command: &ToolsLs) -> anyhow::Result<()> {
-    let desk = Desk::open(&command.at).await?;
-    let org = match &command.org {
-        Some(name) => Some(crate::commands::find_org(&desk.store, name).await?),
+pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
+    let operator = Operator::open(&args.installation).await?;
+    let org = match &args.org {
+        Some(name) => Some(crate::commands::find_org(&operator.store, name).await?),
         None => None,
     };
     let connected = match &org {
-        Some(org) => Some(desk.store.org(org.id).connected_services().await?),
+        Some(org) => Some(operator.store.org(org.id).connected_services().await?),
         None => None,
     };
-    let mut rows: Vec<Row> = desk.tools.specs().map(|spec| row(spec, connected.as_ref())).collect();
+    let mut rows: Vec<Row> =
+        operator.tools.specs().map(|spec| row(spec, connected.as_ref())).collect();
     rows.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
-    if command.output.json {
+    if args.output.json {
         return crate::commands::print_json(&rows);
     }
-    let header = ["tool", "risk", "reach", "costs", "needs"];
+    let header = ["tool", "risk", "reach", "price", "needs"];
     let mut cells = vec![header.map(|text| Cell::styled(text, HEADER))];
-    cells.extend(rows.iter().map(|one| {
+    cells.extend(rows.iter().map(|row| {
         [
-            one.spec.name.as_str().into(),
-            one.spec.risk.level().to_string().into(),
-            one.spec.reach.name().into(),
-            one.spec.price.to_string().into(),
-            needs(one, org.as_ref()),
+            row.spec.name.as_str().into(),
+            row.spec.risk.level().to_string().into(),
+            row.spec.reach.name().into(),
+            row.spec.price.to_string().into(),
+            needs(row, org.as_ref()),
         ]
     }));
     print_rows(&cells);
     anstream::println!(
-        "\n{QUIET}next{QUIET:#}  ostler tools explain --session SESSION  {QUIET}which of them an \
-         agent has, and why not the rest{QUIET:#}"
+        "\n{DIM}next{DIM:#}  ostler tools explain --session SESSION  {DIM}which of them an agent \
+         may use, and why not the others{DIM:#}"
     );
     Ok(())
 }
 
 fn row(spec: &ToolSpec, connected: Option<&BTreeSet<Integration>>) -> Row {
     let missing = connected.map(|connected| {
-        spec.integrations.iter().filter(|one| !connected.contains(one)).cloned().collect()
+        spec.integrations.iter().filter(|service| !connected.contains(service)).cloned().collect()
     });
     Row { spec: spec.clone(), not_connected: missing }
 }
@@ -66,12 +79,12 @@ fn needs(row: &Row, org: Option<&Org>) -> Cell {
         (Some(missing), Some(org)) if !missing.is_empty() => {
             let commands = missing
                 .iter()
-                .map(|one| format!("ostler integration connect {one} --org {}", org.slug));
+                .map(|service| format!("ostler integration connect {service} --org {}", org.slug));
             let commands: Vec<String> = commands.collect();
             let what = format!("not connected: {}", commands.join("; "));
-            Cell::styled(what, WAITS)
+            Cell::styled(what, WARNING)
         }
-        (Some(_), _) => format!("{}, which is connected", names.join(", ")).into(),
+        (Some(_), _) => format!("{} (connected)", names.join(", ")).into(),
         (None, _) => names.join(", ").into(),
     }
 }

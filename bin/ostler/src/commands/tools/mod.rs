@@ -1,37 +1,32 @@
-//! `ostler tools`: which tools there are, and why an agent has one or has it not.
+//! `ostler tools`: the tools that exist, and which of them an agent may use.
 
-mod in_session;
-mod in_world;
+mod explain;
 mod ls;
-mod report;
 
-use anyhow::Context as _;
+use clap::Subcommand;
 
-use crate::cli::{Explain, Tools};
-use crate::world::World;
-
-pub(crate) async fn run(command: &Tools) -> anyhow::Result<()> {
-    match command {
-        Tools::Ls(ls) => ls::run(ls).await,
-        Tools::Explain(explain) => self::explain(explain).await,
-    }
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// Show which tools an agent may use, and the first rule that removed each other tool
+    #[command(after_help = "\
+Examples:
+  ostler tools explain --session rosa
+  ostler tools explain --session ses_…9d --agent enzo --tool refund_payment
+  ostler tools explain --session rosa --org bella --json
+  ostler tools explain --world examples/harbour.toml --agent gia
+  ostler tools explain --world examples/harbour.toml --agent enzo --session rosa")]
+    Explain(explain::ExplainArgs),
+    /// List the tools that agents can have, and the services that they need
+    #[command(after_help = "\
+Examples:
+  ostler tools ls
+  ostler tools ls --org bella --json")]
+    Ls(ls::ToolsLsArgs),
 }
 
-async fn explain(command: &Explain) -> anyhow::Result<()> {
-    let session = command.session.as_deref();
-    let explanation = match &command.world {
-        Some(file) => {
-            let agent = command.agent.as_deref();
-            let agent = agent.context("say whose tools in this world you mean, with --agent")?;
-            in_world::explain(&World::read(file)?, agent, session)?
-        }
-        None => {
-            let session = session.context(
-                "say in which session, with --session (`ostler session ls` lists them), or name a \
-                 world file with --world and an agent of it with --agent",
-            )?;
-            in_session::explain(command, session).await?
-        }
-    };
-    explanation.show(command.tool.as_deref(), command.output.json)
+pub(crate) async fn run(command: &ToolsCommand) -> anyhow::Result<()> {
+    match command {
+        ToolsCommand::Explain(args) => explain::run(args).await,
+        ToolsCommand::Ls(args) => ls::run(args).await,
+    }
 }

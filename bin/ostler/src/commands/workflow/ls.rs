@@ -1,38 +1,39 @@
 //! `ostler workflow ls`.
 
+use super::LIST_LIMIT;
 use super::show::style;
-use super::{LISTED, open};
-use crate::cli::operate::In;
-use crate::commands::session::view::clock;
-use crate::screen::{Cell, HEADER, QUIET, print_rows};
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+use crate::commands::session::view::format_time;
+use crate::screen::{Cell, DIM, HEADER, print_rows};
 
-pub(super) async fn run(place: &In) -> anyhow::Result<()> {
-    let (desk, org) = open(place).await?;
-    let all = desk.office(&org).workflows(None, LISTED).await?;
-    if place.output.json {
-        return crate::commands::print_json(&all);
+pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(args).await?;
+    let workflows = operator.org(&org).workflows(None, LIST_LIMIT).await?;
+    if args.output.json {
+        return crate::commands::print_json(&workflows);
     }
-    if all.is_empty() {
-        anstream::println!("no workflow was started in {}", org.name);
+    if workflows.is_empty() {
+        anstream::println!("no workflows in {}", org.name);
         return Ok(());
     }
     let header = ["workflow", "name", "state", "steps", "waits for", "credits", "started"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(all.iter().map(|one| {
-        let waits: Vec<String> = one.waits.iter().map(ToString::to_string).collect();
+    rows.extend(workflows.iter().map(|workflow| {
+        let waits: Vec<String> = workflow.waits.iter().map(ToString::to_string).collect();
         [
-            one.id.to_string().into(),
-            one.name.as_str().into(),
-            Cell::styled(one.status.as_str(), style(&one.status)),
-            format!("{}/{}", one.over, one.steps).into(),
+            workflow.id.to_string().into(),
+            workflow.name.as_str().into(),
+            Cell::styled(workflow.status.as_str(), style(&workflow.status)),
+            format!("{}/{}", workflow.over, workflow.steps).into(),
             waits.join(", ").into(),
-            one.spent.to_string().into(),
-            clock(one.created_at).into(),
+            workflow.spent.to_string().into(),
+            format_time(workflow.created_at).into(),
         ]
     }));
     print_rows(&rows);
-    if all.len() == LISTED as usize {
-        anstream::println!("{QUIET}the newest {LISTED}{QUIET:#}");
+    if workflows.len() == LIST_LIMIT as usize {
+        anstream::println!("{DIM}only the newest {LIST_LIMIT} are listed{DIM:#}");
     }
     Ok(())
 }

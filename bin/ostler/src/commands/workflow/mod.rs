@@ -1,51 +1,171 @@
 //! `ostler workflow`: durable graphs of steps.
 
-mod follow;
+mod answer;
+mod approve;
+mod cancel;
 mod ls;
-mod say;
+mod reject;
+mod resume;
+mod run;
 mod show;
-mod start;
+mod signal;
 
 use std::process::ExitCode;
 
 use anyhow::bail;
+use clap::{Args, Subcommand};
 use ostler_domain::id::WorkflowId;
 use ostler_domain::org::Org;
+use ostler_domain::workflow::Task;
+use serde_json::json;
 
-use super::operate::{Desk, open};
-use crate::cli::operate::named;
-use crate::cli::workflow::Workflow;
+use super::args::{OrgArgs, match_id};
+use super::operator::{Operator, open_org};
+use crate::screen::DIM;
 
-pub(crate) async fn run(command: &Workflow) -> anyhow::Result<ExitCode> {
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkflowCommand {
+    /// Start a workflow from a file and follow it until it ends or waits
+    #[command(after_help = "\
+Examples:
+  ostler workflow run examples/workflows/refund.toml --org bella --input '{\"order\": \"1234\"}'
+  ostler workflow run examples/workflows/refund.toml --org bella --input '{\"order\": \"1234\"}' --json
+
+Exit codes: 0 it is done or waits for somebody, 1 it failed or was cancelled. When
+it waits, the command that lets it continue is printed. docs/WORKFLOWS.md describes
+the file.")]
+    Run(run::WorkflowRunArgs),
+    /// Continue a paused workflow and follow its progress
+    #[command(after_help = "\
+Examples:
+  ostler workflow resume …7ybc --org bella")]
+    Resume(WorkflowArgs),
+    /// List workflows, newest first
+    #[command(after_help = "\
+Examples:
+  ostler workflow ls --org bella
+  ostler workflow ls --org bella --json")]
+    Ls(OrgArgs),
+    /// Show a workflow: each step with its result and what it waits for
+    #[command(after_help = "\
+Examples:
+  ostler workflow show …7ybc --org bella
+  ostler workflow show wfl_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --json")]
+    Show(WorkflowArgs),
+    /// Approve the tool call or the plan that a step waits with
+    #[command(after_help = "\
+Examples:
+  ostler workflow approve …7ybc pay --org bella
+  ostler workflow approve …7ybc each/3 --org bella --with '{\"order\": \"1234\", \"amount\": \"5.00\", \"reason\": \"half\"}'")]
+    Approve(approve::WorkflowApproveArgs),
+    /// Reject the tool call or the plan that a step waits with
+    #[command(after_help = "\
+Examples:
+  ostler workflow reject …7ybc pay --org bella --reason \"it was eaten\"")]
+    Reject(reject::WorkflowRejectArgs),
+    /// Answer the question of a step
+    #[command(after_help = "\
+Examples:
+  ostler workflow answer …7ybc decide \"yes\" --org bella")]
+    Answer(answer::WorkflowAnswerArgs),
+    /// Publish an event; the step that waits for it continues
+    #[command(after_help = "\
+Examples:
+  ostler workflow signal parcel-back --org bella
+  ostler workflow signal parcel-back --org bella --payload '{\"parcel\": 7}'
+
+If no step waits for the event, it is stored for the first step that will.")]
+    Signal(signal::WorkflowSignalArgs),
+    /// Cancel a workflow and undo its finished steps, where they define how
+    #[command(after_help = "\
+Examples:
+  ostler workflow cancel …7ybc --org bella")]
+    Cancel(WorkflowArgs),
+}
+
+/// The workflow that a command works on.
+#[derive(Debug, Args)]
+pub(crate) struct WorkflowArgs {
+    /// Workflow, by id or the end of its id
+    #[arg(value_name = "WORKFLOW")]
+    workflow: String,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+/// The step of a workflow that a command works on.
+#[derive(Debug, Args)]
+pub(crate) struct StepArgs {
+    /// Workflow, by id or the end of its id
+    #[arg(value_name = "WORKFLOW")]
+    workflow: String,
+    /// Step; STEP/PART for one part of a list, STEP!undo for the undoing of a step
+    #[arg(value_name = "STEP")]
+    task: Task,
+}
+
+/// The most workflows that are listed.
+const LIST_LIMIT: u32 = 100;
+
+pub(crate) async fn run(command: &WorkflowCommand) -> anyhow::Result<ExitCode> {
     match command {
-        Workflow::Run(run) => return start::run(run).await,
-        Workflow::Follow(on) => return follow::run(on).await,
-        Workflow::Ls(place) => ls::run(place).await,
-        Workflow::Show(on) => show::run(on).await,
-        Workflow::Approve(approve) => say::approve(approve).await,
-        Workflow::Reject(reject) => say::reject(reject).await,
-        Workflow::Answer(answer) => say::reply(answer).await,
-        Workflow::Signal(signal) => say::signal(signal).await,
-        Workflow::Cancel(on) => say::cancel(on).await,
+        WorkflowCommand::Run(args) => return run::run(args).await,
+        WorkflowCommand::Resume(args) => return resume::run(args).await,
+        WorkflowCommand::Ls(args) => ls::run(args).await,
+        WorkflowCommand::Show(args) => show::run(args).await,
+        WorkflowCommand::Approve(args) => approve::run(args).await,
+        WorkflowCommand::Reject(args) => reject::run(args).await,
+        WorkflowCommand::Answer(args) => answer::run(args).await,
+        WorkflowCommand::Signal(args) => signal::run(args).await,
+        WorkflowCommand::Cancel(args) => cancel::run(args).await,
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many are listed.
-const LISTED: u32 = 100;
-
-/// The workflow that is meant; if there is none, those that there are are said.
-async fn find(desk: &Desk, org: &Org, text: &str) -> anyhow::Result<WorkflowId> {
-    let all = desk.office(org).workflows(None, LISTED).await?;
-    let known: Vec<WorkflowId> = all.iter().map(|one| one.id).collect();
-    if let Some(id) = named(text, &known) {
+/// Finds a workflow by its id or the end of it; the error lists the newest workflows.
+async fn find(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<WorkflowId> {
+    let all = operator.org(org).workflows(None, LIST_LIMIT).await?;
+    let known: Vec<WorkflowId> = all.iter().map(|workflow| workflow.id).collect();
+    if let Some(id) = match_id(text, &known) {
         return Ok(id);
     }
     if all.is_empty() {
-        bail!("no workflow {text} in {}, and none was started there", org.name);
+        bail!("no workflow {text} in {}; none was started there", org.name);
     }
     let each = all.iter().take(10);
-    let each: Vec<String> =
-        each.map(|one| format!("\n  {}  {}  {}", one.id, one.name, one.status)).collect();
+    let each: Vec<String> = each
+        .map(|workflow| format!("\n  {}  {}  {}", workflow.id, workflow.name, workflow.status))
+        .collect();
     bail!("no workflow {text} in {}; there are:{}", org.name, each.concat())
+}
+
+/// Opens the installation and finds the workflow that the arguments name.
+async fn open_workflow(
+    target: &OrgArgs,
+    workflow: &str,
+) -> anyhow::Result<(Operator, Org, WorkflowId)> {
+    let (operator, org) = open_org(target).await?;
+    let id = find(&operator, &org, workflow).await?;
+    Ok((operator, org, id))
+}
+
+/// Prints that a step got a decision or an answer.
+fn print_step(
+    target: &OrgArgs,
+    org: &Org,
+    id: WorkflowId,
+    task: &Task,
+    text: &str,
+) -> anyhow::Result<()> {
+    if target.output.json {
+        return super::print_json(&json!({"workflow": id, "task": task, "said": text}));
+    }
+    anstream::println!("{task}  {text}; a running `ostler serve` or `ostler worker` continues it");
+    print_resume(org, id);
+    Ok(())
+}
+
+/// Prints the command that continues a workflow in this process.
+fn print_resume(org: &Org, id: WorkflowId) {
+    anstream::println!("{DIM}next{DIM:#}  ostler workflow resume {id} --org {}", org.slug);
 }

@@ -1,39 +1,37 @@
 //! `ostler workflow show`.
 
 use anstyle::Style;
-use ostler_domain::gate::Verdict;
+use ostler_domain::gate::GateDecision;
 use ostler_domain::org::Org;
-use ostler_runtime::workflow::Asked;
+use ostler_runtime::workflow::QuestionBody;
 use ostler_runtime::workflow::view::{TaskDetail, WorkflowDetail};
 
-use super::{find, open};
-use crate::cli::workflow::On;
-use crate::commands::operate::in_words;
-use crate::commands::session::view::clock;
-use crate::screen::{BAD, Cell, GOOD, HEADER, QUIET, WAITS, print_rows};
+use super::{WorkflowArgs, open_workflow};
+use crate::commands::operator::format_call;
+use crate::commands::session::view::format_time;
+use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
 
-pub(super) async fn run(on: &On) -> anyhow::Result<()> {
-    let (desk, org) = open(&on.place).await?;
-    let id = find(&desk, &org, &on.workflow).await?;
-    let detail = desk.office(&org).workflow(id).await?;
-    if on.place.output.json {
+pub(super) async fn run(args: &WorkflowArgs) -> anyhow::Result<()> {
+    let (operator, org, id) = open_workflow(&args.target, &args.workflow).await?;
+    let detail = operator.org(&org).workflow(id).await?;
+    if args.target.output.json {
         return crate::commands::print_json(&detail);
     }
     print(&detail, &org);
     Ok(())
 }
 
-/// How a state looks.
+/// Returns the style of a state.
 pub(super) fn style(state: &str) -> Style {
     match state {
         "done" => GOOD,
-        "waits" | "waiting" | "running" | "undoing" => WAITS,
+        "waits" | "waiting" | "running" | "undoing" => WARNING,
         "failed" | "not undone" => BAD,
-        _ => QUIET,
+        _ => DIM,
     }
 }
 
-/// A sign for a state.
+/// Returns the symbol of a state.
 pub(super) fn symbol(state: &str) -> &'static str {
     match state {
         "done" => "✓",
@@ -52,8 +50,8 @@ fn print(detail: &WorkflowDetail, org: &Org) {
         [Cell::styled(summary.name.as_str(), HEADER), state],
         ["id".into(), summary.id.to_string().into()],
         ["credits".into(), summary.spent.to_string().into()],
-        ["started".into(), clock(summary.created_at).into()],
-        ["came on".into(), clock(summary.updated_at).into()],
+        ["started".into(), format_time(summary.created_at).into()],
+        ["updated".into(), format_time(summary.updated_at).into()],
     ];
     rows.extend(summary.why.iter().map(|why| ["why".into(), why.as_str().into()]));
     print_rows(&rows);
@@ -65,72 +63,80 @@ fn print(detail: &WorkflowDetail, org: &Org) {
         anstream::println!();
     }
     for command in next {
-        anstream::println!("{QUIET}next{QUIET:#}  {command}");
+        anstream::println!("{DIM}next{DIM:#}  {command}");
     }
 }
 
 fn print_task(task: &TaskDetail) {
     let style = style(task.state);
-    let mark = symbol(task.state);
-    anstream::println!("\n{style}{mark}{style:#} {HEADER}{}{HEADER:#}  {}", task.task, task.state);
+    let symbol = symbol(task.state);
+    anstream::println!(
+        "\n{style}{symbol}{style:#} {HEADER}{}{HEADER:#}  {}",
+        task.task,
+        task.state
+    );
     for text in task.why.iter().chain(&task.result) {
         for line in text.lines() {
             anstream::println!("    {line}");
         }
     }
     for decision in task.record.iter().flat_map(|record| &record.decisions) {
-        let said = match &decision.verdict {
-            Verdict::Allow(_) => "ran",
-            Verdict::Ask(_) => "asked",
-            Verdict::Deny(_) => "refused",
+        let decided = match &decision.verdict {
+            GateDecision::Allow(_) => "ran",
+            GateDecision::Ask(_) => "asked",
+            GateDecision::Deny(_) => "refused",
         };
         let (tool, verdict) = (&decision.tool, &decision.verdict);
-        anstream::println!("    {QUIET}{tool}  {said}: {verdict}{QUIET:#}");
+        anstream::println!("    {DIM}{tool}  {decided}: {verdict}{DIM:#}");
     }
     for question in &task.questions {
-        anstream::println!("    {WAITS}{}{WAITS:#}", asks(&question.asked));
+        anstream::println!("    {WARNING}{}{WARNING:#}", describe_question(&question.body));
     }
 }
 
-/// What is asked, in words.
-pub(super) fn asks(asked: &Asked) -> String {
-    match asked {
-        Asked::Approval { tool, arguments, why, .. } => {
-            format!("wants to call {}: {why}", in_words(tool, &arguments.to_string()))
+/// Describes the question of a step.
+pub(super) fn describe_question(question: &QuestionBody) -> String {
+    match question {
+        QuestionBody::Approval { tool, arguments, why, .. } => {
+            format!("wants to call {}: {why}", format_call(tool, &arguments.to_string()))
         }
-        Asked::Question { question, options } if options.is_empty() => format!("asks: {question}"),
-        Asked::Question { question, options } => {
+        QuestionBody::Question { question, options } if options.is_empty() => {
+            format!("asks: {question}")
+        }
+        QuestionBody::Question { question, options } => {
             format!("asks: {question} ({})", options.join(", "))
         }
-        Asked::Plan { title, plan } => {
+        QuestionBody::Plan { title, plan } => {
             format!(
                 "shows a plan: {}{plan}",
                 title.as_ref().map_or_else(String::new, |title| format!("{title}. "))
             )
         }
-        Asked::Unknown { tool, arguments } => {
-            let call = in_words(tool, &arguments.to_string());
-            format!("had begun {call} when its process died; say what became of it")
+        QuestionBody::Unknown { tool, arguments } => {
+            let call = format_call(tool, &arguments.to_string());
+            format!(
+                "started {call} when its process died; find out what happened and answer with it"
+            )
         }
     }
 }
 
-/// What somebody can type so that it goes on.
+/// Returns the commands that let the workflow continue.
 pub(super) fn next_commands(detail: &WorkflowDetail, org: &Org) -> Vec<String> {
     let (id, slug) = (detail.summary.id, &org.slug);
-    let mut all = Vec::new();
+    let mut commands = Vec::new();
     for task in &detail.tasks {
         let name = &task.task;
         for question in &task.questions {
-            all.push(match &question.asked {
-                Asked::Approval { .. } | Asked::Plan { .. } => {
+            commands.push(match &question.body {
+                QuestionBody::Approval { .. } | QuestionBody::Plan { .. } => {
                     format!("ostler workflow approve {id} {name} --org {slug}")
                 }
-                Asked::Question { .. } | Asked::Unknown { .. } => {
+                QuestionBody::Question { .. } | QuestionBody::Unknown { .. } => {
                     format!("ostler workflow answer {id} {name} \"…\" --org {slug}")
                 }
             });
         }
     }
-    all
+    commands
 }

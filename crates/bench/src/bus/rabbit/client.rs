@@ -1,5 +1,5 @@
-//! The limit on RabbitMQ: the bare client. It moves the same bytes, reads none
-//! of them, and gives up when the broker does.
+//! The limit on RabbitMQ: the bare AMQP client. It moves the same bytes without
+//! parsing them and does not reconnect.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,30 +13,29 @@ use lapin::options::{
 };
 use lapin::types::{AMQPValue, FieldTable, ShortString};
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
-use ostler_bus::Limits;
+use ostler_bus::QueueLimits;
 use tokio::sync::oneshot;
 
 use crate::BenchError;
 use crate::bus::agents;
-use crate::bus::load::Asked;
+use crate::bus::load::LoadTarget;
 
-/// How many answers are handed out ahead; the bus has the same.
-const ANSWERS_AHEAD: u16 = 512;
-/// The endings of a queue's classes.
-const CLASSES: [&str; 4] = ["", ":critical", ":high", ":low"];
+/// Prefetch of replies, as on the bus.
+const REPLY_PREFETCH: u16 = 512;
+/// Suffixes of the queues of each priority class.
+const CLASS_SUFFIXES: [&str; 4] = ["", ":critical", ":high", ":low"];
 
-/// How questions are taken.
+/// How requests are consumed.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
-    /// From so many queues.
     pub(super) queues: usize,
-    /// So many of each at once, and one more at hand.
-    pub(super) at_once: u16,
+    /// Per queue; the prefetch is one more.
+    pub(super) concurrency: u16,
 }
 
-type Waiting = Mutex<HashMap<String, oneshot::Sender<()>>>;
+type PendingReplies = Mutex<HashMap<String, oneshot::Sender<()>>>;
 
-/// A bare client that asks and answers.
+/// A bare client that sends requests and replies to them.
 pub(super) struct Client {
     connection: Connection,
     publisher: Channel,
@@ -45,7 +44,7 @@ pub(super) struct Client {
     answers: String,
     body: Vec<u8>,
     asked: AtomicU64,
-    waiting: Arc<Waiting>,
+    waiting: Arc<PendingReplies>,
 }
 
 impl Client {
@@ -60,18 +59,18 @@ impl Client {
         publisher.confirm_select(ConfirmSelectOptions::default()).await?;
         let answers = format!("{prefix}bare-answers");
         declare(&publisher, &answers, bounded()).await?;
-        let waiting = Arc::<Waiting>::default();
-        take_answers(&connection, &answers, Arc::clone(&waiting)).await?;
+        let waiting = Arc::<PendingReplies>::default();
+        consume_replies(&connection, &answers, Arc::clone(&waiting)).await?;
         let queues: Vec<_> = (0..shape.queues).map(|n| format!("{prefix}bare-{n}")).collect();
         for queue in &queues {
             declare(&publisher, queue, quorum(prefix)).await?;
-            answer(&connection, &publisher, queue, shape).await?;
+            serve_requests(&connection, &publisher, queue, shape).await?;
         }
         let (prefix, asked) = (prefix.to_owned(), AtomicU64::new(0));
         Ok(Self { connection, publisher, prefix, queues, answers, body, asked, waiting })
     }
 
-    /// Deletes what was declared here, and what the bus declared beside it.
+    /// Deletes the queues of this client and of the bus.
     pub(super) async fn clean(&self, shape: Shape) -> Result<(), BenchError> {
         let channel = self.connection.create_channel().await?;
         let Shape { queues, .. } = shape;
@@ -79,20 +78,20 @@ impl Client {
         let shared = (0..queues).map(|number| format!("hosted.{queues}.{number}"));
         let classes = shared
             .chain([own])
-            .flat_map(|queue| CLASSES.map(|class| format!("{}{queue}{class}", self.prefix)));
+            .flat_map(|queue| CLASS_SUFFIXES.map(|class| format!("{}{queue}{class}", self.prefix)));
         let dead = format!("{}ostler.dead", self.prefix);
         let bare = self.queues.iter().chain([&self.answers, &dead]).cloned();
         for queue in classes.chain(bare) {
             channel.queue_delete(queue.into(), QueueDeleteOptions::default()).await?;
         }
         channel.exchange_delete(dead.into(), ExchangeDeleteOptions::default()).await?;
-        // A channel that ends by itself at this moment is no harm.
+        // The channel may already be closed.
         let _ends_anyway = self.connection.close(200, "done".into()).await;
         Ok(())
     }
 }
 
-impl Asked for Client {
+impl LoadTarget for Client {
     async fn ask(&self, number: usize) -> Result<(), BenchError> {
         let id = self.asked.fetch_add(1, Ordering::Relaxed).to_string();
         let (tell, answered) = oneshot::channel();
@@ -103,11 +102,11 @@ impl Asked for Client {
             .with_reply_to(self.answers.as_str().into());
         let queue = self.queues[number % self.queues.len()].as_str();
         publish(&self.publisher, queue.into(), &self.body, properties).await?;
-        answered.await.map_err(|_| BenchError::Silent)
+        answered.await.map_err(|_| BenchError::NoReply)
     }
 }
 
-/// Publishes, and waits for the broker to confirm.
+/// Publishes and waits for the confirm.
 async fn publish(
     channel: &Channel,
     queue: ShortString,
@@ -119,13 +118,13 @@ async fn publish(
     Ok(())
 }
 
-/// Takes the answers, and wakes who waits for them.
-async fn take_answers(
+/// Consumes replies and wakes their requests.
+async fn consume_replies(
     connection: &Connection,
     queue: &str,
-    waiting: Arc<Waiting>,
+    waiting: Arc<PendingReplies>,
 ) -> Result<(), BenchError> {
-    let mut deliveries = consume(connection, queue, ANSWERS_AHEAD).await?;
+    let mut deliveries = consume(connection, queue, REPLY_PREFETCH).await?;
     tokio::spawn(async move {
         while let Some(Ok(delivery)) = deliveries.next().await {
             if let Some(id) = delivery.properties.correlation_id() {
@@ -139,18 +138,18 @@ async fn take_answers(
     Ok(())
 }
 
-/// Answers what comes, so many at once.
-async fn answer(
+/// Replies to requests with this concurrency.
+async fn serve_requests(
     connection: &Connection,
     publisher: &Channel,
     queue: &str,
     shape: Shape,
 ) -> Result<(), BenchError> {
-    let deliveries = consume(connection, queue, shape.at_once.saturating_add(1)).await?;
+    let deliveries = consume(connection, queue, shape.concurrency.saturating_add(1)).await?;
     let publisher = publisher.clone();
     tokio::spawn(async move {
         let each = deliveries.map(|delivery| reply(&publisher, delivery));
-        each.buffer_unordered(shape.at_once.into()).for_each(|_| std::future::ready(())).await;
+        each.buffer_unordered(shape.concurrency.into()).for_each(|_| std::future::ready(())).await;
     });
     Ok(())
 }
@@ -183,16 +182,16 @@ async fn declare(channel: &Channel, queue: &str, arguments: FieldTable) -> lapin
 }
 
 fn bounded() -> FieldTable {
-    let length = i32::try_from(Limits::default().queue_length).unwrap_or(i32::MAX);
+    let length = i32::try_from(QueueLimits::default().queue_length).unwrap_or(i32::MAX);
     let mut arguments = FieldTable::default();
     arguments.insert("x-max-length".into(), AMQPValue::LongInt(length));
     arguments.insert("x-overflow".into(), AMQPValue::LongString("reject-publish".into()));
     arguments
 }
 
-/// The settings of the bus's own queues, which also bury in its exchange.
+/// Arguments of the bus's quorum queues, with their dead-letter exchange.
 fn quorum(prefix: &str) -> FieldTable {
-    let attempts = i32::try_from(Limits::default().attempts).unwrap_or(i32::MAX);
+    let attempts = i32::try_from(QueueLimits::default().max_attempts).unwrap_or(i32::MAX);
     let dead = format!("{prefix}ostler.dead");
     let mut arguments = bounded();
     arguments.insert("x-queue-type".into(), AMQPValue::LongString("quorum".into()));

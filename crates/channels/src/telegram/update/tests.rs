@@ -1,16 +1,17 @@
-//! Updates of every kind, and of none.
+//! Updates of all kinds, and invalid ones.
 
-use super::read;
+use super::parse;
 use crate::inbound::{
-    Change, Content, Ignored, Inbound, InboundPart, Member, Received, RemoteFile, Source, Writer,
+    FileSource, GroupMember, IgnoreReason, InboundContent, InboundMessage, InboundPart,
+    MembershipChange, ReceiveOutcome, RemoteFile, Sender,
 };
 use ostler_domain::session::key::Peer;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use serde_json::{Value, json};
 
-fn rosa() -> Writer {
+fn rosa() -> Sender {
     let (name, locale) = (Some("Rosa Bianchi".into()), Some("it".into()));
-    Writer { identifier: "7".into(), name, locale }
+    Sender { identifier: "7".into(), name, locale }
 }
 
 fn from() -> Value {
@@ -18,7 +19,7 @@ fn from() -> Value {
         "username": "rosa", "language_code": "it"})
 }
 
-/// A message in a private chat with these fields.
+/// A message in a private chat with the given fields.
 fn message(fields: Value) -> Value {
     let mut message = json!({"message_id": 3, "date": 1, "from": from(),
         "chat": {"id": 7, "type": "private", "first_name": "Rosa"}});
@@ -27,38 +28,40 @@ fn message(fields: Value) -> Value {
     json!({"update_id": 11, "message": message})
 }
 
-fn content(update: &Value) -> Result<Content, Ignored> {
-    match read(update, Some("pizzabot")) {
-        Received::Inbound(inbound) => Ok(inbound.content),
-        Received::Ignored(why) => Err(why),
+fn content(update: &Value) -> Result<InboundContent, IgnoreReason> {
+    match parse(update, Some("pizzabot")) {
+        ReceiveOutcome::Message(inbound) => Ok(inbound.content),
+        ReceiveOutcome::Ignored(reason) => Err(reason),
     }
 }
 
 #[test]
-fn a_message_says_who_where_and_what() {
+fn a_message_is_converted_with_sender_peer_and_content() {
     let update = message(json!({"text": " Ciao ", "reply_to_message": {"message_id": 2}}));
-    let expected = Inbound {
+    let expected = InboundMessage {
         id: "11".into(),
         from: rosa(),
         peer: Peer::Person("7".into()),
-        message: Some("3".into()),
+        message_id: Some("3".into()),
         reply_to: Some("2".into()),
-        thread: None,
-        content: Content::Message(vec![InboundPart::Text("Ciao".into())]),
+        email_thread: None,
+        content: InboundContent::Message(vec![InboundPart::Text("Ciao".into())]),
     };
-    assert_eq!(read(&update, None), Received::Inbound(Box::new(expected)));
+    assert_eq!(parse(&update, None), ReceiveOutcome::Message(Box::new(expected)));
     let group = json!({"id": -100, "type": "supergroup", "title": "Team"});
-    let Received::Inbound(read) = read(&message(json!({"chat": group, "text": "x"})), None) else {
+    let ReceiveOutcome::Message(message) =
+        parse(&message(json!({"chat": group, "text": "x"})), None)
+    else {
         panic!()
     };
-    assert_eq!((read.peer, read.from), (Peer::Group("-100".into()), rosa()));
+    assert_eq!((message.peer, message.from), (Peer::Group("-100".into()), rosa()));
 }
 
 #[test]
-fn files_are_named_and_large_ones_refused_with_a_notice() {
+fn files_are_converted_and_large_ones_replaced_by_a_notice() {
     let file = |id: &str, media: &str, name: Option<&str>, size| {
         InboundPart::File(RemoteFile {
-            source: Source::Telegram(id.into()),
+            source: FileSource::Telegram(id.into()),
             media_type: media.parse().unwrap(),
             name: name.map(str::to_owned),
             size,
@@ -66,7 +69,7 @@ fn files_are_named_and_large_ones_refused_with_a_notice() {
     };
     let text = |text: &str| InboundPart::Text(text.into());
     let check = |fields: Value, expected: Vec<InboundPart>| {
-        assert_eq!(content(&message(fields)), Ok(Content::Message(expected)));
+        assert_eq!(content(&message(fields)), Ok(InboundContent::Message(expected)));
     };
     check(
         json!({"caption": "look", "photo": [{"file_id": "s", "file_size": 1},
@@ -81,7 +84,7 @@ fn files_are_named_and_large_ones_refused_with_a_notice() {
         json!({"document": {"file_id": "d", "file_name": "menu.pdf", "mime_type": "nonsense"}}),
         vec![file("d", "application/octet-stream", Some("menu.pdf"), None)],
     );
-    let notice = "(The file film.mp4 was larger than 20 MiB and was not taken.)";
+    let notice = "(The file film.mp4 is larger than 20 MiB and was not accepted.)";
     check(
         json!({"video": {"file_id": "f", "file_name": "film.mp4", "file_size": 99_000_000}}),
         vec![InboundPart::Notice(notice.into())],
@@ -98,73 +101,78 @@ fn files_are_named_and_large_ones_refused_with_a_notice() {
 }
 
 #[test]
-fn a_command_carries_the_payload_of_its_deep_link() {
+fn a_command_has_the_payload_of_its_deep_link() {
     let check = |text: &str, length: usize, name: &str, payload: Option<&str>| {
         let entity = json!({"type": "bot_command", "offset": 0, "length": length});
         let (name, payload) = (name.to_owned(), payload.map(str::to_owned));
         let read = content(&message(json!({"text": text, "entities": [entity]})));
-        assert_eq!(read, Ok(Content::Command { name, payload }), "{text}");
+        assert_eq!(read, Ok(InboundContent::Command { name, payload }), "{text}");
     };
     check("/start org_1", 6, "start", Some("org_1"));
     check("/start", 6, "start", None);
     check("/Help@PizzaBot me", 14, "help", Some("me"));
     let entity = json!({"type": "bot_command", "offset": 0, "length": 11});
     let other = message(json!({"text": "/help@other", "entities": [entity]}));
-    assert_eq!(content(&other), Err(Ignored::ForAnotherBot));
+    assert_eq!(content(&other), Err(IgnoreReason::ForAnotherBot));
     let cut = json!({"type": "bot_command", "offset": 0, "length": 99});
-    let said = message(json!({"text": "/é", "entities": [cut]}));
-    assert_eq!(content(&said), Ok(Content::Message(vec![InboundPart::Text("/é".into())])));
+    let update = message(json!({"text": "/é", "entities": [cut]}));
+    assert_eq!(content(&update), Ok(InboundContent::Message(vec![InboundPart::Text("/é".into())])));
 }
 
-/// G36: what a pressed button carries is read, and which message it is below.
 #[test]
-fn g36_a_press_says_which_button() {
+fn g36_a_button_press_has_the_data_and_message_of_the_button() {
     let query = json!({"id": "99", "from": from(), "data": "take:esc_1", "chat_instance": "x",
         "message": {"message_id": 5, "date": 1, "chat": {"id": -100, "type": "group"}}});
-    let Received::Inbound(read) = read(&json!({"update_id": 12, "callback_query": query}), None)
+    let ReceiveOutcome::Message(message) =
+        parse(&json!({"update_id": 12, "callback_query": query}), None)
     else {
         panic!()
     };
-    assert_eq!(read.peer, Peer::Group("-100".into()));
-    assert_eq!(read.reply_to.as_deref(), Some("5"));
-    let callback = Some("99".into());
-    assert_eq!(read.content, Content::Press { data: "take:esc_1".into(), callback });
+    assert_eq!(message.peer, Peer::Group("-100".into()));
+    assert_eq!(message.reply_to.as_deref(), Some("5"));
+    let callback_id = Some("99".into());
+    assert_eq!(message.content, InboundContent::Press { data: "take:esc_1".into(), callback_id });
 }
 
 #[test]
-fn members_come_and_go() {
+fn membership_changes_of_people_and_of_the_bot_are_converted() {
     let joined = message(json!({"new_chat_members": [from()]}));
-    let (who, change) = (Member::Person(rosa()), Change::Joined);
-    assert_eq!(content(&joined), Ok(Content::Membership { who: who.clone(), change }));
+    let (member, change) = (GroupMember::Person(rosa()), MembershipChange::Joined);
+    assert_eq!(content(&joined), Ok(InboundContent::Membership { member: member.clone(), change }));
     let left = message(json!({"left_chat_member": from()}));
-    assert_eq!(content(&left), Ok(Content::Membership { who, change: Change::Left }));
+    assert_eq!(
+        content(&left),
+        Ok(InboundContent::Membership { member, change: MembershipChange::Left })
+    );
     let check = |status: &str, change| {
         let update = json!({"update_id": 1, "my_chat_member": {"date": 1, "from": from(),
             "chat": {"id": -1, "type": "group"}, "new_chat_member": {"status": status}}});
-        let who = Member::Bot;
-        assert_eq!(content(&update), Ok(Content::Membership { who, change }), "{status}");
+        let member = GroupMember::Bot;
+        assert_eq!(content(&update), Ok(InboundContent::Membership { member, change }), "{status}");
     };
-    check("member", Change::Joined);
-    check("administrator", Change::Joined);
-    check("left", Change::Left);
-    check("kicked", Change::Left);
+    check("member", MembershipChange::Joined);
+    check("administrator", MembershipChange::Joined);
+    check("left", MembershipChange::Left);
+    check("kicked", MembershipChange::Left);
 }
 
 #[test]
-fn what_is_not_read_says_why() {
+fn ignored_updates_have_a_reason() {
     let check = |update: Value, expected| assert_eq!(content(&update), Err(expected));
-    check(json!({"update_id": 1, "edited_message": {"anything": 1}}), Ignored::Edited);
-    check(json!({"update_id": 1, "poll": {}}), Ignored::Kind("poll".into()));
-    check(json!({"update_id": 1}), Ignored::Kind(String::new()));
-    check(message(json!({"pinned_message": {}})), Ignored::Empty);
-    check(message(json!({"from": {"id": 1, "is_bot": true}, "text": "x"})), Ignored::FromBot);
+    check(json!({"update_id": 1, "edited_message": {"anything": 1}}), IgnoreReason::Edited);
+    check(json!({"update_id": 1, "poll": {}}), IgnoreReason::UnsupportedKind("poll".into()));
+    check(json!({"update_id": 1}), IgnoreReason::UnsupportedKind(String::new()));
+    check(message(json!({"pinned_message": {}})), IgnoreReason::Empty);
+    check(message(json!({"from": {"id": 1, "is_bot": true}, "text": "x"})), IgnoreReason::FromBot);
     let broken = json!({"update_id": 1, "message": {"chat": 3}});
-    assert!(matches!(content(&broken), Err(Ignored::Kind(kind)) if kind.starts_with("message")));
-    assert!(matches!(content(&json!([])), Err(Ignored::Kind(_))));
+    assert!(
+        matches!(content(&broken), Err(IgnoreReason::UnsupportedKind(kind)) if kind.starts_with("message"))
+    );
+    assert!(matches!(content(&json!([])), Err(IgnoreReason::UnsupportedKind(_))));
 }
 
-/// Anything that JSON can be, in the words of Telegram.
-fn anything() -> impl Strategy<Value = Value> {
+/// Any JSON, with names of Telegram's fields.
+fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -206,11 +214,10 @@ fn anything() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever comes is read or ignored.
     #[test]
-    fn no_update_is_a_surprise(update in anything()) {
-        if let Received::Inbound(read) = read(&update, Some("pizzabot")) {
-            assert_eq!(Some(read.id), update["update_id"].as_i64().map(|id| id.to_string()));
+    fn any_update_is_converted_or_ignored(update in any_json()) {
+        if let ReceiveOutcome::Message(message) = parse(&update, Some("pizzabot")) {
+            assert_eq!(Some(message.id), update["update_id"].as_i64().map(|id| id.to_string()));
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Table tests of escalations; that no sequence of events reaches an illegal
-//! status is a property in `tests/`.
+//! Table tests of escalations. That no sequence of events reaches an illegal status
+//! is a property in `tests/`.
 
 use std::time::Duration;
 
 use super::{
-    Effect, Escalation, EscalationError, EscalationRequest, EscalationStatus, Event, Urgency,
+    EscalationEffect, Escalation, EscalationError, EscalationRequest, EscalationStatus, EscalationEvent, Urgency,
     is_resume_command, queue_order,
 };
 use crate::id::UserId;
-use crate::team::config::{AutoResume, HALF_AN_HOUR, TeamConfig, Unanswered};
+use crate::team::config::{AutoResume, DEFAULT_ESCALATION_WAIT, TeamConfig, UnansweredPolicy};
 use crate::time::Timestamp;
 
 const OPAL: UserId = UserId::from_u128(1);
@@ -32,12 +32,12 @@ fn pending(urgency: Urgency) -> Escalation {
 
 fn taken_over() -> Escalation {
     let mut escalation = pending(Urgency::Normal);
-    escalation.on(&Event::TakeOver(OPAL), &TeamConfig::default(), after(1)).unwrap();
+    escalation.apply(&EscalationEvent::TakeOver(OPAL), &TeamConfig::default(), after(1)).unwrap();
     escalation
 }
 
-fn step(escalation: &mut Escalation, event: &Event, minutes: u64) -> Vec<Effect> {
-    escalation.on(event, &TeamConfig::default(), after(minutes)).unwrap()
+fn step(escalation: &mut Escalation, event: &EscalationEvent, minutes: u64) -> Vec<EscalationEffect> {
+    escalation.apply(event, &TeamConfig::default(), after(minutes)).unwrap()
 }
 
 /// G33: the urgency is one of three, and nothing else.
@@ -50,8 +50,8 @@ fn g33_a_bad_urgency_is_rejected() {
     assert_eq!(why, "`urgent` is not an urgency; use high, normal or low");
 }
 
-/// G33-G38: one step sets the flag and the status and names every notice; the
-/// group is told only where it is enabled.
+/// G33-G38: one step sets the status and returns every notice; the team group is
+/// notified only where it is enabled.
 #[test]
 fn g34_to_g38_an_escalation_begins_in_one_step() {
     let plain = TeamConfig::default();
@@ -60,17 +60,17 @@ fn g34_to_g38_an_escalation_begins_in_one_step() {
         Escalation::begin(None, request(Urgency::Low), config, after(0)).expect("none is open")
     };
     let common = [
-        Effect::HandOffSession,
-        Effect::TellCustomerToWait,
-        Effect::NotifyOwner,
-        Effect::ShowOnDashboard,
+        EscalationEffect::HandOffSession,
+        EscalationEffect::TellCustomerToWait,
+        EscalationEffect::NotifyOwner,
+        EscalationEffect::ShowOnDashboard,
     ];
     let (escalation, effects) = begin(&plain);
     assert_eq!(escalation.status, EscalationStatus::Pending);
     assert_eq!(escalation.request, request(Urgency::Low));
     assert_eq!(effects, common);
     let (_, effects) = begin(&group);
-    assert_eq!(effects, [common.as_slice(), &[Effect::NotifyTeamGroup]].concat());
+    assert_eq!(effects, [common.as_slice(), &[EscalationEffect::NotifyTeamGroup]].concat());
 }
 
 /// G38: the queue is sorted from high to low, then oldest first.
@@ -90,52 +90,53 @@ fn g38_the_queue_is_sorted() {
     assert_eq!(order, expected);
 }
 
-/// G39: exactly one e-mail, for high urgency, unanswered for five minutes.
+/// G39: exactly one e-mail, for high urgency, after five minutes without an answer.
 #[test]
-fn g39_a_pressing_escalation_gets_one_email_after_five_minutes() {
+fn g39_a_high_urgency_escalation_sends_one_email_after_five_minutes() {
     let mut high = pending(Urgency::High);
-    assert_eq!(step(&mut high, &Event::Tick, 4), []);
-    assert_eq!(step(&mut high, &Event::Tick, 5), [Effect::SendEmail]);
-    assert_eq!(step(&mut high, &Event::Tick, 6), []);
+    assert_eq!(step(&mut high, &EscalationEvent::Tick, 4), []);
+    assert_eq!(step(&mut high, &EscalationEvent::Tick, 5), [EscalationEffect::SendEmail]);
+    assert_eq!(step(&mut high, &EscalationEvent::Tick, 6), []);
     let mut answered = pending(Urgency::High);
-    step(&mut answered, &Event::TakeOver(OPAL), 4);
-    assert_eq!(step(&mut answered, &Event::Tick, 6), []);
+    step(&mut answered, &EscalationEvent::TakeOver(OPAL), 4);
+    assert_eq!(step(&mut answered, &EscalationEvent::Tick, 6), []);
     for urgency in [Urgency::Normal, Urgency::Low] {
-        assert_eq!(step(&mut pending(urgency), &Event::Tick, 10), [], "{urgency:?}");
+        assert_eq!(step(&mut pending(urgency), &EscalationEvent::Tick, 10), [], "{urgency:?}");
     }
 }
 
-/// G40, G41: taking over, or writing, puts a person in charge; the words go to
+/// G40, G41: a takeover, or a message, puts a person in charge; the message goes to
 /// the customer.
 #[test]
 fn g40_g41_a_person_takes_over() {
     let mut escalation = pending(Urgency::Normal);
-    assert_eq!(step(&mut escalation, &Event::HumanMessage(OPAL), 2), [Effect::DeliverToCustomer]);
+    assert_eq!(step(&mut escalation, &EscalationEvent::HumanMessage(OPAL), 2), [EscalationEffect::DeliverToCustomer]);
     assert_eq!(escalation.status, EscalationStatus::TakenOver);
     assert_eq!((escalation.human, escalation.taken_over_at), (Some(OPAL), Some(after(2))));
-    let other = escalation.on(&Event::TakeOver(OTTO), &TeamConfig::default(), after(3));
-    assert_eq!(other, Err(EscalationError::SomebodyElse(OPAL)));
-    assert_eq!(step(&mut escalation, &Event::TakeOver(OPAL), 4), []);
+    let other = escalation.apply(&EscalationEvent::TakeOver(OTTO), &TeamConfig::default(), after(3));
+    assert_eq!(other, Err(EscalationError::TakenOverByOther(OPAL)));
+    assert_eq!(step(&mut escalation, &EscalationEvent::TakeOver(OPAL), 4), []);
     assert_eq!(escalation.taken_over_at, Some(after(2)));
 }
 
-/// G40: an operator may take over what nobody escalated.
+/// G40: an operator can take over without an escalation.
 #[test]
-fn g40_a_person_takes_over_unasked() {
-    let (escalation, effects) = Escalation::begin_taken_over(None, OPAL, after(3)).unwrap();
-    assert_eq!(effects, [Effect::HandOffSession]);
+fn g40_a_person_takes_over_without_an_escalation() {
+    let (escalation, effects) = Escalation::begin_takeover(None, OPAL, after(3)).unwrap();
+    assert_eq!(effects, [EscalationEffect::HandOffSession]);
     assert_eq!(escalation.status, EscalationStatus::TakenOver);
     assert_eq!((escalation.human, escalation.taken_over_at), (Some(OPAL), Some(after(3))));
-    assert_eq!(Escalation::begin_taken_over(Some(&escalation), OTTO, after(4)), None);
+    assert_eq!(Escalation::begin_takeover(Some(&escalation), OTTO, after(4)), None);
 }
 
-/// G42, G43, G56: the customer's messages never reach the agent meanwhile.
+/// G42, G43, G56: the customer's messages do not reach the agent while an
+/// escalation is open.
 #[test]
-fn g42_g43_g56_the_agent_stays_silent() {
-    let effects = step(&mut taken_over(), &Event::CustomerMessage, 2);
-    assert_eq!(effects, [Effect::ForwardToHuman]);
-    let effects = step(&mut pending(Urgency::Normal), &Event::CustomerMessage, 2);
-    assert_eq!(effects, [Effect::TellCustomerToWait, Effect::ShowOnDashboard]);
+fn g42_g43_g56_customer_messages_do_not_reach_the_agent() {
+    let effects = step(&mut taken_over(), &EscalationEvent::CustomerMessage, 2);
+    assert_eq!(effects, [EscalationEffect::ForwardToHuman]);
+    let effects = step(&mut pending(Urgency::Normal), &EscalationEvent::CustomerMessage, 2);
+    assert_eq!(effects, [EscalationEffect::TellCustomerToWait, EscalationEffect::ShowOnDashboard]);
     assert!(EscalationStatus::Pending.is_open() && EscalationStatus::TakenOver.is_open());
 }
 
@@ -143,8 +144,8 @@ fn g42_g43_g56_the_agent_stays_silent() {
 #[test]
 fn g44_a_human_message_needs_an_open_escalation() {
     let mut escalation = taken_over();
-    step(&mut escalation, &Event::Resume, 5);
-    let refused = escalation.on(&Event::HumanMessage(OPAL), &TeamConfig::default(), after(6));
+    step(&mut escalation, &EscalationEvent::Resume, 5);
+    let refused = escalation.apply(&EscalationEvent::HumanMessage(OPAL), &TeamConfig::default(), after(6));
     assert_eq!(refused, Err(EscalationError::NotOpen));
 }
 
@@ -159,32 +160,32 @@ fn g45_only_the_command_resumes() {
     }
 }
 
-/// G46: what resuming does.
+/// G46: the effects of resuming.
 #[test]
 fn g46_resuming_gives_the_conversation_back() {
     let mut escalation = taken_over();
-    let effects = step(&mut escalation, &Event::Resume, 9);
-    let expected = [Effect::ActivateSession, Effect::ReturnToPrimary, Effect::InjectResolution];
+    let effects = step(&mut escalation, &EscalationEvent::Resume, 9);
+    let expected = [EscalationEffect::ActivateSession, EscalationEffect::ReturnToPrimary, EscalationEffect::InjectResolution];
     assert_eq!(effects, expected);
     assert_eq!(escalation.status, EscalationStatus::Resolved);
-    let mut nobody = pending(Urgency::Normal);
-    let refused = nobody.on(&Event::Resume, &TeamConfig::default(), after(1));
+    let mut unanswered = pending(Urgency::Normal);
+    let refused = unanswered.apply(&EscalationEvent::Resume, &TeamConfig::default(), after(1));
     assert_eq!(refused, Err(EscalationError::NotTakenOver));
 }
 
-/// G47: a dismissed escalation was a false positive, and the agent goes on.
+/// G47: a dismissed escalation was a false positive, and the agent continues.
 #[test]
-fn g47_dismissing_lets_the_agent_go_on() {
+fn g47_dismissing_lets_the_agent_answer() {
     let mut escalation = pending(Urgency::Low);
-    let effects = step(&mut escalation, &Event::Dismiss, 1);
-    let expected = [Effect::ActivateSession, Effect::RecordFalsePositive, Effect::AgentAnswers];
+    let effects = step(&mut escalation, &EscalationEvent::Dismiss, 1);
+    let expected = [EscalationEffect::ActivateSession, EscalationEffect::RecordFalsePositive, EscalationEffect::AgentAnswers];
     assert_eq!(effects, expected);
     assert_eq!(escalation.status, EscalationStatus::Dismissed);
-    let refused = taken_over().on(&Event::Dismiss, &TeamConfig::default(), after(2));
+    let refused = taken_over().apply(&EscalationEvent::Dismiss, &TeamConfig::default(), after(2));
     assert_eq!(refused, Err(EscalationError::TakenOver));
 }
 
-/// G55: while one is open there is no other; after it there may be.
+/// G55: no second escalation begins while one is open.
 #[test]
 fn g55_there_is_one_escalation_at_a_time() {
     let config = TeamConfig::default();
@@ -193,45 +194,45 @@ fn g55_there_is_one_escalation_at_a_time() {
     };
     let mut escalation = taken_over();
     assert!(!again(&pending(Urgency::Low)) && !again(&escalation));
-    step(&mut escalation, &Event::Resume, 8);
+    step(&mut escalation, &EscalationEvent::Resume, 8);
     assert!(again(&escalation));
 }
 
 /// G57: by default one reminder after 30 minutes, and the customer keeps waiting.
 #[test]
-fn g57_an_unanswered_escalation_is_reminded_of_once() {
+fn g57_an_unanswered_escalation_sends_one_reminder() {
     let mut escalation = pending(Urgency::Normal);
-    assert_eq!(step(&mut escalation, &Event::Tick, 29), []);
-    assert_eq!(step(&mut escalation, &Event::Tick, 30), [Effect::Remind]);
-    assert_eq!(step(&mut escalation, &Event::Tick, 90), []);
+    assert_eq!(step(&mut escalation, &EscalationEvent::Tick, 29), []);
+    assert_eq!(step(&mut escalation, &EscalationEvent::Tick, 30), [EscalationEffect::Remind]);
+    assert_eq!(step(&mut escalation, &EscalationEvent::Tick, 90), []);
     assert_eq!(escalation.status, EscalationStatus::Pending);
 }
 
 /// G57: with auto-resume it times out and the agent answers.
 #[test]
-fn g57_or_times_out_where_the_org_wants_it() {
-    let unanswered = Unanswered::ResumeAfterSecs(HALF_AN_HOUR);
+fn g57_with_auto_resume_an_unanswered_escalation_times_out() {
+    let unanswered = UnansweredPolicy::ResumeAfterSecs(DEFAULT_ESCALATION_WAIT);
     let config = TeamConfig { unanswered, ..TeamConfig::default() };
     let mut escalation = pending(Urgency::Normal);
-    assert_eq!(escalation.on(&Event::Tick, &config, after(29)), Ok(vec![]));
-    let effects = escalation.on(&Event::Tick, &config, after(30));
-    assert_eq!(effects, Ok(vec![Effect::ActivateSession, Effect::AgentAnswers]));
+    assert_eq!(escalation.apply(&EscalationEvent::Tick, &config, after(29)), Ok(vec![]));
+    let effects = escalation.apply(&EscalationEvent::Tick, &config, after(30));
+    assert_eq!(effects, Ok(vec![EscalationEffect::ActivateSession, EscalationEffect::AgentAnswers]));
     assert_eq!(escalation.status, EscalationStatus::TimedOut);
 }
 
-/// G31: with auto-resume the agent goes on 30 minutes after the last human
-/// message; without it, never by itself.
+/// G31: with auto-resume the agent resumes 30 minutes after the last human message;
+/// otherwise never.
 #[test]
-fn g31_the_agent_resumes_by_itself_only_where_the_org_wants_it() {
+fn g31_the_agent_resumes_by_itself_only_with_auto_resume() {
     let resuming = TeamConfig {
-        auto_resume_after_human: AutoResume::AfterSecs(HALF_AN_HOUR),
+        auto_resume_after_human: AutoResume::AfterSecs(DEFAULT_ESCALATION_WAIT),
         ..TeamConfig::default()
     };
     let mut escalation = taken_over();
-    step(&mut escalation, &Event::HumanMessage(OPAL), 10);
-    assert_eq!(step(&mut escalation, &Event::Tick, 100_000), []);
-    assert_eq!(escalation.on(&Event::Tick, &resuming, after(39)), Ok(vec![]));
-    let effects = escalation.on(&Event::Tick, &resuming, after(40)).unwrap();
-    let expected = [Effect::ActivateSession, Effect::ReturnToPrimary, Effect::InjectResolution];
+    step(&mut escalation, &EscalationEvent::HumanMessage(OPAL), 10);
+    assert_eq!(step(&mut escalation, &EscalationEvent::Tick, 100_000), []);
+    assert_eq!(escalation.apply(&EscalationEvent::Tick, &resuming, after(39)), Ok(vec![]));
+    let effects = escalation.apply(&EscalationEvent::Tick, &resuming, after(40)).unwrap();
+    let expected = [EscalationEffect::ActivateSession, EscalationEffect::ReturnToPrimary, EscalationEffect::InjectResolution];
     assert_eq!(effects, expected);
 }

@@ -1,4 +1,4 @@
-use super::{ASKS_FOR_HUMAN, NEGATIVE, PhraseList, UNCERTAIN, contains_phrase, words};
+use super::{HUMAN_REQUEST_PHRASES, NEGATIVE_PHRASES, PhraseList, UNCERTAIN_PHRASES, contains_phrase, normalized_words};
 
 fn check(list: &str, expected: bool, texts: &[&str]) {
     let list = PhraseList::parse(list);
@@ -11,7 +11,7 @@ fn check(list: &str, expected: bool, texts: &[&str]) {
 #[test]
 fn g49_asking_for_a_person_is_recognized() {
     check(
-        ASKS_FOR_HUMAN,
+        HUMAN_REQUEST_PHRASES,
         true,
         &[
             "talk to a human",
@@ -54,11 +54,11 @@ fn g49_asking_for_a_person_is_recognized() {
     );
 }
 
-/// G49: false friends that look like it.
+/// G49: similar phrases that do not ask for a person.
 #[test]
-fn g49_false_friends_of_asking_for_a_person() {
+fn g49_similar_phrases_do_not_ask_for_a_person() {
     check(
-        ASKS_FOR_HUMAN,
+        HUMAN_REQUEST_PHRASES,
         false,
         &[
             "connect me to the wifi",
@@ -94,9 +94,9 @@ fn g49_false_friends_of_asking_for_a_person() {
 
 /// G51: angry words, and words that only look angry.
 #[test]
-fn g51_negative_words_and_their_false_friends() {
+fn g51_negative_words_match_and_similar_ones_do_not() {
     check(
-        NEGATIVE,
+        NEGATIVE_PHRASES,
         true,
         &[
             "This is ridiculous, what a useless service.",
@@ -118,7 +118,7 @@ fn g51_negative_words_and_their_false_friends() {
         ],
     );
     check(
-        NEGATIVE,
+        NEGATIVE_PHRASES,
         false,
         &[
             "not bad at all",
@@ -146,7 +146,7 @@ fn g51_negative_words_and_their_false_friends() {
 #[test]
 fn g52_uncertain_replies_are_recognized() {
     check(
-        UNCERTAIN,
+        UNCERTAIN_PHRASES,
         true,
         &[
             "I'm not sure about that.",
@@ -161,7 +161,7 @@ fn g52_uncertain_replies_are_recognized() {
         ],
     );
     check(
-        UNCERTAIN,
+        UNCERTAIN_PHRASES,
         false,
         &[
             "If you are not sure, look at the receipt.",
@@ -195,9 +195,9 @@ fn d10_a_topic_is_matched_on_word_boundaries() {
 }
 
 #[test]
-fn a_text_is_cut_into_words() {
-    assert_eq!(words("Don't  STOP—now!"), ["dont", "stop", "now"]);
-    assert_eq!(words("¿Qué?"), ["qué"]);
+fn a_text_is_split_into_words() {
+    assert_eq!(normalized_words("Don't  STOP—now!"), ["dont", "stop", "now"]);
+    assert_eq!(normalized_words("¿Qué?"), ["qué"]);
 }
 
 #[test]
@@ -210,9 +210,9 @@ fn an_optional_word_and_a_gap_may_be_empty() {
     }
 }
 
-/// An org's own words are found however they are written.
+/// Phrases of an org match however they are written.
 #[test]
-fn a_list_of_an_org_is_cut_like_a_text() {
+fn phrases_of_an_org_match_however_they_are_written() {
     let list = PhraseList::parse("don't|won't pay\n人間 please?\ne-mail address");
     for text in ["I WON’T pay", "人間!", "my e-mail address", "E mail address"] {
         assert!(list.matches(text), "{text}");
@@ -221,16 +221,16 @@ fn a_list_of_an_org_is_cut_like_a_text() {
     assert_eq!(serde_json::from_str::<PhraseList>(&stored).unwrap(), list);
 }
 
-/// A pattern that could be matched in very many ways takes no longer.
+/// A pattern with very many alternatives takes no longer.
 #[test]
-fn a_nasty_pattern_is_harmless() {
+fn a_pattern_with_many_alternatives_is_fast() {
     let list = PhraseList::parse(&format!("{} ... ... b", "a? ".repeat(60)));
     assert!(!list.matches(&"a ".repeat(100)));
 }
 
-/// G49: a long sentence of nothing but false friends is looked through once.
+/// G49: a long sentence full of exceptions is scanned once.
 #[test]
-fn g49_very_many_false_friends_take_no_time() {
+fn g49_very_many_exceptions_are_fast() {
     let list = PhraseList::parse("worst|best case?\n! worst case");
     let text = "worst case ".repeat(200_000);
     assert!(!list.matches(&text));

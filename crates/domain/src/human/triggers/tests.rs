@@ -1,36 +1,36 @@
-use super::{AfterReply, BeforeModel, Trigger, TriggerSettings, after_reply, alike, before_model};
-use super::{Route, TriggerKind};
+use super::{ReplyFacts, MessageFacts, Trigger, TriggerSettings, check_reply, are_similar, check_message};
+use super::{TriggerRoute, TriggerKind};
 use crate::human::escalation::Urgency;
 use crate::id::AgentId;
 
-fn facts<'a>(message: &'a str, earlier: &'a [&'a str]) -> BeforeModel<'a> {
-    BeforeModel {
+fn facts<'a>(message: &'a str, earlier_messages: &'a [&'a str]) -> MessageFacts<'a> {
+    MessageFacts {
         message,
-        earlier,
+        earlier_messages,
         blocked_topics: &[],
         soul_triggers: &[],
         failed_tools: 0,
-        settled: &[],
+        handled_triggers: &[],
     }
 }
 
-/// The most pressing trigger.
-fn fired(facts: &BeforeModel<'_>) -> Option<(Trigger, Urgency)> {
-    before_model(facts, &TriggerSettings::default())
+/// Returns the most urgent trigger.
+fn first_trigger(facts: &MessageFacts<'_>) -> Option<(Trigger, Urgency)> {
+    check_message(facts, &TriggerSettings::default())
         .map(|fired| (fired.triggers()[0].clone(), fired.urgency()))
 }
 
 /// G48, G49: asking for a person is urgency normal; small talk is nothing.
 #[test]
 fn g48_g49_asking_for_a_person_escalates() {
-    let asked = fired(&facts("This is ridiculous. I want a real person!", &["I paid 50"]));
+    let asked = first_trigger(&facts("This is ridiculous. I want a real person!", &["I paid 50"]));
     assert_eq!(asked, Some((Trigger::AskedForPerson, Urgency::Normal)));
-    assert_eq!(fired(&facts("connect me to the wifi", &[])), None);
+    assert_eq!(first_trigger(&facts("connect me to the wifi", &[])), None);
 }
 
 /// G51: two negative messages among the last three, the new one included.
 #[test]
-fn g51_an_angry_customer_is_urgent() {
+fn g51_an_angry_customer_escalates_with_high_urgency() {
     let angry = Some((Trigger::Angry, Urgency::High));
     type Case<'a> = (&'a [&'a str], &'a str, Option<(Trigger, Urgency)>);
     let table: [Case<'_>; 6] = [
@@ -42,7 +42,7 @@ fn g51_an_angry_customer_is_urgent() {
         (&["terrible", "useless"], "I want a real person", angry),
     ];
     for (earlier, message, expected) in table {
-        assert_eq!(fired(&facts(message, earlier)), expected, "{earlier:?} {message}");
+        assert_eq!(first_trigger(&facts(message, earlier)), expected, "{earlier:?} {message}");
     }
 }
 
@@ -51,34 +51,34 @@ fn g51_an_angry_customer_is_urgent() {
 fn d10_a_blocked_topic_is_named() {
     let topics = ["medical advice".to_owned()];
     let facts =
-        BeforeModel { blocked_topics: &topics, ..facts("I need Medical Advice on allergies", &[]) };
-    let (trigger, urgency) = fired(&facts).unwrap();
+        MessageFacts { blocked_topics: &topics, ..facts("I need Medical Advice on allergies", &[]) };
+    let (trigger, urgency) = first_trigger(&facts).unwrap();
     assert_eq!(trigger.to_string(), "blocked topic: medical advice");
     assert_eq!(urgency, Urgency::Normal);
 }
 
 /// G63: an agent's own trigger fires for it and not for another.
 #[test]
-fn g63_a_souls_trigger_belongs_to_its_agent() {
+fn g63_a_soul_trigger_fires_only_for_its_agent() {
     let triggers = ["cancel my contract".to_owned()];
     let with =
-        BeforeModel { soul_triggers: &triggers, ..facts("Please cancel my contract today", &[]) };
-    let (trigger, _) = fired(&with).unwrap();
+        MessageFacts { soul_triggers: &triggers, ..facts("Please cancel my contract today", &[]) };
+    let (trigger, _) = first_trigger(&with).unwrap();
     assert_eq!(trigger.to_string(), "the agent's trigger: cancel my contract");
-    assert_eq!(fired(&facts("Please cancel my contract today", &[])), None);
+    assert_eq!(first_trigger(&facts("Please cancel my contract today", &[])), None);
 }
 
 /// G54: three tools off is urgent.
 #[test]
-fn g54_failing_tools_are_urgent() {
-    let with = |failed_tools| fired(&BeforeModel { failed_tools, ..facts("hi", &[]) });
+fn g54_failing_tools_escalate_with_high_urgency() {
+    let with = |failed_tools| first_trigger(&MessageFacts { failed_tools, ..facts("hi", &[]) });
     assert_eq!(with(2), None);
     assert_eq!(with(3), Some((Trigger::ToolsFailing, Urgency::High)));
 }
 
 fn after(reply: &str, previous: Option<&str>, uncertain_before: u32) -> Option<Trigger> {
-    let facts = AfterReply { reply, previous, uncertain_before };
-    after_reply(&facts, &TriggerSettings::default())
+    let facts = ReplyFacts { reply, previous, uncertain_before };
+    check_reply(&facts, &TriggerSettings::default())
 }
 
 /// G52: the third uncertain reply, with urgency low.
@@ -92,7 +92,7 @@ fn g52_the_third_uncertain_reply_asks_for_a_human() {
 
 /// G53: two replies in a row that share 0.8 of their words.
 #[test]
-fn g53_a_loop_is_noticed() {
+fn g53_a_repeated_reply_escalates() {
     let table = [
         ("one two three four", "One, two, three, four!", true),
         ("a b c d", "a b c d e", true),
@@ -101,7 +101,7 @@ fn g53_a_loop_is_noticed() {
         ("", "", false),
     ];
     for (one, other, expected) in table {
-        assert_eq!(alike(one, other, 80), expected, "{one} / {other}");
+        assert_eq!(are_similar(one, other, 80), expected, "{one} / {other}");
     }
     let again = after("Please send the order number.", Some("please send the order number"), 0);
     assert_eq!(again, Some(Trigger::RepeatsItself));
@@ -111,11 +111,11 @@ fn g53_a_loop_is_noticed() {
 
 /// D10: the reason names every trigger, the topic too, whatever else fires.
 #[test]
-fn d10_the_reason_names_all_that_fired() {
+fn d10_the_reason_names_every_trigger() {
     let topics = ["legal advice".to_owned(), "taxes".to_owned()];
     let message = "I want a real person for legal advice on taxes";
-    let facts = BeforeModel { blocked_topics: &topics, ..facts(message, &[]) };
-    let fired = before_model(&facts, &TriggerSettings::default()).unwrap();
+    let facts = MessageFacts { blocked_topics: &topics, ..facts(message, &[]) };
+    let fired = check_message(&facts, &TriggerSettings::default()).unwrap();
     assert_eq!(
         fired.to_string(),
         "asked for a person; blocked topic: legal advice; blocked topic: taxes"
@@ -123,25 +123,25 @@ fn d10_the_reason_names_all_that_fired() {
     assert_eq!(fired.urgency(), Urgency::Normal);
 }
 
-/// G47, G57: what has been dealt with does not fire again for the same
-/// message; anything else still does.
+/// G47, G57: a handled trigger does not fire again for the same message; any other
+/// still does.
 #[test]
-fn g47_g57_a_settled_trigger_does_not_fire_again() {
+fn g47_g57_a_handled_trigger_does_not_fire_again() {
     let settings = TriggerSettings::default();
     let topics = ["legal advice".to_owned(), "taxes".to_owned()];
     let message = "I want a real person for legal advice on taxes";
-    let first = BeforeModel { blocked_topics: &topics, ..facts(message, &[]) };
-    let all = before_model(&first, &settings).unwrap();
-    let again = BeforeModel { settled: &all.triggers()[..2], ..first };
+    let first = MessageFacts { blocked_topics: &topics, ..facts(message, &[]) };
+    let all = check_message(&first, &settings).unwrap();
+    let again = MessageFacts { handled_triggers: &all.triggers()[..2], ..first };
     let topic = "taxes".to_owned();
-    let left = before_model(&again, &settings).unwrap();
+    let left = check_message(&again, &settings).unwrap();
     assert_eq!(left.triggers(), [Trigger::BlockedTopic { topic }]);
-    let last = BeforeModel { settled: all.triggers(), ..first };
-    assert_eq!(before_model(&last, &settings), None);
+    let last = MessageFacts { handled_triggers: all.triggers(), ..first };
+    assert_eq!(check_message(&last, &settings), None);
 }
 
-/// G03: a trigger goes to the org's specialist, and from there, or where
-/// that one cannot take it, to a human.
+/// G03: a trigger goes to the org's specialist; from the specialist, or if it
+/// cannot take over, to a human.
 #[test]
 fn g03_a_trigger_may_go_to_a_specialist() {
     let [gia, enzo] = [1, 2].map(AgentId::from_u128);
@@ -149,15 +149,15 @@ fn g03_a_trigger_may_go_to_a_specialist() {
     let route = |trigger: Trigger, active, able: bool| {
         trigger.route(active, &specialists, |agent| agent == enzo && able)
     };
-    assert_eq!(route(Trigger::Angry, gia, true), Route::Specialist(enzo));
-    assert_eq!(route(Trigger::Angry, gia, false), Route::Human);
-    assert_eq!(route(Trigger::Angry, enzo, true), Route::Human);
-    assert_eq!(route(Trigger::AskedForPerson, gia, true), Route::Human);
+    assert_eq!(route(Trigger::Angry, gia, true), TriggerRoute::Specialist(enzo));
+    assert_eq!(route(Trigger::Angry, gia, false), TriggerRoute::Human);
+    assert_eq!(route(Trigger::Angry, enzo, true), TriggerRoute::Human);
+    assert_eq!(route(Trigger::AskedForPerson, gia, true), TriggerRoute::Human);
 }
 
 /// G49, G51: an org's settings are stored and read back, and may be sparse.
 #[test]
-fn settings_survive_being_stored() {
+fn settings_read_back_as_they_were_stored() {
     let settings = TriggerSettings::default();
     let stored = serde_json::to_string(&settings).unwrap();
     assert_eq!(serde_json::from_str::<TriggerSettings>(&stored).unwrap(), settings);

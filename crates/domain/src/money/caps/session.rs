@@ -4,26 +4,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::money::Credits;
 
-/// What one session may spend.
+/// The budget of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionBudget {
-    /// The most.
     pub cap: Credits,
-    /// From here on only reading is left.
+    /// From here on only tools that read may run.
     pub warning: Credits,
-    /// What it has spent.
     pub spent: Credits,
 }
 
-/// What a session's spending allows.
+/// What a session may still do, by its spending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SessionSpending {
-    /// Everything.
+pub enum SpendingMode {
+    /// All tools.
     Open,
-    /// Tools that read.
+    /// Only tools that read.
     ReadOnly,
-    /// Nothing: no model is called, the customer is told, the owner notified.
+    /// Nothing: no model is called, the customer is told and the owner notified.
     Closed,
 }
 
@@ -34,29 +32,29 @@ impl Default for SessionBudget {
 }
 
 impl SessionBudget {
-    /// What is left.
+    /// Returns what is left of the cap.
     pub const fn remaining(&self) -> Credits {
         self.cap.saturating_sub(self.spent)
     }
 
-    /// The last of it, which is kept for reading.
-    pub const fn kept_for_reading(&self) -> Credits {
+    /// Returns the last part of the cap, which is reserved for tools that read.
+    pub const fn read_reserve(&self) -> Credits {
         self.cap.saturating_sub(self.warning)
     }
 
-    /// Counts what was really spent, also beyond the cap.
+    /// Records actual spending, also beyond the cap.
     pub fn record(&mut self, amount: Credits) {
         self.spent = self.spent + amount;
     }
 
-    /// What the spending so far allows.
-    pub fn spending(&self) -> SessionSpending {
+    /// Returns what the spending so far allows.
+    pub fn spending_mode(&self) -> SpendingMode {
         if self.spent >= self.cap {
-            SessionSpending::Closed
+            SpendingMode::Closed
         } else if self.spent >= self.warning {
-            SessionSpending::ReadOnly
+            SpendingMode::ReadOnly
         } else {
-            SessionSpending::Open
+            SpendingMode::Open
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::{
-    BudgetLimit, OverBudget, SessionBudget, SessionSpending, TeamBudget, TeamExhausted, TurnBudget,
+    BudgetLimit, BudgetExceeded, SessionBudget, SpendingMode, TeamBudget, TeamBudgetExceeded, TurnBudget,
 };
 use crate::id::AgentId;
 use crate::money::Credits;
@@ -10,24 +10,25 @@ fn credits(n: u64) -> Credits {
 
 /// E08: read-only from 40 on, closed from 50 on.
 #[test]
-fn e08_a_session_narrows_at_40_and_closes_at_50() {
+fn e08_a_session_is_read_only_at_40_and_closed_at_50() {
     let table = [
-        (0, SessionSpending::Open),
-        (39, SessionSpending::Open),
-        (40, SessionSpending::ReadOnly),
-        (49, SessionSpending::ReadOnly),
-        (50, SessionSpending::Closed),
-        (51, SessionSpending::Closed),
+        (0, SpendingMode::Open),
+        (39, SpendingMode::Open),
+        (40, SpendingMode::ReadOnly),
+        (49, SpendingMode::ReadOnly),
+        (50, SpendingMode::Closed),
+        (51, SpendingMode::Closed),
     ];
     for (spent, expected) in table {
         let budget = SessionBudget { spent: credits(spent), ..Default::default() };
-        assert_eq!(budget.spending(), expected, "{spent}");
+        assert_eq!(budget.spending_mode(), expected, "{spent}");
     }
 }
 
-/// E09, E10, E11: each agent's spend is kept, all lower the same number.
+/// E09, E10, E11: each agent's spending is recorded, and all draw on the same
+/// total.
 #[test]
-fn e09_a_team_spends_from_one_purse() {
+fn e09_a_team_spends_from_one_budget() {
     let (a, b) = (AgentId::from_u128(1), AgentId::from_u128(2));
     let mut budget = TeamBudget::new(TeamBudget::DEFAULT_TOTAL, a);
     budget.spend(a, credits(3)).unwrap();
@@ -35,21 +36,21 @@ fn e09_a_team_spends_from_one_purse() {
     assert_eq!(budget.per_agent, [(a, credits(3)), (b, credits(5))].into());
     assert_eq!(budget.remaining(), credits(92));
     budget.spend(a, credits(92)).unwrap();
-    let refused = Err(TeamExhausted { wanted: credits(1), remaining: credits(0) });
+    let refused = Err(TeamBudgetExceeded { wanted: credits(1), remaining: credits(0) });
     assert_eq!(budget.spend(a, credits(1)), refused);
     assert_eq!(budget.spend(b, credits(1)), refused);
     assert_eq!(budget.owner, a);
 }
 
-/// C02, C20: one load, then every spend counts down in memory, and the
-/// tightest limit stops it.
+/// C02, C20: a turn loads its budget once, counts down in memory, and stops at the
+/// tightest limit.
 #[test]
 fn c20_a_turn_counts_down_and_stops_at_the_tightest_limit() {
     let mut budget = TurnBudget {
         reserved: credits(10),
         top_up: credits(0),
         session: credits(4),
-        kept_for_reading: credits(0),
+        read_reserve: credits(0),
         team: Some(credits(6)),
     };
     for _ in 0..4 {
@@ -58,13 +59,13 @@ fn c20_a_turn_counts_down_and_stops_at_the_tightest_limit() {
     let after = TurnBudget {
         reserved: credits(6),
         session: credits(0),
-        kept_for_reading: credits(0),
+        read_reserve: credits(0),
         team: Some(credits(2)),
         ..budget
     };
     assert_eq!(budget, after);
     let refused =
-        OverBudget { wanted: credits(1), remaining: credits(0), limit: BudgetLimit::Session };
+        BudgetExceeded { wanted: credits(1), remaining: credits(0), limit: BudgetLimit::Session };
     assert_eq!(budget.spend(credits(1)), Err(refused));
     assert_eq!(budget, after);
     assert_eq!(budget.check_model_call(), Err(refused));
@@ -79,27 +80,27 @@ fn c07_a_reservation_is_topped_up_on_need() {
         reserved: credits(1),
         top_up: credits(3),
         session: credits(50),
-        kept_for_reading: credits(0),
+        read_reserve: credits(0),
         team: None,
     };
     assert_eq!(budget.check(credits(4)), Ok(()));
-    let refused = OverBudget { wanted: credits(5), remaining: credits(4), limit: BudgetLimit::Org };
+    let refused = BudgetExceeded { wanted: credits(5), remaining: credits(4), limit: BudgetLimit::Org };
     assert_eq!(budget.check(credits(5)), Err(refused));
-    assert_eq!(budget.missing(credits(3)), credits(2));
-    budget.topped_up(credits(2));
+    assert_eq!(budget.shortfall(credits(3)), credits(2));
+    budget.record_top_up(credits(2));
     assert_eq!((budget.reserved, budget.top_up), (credits(3), credits(1)));
-    assert_eq!(budget.missing(credits(3)), credits(0));
+    assert_eq!(budget.shortfall(credits(3)), credits(0));
 }
 
-/// C20, E08, E10: what was really spent counts, also beyond what was left,
-/// and the next call is refused.
+/// C20, E08, E10: actual spending counts, also beyond what was left, and the next
+/// call is refused.
 #[test]
 fn c20_an_overrun_closes_the_budget() {
     let mut turn = TurnBudget {
         reserved: credits(2),
         top_up: credits(1),
         session: credits(50),
-        kept_for_reading: credits(0),
+        read_reserve: credits(0),
         team: Some(credits(50)),
     };
     turn.record(credits(9));
@@ -112,5 +113,5 @@ fn c20_an_overrun_closes_the_budget() {
     assert!(team.spend(agent, credits(1)).is_err());
     let mut session = SessionBudget::default();
     session.record(credits(60));
-    assert_eq!(session.spending(), SessionSpending::Closed);
+    assert_eq!(session.spending_mode(), SpendingMode::Closed);
 }

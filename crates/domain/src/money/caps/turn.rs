@@ -5,27 +5,22 @@ use serde::{Deserialize, Serialize};
 use crate::money::Credits;
 use crate::money::price::MINIMUM_CHARGE;
 
-/// Which limit is the tightest.
+/// The limits of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetLimit {
-    /// The credits of the org, and of its parent.
     Org,
-    /// The session's cap.
     Session,
-    /// The team's budget.
     Team,
 }
 
-/// The turn's budget does not reach.
+/// A cost that exceeds the budget of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("this costs {wanted} and the {} has {remaining} left", limit_name(*.limit))]
-pub struct OverBudget {
-    /// What was asked for.
+pub struct BudgetExceeded {
     pub wanted: Credits,
-    /// What is left.
     pub remaining: Credits,
-    /// The limit that stands in the way.
+    /// The tightest limit.
     pub limit: BudgetLimit,
 }
 
@@ -37,8 +32,8 @@ const fn limit_name(limit: BudgetLimit) -> &'static str {
     }
 }
 
-/// The budget of one turn: loaded once, then counted down in memory, so that
-/// no tool call asks the ledger.
+/// The budget of one turn: loaded once, then counted down in memory, so that no
+/// tool call queries the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnBudget {
     /// Left of the reservation.
@@ -47,15 +42,15 @@ pub struct TurnBudget {
     pub top_up: Credits,
     /// Left of the session's cap.
     pub session: Credits,
-    /// The last of that, which is kept for reading.
-    pub kept_for_reading: Credits,
+    /// The last part of the session cap, which is reserved for tools that read.
+    pub read_reserve: Credits,
     /// Left of the team's budget, in a team session.
     pub team: Option<Credits>,
 }
 
 impl TurnBudget {
-    /// What the tightest limit leaves, and which it is.
-    pub fn tightest(&self) -> (Credits, BudgetLimit) {
+    /// Returns what the tightest limit leaves, and which limit it is.
+    pub fn tightest_limit(&self) -> (Credits, BudgetLimit) {
         let mut tightest = (self.reserved + self.top_up, BudgetLimit::Org);
         let others = [(Some(self.session), BudgetLimit::Session), (self.team, BudgetLimit::Team)];
         for (left, limit) in others {
@@ -68,58 +63,59 @@ impl TurnBudget {
         tightest
     }
 
-    /// Whether this much can be paid.
-    pub fn check(&self, wanted: Credits) -> Result<(), OverBudget> {
-        let (remaining, limit) = self.tightest();
-        if wanted > remaining { Err(OverBudget { wanted, remaining, limit }) } else { Ok(()) }
+    /// Checks that an amount can be paid.
+    pub fn check(&self, wanted: Credits) -> Result<(), BudgetExceeded> {
+        let (remaining, limit) = self.tightest_limit();
+        if wanted > remaining { Err(BudgetExceeded { wanted, remaining, limit }) } else { Ok(()) }
     }
 
-    /// Whether a model may be called: at least one message must be affordable.
-    pub fn check_model_call(&self) -> Result<(), OverBudget> {
+    /// Checks that a model may be called: the minimum charge must be affordable.
+    pub fn check_model_call(&self) -> Result<(), BudgetExceeded> {
         self.check(MINIMUM_CHARGE)
     }
 
-    /// Whether the session has spent so much that only reading is left.
-    pub fn only_reading(&self) -> bool {
-        self.session <= self.kept_for_reading
+    /// Returns whether the session is near its cap, so that only tools that read may
+    /// run.
+    pub fn is_read_only(&self) -> bool {
+        self.session <= self.read_reserve
     }
 
-    /// What must be added to the reservation before this can be spent.
-    pub const fn missing(&self, wanted: Credits) -> Credits {
+    /// Returns what must be added to the reservation before this can be spent.
+    pub const fn shortfall(&self, wanted: Credits) -> Credits {
         wanted.saturating_sub(self.reserved)
     }
 
-    /// Counts what was added to the reservation.
-    pub fn topped_up(&mut self, added: Credits) {
+    /// Records what was added to the reservation.
+    pub fn record_top_up(&mut self, added: Credits) {
         self.reserved = self.reserved + added;
         self.top_up = self.top_up.saturating_sub(added);
     }
 
-    /// Counts down; refused and unchanged beyond what is left.
-    pub fn spend(&mut self, amount: Credits) -> Result<(), OverBudget> {
+    /// Spends an amount. Fails and changes nothing if it is more than is left.
+    pub fn spend(&mut self, amount: Credits) -> Result<(), BudgetExceeded> {
         self.check(amount)?;
         self.record(amount);
         Ok(())
     }
 
-    /// Gives back what was counted for something that is counted anew.
+    /// Returns an amount to the budget, before the same work is counted again.
     pub fn refund(&mut self, amount: Credits) {
         self.reserved = self.reserved + amount;
         self.session = self.session + amount;
         self.team = self.team.map(|left| left + amount);
     }
 
-    /// The budget without what is under way and not counted yet.
+    /// Returns the budget less work in progress that is not recorded yet.
     #[must_use]
-    pub fn without(mut self, under_way: Credits) -> Self {
-        self.record(under_way);
+    pub fn minus_pending(mut self, pending: Credits) -> Self {
+        self.record(pending);
         self
     }
 
-    /// Counts what was really spent. An answer that cost more than was left
-    /// brings the budget to zero, so that the next call is refused.
+    /// Records actual spending. An answer that cost more than was left brings the
+    /// budget to zero, so that the next call is refused.
     pub fn record(&mut self, amount: Credits) {
-        let beyond = self.missing(amount);
+        let beyond = self.shortfall(amount);
         self.reserved = self.reserved.saturating_sub(amount);
         self.top_up = self.top_up.saturating_sub(beyond);
         self.session = self.session.saturating_sub(amount);

@@ -1,4 +1,4 @@
-//! The lines of a ledger.
+//! The entries of a ledger.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,58 +6,52 @@ use crate::id::{AgentId, OrgId};
 use crate::money::Credits;
 use crate::tool::ToolName;
 
-/// What was paid for.
+/// What a charge is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expense {
     /// Model calls.
     Model,
-    /// A call of this tool.
     Tool(ToolName),
 }
 
-/// An expense and its price.
+/// An expense and its amount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
-    /// What for.
     pub expense: Expense,
-    /// How much.
     pub amount: Credits,
 }
 
-/// Who bears an entry of the ledger.
+/// The party that bears the cost of a ledger entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bearer {
+pub enum CostBearer {
     /// The org itself.
     Own,
     /// The org, for this child of it.
     ForChild(OrgId),
     /// The org's parent: an entry for the audit that moves no credits.
     PaidByParent(OrgId),
-    /// The platform: the cost went beyond what was reserved. The line is in
-    /// the org's ledger for the record and moves none of its credits.
+    /// The platform, because the cost exceeded the reservation. The entry is in the
+    /// org's ledger for the record and moves none of its credits.
     Overrun,
 }
 
-impl Bearer {
-    /// Whether the line moved credits of the org whose ledger it is in.
+impl CostBearer {
+    /// Returns whether the entry moved credits of the org whose ledger it is in.
     pub const fn moves_credits(self) -> bool {
         matches!(self, Self::Own | Self::ForChild(_))
     }
 }
 
-/// A line in an org's ledger.
+/// An entry in an org's ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerEntry {
     /// The org whose ledger it is in.
     pub org: OrgId,
     /// The agent that spent it.
     pub budget_owner: AgentId,
-    /// What for.
     pub expense: Expense,
-    /// How much.
     pub amount: Credits,
-    /// Who bears it.
-    pub bearer: Bearer,
+    pub bearer: CostBearer,
 }

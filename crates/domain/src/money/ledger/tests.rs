@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Bearer, Charge, Expense, Ledger, LedgerEntry, ReserveError, Settlement};
+use super::{CostBearer, Charge, Expense, Ledger, LedgerEntry, ReserveError, Settlement};
 use crate::id::{AgentId, OrgId, ReservationId};
 use crate::money::Credits;
 use crate::money::caps::{BudgetView, SessionBudget};
-use crate::money::pools::{Account, PoolKind};
+use crate::money::pools::{CreditAccount, PoolKind};
 use crate::money::sharing::{CapReached, SharingPolicy};
 use crate::time::Timestamp;
 use crate::tool::ToolName;
@@ -24,9 +24,9 @@ fn credits(n: u64) -> Credits {
 fn ledger(agency: u64, bella: u64) -> Ledger {
     let mut ledger = Ledger::default();
     for (org, parent, amount) in [(AGENCY, None, agency), (BELLA, Some(AGENCY), bella)] {
-        let mut account = Account::default();
+        let mut account = CreditAccount::default();
         account.grant(PoolKind::Purchased, credits(amount));
-        ledger.open(org, parent, account);
+        ledger.open_account(org, parent, account);
     }
     ledger
 }
@@ -44,7 +44,7 @@ fn booking() -> Expense {
     Expense::Tool(ToolName::from_static("create_booking"))
 }
 
-fn entry(org: OrgId, expense: Expense, amount: u64, bearer: Bearer) -> LedgerEntry {
+fn entry(org: OrgId, expense: Expense, amount: u64, bearer: CostBearer) -> LedgerEntry {
     LedgerEntry { org, budget_owner: GIA, expense, amount: credits(amount), bearer }
 }
 
@@ -60,12 +60,12 @@ fn e01_model_and_tool_cost_are_charged_to_the_org() {
     assert_eq!(available(&ledger, BELLA), 10);
     let settled = ledger.settle(TURN, &[charge(Expense::Model, 3), charge(booking(), 1)]);
     let entries =
-        vec![entry(BELLA, Expense::Model, 3, Bearer::Own), entry(BELLA, booking(), 1, Bearer::Own)];
+        vec![entry(BELLA, Expense::Model, 3, CostBearer::Own), entry(BELLA, booking(), 1, CostBearer::Own)];
     assert_eq!(settled, Ok(Settlement { entries, released: credits(6), overrun: credits(0) }));
     assert_eq!(available(&ledger, BELLA), 16);
 }
 
-/// E04: a child without credits is paid for by its parent, and both ledgers say so.
+/// E04: the parent pays for a child without credits, and both ledgers record it.
 #[test]
 fn e04_the_parent_pays_for_a_child_at_zero() {
     let mut ledger = ledger(50, 0);
@@ -74,17 +74,17 @@ fn e04_the_parent_pays_for_a_child_at_zero() {
     assert_eq!(
         settled.entries,
         [
-            entry(AGENCY, Expense::Model, 2, Bearer::ForChild(BELLA)),
-            entry(BELLA, Expense::Model, 2, Bearer::PaidByParent(AGENCY)),
+            entry(AGENCY, Expense::Model, 2, CostBearer::ForChild(BELLA)),
+            entry(BELLA, Expense::Model, 2, CostBearer::PaidByParent(AGENCY)),
         ]
     );
     assert_eq!(available(&ledger, AGENCY), 48);
-    assert_eq!(ledger.shared(AGENCY).used_by(BELLA, NOW.utc_day()), credits(2));
+    assert_eq!(ledger.shared_spending(AGENCY).used_by(BELLA, NOW.utc_day()), credits(2));
 }
 
 /// E02, E04: the child's own credits are used up first.
 #[test]
-fn e04_own_credits_go_first() {
+fn e04_own_credits_are_used_first() {
     let mut ledger = ledger(50, 3);
     reserve(&mut ledger, 5).unwrap();
     let settled = ledger.settle(TURN, &[charge(Expense::Model, 4)]).unwrap();
@@ -92,13 +92,14 @@ fn e04_own_credits_go_first() {
     assert_eq!((available(&ledger, BELLA), available(&ledger, AGENCY)), (0, 49));
 }
 
-/// A17, C22, E05-E07: what cannot be paid is refused before anything changes.
+/// A17, C22, E05-E07: a reservation that cannot be paid is refused before anything
+/// changes.
 #[test]
 fn e05_a_refused_reservation_changes_nothing() {
     let check = |agency, bella, cap, wanted, expected: ReserveError| {
         let mut ledger = ledger(agency, bella);
         let policy = SharingPolicy { max_per_child: credits(cap), ..Default::default() };
-        ledger.set_sharing(AGENCY, policy);
+        ledger.set_sharing_policy(AGENCY, policy);
         assert_eq!(reserve(&mut ledger, wanted), Err(expected));
         assert_eq!((available(&ledger, AGENCY), available(&ledger, BELLA)), (agency, bella));
         assert_eq!(ledger.open_reservations().count(), 0);
@@ -114,9 +115,9 @@ fn e05_a_refused_reservation_changes_nothing() {
     check(50, 1, 4, 6, ReserveError::Cap(cap));
 }
 
-/// E07: a top-level org has nobody to fall back on.
+/// E07: a top-level org has no parent to pay for it.
 #[test]
-fn e07_without_a_parent_the_pools_are_all_there_is() {
+fn e07_a_top_level_org_can_reserve_only_its_own_credits() {
     let mut ledger = ledger(2, 0);
     let refused = ledger.reserve(TURN, AGENCY, GIA, credits(3), NOW, NOW);
     let (wanted, available) = (credits(3), credits(2));
@@ -124,7 +125,7 @@ fn e07_without_a_parent_the_pools_are_all_there_is() {
 }
 
 #[test]
-fn a_turn_that_needs_more_tops_up_and_one_that_failed_gives_all_back() {
+fn a_turn_tops_up_and_a_failed_turn_releases_everything() {
     let mut ledger = ledger(0, 10);
     reserve(&mut ledger, 4).unwrap();
     ledger.top_up(TURN, credits(5), NOW).unwrap();
@@ -135,7 +136,8 @@ fn a_turn_that_needs_more_tops_up_and_one_that_failed_gives_all_back() {
     assert_eq!(ledger.release(TURN), Err(ReserveError::NotOpen(TURN)));
 }
 
-/// Z05: a cost beyond the reservation is an overrun; the balance stays whole.
+/// Z05: a cost beyond the reservation is an overrun and does not overdraw the
+/// account.
 #[test]
 fn z05_an_overrun_is_recorded_and_never_overdraws() {
     let mut ledger = ledger(0, 10);
@@ -144,8 +146,8 @@ fn z05_an_overrun_is_recorded_and_never_overdraws() {
     assert_eq!(
         settled.entries,
         [
-            entry(BELLA, Expense::Model, 4, Bearer::Own),
-            entry(BELLA, Expense::Model, 2, Bearer::Overrun),
+            entry(BELLA, Expense::Model, 4, CostBearer::Own),
+            entry(BELLA, Expense::Model, 2, CostBearer::Overrun),
         ]
     );
     assert_eq!(settled.overrun, credits(2));
@@ -154,11 +156,11 @@ fn z05_an_overrun_is_recorded_and_never_overdraws() {
 
 /// Z05: a reservation whose turn never ended is swept after its time.
 #[test]
-fn z05_orphans_are_swept() {
+fn z05_expired_reservations_are_released() {
     let mut ledger = ledger(0, 10);
     reserve(&mut ledger, 4).unwrap();
-    assert_eq!(ledger.sweep(NOW + Duration::from_secs(59)), []);
-    assert_eq!(ledger.sweep(NOW + Duration::from_secs(60)), [TURN]);
+    assert_eq!(ledger.release_expired(NOW + Duration::from_secs(59)), []);
+    assert_eq!(ledger.release_expired(NOW + Duration::from_secs(60)), [TURN]);
     assert_eq!(available(&ledger, BELLA), 10);
 }
 
@@ -183,7 +185,7 @@ fn z05_a_reservation_is_never_overwritten() {
     let mut ledger = ledger(0, 10);
     reserve(&mut ledger, 4).unwrap();
     assert_eq!(reserve(&mut ledger, 4), Err(ReserveError::AlreadyOpen(TURN)));
-    ledger.open(BELLA, Some(AGENCY), Account::default());
+    ledger.open_account(BELLA, Some(AGENCY), CreditAccount::default());
     assert_eq!(ledger.release(TURN), Ok(credits(4)));
     assert_eq!(available(&ledger, BELLA), 10);
 }
@@ -198,14 +200,14 @@ fn c21_a_harness_shows_three_budgets() {
         org_budget: org.map(Credits::new),
         parent_budget: parent.map(Credits::new),
     };
-    assert_eq!(ledger.view(BELLA, &session, NOW), view(Some(3), Some(50)));
+    assert_eq!(ledger.budget_view(BELLA, &session, NOW), view(Some(3), Some(50)));
     assert_eq!(ledger.affordable(BELLA, NOW), Some(credits(53)));
     reserve(&mut ledger, 5).unwrap();
-    assert_eq!(ledger.view(BELLA, &session, NOW), view(Some(0), Some(48)));
-    assert_eq!(ledger.view(AGENCY, &session, NOW), view(Some(48), None));
+    assert_eq!(ledger.budget_view(BELLA, &session, NOW), view(Some(0), Some(48)));
+    assert_eq!(ledger.budget_view(AGENCY, &session, NOW), view(Some(48), None));
     let policy = SharingPolicy { max_per_child: credits(4), ..Default::default() };
-    ledger.set_sharing(AGENCY, policy);
-    assert_eq!(ledger.view(BELLA, &session, NOW), view(Some(0), Some(2)));
-    ledger.open(OrgId::from_u128(8), None, Account::unlimited());
-    assert_eq!(ledger.view(OrgId::from_u128(8), &session, NOW), view(None, None));
+    ledger.set_sharing_policy(AGENCY, policy);
+    assert_eq!(ledger.budget_view(BELLA, &session, NOW), view(Some(0), Some(2)));
+    ledger.open_account(OrgId::from_u128(8), None, CreditAccount::unlimited());
+    assert_eq!(ledger.budget_view(OrgId::from_u128(8), &session, NOW), view(None, None));
 }

@@ -6,17 +6,17 @@ use super::{World, layer_1, layer_2, layer_3, layer_4, names, texts};
 use crate::agent::autonomy::AutonomyLevel;
 use crate::org::guardrail::Capability;
 use crate::org::layer::BusinessLayer;
-use crate::scope::removal::{Removal, Stage};
+use crate::scope::removal::{Removal, ScopeStage};
 use crate::testing;
 use crate::tool::catalogue::built_in;
-use crate::tool::profile::Profile;
+use crate::tool::profile::ToolProfile;
 use crate::tool::{Risk, ToolGroup, ToolRole};
 
-/// B13: team tools come with team coordination; layer 4 can always reach a human.
+/// B13: team tools need team coordination; layer 4 can always escalate to a human.
 #[test]
 fn b13_team_tools_need_team_coordination() {
     for mut world in [layer_1(), layer_2(), layer_3(), layer_4()] {
-        let layer = world.standing.guarded_as;
+        let layer = world.position.guardrail_layer;
         let has = |world: &World, tool| world.active().contains(tool);
         assert!(has(&world, "tag_in_agent") && has(&world, "escalate_to_human"), "{layer}");
         world.team_coordination = false;
@@ -26,9 +26,9 @@ fn b13_team_tools_need_team_coordination() {
     }
 }
 
-/// B14: what customer service has, wherever its org stands.
+/// B14: customer service has the tools of layer 4 in every org.
 #[test]
-fn b14_layer_4_has_its_short_list() {
+fn b14_layer_4_has_only_the_allowed_tools() {
     let expected = texts(&[
         "query_org_data",
         "search_contacts",
@@ -63,12 +63,12 @@ fn b15_layer_3_has_no_agency_tools() {
         ["create_client_org", "list_client_orgs", "get_client_org_stats", "deploy_telegram_bot"];
     for tool in agency {
         assert!(!active.contains(tool), "{tool}");
-        assert_eq!(layer_3().removal(tool).unwrap().stage(), Stage::BusinessLayer, "{tool}");
+        assert_eq!(layer_3().removal(tool).unwrap().stage(), ScopeStage::BusinessLayer, "{tool}");
         assert!(layer_2().active().contains(tool), "{tool}");
     }
 }
 
-/// B16: at layer 2 the licence flag opens the agency tools.
+/// B16: at layer 2 the licence flag enables the agency tools.
 #[test]
 fn b16_agency_tools_need_the_licence() {
     let mut world = layer_2();
@@ -79,9 +79,9 @@ fn b16_agency_tools_need_the_licence() {
     }
 }
 
-/// B17: layer 1 has everything but the three tools between layers.
+/// B17: layer 1 has everything but the three cross-layer tools.
 #[test]
-fn b17_layer_1_has_everything_else() {
+fn b17_layer_1_has_everything_but_cross_layer_tools() {
     let mut world = layer_1();
     world.sub_orgs_enabled = false;
     let missing: BTreeSet<String> = built_in()
@@ -95,10 +95,10 @@ fn b17_layer_1_has_everything_else() {
     );
 }
 
-/// B18, B20: a drafting agent keeps what reads and what controls; at layer 4
-/// that is cut with the short list, and autonomy is named first.
+/// B18, B20: a `draft_only` agent keeps reading and control tools, at layer 4 only those
+/// allowed there; autonomy is the first reason.
 #[test]
-fn b18_b20_draft_only_keeps_reading() {
+fn b18_b20_draft_only_keeps_reading_and_control_tools() {
     let mut world = layer_2();
     world.autonomy = AutonomyLevel::DraftOnly;
     for tool in layer_2().scope().active() {
@@ -115,9 +115,9 @@ fn b18_b20_draft_only_keeps_reading() {
     assert_eq!(service.removal("refund_payment"), Some(Removal::DraftOnly));
 }
 
-/// B19: which layers have which of the tools between layers.
+/// B19: which layers have which cross-layer tools.
 #[test]
-fn b19_tools_between_layers_belong_to_layers() {
+fn b19_each_cross_layer_tool_belongs_to_certain_layers() {
     let table: [(&str, [bool; 4]); 3] = [
         ("escalate_to_parent", [false, true, true, true]),
         ("share_insight_upward", [false, false, true, true]),
@@ -140,13 +140,13 @@ fn b22_platform_tools_stay_at_layer_1() {
         for mut world in [layer_2(), layer_3(), layer_4()] {
             world.org.allow = names(&[tool]);
             world.agent.allow = names(&[tool]);
-            world.profile = Profile::Admin;
-            assert!(!world.active().contains(tool), "{tool} at {}", world.standing.guarded_as);
+            world.profile = ToolProfile::Admin;
+            assert!(!world.active().contains(tool), "{tool} at {}", world.position.guardrail_layer);
         }
     }
 }
 
-/// G28: a colleague that was tagged in can reach a human as the first could.
+/// G28: an agent that was tagged in can escalate to a human like the first one.
 #[test]
 fn g28_every_participant_can_escalate() {
     for subtype in ["customer_service", "pm", "billing_specialist", "booking_agent"] {
@@ -155,7 +155,7 @@ fn g28_every_participant_can_escalate() {
     }
 }
 
-/// L42, L45: the guardrail matrix removes tools and says which row did.
+/// L42, L45: the guardrail matrix removes tools and the removal has the capability.
 #[test]
 fn l45_the_guardrail_matrix_removes_tools() {
     let service = layer_4();
@@ -167,9 +167,9 @@ fn l45_the_guardrail_matrix_removes_tools() {
     assert!(layer_3().active().contains("send_bulk_email"));
 }
 
-/// L11: a coordinator has no tool that writes to people outside.
+/// L11: a coordinator has no tool that messages contacts.
 #[test]
-fn l11_a_coordinator_cannot_write_outside() {
+fn l11_a_coordinator_has_no_outreach_tools() {
     for org in [testing::agency(), testing::client()] {
         let world = World::new(&org, "coordinator");
         for tool in ["send_email", "send_sms", "send_bulk_email"] {

@@ -13,13 +13,13 @@ use crate::agent::autonomy::AutonomyLevel;
 use crate::agent::subtype::Subtype;
 use crate::channel::Channel;
 use crate::org::Org;
-use crate::org::layer::Standing;
+use crate::org::layer::BusinessPosition;
 use crate::testing;
 use crate::tool::catalogue::built_in;
-use crate::tool::profile::Profile;
+use crate::tool::profile::ToolProfile;
 use crate::tool::{Integration, ToolName};
 
-/// Everything a scope depends on, as wide as it gets.
+/// Everything a scope depends on, by default without any restriction.
 struct World {
     platform: ToolPolicy,
     org: ToolPolicy,
@@ -27,8 +27,8 @@ struct World {
     integrations: BTreeSet<Integration>,
     sub_orgs_enabled: bool,
     team_coordination: bool,
-    standing: Standing,
-    profile: Profile,
+    position: BusinessPosition,
+    profile: ToolProfile,
     autonomy: AutonomyLevel,
     session: SessionTools,
 }
@@ -42,8 +42,8 @@ impl World {
             integrations: ["payments", "unsplash", "sms"].map(Integration::new).into(),
             sub_orgs_enabled: true,
             team_coordination: true,
-            standing: Standing::of(org, &Subtype::from(subtype)),
-            profile: Profile::Everything,
+            position: BusinessPosition::of(org, &Subtype::from(subtype)),
+            profile: ToolProfile::Everything,
             autonomy: AutonomyLevel::Autonomous,
             session: SessionTools::new(Channel::Webchat),
         }
@@ -59,7 +59,7 @@ impl World {
                 team_coordination: self.team_coordination,
             },
             agent: AgentTools {
-                standing: &self.standing,
+                position: &self.position,
                 profile: self.profile,
                 policy: &self.agent,
                 autonomy: self.autonomy,

@@ -13,13 +13,13 @@ use crate::session::errors::DisabledTool;
 use crate::testing;
 use crate::time::Timestamp;
 use crate::tool::catalogue::built_in;
-use crate::tool::profile::Profile;
+use crate::tool::profile::ToolProfile;
 use crate::tool::{Integration, ToolName};
 
 /// B01, Z06: the first stage that removes a tool is the explanation, with its
 /// policy layer.
 #[test]
-fn b01_the_first_stage_explains() {
+fn b01_the_first_removing_stage_is_the_explanation() {
     let mut world = layer_4();
     world.platform.deny = names(&["web_fetch", "send_email"]);
     world.org.deny = names(&["web_fetch", "get_order"]);
@@ -91,35 +91,37 @@ fn b03_b04_b05_allow_and_deny_lists() {
     }
 }
 
-/// B05: profile and allow list intersect; `*` selects nothing away.
+/// B05: profile and allow list intersect; `*` removes nothing.
 #[test]
 fn b05_profile_and_allow_list_intersect() {
     let mut world = layer_2();
-    world.profile = Profile::Booking;
+    world.profile = ToolProfile::Booking;
     world.agent.allow = names(&["create_booking", "send_email"]);
     assert_eq!(world.active(), texts(&["create_booking"]));
-    let outside = Removal::OutsideProfile { profile: Profile::Booking };
+    let outside = Removal::OutsideProfile { profile: ToolProfile::Booking };
     assert_eq!(world.removal("send_email"), Some(outside));
-    world.profile = Profile::Everything;
+    world.profile = ToolProfile::Everything;
     assert_eq!(world.active(), texts(&["create_booking", "send_email"]));
 }
 
-/// B06: a tool that failed is off in this session and there in a new one.
+/// B06: a tool that failed too often is disabled in this session and available in a new
+/// one.
 #[test]
-fn b06_a_failed_tool_is_off_for_the_session() {
+fn b06_a_failed_tool_is_disabled_for_the_session() {
     let mut world = layer_4();
-    let off = DisabledTool { failures: 3, since: Timestamp::from_millis(1) };
-    world.session.disabled.insert("list_events".parse().unwrap(), off);
+    let disabled = DisabledTool { failures: 3, since: Timestamp::from_millis(1) };
+    world.session.disabled.insert("list_events".parse().unwrap(), disabled);
     assert!(!world.active().contains("list_events"));
-    let off: Vec<String> = world.scope().disabled_for_session().map(ToString::to_string).collect();
-    assert_eq!(off, ["list_events"]);
+    let disabled: Vec<String> =
+        world.scope().disabled_for_session().map(ToString::to_string).collect();
+    assert_eq!(disabled, ["list_events"]);
     world.session = SessionTools::new(Channel::Webchat);
     assert!(world.active().contains("list_events"));
 }
 
-/// B07, B09: a tool that needs a service is there once the service is connected.
+/// B07, B09: a tool that needs an integration is available once that is connected.
 #[test]
-fn b07_integrations_bring_their_tools() {
+fn b07_a_connected_integration_enables_its_tools() {
     let mut world = layer_4();
     world.integrations.clear();
     assert!(!world.active().contains("search_unsplash_images"));
@@ -130,7 +132,7 @@ fn b07_integrations_bring_their_tools() {
     assert!(world.active().contains("search_unsplash_images"));
 }
 
-/// B11: media tools are off on sms and on elsewhere.
+/// B11: media tools are unavailable on SMS only.
 #[test]
 fn b11_channels_restrict_tools() {
     let mut world = layer_4();
@@ -143,9 +145,9 @@ fn b11_channels_restrict_tools() {
     assert!(world.active().contains("list_products"));
 }
 
-/// C11, E08: a session near its cap keeps what reads and what controls.
+/// C11, E08: a session near its cap keeps reading and control tools.
 #[test]
-fn e08_a_session_near_its_cap_only_reads() {
+fn e08_a_session_near_its_cap_is_read_only() {
     let mut world = layer_4();
     world.session.read_only = true;
     assert_eq!(world.removal("create_booking"), Some(Removal::SessionReadOnly));
@@ -153,15 +155,14 @@ fn e08_a_session_near_its_cap_only_reads() {
     assert_eq!(world.removal("escalate_to_human"), None);
 }
 
-/// B08, B21: what is offered is exactly what is active, and another model does
-/// not change it.
+/// B08, B21: exactly the active tools are offered, whatever the model.
 #[test]
-fn b21_the_model_changes_nothing() {
+fn b21_the_model_does_not_change_the_scope() {
     let mut gia = testing::agent("gia", Subtype::CustomerService);
-    gia.tools.profile = Profile::Support;
+    gia.tools.profile = ToolProfile::Support;
     let world = layer_4();
     let scope_of = |agent: &Agent| {
-        let tools = AgentTools::of(agent, &world.standing);
+        let tools = AgentTools::of(agent, &world.position);
         resolve(built_in(), &ScopeFacts { agent: tools, ..world.facts() })
     };
     let scope = scope_of(&gia);
@@ -173,7 +174,7 @@ fn b21_the_model_changes_nothing() {
     assert!(!offered.is_empty());
 }
 
-/// A26: what a scope writes names the kind of layer, never a bare `layer`.
+/// A26: serialized scopes name the kind of layer, never a bare `layer`.
 #[test]
 fn a26_scopes_name_their_kind_of_layer() {
     let json = serde_json::to_string(&layer_4().scope()).unwrap();

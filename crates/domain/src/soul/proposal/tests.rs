@@ -1,14 +1,14 @@
 use std::time::Duration;
 
 use super::{
-    Initiative, Proposal, ProposalError, ProposalPolicy, ProposalRefused, ProposalRuling,
-    ProposalStatus, Proposer, rule,
+    Initiative, Proposal, ProposalDecision, ProposalError, ProposalPolicy, ProposalRefused,
+    ProposalStatus, Proposer, decide_proposal,
 };
 use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, Protection};
 use crate::id::{ProposalId, UserId};
 use crate::org::Org;
-use crate::org::layer::{BusinessLayer, Standing};
+use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::soul::{Soul, SoulField, SoulHistory, SoulOrigin};
 use crate::testing;
 use crate::time::Timestamp;
@@ -19,7 +19,7 @@ const ID: ProposalId = ProposalId::from_u128(2);
 
 fn proposer(org: &Org, subtype: &str) -> Proposer {
     Proposer {
-        standing: Standing::of(org, &Subtype::from(subtype)),
+        position: BusinessPosition::of(org, &Subtype::from(subtype)),
         org: org.id,
         initiative: Initiative::Own,
         made_today: 0,
@@ -36,21 +36,21 @@ fn gia() -> Agent {
     testing::agent("gia", Subtype::CustomerService)
 }
 
-fn ruled(proposer: &Proposer, target: &Agent) -> Result<ProposalRuling, ProposalRefused> {
-    rule(proposer, target, &Soul::default(), &warmer(), ProposalPolicy::default(), NOW)
+fn decision(proposer: &Proposer, target: &Agent) -> Result<ProposalDecision, ProposalRefused> {
+    decide_proposal(proposer, target, &Soul::default(), &warmer(), ProposalPolicy::default(), NOW)
 }
 
-/// H09, H10, H11: layer 1 applies, layers 2 and 3 propose in their own org, layer 4
-/// has no say.
+/// H09, H10, H11: layer 1 applies, layers 2 and 3 propose in their own org, layer 4 may
+/// do neither.
 #[test]
 fn h09_h10_the_layer_decides_who_may_propose() {
     let (platform, agency, client) = (testing::platform(), testing::agency(), testing::client());
     let of_agency = Agent { org: agency.id, ..testing::agent("mara", Subtype::Pm) };
     let other_org = || Err(ProposalRefused::OtherOrg("gia".into()));
     let table = [
-        ("H09", proposer(&platform, "system"), gia(), Ok(ProposalRuling::Apply)),
-        ("H09", proposer(&agency, "pm"), of_agency, Ok(ProposalRuling::Pending)),
-        ("H10", proposer(&client, "pm"), gia(), Ok(ProposalRuling::Pending)),
+        ("H09", proposer(&platform, "system"), gia(), Ok(ProposalDecision::Apply)),
+        ("H09", proposer(&agency, "pm"), of_agency, Ok(ProposalDecision::Pending)),
+        ("H10", proposer(&client, "pm"), gia(), Ok(ProposalDecision::Pending)),
         ("H11", proposer(&agency, "pm"), gia(), other_org()),
         (
             "H09",
@@ -60,14 +60,14 @@ fn h09_h10_the_layer_decides_who_may_propose() {
         ),
     ];
     for (row, proposer, target, expected) in table {
-        assert_eq!(ruled(&proposer, &target), expected, "{row} {}", target.slug);
+        assert_eq!(decision(&proposer, &target), expected, "{row} {}", target.slug);
     }
 }
 
-/// H01: a proposal to a protected agent is dropped without an error, whoever
-/// makes it, also when the owner directed it.
+/// H01: a proposal to a protected agent is dropped without an error, also when the owner
+/// directed it.
 #[test]
-fn h01_protected_souls_are_out_of_reach() {
+fn h01_proposals_to_protected_agents_are_dropped() {
     let quinn = Agent { protection: Protection::Protected, ..gia() };
     for (org, subtype) in [
         (testing::platform(), "system"),
@@ -76,26 +76,26 @@ fn h01_protected_souls_are_out_of_reach() {
     ] {
         for initiative in [Initiative::Own, Initiative::OwnerDirected] {
             let proposer = Proposer { initiative, ..proposer(&org, subtype) };
-            assert_eq!(ruled(&proposer, &quinn), Ok(ProposalRuling::SilentlyRejected));
+            assert_eq!(decision(&proposer, &quinn), Ok(ProposalDecision::SilentlyRejected));
         }
     }
 }
 
-/// H01, H04: the soul of a template is not reached through its workers.
+/// H01, H04: a proposal to a worker cannot change the soul of its template.
 #[test]
-fn h04_a_workers_soul_is_its_templates() {
+fn h04_a_proposal_to_a_worker_is_refused() {
     let worker = Agent { template: Some(gia().id), ..testing::agent("walt", Subtype::Pm) };
     let refused = Err(ProposalRefused::TemplatesSoul("walt".into()));
-    assert_eq!(ruled(&proposer(&testing::client(), "pm"), &worker), refused);
+    assert_eq!(decision(&proposer(&testing::client(), "pm"), &worker), refused);
 }
 
-/// H08: three a day, five waiting, a day's pause after a rejection.
+/// H08: three per day, five pending, a day's pause after a rejection.
 #[test]
 fn h08_proposals_are_limited() {
     let pm = || proposer(&testing::client(), "pm");
     let rejected = |at| Proposer { last_rejection_at: Some(at), ..pm() };
     let day_ago = Timestamp::from_millis(NOW.as_millis() - 24 * 3600 * 1000);
-    let pending = || Ok(ProposalRuling::Pending);
+    let pending = || Ok(ProposalDecision::Pending);
     let table = [
         (Proposer { made_today: 2, pending: 4, ..pm() }, pending()),
         (Proposer { made_today: 3, ..pm() }, Err(ProposalRefused::TooManyToday)),
@@ -104,29 +104,29 @@ fn h08_proposals_are_limited() {
         (rejected(day_ago), pending()),
     ];
     for (proposer, expected) in table {
-        assert_eq!(ruled(&proposer, &gia()), expected, "{proposer:?}");
+        assert_eq!(decision(&proposer, &gia()), expected, "{proposer:?}");
     }
-    let same = rule(&pm(), &gia(), &warmer(), &warmer(), ProposalPolicy::default(), NOW);
+    let same = decide_proposal(&pm(), &gia(), &warmer(), &warmer(), ProposalPolicy::default(), NOW);
     assert_eq!(same, Err(ProposalRefused::NoChange));
 }
 
-/// H08: what the agent never does, and what escalates, is the owner's to
-/// change, also for the platform's agent.
+/// H08: only the owner may change `never_do` and `escalation_triggers`, also for the
+/// platform's agent.
 #[test]
 fn h08_guarded_fields_need_the_owner() {
     let bolder = Soul { escalation_triggers: vec!["never mind".into()], ..warmer() };
-    let ruled = |proposer: &Proposer| {
-        rule(proposer, &gia(), &Soul::default(), &bolder, ProposalPolicy::default(), NOW)
+    let decision = |proposer: &Proposer| {
+        decide_proposal(proposer, &gia(), &Soul::default(), &bolder, ProposalPolicy::default(), NOW)
     };
     let guarded = Err(ProposalRefused::Guarded([SoulField::EscalationTriggers].into()));
     for (org, subtype, directed) in [
-        (testing::client(), "pm", ProposalRuling::Pending),
-        (testing::platform(), "system", ProposalRuling::Apply),
+        (testing::client(), "pm", ProposalDecision::Pending),
+        (testing::platform(), "system", ProposalDecision::Apply),
     ] {
         let own = proposer(&org, subtype);
-        assert_eq!(ruled(&own), guarded, "{subtype}");
-        let told = Proposer { initiative: Initiative::OwnerDirected, ..own };
-        assert_eq!(ruled(&told), Ok(directed), "{subtype}");
+        assert_eq!(decision(&own), guarded, "{subtype}");
+        let instructed = Proposer { initiative: Initiative::OwnerDirected, ..own };
+        assert_eq!(decision(&instructed), Ok(directed), "{subtype}");
     }
 }
 
@@ -142,7 +142,7 @@ fn proposal() -> Proposal {
     }
 }
 
-/// H08: pending, approved, applied; the version goes up and both are recorded.
+/// H08: an approved proposal is applied as a new version; both versions are recorded.
 #[test]
 fn h08_an_approved_proposal_makes_a_version() {
     let mut history = SoulHistory::new(Soul::default(), NOW);
@@ -159,18 +159,18 @@ fn h08_an_approved_proposal_makes_a_version() {
     assert_eq!(history.versions().count(), 2);
 }
 
-/// H01, H08: a proposal is applied to its agent, while that is open and its
-/// soul is the one that the proposal was made against.
+/// H01, H08: a proposal is applied only to its own unprotected agent, and only to the
+/// version it was made against.
 #[test]
 fn h08_a_stale_or_misdirected_proposal_is_refused() {
     let mut history = SoulHistory::new(Soul::default(), NOW);
     let mut proposal = proposal();
     proposal.approve(OWNER, NOW).unwrap();
-    let wrong = Err(ProposalError::WrongTarget(ID));
+    let wrong_target = Err(ProposalError::WrongTarget(ID));
     let other = testing::agent("enzo", Subtype::Pm);
-    assert_eq!(proposal.apply(&other, &mut history, NOW), wrong);
+    assert_eq!(proposal.apply(&other, &mut history, NOW), wrong_target);
     let protected = Agent { protection: Protection::Protected, ..gia() };
-    assert_eq!(proposal.apply(&protected, &mut history, NOW), wrong);
+    assert_eq!(proposal.apply(&protected, &mut history, NOW), wrong_target);
     history.push(warmer(), SoulOrigin::Edited, NOW);
     let stale = Err(ProposalError::Stale { id: ID, base: 1, current: 2 });
     assert_eq!(proposal.apply(&gia(), &mut history, NOW), stale);
@@ -178,9 +178,9 @@ fn h08_a_stale_or_misdirected_proposal_is_refused() {
     assert_eq!(history.versions().count(), 2);
 }
 
-/// H08: a rejected or expired proposal can do nothing any more.
+/// H08: a rejected or expired proposal cannot be decided or applied.
 #[test]
-fn h08_a_rejected_or_expired_proposal_is_over() {
+fn h08_a_rejected_or_expired_proposal_is_final() {
     let mut rejected = proposal();
     rejected.reject(OWNER, "keep it short", NOW).unwrap();
     assert_eq!(rejected.approve(OWNER, NOW), Err(ProposalError::Over(ID)));

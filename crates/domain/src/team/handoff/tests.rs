@@ -122,7 +122,7 @@ fn g06_g09_g14_the_target_is_checked() {
 
 /// G08: only the agent that has the conversation can hand it over.
 #[test]
-fn g08_a_handoff_is_the_active_agents() {
+fn g08_only_the_active_agent_can_hand_over() {
     let mut scene = scene();
     scene.ping_pong(0).unwrap();
     assert_eq!(scene.hand_over(500), Err(HandoffRefused::NotYours));
@@ -136,9 +136,9 @@ fn g34_no_handoff_while_a_human_has_it() {
     assert_eq!(scene.hand_over(0), Err(HandoffRefused::WithHuman));
 }
 
-/// G17, G60: a handoff without a summary loses nothing that was known.
+/// G17, G60: a handoff without a summary keeps the previous summary.
 #[test]
-fn g17_an_empty_summary_keeps_what_was_known() {
+fn g17_an_empty_summary_keeps_the_previous_one() {
     let scene = scene();
     let silent = HandoffRequest { context_summary: " ".into(), ..request() };
     let facts = scene.facts(&scene.gia, Some(&scene.enzo));
@@ -152,17 +152,18 @@ fn g17_an_empty_summary_keeps_what_was_known() {
     assert_eq!(team.unwrap().shared.summary.as_deref(), Some("invoice discrepancy"));
 }
 
-/// G20: what is written beside the call is a transition message.
+/// G20: the text that accompanies the call is a transition message.
 #[test]
-fn g20_a_text_beside_the_call_is_a_transition() {
+fn g20_text_with_the_call_is_a_transition_message() {
     let text = " Let me connect you with our billing specialist. ";
     assert_eq!(transition_message(text), Some(text.trim()));
     assert_eq!(transition_message("  \n"), None);
 }
 
-/// G10, G27: five handoffs, back and forth; the sixth is told to ask a human.
+/// G10, G27: five handoffs, back and forth; the sixth is refused with a hint to
+/// escalate.
 #[test]
-fn g10_g27_five_handoffs_and_no_more() {
+fn g10_g27_a_sixth_handoff_is_refused() {
     let mut scene = scene();
     for n in 0..5 {
         scene.ping_pong(n * 120).unwrap();
@@ -179,7 +180,7 @@ fn g10_g27_five_handoffs_and_no_more() {
 
 /// G11: two minutes between handoffs; the refusal says how long is left.
 #[test]
-fn g11_the_cooldown_says_how_long_it_takes() {
+fn g11_the_cooldown_refusal_has_the_remaining_seconds() {
     let mut scene = scene();
     scene.ping_pong(1000).unwrap();
     for (secs, remaining_secs) in [(1000, 120), (1060, 60), (1119, 1)] {
@@ -191,7 +192,7 @@ fn g11_the_cooldown_says_how_long_it_takes() {
 
 /// G12: the target must be able to pay for one message.
 #[test]
-fn g12_the_target_needs_credits() {
+fn g12_a_handoff_needs_credits_for_the_target() {
     let mut scene = scene();
     scene.available = Credits::ZERO;
     let refused = Err(HandoffRefused::NoCredits { available: Credits::ZERO });
@@ -205,7 +206,7 @@ fn g12_the_target_needs_credits() {
 
 /// G13: the permission matrix of the org.
 #[test]
-fn g13_the_matrix_is_honoured() {
+fn g13_a_handoff_outside_the_matrix_is_refused() {
     let mut scene = scene();
     scene.config.permissions = Some([(scene.enzo.id, HandoffTargets::Anyone)].into());
     assert_eq!(scene.hand_over(0), Err(HandoffRefused::NotPermitted { name: "Enzo".into() }));
@@ -224,7 +225,7 @@ fn g15_a_reason_is_required_by_default() {
     assert!(validate(&silent, &scene.facts(&scene.gia, Some(&scene.enzo)), at(0)).is_ok());
 }
 
-/// G24, G25: profile and goal outlive a handoff.
+/// G24, G25: profile and goal survive a handoff.
 #[test]
 fn g25_the_goal_stays_until_it_is_changed() {
     let mut scene = scene();
@@ -238,18 +239,18 @@ fn g25_the_goal_stays_until_it_is_changed() {
     assert_eq!(shared.customer_profile["name"], "Rosa");
 }
 
-/// G30: the owner hears of each handoff unless the org does not want it.
+/// G30: the owner is notified of each handoff unless the org has switched it off.
 #[test]
-fn g30_the_owner_is_told() {
+fn g30_the_owner_is_notified() {
     let mut scene = scene();
     assert!(scene.hand_over(0).unwrap().notify_owner);
     scene.config.notify_owner_on_handoff = false;
     assert!(!scene.hand_over(0).unwrap().notify_owner);
 }
 
-/// G32: a team survives being stored.
+/// G32: a team survives serialization.
 #[test]
-fn g32_a_team_survives_being_stored() {
+fn g32_a_team_survives_serialization() {
     let mut scene = scene();
     scene.ping_pong(0).unwrap();
     let team = scene.team.unwrap();
@@ -257,11 +258,10 @@ fn g32_a_team_survives_being_stored() {
     assert_eq!(serde_json::from_str::<TeamSession>(&stored).unwrap(), team);
 }
 
-/// G29: a colleague works beside the agent that has the conversation only where
-/// the org allows it, in a team that both are of, and never for an agent that does
-/// not have it.
+/// G29: only the agent that has the conversation may consult a colleague, only a
+/// participant of its team, and only if the org allows parallel agents.
 #[test]
-fn g29_who_may_work_beside_whom() {
+fn g29_only_participants_of_a_parallel_team_may_be_consulted() {
     let check = |change: fn(&mut Scene), expected: Result<(), ConsultRefused>| {
         let mut scene = scene();
         scene.config.allow_parallel_execution = true;
@@ -272,7 +272,7 @@ fn g29_who_may_work_beside_whom() {
         assert_eq!(may_consult(&scene.facts(&scene.gia, Some(&scene.enzo))), expected);
     };
     let enzo = || scene().enzo.display_name;
-    let alone = Err(ConsultRefused::NotTakingPart { name: enzo() });
+    let alone = Err(ConsultRefused::NotAParticipant { name: enzo() });
     check(|_| {}, Ok(()));
     check(|scene| scene.config.allow_parallel_execution = false, Err(ConsultRefused::OneAtATime));
     check(|scene| scene.team = None, alone.clone());

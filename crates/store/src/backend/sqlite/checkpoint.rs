@@ -1,10 +1,11 @@
-//! Moving the log into the file, on a thread of its own.
+//! Checkpoints: copying the write-ahead log into the database file, on a thread of
+//! its own.
 //!
-//! The log begins anew only when all of it has been moved, and while much is
-//! written it never is: what comes while the thread moves is left over. So from
-//! time to time, when the thread has just moved most, the writer moves the rest.
-//! Where readers were in the way of that again and again, the thread makes the
-//! writer wait until they are done.
+//! SQLite restarts the log only when all of it has been copied, which never happens
+//! under steady load: new pages arrive during the checkpoint. So when the thread has
+//! just copied most of a large log, the writer copies the rest after a commit. If
+//! readers prevent that again and again, the thread blocks the writer until they are
+//! done.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,102 +19,105 @@ use super::connect;
 use super::flush::Progress;
 use crate::error::{Result, StoreError};
 
-/// After so many more pages in the log they are moved into the file: rarely, so
-/// that a page which is written often is moved once.
-const PAGES: i32 = 8192;
-/// Pages at which the log is to begin anew.
-const MANY: i32 = 3 * PAGES;
-/// Pages at which everybody waits until it does.
-const TOO_MANY: i32 = 3 * MANY;
-/// The most that the log takes on the disk once it has begun anew, in bytes.
-pub(super) const KEPT: i64 = 128 << 20;
+/// Pages between two checkpoints: many, so that a page that changes often is copied
+/// once.
+const CHECKPOINT_PAGES: i32 = 8192;
+/// Pages at which the writer tries to restart the log.
+const RESTART_PAGES: i32 = 3 * CHECKPOINT_PAGES;
+/// Pages at which the thread forces a restart.
+const FORCE_RESTART_PAGES: i32 = 3 * RESTART_PAGES;
+/// The size of the log file after a restart, in bytes.
+pub(super) const MAX_LOG_BYTES: i64 = 128 << 20;
 
-/// Nobody moves anything.
 const IDLE: u8 = 0;
-/// The thread does.
-const MOVING: u8 = 1;
-/// It has moved what there was when it began.
-const MOVED: u8 = 2;
+const RUNNING: u8 = 1;
+/// The thread has copied the pages that were in the log when it began.
+const DONE: u8 = 2;
 
-/// Has the log of the writer's database moved from now on.
+/// Starts the checkpoint thread of the writer's database.
 pub(super) fn start(writer: &mut Connection, path: PathBuf, disk: Arc<Progress>) -> Result<()> {
     let state = Arc::new(AtomicU8::new(IDLE));
-    let (wake, woken) = sync_channel(1);
-    let moving = state.clone();
+    let (requests, queue) = sync_channel(1);
+    let thread_state = state.clone();
     std::thread::Builder::new()
         .name("ostler-checkpoint".into())
-        .spawn(move || move_all(&path, &woken, &moving))
+        .spawn(move || run(&path, &queue, &thread_state))
         .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-    let mut next = PAGES;
+    let mut next = CHECKPOINT_PAGES;
     writer.wal_hook(Some(move |log: &mut Wal, pages| {
-        // What the disk did not take must not reach the file.
+        // Pages that the disk did not accept must not reach the file.
         if disk.failed().is_none() {
-            next = committed(log, pages, next, &state, &wake);
+            next = after_commit(log, pages, next, &state, &requests);
         }
         Ok(())
     }))?;
     Ok(())
 }
 
-/// How the thread moves the log.
-enum How {
-    /// As far as nobody is in the way.
-    Passing,
-    /// All of it; everybody waits.
-    Insisting,
+/// The SQLite checkpoint mode that the thread uses.
+enum CheckpointMode {
+    /// As far as possible without waiting.
+    Passive,
+    /// The whole log, while readers and the writer wait.
+    Restart,
 }
 
-/// After each commit: `pages` is how many there are in the log, and at `next` of
-/// them something is to be done. Says at how many the next time.
-fn committed(
+/// Requests or runs a checkpoint after a commit. `pages` is the length of the log,
+/// `next` the length for the next request; returns the new value of `next`.
+fn after_commit(
     log: &mut Wal,
     pages: i32,
     next: i32,
     state: &AtomicU8,
-    wake: &SyncSender<How>,
+    requests: &SyncSender<CheckpointMode>,
 ) -> i32 {
-    if pages < PAGES {
-        return PAGES;
+    if pages < CHECKPOINT_PAGES {
+        return CHECKPOINT_PAGES;
     }
-    let moved = state.load(Ordering::Acquire) == MOVED;
-    if moved {
+    let done = state.load(Ordering::Acquire) == DONE;
+    if done {
         state.store(IDLE, Ordering::Release);
     }
-    if moved && (MANY..TOO_MANY).contains(&pages) {
-        // Somebody who reads may be in the way, or the disk be full: then the
-        // log grows until the next time, and a write that finds no room fails.
+    if done && (RESTART_PAGES..FORCE_RESTART_PAGES).contains(&pages) {
+        // This fails if a reader is active or the disk is full. The log then grows
+        // until the next attempt, and a write that finds no space fails.
         let _ = log.checkpoint();
     } else if pages >= next && state.load(Ordering::Acquire) == IDLE {
-        let how = if pages < TOO_MANY { How::Passing } else { How::Insisting };
-        state.store(MOVING, Ordering::Release);
-        if wake.try_send(how).is_err() {
+        let restart = pages >= FORCE_RESTART_PAGES;
+        let mode = if restart { CheckpointMode::Restart } else { CheckpointMode::Passive };
+        state.store(RUNNING, Ordering::Release);
+        if requests.try_send(mode).is_err() {
             state.store(IDLE, Ordering::Release);
         }
-        return pages.saturating_add(PAGES);
+        return pages.saturating_add(CHECKPOINT_PAGES);
     }
     next
 }
 
-/// The thread's life.
-fn move_all(path: &Path, woken: &Receiver<How>, state: &AtomicU8) {
+/// Runs checkpoints until the writer stops.
+fn run(path: &Path, queue: &Receiver<CheckpointMode>, state: &AtomicU8) {
     let mut connection = None;
-    while let Ok(how) = woken.recv() {
-        // Where it fails, the next time comes.
-        let _ = move_once(path, &how, &mut connection);
-        state.store(MOVED, Ordering::Release);
+    while let Ok(mode) = queue.recv() {
+        // The next request repeats a checkpoint that fails.
+        let _ = checkpoint(path, &mode, &mut connection);
+        state.store(DONE, Ordering::Release);
     }
 }
 
-fn move_once(path: &Path, how: &How, connection: &mut Option<Connection>) -> Result<()> {
+fn checkpoint(
+    path: &Path,
+    mode: &CheckpointMode,
+    connection: &mut Option<Connection>,
+) -> Result<()> {
     let open = match connection.take() {
         Some(open) => open,
         None => connect(Some(path))?,
     };
-    let how = match how {
-        How::Passing => "PRAGMA wal_checkpoint(PASSIVE)",
-        How::Insisting => "PRAGMA wal_checkpoint(RESTART)",
+    let pragma = match mode {
+        CheckpointMode::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
+        CheckpointMode::Restart => "PRAGMA wal_checkpoint(RESTART)",
     };
-    let moved = open.query_row(how, [], |_| Ok(()));
+    let result = open.query_row(pragma, [], |_| Ok(()));
     *connection = Some(open);
-    Ok(moved?)
+    Ok(result?)
 }

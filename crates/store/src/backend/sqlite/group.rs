@@ -1,62 +1,64 @@
-//! The thread that writes: jobs that wait at the same time share a transaction.
+//! The writer thread: concurrent jobs share a transaction.
 //!
-//! One that fails takes nothing else down: the others are written again, now with
-//! a savepoint for each. Savepoints cost a copy of every page that is changed, so
-//! they are there only where something has failed a moment ago. What only reads is
-//! read before the writes that wait with it, and answered at once; what comes later
-//! is answered with the writes.
+//! If a job fails, the others of its group are run again with a savepoint for each,
+//! so that no other job is lost. Savepoints copy every page that changes, so they are
+//! used only for some groups after a failure. Reads run before the writes of their
+//! group and are answered immediately; reads that join later are answered with the
+//! writes.
 
 use tokio::sync::mpsc;
 
 use super::flush::Flusher;
-use super::job::{Item, Job, NotKept};
+use super::job::{Job, WriteFailure, WriterMessage};
 use super::prepared::Writer;
 
-/// The most writes that share a transaction.
+/// How many jobs may share a transaction.
 const MAX_GROUP: usize = 512;
-/// Groups that have savepoints after something failed.
-const CAREFUL_GROUPS: u32 = 16;
+/// How many groups use savepoints after a failure.
+const SAVEPOINT_GROUPS: u32 = 16;
 
-/// The writer's life: take what waits, do it, commit, answer.
+/// Runs the jobs of the queue until it is closed.
 pub(super) fn write_all(
     writer: &Writer<'_>,
     flusher: Option<&Flusher>,
-    mut waiting: mpsc::Receiver<Item>,
+    mut queue: mpsc::Receiver<WriterMessage>,
 ) {
-    let mut careful = 0;
-    while let Some(first) = waiting.blocking_recv() {
+    let mut savepoint_groups = 0;
+    while let Some(first) = queue.blocking_recv() {
         let mut group = Vec::from_iter(first.job());
         while group.len() < MAX_GROUP
-            && let Ok(next) = waiting.try_recv()
+            && let Ok(next) = queue.try_recv()
         {
             group.extend(next.job());
         }
         if let Some(why) = flusher.and_then(Flusher::failed) {
-            group.drain(..).for_each(|job| job.finish(Err(NotKept::ByDisk(why))));
+            group.drain(..).for_each(|job| job.finish(Err(WriteFailure::Disk(why))));
         }
         group = read_group(writer, group);
         while !group.is_empty() {
-            let mut more = || next(flusher, &mut waiting);
-            group = write_group(writer, flusher, group, &mut more, &mut careful);
+            let mut more = || next(flusher, &mut queue);
+            group = write_group(writer, flusher, group, &mut more, &mut savepoint_groups);
         }
     }
 }
 
-/// What waits by now, or comes as long as the disk is busy.
-fn next(flusher: Option<&Flusher>, waiting: &mut mpsc::Receiver<Item>) -> Option<Box<dyn Job>> {
+/// Returns the next job of the queue; waits for one only while the disk is busy.
+fn next(
+    flusher: Option<&Flusher>,
+    queue: &mut mpsc::Receiver<WriterMessage>,
+) -> Option<Box<dyn Job>> {
     loop {
-        let item = match flusher {
-            Some(flusher) if flusher.is_busy() => waiting.blocking_recv()?,
-            _ => waiting.try_recv().ok()?,
+        let message = match flusher {
+            Some(flusher) if flusher.is_busy() => queue.blocking_recv()?,
+            _ => queue.try_recv().ok()?,
         };
-        if let Item::Job(job) = item {
+        if let WriterMessage::Job(job) = message {
             return Some(job);
         }
     }
 }
 
-/// Reads what is to be read, all of it at one moment, answers that, and returns
-/// what is to be written.
+/// Runs and answers the reads of a group in one snapshot, and returns its writes.
 fn read_group(writer: &Writer<'_>, group: Vec<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
     let (reads, writes): (Vec<_>, Vec<_>) = group.into_iter().partition(|job| job.reads());
     if reads.is_empty() {
@@ -67,7 +69,7 @@ fn read_group(writer: &Writer<'_>, group: Vec<Box<dyn Job>>) -> Vec<Box<dyn Job>
         if begun.is_ok() {
             job.run(writer);
         }
-        job.finish(begun.as_ref().map(|_| ()).map_err(NotKept::BySqlite));
+        job.finish(begun.as_ref().map(|_| ()).map_err(WriteFailure::Sqlite));
     }
     if !writer.connection.is_autocommit() {
         let _ = writer.execute("COMMIT");
@@ -75,127 +77,130 @@ fn read_group(writer: &Writer<'_>, group: Vec<Box<dyn Job>>) -> Vec<Box<dyn Job>
     writes
 }
 
-/// How a transaction of a group ended.
-enum Ended {
-    /// It is committed. In groups with savepoints: whether a job failed.
+/// How the transaction of a group ended.
+enum TransactionEnd {
+    /// Committed; `failed` if a job of a group with savepoints failed.
     Committed { failed: bool },
-    /// This job failed and nothing is written.
+    /// The job at this index failed and nothing was written.
     Failed(usize),
-    /// SQLite gave the whole transaction up during this job, which may not have
-    /// noticed.
-    GaveUp { at: usize, unnoticed: bool },
+    /// SQLite rolled the transaction back during the job at this index. `unnoticed`
+    /// if the job reported success.
+    RolledBack { at: usize, unnoticed: bool },
 }
 
-/// Writes a group and answers it, or returns those jobs that must be tried
-/// again. `careful` is how many groups still get savepoints.
+/// Writes and answers a group; returns the jobs that must be run again.
+/// `savepoint_groups` is how many groups still use savepoints.
 fn write_group(
     writer: &Writer<'_>,
     flusher: Option<&Flusher>,
     mut group: Vec<Box<dyn Job>>,
     more: &mut impl FnMut() -> Option<Box<dyn Job>>,
-    careful: &mut u32,
+    savepoint_groups: &mut u32,
 ) -> Vec<Box<dyn Job>> {
     if let Some(flusher) = flusher {
         flusher.begin();
     }
-    let written = if *careful > 0 {
-        try_each(writer, &mut group)
+    let end = if *savepoint_groups > 0 {
+        run_with_savepoints(writer, &mut group)
     } else {
-        try_together(writer, &mut group, more)
+        run_without_savepoints(writer, &mut group, more)
     };
     if !writer.connection.is_autocommit() {
         let _ = writer.connection.execute_batch("ROLLBACK");
     }
-    let Written { on_their_way, again } = settle(written, group, careful, flusher.is_some());
+    let UnansweredJobs { flush, retry } = answer(end, group, savepoint_groups, flusher.is_some());
     if let Some(flusher) = flusher {
-        flusher.flush(on_their_way);
+        flusher.flush(flush);
     }
-    again
+    retry
 }
 
-/// What becomes of the jobs of a group that are not answered yet.
+/// The jobs of a group that are not answered yet.
 #[derive(Default)]
-struct Written {
-    /// They are committed, and answered when they are on the disk.
-    on_their_way: Vec<Box<dyn Job>>,
-    /// They must be tried again.
-    again: Vec<Box<dyn Job>>,
+struct UnansweredJobs {
+    /// Committed, but not on disk.
+    flush: Vec<Box<dyn Job>>,
+    retry: Vec<Box<dyn Job>>,
 }
 
-/// Answers those jobs that wait for nothing more.
-fn settle(
-    written: rusqlite::Result<Ended>,
+/// Answers the jobs that need not wait for the disk or run again.
+fn answer(
+    end: rusqlite::Result<TransactionEnd>,
     mut group: Vec<Box<dyn Job>>,
-    careful: &mut u32,
-    flushed: bool,
-) -> Written {
-    match written {
-        Ok(Ended::Committed { failed }) => {
-            *careful = if failed { CAREFUL_GROUPS } else { careful.saturating_sub(1) };
-            let (on_their_way, now): (Vec<_>, Vec<_>) =
-                group.into_iter().partition(|job| flushed && job.is_flushed());
+    savepoint_groups: &mut u32,
+    has_flusher: bool,
+) -> UnansweredJobs {
+    match end {
+        Ok(TransactionEnd::Committed { failed }) => {
+            *savepoint_groups =
+                if failed { SAVEPOINT_GROUPS } else { savepoint_groups.saturating_sub(1) };
+            let (flush, now): (Vec<_>, Vec<_>) =
+                group.into_iter().partition(|job| has_flusher && job.is_durable());
             now.into_iter().for_each(|job| job.finish(Ok(())));
-            Written { on_their_way, ..Written::default() }
+            UnansweredJobs { flush, ..UnansweredJobs::default() }
         }
-        Ok(Ended::Failed(_)) if group.len() > 1 => {
-            *careful = CAREFUL_GROUPS;
-            Written { again: group, ..Written::default() }
+        Ok(TransactionEnd::Failed(_)) if group.len() > 1 => {
+            *savepoint_groups = SAVEPOINT_GROUPS;
+            UnansweredJobs { retry: group, ..UnansweredJobs::default() }
         }
-        Ok(Ended::Failed(culprit)) => {
-            group.remove(culprit).finish(Ok(()));
-            Written { again: group, ..Written::default() }
+        Ok(TransactionEnd::Failed(at)) => {
+            group.remove(at).finish(Ok(()));
+            UnansweredJobs { retry: group, ..UnansweredJobs::default() }
         }
-        Ok(Ended::GaveUp { at, unnoticed }) => {
-            group.remove(at).finish(if unnoticed { Err(NotKept::GivenUp) } else { Ok(()) });
-            Written { again: group, ..Written::default() }
+        Ok(TransactionEnd::RolledBack { at, unnoticed }) => {
+            group.remove(at).finish(if unnoticed { Err(WriteFailure::RolledBack) } else { Ok(()) });
+            UnansweredJobs { retry: group, ..UnansweredJobs::default() }
         }
         Err(error) => {
-            group.into_iter().for_each(|job| job.finish(Err(NotKept::BySqlite(&error))));
-            Written::default()
+            group.into_iter().for_each(|job| job.finish(Err(WriteFailure::Sqlite(&error))));
+            UnansweredJobs::default()
         }
     }
 }
 
-/// Runs every job, and more as they come, and commits, unless one fails.
-fn try_together(
+/// Runs all jobs, and further ones from `more`; commits unless one fails.
+fn run_without_savepoints(
     writer: &Writer<'_>,
     group: &mut Vec<Box<dyn Job>>,
     more: &mut impl FnMut() -> Option<Box<dyn Job>>,
-) -> rusqlite::Result<Ended> {
+) -> rusqlite::Result<TransactionEnd> {
     writer.execute("BEGIN IMMEDIATE")?;
     for at in 0..MAX_GROUP {
         if at == group.len() {
             group.extend(more());
         }
         let Some(job) = group.get_mut(at) else { break };
-        let keep = job.run(writer);
+        let succeeded = job.run(writer);
         if writer.connection.is_autocommit() {
-            return Ok(Ended::GaveUp { at, unnoticed: keep });
+            return Ok(TransactionEnd::RolledBack { at, unnoticed: succeeded });
         }
-        if !keep && !job.reads() {
-            return Ok(Ended::Failed(at));
+        if !succeeded && !job.reads() {
+            return Ok(TransactionEnd::Failed(at));
         }
     }
     writer.execute("COMMIT")?;
-    Ok(Ended::Committed { failed: false })
+    Ok(TransactionEnd::Committed { failed: false })
 }
 
-/// Runs every job and commits what did not fail.
-fn try_each(writer: &Writer<'_>, group: &mut [Box<dyn Job>]) -> rusqlite::Result<Ended> {
+/// Runs all jobs and commits those that succeed.
+fn run_with_savepoints(
+    writer: &Writer<'_>,
+    group: &mut [Box<dyn Job>],
+) -> rusqlite::Result<TransactionEnd> {
     let mut failed = false;
     writer.execute("BEGIN IMMEDIATE")?;
     for (at, job) in group.iter_mut().enumerate() {
         writer.execute("SAVEPOINT job")?;
-        let keep = job.run(writer);
+        let succeeded = job.run(writer);
         if writer.connection.is_autocommit() {
-            return Ok(Ended::GaveUp { at, unnoticed: keep });
+            return Ok(TransactionEnd::RolledBack { at, unnoticed: succeeded });
         }
-        if !keep {
+        if !succeeded {
             failed = true;
             writer.execute("ROLLBACK TO job")?;
         }
         writer.execute("RELEASE job")?;
     }
     writer.execute("COMMIT")?;
-    Ok(Ended::Committed { failed })
+    Ok(TransactionEnd::Committed { failed })
 }

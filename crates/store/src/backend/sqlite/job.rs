@@ -1,4 +1,4 @@
-//! What waits for the thread that writes, and how it is answered.
+//! Jobs for the writer thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,38 +9,37 @@ use super::tx::{SqliteTx, finish_now};
 use crate::backend::Operation;
 use crate::error::{Result, StoreError};
 
-/// Why what was done is not kept.
+/// Why a write is not stored.
 #[derive(Clone, Copy)]
-pub(super) enum NotKept<'a> {
+pub(super) enum WriteFailure<'a> {
     /// SQLite refused the transaction.
-    BySqlite(&'a rusqlite::Error),
-    /// SQLite gave up the transaction while it was done.
-    GivenUp,
-    /// The disk refused a flush.
-    ByDisk(&'a str),
+    Sqlite(&'a rusqlite::Error),
+    /// SQLite rolled the transaction back by itself.
+    RolledBack,
+    /// A flush failed.
+    Disk(&'a str),
 }
 
-impl From<NotKept<'_>> for StoreError {
-    fn from(why: NotKept<'_>) -> Self {
-        match why {
-            NotKept::BySqlite(error) => error.into(),
-            NotKept::GivenUp => Self::Backend("SQLite gave up the transaction".into()),
-            NotKept::ByDisk(why) => Self::Unavailable(format!(
-                "the disk refused to keep what was written ({why}); look after it, then start anew"
+impl From<WriteFailure<'_>> for StoreError {
+    fn from(failure: WriteFailure<'_>) -> Self {
+        match failure {
+            WriteFailure::Sqlite(error) => error.into(),
+            WriteFailure::RolledBack => Self::Backend("SQLite rolled back the transaction".into()),
+            WriteFailure::Disk(why) => Self::Unavailable(format!(
+                "writing to the disk failed ({why}); check the disk, then restart"
             )),
         }
     }
 }
 
-/// What comes to the writer.
-pub(super) enum Item {
-    /// Something to do.
+/// A message to the writer thread.
+pub(super) enum WriterMessage {
     Job(Box<dyn Job>),
-    /// The disk has what it was given.
+    /// A flush has finished.
     Flushed,
 }
 
-impl Item {
+impl WriterMessage {
     pub(super) fn job(self) -> Option<Box<dyn Job>> {
         match self {
             Self::Job(job) => Some(job),
@@ -49,34 +48,34 @@ impl Item {
     }
 }
 
-/// Something that waits for the writer, and if it writes for the commit.
+/// An operation whose caller waits for it.
 pub(super) trait Job: Send {
-    /// Whether it only reads.
+    /// Returns whether the operation only reads.
     fn reads(&self) -> bool;
-    /// Whether its answer waits until it is on the disk.
-    fn is_flushed(&self) -> bool;
-    /// Does it; says whether what it did is to be kept.
+    /// Returns whether the caller waits until the write is on disk.
+    fn is_durable(&self) -> bool;
+    /// Runs the operation; returns false if it failed and must be rolled back.
     fn run(&mut self, writer: &Writer<'_>) -> bool;
-    /// Answers, after the commit or its failure.
-    fn finish(self: Box<Self>, committed: std::result::Result<(), NotKept<'_>>);
+    /// Answers the caller, after the commit or its failure.
+    fn finish(self: Box<Self>, committed: std::result::Result<(), WriteFailure<'_>>);
 }
 
-/// An operation, and who waits for its answer. The operation comes back with it,
-/// so that it is not the writer who spends time on freeing it.
+/// An operation and its caller. The operation is returned with the result, so that
+/// the writer thread need not drop it.
 pub(super) struct WriterJob<O: Operation> {
     operation: O,
     reads: bool,
     result: Option<Result<O::Output>>,
-    answer: oneshot::Sender<(Result<O::Output>, O)>,
+    sender: oneshot::Sender<(Result<O::Output>, O)>,
 }
 
 impl<O: Operation> WriterJob<O> {
     pub(super) const fn new(
         operation: O,
         reads: bool,
-        answer: oneshot::Sender<(Result<O::Output>, O)>,
+        sender: oneshot::Sender<(Result<O::Output>, O)>,
     ) -> Self {
-        Self { operation, reads, result: None, answer }
+        Self { operation, reads, result: None, sender }
     }
 }
 
@@ -85,26 +84,26 @@ impl<O: Operation> Job for WriterJob<O> {
         self.reads
     }
 
-    fn is_flushed(&self) -> bool {
-        O::FLUSHED && !self.reads
+    fn is_durable(&self) -> bool {
+        O::DURABLE && !self.reads
     }
 
     fn run(&mut self, writer: &Writer<'_>) -> bool {
         let tx = SqliteTx::Write(writer);
         let result = catch_unwind(AssertUnwindSafe(|| finish_now(self.operation.run(&tx))))
             .unwrap_or_else(|_| Err(StoreError::Backend("an operation panicked".into())));
-        let keep = result.is_ok();
+        let succeeded = result.is_ok();
         self.result = Some(result);
-        keep
+        succeeded
     }
 
-    fn finish(self: Box<Self>, committed: std::result::Result<(), NotKept<'_>>) {
+    fn finish(self: Box<Self>, committed: std::result::Result<(), WriteFailure<'_>>) {
         let result = match (committed, self.result) {
             (Ok(()), Some(result)) => result,
-            (Err(error), _) => Err(error.into()),
+            (Err(failure), _) => Err(failure.into()),
             (Ok(()), None) => Err(StoreError::Backend("an operation did not run".into())),
         };
-        // Nobody may be waiting any more; the write stands all the same.
-        let _ = self.answer.send((result, self.operation));
+        // The caller may have gone away; the write stays.
+        let _ = self.sender.send((result, self.operation));
     }
 }

@@ -1,4 +1,4 @@
-//! Connections that read while the writer writes.
+//! A pool of read-only connections.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use super::tx::{SqliteTx, finish_now};
 use crate::backend::Operation;
 use crate::error::Result;
 
-/// The most that read at the same time.
+/// How many operations may read at the same time.
 const READERS: usize = 8;
 
 /// Connections that read while the writer writes.
@@ -19,22 +19,22 @@ const READERS: usize = 8;
 pub(super) struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    pub(super) turns: Arc<Semaphore>,
+    pub(super) permits: Arc<Semaphore>,
 }
 
 impl Readers {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, idle: Mutex::new(Vec::new()), turns: Arc::new(Semaphore::new(READERS)) }
+        Self { path, idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(READERS)) }
     }
 
     pub(super) fn run<O: Operation>(&self, operation: &O) -> Result<O::Output> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = idle().pop();
-        let connection = match taken {
+        let reused = idle().pop();
+        let connection = match reused {
             Some(connection) => connection,
             None => self.connect()?,
         };
-        // One snapshot for all of an operation's queries.
+        // One snapshot for all queries of the operation.
         connection.prepare_cached("BEGIN")?.execute([])?;
         let result = finish_now(operation.run(&SqliteTx::Read(&connection)));
         // A connection that cannot end its transaction is not used again.

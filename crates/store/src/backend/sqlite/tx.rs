@@ -1,4 +1,4 @@
-//! What an operation sees of SQLite: everything is done when it is called.
+//! Transactions on SQLite, where every call completes immediately.
 
 use std::future::Future;
 use std::pin::pin;
@@ -13,7 +13,7 @@ use crate::backend::value::{Row, Value};
 use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 
-/// The writer's transaction, or that of a connection which reads.
+/// A transaction of the writer, or of a read-only connection.
 pub(super) enum SqliteTx<'t, 'c> {
     Write(&'t Writer<'c>),
     Read(&'t Connection),
@@ -72,7 +72,7 @@ impl Tx for SqliteTx<'_, '_> {
         for statement in batch {
             let rows = self.execute(statement.sql, &statement.params).await?;
             if rows == 0
-                && let Some(refusal) = statement.must
+                && let Some(refusal) = statement.on_no_rows
             {
                 return Err(refusal.into());
             }
@@ -94,7 +94,7 @@ impl Tx for SqliteTx<'_, '_> {
     }
 }
 
-/// Runs a future that never waits: everything on SQLite is done when called.
+/// Runs a future that never waits; fails if it does.
 pub(super) fn finish_now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,

@@ -1,5 +1,5 @@
-//! Streamable HTTP: the requests themselves. Answers have a bounded size, and a
-//! token goes to the configured origin only.
+//! The streamable HTTP transport. Answers have a size limit, and the token is sent to
+//! the configured origin only.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,98 +21,96 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 
-use super::body::{Events, answer, events, is};
-use crate::mcp::config::{HttpServer, McpLimits};
-use crate::mcp::problem::Trouble;
+use super::response::{EventStream, event_stream, has_content_type, read_response};
+use crate::mcp::config::{McpHttpServer, McpLimits};
+use crate::mcp::error::McpServerError;
 
-/// How long it may take to connect.
-const CONNECT: Duration = Duration::from_secs(10);
-/// How often a redirect is followed.
-const REDIRECTS: usize = 3;
-/// How often in a row a broken stream of events is opened again.
-const REOPENED: usize = 5;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_REDIRECTS: usize = 3;
+/// Attempts in a row to reopen a lost event stream.
+const MAX_REOPENS: usize = 5;
 
-type Failure = StreamableHttpError<HttpFailure>;
+type TransportError = StreamableHttpError<McpHttpError>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-/// Why a request came to nothing.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum HttpFailure {
-    /// There was no connection.
+pub(super) enum McpHttpError {
     #[error("it cannot be reached")]
     Unreachable,
-    /// It sent us elsewhere.
-    #[error("it sends us to another address, which is not followed")]
+    #[error("it redirects to another address, which is not followed")]
     Redirected,
-    /// The connection broke.
-    #[error("the connection broke")]
-    Broken,
-    /// It answered with an error.
+    #[error("the connection was lost")]
+    ConnectionLost,
     #[error("it answered with HTTP status {0}")]
     Status(u16),
-    /// It answered with something else.
-    #[error("its answer is no message of the protocol")]
-    NotAMessage,
-    /// It answered with too much.
+    #[error("its answer is not a valid protocol message")]
+    InvalidMessage,
     #[error("its answer is larger than {0} bytes")]
     TooLarge(usize),
 }
 
-impl HttpFailure {
-    /// Whether the server has not acted on the request: it did not get it, or says
-    /// that the request is at fault.
-    pub(super) const fn was_not_taken(&self) -> bool {
+impl McpHttpError {
+    /// Returns whether the server certainly did not act on the request: it did not get it,
+    /// or refused it as a client error.
+    pub(super) const fn was_not_processed(&self) -> bool {
         matches!(self, Self::Unreachable | Self::Redirected | Self::Status(400..=499))
     }
 }
 
-impl From<reqwest::Error> for HttpFailure {
+impl From<reqwest::Error> for McpHttpError {
     fn from(error: reqwest::Error) -> Self {
         if error.is_connect() {
             Self::Unreachable
         } else if error.is_redirect() {
             Self::Redirected
         } else {
-            Self::Broken
+            Self::ConnectionLost
         }
     }
 }
 
-/// What the library sends its messages through.
+/// Creates the transport for a server. Fails if its address is invalid or its token
+/// cannot be read.
 pub(super) fn transport(
-    server: &HttpServer,
+    server: &McpHttpServer,
     limits: &McpLimits,
-) -> Result<StreamableHttpClientTransport<Client>, Trouble> {
-    let url: Url = server.url.parse().map_err(|_| Trouble::Address("it is no URL".to_owned()))?;
+) -> Result<StreamableHttpClientTransport<HttpClient>, McpServerError> {
+    let url: Url = server
+        .url
+        .parse()
+        .map_err(|_| McpServerError::InvalidAddress("it is not a URL".to_owned()))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(Trouble::Address("it is neither HTTP nor HTTPS".to_owned()));
+        return Err(McpServerError::InvalidAddress("it is neither HTTP nor HTTPS".to_owned()));
     }
     let mut config = StreamableHttpClientTransportConfig::with_uri(server.url.as_str())
-        .max_sse_event_size(limits.message);
+        .max_sse_event_size(limits.max_message_bytes);
     let mut retry = ExponentialBackoff::default();
-    retry.max_times = Some(REOPENED);
+    retry.max_times = Some(MAX_REOPENS);
     config.retry_config = Arc::new(retry);
-    if let Some(bearer) = &server.bearer {
-        config.auth_header = Some(secret::read_key(bearer)?.expose().to_owned());
+    if let Some(token) = &server.bearer_token {
+        config.auth_header = Some(secret::read_key(token)?.expose().to_owned());
     }
-    Ok(StreamableHttpClientTransport::with_client(Client::new()?, config))
+    Ok(StreamableHttpClientTransport::with_client(HttpClient::new()?, config))
 }
 
-/// Sends requests.
+/// The HTTP client of the transport.
 #[derive(Clone)]
-pub(super) struct Client(reqwest::Client);
+pub(super) struct HttpClient(reqwest::Client);
 
-impl Client {
-    fn new() -> Result<Self, Trouble> {
-        // It is there already if the program has chosen it, and that is as well.
+impl HttpClient {
+    fn new() -> Result<Self, McpServerError> {
+        // This fails if the program has installed a provider already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
-            .connect_timeout(CONNECT)
-            .redirect(Policy::custom(follow))
-            // A connection whose answer was not read to its end stalls the next.
+            .connect_timeout(CONNECT_TIMEOUT)
+            .redirect(Policy::custom(check_redirect))
+            // A reused connection stalls if its last answer was not read to the end.
             .pool_max_idle_per_host(0)
             .build();
-        client.map(Self).map_err(|error| Trouble::Address(error.without_url().to_string()))
+        client
+            .map(Self)
+            .map_err(|error| McpServerError::InvalidAddress(error.without_url().to_string()))
     }
 
     async fn send(
@@ -121,7 +119,7 @@ impl Client {
         bearer: Option<String>,
         session: Option<&str>,
         headers: Headers,
-    ) -> Result<Response, HttpFailure> {
+    ) -> Result<Response, McpHttpError> {
         let accept = format!("{EVENT_STREAM_MIME_TYPE}, {JSON_MIME_TYPE}");
         let mut request = request.header(ACCEPT, accept).headers(HeaderMap::from_iter(headers));
         if let Some(bearer) = bearer {
@@ -134,21 +132,21 @@ impl Client {
     }
 }
 
-/// A redirect is followed inside the same origin, where the request with its
-/// token may go anyway, and only if it stays the same request.
-fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+/// Follows a redirect only within the same origin, where the token may be sent, and
+/// only if it keeps the method and body.
+fn check_redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let same_request = matches!(attempt.status().as_u16(), 307 | 308);
     let origin = attempt.previous().first().map(Url::origin);
     let same_origin = origin.is_some_and(|origin| origin == attempt.url().origin());
-    if same_request && same_origin && attempt.previous().len() <= REDIRECTS {
+    if same_request && same_origin && attempt.previous().len() <= MAX_REDIRECTS {
         attempt.follow()
     } else {
         attempt.error("not followed")
     }
 }
 
-impl StreamableHttpClient for Client {
-    type Error = HttpFailure;
+impl StreamableHttpClient for HttpClient {
+    type Error = McpHttpError;
 
     async fn post_message(
         &self,
@@ -157,9 +155,9 @@ impl StreamableHttpClient for Client {
         session: Option<Arc<str>>,
         bearer: Option<String>,
         headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
-        let most = McpLimits::default().message;
-        self.post_message_with_max_sse_event_size(uri, message, session, bearer, headers, most)
+    ) -> Result<StreamableHttpPostResponse, TransportError> {
+        let max_bytes = McpLimits::default().max_message_bytes;
+        self.post_message_with_max_sse_event_size(uri, message, session, bearer, headers, max_bytes)
             .await
     }
 
@@ -170,8 +168,8 @@ impl StreamableHttpClient for Client {
         session: Option<Arc<str>>,
         bearer: Option<String>,
         headers: Headers,
-        most: usize,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+        max_bytes: usize,
+    ) -> Result<StreamableHttpPostResponse, TransportError> {
         let body = serde_json::to_vec(&message)?;
         let request = self.0.post(&*uri).header(CONTENT_TYPE, JSON_MIME_TYPE).body(body);
         let response = self
@@ -181,8 +179,10 @@ impl StreamableHttpClient for Client {
         if response.status() == StatusCode::NOT_FOUND && session.is_some() {
             return Err(StreamableHttpError::SessionExpired);
         }
-        let awaited = matches!(message, JsonRpcMessage::Request(_));
-        answer(response, awaited, most).await.map_err(StreamableHttpError::Client)
+        let expects_answer = matches!(message, JsonRpcMessage::Request(_));
+        read_response(response, expects_answer, max_bytes)
+            .await
+            .map_err(StreamableHttpError::Client)
     }
 
     async fn delete_session(
@@ -191,8 +191,8 @@ impl StreamableHttpClient for Client {
         session: Arc<str>,
         bearer: Option<String>,
         headers: Headers,
-    ) -> Result<(), Failure> {
-        // A server need not know this request, so its answer says nothing.
+    ) -> Result<(), TransportError> {
+        // Servers need not support this request, so the answer is ignored.
         let sent = self.send(self.0.delete(&*uri), bearer, Some(&session), headers).await;
         sent.map(|_| ()).map_err(StreamableHttpError::Client)
     }
@@ -204,10 +204,12 @@ impl StreamableHttpClient for Client {
         last_event: Option<String>,
         bearer: Option<String>,
         headers: Headers,
-    ) -> Result<Events, Failure> {
-        let most = McpLimits::default().message;
-        self.get_stream_with_max_sse_event_size(uri, session, last_event, bearer, headers, most)
-            .await
+    ) -> Result<EventStream, TransportError> {
+        let max_bytes = McpLimits::default().max_message_bytes;
+        self.get_stream_with_max_sse_event_size(
+            uri, session, last_event, bearer, headers, max_bytes,
+        )
+        .await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -217,8 +219,8 @@ impl StreamableHttpClient for Client {
         last_event: Option<String>,
         bearer: Option<String>,
         headers: Headers,
-        most: usize,
-    ) -> Result<Events, Failure> {
+        max_bytes: usize,
+    ) -> Result<EventStream, TransportError> {
         let mut request = self.0.get(&*uri);
         if let Some(last_event) = last_event {
             request = request.header(HEADER_LAST_EVENT_ID, last_event);
@@ -229,13 +231,15 @@ impl StreamableHttpClient for Client {
             .map_err(StreamableHttpError::Client)?;
         match response.status() {
             StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
-            status if status.is_success() && is(&response, EVENT_STREAM_MIME_TYPE) => {
-                Ok(events(response, most))
+            status
+                if status.is_success() && has_content_type(&response, EVENT_STREAM_MIME_TYPE) =>
+            {
+                Ok(event_stream(response, max_bytes))
             }
             status if status.is_success() => {
-                Err(StreamableHttpError::Client(HttpFailure::NotAMessage))
+                Err(StreamableHttpError::Client(McpHttpError::InvalidMessage))
             }
-            status => Err(StreamableHttpError::Client(HttpFailure::Status(status.as_u16()))),
+            status => Err(StreamableHttpError::Client(McpHttpError::Status(status.as_u16()))),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! The protocol, and the only folder that names the library which speaks it.
+//! The MCP protocol, and the only module that uses the `rmcp` library.
 //!
-//! A [`Connection`] is what the keeper of a server holds; a [`Caller`] is what its
-//! tools hold. Nothing here decides what a tool may do or when to start again.
+//! The supervisor of a server holds an [`McpConnection`], its tools an [`McpClient`].
+//! Nothing here decides what a tool may do or when a server is restarted.
 
-mod answer;
-mod body;
-mod caller;
+mod bounded_lines;
+mod call_result;
+mod client;
 mod http;
-mod lines;
-mod list;
 mod process;
+mod response;
+mod tool_list;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,146 +25,149 @@ use rmcp::{ClientHandler, ServiceExt};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-pub(super) use caller::{Answer, CallFailure, Caller};
+pub(super) use client::{McpCallError, McpCallResult, McpClient};
 
-use super::config::{HttpServer, McpLimits, McpServerConfig, McpTransport, StdioServer};
-use super::problem::Trouble;
-use process::{Process, Words};
+use super::config::{McpHttpServer, McpLimits, McpServerConfig, McpStdioServer, McpTransport};
+use super::error::McpServerError;
+use process::{Process, StderrTail};
 
-/// How long the library takes at most to say good-bye.
-const CLOSING: Duration = Duration::from_secs(8);
+/// The time limit to end the session.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// A server that has said hello.
-pub(super) struct Connection {
-    caller: Caller,
-    changed: Arc<Notify>,
-    ended: BoxFuture<'static, ()>,
+/// A connection to a server that is initialized.
+pub(super) struct McpConnection {
+    client: McpClient,
+    tools_changed: Arc<Notify>,
+    closed: BoxFuture<'static, ()>,
     stop: RunningServiceCancellationToken,
     process: Option<Process>,
-    grace: Duration,
+    shutdown_grace: Duration,
 }
 
-impl Connection {
-    /// Starts a server, or reaches it, and says hello.
-    pub(super) async fn open(config: &McpServerConfig) -> Result<Self, Trouble> {
+impl McpConnection {
+    /// Starts or connects to a server and initializes the session.
+    pub(super) async fn open(config: &McpServerConfig) -> Result<Self, McpServerError> {
         match &config.transport {
             McpTransport::Stdio(server) => Self::open_stdio(server, &config.limits).await,
             McpTransport::Http(server) => Self::open_http(server, &config.limits).await,
         }
     }
 
-    async fn open_http(server: &HttpServer, limits: &McpLimits) -> Result<Self, Trouble> {
+    async fn open_http(server: &McpHttpServer, limits: &McpLimits) -> Result<Self, McpServerError> {
         let transport = http::transport(server, limits)?;
-        let guest = Guest::default();
-        let changed = guest.changed.clone();
-        let running = timeout(limits.start, guest.serve(transport))
+        let handler = NotificationHandler::default();
+        let tools_changed = handler.tools_changed.clone();
+        let running = timeout(limits.start_timeout, handler.serve(transport))
             .await
-            .map_err(|_| Trouble::TooSlow(limits.start))?
-            .map_err(|error| connect(&error))?;
-        // A message that is too long ends its request, so none is cut in silence.
-        let cut = watch::channel(0).1;
-        Ok(Self::new(running, changed, cut, None, limits))
+            .map_err(|_| McpServerError::StartTimeout(limits.start_timeout))?
+            .map_err(|error| connect_error(&error))?;
+        // Over HTTP a message that is too long fails its request, so no line is truncated.
+        let truncated = watch::channel(0).1;
+        Ok(Self::new(running, tools_changed, truncated, None, limits))
     }
 
-    async fn open_stdio(server: &StdioServer, limits: &McpLimits) -> Result<Self, Trouble> {
+    async fn open_stdio(
+        server: &McpStdioServer,
+        limits: &McpLimits,
+    ) -> Result<Self, McpServerError> {
         let (process, stdout, stdin) = Process::start(server)?;
-        let (sender, cut) = watch::channel(0);
-        let lines = lines::Lines::new(stdout, limits.message, sender);
+        let (sender, truncated) = watch::channel(0);
+        let lines = bounded_lines::BoundedLines::new(stdout, limits.max_message_bytes, sender);
         let transport = AsyncRwTransport::new_client(lines, stdin)
-            .with_max_line_length(limits.message.saturating_add(2));
-        let guest = Guest::default();
-        let changed = guest.changed.clone();
-        let trouble = match timeout(limits.start, guest.serve(transport)).await {
+            .with_max_line_length(limits.max_message_bytes.saturating_add(2));
+        let handler = NotificationHandler::default();
+        let tools_changed = handler.tools_changed.clone();
+        let error = match timeout(limits.start_timeout, handler.serve(transport)).await {
             Ok(Ok(running)) => {
-                return Ok(Self::new(running, changed, cut, Some(process), limits));
+                return Ok(Self::new(running, tools_changed, truncated, Some(process), limits));
             }
-            Ok(Err(error)) => connect(&error),
-            Err(_) => Trouble::TooSlow(limits.start),
+            Ok(Err(error)) => connect_error(&error),
+            Err(_) => McpServerError::StartTimeout(limits.start_timeout),
         };
-        let words = process.words();
-        process.end(Duration::ZERO).await;
-        Err(with_words(trouble, Some(&words)))
+        let stderr = process.stderr();
+        process.stop(Duration::ZERO).await;
+        Err(with_stderr(error, Some(&stderr)))
     }
 
     fn new(
-        running: RunningService<RoleClient, Guest>,
-        changed: Arc<Notify>,
-        cut: watch::Receiver<u64>,
+        running: RunningService<RoleClient, NotificationHandler>,
+        tools_changed: Arc<Notify>,
+        truncated: watch::Receiver<u64>,
         process: Option<Process>,
         limits: &McpLimits,
     ) -> Self {
-        let caller = Caller::new(running.peer().clone(), cut, limits);
+        let client = McpClient::new(running.peer().clone(), truncated, limits);
         let stop = running.cancellation_token();
-        let ended = Box::pin(async move {
+        let closed = Box::pin(async move {
             let _ = running.waiting().await;
         });
-        Self { caller, changed, ended, stop, process, grace: limits.grace }
+        Self { client, tools_changed, closed, stop, process, shutdown_grace: limits.shutdown_grace }
     }
 
-    /// What calls its tools.
-    pub(super) fn caller(&self) -> Caller {
-        self.caller.clone()
+    /// Returns a client for the tools of the server.
+    pub(super) fn client(&self) -> McpClient {
+        self.client.clone()
     }
 
-    /// What is notified when it says that its tools have changed.
-    pub(super) fn changed(&self) -> Arc<Notify> {
-        self.changed.clone()
+    /// Returns the signal that the tools of the server have changed.
+    pub(super) fn tools_changed(&self) -> Arc<Notify> {
+        self.tools_changed.clone()
     }
 
-    /// Waits until the connection has ended.
-    pub(super) async fn ended(&mut self) {
-        (&mut self.ended).await;
+    /// Waits until the connection is closed.
+    pub(super) async fn wait_closed(&mut self) {
+        (&mut self.closed).await;
     }
 
-    /// Cleans up after it has ended by itself.
-    pub(super) async fn bury(self) -> Trouble {
-        let words = self.process.as_ref().map(Process::words);
+    /// Cleans up after the server has closed the connection, and returns the error.
+    pub(super) async fn into_closed_error(self) -> McpServerError {
+        let stderr = self.process.as_ref().map(Process::stderr);
         if let Some(process) = self.process {
-            process.end(Duration::ZERO).await;
+            process.stop(Duration::ZERO).await;
         }
-        with_words(Trouble::Ended, words.as_ref())
+        with_stderr(McpServerError::ConnectionClosed, stderr.as_ref())
     }
 
-    /// Says good-bye, and ends it.
+    /// Ends the session and stops the server.
     pub(super) async fn close(mut self) {
         self.stop.cancel();
-        let _ = timeout(CLOSING, &mut self.ended).await;
+        let _ = timeout(CLOSE_TIMEOUT, &mut self.closed).await;
         if let Some(process) = self.process {
-            process.end(self.grace).await;
+            process.stop(self.shutdown_grace).await;
         }
     }
 }
 
-fn connect(error: &ClientInitializeError) -> Trouble {
-    let why = match error {
-        ClientInitializeError::ConnectionClosed(_) => "it ended at once".to_owned(),
-        ClientInitializeError::TransportError { error, .. } => caller::transport_text(error),
-        ClientInitializeError::JsonRpcError(error) => caller::shown(&error.message),
-        _ => "it did not answer the greeting as it should".to_owned(),
+fn connect_error(error: &ClientInitializeError) -> McpServerError {
+    let reason = match error {
+        ClientInitializeError::ConnectionClosed(_) => "it closed the connection at once".to_owned(),
+        ClientInitializeError::TransportError { error, .. } => client::transport_error_text(error),
+        ClientInitializeError::JsonRpcError(error) => client::printable(&error.message),
+        _ => "it did not answer the initialization correctly".to_owned(),
     };
-    Trouble::Connect(why)
+    McpServerError::Connect(reason)
 }
 
-fn with_words(trouble: Trouble, words: Option<&Words>) -> Trouble {
-    match words.and_then(Words::last) {
-        Some(words) => Trouble::WithLastWords { trouble: Box::new(trouble), words },
-        None => trouble,
+fn with_stderr(error: McpServerError, stderr: Option<&StderrTail>) -> McpServerError {
+    match stderr.and_then(StderrTail::text) {
+        Some(stderr) => McpServerError::WithStderr { error: Box::new(error), stderr },
+        None => error,
     }
 }
 
-/// What we are to a server: we call its tools and offer nothing ourselves.
+/// The client side of a session. It has no capabilities of its own.
 #[derive(Default)]
-struct Guest {
-    changed: Arc<Notify>,
+struct NotificationHandler {
+    tools_changed: Arc<Notify>,
 }
 
-impl ClientHandler for Guest {
+impl ClientHandler for NotificationHandler {
     fn get_info(&self) -> ClientConfig {
-        let us = Implementation::new("ostler", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), us)
+        let client = Implementation::new("ostler", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), client)
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
+        self.tools_changed.notify_one();
     }
 }

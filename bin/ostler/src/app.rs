@@ -1,0 +1,232 @@
+//! Builds the parts that answer conversations, and connects them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostler_bus::{BusConnection, RabbitOptions};
+use ostler_channels::secret::ChannelSecret;
+use ostler_channels::{Channels, HttpLimits, NetworkAccess};
+use ostler_models::catalogue::{Catalogue, Options, Provider, SharedCatalogue, UsageCounts};
+use ostler_models::cooldown::{CooldownClock, Cooldowns};
+use ostler_models::http::{ClientLimits, Http};
+use ostler_models::jitter::Jitter;
+use ostler_models::price::PriceList;
+use ostler_runtime::agents::AgentRuntimes;
+use ostler_runtime::bus_bridge::BusBridge;
+use ostler_runtime::conversation::Worker;
+use ostler_runtime::conversation::receive::InboundReceiver;
+use ostler_runtime::conversation::receive::telegram_bots::UpdateMode;
+use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker, Typing};
+use ostler_runtime::deltas::Deltas;
+use ostler_runtime::deps::{Clock, Deps, Settings};
+use ostler_runtime::inbox::Intake;
+use ostler_runtime::operations::Operations;
+use ostler_runtime::operations::sweep::Sweeper;
+use ostler_runtime::running_turns::RunningTurns;
+use ostler_runtime::workflow::WorkflowRunner;
+use ostler_scripted::{Script, ScriptedModel};
+use ostler_server::Server;
+use ostler_server::server::ServerDeps;
+use ostler_store::Store;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::installation::Installation;
+use crate::{secrets, tool_set};
+
+/// Everything that answers conversations, connected.
+pub(crate) struct App {
+    pub(crate) store: Store,
+    pub(crate) worker: Worker,
+    pub(crate) intake: Intake,
+    channels: Channels,
+    send_options: DeliveryOptions,
+    bus_url: String,
+    update_mode: UpdateMode,
+}
+
+/// A task that answers for AI agents on the bus.
+pub(crate) struct AnswerTask {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl AnswerTask {
+    /// Stops after finishing work in progress.
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        self.stop.send_replace(true);
+        Ok(self.task.await?)
+    }
+}
+
+/// How often due work is swept.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
+/// How long recording a delivery may take after the timeout of the provider.
+const RECORD_MARGIN: Duration = Duration::from_secs(5);
+/// How many messages are sent at the same time.
+const CONCURRENT_SENDS: usize = 4;
+/// How many workflows run at the same time.
+const CONCURRENT_WORKFLOWS: usize = 16;
+
+impl App {
+    /// Opens an installation.
+    pub(crate) async fn open(installation: &Installation) -> anyhow::Result<Self> {
+        let store = Store::open(&installation.database()).await?;
+        Self::new(installation, store)
+    }
+
+    /// Builds the app on an open store.
+    pub(crate) fn new(installation: &Installation, store: Store) -> anyhow::Result<Self> {
+        let running_turns = RunningTurns::default();
+        let mut settings = Settings::default();
+        let mut send_options = DeliveryOptions::default();
+        if let Some(timeout) = installation.lease_timeout() {
+            settings.claims.lease = timeout;
+            send_options.claim_timeout =
+                timeout.max(HttpLimits::default().send_timeout + RECORD_MARGIN);
+        }
+        let backlog = settings.max_backlog;
+        let deps = Deps {
+            store: store.clone(),
+            tools: tool_set::build(installation, &store, &running_turns)?,
+            models: Arc::new(models(installation)?),
+            plan_effects: Arc::new(ostler_tools::effect_planner(store.clone())),
+            deltas: Deltas::default(),
+            clock: Clock::system(),
+            settings,
+        };
+        let worker = Worker::new(deps, running_turns);
+        let intake = Intake::new(store.clone(), worker.bell().clone(), backlog);
+        let bus_url = installation.bus_url().to_owned();
+        let update_mode =
+            installation.config.public_url.clone().map_or(UpdateMode::Polling, UpdateMode::Webhook);
+        Ok(Self {
+            store,
+            worker,
+            intake,
+            channels: channels(installation)?,
+            send_options,
+            bus_url,
+            update_mode,
+        })
+    }
+
+    /// Answers conversations, sends replies, runs workflows and sweeps until it is
+    /// stopped, and serves the HTTP API if there is a listener. Then it finishes
+    /// work in progress.
+    pub(crate) async fn run(
+        &self,
+        concurrency: usize,
+        listener: Option<TcpListener>,
+        stop: watch::Receiver<bool>,
+    ) -> anyhow::Result<()> {
+        let worker = self.worker.clone();
+        let bus = BusConnection::connect_lazy(&self.bus_url, RabbitOptions::default())?;
+        let bridge = BusBridge::for_worker(&worker, self.intake.clone(), bus);
+        let delivery_worker =
+            self.delivery_worker().with_agent_runtimes(bridge.agent_runtimes().clone());
+        let sweeper = Sweeper::for_worker(&worker, SWEEP_INTERVAL);
+        let typing = Typing::new(worker.running_turns().clone(), self.channels.clone());
+        let runner = WorkflowRunner::new(worker.services())?;
+        let mut tasks = JoinSet::new();
+        let stopped = stop.clone();
+        tasks.spawn(async move { runner.run(CONCURRENT_WORKFLOWS, stopped).await });
+        let stopped = stop.clone();
+        tasks.spawn(async move { delivery_worker.run(CONCURRENT_SENDS, stopped).await });
+        let stopped = stop.clone();
+        tasks.spawn(async move { sweeper.run(stopped).await });
+        let stopped = stop.clone();
+        tasks.spawn(async move { typing.run(stopped).await });
+        let stopped = stop.clone();
+        tasks.spawn(async move { bridge.run(stopped).await });
+        if let Some(listener) = listener {
+            let (receiver, update_mode) = (self.receiver(), self.update_mode.clone());
+            let stopped = stop.clone();
+            tasks.spawn(async move { receiver.run_telegram_bots(&update_mode, stopped).await });
+            let (server, mut stopped) = (self.server(), stop.clone());
+            tasks.spawn(async move {
+                let shutdown =
+                    async move { while !*stopped.borrow() && stopped.changed().await.is_ok() {} };
+                server.serve(listener, shutdown).await;
+            });
+        }
+        tasks.spawn(async move { worker.run(concurrency, stop).await });
+        while tasks.join_next().await.is_some() {}
+        Ok(())
+    }
+
+    /// Starts a task that answers for AI agents that are on a bus already.
+    pub(crate) fn start_answer_task(&self, runtimes: AgentRuntimes) -> AnswerTask {
+        let (stop, stopped) = watch::channel(false);
+        let (worker, delivery_worker) =
+            (self.worker.clone(), self.delivery_worker().with_agent_runtimes(runtimes));
+        let task = tokio::spawn(async move {
+            tokio::join!(worker.run(1, stopped.clone()), delivery_worker.run(1, stopped));
+        });
+        AnswerTask { stop, task }
+    }
+
+    fn delivery_worker(&self) -> DeliveryWorker {
+        let (store, channels) = (self.store.clone(), self.channels.clone());
+        let clock = self.worker.deps().clock.clone();
+        let bell = self.worker.outbox_bell().clone();
+        DeliveryWorker::new(store, channels, clock, self.send_options, bell)
+    }
+
+    fn receiver(&self) -> InboundReceiver {
+        let (store, channels) = (self.store.clone(), self.channels.clone());
+        let operations = Arc::new(Operations::for_worker(&self.worker));
+        let clock = self.worker.deps().clock.clone();
+        InboundReceiver::new(store, self.intake.clone(), channels, operations, clock)
+    }
+
+    fn server(&self) -> Server {
+        let deps = self.worker.deps();
+        let operations = Operations::for_worker(&self.worker);
+        let (store, channels, clock) =
+            (self.store.clone(), self.channels.clone(), deps.clock.clone());
+        let (receiver, deltas) = (self.receiver(), deps.deltas.clone());
+        Server::new(ServerDeps { store, operations, receiver, channels, deltas, clock })
+    }
+}
+
+/// Builds the channels, with access to the secrets of each org.
+pub(crate) fn channels(installation: &Installation) -> anyhow::Result<Channels> {
+    let secrets = secrets::org_secrets(installation);
+    let network_access = if installation.config.local_network {
+        NetworkAccess::Unrestricted
+    } else {
+        NetworkAccess::Public
+    };
+    let read = move |org, at: &_| match secrets.read(org, at) {
+        Ok(secret) => Ok(ChannelSecret::new(secret.expose())),
+        Err(error) => Err(error.to_string()),
+    };
+    Ok(Channels::new(HttpLimits::default(), network_access, read)?)
+}
+
+/// Builds the catalogue of models: the providers whose keys are in the environment,
+/// and the script.
+fn models(installation: &Installation) -> anyhow::Result<SharedCatalogue> {
+    let script = installation.script_path();
+    let scripted = script.as_deref().map(Script::load).transpose()?;
+    let fallback = scripted.is_some().then(|| SCRIPTED.to_owned());
+    let mut catalogue = Catalogue::new(Options {
+        http: Http::new(ClientLimits::default())?,
+        providers: Provider::built_in(),
+        prices: PriceList::built_in()?,
+        default: installation.config.model.clone().or(fallback),
+        fallbacks: Vec::new(),
+        jitter: Jitter::random(),
+        cooldowns: Cooldowns::new(CooldownClock::system()),
+        usage: UsageCounts::default(),
+    });
+    if let Some(script) = scripted {
+        catalogue = catalogue.with(SCRIPTED, Arc::new(ScriptedModel::new(script)));
+    }
+    Ok(SharedCatalogue(Arc::new(catalogue)))
+}
+
+/// The name of the model that answers from the script.
+const SCRIPTED: &str = "scripted";

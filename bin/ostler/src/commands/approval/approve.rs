@@ -1,0 +1,35 @@
+//! `ostler approval approve`.
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::{find_pending, print_decision};
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+
+#[derive(Debug, Args)]
+pub(crate) struct ApproveArgs {
+    /// Approval, by id or the end of its id
+    #[arg(value_name = "APPROVAL")]
+    approval: String,
+    /// Run the call with these arguments instead, as JSON
+    #[arg(long, value_name = "JSON")]
+    with: Option<String>,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+pub(super) async fn run(args: &ApproveArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(&args.target).await?;
+    let id = find_pending(&operator, &org, &args.approval).await?;
+    let operations = operator.org(&org);
+    let approved = match &args.with {
+        None => operations.approve(id).await?,
+        Some(text) => {
+            let arguments = serde_json::from_str(text).context("--with is not JSON")?;
+            operations.approve_with(id, &arguments).await?
+        }
+    };
+    let text = "approved; the agent makes the call and continues";
+    print_decision(&approved, args.target.output.json, text)
+}

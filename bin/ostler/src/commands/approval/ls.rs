@@ -1,0 +1,43 @@
+//! `ostler approval ls`.
+
+use ostler_domain::gate::GateDecision;
+use ostler_store::DecisionState;
+
+use super::{LIST_LIMIT, call};
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+use crate::commands::session::view::{AgentNames, format_time};
+use crate::screen::{Cell, DIM, HEADER, WARNING, print_rows};
+
+pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(args).await?;
+    let pending = operator.org(&org).approvals(DecisionState::Pending, None, LIST_LIMIT).await?;
+    if args.output.json {
+        return crate::commands::print_json(&pending);
+    }
+    if pending.is_empty() {
+        anstream::println!("no approval is pending in {}", org.name);
+        return Ok(());
+    }
+    let names = AgentNames::load(&operator.store, org.id).await?;
+    let header = ["approval", "call", "by", "why", "asked", "expires"];
+    let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
+    rows.extend(pending.iter().map(|stored| {
+        let approval = &stored.approval;
+        [
+            Cell::styled(approval.id.to_string(), WARNING),
+            call(stored).into(),
+            names.get(approval.agent).into(),
+            GateDecision::Ask(approval.ask_reason).to_string().into(),
+            format_time(approval.requested_at).into(),
+            format_time(approval.expires_at).into(),
+        ]
+    }));
+    print_rows(&rows);
+    anstream::println!(
+        "\n{DIM}next{DIM:#}  ostler approval approve {} --org {}",
+        pending[0].approval.id,
+        org.slug
+    );
+    Ok(())
+}

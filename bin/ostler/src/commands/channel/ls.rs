@@ -1,0 +1,56 @@
+//! `ostler channel ls`.
+
+use ostler_channels::error::OpenError;
+use ostler_runtime::channel_binding::binding_config;
+use ostler_store::OrgBinding;
+use serde_json::Value;
+
+use super::binding_json;
+use crate::app;
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
+
+pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(args).await?;
+    let bindings = operator.org(&org).bindings().await?;
+    let channels = app::channels(&operator.installation)?;
+    let open_error = |bound: &OrgBinding| channels.open(&binding_config(org.id, bound)).err();
+    if args.output.json {
+        let all: Vec<Value> = bindings
+            .iter()
+            .map(|bound| binding_json(&operator, &org, bound, open_error(bound).as_ref()))
+            .collect();
+        return crate::commands::print_json(&all);
+    }
+    let slug = &org.slug;
+    if bindings.is_empty() {
+        anstream::println!("{} has no channels yet", org.name);
+        anstream::println!("\n{DIM}next{DIM:#}  ostler channel add webchat --org {slug}");
+        return Ok(());
+    }
+    let header = ["channel", "state", "agent", "priority", "binding", ""];
+    let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
+    for bound in &bindings {
+        let agent = operator.store.org(org.id).agent(bound.agent).await?.slug;
+        let (state, why) = match (bound.binding.enabled, open_error(bound)) {
+            (false, _) => (Cell::styled("off", DIM), Cell::default()),
+            (true, None) => (Cell::styled("on", GOOD), Cell::default()),
+            (true, Some(why @ OpenError::UnreadableSecret { .. })) => {
+                (Cell::styled("no secret", WARNING), Cell::styled(why.to_string(), WARNING))
+            }
+            (true, Some(why)) => (Cell::styled("error", BAD), Cell::styled(why.to_string(), BAD)),
+        };
+        let binding = &bound.binding;
+        rows.push([
+            binding.channel.to_string().into(),
+            state,
+            agent.into(),
+            binding.priority.to_string().into(),
+            binding.id.to_string().into(),
+            why,
+        ]);
+    }
+    print_rows(&rows);
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! `ostler credit grant`.
+
+use clap::Args;
+use ostler_domain::money::Credits;
+use ostler_domain::money::pools::PoolKind;
+use ostler_store::NewGrant;
+
+use super::show;
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+
+#[derive(Debug, Args)]
+pub(crate) struct GrantArgs {
+    /// Number of credits
+    #[arg(value_name = "CREDITS")]
+    amount: u64,
+    /// What the grant is for; the same reference is granted only once
+    #[arg(long, value_name = "TEXT")]
+    reference: String,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+pub(super) async fn run(args: &GrantArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(&args.target).await?;
+    let grant = NewGrant {
+        reference: args.reference.clone(),
+        pool: PoolKind::Purchased,
+        amount: Credits::new(args.amount),
+    };
+    operator.org(&org).grant_credits(grant).await?;
+    show::run(&args.target).await
+}

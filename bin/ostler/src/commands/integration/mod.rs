@@ -1,0 +1,60 @@
+//! `ostler integration`: the services that the tools of an org can use.
+
+mod connect;
+mod disconnect;
+mod ls;
+
+use clap::Subcommand;
+use ostler_store::{IntegrationConnection, OrgIntegration};
+use serde_json::json;
+
+use super::args::OrgArgs;
+use crate::screen::DIM;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum IntegrationCommand {
+    /// List the services that tools can use, and which of them are connected
+    #[command(after_help = "\
+Examples:
+  ostler integration ls --org bella")]
+    Ls(OrgArgs),
+    /// Connect a service, so that agents get the tools that need it
+    #[command(after_help = "\
+Examples:
+  ostler integration connect payments --org bella
+  UNSPLASH_ACCESS_KEY=… ostler integration connect unsplash --org bella
+  ostler integration connect unsplash --org bella \\
+      --secret env:OSTLER_SECRET_ORG_01JD0V4K9PF2HT6Z3M8W5X7YBC_UNSPLASH
+
+The database stores where a key is, never the key itself: env:NAME or file:PATH.
+The process that runs the agents reads it there. An org may use variables that
+begin with OSTLER_SECRET_ and its id, and files in its own folder below secrets/.")]
+    Connect(connect::ConnectArgs),
+    /// Disconnect a service; agents lose the tools that need it
+    #[command(after_help = "\
+Examples:
+  ostler integration disconnect unsplash --org bella")]
+    Disconnect(disconnect::DisconnectArgs),
+}
+
+pub(crate) async fn run(command: &IntegrationCommand) -> anyhow::Result<()> {
+    match command {
+        IntegrationCommand::Ls(args) => ls::run(args).await,
+        IntegrationCommand::Connect(args) => connect::run(args).await,
+        IntegrationCommand::Disconnect(args) => disconnect::run(args).await,
+    }
+}
+
+/// Prints an integration after it was connected or disconnected.
+fn print_integration(integration: &OrgIntegration, json: bool, text: &str) -> anyhow::Result<()> {
+    if json {
+        let connected = integration.connection == IntegrationConnection::Connected;
+        let secret = integration.secret.as_ref().map(ToString::to_string);
+        return super::print_json(
+            &json!({"service": integration.service, "connected": connected, "secret": secret}),
+        );
+    }
+    let key = integration.secret.as_ref().map_or_else(String::new, |at| format!("  key: {at}"));
+    anstream::println!("{} {text}{DIM}{key}{DIM:#}", integration.service);
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! `ostler notice read`.
+
+use clap::Args;
+use ostler_domain::id::NoticeId;
+use serde_json::json;
+
+use super::LIST_LIMIT;
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::{open_org, print_result};
+
+#[derive(Debug, Args)]
+pub(crate) struct NoticeReadArgs {
+    /// Notices, by id
+    #[arg(value_name = "NOTICE", required_unless_present = "all")]
+    notices: Vec<NoticeId>,
+    /// Mark all notices that `ostler notice ls` lists
+    #[arg(long, conflicts_with = "notices")]
+    all: bool,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+pub(super) async fn run(args: &NoticeReadArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(&args.target).await?;
+    let operations = operator.org(&org);
+    let ids: Vec<NoticeId> = if args.all {
+        let unread = operations.unread_notices(None, LIST_LIMIT).await?;
+        unread.iter().map(|stored| stored.notice.id).collect()
+    } else {
+        args.notices.clone()
+    };
+    for id in &ids {
+        operations.read_notice(*id).await?;
+    }
+    let text = match ids.len() {
+        1 => "1 notice marked as read".to_owned(),
+        count => format!("{count} notices marked as read"),
+    };
+    print_result(&args.target.output, &json!({"read": ids}), &text)
+}

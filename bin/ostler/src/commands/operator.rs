@@ -1,0 +1,66 @@
+//! The installation as an operator at the terminal works with it: every action goes
+//! through `runtime::operations`, as the actor `terminal`.
+
+use std::sync::Arc;
+
+use ostler_domain::org::Org;
+use ostler_engine::tool::ToolSet;
+use ostler_runtime::deps::Clock;
+use ostler_runtime::operations::{Actor, Operations, OrgOperations};
+use ostler_runtime::running_turns::RunningTurns;
+use ostler_store::Store;
+use serde_json::Value;
+
+use super::args::{InstallationArgs, OrgArgs, OutputArgs};
+use crate::installation::Installation;
+use crate::tool_set;
+
+/// An open installation, operated from the terminal.
+pub(crate) struct Operator {
+    pub(crate) installation: Installation,
+    pub(crate) store: Store,
+    pub(crate) tools: Arc<ToolSet>,
+    operations: Operations,
+}
+
+impl Operator {
+    pub(crate) async fn open(args: &InstallationArgs) -> anyhow::Result<Self> {
+        let installation = Installation::find(args)?;
+        let store = Store::open(&installation.database()).await?;
+        let tools = tool_set::build(&installation, &store, &RunningTurns::default())?;
+        let operations = Operations::new(store.clone(), tools.clone(), Clock::system());
+        Ok(Self { installation, store, tools, operations })
+    }
+
+    /// Returns the operations of an org.
+    pub(crate) const fn org(&self, org: &Org) -> OrgOperations<'_> {
+        self.operations.as_actor(Actor::Terminal, org.id)
+    }
+}
+
+/// Opens the installation and finds the org that the arguments name.
+pub(super) async fn open_org(args: &OrgArgs) -> anyhow::Result<(Operator, Org)> {
+    let operator = Operator::open(&args.installation).await?;
+    let org = super::find_org(&operator.store, &args.org).await?;
+    Ok((operator, org))
+}
+
+/// Prints the result of an action: `json` for programs, `text` for people.
+pub(super) fn print_result(output: &OutputArgs, json: &Value, text: &str) -> anyhow::Result<()> {
+    if output.json {
+        return super::print_json(json);
+    }
+    anstream::println!("{text}");
+    Ok(())
+}
+
+/// Formats a tool call for people: `tool(name: value, …)`.
+pub(super) fn format_call(tool: &str, arguments: &str) -> String {
+    let parsed: Result<serde_json::Map<String, Value>, _> = serde_json::from_str(arguments);
+    let Ok(parsed) = parsed else { return format!("{tool}({arguments})") };
+    let arguments = parsed.iter().map(|(name, value)| match value {
+        Value::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    });
+    format!("{tool}({})", arguments.collect::<Vec<_>>().join(", "))
+}

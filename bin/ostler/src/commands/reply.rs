@@ -1,0 +1,41 @@
+//! Formats the replies of queue agents.
+
+use ostler_bus::Envelope;
+use serde_json::Value;
+
+/// Returns the answer and the reason in a reply: its `answer` or `text`, and its
+/// `reason`. Any other payload is returned as JSON.
+pub(crate) fn format_reply(reply: &Envelope) -> (String, String) {
+    let payload = &*reply.message.payload;
+    let text = |name: &str| payload.get(name).and_then(Value::as_str).map(str::to_owned);
+    let answer = text("answer").or_else(|| text("text"));
+    let answer = answer.or_else(|| payload.as_str().map(str::to_owned));
+    let reason = text("reason").map(|reason| format!("\"{reason}\""));
+    (answer.unwrap_or_else(|| payload.to_string()), reason.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use ostler_bus::Envelope;
+    use ostler_domain::reference::ReferenceCode;
+    use ostler_domain::time::UtcDay;
+    use serde_json::{Value, json};
+
+    use super::format_reply;
+
+    #[test]
+    fn replies_show_answer_and_reason() {
+        let check = |payload: Value, expected: (&str, &str)| {
+            let code = ReferenceCode::new(UtcDay::default(), 1);
+            let (answer, reason) = format_reply(&Envelope::new("opinion", payload, code));
+            assert_eq!((answer.as_str(), reason.as_str()), expected);
+        };
+        check(
+            json!({ "answer": "no", "reason": "the token is logged" }),
+            ("no", "\"the token is logged\""),
+        );
+        check(json!({ "text": "hello" }), ("hello", ""));
+        check(json!("yes"), ("yes", ""));
+        check(json!({ "n": 4 }), ("{\"n\":4}", ""));
+    }
+}

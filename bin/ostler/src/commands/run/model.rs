@@ -1,0 +1,77 @@
+//! The model of a run.
+
+use std::sync::Arc;
+
+use ostler_engine::model::Model;
+use ostler_engine::turn::Models;
+use ostler_models::catalogue::{Catalogue, Options, Provider, UsageCounts, WireFormat};
+use ostler_models::cooldown::{CooldownClock, Cooldowns};
+use ostler_models::http::{ClientLimits, Http};
+use ostler_models::jitter::Jitter;
+use ostler_models::openai::LimitField;
+use ostler_models::price::PriceList;
+use ostler_scripted::{Script, ScriptedModel};
+
+use super::RunArgs;
+use crate::screen::DIM;
+
+/// The model of a run, with the catalogue for its subagents.
+pub(super) struct SelectedModel {
+    catalogue: Catalogue,
+    name: String,
+}
+
+impl SelectedModel {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Models for SelectedModel {
+    fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>> {
+        self.catalogue.model(Some(name.unwrap_or(&self.name)))
+    }
+}
+
+/// The provider name of the server that `--url` names.
+const LOCAL_PROVIDER: &str = "local";
+
+/// Returns the model that the arguments name, or fails if it cannot be used.
+pub(super) fn select(args: &RunArgs) -> anyhow::Result<SelectedModel> {
+    let mut providers = Provider::built_in();
+    if let Some(url) = &args.url {
+        providers.push(Provider::new(
+            LOCAL_PROVIDER,
+            WireFormat::OpenAi(LimitField::MaxTokens),
+            url,
+        ));
+    }
+    let mut catalogue = Catalogue::new(Options {
+        http: Http::new(ClientLimits::default())?,
+        providers,
+        prices: PriceList::built_in()?,
+        default: None,
+        fallbacks: Vec::new(),
+        jitter: Jitter::random(),
+        cooldowns: Cooldowns::new(CooldownClock::system()),
+        usage: UsageCounts::default(),
+    });
+    let name = match (&args.script, &args.model) {
+        (Some(file), _) => {
+            catalogue =
+                catalogue.with("scripted", Arc::new(ScriptedModel::new(Script::load(file)?)));
+            "scripted".to_owned()
+        }
+        (None, Some(name)) if args.url.is_some() => format!("{LOCAL_PROVIDER}/{name}"),
+        (None, Some(name)) => name.clone(),
+        (None, None) => anyhow::bail!(
+            "no model: name one with --model (such as anthropic/claude-sonnet-4-5), \
+             or answer from a script with --script examples/scripts/support.yaml"
+        ),
+    };
+    catalogue.check(&name)?;
+    if let Some(warning) = catalogue.price_warning(&name) {
+        anstream::eprintln!("{DIM}{warning}{DIM:#}");
+    }
+    Ok(SelectedModel { catalogue, name })
+}

@@ -1,0 +1,184 @@
+//! The explanation of an agent's tools, and how it is printed.
+
+use anyhow::bail;
+use ostler_domain::gate::GateDecision;
+use ostler_domain::org::Org;
+use ostler_domain::org::layer::BusinessLayer;
+use ostler_domain::scope::ScopedTool;
+use ostler_domain::scope::removal::{PolicyLayer, Removal, ScopeStage};
+use ostler_domain::tool::ToolSpec;
+use serde::Serialize;
+
+use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_rows};
+use crate::world::unknown_name;
+
+/// Every tool with the decision on it, for an agent in a session.
+#[derive(Serialize)]
+pub(super) struct Explanation {
+    pub(super) agent: String,
+    pub(super) org: String,
+    pub(super) session: Option<String>,
+    pub(super) business_layer: BusinessLayer,
+    pub(super) guarded_as_business_layer: BusinessLayer,
+    pub(super) tools: Vec<ToolReport>,
+}
+
+/// A tool with the decision on it.
+#[derive(Serialize)]
+pub(super) struct ToolReport {
+    #[serde(flatten)]
+    spec: ToolSpec,
+    #[serde(flatten)]
+    state: ToolState,
+}
+
+/// The decision on a tool. `why` is for people, the other fields are for programs.
+#[derive(Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+enum ToolState {
+    Active { verdict: GateDecision, why: String },
+    Removed { stage: ScopeStage, policy_layer: Option<PolicyLayer>, removal: Removal, why: String },
+}
+
+impl ToolReport {
+    /// Reports the rule that removed a tool, or the decision of the gate on a call.
+    pub(super) fn new(
+        tool: &ScopedTool,
+        org: &Org,
+        verdict: impl FnOnce(&str) -> GateDecision,
+    ) -> Self {
+        let spec = tool.spec.clone();
+        let state = match &tool.removed {
+            None => active(verdict(spec.name.as_str())),
+            Some(removal) => removed(org, removal),
+        };
+        Self { spec, state }
+    }
+}
+
+fn active(verdict: GateDecision) -> ToolState {
+    let why = match &verdict {
+        GateDecision::Allow(_) => format!("runs: {verdict}"),
+        GateDecision::Ask(_) => format!("asks first: {verdict}"),
+        GateDecision::Deny(_) => format!("refused: {verdict}"),
+    };
+    ToolState::Active { verdict, why }
+}
+
+fn removed(org: &Org, removal: &Removal) -> ToolState {
+    let stage = removal.stage();
+    let source = match stage {
+        ScopeStage::Org => format!("org {}", org.name),
+        other => other.name().to_owned(),
+    };
+    ToolState::Removed {
+        stage,
+        policy_layer: stage.policy_layer(),
+        removal: removal.clone(),
+        why: format!("{source}: {removal}{}", fix(org, removal)),
+    }
+}
+
+/// Returns the commands that would bring a tool back, if there are any.
+fn fix(org: &Org, removal: &Removal) -> String {
+    match removal {
+        Removal::NotConnected { integrations } => integrations
+            .iter()
+            .map(|service| format!("; ostler integration connect {service} --org {}", org.slug))
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+impl Explanation {
+    /// Prints all tools, or only one of them.
+    pub(super) fn print(mut self, tool: Option<&str>, json: bool) -> anyhow::Result<()> {
+        if let Some(tool) = tool {
+            self.retain(tool)?;
+        }
+        match (tool, json) {
+            (_, true) => crate::commands::print_json(&self)?,
+            (Some(_), false) => self.print_stages(),
+            (None, false) => self.print_table(),
+        }
+        Ok(())
+    }
+
+    /// Removes all tools but one, or fails if it is unknown.
+    fn retain(&mut self, name: &str) -> anyhow::Result<()> {
+        let known: Vec<String> = self.tools.iter().map(|tool| tool.spec.name.to_string()).collect();
+        self.tools.retain(|tool| tool.spec.name.as_str() == name);
+        if self.tools.is_empty() {
+            bail!(unknown_name("tool", name, known.iter().map(String::as_str)));
+        }
+        Ok(())
+    }
+
+    fn title(&self) -> String {
+        let session = self
+            .session
+            .as_ref()
+            .map_or("a fresh session".to_owned(), |name| format!("session {name}"));
+        let layer = self.guarded_as_business_layer;
+        format!("{} of {} · {layer} · {session}", self.agent, self.org)
+    }
+
+    /// Prints one line per tool, active tools first.
+    fn print_table(&self) {
+        let mut rows = vec![["tool", "state", "why"].map(|text| Cell::styled(text, HEADER))];
+        let (active, removed): (Vec<_>, Vec<_>) =
+            self.tools.iter().partition(|tool| matches!(tool.state, ToolState::Active { .. }));
+        for tool in active.iter().chain(&removed) {
+            let name = tool.spec.name.as_str().into();
+            rows.push(match &tool.state {
+                ToolState::Active { verdict, why } => {
+                    let style =
+                        if matches!(verdict, GateDecision::Allow(_)) { GOOD } else { WARNING };
+                    [name, Cell::styled("active", style), why.as_str().into()]
+                }
+                ToolState::Removed { why, .. } => {
+                    [name, Cell::styled("removed", DIM), Cell::styled(why.as_str(), DIM)]
+                }
+            });
+        }
+        anstream::println!("{}\n", self.title());
+        print_rows(&rows);
+        anstream::println!(
+            "{} active, {} removed · the model is offered exactly the {}",
+            active.len(),
+            removed.len(),
+            active.len()
+        );
+    }
+
+    /// Prints the stages that a tool passed, and the one that removed it.
+    fn print_stages(&self) {
+        anstream::println!("{}", self.title());
+        for tool in &self.tools {
+            let spec = &tool.spec;
+            anstream::println!(
+                "{HEADER}{}{HEADER:#} · {} risk · {} · {}\n",
+                spec.name,
+                spec.risk.level(),
+                spec.reach.name(),
+                spec.price
+            );
+            let removed_at = match &tool.state {
+                ToolState::Removed { stage, .. } => Some(*stage),
+                ToolState::Active { .. } => None,
+            };
+            let mut rows: Vec<[Cell; 2]> = ScopeStage::ALL
+                .into_iter()
+                .filter(|stage| removed_at.is_none_or(|at| *stage < at))
+                .map(|stage| [stage.name().into(), Cell::styled("passes", GOOD)])
+                .collect();
+            rows.push(match &tool.state {
+                ToolState::Active { why, .. } => ["gate".into(), why.as_str().into()],
+                ToolState::Removed { stage, removal, .. } => {
+                    [stage.name().into(), Cell::styled(format!("removed: {removal}"), WARNING)]
+                }
+            });
+            print_rows(&rows);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `ostler worker`: answers conversations and sends replies, without the HTTP API.
+
+use std::net::SocketAddr;
+
+use clap::Args;
+use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use super::args::InstallationArgs;
+use crate::app::App;
+use crate::installation::Installation;
+use crate::screen::DIM;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ostler worker --home target/demo
+  OSTLER_DATABASE_URL=postgres://ostler@localhost/ostler ostler worker --at-once 64")]
+pub(crate) struct WorkerArgs {
+    /// How many conversations to answer at the same time
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub(super) at_once: usize,
+    #[command(flatten)]
+    pub(super) installation: InstallationArgs,
+}
+
+pub(crate) async fn run(args: &WorkerArgs) -> anyhow::Result<()> {
+    run_app(&Installation::find(&args.installation)?, args.at_once, None).await
+}
+
+/// Runs the installation until Ctrl-C or SIGTERM, and serves the HTTP API if there is
+/// a listener.
+pub(super) async fn run_app(
+    installation: &Installation,
+    at_once: usize,
+    listener: Option<(TcpListener, SocketAddr)>,
+) -> anyhow::Result<()> {
+    crate::log::init()?;
+    let app = App::open(installation).await?;
+    match &listener {
+        Some((_, address)) => {
+            anstream::println!("serving on http://{address}; press Ctrl-C to stop")
+        }
+        None => anstream::println!("working; press Ctrl-C to stop"),
+    }
+    let (stop, stopped) = watch::channel(false);
+    let signal = async {
+        stop_signal().await;
+        anstream::eprintln!("{DIM}finishing work in progress …{DIM:#}");
+        stop.send_replace(true);
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        result = app.run(at_once, listener.map(|(listener, _)| listener), stopped) => result,
+        () = signal => Ok(()),
+    }
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn stop_signal() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}

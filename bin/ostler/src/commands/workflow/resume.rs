@@ -1,0 +1,102 @@
+//! `ostler workflow resume`: runs workflows in this process and follows one of them.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ostler_domain::id::WorkflowId;
+use ostler_domain::org::Org;
+use ostler_domain::workflow::Task;
+use ostler_runtime::workflow::WorkflowRunner;
+use ostler_runtime::workflow::view::{TaskDetail, WorkflowDetail};
+use tokio::sync::watch;
+
+use super::show::{describe_question, next_commands, style, symbol};
+use super::{WorkflowArgs, open_workflow};
+use crate::app::App;
+use crate::commands::operator::Operator;
+use crate::screen::DIM;
+
+/// How often the workflow is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How many workflows run at the same time; others may be due as well.
+const CONCURRENCY: usize = 4;
+/// The most characters of a result that are shown in a line.
+const LINE_CHARS: usize = 100;
+
+pub(super) async fn run(args: &WorkflowArgs) -> anyhow::Result<ExitCode> {
+    let (operator, org, id) = open_workflow(&args.target, &args.workflow).await?;
+    follow(&operator, &org, id, args.target.output.json).await
+}
+
+/// Runs workflows until the given one ends or waits, and prints its progress. Another
+/// process may run its steps as well; each step runs once.
+pub(super) async fn follow(
+    operator: &Operator,
+    org: &Org,
+    id: WorkflowId,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    let app = App::new(&operator.installation, operator.store.clone())?;
+    let runner = WorkflowRunner::new(app.worker.services())?;
+    let (stop, stopped) = watch::channel(false);
+    let task = tokio::spawn(async move { runner.run(CONCURRENCY, stopped).await });
+    let mut printed = BTreeMap::new();
+    let detail = loop {
+        let detail = operator.org(org).workflow(id).await?;
+        if !json {
+            print_changes(&detail, &mut printed);
+        }
+        if !detail.summary.due && detail.summary.status != "running" {
+            break detail;
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    };
+    stop.send_replace(true);
+    task.await?;
+    if json {
+        crate::commands::print_json(&detail)?;
+    } else {
+        print_end(&detail, org);
+    }
+    let failed = matches!(detail.summary.status.as_str(), "failed" | "cancelled");
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Prints the steps whose state has changed.
+fn print_changes(detail: &WorkflowDetail, printed: &mut BTreeMap<Task, &'static str>) {
+    for task in &detail.tasks {
+        let skipped = matches!(task.state, "waits for others" | "queued");
+        if skipped || printed.insert(task.task.clone(), task.state) == Some(task.state) {
+            continue;
+        }
+        let style = style(task.state);
+        let (symbol, state) = (symbol(task.state), task.state);
+        anstream::println!(
+            "{style}{symbol}{style:#} {}  {state}  {DIM}{}{DIM:#}",
+            task.task,
+            summary_line(task)
+        );
+    }
+}
+
+/// Returns the question, reason or result of a task in task line.
+fn summary_line(task: &TaskDetail) -> String {
+    let asked = task.questions.first().map(|question| describe_question(&question.body));
+    let text = asked.as_deref().or(task.why.as_deref()).or(task.result.as_deref());
+    let text: String = text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(LINE_CHARS) {
+        Some((at, _)) => format!("{} …", &text[..at]),
+        None => text,
+    }
+}
+
+fn print_end(detail: &WorkflowDetail, org: &Org) {
+    let summary = &detail.summary;
+    let style = style(&summary.status);
+    let why = summary.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    anstream::println!("{style}{}{style:#}{why}", summary.status);
+    for next in next_commands(detail, org) {
+        anstream::println!("{DIM}next{DIM:#}  {next}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Builds the system prompt of an agent.
+
+use ostler_domain::notice::NoticeKind;
+use ostler_domain::prompt::{PromptDocument, PromptFacts, system_prompt};
+use ostler_domain::scope::ToolScope;
+use ostler_domain::session::guided::InterviewStep;
+use ostler_domain::session::key::ConversationEntry;
+use ostler_domain::tool::ToolName;
+
+use super::SessionFacts;
+use super::documents::LoadedDocument;
+use crate::org_view::{AgentView, OrgView};
+use crate::records::session::Interview;
+
+/// Builds the system prompt of an agent in a session.
+pub(crate) fn build_prompt(
+    view: &OrgView,
+    agent: &AgentView,
+    session: &SessionFacts<'_>,
+    scope: &ToolScope,
+    documents: &[LoadedDocument],
+    notices: &[NoticeKind],
+) -> String {
+    let documents: Vec<PromptDocument<'_>> =
+        documents.iter().map(|one| PromptDocument { title: &one.title, text: &one.text }).collect();
+    let colleagues = view.colleagues(agent.agent.id);
+    let policy = view.settings.errors;
+    let degraded = session.errors.degraded(session.budget.spending_mode(), policy).is_some();
+    let off: Vec<ToolName> = scope.unavailable_in_session().cloned().collect();
+    let mut notices: Vec<&str> = notices.iter().map(|kind| kind.agent_text()).collect();
+    notices.dedup();
+    let facts = PromptFacts {
+        agent: &agent.agent,
+        position: &agent.position,
+        org: &view.org,
+        parent: view.parent.as_ref(),
+        colleagues: &colleagues,
+        soul: &agent.soul,
+        documents: &documents,
+        team: session.team,
+        instructions: &[],
+        notices: &notices,
+        unavailable: if degraded { &off } else { &[] },
+        resolution: session.resolution,
+        previous_summary: session.previous_summary,
+        testing: session.entry == ConversationEntry::Testing,
+    };
+    let mut text = system_prompt(&facts);
+    if let Some(interview) = session.interview {
+        text.push_str(&interview_section(interview));
+    }
+    text
+}
+
+/// Returns the section about the interview that guides the conversation.
+fn interview_section(interview: &Interview) -> String {
+    let mut text = String::from("\n## The interview you are leading\n\n");
+    for (field, value) in interview.state.fields() {
+        text.push_str(&format!("- {field}: {value}\n"));
+    }
+    match interview.state.next(&interview.template) {
+        InterviewStep::Ask(question) | InterviewStep::FollowUp(question) => {
+            let how = if interview.state.is_follow_up() {
+                "Their answer was not clear. Ask again, more closely"
+            } else {
+                "Ask next, in your own words"
+            };
+            text.push_str(&format!("{how}: {}\n", question.ask));
+        }
+        InterviewStep::Complete => text.push_str(
+            "All is answered. Thank them and sum it up; if they go on, just help them.\n",
+        ),
+    }
+    text
+}

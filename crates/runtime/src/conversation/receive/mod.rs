@@ -1,0 +1,243 @@
+//! Receives messages: turns what a channel delivers into inbox entries.
+//!
+//! Decides which conversation a message belongs to, stores its files, and recognizes
+//! requests of the org's own people. It knows nothing of a channel's wire format and answers
+//! nobody. Providers deliver things twice, so everything here is idempotent: a message is
+//! accepted once, a file is stored once, and a request carries an idempotency key.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | `entry_point` | how a person enters: as a customer, as an owner, or to test an agent |
+//! | `files` | attachments, fetched within limits and stored once |
+//! | `groups` | which of the org's bots are in a group |
+//! | `poll` | polling Telegram for updates |
+//! | [`team_chats`] | requests of the org's own people from their chats |
+//! | [`telegram_bots`] | which bots are polled, and which have a webhook |
+
+mod entry_point;
+mod files;
+mod groups;
+mod poll;
+pub mod team_chats;
+pub mod telegram_bots;
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use ostler_channels::Channels;
+use ostler_channels::connection::ChannelConnection;
+use ostler_channels::error::{OpenError, ReceiveError};
+use ostler_channels::inbound::{InboundContent, InboundMessage, InboundPart, ReceiveOutcome};
+use ostler_domain::id::{AgentId, BindingId, OrgId};
+use ostler_domain::session::key::{ConversationKey, Peer};
+use ostler_store::{AcceptOutcome, OrgBinding, OrgStore, Store, StoreError};
+
+use self::entry_point::EntryPoint;
+use self::team_chats::TeamRequestHandler;
+use crate::inbox::Intake;
+use crate::channel_binding::binding_config;
+use crate::org_view::{OrgView, OrgViewCache};
+use crate::deps::Clock;
+use crate::records::entry::{InboxEntry, MessageSender, IncomingMessage};
+
+/// What was done with a delivery of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InboundOutcome {
+    /// It is in the inbox of its conversation.
+    Accepted(AcceptOutcome),
+    /// It was a request of the org's people, which was done or refused with a reply.
+    Done,
+    /// It needs no answer, for this reason.
+    Ignored(String),
+}
+
+/// Why a delivery was not accepted. The provider may deliver it again.
+#[derive(Debug, thiserror::Error)]
+pub enum InboundError {
+    #[error("the binding does not exist or is disabled")]
+    NoBinding,
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Receive(#[from] ReceiveError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Receives what channels deliver. Cheap to clone.
+#[derive(Clone)]
+pub struct InboundReceiver {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Store,
+    intake: Intake,
+    channels: Channels,
+    team_requests: Arc<dyn TeamRequestHandler>,
+    clock: Clock,
+    views: OrgViewCache,
+}
+
+impl std::fmt::Debug for InboundReceiver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("InboundReceiver")
+    }
+}
+
+/// The binding that something was delivered to.
+struct BindingContext<'a> {
+    store: OrgStore<'a>,
+    org: OrgId,
+    bound: &'a OrgBinding,
+    connection: &'a ChannelConnection,
+    view: Arc<OrgView>,
+}
+
+impl InboundReceiver {
+    /// Creates a receiver. Requests of the org's people go to `team_requests`.
+    pub fn new(
+        store: Store,
+        intake: Intake,
+        channels: Channels,
+        team_requests: Arc<dyn TeamRequestHandler>,
+        clock: Clock,
+    ) -> Self {
+        let views = OrgViewCache::default();
+        Self { shared: Arc::new(Shared { store, intake, channels, team_requests, clock, views }) }
+    }
+
+    /// Receives an HTTP request to a binding's webhook. The channel verifies it.
+    pub async fn receive_webhook(
+        &self,
+        binding: BindingId,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<InboundOutcome, InboundError> {
+        let (org, bound) = self.enabled_binding(binding).await?;
+        let connection = self.shared.channels.open(&binding_config(org, &bound))?;
+        let received = connection.receive(headers, body, self.shared.clock.now())?;
+        Ok(self.receive(org, &bound, &connection, received).await?)
+    }
+
+    /// Returns an enabled binding with its org.
+    async fn enabled_binding(&self, id: BindingId) -> Result<(OrgId, OrgBinding), InboundError> {
+        match self.shared.store.binding(id).await {
+            Ok((org, bound)) if bound.binding.enabled => Ok((org, bound)),
+            Ok(_) | Err(StoreError::NotFound(_)) => Err(InboundError::NoBinding),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// Receives a delivery that the channel has verified and parsed.
+    pub async fn receive(
+        &self,
+        org: OrgId,
+        bound: &OrgBinding,
+        connection: &ChannelConnection,
+        received: ReceiveOutcome,
+    ) -> Result<InboundOutcome, StoreError> {
+        let inbound = match received {
+            ReceiveOutcome::Message(inbound) => *inbound,
+            ReceiveOutcome::Ignored(why) => return Ok(InboundOutcome::Ignored(why.to_string())),
+        };
+        let view = self.view(org).await?;
+        let context = BindingContext { store: self.shared.store.org(org), org, bound, connection, view };
+        if let Some(outcome) = self.receive_from_team(&context, &inbound).await? {
+            return Ok(outcome);
+        }
+        match &inbound.peer {
+            Peer::Person(_) => self.receive_from_person(&context, inbound).await,
+            Peer::Group(chat) => {
+                let chat = chat.clone();
+                self.receive_from_group(&context, inbound, &chat).await
+            }
+        }
+    }
+
+    async fn view(&self, org: OrgId) -> Result<Arc<OrgView>, StoreError> {
+        let version = self.shared.store.config_version().await?;
+        self.shared.views.get(&self.shared.store, org, version).await
+    }
+
+    async fn receive_from_person(
+        &self,
+        context: &BindingContext<'_>,
+        inbound: InboundMessage,
+    ) -> Result<InboundOutcome, StoreError> {
+        let entry_point = self.entry_point(context, &inbound).await?;
+        let id = inbound.id.clone();
+        self.accept(context, inbound, id, context.bound.binding.id, entry_point, Vec::new()).await
+    }
+
+    async fn receive_from_group(
+        &self,
+        context: &BindingContext<'_>,
+        inbound: InboundMessage,
+        chat: &str,
+    ) -> Result<InboundOutcome, StoreError> {
+        if let InboundContent::Membership { member, change } = &inbound.content {
+            return groups::update_membership(context, chat, member, *change).await;
+        }
+        let group = groups::find(context, chat).await?;
+        let Some(id) = group.message_key(context.bound, &inbound) else {
+            return Ok(InboundOutcome::Ignored("another bot of the org reads this group".into()));
+        };
+        let (binding, agents) = (group.conversation_binding, group.agents);
+        self.accept(context, inbound, id, binding, EntryPoint::CUSTOMER, agents).await
+    }
+
+    /// Accepts a message into its conversation.
+    async fn accept(
+        &self,
+        context: &BindingContext<'_>,
+        inbound: InboundMessage,
+        id: String,
+        binding: BindingId,
+        entry_point: EntryPoint,
+        group_agents: Vec<AgentId>,
+    ) -> Result<InboundOutcome, StoreError> {
+        let InboundMessage { from, peer, message_id, email_thread, content, .. } = inbound;
+        let parts = match content {
+            InboundContent::Message(parts) => parts,
+            InboundContent::Command { name, payload } => vec![InboundPart::Text(command_text(&name, payload))],
+            InboundContent::Press { data, callback_id } => {
+                answer_press(context.connection, callback_id.as_deref(), "").await;
+                vec![InboundPart::Text(data)]
+            }
+            InboundContent::Membership { .. } => {
+                return Ok(InboundOutcome::Ignored("a membership change".into()));
+            }
+        };
+        let stored = files::store(context, binding, &id, parts).await?;
+        let entry = InboxEntry::Message(IncomingMessage {
+            parts: stored.parts,
+            from: MessageSender { identifier: from.identifier, name: from.name, locale: from.locale },
+            named_agent: entry_point.agent,
+            provider_id: message_id,
+            thread: email_thread.map(Box::new),
+            group_agents,
+            bus_request: None,
+            notices: stored.notices,
+        });
+        let key = ConversationKey { org: context.org, binding, peer, entry: entry_point.entry };
+        Ok(InboundOutcome::Accepted(self.shared.intake.accept(key, &id, &entry).await?))
+    }
+}
+
+/// Returns a command as text. The payload of a deep link is left out: it is meant for the
+/// runtime, not for the agent.
+fn command_text(name: &str, payload: Option<String>) -> String {
+    match payload {
+        Some(payload) if name != "start" => format!("/{name} {payload}"),
+        _ => format!("/{name}"),
+    }
+}
+
+/// Acknowledges a button press, so that the button stops waiting. A failure is ignored.
+async fn answer_press(connection: &ChannelConnection, callback: Option<&str>, text: &str) {
+    let Some(callback) = callback else { return };
+    if let Err(error) = connection.answer_button_press(callback, text).await {
+        tracing::debug!(%error, "button press not acknowledged");
+    }
+}

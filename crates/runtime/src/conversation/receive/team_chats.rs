@@ -1,0 +1,255 @@
+//! Requests of the org's own people from their chats: they press the buttons of a notice,
+//! write to a customer, and hand a conversation back.
+//!
+//! Which customer is meant follows from the notice that they reply to; without a reply, it
+//! is the newest session that is handed off.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ostler_channels::inbound::{InboundContent, InboundMessage, InboundPart};
+use ostler_channels::outbound::{FileContents, OutboundMessage, SendContext, TextFormat};
+use ostler_domain::human::escalation::is_resume_command;
+use ostler_domain::id::{OrgId, SessionId, UserId};
+use ostler_domain::message::MessagePart;
+use ostler_domain::org::role::Role;
+use ostler_domain::org::settings::ChannelAddress;
+use ostler_domain::time::Timestamp;
+use ostler_store::StoreError;
+
+use super::{BindingContext, InboundReceiver, InboundOutcome, answer_press, files};
+use crate::channel_binding::peer_address;
+use crate::ids::derived;
+
+/// The maximum number of members among which the owner is searched.
+const MAX_MEMBERS: u32 = 200;
+
+/// A request of one of the org's people about a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamRequest {
+    pub org: OrgId,
+    pub session: SessionId,
+    pub by: Colleague,
+    /// Identifies the request, because providers deliver things twice.
+    pub idempotency_key: String,
+}
+
+/// One of the org's people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Colleague {
+    /// The org's owner in the owner's chat, else an id derived from the channel's identifier.
+    pub user: UserId,
+    pub name: Option<String>,
+}
+
+/// Why a request failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TeamRequestError {
+    /// It is not allowed; the sender is told this reason.
+    #[error("{0}")]
+    Refused(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The result of a request.
+pub type TeamRequestFuture<'a> = BoxFuture<'a, Result<(), TeamRequestError>>;
+
+/// Carries out requests of the org's people. A request with the same
+/// [`TeamRequest::idempotency_key`] as an earlier one succeeds and changes nothing.
+pub trait TeamRequestHandler: Send + Sync {
+    /// Takes the conversation over from its agents.
+    fn take_over<'a>(&'a self, request: &'a TeamRequest) -> TeamRequestFuture<'a>;
+    /// Sends a person's message to the customer verbatim, which also takes the conversation
+    /// over. Refused if no person was asked for.
+    fn human_message<'a>(
+        &'a self,
+        request: &'a TeamRequest,
+        parts: Vec<MessagePart>,
+    ) -> TeamRequestFuture<'a>;
+    /// Hands the conversation back to its agents.
+    fn resume<'a>(&'a self, request: &'a TeamRequest) -> TeamRequestFuture<'a>;
+    /// Dismisses the escalation as a false alarm.
+    fn dismiss<'a>(&'a self, request: &'a TeamRequest) -> TeamRequestFuture<'a>;
+}
+
+/// A chat of the org's people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TeamChat {
+    /// The team's group, where every message is meant for a customer.
+    Group,
+    /// The owner's own chat, where the owner also talks to agents.
+    Owner,
+}
+
+/// What one of the org's people wants done.
+enum TeamAction {
+    TakeOver,
+    Dismiss,
+    Resume,
+    SendMessage(Vec<InboundPart>),
+}
+
+impl InboundReceiver {
+    /// Handles a message from a chat of the org's people. Returns `None` if it is not one, or
+    /// not meant as a request.
+    pub(super) async fn receive_from_team(
+        &self,
+        context: &BindingContext<'_>,
+        inbound: &InboundMessage,
+    ) -> Result<Option<InboundOutcome>, StoreError> {
+        let Some(chat) = team_chat(context, inbound) else { return Ok(None) };
+        match &inbound.content {
+            InboundContent::Press { data, callback_id } => {
+                let Some((action, session)) = parse_button(data) else { return Ok(None) };
+                let done = self.request(context, inbound, chat, session, action).await?;
+                let text = done.as_ref().map_or_else(String::as_str, |()| "Done");
+                answer_press(context.connection, callback_id.as_deref(), text).await;
+                Ok(Some(InboundOutcome::Done))
+            }
+            InboundContent::Message(parts) => self.receive_team_message(context, inbound, chat, parts).await,
+            InboundContent::Command { .. } if chat == TeamChat::Group => {
+                Ok(Some(InboundOutcome::Ignored("a command in the team's group".into())))
+            }
+            InboundContent::Command { .. } | InboundContent::Membership { .. } => Ok(None),
+        }
+    }
+
+    /// Handles a message in a team chat. In the owner's chat only a reply to a notice about a
+    /// session is meant for its customer.
+    async fn receive_team_message(
+        &self,
+        context: &BindingContext<'_>,
+        inbound: &InboundMessage,
+        chat: TeamChat,
+        parts: &[InboundPart],
+    ) -> Result<Option<InboundOutcome>, StoreError> {
+        let resumes = matches!(parts, [InboundPart::Text(text)] if is_resume_command(text));
+        let (binding, address) = (context.bound.binding.id, peer_address(&inbound.peer));
+        let replied = match &inbound.reply_to {
+            Some(message) => context.store.session_replied_to(binding, address, message).await?,
+            None => None,
+        };
+        let session = match replied {
+            Some(session) => Some(session),
+            None if chat == TeamChat::Group || resumes => {
+                context.store.last_handed_off_session(binding, address).await?
+            }
+            None => None,
+        };
+        let Some(session) = session else {
+            let ignored = InboundOutcome::Ignored("no session is handed off".into());
+            return Ok((chat == TeamChat::Group || resumes).then_some(ignored));
+        };
+        let action = if resumes { TeamAction::Resume } else { TeamAction::SendMessage(parts.to_vec()) };
+        if let Err(why) = self.request(context, inbound, chat, session, action).await? {
+            reply_with_refusal(context, inbound, &why, self.shared.clock.now()).await;
+        }
+        Ok(Some(InboundOutcome::Done))
+    }
+
+    /// Carries out a request. The inner error is the refusal, as text for the sender.
+    async fn request(
+        &self,
+        context: &BindingContext<'_>,
+        inbound: &InboundMessage,
+        chat: TeamChat,
+        session: SessionId,
+        action: TeamAction,
+    ) -> Result<Result<(), String>, StoreError> {
+        let binding = context.bound.binding.id;
+        let request = TeamRequest {
+            org: context.org,
+            session,
+            by: colleague(context, inbound, chat).await?,
+            idempotency_key: format!("{binding}/{}", inbound.id),
+        };
+        let handler: &Arc<dyn TeamRequestHandler> = &self.shared.team_requests;
+        let done = match action {
+            TeamAction::TakeOver => handler.take_over(&request).await,
+            TeamAction::Dismiss => handler.dismiss(&request).await,
+            TeamAction::Resume => handler.resume(&request).await,
+            TeamAction::SendMessage(parts) => {
+                let stored = files::store(context, binding, &inbound.id, parts).await?;
+                handler.human_message(&request, stored.parts).await
+            }
+        };
+        match done {
+            Ok(()) => Ok(Ok(())),
+            Err(TeamRequestError::Refused(why)) => Ok(Err(why)),
+            Err(TeamRequestError::Store(error)) => Err(error),
+        }
+    }
+}
+
+/// Returns the team chat that a message comes from, if it does.
+fn team_chat(context: &BindingContext<'_>, inbound: &InboundMessage) -> Option<TeamChat> {
+    let people = &context.view.settings.people;
+    let is = |at: Option<&ChannelAddress>| {
+        at.is_some_and(|at| {
+            at.binding == context.bound.binding.id && at.identifier == peer_address(&inbound.peer)
+        })
+    };
+    if is(people.team_group.as_ref()) {
+        Some(TeamChat::Group)
+    } else if is(people.owner.as_ref()) {
+        Some(TeamChat::Owner)
+    } else {
+        None
+    }
+}
+
+/// Parses the data of a button.
+fn parse_button(data: &str) -> Option<(TeamAction, SessionId)> {
+    let (action, session) = data.split_once(':')?;
+    let action = match action {
+        "take_over" => TeamAction::TakeOver,
+        "dismiss" => TeamAction::Dismiss,
+        "resume" => TeamAction::Resume,
+        _ => return None,
+    };
+    Some((action, session.parse().ok()?))
+}
+
+/// Returns the colleague who sent a message.
+async fn colleague(
+    context: &BindingContext<'_>,
+    inbound: &InboundMessage,
+    chat: TeamChat,
+) -> Result<Colleague, StoreError> {
+    let sender = inbound.from.identifier.as_str();
+    let owner = context.view.settings.people.owner.as_ref();
+    let is_owner = chat == TeamChat::Owner
+        || owner.is_some_and(|at| at.binding == context.bound.binding.id && at.identifier == sender);
+    let name = inbound.from.name.clone();
+    if is_owner {
+        let members = context.store.members(None, MAX_MEMBERS).await?;
+        if let Some(owner) = members.into_iter().find(|one| one.role == Role::Owner) {
+            return Ok(Colleague { user: owner.user.id, name });
+        }
+    }
+    let key = format!("colleague {} {sender}", context.bound.binding.channel);
+    let user = derived(UserId::from_u128, context.org.as_u128(), &key);
+    Ok(Colleague { user, name })
+}
+
+/// Replies with the reason why a request was refused. A failure is ignored.
+async fn reply_with_refusal(
+    context: &BindingContext<'_>,
+    inbound: &InboundMessage,
+    why: &str,
+    now: Timestamp,
+) {
+    let message = OutboundMessage {
+        to: peer_address(&inbound.peer).to_owned(),
+        parts: vec![MessagePart::text(why)],
+        text_format: TextFormat::Verbatim,
+        buttons: Vec::new(),
+        reply_to: inbound.message_id.clone(),
+        email_thread: inbound.email_thread.clone(),
+    };
+    let how = SendContext { idempotency_key: &format!("refused-{}", inbound.id), plain_text: false, possible_duplicate: false };
+    for piece in context.connection.pieces(&message) {
+        context.connection.send(&piece, how, &FileContents::new(), now).await;
+    }
+}

@@ -1,0 +1,119 @@
+//! Telegram bots: some are polled for mode, the others get a webhook.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use ostler_channels::connection::ChannelConnection;
+use ostler_domain::channel::Channel;
+use ostler_domain::id::BindingId;
+use ostler_store::{OrgBinding, StoreError};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::InboundReceiver;
+use crate::channel_binding::binding_config;
+
+/// How often new and changed bindings are looked for.
+const CHECK_INTERVAL: Duration = Duration::from_secs(15);
+/// The maximum number of bindings of an org.
+const MAX_BINDINGS: u32 = 1000;
+
+/// How bots get their mode, unless their binding says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpdateMode {
+    Polling,
+    /// Telegram sends them to this server; the string is its public URL.
+    Webhook(String),
+}
+
+/// A bot of an enabled binding.
+struct RunningBot {
+    bound: OrgBinding,
+    stop: watch::Sender<bool>,
+    /// The polling task; `None` for a bot with a webhook.
+    poller: Option<JoinHandle<()>>,
+}
+
+impl RunningBot {
+    async fn stop(self) {
+        self.stop.send_replace(true);
+        if let Some(poller) = self.poller {
+            let _ended = poller.await;
+        }
+    }
+}
+
+impl InboundReceiver {
+    /// Runs the bots of all orgs until it is stopped. Only one process may poll a bot; Telegram
+    /// refuses the second.
+    pub async fn run_telegram_bots(&self, mode: &UpdateMode, mut stop: watch::Receiver<bool>) {
+        let mut bots: HashMap<BindingId, RunningBot> = HashMap::new();
+        while !*stop.borrow() {
+            if let Err(error) = self.update_bots(mode, &mut bots).await {
+                tracing::warn!(%error, "Telegram bots not updated, will retry");
+            }
+            tokio::select! {
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
+                changed = stop.changed() => if changed.is_err() { break },
+            }
+        }
+        for (_, bot) in bots {
+            bot.stop().await;
+        }
+    }
+
+    async fn update_bots(
+        &self,
+        mode: &UpdateMode,
+        bots: &mut HashMap<BindingId, RunningBot>,
+    ) -> Result<(), StoreError> {
+        let store = &self.shared.store;
+        let mut left = std::mem::take(bots);
+        for org in store.orgs().await? {
+            let bindings = store.org(org.id).bindings(None, MAX_BINDINGS).await?;
+            let enabled = |one: &OrgBinding| one.binding.enabled;
+            let telegram = |one: &OrgBinding| one.binding.channel == Channel::Telegram;
+            for bound in bindings.into_iter().filter(|one| enabled(one) && telegram(one)) {
+                let id = bound.binding.id;
+                match left.remove(&id) {
+                    Some(same) if same.bound == bound => {
+                        bots.insert(id, same);
+                        continue;
+                    }
+                    Some(changed) => changed.stop().await,
+                    None => {}
+                }
+                let connection = self.shared.channels.open(&binding_config(org.id, &bound));
+                match connection {
+                    Ok(ChannelConnection::Telegram(bot)) => {
+                        let polls = bot.polling().unwrap_or(*mode == UpdateMode::Polling);
+                        let (stop, stopped) = watch::channel(false);
+                        let poller = if polls {
+                            let receiver = self.clone();
+                            Some(tokio::spawn(async move { receiver.poll(id, stopped).await }))
+                        } else {
+                            set_webhook(&bot, id, mode).await;
+                            None
+                        };
+                        bots.insert(id, RunningBot { bound, stop, poller });
+                    }
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(binding_id = %id, %error, "Telegram bot cannot be used"),
+                }
+            }
+        }
+        for (_, removed) in left {
+            removed.stop().await;
+        }
+        Ok(())
+    }
+}
+
+/// Sets the webhook of a bot.
+async fn set_webhook(bot: &ostler_channels::telegram::Telegram, id: BindingId, mode: &UpdateMode) {
+    let UpdateMode::Webhook(server) = mode else { return };
+    let url = format!("{}/v1/webhooks/{id}", server.trim_end_matches('/'));
+    if let Err(error) = bot.set_webhook(&url).await {
+        tracing::warn!(binding_id = %id, %error, "Telegram webhook not set");
+    }
+}

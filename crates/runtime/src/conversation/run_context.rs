@@ -1,0 +1,46 @@
+//! What one run of a conversation works with.
+
+use std::sync::Arc;
+
+use ostler_domain::id::{InboxId, OrgId, RunId};
+use ostler_domain::session::key::ConversationKey;
+use ostler_domain::time::Timestamp;
+use ostler_store::{Lease, OrgStore, TurnStart};
+
+use crate::assembly::Services;
+use crate::org_view::OrgView;
+use crate::records::entry::IncomingMessage;
+
+/// A conversation that a worker holds, and the org it belongs to.
+pub(crate) struct RunContext<'d> {
+    pub(crate) services: &'d Services,
+    pub(crate) lease: Lease,
+    pub(crate) key: &'d ConversationKey,
+    /// What the store had when the run began.
+    pub(crate) start: TurnStart,
+    pub(crate) view: Arc<OrgView>,
+    /// The same for every attempt.
+    pub(crate) run_id: RunId,
+    /// The number of the attempt, from 1.
+    pub(crate) attempt: u32,
+    pub(crate) now: Timestamp,
+}
+
+impl<'d> RunContext<'d> {
+    pub(crate) const fn org(&self) -> OrgId {
+        self.lease.org()
+    }
+
+    /// Returns the org's part of the store.
+    pub(crate) fn store(&self) -> OrgStore<'d> {
+        self.services.deps.store.org(self.org())
+    }
+}
+
+/// A message from the inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReceivedMessage {
+    pub(crate) inbox_id: InboxId,
+    pub(crate) received_at: Timestamp,
+    pub(crate) message: IncomingMessage,
+}

@@ -1,0 +1,60 @@
+//! Step 2: checks what the agent may still answer today, and reads its unread notices.
+
+use ostler_domain::agent::limits::{
+    AgentLimits, DailyUsage, RateLimitDecision, check, effective_limits,
+};
+use ostler_domain::id::AgentId;
+use ostler_domain::money::Usd;
+use ostler_store::{StoreError, StoredNotice};
+
+use crate::conversation::run_context::RunContext;
+use crate::org_view::AgentView;
+use crate::records::session::Session;
+
+/// The maximum number of notices that an agent is told at once.
+const MAX_NOTICES: u32 = 20;
+
+/// The limits of an agent and what it has used today.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RateCheck {
+    pub(crate) limits: AgentLimits,
+    pub(crate) today: DailyUsage,
+    pub(crate) decision: RateLimitDecision,
+}
+
+/// What an agent has used today and has not been told yet.
+pub(crate) struct DailyStatus {
+    pub(crate) rate: RateCheck,
+    pub(crate) notices: Vec<StoredNotice>,
+}
+
+/// Returns the name of the counter of an agent's messages.
+pub(crate) fn message_counter(agent: AgentId) -> String {
+    format!("messages:{agent}")
+}
+
+/// Returns the name of the counter of an agent's cost, in millionths of a dollar.
+pub(crate) fn cost_counter(agent: AgentId) -> String {
+    format!("cost:{agent}")
+}
+
+/// Checks the agent's limits of the day.
+pub(crate) async fn run(
+    context: &RunContext<'_>,
+    agent: &AgentView,
+    session: &Session,
+) -> Result<DailyStatus, StoreError> {
+    let id = agent.agent.id;
+    let counters = [&*message_counter(id), &*cost_counter(id)];
+    let day = context.store().agent_daily_usage(id, counters, MAX_NOTICES).await?;
+    let [messages, cost] = day.counters;
+    let today = DailyUsage {
+        day: context.now.utc_day(),
+        messages: u32::try_from(messages.used).unwrap_or(u32::MAX),
+        cost: Usd::from_micros(cost.used),
+    };
+    let platform_limits = context.services.deps.settings.platform_limits;
+    let limits = effective_limits(&agent.agent, platform_limits);
+    let decision = check(limits, today, session.limit_notice_day, context.now);
+    Ok(DailyStatus { rate: RateCheck { limits, today, decision }, notices: day.notices })
+}

@@ -1,0 +1,193 @@
+//! Step 12: commits the run with its record, in one transaction.
+
+use std::time::Duration;
+
+use ostler_domain::id::{AgentId, InboxId, RunId, SessionId};
+use ostler_domain::money::Credits;
+use ostler_domain::session::status::SessionStatus;
+use ostler_domain::time::Timestamp;
+use ostler_store::{LeaseAction, CommitOutcome, SessionDue, NewRun, StoreError, TurnCommit};
+use serde::Serialize;
+
+use crate::conversation::run::Run;
+use crate::conversation::run_context::RunContext;
+use crate::conversation::steps::turn::FinishedTurn;
+use crate::conversation::thread;
+use crate::deltas::{Delta, DeltaContent};
+use crate::org_view::OrgView;
+use crate::records::run::{RunOutcome, RunRecord};
+use crate::records::session::Session;
+use crate::records::{decode, encode};
+use crate::run_error::RunError;
+
+/// The version of the run records that this program writes.
+pub(crate) const RUN_RECORD_VERSION: u32 = 1;
+/// How often the commit is tried when others change the same records.
+const MAX_COMMIT_ATTEMPTS: usize = 5;
+
+/// The event that a run has finished.
+#[derive(Serialize)]
+struct RunFinished {
+    agents: Vec<AgentId>,
+    credits: Credits,
+    outcome: &'static str,
+    run: RunId,
+    session: SessionId,
+}
+
+/// Commits a run: all of it, or nothing. If a person changed the session meanwhile, the
+/// commit is made again on top of their changes.
+pub(crate) async fn run(
+    context: &RunContext<'_>,
+    mut run: Box<Run>,
+    outcome: RunOutcome,
+    inbox_ids: Vec<InboxId>,
+    lease_action: LeaseAction,
+) -> Result<(), RunError> {
+    run.session.sync_clock(context.now);
+    let stored = context.start.session.as_ref();
+    let same = stored.filter(|stored| stored.id == run.session.id);
+    let stored_due = same.and_then(|stored| stored.due_at);
+    run.pending.side_effects.session_due = session_due(&context.view, &run.session, stored_due, context.now);
+    let epoch = stored.map_or(context.lease.epoch(), |one| one.epoch);
+    let credits: Credits = run.finished_turns.iter().chain(&run.side_turns).map(FinishedTurn::credits).sum();
+    let finished = RunFinished {
+        agents: run.finished_turns.iter().map(|one| one.agent).collect(),
+        credits,
+        outcome: outcome.as_str(),
+        run: context.run_id,
+        session: run.session.id,
+    };
+    run.pending.add_event("run", finished);
+    let session = run.session.to_state();
+    let agent = run.session.active_agent();
+    let record = RunRecord {
+        v: RUN_RECORD_VERSION,
+        id: context.run_id,
+        session: run.session.id,
+        at: context.now,
+        input: inbox_ids.clone(),
+        outcome,
+        steps: run.trace.into_steps(),
+        turns: run.finished_turns.into_iter().map(|one| one.record).collect(),
+        side_turns: run.side_turns.into_iter().map(|one| one.record).collect(),
+        credits,
+    };
+    let (pending, thread_id) = (run.pending, run.session.thread);
+    let sends = !pending.outbox.is_empty();
+    let mut commit = TurnCommit {
+        lease: context.lease,
+        start_epoch: epoch,
+        read_epoch: epoch,
+        session,
+        run: NewRun { id: context.run_id, data: encode(&record) },
+        messages: pending.messages,
+        charges: pending.charges,
+        outbox: pending.outbox,
+        events: pending.events,
+        changes: Vec::new(),
+        side_effects: pending.side_effects,
+        answered: inbox_ids,
+        lease_action,
+    };
+    let store = &context.services.deps.store;
+    crate::faults::point("before_commit");
+    for _ in 0..MAX_COMMIT_ATTEMPTS {
+        if !pending.effects.is_empty() {
+            let planned = (context.services.deps.plan_effects)(context.org(), pending.effects.clone()).await;
+            commit.changes = planned.map_err(|error| match error {
+                StoreError::StaleChanges(why) => RunError::Outdated(why.to_string()),
+                error => RunError::Store(error),
+            })?;
+        }
+        match store.commit_turn(commit.clone()).await {
+            Err(StoreError::StaleChanges(_)) => {}
+            Err(StoreError::ConversationChanged) => rebase_on_takeover(context, &run.session, &mut commit).await?,
+            Err(other) => return Err(other.into()),
+            Ok(committed) => {
+                crate::faults::point("after_commit");
+                if sends {
+                    context.services.outbox_bell.ring();
+                }
+                match committed {
+                    CommitOutcome::Complete => {
+                        thread::remember(context, thread_id, run.earlier, pending.thread_messages);
+                    }
+                    CommitOutcome::RepliesWithdrawn => {
+                        tracing::info!(run_id = %context.run_id, "replies withdrawn, a person took over");
+                    }
+                    CommitOutcome::AlreadyCommitted => {}
+                }
+                publish_end(context, record.session, agent);
+                return Ok(());
+            }
+        }
+    }
+    Err(RunError::Outdated("others kept changing the same records".into()))
+}
+
+/// Rebases the commit on the session that a person changed since the run began: their
+/// session stays and gets the spending of this run.
+async fn rebase_on_takeover(
+    context: &RunContext<'_>,
+    ours: &Session,
+    commit: &mut TurnCommit,
+) -> Result<(), RunError> {
+    let now = context.services.deps.store.turn_start(context.lease).await?.session;
+    let now = now.ok_or(StoreError::ConversationChanged)?;
+    commit.read_epoch = now.epoch;
+    let before = context.start.session.as_ref().filter(|one| one.id == ours.id);
+    if let Some(before) = before {
+        let mut theirs: Session = decode("session", &now.data)?;
+        theirs.add_spending_between(&decode("session", &before.data)?, ours);
+        commit.session = theirs.to_state();
+        commit.side_effects.session_due = None;
+    }
+    Ok(())
+}
+
+/// Tells followers of the draft that the run is committed.
+fn publish_end(context: &RunContext<'_>, session: SessionId, agent: Option<AgentId>) {
+    let deltas = &context.services.deps.deltas;
+    if let Some(agent) = agent.filter(|_| deltas.is_followed()) {
+        let (org, conversation, run) = (context.org(), context.lease.conversation(), context.run_id);
+        let (attempt, content) = (0, DeltaContent::Over);
+        deltas.send(Delta { org, conversation, session, run, agent, attempt, content });
+    }
+}
+
+/// Returns the session's next due time if it has to be stored. One that is only a little
+/// later than the stored one is not: the sweeper then finds nothing to do and moves it. A
+/// stored time in the past is always replaced.
+fn session_due(
+    view: &OrgView,
+    session: &Session,
+    stored: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<SessionDue> {
+    let idle = view.settings.lifetime(&session.channel).idle;
+    match (next_due(view, session, now), stored) {
+        (Some(next), Some(stored))
+            if stored > now && next >= stored && next.since(stored) < idle / 8 =>
+        {
+            None
+        }
+        (Some(next), _) => Some(SessionDue::At(next)),
+        (None, Some(_)) => Some(SessionDue::Never),
+        (None, None) => None,
+    }
+}
+
+/// Returns when the session next expires or its escalation needs a reminder. It is always
+/// later than now, so that no session is due twice at the same moment.
+pub(crate) fn next_due(view: &OrgView, session: &Session, now: Timestamp) -> Option<Timestamp> {
+    let next = match session.status {
+        SessionStatus::Closed(_) => None,
+        SessionStatus::Active => session.clock.expires_at(view.settings.lifetime(&session.channel)),
+        SessionStatus::HandedOff => {
+            let config = view.settings.team.clone().unwrap_or_default();
+            session.escalation.as_ref().and_then(|one| one.state.next_tick_at(&config))
+        }
+    };
+    next.map(|at| at.max(now + Duration::from_millis(1)))
+}

@@ -1,0 +1,139 @@
+//! Step 13: decides through which binding replies go out, and to whom.
+
+use ostler_channels::email_thread::EmailThread;
+use ostler_domain::channel::binding::{Binding, choose_binding};
+use ostler_domain::id::{BindingId, MessageId};
+use ostler_domain::message::MessagePart;
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::session::key::Peer;
+use ostler_store::Author;
+use serde_json::json;
+
+use crate::conversation::run_context::RunContext;
+use crate::pending_commit::PendingCommit;
+use crate::conversation::run::Run;
+use crate::org_view::OrgView;
+use crate::records::bus_request::BusRequest;
+use crate::records::entry::IncomingMessage;
+use crate::records::message::{MessageAuthor, ThreadMessage};
+use crate::records::outgoing::{OutgoingButton, OutgoingMessage};
+use crate::records::session::Session;
+
+/// Where the replies of a session go.
+pub(crate) struct ReplyRoute {
+    /// `None` if no binding of the channel is enabled.
+    binding: Option<BindingId>,
+    to: Peer,
+    reply_to: Option<String>,
+    thread: Option<EmailThread>,
+    bus_request: Option<Box<BusRequest>>,
+    /// The binding of the conversation's key.
+    conversation_binding: BindingId,
+    session: String,
+    channel: String,
+}
+
+/// Returns the reply route of a session: the conversation's own binding while it is
+/// enabled, else the first enabled one of the same channel. Replies refer to `message`, the
+/// newest one of the input.
+pub(crate) fn run(
+    view: &OrgView,
+    session: &Session,
+    message: Option<&IncomingMessage>,
+) -> ReplyRoute {
+    let bindings = || view.bindings.iter().map(|one| &one.binding);
+    let own = bindings().find(|one| one.id == session.binding && one.enabled);
+    let chosen: Option<&Binding> = own.or_else(|| choose_binding(bindings(), &session.channel).ok());
+    ReplyRoute {
+        binding: chosen.map(|one| one.id),
+        to: session.peer.clone(),
+        reply_to: message.and_then(|message| message.provider_id.clone()),
+        thread: message.and_then(|message| message.thread.as_deref().cloned()),
+        bus_request: session.bus_request.clone(),
+        conversation_binding: session.binding,
+        session: session.id.to_string(),
+        channel: session.channel.to_string(),
+    }
+}
+
+impl ReplyRoute {
+
+    /// Returns whether the customer can be reached.
+    pub(crate) const fn is_available(&self) -> bool {
+        self.binding.is_some() || self.bus_request.is_some()
+    }
+
+    /// Returns whether replies go back to the message bus.
+    pub(crate) const fn is_bus(&self) -> bool {
+        self.bus_request.is_some()
+    }
+
+    /// Puts a message into the outbox. Without a binding the owner gets a notice instead;
+    /// a bus request that wants no reply gets none.
+    pub(crate) fn send(
+        &self,
+        pending: &mut PendingCommit,
+        author: Author,
+        parts: Vec<MessagePart>,
+        message: Option<MessageId>,
+    ) {
+        let bus = self.bus_request.as_ref().map(|_| self.conversation_binding);
+        if self.bus_request.as_ref().is_some_and(|request| request.reply_to().is_none()) {
+            return;
+        }
+        let Some(binding) = bus.or(self.binding) else {
+            let data = json!({"session": self.session, "channel": self.channel});
+            pending.add_notice(NoticeKind::NoBinding, NoticeRecipient::Owner, self.channel.clone(), data);
+            return;
+        };
+        let outgoing = OutgoingMessage {
+            binding,
+            to: self.to.clone(),
+            parts,
+            buttons: Vec::new(),
+            message,
+            reply_to: self.reply_to.clone(),
+            thread: self.thread.clone(),
+            bus_request: self.bus_request.clone(),
+            plain_text: false,
+        };
+        pending.add_outgoing(author, &outgoing);
+    }
+}
+
+/// Forwards the customer's messages to the person who answers: to the team's group if the
+/// org uses one, else to the owner's chat.
+pub(crate) fn forward_to_team(context: &RunContext<'_>, run: &mut Run) {
+    let settings = &context.view.settings;
+    let people = &settings.people;
+    let enabled = settings.team.as_ref().is_some_and(|team| team.team_group_enabled);
+    let group = people.team_group.as_ref().filter(|_| enabled);
+    let group = group.map(|at| (at, Peer::Group(at.identifier.clone())));
+    let owner = || people.owner.as_ref().map(|at| (at, Peer::Person(at.identifier.clone())));
+    let Some((at, to)) = group.or_else(owner) else { return };
+    let name = run.session.name.clone().unwrap_or_else(|| "The customer".to_owned());
+    let from_customer = |one: &&ThreadMessage| matches!(one.author, MessageAuthor::Customer { .. });
+    let messages = run.pending.thread_messages.iter();
+    let messages: Vec<&ThreadMessage> = messages.filter(from_customer).collect();
+    let texts: Vec<_> = messages.iter().map(|one| one.text()).collect();
+    let mut parts = vec![MessagePart::text(format!("{name}: {}", texts.join("\n")))];
+    let all = messages.iter().flat_map(|one| &one.parts);
+    parts.extend(all.filter(|part| part.attachment().is_some()).cloned());
+    run.pending.add_outgoing(
+        Author::Notice,
+        &OutgoingMessage {
+            binding: at.binding,
+            to,
+            parts,
+            buttons: vec![OutgoingButton {
+                label: "Hand back".into(),
+                data: format!("resume:{}", run.session.id),
+            }],
+            message: None,
+            reply_to: None,
+            thread: None,
+            bus_request: None,
+            plain_text: false,
+        },
+    );
+}

@@ -1,0 +1,196 @@
+//! Step 3: finds the session that the input belongs to, or opens a new one.
+
+use ostler_domain::channel::Channel;
+use ostler_domain::id::{AgentId, SessionId, ThreadId};
+use ostler_domain::session::key::ConversationEntry;
+use ostler_domain::session::lifetime::{ReopenPolicy, SessionResolution, resolve_session};
+use ostler_domain::team::TeamSession;
+use ostler_store::StoreError;
+
+use crate::conversation::checkpoint::RecoveredRun;
+use crate::conversation::input::Input;
+use crate::conversation::run::Run;
+use crate::conversation::run_context::RunContext;
+use crate::conversation::steps::agent::route_new_conversation;
+use crate::conversation::trace::Trace;
+use crate::conversation::{summary, thread};
+use crate::ids::fresh;
+use crate::records::message::ThreadMessage;
+use crate::records::session::{Interview, NewSession, PreviousSession, Session};
+use crate::records::{UnreadableRecord, bus_request, decode};
+use crate::run_error::RunError;
+
+/// The session that a run continues.
+pub(crate) struct CurrentSession {
+    pub(crate) session: Box<Session>,
+    /// Its last messages, oldest first.
+    pub(crate) earlier: Vec<ThreadMessage>,
+    /// The session before, if this input opens a new one.
+    pub(crate) previous: Option<EndedSession>,
+}
+
+/// A session that a new one follows.
+pub(crate) struct EndedSession {
+    session: Box<Session>,
+    messages: Vec<ThreadMessage>,
+    /// Whether it ends with this input; it may have been closed before.
+    ends_now: bool,
+    /// Whether the new session continues its topic.
+    resumed: bool,
+}
+
+/// Finds the session of the conversation, or opens one if it has none or the last one has
+/// ended.
+pub(crate) async fn run(
+    context: &RunContext<'_>,
+    input: &Input<'_>,
+    recovered: Option<&RecoveredRun>,
+    trace: &mut Trace,
+) -> Result<CurrentSession, RunError> {
+    let timer = Trace::start("3", "session");
+    let stored = stored_session(context)?;
+    let messages = thread::load(context).await?;
+    let (mut session, earlier, previous) = match stored {
+        StoredSessionState::Open(mut session) => {
+            refresh_counts(context, &mut session).await?;
+            (session, messages, None)
+        }
+        StoredSessionState::Ended { session, ends_now, resumed } => {
+            let previous = EndedSession { session, messages, ends_now, resumed };
+            (Box::new(open(context, input)), Vec::new(), Some(previous))
+        }
+        StoredSessionState::None => (Box::new(open(context, input)), messages, None),
+    };
+    if let Some(RecoveredRun { checkpoint, .. }) = recovered {
+        // A session that was new at the first attempt keeps the id it got there.
+        (session.id, session.thread) = (checkpoint.session.id, checkpoint.session.thread);
+    }
+    session.clock.touch(context.now);
+    trace.finish(timer);
+    if let Some(request) = input.last_message().and_then(|one| one.bus_request.as_ref()) {
+        session.bus_request = Some(request.clone());
+    }
+    Ok(CurrentSession { session, earlier, previous })
+}
+
+/// The newest session of the conversation, as far as it can be used.
+enum StoredSessionState {
+    None,
+    Open(Box<Session>),
+    Ended { session: Box<Session>, ends_now: bool, resumed: bool },
+}
+
+fn stored_session(context: &RunContext<'_>) -> Result<StoredSessionState, UnreadableRecord> {
+    let Some(stored) = &context.start.session else { return Ok(StoredSessionState::None) };
+    let mut session: Box<Session> = decode("session", &stored.data)?;
+    let settings = &context.view.settings;
+    let lifetime = settings.lifetime(&session.channel);
+    let facts = Some(session.lifetime_facts());
+    match resolve_session(facts, lifetime, settings.reopen, context.now) {
+        SessionResolution::Reuse(_) => Ok(StoredSessionState::Open(session)),
+        SessionResolution::Open { close, .. } => {
+            let ends_now = close.is_some_and(|(_, reason)| session.close(reason));
+            let resumed = settings.reopen == ReopenPolicy::Resume;
+            Ok(StoredSessionState::Ended { session, ends_now, resumed })
+        }
+    }
+}
+
+/// Counts the session's open approvals and unknown outcomes again: people may have settled
+/// some since it was stored.
+pub(crate) async fn refresh_counts(
+    context: &RunContext<'_>,
+    session: &mut Session,
+) -> Result<(), StoreError> {
+    if session.pending_approvals > 0 {
+        let pending = context.store().count_pending_approvals(Some(session.id)).await?;
+        session.pending_approvals = u32::try_from(pending).unwrap_or(u32::MAX);
+    }
+    if session.unknown_outcomes > 0 {
+        let unknown = context.store().count_unknown_outcomes(session.conversation).await?;
+        session.unknown_outcomes = u32::try_from(unknown).unwrap_or(u32::MAX);
+    }
+    Ok(())
+}
+
+/// Closes and summarizes the session before this one. `closed` is that session as an
+/// earlier attempt left it.
+pub(crate) async fn close_previous(
+    context: &RunContext<'_>,
+    run: &mut Run,
+    previous: EndedSession,
+    closed: Option<Box<Session>>,
+) -> Result<(), RunError> {
+    let EndedSession { mut session, messages, ends_now, resumed } = previous;
+    let had_summary = session.summary.is_some();
+    let summary_turn = match closed {
+        Some(closed) => {
+            session = closed;
+            None
+        }
+        None => summary::write(context, &mut session, &messages).await?,
+    };
+    if ends_now || session.summary.is_some() != had_summary {
+        run.pending.side_effects.closed_session = Some(session.to_state());
+    }
+    run.record_session_end(&session, summary_turn, ends_now);
+    if resumed {
+        let summary = session.summary.clone();
+        run.session.previous = Some(PreviousSession { session: session.id, summary });
+    }
+    run.previous_session = Some(session);
+    Ok(())
+}
+
+/// Returns a new session that opens with this input.
+fn open(context: &RunContext<'_>, input: &Input<'_>) -> Session {
+    let message = input.messages.first().map(|one| &one.message);
+    let named = message.and_then(|message| message.named_agent);
+    let group_agents = message.map_or(&[][..], |message| message.group_agents.as_slice());
+    let binding = context.view.bindings.iter().find(|one| one.binding.id == context.key.binding);
+    let is_bus_request = message.is_some_and(|message| message.bus_request.is_some());
+    let channel = match binding {
+        Some(one) => one.binding.channel.clone(),
+        None if is_bus_request => bus_request::bus_channel(),
+        None => Channel::Webchat,
+    };
+    let agent = if is_bus_request {
+        named
+    } else {
+        route_new_conversation(context, context.key.entry, named).map(|one| one.agent.id)
+    };
+    let settings = &context.view.settings;
+    let interview = settings.interviews.get(&channel).cloned();
+    let mut session = Session::open(NewSession {
+        id: fresh(SessionId::from_u128),
+        thread: fresh(ThreadId::from_u128),
+        conversation: context.lease.conversation(),
+        key: context.key,
+        channel,
+        agent,
+        budget: settings.session_budget,
+        now: context.now,
+    });
+    if context.key.entry == ConversationEntry::Customer {
+        session.interview =
+            interview.map(|template| Interview { template, state: Default::default() });
+    }
+    assign_group_team(context, &mut session, group_agents);
+    session
+}
+
+/// Makes the agents that are bound to a group the session's team.
+fn assign_group_team(context: &RunContext<'_>, session: &mut Session, group_agents: &[AgentId]) {
+    let agents = group_agents.iter().filter_map(|id| context.view.agent(*id));
+    let agents = agents.map(|one| &one.agent).filter(|agent| agent.receives_messages());
+    let agents: Vec<_> = agents.collect();
+    let [first, _, ..] = agents.as_slice() else { return };
+    session.agent = Some(first.id);
+    let Some(config) = &context.view.settings.team else { return };
+    match TeamSession::assemble(session.id, session.org, &agents, config.budget) {
+        Ok(team) => session.team = Some(team),
+        Err(error) => {
+            tracing::warn!(session_id = %session.id, %error, "group agents do not form a team");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Delivery workers: they claim outbox entries, one at a time each.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostler_channels::Channels;
+use ostler_domain::retry::RetryPolicy;
+use ostler_store::{Store, StoreError};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::inbox::Doorbell;
+use crate::outage_log::OutageLog;
+use crate::deps::Clock;
+use crate::agents::AgentRuntimes;
+
+/// The options of delivery workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeliveryOptions {
+    /// How long one piece of a message may take. A worker that has not reported by then
+    /// loses the entry, whose outcome is then unknown.
+    pub claim_timeout: Duration,
+    /// How long an idle worker waits for the bell before it polls.
+    pub poll_interval: Duration,
+    /// How often due dead letters and unreported entries are looked for.
+    pub sweep_interval: Duration,
+    /// How often and when a dead letter is retried automatically.
+    pub dead_letter_retries: RetryPolicy,
+}
+
+impl Default for DeliveryOptions {
+    fn default() -> Self {
+        Self {
+            claim_timeout: Duration::from_secs(90),
+            poll_interval: Duration::from_millis(500),
+            sweep_interval: Duration::from_secs(5),
+            dead_letter_retries: RetryPolicy::DEAD_LETTER,
+        }
+    }
+}
+
+/// Sends outbox entries. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct DeliveryWorker {
+    pub(super) store: Store,
+    pub(super) channels: Channels,
+    pub(super) clock: Clock,
+    pub(super) options: DeliveryOptions,
+    pub(super) agent_runtimes: Option<AgentRuntimes>,
+    bell: Doorbell,
+    outage: Arc<OutageLog>,
+}
+
+/// The result of a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeliverySweep {
+    /// Messages whose outcome is unknown now.
+    pub unknown: u64,
+    /// Dead letters that are retried.
+    pub revived: u64,
+}
+
+impl DeliveryWorker {
+    /// Creates a worker that is woken by a bell.
+    pub fn new(
+        store: Store,
+        channels: Channels,
+        clock: Clock,
+        options: DeliveryOptions,
+        bell: Doorbell,
+    ) -> Self {
+        Self { store, channels, clock, options, agent_runtimes: None, bell, outage: Arc::default() }
+    }
+
+    /// Also sends replies to the buses of these agents.
+    #[must_use]
+    pub fn with_agent_runtimes(mut self, agent_runtimes: AgentRuntimes) -> Self {
+        self.agent_runtimes = Some(agent_runtimes);
+        self
+    }
+
+    /// Sends up to `concurrency` messages at once until it is stopped; then finishes those in
+    /// progress.
+    pub async fn run(&self, concurrency: usize, stop: watch::Receiver<bool>) {
+        let mut tasks = JoinSet::new();
+        for _ in 0..concurrency.max(1) {
+            let (worker, stop) = (self.clone(), stop.clone());
+            tasks.spawn(async move { worker.work(stop).await });
+        }
+        let worker = self.clone();
+        tasks.spawn(async move { worker.sweep_periodically(stop).await });
+        while tasks.join_next().await.is_some() {}
+    }
+
+    async fn work(&self, mut stop: watch::Receiver<bool>) {
+        while !*stop.borrow() {
+            match self.send_next().await {
+                Ok(sent) => {
+                    if self.outage.record_success() {
+                        tracing::warn!("outbox entries can be claimed again");
+                    }
+                    if sent {
+                        continue;
+                    }
+                }
+                Err(error) => {
+                    if self.outage.record_failure() {
+                        tracing::warn!(%error, "no outbox entry can be claimed, will retry");
+                    }
+                }
+            }
+            tokio::select! {
+                () = self.bell.local().notified() => {}
+                () = tokio::time::sleep(self.options.poll_interval) => {}
+                changed = stop.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+
+    async fn sweep_periodically(&self, mut stop: watch::Receiver<bool>) {
+        while !*stop.borrow() {
+            match self.sweep().await {
+                Ok(DeliverySweep { unknown: 0, .. }) => {}
+                Ok(sweep) => {
+                    tracing::warn!(
+                        unknown_count = sweep.unknown,
+                        "delivery outcomes unknown"
+                    );
+                }
+                Err(error) => tracing::warn!(%error, "delivery sweep failed, will retry"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(self.options.sweep_interval) => {}
+                changed = stop.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+
+    /// Sends one due message and stores the result. Returns whether there was one.
+    pub async fn send_next(&self) -> Result<bool, StoreError> {
+        let Some(row) = self.store.claim_outbox(self.options.claim_timeout).await? else {
+            return Ok(false);
+        };
+        self.deliver(row).await?;
+        Ok(true)
+    }
+
+    /// Marks messages whose sender never reported as unknown, and retries due dead letters.
+    pub async fn sweep(&self) -> Result<DeliverySweep, StoreError> {
+        let unknown = self.store.sweep_outbox().await?;
+        let mut revived = 0;
+        while self.store.retry_due_dead_letter().await? {
+            revived += 1;
+        }
+        if revived > 0 {
+            self.bell.ring();
+        }
+        Ok(DeliverySweep { unknown, revived })
+    }
+}

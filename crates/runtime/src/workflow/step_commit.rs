@@ -1,0 +1,117 @@
+//! The changes committed with the result of a task.
+
+use std::time::Duration;
+
+use ostler_domain::money::Credits;
+use ostler_domain::time::Timestamp;
+use ostler_domain::workflow::Task;
+use ostler_store::{
+    RecordChange, StoredTask, TurnCharges, WorkflowCommit, WorkflowLease, WorkflowLeaseAction,
+    WorkflowWait,
+};
+
+use super::checkpoint::TaskRecord;
+use super::instance::WorkflowInstance;
+use super::perform::StepResult;
+use crate::records::encode;
+
+/// The changes committed with the result of a task.
+#[derive(Debug, Default)]
+pub(super) struct StepCommit {
+    pub(super) changes: Vec<RecordChange>,
+    tasks: Vec<StoredTask>,
+    consumed_answers: Vec<(String, String)>,
+    waits: Vec<WorkflowWait>,
+    charges: Option<TurnCharges>,
+    spent: u64,
+}
+
+impl StepCommit {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    pub(super) const fn adds_waits(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
+    /// Adds the result of a task and updates the instance.
+    pub(super) fn add_result(
+        &mut self,
+        instance: &mut WorkflowInstance,
+        task: &Task,
+        result: &StepResult,
+        now: Timestamp,
+    ) {
+        let StepResult {
+            outcome, output, checkpoint, record, consumed_answers, charges, wait, ..
+        } = result;
+        let name = task.to_string();
+        let trust = output.as_ref().map(|output| output.trust);
+        let record = record.clone().or_else(|| {
+            let (decisions, charges) = (Vec::new(), Vec::new());
+            trust.map(|trust| TaskRecord { at: now, trust, decisions, charges })
+        });
+        self.tasks.push(StoredTask {
+            task: name.clone(),
+            result: output.as_ref().map(|output| output.text.clone()),
+            checkpoint: checkpoint.as_ref().map(encode),
+            record: record.as_ref().map(encode),
+        });
+        self.consumed_answers
+            .extend(consumed_answers.iter().map(|question| (name.clone(), question.clone())));
+        if let Some((event, question)) = wait {
+            let (event, question) = (event.clone(), question.clone());
+            self.waits.push(WorkflowWait { task: name.clone(), event, question });
+        }
+        if let Some(charges) = charges {
+            let cost: Credits = charges.charges.iter().map(|charge| charge.amount).sum();
+            self.spent = cost.get();
+            self.charges = Some(charges.clone());
+        }
+        instance
+            .signals
+            .answers
+            .retain(|answer| answer.task != name || !consumed_answers.contains(&answer.question));
+        match checkpoint {
+            Some(checkpoint) => instance.checkpoints.insert(task.clone(), checkpoint.clone()),
+            None => instance.checkpoints.remove(task),
+        };
+        if let Some(output) = output {
+            instance.data.results.insert(task.clone(), output.clone());
+        }
+        let view = instance.data.view(&instance.definition);
+        let was_running =
+            instance.progress.complete(&instance.definition, &view, task, outcome.clone(), now);
+        debug_assert!(was_running, "{task} was not running");
+    }
+
+    /// Returns the cost in credits.
+    pub(super) const fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Converts the changes for the store.
+    pub(super) fn into_workflow_commit(
+        self,
+        lease: WorkflowLease,
+        instance: &WorkflowInstance,
+        lease_ttl: Duration,
+        lease_action: WorkflowLeaseAction,
+    ) -> WorkflowCommit {
+        WorkflowCommit {
+            lease,
+            status: instance.progress.status().name().to_owned(),
+            state: encode(&instance.progress),
+            spent: self.spent,
+            tasks: self.tasks,
+            consumed_answers: self.consumed_answers,
+            waits: self.waits,
+            clear_waits: instance.progress.stop().is_some(),
+            changes: self.changes,
+            charges: self.charges.into_iter().collect(),
+            lease_ttl,
+            lease_action,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Every error as a problem. Internal causes go to the log; the client is told
+//! what to do.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use ostler_api::problem::{ProblemCode, PROBLEM_MEDIA_TYPE, Problem};
+use ostler_channels::error::{OpenError, ReceiveError};
+use ostler_runtime::conversation::receive::InboundError;
+use ostler_runtime::operations::{OperationError, WorkflowRefused};
+use ostler_store::StoreError;
+
+/// `Retry-After` in seconds.
+const RETRY_AFTER_SECS: &str = "5";
+
+/// A request that failed.
+#[derive(Debug)]
+pub(crate) struct ApiError(pub(crate) Problem);
+
+/// Result of a handler.
+pub(crate) type Result<T> = std::result::Result<T, ApiError>;
+
+impl ApiError {
+    pub(crate) fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
+        Self(Problem::new(code, detail))
+    }
+
+    pub(crate) fn not_found(what: &str) -> Self {
+        Self::new(ProblemCode::NotFound, format!("no such {what} here"))
+    }
+
+    /// Logs an internal error and hides it from the client.
+    pub(crate) fn internal(error: &dyn std::fmt::Display) -> Self {
+        tracing::error!(%error, "request failed");
+        Self::new(ProblemCode::Internal, "an internal error occurred; see the server's log")
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.status);
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self.0).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_MEDIA_TYPE));
+        match self.0.code {
+            ProblemCode::Unauthorized => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            ProblemCode::TooMany | ProblemCode::Unavailable => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECS));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::NotFound(_) => ProblemCode::NotFound,
+            StoreError::Conflict(_)
+            | StoreError::LastWithRole(_)
+            | StoreError::StaleChanges(_)
+            | StoreError::ConversationBusy
+            | StoreError::TakenOver
+            | StoreError::ConversationChanged
+            | StoreError::EventsPruned { .. } => ProblemCode::Conflict,
+            StoreError::Approval(_)
+            | StoreError::Proposal(_)
+            | StoreError::Delegation(_)
+            | StoreError::Team(_)
+            | StoreError::Credits(_) => ProblemCode::NotNow,
+            StoreError::BacklogFull { .. } => ProblemCode::TooMany,
+            StoreError::TooManyCredits { .. } | StoreError::TooMany { .. } => ProblemCode::Invalid,
+            StoreError::TooLarge { .. } => ProblemCode::TooLarge,
+            StoreError::Busy | StoreError::DiskFull | StoreError::Unavailable(_) => {
+                tracing::warn!(%error, "database unavailable");
+                return Self::new(ProblemCode::Unavailable, "the database is not available; try again");
+            }
+            _ => return Self::internal(&error),
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<OperationError> for ApiError {
+    fn from(error: OperationError) -> Self {
+        let code = match error {
+            OperationError::Store(error) => return error.into(),
+            OperationError::Unreadable(error) => return Self::internal(&error),
+            OperationError::Forbidden { .. } => ProblemCode::Forbidden,
+            OperationError::Busy => ProblemCode::Conflict,
+            OperationError::Workflow(
+                WorkflowRefused::NotWaiting { .. }
+                | WorkflowRefused::AlreadyAnswered(_)
+                | WorkflowRefused::AlreadyEnded,
+            ) => ProblemCode::NotNow,
+            OperationError::Workflow(_) => ProblemCode::Invalid,
+            OperationError::Escalation(_)
+            | OperationError::Status(_)
+            | OperationError::NoTool(_)
+            | OperationError::Unreachable(_)
+            | OperationError::NoAnsweringAgent => ProblemCode::NotNow,
+            OperationError::AlreadyBound(_) => ProblemCode::Conflict,
+            OperationError::Team(_)
+            | OperationError::NoAgent(_)
+            | OperationError::NoService { .. }
+            | OperationError::NotConnected(_)
+            | OperationError::Document(_)
+            | OperationError::BadArguments { .. }
+            | OperationError::Empty(_) => ProblemCode::Invalid,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<ReceiveError> for ApiError {
+    fn from(error: ReceiveError) -> Self {
+        let code = match &error {
+            ReceiveError::Unsigned(_) | ReceiveError::BadSignature | ReceiveError::StaleTimestamp => {
+                ProblemCode::BadSignature
+            }
+            ReceiveError::TokenExpired => ProblemCode::Unauthorized,
+            ReceiveError::BadBody(_) => ProblemCode::BadRequest,
+            ReceiveError::TooLarge(_) => ProblemCode::TooLarge,
+            ReceiveError::InboundDisabled(_) => ProblemCode::NotFound,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+/// A binding that cannot be opened is a matter of its org; the sender is not told
+/// how it is configured.
+impl From<OpenError> for ApiError {
+    fn from(error: OpenError) -> Self {
+        tracing::warn!(%error, "binding cannot be opened");
+        Self::new(ProblemCode::Unavailable, "this binding is not usable with its current settings; try again later")
+    }
+}
+
+impl From<InboundError> for ApiError {
+    fn from(error: InboundError) -> Self {
+        match error {
+            InboundError::NoBinding => Self::not_found("binding"),
+            InboundError::Open(error) => error.into(),
+            InboundError::Receive(error) => error.into(),
+            InboundError::Store(error) => error.into(),
+        }
+    }
+}

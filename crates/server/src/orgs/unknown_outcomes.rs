@@ -1,0 +1,28 @@
+//! Routes for unknown outcomes.
+
+use axum::Json;
+use axum::http::StatusCode;
+use ostler_api::page::{Page, PageQuery};
+use ostler_api::unknown_outcome::{ResolveRequest, UnknownOutcome};
+
+use super::{OrgRequest, PathId, view};
+use crate::body::{self, QueryParams, JsonBody};
+use crate::error::Result;
+
+pub(crate) async fn list(request: OrgRequest, QueryParams(turn): QueryParams<PageQuery>) -> Result<Json<Page<UnknownOutcome>>> {
+    let limit = turn.page_size();
+    let after = body::parse_cursor(turn.cursor.as_deref())?;
+    let found = request.hide_foreign_org(request.operations().unknown_calls(after, limit).await)?;
+    let found = found.into_iter().map(view::unknown_outcome).collect();
+    Ok(Json(Page::from_items(found, limit, |item: &UnknownOutcome| item.id.to_string())))
+}
+
+pub(crate) async fn resolve(
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(body): JsonBody<ResolveRequest>,
+) -> Result<StatusCode> {
+    let id = body::parse_id(&id, "call")?;
+    request.hide_foreign_org(request.operations().resolve_unknown(id, &body.outcome).await)?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,178 @@
+//! Agents and their soul versions.
+
+use ostler_domain::agent::Agent;
+use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::soul::SoulVersion;
+
+use crate::OrgStore;
+use crate::agents::versions;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Scope, Tx};
+use crate::error::{Result, StoreError};
+
+/// Writes the row even without a change, so that concurrent saves are serialized.
+const SAVE: Sql = sql!(
+    "INSERT INTO agents (org, id, slug, data, version) VALUES (?1, ?2, ?3, ?4, 1)
+     ON CONFLICT (org, id) DO UPDATE SET slug = excluded.slug, data = excluded.data,
+       version = agents.version + CASE WHEN agents.data = excluded.data THEN 0 ELSE 1 END
+     RETURNING version"
+);
+const GET: Sql = sql!("SELECT data FROM agents WHERE org = ?1 AND id = ?2");
+const LIST: Sql = sql!("SELECT data FROM agents WHERE org = ?1 ORDER BY id");
+const NEWEST_SOUL_VERSION: Sql =
+    sql!("SELECT coalesce(max(version), 0) FROM soul_versions WHERE org = ?1 AND owner = ?2");
+const PUSH_SOUL: Sql =
+    sql!("INSERT INTO soul_versions (org, owner, version, data) VALUES (?1, ?2, ?3, ?4)");
+const LIST_SOUL_VERSIONS: Sql =
+    sql!("SELECT data FROM soul_versions WHERE org = ?1 AND owner = ?2 ORDER BY version");
+
+impl OrgStore<'_> {
+    /// Creates or replaces an agent and returns its version. Saving it unchanged
+    /// keeps the version. Fails with [`StoreError::Conflict`] if another agent of the
+    /// org has its slug.
+    pub async fn save_agent(&self, agent: Agent) -> Result<u32> {
+        if agent.org != self.org {
+            return Err(StoreError::NotFound("agent"));
+        }
+        self.store.write(Save(agent)).await
+    }
+
+    /// Returns an agent of this org.
+    pub async fn agent(&self, id: AgentId) -> Result<Agent> {
+        self.store.read(Get(self.org, id)).await
+    }
+
+    /// Returns every agent of this org, ordered by id.
+    pub async fn agents(&self) -> Result<Vec<Agent>> {
+        self.store.read(List(self.org)).await
+    }
+
+    /// Stores the next version of a soul. Fails with [`StoreError::Conflict`] if the
+    /// version is not the next one.
+    pub async fn push_soul(&self, owner: AgentId, version: SoulVersion) -> Result<()> {
+        self.store.write(PushSoul(self.org, owner, version)).await
+    }
+
+    /// Returns every version of a soul, from 1.
+    pub async fn soul_versions(&self, owner: AgentId) -> Result<Vec<SoulVersion>> {
+        self.store.read(ListSoulVersions(self.org, owner)).await
+    }
+}
+
+struct Save(Agent);
+
+impl Operation for Save {
+    type Output = u32;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<u32> {
+        let Self(agent) = self;
+        let data = Value::json(agent)?;
+        let params = [agent.org.into(), agent.id.into(), agent.slug.as_str().into(), data.clone()];
+        let saved = tx.first(&SAVE, &params).await.map_err(|error| match error {
+            StoreError::Conflict(_) => StoreError::Conflict(format!("agent `{}`", agent.slug)),
+            other => other,
+        })?;
+        let version = saved.ok_or(StoreError::NotFound("agent"))?.version(0)?;
+        versions::insert_version(tx, agent, version, data).await?;
+        Ok(version)
+    }
+}
+
+struct Get(OrgId, AgentId);
+
+impl Operation for Get {
+    type Output = Agent;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Agent> {
+        get(tx, self.0, self.1).await
+    }
+}
+
+/// Returns an agent, inside a transaction.
+pub(crate) async fn get<T: Tx>(tx: &T, org: OrgId, id: AgentId) -> Result<Agent> {
+    let row = tx.first(&GET, &[org.into(), id.into()]).await?;
+    row.ok_or(StoreError::NotFound("agent"))?.json(0, "agent")
+}
+
+struct List(OrgId);
+
+impl Operation for List {
+    type Output = Vec<Agent>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Agent>> {
+        let rows = tx.query(&LIST, &[self.0.into()]).await?;
+        rows.iter().map(|row| row.json(0, "agent")).collect()
+    }
+}
+
+struct PushSoul(OrgId, AgentId, SoulVersion);
+
+impl Operation for PushSoul {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        push_soul(tx, self.0, self.1, &self.2).await
+    }
+}
+
+/// Stores the next version of a soul, inside a transaction.
+pub(crate) async fn push_soul<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    owner: AgentId,
+    version: &SoulVersion,
+) -> Result<()> {
+    let number = version.version;
+    let stale = || StoreError::Conflict(format!("version {number} of this soul"));
+    let newest = tx.first(&NEWEST_SOUL_VERSION, &[org.into(), owner.into()]).await?;
+    if newest.map_or(Ok(0), |row| row.int(0))? + 1 != i64::from(number) {
+        return Err(stale());
+    }
+    // Of two concurrent writers the primary key lets one pass.
+    let params = [org.into(), owner.into(), number.into(), Value::json(version)?];
+    match tx.execute(&PUSH_SOUL, &params).await {
+        Err(StoreError::Conflict(_)) => Err(stale()),
+        other => other.map(|_| ()),
+    }
+}
+
+struct ListSoulVersions(OrgId, AgentId);
+
+impl Operation for ListSoulVersions {
+    type Output = Vec<SoulVersion>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<SoulVersion>> {
+        soul_versions(tx, self.0, self.1).await
+    }
+}
+
+/// Returns every version of a soul, inside a transaction.
+pub(crate) async fn soul_versions<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    owner: AgentId,
+) -> Result<Vec<SoulVersion>> {
+    let rows = tx.query(&LIST_SOUL_VERSIONS, &[org.into(), owner.into()]).await?;
+    rows.iter().map(|row| row.json(0, "soul")).collect()
+}

@@ -1,0 +1,245 @@
+//! Recognizing contacts by their identifier on a channel, by telephone number or by
+//! e-mail address.
+
+use ostler_domain::channel::Channel;
+use ostler_domain::contact::{Contact, normalize_identifier};
+use ostler_domain::id::{ContactId, OrgId};
+
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Scope, Tx};
+use crate::contacts::contact::{self, StoredContact};
+use crate::error::{Result, StoreError};
+use crate::tenancy::orgs::lock_org;
+
+/// The result of recognizing or creating a contact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContactResolution {
+    Known(StoredContact),
+    Created(StoredContact),
+}
+
+const FIND: Sql = sql!(
+    "SELECT contact FROM contact_identifiers WHERE org = ?1 AND channel = ?2 AND identifier = ?3"
+);
+const LINK: Sql = sql!(
+    "INSERT INTO contact_identifiers (org, channel, identifier, contact) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (org, channel, identifier) DO NOTHING"
+);
+const LIST: Sql = sql!(
+    "SELECT channel, identifier FROM contact_identifiers
+     WHERE org = ?1 AND contact = ?2 ORDER BY channel, identifier LIMIT ?3"
+);
+
+impl OrgStore<'_> {
+    /// Returns the contact with this identifier on a channel: by a linked identifier,
+    /// on phone channels by telephone number, on all channels by e-mail address.
+    pub async fn recognize(
+        &self,
+        channel: &Channel,
+        identifier: &str,
+    ) -> Result<Option<StoredContact>> {
+        let identifier = ChannelIdentifier::new(channel, identifier);
+        self.store.read(Recognize(self.org, identifier)).await
+    }
+
+    /// Returns the contact that [`recognize`](Self::recognize) finds, or creates
+    /// `new`, and links the identifier to it. Concurrent calls create one contact.
+    pub async fn recognize_or_create(
+        &self,
+        channel: &Channel,
+        identifier: &str,
+        new: Contact,
+    ) -> Result<ContactResolution> {
+        let identifier = ChannelIdentifier::new(channel, identifier);
+        // Nearly every sender is linked already and found without a write.
+        if let Some(known) = self.store.read(Linked(self.org, identifier.clone())).await? {
+            return Ok(ContactResolution::Known(known));
+        }
+        self.store.write(RecognizeOrCreate(self.org, identifier, new)).await
+    }
+
+    /// Links an identifier on a channel to a contact. Fails with
+    /// [`StoreError::Conflict`] if it belongs to another contact.
+    pub async fn link_identifier(
+        &self,
+        contact: ContactId,
+        channel: &Channel,
+        identifier: &str,
+    ) -> Result<()> {
+        let identifier = ChannelIdentifier::new(channel, identifier);
+        self.store.write(Link(self.org, contact, identifier)).await
+    }
+
+    /// Returns the identifiers of a contact, ordered by channel.
+    pub async fn identifiers(
+        &self,
+        contact: ContactId,
+        limit: u32,
+    ) -> Result<Vec<(Channel, String)>> {
+        self.store.read(List(self.org, contact, limit)).await
+    }
+}
+
+/// Returns the normalized identifiers of a contact, inside a transaction.
+pub(crate) async fn identifiers_of<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    contact: ContactId,
+    limit: u32,
+) -> Result<Vec<(Channel, String)>> {
+    let rows = tx.query(&LIST, &[org.into(), contact.into(), limit.into()]).await?;
+    let identifier = |row: &Row| Ok((Channel::from(row.text(0)?), row.text(1)?.to_owned()));
+    rows.iter().map(identifier).collect()
+}
+
+/// Recognizes a contact, inside a transaction.
+pub(crate) async fn find_contact<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    channel: Channel,
+    identifier: String,
+) -> Result<Option<StoredContact>> {
+    ChannelIdentifier { channel, identifier }.find(tx, org).await
+}
+
+/// An identifier on a channel.
+#[derive(Clone)]
+struct ChannelIdentifier {
+    channel: Channel,
+    identifier: String,
+}
+
+impl ChannelIdentifier {
+    fn new(channel: &Channel, identifier: &str) -> Self {
+        Self { channel: channel.clone(), identifier: identifier.to_owned() }
+    }
+
+    /// The key columns of the normalized identifier; `None` if it is empty.
+    fn key(&self, org: OrgId) -> Option<[Value; 3]> {
+        let identifier = normalize_identifier(&self.channel, &self.identifier)?;
+        Some([org.into(), self.channel.name().into(), identifier.into()])
+    }
+
+    async fn linked<T: Tx>(&self, tx: &T, org: OrgId) -> Result<Option<StoredContact>> {
+        let Some(key) = self.key(org) else { return Ok(None) };
+        let Some(row) = tx.first(&FIND, &key).await? else { return Ok(None) };
+        contact::get(tx, org, row.id(0)?).await.map(Some)
+    }
+
+    async fn find<T: Tx>(&self, tx: &T, org: OrgId) -> Result<Option<StoredContact>> {
+        if let Some(linked) = self.linked(tx, org).await? {
+            return Ok(Some(linked));
+        }
+        if self.channel.uses_phone_numbers()
+            && let Some(found) = contact::by_phone(tx, org, &self.identifier).await?
+        {
+            return Ok(Some(found));
+        }
+        contact::by_email(tx, org, &self.identifier).await
+    }
+
+    /// Links the identifier to a contact, unless it is linked already.
+    async fn link<T: Tx>(&self, tx: &T, org: OrgId, contact: ContactId) -> Result<()> {
+        let key = self.key(org).ok_or(StoreError::NotFound("identifier"))?;
+        let [org, channel, identifier] = key;
+        tx.execute(&LINK, &[org, channel, identifier, contact.into()]).await?;
+        Ok(())
+    }
+}
+
+struct Recognize(OrgId, ChannelIdentifier);
+
+impl Operation for Recognize {
+    type Output = Option<StoredContact>;
+    const ON_WRITER: bool = true;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<StoredContact>> {
+        self.1.find(tx, self.0).await
+    }
+}
+
+struct Linked(OrgId, ChannelIdentifier);
+
+impl Operation for Linked {
+    type Output = Option<StoredContact>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<StoredContact>> {
+        self.1.linked(tx, self.0).await
+    }
+}
+
+struct RecognizeOrCreate(OrgId, ChannelIdentifier, Contact);
+
+impl Operation for RecognizeOrCreate {
+    type Output = ContactResolution;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<ContactResolution> {
+        let Self(org, identifier, new) = self;
+        // Serialized, so that a person who writes on two channels at once with the
+        // same number becomes one contact.
+        lock_org(tx, *org).await?;
+        let resolved = match identifier.find(tx, *org).await? {
+            Some(known) => ContactResolution::Known(known),
+            None => ContactResolution::Created(contact::create(tx, *org, new).await?),
+        };
+        let (ContactResolution::Known(stored) | ContactResolution::Created(stored)) = &resolved;
+        identifier.link(tx, *org, stored.contact.id).await?;
+        Ok(resolved)
+    }
+}
+
+struct Link(OrgId, ContactId, ChannelIdentifier);
+
+impl Operation for Link {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, contact, identifier) = self;
+        // Not while a contact with this identifier is being created.
+        lock_org(tx, *org).await?;
+        contact::get(tx, *org, *contact).await?;
+        identifier.link(tx, *org, *contact).await?;
+        match identifier.linked(tx, *org).await? {
+            Some(linked) if linked.contact.id != *contact => {
+                let ChannelIdentifier { channel, identifier } = identifier;
+                Err(StoreError::Conflict(format!(
+                    "another contact that is {identifier} on {channel}"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+struct List(OrgId, ContactId, u32);
+
+impl Operation for List {
+    type Output = Vec<(Channel, String)>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<(Channel, String)>> {
+        contact::get(tx, self.0, self.1).await?;
+        identifiers_of(tx, self.0, self.1, self.2).await
+    }
+}

@@ -1,0 +1,377 @@
+//! Claiming: which conversation a worker gets next, with its pending messages.
+//!
+//! Fair among orgs, and in order within a conversation. Messages that were tried too
+//! often become dead letters here. A claim is a [`Lease`].
+//!
+//! The limit of conversations per org may be exceeded by as many workers as claim at
+//! the same moment; a strict limit would make them queue for the org's row.
+
+use std::time::Duration;
+
+use ostler_domain::id::{ConversationId, InboxId, OrgId};
+use ostler_domain::session::key::ConversationKey;
+use ostler_domain::time::Timestamp;
+
+use crate::Store;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::conversation::lease::{Lease, RELEASE, check_fence};
+use crate::conversation::sessions::{self, TurnStart};
+use crate::error::Result;
+
+/// The limits of claiming.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClaimPolicy {
+    /// How long a lease lasts without renewal.
+    pub lease: Duration,
+    /// The limit of conversations of one org that are leased at the same time.
+    pub max_per_org: u32,
+    /// The number of attempts after which a message becomes a dead letter.
+    pub max_attempts: u32,
+    /// The newest checkpoint version that this program can read; conversations with
+    /// a newer one are left to a newer program.
+    pub max_checkpoint_version: u32,
+}
+
+/// A claimed conversation with its pending messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedConversation {
+    pub lease: Lease,
+    pub key: ConversationKey,
+    /// Oldest first; at least one.
+    pub messages: Vec<PendingMessage>,
+}
+
+/// An accepted message that is not answered yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingMessage {
+    pub id: InboxId,
+    /// JSON.
+    pub payload: String,
+    /// The number of attempts, including this one.
+    pub attempts: u32,
+    pub received_at: Timestamp,
+}
+
+/// Orgs with due conversations, those with the fewest leases first. The query skips
+/// along the index from one org to the next, so that a flooded org costs no more
+/// than another.
+const DUE_ORGS: Sql = sql!(
+    "WITH RECURSIVE due (org) AS (
+       SELECT (SELECT c.org FROM conversations c
+               WHERE c.pending_at <= (SELECT now_ms()) ORDER BY c.org LIMIT 1)
+       UNION ALL
+       SELECT (SELECT c.org FROM conversations c
+               WHERE c.pending_at <= (SELECT now_ms()) AND c.org > due.org
+               ORDER BY c.org LIMIT 1)
+       FROM due WHERE due.org IS NOT NULL),
+     loaded (org, active) AS (
+       SELECT due.org, (SELECT count(*) FROM conversations l
+                        WHERE l.org = due.org AND l.lease_until > 0
+                          AND l.lease_until > (SELECT now_ms()))
+       FROM due WHERE due.org IS NOT NULL)
+     SELECT org, active FROM loaded WHERE active < ?1 ORDER BY active, random() LIMIT ?2"
+);
+/// The due conversations of an org, the longest waiting first.
+const DUE_CONVERSATIONS: Sql = Sql {
+    sqlite: "SELECT c.id, c.lease_token, c.epoch, c.key,
+         coalesce((SELECT k.version FROM checkpoints k
+                   WHERE k.org = c.org AND k.conversation = c.id), 0)
+       FROM conversations c WHERE c.org = ?1 AND c.pending_at <= (SELECT now_ms())
+       ORDER BY c.pending_at, c.id LIMIT ?2",
+    postgres: "SELECT c.id, c.lease_token, c.epoch, c.key,
+         coalesce((SELECT k.version FROM checkpoints k
+                   WHERE k.org = c.org AND k.conversation = c.id), 0)
+       FROM conversations c WHERE c.org = $1 AND c.pending_at <= (SELECT now_ms())
+       ORDER BY c.pending_at, c.id LIMIT $2 FOR UPDATE OF c SKIP LOCKED",
+};
+const LEASE: Sql = sql!(
+    "UPDATE conversations SET lease_token = lease_token + 1, lease_until = now_ms() + ?3,
+       pending_at = now_ms() + ?3
+     WHERE org = ?1 AND id = ?2"
+);
+/// Postpones a conversation that only a newer program can read: long enough to be out
+/// of the way, and short enough that the customer does not notice.
+const POSTPONE: Sql = sql!(
+    "UPDATE conversations SET lease_until = 0, pending_at = now_ms() + 5000
+     WHERE org = ?1 AND id = ?2"
+);
+const MARK_DEAD: Sql = Sql {
+    sqlite: "UPDATE inbox INDEXED BY inbox_pending
+       SET state = 'dead', reason = 'too many attempts', due_at = now_ms()
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts >= ?3",
+    postgres: "UPDATE inbox
+       SET state = 'dead', reason = 'too many attempts', due_at = now_ms()
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts >= $3",
+};
+/// Pending messages in order, and whether each is due. Messages behind one that waits
+/// for its next attempt wait too.
+const PENDING: Sql = Sql {
+    sqlite: "SELECT id, payload, attempts, received_at,
+         CASE WHEN due_at <= (SELECT now_ms()) THEN 1 ELSE 0 END
+       FROM inbox INDEXED BY inbox_pending
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' ORDER BY seq LIMIT ?3",
+    postgres: "SELECT id, payload, attempts, received_at,
+         CASE WHEN due_at <= (SELECT now_ms()) THEN 1 ELSE 0 END
+       FROM inbox
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' ORDER BY seq LIMIT $3",
+};
+const COUNT_ATTEMPT: Sql =
+    sql!("UPDATE inbox SET attempts = attempts + 1 WHERE org = ?1 AND id = ?2");
+
+/// How many orgs a claim considers.
+const MAX_ORGS: usize = 16;
+/// How many messages one turn may answer.
+const MAX_MESSAGES: u32 = 50;
+
+impl Store {
+    /// Claims a due conversation: fairly among orgs, and the longest waiting first
+    /// within an org. Counts the attempt, and makes dead letters of messages that were
+    /// tried too often. The limit of an org may be exceeded by workers that claim at
+    /// the same moment.
+    pub async fn claim_conversation(
+        &self,
+        policy: ClaimPolicy,
+    ) -> Result<Option<ClaimedConversation>> {
+        self.write(Claim(policy)).await
+    }
+
+    /// Claims up to `limit` conversations like
+    /// [`claim_conversation`](Self::claim_conversation), for workers that claim at the
+    /// same time, and reads what their turns start from.
+    pub async fn claim_turns(
+        &self,
+        policy: ClaimPolicy,
+        limit: usize,
+    ) -> Result<Vec<(ClaimedConversation, TurnStart)>> {
+        self.write(ClaimTurns { policy, limit }).await
+    }
+
+    /// Returns the messages that have come into a conversation whose lease the worker
+    /// kept, and counts an attempt. If there is none, the lease can be released.
+    pub async fn claim_more_messages(
+        &self,
+        lease: Lease,
+        policy: ClaimPolicy,
+    ) -> Result<Vec<PendingMessage>> {
+        self.write(ClaimMore(lease, policy)).await
+    }
+}
+
+struct Claim(ClaimPolicy);
+
+impl Operation for Claim {
+    type Output = Option<ClaimedConversation>;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<ClaimedConversation>> {
+        Ok(claim(tx, self.0, 1).await?.pop())
+    }
+}
+
+struct ClaimTurns {
+    policy: ClaimPolicy,
+    limit: usize,
+}
+
+impl Operation for ClaimTurns {
+    type Output = Vec<(ClaimedConversation, TurnStart)>;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+        let claimed = claim(tx, self.policy, self.limit).await?;
+        let conversations: Vec<_> =
+            claimed.iter().map(|claimed| (claimed.lease.org, claimed.lease.conversation)).collect();
+        let starts = sessions::turn_starts(tx, &conversations).await?;
+        Ok(claimed.into_iter().zip(starts).collect())
+    }
+}
+
+/// A leased conversation whose pending messages are not read yet.
+struct LeasedConversation {
+    lease: Lease,
+    key: ConversationKey,
+}
+
+/// Claims up to `limit` conversations; tries others if nothing is left to answer in
+/// the first ones.
+async fn claim<T: Tx>(
+    tx: &T,
+    policy: ClaimPolicy,
+    limit: usize,
+) -> Result<Vec<ClaimedConversation>> {
+    loop {
+        let due = find_due(tx, policy, limit).await?;
+        if due.is_empty() {
+            return Ok(Vec::new());
+        }
+        let leased = lease_all(tx, policy, due).await?;
+        let claimed = read_pending(tx, policy, leased).await?;
+        if !claimed.is_empty() {
+            return Ok(claimed);
+        }
+    }
+}
+
+/// Finds due conversations: the same number of each org, as far as it has them and
+/// its limit allows.
+async fn find_due<T: Tx>(tx: &T, policy: ClaimPolicy, limit: usize) -> Result<Vec<(OrgId, Row)>> {
+    let (max_per_org, max_orgs) = (i64::from(policy.max_per_org), limit.max(MAX_ORGS) as i64);
+    let mut quotas: Vec<(OrgId, i64)> = Vec::new();
+    for row in tx.query(&DUE_ORGS, &[max_per_org.into(), max_orgs.into()]).await? {
+        quotas.push((row.id(0)?, max_per_org - row.int(1)?));
+    }
+    // No more orgs than needed, and no more of each than its share: other workers
+    // cannot claim the rows that are read here.
+    for chunk in quotas.chunks(limit.max(1)) {
+        let share = limit.div_ceil(chunk.len()) as i64;
+        let params: Vec<Vec<Value>> = chunk
+            .iter()
+            .map(|(org, quota)| vec![(*org).into(), share.min(*quota).into()])
+            .collect();
+        let found = tx.query_each(&DUE_CONVERSATIONS, &params).await?;
+        let due = round_robin(chunk.iter().map(|(org, _)| *org).zip(found), limit);
+        if !due.is_empty() {
+            return Ok(due);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Takes one row of each org in turn, up to `limit`.
+fn round_robin(found: impl Iterator<Item = (OrgId, Vec<Row>)>, limit: usize) -> Vec<(OrgId, Row)> {
+    let mut found: Vec<_> = found.map(|(org, rows)| (org, rows.into_iter())).collect();
+    let mut picked = Vec::new();
+    while picked.len() < limit && !found.is_empty() {
+        found.retain_mut(|(org, rows)| {
+            let next = rows.next().filter(|_| picked.len() < limit);
+            let more = next.is_some();
+            picked.extend(next.map(|row| (*org, row)));
+            more
+        });
+    }
+    picked
+}
+
+/// Leases conversations, and postpones those that only a newer program can read.
+async fn lease_all<T: Tx>(
+    tx: &T,
+    policy: ClaimPolicy,
+    due: Vec<(OrgId, Row)>,
+) -> Result<Vec<LeasedConversation>> {
+    let (mut leased, mut statements) = (Vec::new(), Vec::new());
+    for (org, row) in due {
+        let conversation: ConversationId = row.id(0)?;
+        let readable = row.int(4)? <= i64::from(policy.max_checkpoint_version);
+        let key = ConversationKey::parse(org, row.text(3)?).filter(|_| readable);
+        let params = vec![org.into(), conversation.into()];
+        let Some(key) = key else {
+            statements.push(Statement { sql: &POSTPONE, params, on_no_rows: None });
+            continue;
+        };
+        let params = [params, vec![policy.lease.into()]].concat();
+        statements.push(Statement { sql: &LEASE, params, on_no_rows: None });
+        let lease = Lease { org, conversation, token: row.int(1)? + 1, epoch: row.int(2)? };
+        leased.push(LeasedConversation { lease, key });
+    }
+    tx.batch(&statements).await?;
+    Ok(leased)
+}
+
+/// Reads the pending messages of leased conversations and counts an attempt on them;
+/// releases conversations without any.
+async fn read_pending<T: Tx>(
+    tx: &T,
+    policy: ClaimPolicy,
+    leased: Vec<LeasedConversation>,
+) -> Result<Vec<ClaimedConversation>> {
+    let params: Vec<Vec<Value>> =
+        leased.iter().map(|leased| pending_params(leased.lease)).collect();
+    let found = tx.query_each(&PENDING, &params).await?;
+    let (mut claimed, mut statements) = (Vec::new(), Vec::new());
+    for (LeasedConversation { lease, key }, rows) in leased.into_iter().zip(found) {
+        let messages = due_messages(tx, lease, policy.max_attempts, rows).await?;
+        if messages.is_empty() {
+            let params = vec![lease.org.into(), lease.conversation.into()];
+            statements.push(Statement { sql: &RELEASE, params, on_no_rows: None });
+            continue;
+        }
+        statements.extend(count_attempts(lease.org, &messages));
+        claimed.push(ClaimedConversation { lease, key, messages });
+    }
+    tx.batch(&statements).await?;
+    Ok(claimed)
+}
+
+/// The parameters of [`PENDING`].
+fn pending_params(lease: Lease) -> Vec<Value> {
+    vec![lease.org.into(), lease.conversation.into(), MAX_MESSAGES.into()]
+}
+
+/// Returns the messages for the next turn: all that are due, but one that was tried
+/// before comes alone, so that it cannot make others fail. Messages without attempts
+/// left become dead letters.
+async fn due_messages<T: Tx>(
+    tx: &T,
+    lease: Lease,
+    max_attempts: u32,
+    mut rows: Vec<Row>,
+) -> Result<Vec<PendingMessage>> {
+    if rows.iter().any(|row| row.int(2).is_ok_and(|attempts| attempts >= i64::from(max_attempts))) {
+        let params = [lease.org.into(), lease.conversation.into(), max_attempts.into()];
+        tx.execute(&MARK_DEAD, &params).await?;
+        rows = tx.query(&PENDING, &pending_params(lease)).await?;
+    }
+    let rows = rows.iter().take_while(|row| row.int(4).is_ok_and(|due| due == 1));
+    let mut due = rows.map(pending_message).collect::<Result<Vec<PendingMessage>>>()?;
+    let fresh = due.iter().take_while(|message| message.attempts == 0).count();
+    due.truncate(fresh.max(1));
+    for message in &mut due {
+        message.attempts += 1;
+    }
+    Ok(due)
+}
+
+/// Counts an attempt on each message.
+fn count_attempts(org: OrgId, messages: &[PendingMessage]) -> impl Iterator<Item = Statement> {
+    messages.iter().map(move |message| Statement {
+        sql: &COUNT_ATTEMPT,
+        params: vec![org.into(), message.id.into()],
+        on_no_rows: None,
+    })
+}
+
+struct ClaimMore(Lease, ClaimPolicy);
+
+impl Operation for ClaimMore {
+    type Output = Vec<PendingMessage>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<PendingMessage>> {
+        let Self(lease, policy) = *self;
+        check_fence(tx, lease).await?;
+        let rows = tx.query(&PENDING, &pending_params(lease)).await?;
+        let due = due_messages(tx, lease, policy.max_attempts, rows).await?;
+        tx.batch(&count_attempts(lease.org, &due).collect::<Vec<_>>()).await?;
+        Ok(due)
+    }
+}
+
+fn pending_message(row: &Row) -> Result<PendingMessage> {
+    Ok(PendingMessage {
+        id: row.id(0)?,
+        payload: row.text(1)?.to_owned(),
+        attempts: u32::try_from(row.int(2)?).unwrap_or(u32::MAX),
+        received_at: Timestamp::from_millis(row.int(3)?),
+    })
+}

@@ -1,0 +1,59 @@
+//! Expiring overdue decisions of all orgs.
+
+use std::marker::PhantomData;
+
+use ostler_domain::id::OrgId;
+
+use super::{Decision, DecisionState, now, read, update};
+use crate::backend::sql::{Sql, sql};
+use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::error::{Result, StoreError};
+
+const OVERDUE: Sql = Sql {
+    sqlite: "SELECT data, requested_at, expires_at, org, id FROM decisions INDEXED BY decisions_due
+       WHERE kind = ?1 AND state = 'pending' AND expires_at <= (SELECT now_ms())
+       ORDER BY expires_at LIMIT ?2",
+    postgres: "SELECT data, requested_at, expires_at, org, id FROM decisions
+       WHERE kind = $1 AND state = 'pending' AND expires_at <= (SELECT now_ms())
+       ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED",
+};
+/// Postpones a decision that only a newer program can read.
+const POSTPONE: Sql = sql!(
+    "UPDATE decisions SET expires_at = now_ms() + 60000
+     WHERE org = ?1 AND kind = ?2 AND id = ?3 AND state = 'pending'"
+);
+
+/// Expires up to so many decisions, the longest overdue first.
+pub(crate) struct Expire<D>(pub(crate) u32, pub(crate) PhantomData<fn() -> D>);
+
+impl<D: Decision> Operation for Expire<D> {
+    type Output = Vec<(OrgId, D)>;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<(OrgId, D)>> {
+        let rows = tx.query(&OVERDUE, &[D::KIND.into(), self.0.into()]).await?;
+        let now = now(tx).await?;
+        let (mut expired, mut statements) = (Vec::new(), Vec::new());
+        for row in &rows {
+            let org: OrgId = row.id(3)?;
+            match read::<D>(row) {
+                Ok(mut decision) => {
+                    if decision.expire(now) {
+                        statements.push(update(org, &decision, DecisionState::Pending, now)?);
+                        expired.push((org, decision));
+                    }
+                }
+                Err(StoreError::CorruptValue { .. }) => {
+                    let params = vec![org.into(), D::KIND.into(), row.value(4)?];
+                    statements.push(Statement { sql: &POSTPONE, params, on_no_rows: None });
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        tx.batch(&statements).await?;
+        Ok(expired)
+    }
+}

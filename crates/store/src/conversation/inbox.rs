@@ -1,0 +1,164 @@
+//! The inbox: a message is accepted when its row is committed, and only once.
+
+use ostler_domain::id::{ConversationId, InboxId, OrgId, SessionId};
+use ostler_domain::session::key::ConversationKey;
+
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Scope, Tx};
+use crate::contacts::blob_uses;
+use crate::contacts::privacy;
+use crate::conversation::backlog::BacklogCheck;
+use crate::error::{Result, StoreError};
+
+/// A message from a channel, to be accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewInboxEntry {
+    pub id: InboxId,
+    pub key: ConversationKey,
+    /// The id that the conversation gets if it is new.
+    pub new_conversation: ConversationId,
+    /// The provider's id of the message; a repeat has the same one.
+    pub provider_id: String,
+    /// JSON.
+    pub payload: String,
+}
+
+/// An inbox entry that the program itself adds to an existing conversation: a
+/// decision, an outcome, or another event that the next turn answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowUpEntry {
+    pub id: InboxId,
+    /// Identifies a repeat.
+    pub provider_id: String,
+    /// JSON.
+    pub payload: String,
+}
+
+/// The result of accepting a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcceptOutcome {
+    New(InboxId),
+    /// The message was accepted before, with this id.
+    Duplicate(InboxId),
+}
+
+/// Creates or finds the conversation, numbers the message and makes the conversation
+/// pending. It always writes the row, so that it and the commit of a turn wait for
+/// each other and no message is overlooked.
+const NEXT_IN_SEQ: Sql = sql!(
+    "INSERT INTO conversations (org, id, key, in_seq, pending_at) VALUES (?1, ?2, ?3, 1, now_ms())
+     ON CONFLICT (org, key) DO UPDATE SET in_seq = conversations.in_seq + 1,
+       pending_at = CASE WHEN conversations.lease_until > now_ms() THEN conversations.lease_until
+         ELSE coalesce(conversations.pending_at, now_ms()) END
+     RETURNING id, in_seq"
+);
+const INSERT: Sql = sql!(
+    "INSERT INTO inbox
+       (org, id, conversation, seq, binding, provider_id, payload, received_at, due_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, now_ms(), now_ms())
+     ON CONFLICT (org, binding, provider_id) DO NOTHING"
+);
+const FIND_DUPLICATE: Sql =
+    sql!("SELECT id FROM inbox WHERE org = ?1 AND binding = ?2 AND provider_id = ?3");
+const KEY: Sql = sql!("SELECT key FROM conversations WHERE org = ?1 AND id = ?2");
+const CONVERSATION_OF_SESSION: Sql =
+    sql!("SELECT conversation FROM sessions WHERE org = ?1 AND id = ?2");
+
+impl OrgStore<'_> {
+    /// Accepts a message. A repeat returns the id of the first one. Fails with
+    /// [`StoreError::BacklogFull`] if the org has `backlog` unanswered messages.
+    pub async fn accept_inbound(
+        &self,
+        message: NewInboxEntry,
+        backlog: u32,
+    ) -> Result<AcceptOutcome> {
+        if message.key.org != self.org {
+            return Err(StoreError::NotFound("organization"));
+        }
+        let backlog = BacklogCheck::new(self.org, backlog, &self.store.backlog_allowance);
+        self.store.write(Accept { org: self.org, message, backlog }).await
+    }
+}
+
+/// Adds an entry to the inbox of an existing conversation. The backlog limit is for
+/// messages from outside and does not apply.
+pub(crate) async fn add_follow_up<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    conversation: ConversationId,
+    entry: &FollowUpEntry,
+) -> Result<AcceptOutcome> {
+    let row = tx.first(&KEY, &[org.into(), conversation.into()]).await?;
+    let row = row.ok_or(StoreError::NotFound("conversation"))?;
+    let key = ConversationKey::parse(org, row.text(0)?);
+    let key = key.ok_or(StoreError::NotFound("conversation"))?;
+    let FollowUpEntry { id, provider_id, payload } = entry.clone();
+    let message = NewInboxEntry { id, key, new_conversation: conversation, provider_id, payload };
+    Accept { org, message, backlog: BacklogCheck::Unlimited }.run(tx).await
+}
+
+/// Returns the conversation of a session.
+pub(crate) async fn conversation_of<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    session: SessionId,
+) -> Result<ConversationId> {
+    let row = tx.first(&CONVERSATION_OF_SESSION, &[org.into(), session.into()]).await?;
+    row.ok_or(StoreError::NotFound("session"))?.id(0)
+}
+
+pub(crate) struct Accept {
+    pub(crate) org: OrgId,
+    pub(crate) message: NewInboxEntry,
+    pub(crate) backlog: BacklogCheck,
+}
+
+impl Operation for Accept {
+    type Output = AcceptOutcome;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<AcceptOutcome> {
+        let NewInboxEntry { id, key, new_conversation, provider_id, payload } = &self.message;
+        let (org, key_text) = (Value::from(self.org), Value::from(key.to_text()));
+        let duplicate = [org.clone(), key.binding.into(), provider_id.as_str().into()];
+        if let Some(row) = tx.first(&FIND_DUPLICATE, &duplicate).await? {
+            return Ok(AcceptOutcome::Duplicate(row.id(0)?));
+        }
+        self.backlog.check(tx, self.org).await?;
+        let params = [org.clone(), (*new_conversation).into(), key_text];
+        let row =
+            tx.first(&NEXT_IN_SEQ, &params).await?.ok_or(StoreError::NotFound("organization"))?;
+        let conversation: ConversationId = row.id(0)?;
+        let seq = row.int(1)?;
+        if seq == 1 {
+            tx.batch(&[privacy::record_conversation_peer(key, conversation)]).await?;
+        }
+        let added = tx
+            .execute(
+                &INSERT,
+                &[
+                    org,
+                    (*id).into(),
+                    conversation.into(),
+                    seq.into(),
+                    key.binding.into(),
+                    provider_id.as_str().into(),
+                    payload.as_str().into(),
+                ],
+            )
+            .await?;
+        if added == 0 {
+            let row = tx.first(&FIND_DUPLICATE, &duplicate).await?;
+            return Ok(AcceptOutcome::Duplicate(
+                row.ok_or(StoreError::NotFound("message"))?.id(0)?,
+            ));
+        }
+        tx.batch(&blob_uses::record_uses(self.org, conversation, payload)).await?;
+        Ok(AcceptOutcome::New(*id))
+    }
+}

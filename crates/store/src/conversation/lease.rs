@@ -1,0 +1,170 @@
+//! Leases: one worker at a time handles a conversation.
+//!
+//! A lease expires by the database's clock. Its token only grows, so that the commit
+//! of a worker whose lease went to another one fails (fencing).
+
+use std::time::Duration;
+
+use ostler_domain::id::{ConversationId, OrgId};
+
+use crate::Store;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
+use crate::conversation::claim::ClaimPolicy;
+use crate::error::{Result, StoreError};
+
+/// The right to handle a conversation. Only claiming creates one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    pub(crate) org: OrgId,
+    pub(crate) conversation: ConversationId,
+    pub(crate) token: i64,
+    /// The epoch of the conversation when it was claimed; a takeover raises it.
+    pub(crate) epoch: i64,
+}
+
+impl Lease {
+    /// Returns the org.
+    pub const fn org(&self) -> OrgId {
+        self.org
+    }
+
+    /// Returns the conversation.
+    pub const fn conversation(&self) -> ConversationId {
+        self.conversation
+    }
+
+    /// Returns the epoch of the conversation when it was claimed.
+    pub const fn epoch(&self) -> i64 {
+        self.epoch
+    }
+}
+
+/// Ends the lease; the conversation is pending if a message is.
+pub(crate) const RELEASE: Sql = Sql {
+    sqlite: "UPDATE conversations SET lease_until = 0, pending_at = (
+         SELECT i.due_at FROM inbox i INDEXED BY inbox_pending
+         WHERE i.org = ?1 AND i.conversation = ?2 AND i.state = 'pending'
+         ORDER BY i.seq LIMIT 1)
+       WHERE org = ?1 AND id = ?2",
+    postgres: "UPDATE conversations SET lease_until = 0, pending_at = (
+         SELECT i.due_at FROM inbox i
+         WHERE i.org = $1 AND i.conversation = $2 AND i.state = 'pending'
+         ORDER BY i.seq LIMIT 1)
+       WHERE org = $1 AND id = $2",
+};
+const RENEW: Sql = sql!(
+    "UPDATE conversations SET lease_until = now_ms() + ?4, pending_at = now_ms() + ?4
+     WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > now_ms()"
+);
+/// Checks the lease, locks the row of the conversation until the transaction ends, and
+/// reserves numbers for outgoing messages.
+const FENCE: Sql = Sql {
+    sqlite: "UPDATE conversations SET out_seq = out_seq + ?4
+       WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0",
+    postgres: "WITH held AS (
+         UPDATE conversations SET out_seq = out_seq + $4
+         WHERE org = $1 AND id = $2 AND lease_token = $3 AND lease_until > 0 RETURNING 1)
+       SELECT refuse('stale_lease') WHERE NOT EXISTS (SELECT 1 FROM held)",
+};
+/// Applies to claimed messages only, which are due; one that waits for its next
+/// attempt is not.
+const UNCOUNT_ATTEMPT: Sql = Sql {
+    sqlite: "UPDATE inbox INDEXED BY inbox_pending SET attempts = attempts - 1
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts > 0
+         AND due_at <= (SELECT now_ms())",
+    postgres: "UPDATE inbox SET attempts = attempts - 1
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts > 0
+         AND due_at <= (SELECT now_ms())",
+};
+const DELAY: Sql = Sql {
+    sqlite: "UPDATE inbox INDEXED BY inbox_pending SET due_at = now_ms() + ?3
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts > 0
+         AND due_at <= (SELECT now_ms())",
+    postgres: "UPDATE inbox SET due_at = now_ms() + $3
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts > 0
+         AND due_at <= (SELECT now_ms())",
+};
+
+/// Why a lease is released without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReleaseReason {
+    /// No attempt was made, so none is counted.
+    Untried,
+    Failed {
+        retry_after: Duration,
+    },
+}
+
+impl Store {
+    /// Extends a lease. Fails with [`StoreError::StaleLease`] if it has expired.
+    pub async fn renew_lease(&self, lease: Lease, policy: ClaimPolicy) -> Result<()> {
+        self.write(Renew(lease, policy)).await
+    }
+
+    /// Releases a lease without an answer.
+    pub async fn release_lease(&self, lease: Lease, reason: ReleaseReason) -> Result<()> {
+        self.write(Release(lease, reason)).await
+    }
+}
+
+struct Renew(Lease, ClaimPolicy);
+
+impl Operation for Renew {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Lease { org, conversation, token, .. } = self.0;
+        let params = [org.into(), conversation.into(), token.into(), self.1.lease.into()];
+        check_renewed(tx.execute(&RENEW, &params).await?)
+    }
+}
+
+struct Release(Lease, ReleaseReason);
+
+impl Operation for Release {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(lease, reason) = *self;
+        let [org, conversation] = [Value::from(lease.org), lease.conversation.into()];
+        check_fence(tx, lease).await?;
+        match reason {
+            ReleaseReason::Untried => {
+                tx.execute(&UNCOUNT_ATTEMPT, &[org.clone(), conversation.clone()]).await?
+            }
+            ReleaseReason::Failed { retry_after } => {
+                let params = [org.clone(), conversation.clone(), retry_after.into()];
+                tx.execute(&DELAY, &params).await?
+            }
+        };
+        tx.execute(&RELEASE, &[org, conversation]).await?;
+        Ok(())
+    }
+}
+
+/// Checks the lease, locks the row of the conversation, and reserves numbers for
+/// `sends` outgoing messages.
+pub(crate) fn fence(lease: Lease, sends: usize) -> Statement {
+    let Lease { org, conversation, token, .. } = lease;
+    let sends = i64::try_from(sends).unwrap_or(i64::MAX);
+    let params = vec![org.into(), conversation.into(), token.into(), sends.into()];
+    Statement { sql: &FENCE, params, on_no_rows: Some(Refusal::StaleLease) }
+}
+
+pub(crate) async fn check_fence<T: Tx>(tx: &T, lease: Lease) -> Result<()> {
+    tx.batch(&[fence(lease, 0)]).await.map(|_| ())
+}
+
+const fn check_renewed(changed: u64) -> Result<()> {
+    if changed == 0 { Err(StoreError::StaleLease) } else { Ok(()) }
+}

@@ -1,0 +1,91 @@
+//! Changes of an org's records and contacts, applied in one transaction: the writes of
+//! local tools, as part of the turn's commit or alone.
+
+use ostler_domain::contact::Contact;
+use ostler_domain::id::{ContactId, OrgId, RecordId};
+
+use crate::OrgStore;
+use crate::backend::{Operation, Scope, Tx};
+use crate::contacts::contact;
+use crate::contacts::records;
+use crate::error::Result;
+
+/// A change of a record or contact. `version` is the version that was read, counting
+/// earlier changes of the same list; `data` is JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordChange {
+    CreateRecord {
+        kind: String,
+        id: RecordId,
+        data: String,
+    },
+    UpdateRecord {
+        kind: String,
+        id: RecordId,
+        version: i64,
+        data: String,
+    },
+    CreateContact(Contact),
+    UpdateContact {
+        version: i64,
+        contact: Contact,
+    },
+    /// Deletes the contact with its identifiers.
+    DeleteContact {
+        id: ContactId,
+        version: i64,
+    },
+}
+
+impl OrgStore<'_> {
+    /// Applies changes in order, or none if one of them is based on an old version.
+    pub async fn apply_changes(&self, changes: Vec<RecordChange>) -> Result<()> {
+        self.store.write(Apply(self.org, changes)).await
+    }
+
+    /// Deletes a contact with its identifiers, if it still has this version.
+    pub async fn delete_contact(&self, id: ContactId, version: i64) -> Result<()> {
+        self.apply_changes(vec![RecordChange::DeleteContact { id, version }]).await
+    }
+}
+
+struct Apply(OrgId, Vec<RecordChange>);
+
+impl Operation for Apply {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        apply(tx, self.0, &self.1).await
+    }
+}
+
+/// Applies changes of an org in order. The caller's transaction must be rolled back if
+/// one of them fails.
+pub(crate) async fn apply<T: Tx>(tx: &T, org: OrgId, changes: &[RecordChange]) -> Result<()> {
+    for change in changes {
+        change.apply(tx, org).await?;
+    }
+    Ok(())
+}
+
+impl RecordChange {
+    async fn apply<T: Tx>(&self, tx: &T, org: OrgId) -> Result<()> {
+        match self {
+            Self::CreateRecord { kind, id, data } => {
+                records::create(tx, org, kind, *id, data).await
+            }
+            Self::UpdateRecord { kind, id, version, data } => {
+                records::update(tx, org, kind, *id, *version, data).await
+            }
+            Self::CreateContact(contact) => contact::create(tx, org, contact).await.map(|_| ()),
+            Self::UpdateContact { version, contact } => {
+                contact::update(tx, org, *version, contact).await.map(|_| ())
+            }
+            Self::DeleteContact { id, version } => contact::delete(tx, org, *id, *version).await,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a turn commits besides its conversation: an older session that it closes,
+//! approvals, notices, counters.
+
+use ostler_domain::id::{NoticeId, OrgId, SessionId};
+use ostler_domain::time::{Timestamp, Window};
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Statement, Tx};
+use crate::conversation::approvals::StoredApproval;
+use crate::conversation::decisions;
+use crate::conversation::turn::SessionState;
+use crate::delivery::notices::{self, NewNotice, Notify};
+use crate::error::Result;
+use crate::ledger::rate;
+
+/// The changes of a turn outside its own session and messages.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TurnSideEffects {
+    /// An older session of the conversation that the turn closes.
+    pub closed_session: Option<SessionState>,
+    /// When the session is due next; None leaves it unchanged.
+    pub session_due: Option<SessionDue>,
+    /// Calls that wait for a person.
+    pub approvals: Vec<StoredApproval>,
+    pub notices: Vec<NewNotice>,
+    /// Notices that the agent has read in this turn.
+    pub read_notices: Vec<NoticeId>,
+    /// Counters to increment, without a limit.
+    pub counts: Vec<CounterIncrement>,
+}
+
+/// When a session has to be closed or somebody reminded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionDue {
+    At(Timestamp),
+    Never,
+}
+
+/// An increment of a rate counter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterIncrement {
+    pub counter: String,
+    pub window: Window,
+    pub amount: u64,
+}
+
+const CLOSE_SESSION: Sql =
+    sql!("UPDATE sessions SET status = ?3, data = ?4, due_at = NULL WHERE org = ?1 AND id = ?2");
+const SET_DUE: Sql = sql!("UPDATE sessions SET due_at = ?3 WHERE org = ?1 AND id = ?2");
+
+impl TurnSideEffects {
+    /// Returns the changes that are plain statements.
+    pub(crate) fn statements(&self, org: OrgId, session: SessionId) -> Vec<Statement> {
+        let statement = |sql, params| Statement { sql, params, on_no_rows: None };
+        let closes = self.closed_session.iter().map(|old| {
+            let (status, data) = (old.status.as_str().into(), old.data.as_str().into());
+            statement(&CLOSE_SESSION, vec![org.into(), old.id.into(), status, data])
+        });
+        let due = self.session_due.iter().map(|due| {
+            let at = match due {
+                SessionDue::At(at) => at.as_millis().into(),
+                SessionDue::Never => Value::Null,
+            };
+            statement(&SET_DUE, vec![org.into(), session.into(), at])
+        });
+        let counts = self.counts.iter().map(|count| {
+            statement(&rate::ADD, rate::add(org, &count.counter, count.window, count.amount))
+        });
+        let read = self.read_notices.iter();
+        let read = read.map(|id| statement(&notices::MARK_READ, vec![org.into(), (*id).into()]));
+        closes.chain(due).chain(read).chain(counts).collect()
+    }
+
+    /// Returns whether there are changes that read before they write.
+    pub(crate) fn needs_queries(&self) -> bool {
+        !self.approvals.is_empty() || !self.notices.is_empty()
+    }
+
+    /// Makes the changes that read before they write.
+    pub(crate) async fn apply<T: Tx>(&self, tx: &T, org: OrgId) -> Result<()> {
+        for approval in &self.approvals {
+            decisions::Create(org, approval.clone()).run(tx).await?;
+        }
+        for notice in &self.notices {
+            Notify(org, notice.clone()).run(tx).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! Takeovers: a person changes a conversation without waiting for the worker that
+//! holds its lease, and messages that agents wrote before are withdrawn.
+
+use ostler_domain::id::OrgId;
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Scope, Tx};
+use crate::conversation::inbox::{self, FollowUpEntry};
+use crate::conversation::sessions::StoredSession;
+use crate::conversation::side_effects::SessionDue;
+use crate::conversation::turn::{
+    MessageWriter, NewEvent, NewMessage, NewOutboxEntry, NewRun, SessionState, run_row,
+};
+use crate::delivery::outbox::{WithdrawAgentMessages, WithdrawnMessages};
+use crate::error::{Result, StoreError};
+use crate::tenancy::audit::{self, NewAuditEntry};
+use crate::{OrgStore, events};
+
+/// The changes of a person in a conversation, in one transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakeoverChange {
+    /// The session that was read, with the epoch of the conversation at that time.
+    pub read: StoredSession,
+    /// The new state of the session.
+    pub session: SessionState,
+    pub due: SessionDue,
+    pub run: NewRun,
+    /// New messages of the thread, in order.
+    pub messages: Vec<NewMessage>,
+    /// Messages to send, in order.
+    pub outbox: Vec<NewOutboxEntry>,
+    pub events: Vec<NewEvent>,
+    /// Entries for the next turn, in order.
+    pub inbox: Vec<FollowUpEntry>,
+    pub audit: NewAuditEntry,
+}
+
+/// Reserves numbers for outgoing messages.
+const RESERVE_OUT_SEQ: Sql =
+    sql!("UPDATE conversations SET out_seq = out_seq + ?3 WHERE org = ?1 AND id = ?2");
+const LOCK_CONVERSATION: Sql = Sql {
+    sqlite: "SELECT epoch FROM conversations WHERE org = ?1 AND id = ?2",
+    postgres: "SELECT epoch FROM conversations WHERE org = $1 AND id = $2 FOR UPDATE",
+};
+const READ_SESSION: Sql = sql!("SELECT data FROM sessions WHERE org = ?1 AND id = ?2");
+const UPDATE_SESSION: Sql =
+    sql!("UPDATE sessions SET status = ?3, data = ?4, due_at = ?5 WHERE org = ?1 AND id = ?2");
+
+impl OrgStore<'_> {
+    /// Raises the epoch of the conversation, withdraws unsent messages of agents, and
+    /// changes the session. Fails with [`StoreError::ConversationChanged`] if another
+    /// takeover or a turn has changed the session since it was read.
+    pub async fn apply_takeover(&self, change: TakeoverChange) -> Result<WithdrawnMessages> {
+        self.store.write(ApplyTakeover(self.org, change)).await
+    }
+}
+
+struct ApplyTakeover(OrgId, TakeoverChange);
+
+impl Operation for ApplyTakeover {
+    type Output = WithdrawnMessages;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<WithdrawnMessages> {
+        let Self(org, change) = self;
+        let StoredSession { conversation, epoch, .. } = change.read;
+        let key = [Value::from(*org), conversation.into()];
+        let found = tx
+            .first(&LOCK_CONVERSATION, &key)
+            .await?
+            .ok_or(StoreError::NotFound("conversation"))?;
+        // The row of the conversation is locked now, and every turn writes it first.
+        let session = tx.first(&READ_SESSION, &[(*org).into(), change.read.id.into()]).await?;
+        let session = session.ok_or(StoreError::NotFound("session"))?;
+        if found.int(0)? != epoch || session.text(0)? != change.read.data {
+            return Err(StoreError::ConversationChanged);
+        }
+        let withdrawn = WithdrawAgentMessages(*org, conversation).run(tx).await?;
+        let due = match change.due {
+            SessionDue::At(at) => at.as_millis().into(),
+            SessionDue::Never => Value::Null,
+        };
+        let SessionState { id, thread, status, data } = &change.session;
+        let params =
+            [(*org).into(), (*id).into(), status.as_str().into(), data.as_str().into(), due];
+        tx.execute(&UPDATE_SESSION, &params).await?;
+        let count = i64::try_from(change.outbox.len()).unwrap_or(i64::MAX);
+        tx.execute(&RESERVE_OUT_SEQ, &[key[0].clone(), key[1].clone(), count.into()]).await?;
+        let writer = MessageWriter { org: *org, conversation, epoch: epoch + 1, thread: *thread };
+        let mut all = vec![run_row(*org, *id, change.run.clone())];
+        all.extend(writer.write(change.messages.clone(), change.outbox.clone()));
+        all.extend(events::append(*org, change.run.id, &change.events)?);
+        all.push(audit::append(*org, &change.audit)?);
+        tx.batch(&all).await?;
+        for entry in &change.inbox {
+            inbox::add_follow_up(tx, *org, conversation, entry).await?;
+        }
+        Ok(withdrawn)
+    }
+}

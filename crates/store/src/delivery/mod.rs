@@ -1,0 +1,19 @@
+//! Delivery: outgoing messages, the bindings they use, dead letters and notices.
+//!
+//! Messages of a conversation are sent in order; messages to the org's own people are
+//! outside that order. A send without a report has an unknown outcome. A provider that
+//! asks for a pause gets it for the whole binding.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `bindings`     | which channel account belongs to which org and agent |
+//! | `dead_letters` | deliveries and inputs that were given up, to replay or abandon |
+//! | `notices`      | notices to people and agents, with cooldowns |
+//! | `outbox`       | messages to send: claiming, receipts, retries |
+//! | `send_state`   | progress of sending, pauses of bindings, messages in team chats |
+
+pub(crate) mod bindings;
+pub(crate) mod dead_letters;
+pub(crate) mod notices;
+pub(crate) mod outbox;
+pub(crate) mod send_state;

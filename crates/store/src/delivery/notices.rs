@@ -1,0 +1,188 @@
+//! Notices to people and agents, with a cooldown for the same notice.
+
+use ostler_domain::id::{NoticeId, OrgId};
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::time::Timestamp;
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Scope, Tx};
+use crate::error::{Result, StoreError};
+use crate::{OrgStore, Store};
+
+/// A notice to store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewNotice {
+    pub id: NoticeId,
+    pub kind: NoticeKind,
+    pub recipient: NoticeRecipient,
+    /// Notices of a kind on the same subject are suppressed within the cooldown.
+    pub subject: String,
+    /// JSON.
+    pub data: String,
+}
+
+/// A stored notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredNotice {
+    pub notice: NewNotice,
+    pub created_at: Timestamp,
+    pub read_at: Option<Timestamp>,
+}
+
+/// The result of storing a notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotifyOutcome {
+    Stored,
+    /// The same notice was stored within the cooldown.
+    Suppressed,
+}
+
+/// Changes a row only if the cooldown is over, even with concurrent calls.
+const START_COOLDOWN: Sql = sql!(
+    "INSERT INTO notice_cooldowns (org, kind, subject, recipient, quiet_until)
+     VALUES (?1, ?2, ?3, ?4, now_ms() + ?5)
+     ON CONFLICT (org, kind, subject, recipient) DO UPDATE SET quiet_until = excluded.quiet_until
+     WHERE notice_cooldowns.quiet_until <= now_ms()"
+);
+const INSERT: Sql = sql!(
+    "INSERT INTO notices (org, id, kind, recipient, subject, data, created_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, now_ms())"
+);
+pub(crate) const UNREAD: Sql = sql!(
+    "SELECT id, kind, recipient, subject, data, created_at, read_at FROM notices
+     WHERE org = ?1 AND recipient = ?2 AND read_at IS NULL AND id > ?3 ORDER BY id LIMIT ?4"
+);
+pub(crate) const MARK_READ: Sql =
+    sql!("UPDATE notices SET read_at = coalesce(read_at, now_ms()) WHERE org = ?1 AND id = ?2");
+const DELETE_COOLDOWNS: Sql = Sql {
+    sqlite: "DELETE FROM notice_cooldowns WHERE (org, kind, subject, recipient) IN (
+       SELECT org, kind, subject, recipient FROM notice_cooldowns
+       WHERE quiet_until <= (SELECT now_ms()) ORDER BY quiet_until LIMIT ?1)",
+    postgres: "WITH over AS MATERIALIZED (
+         SELECT org, kind, subject, recipient FROM notice_cooldowns
+         WHERE quiet_until <= (SELECT now_ms()) ORDER BY quiet_until LIMIT $1
+         FOR UPDATE SKIP LOCKED)
+       DELETE FROM notice_cooldowns c USING over o
+       WHERE c.org = o.org AND c.kind = o.kind AND c.subject = o.subject
+         AND c.recipient = o.recipient",
+};
+
+impl OrgStore<'_> {
+    /// Stores a notice, unless the recipient got the same within the cooldown of its
+    /// kind.
+    pub async fn notify(&self, notice: NewNotice) -> Result<NotifyOutcome> {
+        self.store.write(Notify(self.org, notice)).await
+    }
+
+    /// Lists the unread notices of a recipient, oldest first.
+    pub async fn unread_notices(
+        &self,
+        recipient: NoticeRecipient,
+        after: Option<NoticeId>,
+        limit: u32,
+    ) -> Result<Vec<StoredNotice>> {
+        let after = after.unwrap_or(NoticeId::from_u128(0));
+        self.store.read(Unread(self.org, recipient, after, limit)).await
+    }
+
+    /// Marks a notice as read; a repeat changes nothing.
+    pub async fn mark_notice_read(&self, id: NoticeId) -> Result<()> {
+        self.store.write(MarkRead(self.org, id)).await
+    }
+}
+
+impl Store {
+    /// Deletes up to `limit` expired cooldowns of all orgs and returns their number.
+    pub async fn prune_notice_cooldowns(&self, limit: u32) -> Result<u64> {
+        self.write(PruneCooldowns(limit)).await
+    }
+}
+
+pub(crate) struct Notify(pub(crate) OrgId, pub(crate) NewNotice);
+
+impl Operation for Notify {
+    type Output = NotifyOutcome;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<NotifyOutcome> {
+        let Self(org, NewNotice { id, kind, recipient, subject, data }) = self;
+        let (kind_text, recipient) = (Value::json(kind)?, Value::json(recipient)?);
+        let subject = Value::from(subject.as_str());
+        let cooldown = kind.cooldown().into();
+        let key = [(*org).into(), kind_text.clone(), subject.clone(), recipient.clone(), cooldown];
+        if tx.execute(&START_COOLDOWN, &key).await? == 0 {
+            return Ok(NotifyOutcome::Suppressed);
+        }
+        let params =
+            [(*org).into(), (*id).into(), kind_text, recipient, subject, data.as_str().into()];
+        match tx.execute(&INSERT, &params).await {
+            Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("notice {id}"))),
+            other => other.map(|_| NotifyOutcome::Stored),
+        }
+    }
+}
+
+struct Unread(OrgId, NoticeRecipient, NoticeId, u32);
+
+impl Operation for Unread {
+    type Output = Vec<StoredNotice>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredNotice>> {
+        let Self(org, recipient, after, limit) = self;
+        let params = [(*org).into(), Value::json(recipient)?, (*after).into(), (*limit).into()];
+        tx.query(&UNREAD, &params).await?.iter().map(notice).collect()
+    }
+}
+
+struct MarkRead(OrgId, NoticeId);
+
+impl Operation for MarkRead {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        match tx.execute(&MARK_READ, &[self.0.into(), self.1.into()]).await? {
+            0 => Err(StoreError::NotFound("notice")),
+            _ => Ok(()),
+        }
+    }
+}
+
+struct PruneCooldowns(u32);
+
+impl Operation for PruneCooldowns {
+    type Output = u64;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
+        tx.execute(&DELETE_COOLDOWNS, &[self.0.into()]).await
+    }
+}
+
+pub(crate) fn notice(row: &Row) -> Result<StoredNotice> {
+    Ok(StoredNotice {
+        notice: NewNotice {
+            id: row.id(0)?,
+            kind: row.json(1, "notice")?,
+            recipient: row.json(2, "notice")?,
+            subject: row.text(3)?.to_owned(),
+            data: row.text(4)?.to_owned(),
+        },
+        created_at: Timestamp::from_millis(row.int(5)?),
+        read_at: row.opt_int(6)?.map(Timestamp::from_millis),
+    })
+}

@@ -1,0 +1,396 @@
+//! The outbox: committed messages, sent in order by any running process.
+//!
+//! An entry is claimed before it is sent. If the sender does not report, the outcome is
+//! unknown, and a person learns that the message may or may not have been sent.
+
+use std::time::Duration;
+
+use ostler_domain::id::{ConversationId, OrgId, OutboxId};
+use serde::{Deserialize, Serialize};
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Scope, Tx};
+use crate::conversation::turn::Author;
+use crate::delivery::notices::{NewNotice, Notify};
+use crate::delivery::send_state::{TeamMessage, record_team_message};
+use crate::error::{Result, StoreError};
+use crate::{OrgStore, Store};
+
+/// An outbox entry that a sender has claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutboxEntry {
+    pub org: OrgId,
+    pub id: OutboxId,
+    pub conversation: ConversationId,
+    pub author: Author,
+    /// JSON.
+    pub payload: String,
+    /// The number of claims, including this one.
+    pub attempts: u32,
+    /// Stored with the next report of the sender.
+    pub progress: SendProgress,
+}
+
+/// How much of a message was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SendProgress {
+    /// The first piece that is not sent.
+    pub next_piece: u32,
+    /// How often sending that piece failed.
+    pub failed_attempts: u32,
+    /// How often the message became a dead letter.
+    pub times_dead: u32,
+    /// Whether the message is sent without formatting.
+    pub plain_text: bool,
+    /// Whether the next piece may have arrived already.
+    pub may_have_arrived: bool,
+}
+
+/// The report of a sender on a claimed entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutboxDelivery {
+    Sent,
+    RetryAfter(Duration),
+    /// The message becomes a dead letter, for this reason.
+    Dead(String),
+    /// The message becomes a dead letter that is retried automatically.
+    Postponed {
+        why: String,
+        retry_after: Duration,
+    },
+    /// The message is given up after many attempts, for this reason.
+    Abandoned(String),
+    /// The message may or may not have been sent, for this reason.
+    Unknown(String),
+}
+
+/// What is stored together with the report of a sender.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DeliveryFollowUp {
+    pub notice: Option<NewNotice>,
+    /// The sent message, if people of the org can reply to it.
+    pub team_message: Option<TeamMessage>,
+}
+
+/// The state of an outbox entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutboxState {
+    Pending,
+    /// Claimed by a sender.
+    Sending,
+    Sent,
+    Dead,
+    /// May or may not have been sent.
+    Unknown,
+    /// A takeover came before it was sent.
+    Withdrawn,
+    /// A dead letter that a person has closed.
+    Abandoned,
+}
+
+impl OutboxState {
+    const ALL: [Self; 7] = [
+        Self::Pending,
+        Self::Sending,
+        Self::Sent,
+        Self::Dead,
+        Self::Unknown,
+        Self::Withdrawn,
+        Self::Abandoned,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Dead => "dead",
+            Self::Unknown => "unknown",
+            Self::Withdrawn => "withdrawn",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+/// The messages of agents that a takeover withdrew or could not withdraw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithdrawnMessages {
+    /// The number of withdrawn messages.
+    pub withdrawn: u64,
+    /// Messages that a sender has claimed already.
+    pub in_flight: Vec<OutboxId>,
+}
+
+/// Claims that expired without a report.
+const MARK_UNREPORTED: Sql = sql!(
+    "UPDATE outbox SET state = 'unknown', reason = 'the sender did not report', due_at = now_ms()
+     WHERE state = 'sending' AND claimed_until <= (SELECT now_ms())"
+);
+/// The first open entry of a conversation. An entry of an agent from before a takeover
+/// is neither sent nor waited for, unless it is being sent.
+const CLAIM: Sql = Sql {
+    sqlite: "UPDATE outbox
+       SET state = 'sending', attempts = attempts + 1, claimed_until = now_ms() + ?1
+       WHERE (org, id) = (
+         SELECT o.org, o.id FROM outbox o INDEXED BY outbox_due
+         JOIN conversations c ON c.org = o.org AND c.id = o.conversation
+         WHERE o.state = 'pending' AND o.due_at <= (SELECT now_ms())
+           AND (o.author <> 'agent' OR o.epoch = c.epoch)
+           AND (o.author = 'notice' OR NOT EXISTS (
+             SELECT 1 FROM outbox e INDEXED BY outbox_open
+             WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
+               AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
+               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
+         ORDER BY o.due_at, o.id LIMIT 1)
+       RETURNING org, id, conversation, payload, attempts, author, progress",
+    postgres: "UPDATE outbox
+       SET state = 'sending', attempts = attempts + 1, claimed_until = now_ms() + $1
+       WHERE (org, id) = (
+         SELECT o.org, o.id FROM outbox o
+         JOIN conversations c ON c.org = o.org AND c.id = o.conversation
+         WHERE o.state = 'pending' AND o.due_at <= (SELECT now_ms())
+           AND (o.author <> 'agent' OR o.epoch = c.epoch)
+           AND (o.author = 'notice' OR NOT EXISTS (
+             SELECT 1 FROM outbox e
+             WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
+               AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
+               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
+         ORDER BY o.due_at, o.id LIMIT 1
+         FOR UPDATE OF o SKIP LOCKED FOR SHARE OF c SKIP LOCKED)
+       RETURNING org, id, conversation, payload, attempts, author, progress",
+};
+/// Applies to the claim with this number of attempts only. A retry of an agent's message
+/// is withdrawn after a takeover.
+const RECORD: Sql = sql!(
+    "UPDATE outbox SET reason = ?4, due_at = now_ms() + ?5, progress = ?7,
+       retry_at = now_ms() + ?8, state = CASE
+       WHEN ?3 = 'pending' AND author = 'agent' AND epoch <> (
+         SELECT c.epoch FROM conversations c
+         WHERE c.org = outbox.org AND c.id = outbox.conversation) THEN 'withdrawn'
+       ELSE ?3 END
+     WHERE org = ?1 AND id = ?2 AND attempts = ?6
+       AND (state = 'sending' OR (state = 'unknown' AND ?3 <> 'pending'))"
+);
+const RAISE_EPOCH: Sql =
+    sql!("UPDATE conversations SET epoch = epoch + 1 WHERE org = ?1 AND id = ?2");
+const WITHDRAW: Sql = sql!(
+    "UPDATE outbox SET state = 'withdrawn', reason = 'a person took over', due_at = now_ms()
+     WHERE org = ?1 AND conversation = ?2 AND state IN ('pending', 'sending')
+       AND state = 'pending' AND author = 'agent'"
+);
+const IN_FLIGHT: Sql = sql!(
+    "SELECT id FROM outbox
+     WHERE org = ?1 AND conversation = ?2 AND state IN ('pending', 'sending')
+       AND state = 'sending' AND author = 'agent' ORDER BY seq"
+);
+const STATE: Sql = sql!("SELECT state FROM outbox WHERE org = ?1 AND id = ?2");
+
+impl Store {
+    /// Claims the next due entry for `claim_time`. Messages of a conversation are sent in
+    /// order; a dead or unknown one does not block the others.
+    pub async fn claim_outbox(&self, claim_time: Duration) -> Result<Option<OutboxEntry>> {
+        self.write(Claim(claim_time)).await
+    }
+
+    /// Marks entries whose sender did not report in time as unknown, and returns their
+    /// number.
+    pub async fn sweep_outbox(&self) -> Result<u64> {
+        self.write(Sweep).await
+    }
+}
+
+impl OrgStore<'_> {
+    /// Stores the report of a sender. A late report counts unless another sender has
+    /// claimed the entry, but it does not retry a message with an unknown outcome.
+    pub async fn record_delivery(
+        &self,
+        claimed: &OutboxEntry,
+        delivery: OutboxDelivery,
+    ) -> Result<()> {
+        self.record_delivery_with(claimed, delivery, DeliveryFollowUp::default()).await
+    }
+
+    /// Stores the report of a sender and a follow-up in one transaction.
+    pub async fn record_delivery_with(
+        &self,
+        claimed: &OutboxEntry,
+        delivery: OutboxDelivery,
+        follow_up: DeliveryFollowUp,
+    ) -> Result<()> {
+        if claimed.org != self.org {
+            return Err(StoreError::NotFound("message that is being sent"));
+        }
+        self.store.write(Record { claimed: claimed.clone(), delivery, follow_up }).await
+    }
+
+    /// Withdraws the pending messages of agents in a conversation; from this commit on,
+    /// none of them is claimed.
+    pub async fn withdraw_agent_messages(
+        &self,
+        conversation: ConversationId,
+    ) -> Result<WithdrawnMessages> {
+        self.store.write(WithdrawAgentMessages(self.org, conversation)).await
+    }
+
+    /// Returns the state of an entry.
+    pub async fn outbox_state(&self, id: OutboxId) -> Result<OutboxState> {
+        self.store.read(State(self.org, id)).await
+    }
+}
+
+struct Claim(Duration);
+
+impl Operation for Claim {
+    type Output = Option<OutboxEntry>;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<OutboxEntry>> {
+        let Some(row) = tx.first(&CLAIM, &[self.0.into()]).await? else {
+            return Ok(None);
+        };
+        Ok(Some(OutboxEntry {
+            org: row.id(0)?,
+            id: row.id(1)?,
+            conversation: row.id(2)?,
+            payload: row.text(3)?.to_owned(),
+            attempts: u32::try_from(row.int(4)?).unwrap_or(u32::MAX),
+            author: author(row.text(5)?)?,
+            progress: progress(&row, 6)?,
+        }))
+    }
+}
+
+struct Sweep;
+
+impl Operation for Sweep {
+    type Output = u64;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
+        tx.execute(&MARK_UNREPORTED, &[]).await
+    }
+}
+
+fn author(name: &str) -> Result<Author> {
+    Author::ALL.into_iter().find(|author| author.name() == name).ok_or_else(|| {
+        StoreError::CorruptValue { what: "author", why: format!("unknown value `{name}`") }
+    })
+}
+
+/// Reads the progress; NULL means that nothing was sent or tried.
+pub(crate) fn progress(row: &Row, column: usize) -> Result<SendProgress> {
+    match row.value(column)? {
+        Value::Null => Ok(SendProgress::default()),
+        _ => row.json(column, "progress of a message"),
+    }
+}
+
+/// Returns the stored form of the progress: NULL for most messages.
+pub(crate) fn progress_value(progress: &SendProgress) -> Result<Value> {
+    match *progress == SendProgress::default() {
+        true => Ok(Value::Null),
+        false => Value::json(progress),
+    }
+}
+
+struct Record {
+    claimed: OutboxEntry,
+    delivery: OutboxDelivery,
+    follow_up: DeliveryFollowUp,
+}
+
+impl Operation for Record {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.claimed.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let OutboxEntry { org, id, conversation, attempts, progress, .. } = &self.claimed;
+        let now = Duration::ZERO;
+        let (state, reason, wait, retry) = match &self.delivery {
+            OutboxDelivery::Sent => (OutboxState::Sent, None, now, None),
+            OutboxDelivery::RetryAfter(wait) => (OutboxState::Pending, None, *wait, None),
+            OutboxDelivery::Dead(why) => (OutboxState::Dead, Some(why.as_str()), now, None),
+            OutboxDelivery::Postponed { why, retry_after } => {
+                (OutboxState::Dead, Some(why.as_str()), now, Some(*retry_after))
+            }
+            OutboxDelivery::Abandoned(why) => {
+                (OutboxState::Abandoned, Some(why.as_str()), now, None)
+            }
+            OutboxDelivery::Unknown(why) => (OutboxState::Unknown, Some(why.as_str()), now, None),
+        };
+        let params = [
+            (*org).into(),
+            (*id).into(),
+            state.name().into(),
+            reason.into(),
+            wait.into(),
+            (*attempts).into(),
+            progress_value(progress)?,
+            retry.map_or(Value::Null, Value::from),
+        ];
+        if tx.execute(&RECORD, &params).await? == 0 {
+            return Err(StoreError::NotFound("message that is being sent"));
+        }
+        if let Some(team_message) = &self.follow_up.team_message {
+            record_team_message(tx, *org, *conversation, team_message).await?;
+        }
+        if let Some(notice) = &self.follow_up.notice {
+            Notify(*org, notice.clone()).run(tx).await?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) struct WithdrawAgentMessages(pub(crate) OrgId, pub(crate) ConversationId);
+
+impl Operation for WithdrawAgentMessages {
+    type Output = WithdrawnMessages;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<WithdrawnMessages> {
+        let key = [Value::from(self.0), self.1.into()];
+        if tx.execute(&RAISE_EPOCH, &key).await? == 0 {
+            return Err(StoreError::NotFound("conversation"));
+        }
+        let withdrawn = tx.execute(&WITHDRAW, &key).await?;
+        let rows = tx.query(&IN_FLIGHT, &key).await?;
+        let in_flight = rows.iter().map(|row| row.id(0)).collect::<Result<_>>()?;
+        Ok(WithdrawnMessages { withdrawn, in_flight })
+    }
+}
+
+struct State(OrgId, OutboxId);
+
+impl Operation for State {
+    type Output = OutboxState;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<OutboxState> {
+        let row = tx.first(&STATE, &[self.0.into(), self.1.into()]).await?;
+        let row = row.ok_or(StoreError::NotFound("message"))?;
+        let name = row.text(0)?;
+        OutboxState::ALL.into_iter().find(|state| state.name() == name).ok_or_else(|| {
+            StoreError::CorruptValue {
+                what: "outbox state",
+                why: format!("unknown value `{name}`"),
+            }
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! The state of a database, for its operator. [`assess()`] turns it into checks and
+//! reads nothing else.
+
+mod assess;
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Scope, Tx};
+use crate::error::{Result, StoreError};
+use crate::{Backend, LedgerCheck, SCHEMA_VERSION, Store};
+
+pub use assess::{CheckStatus, HealthCheck, assess};
+
+/// The state of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DatabaseHealth {
+    Unreachable {
+        reason: String,
+    },
+    Reachable(DatabaseStatus),
+}
+
+/// The state of a database that can be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseStatus {
+    pub kind: DatabaseKind,
+    pub bytes: u64,
+    /// 0 means no schema.
+    pub schema_version: i64,
+    pub row_security: RowSecurity,
+    /// `None` if the schema is not at this program's version.
+    pub work: Option<WorkCounts>,
+}
+
+/// A kind of database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DatabaseKind {
+    Sqlite,
+    Postgres,
+}
+
+/// Whether row-level security applies to the connected role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowSecurity {
+    /// The database does not have it.
+    Unsupported,
+    Enforced,
+    /// The role is a superuser or has BYPASSRLS.
+    Bypassed,
+}
+
+/// Counts of open work and problems. Nothing is counted beyond
+/// [`WorkCounts::MAX_COUNT`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WorkCounts {
+    /// Conversations whose lease expired long ago without another claim.
+    pub abandoned_leases: u64,
+    /// Conversations that have long been due without a claim.
+    pub overdue_conversations: u64,
+    /// For how long the oldest pending outbox row has been due.
+    pub outbox_overdue: Duration,
+    /// Outbox rows with an unknown outcome.
+    pub unknown_sends: u64,
+    /// External calls with an unknown outcome.
+    pub unknown_calls: u64,
+    /// Inbox and outbox rows.
+    pub dead_letters: u64,
+    /// An upper bound of the events in the log.
+    pub events: u64,
+    pub ledger: LedgerCheck,
+}
+
+impl WorkCounts {
+    /// Where counting stops.
+    pub const MAX_COUNT: u64 = 10_000;
+    /// Work that has been due for longer than this is late.
+    pub const LATE: Duration = Duration::from_secs(5 * 60);
+}
+
+const SIZE: Sql = Sql {
+    sqlite: "SELECT c.page_count * s.page_size FROM pragma_page_count() c, pragma_page_size() s",
+    postgres: "SELECT pg_database_size(current_database())",
+};
+const BYPASSES_ROW_SECURITY: Sql = Sql {
+    sqlite: "SELECT 2",
+    postgres: "SELECT CASE WHEN rolsuper OR rolbypassrls THEN 1 ELSE 0 END
+       FROM pg_roles WHERE rolname = current_user",
+};
+/// Joined with orgs to use the index of each.
+const LATE: Sql = sql!(
+    "SELECT count(*) FROM (
+       SELECT 1 FROM orgs o CROSS JOIN conversations c
+       WHERE c.org = o.id AND c.pending_at < (SELECT now_ms()) - ?1
+         AND CASE WHEN c.lease_until > 0 THEN 1 ELSE 0 END = ?2 LIMIT ?3) AS late"
+);
+const OVERDUE: Sql = sql!(
+    "SELECT coalesce((SELECT now_ms()) - (
+       SELECT o.due_at FROM outbox o WHERE o.state = 'pending' ORDER BY o.due_at LIMIT 1), 0)"
+);
+const UNKNOWN_SENDS: Sql = sql!(
+    "SELECT count(*) FROM (SELECT 1 FROM outbox
+       WHERE state IN ('dead', 'unknown') AND state = 'unknown' LIMIT ?1) AS unknown"
+);
+const UNKNOWN_CALLS: Sql = sql!(
+    "SELECT count(*) FROM (SELECT 1 FROM journal WHERE state = 'unknown' LIMIT ?1) AS unknown"
+);
+const DEAD_LETTERS: Sql = sql!(
+    "SELECT (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state = 'dead' LIMIT ?1) AS came_in)
+       + (SELECT count(*) FROM (SELECT 1 FROM outbox
+            WHERE state IN ('dead', 'unknown') AND state = 'dead' LIMIT ?1) AS went_out)"
+);
+/// From both ends of the log, which is an upper bound.
+const EVENTS: Sql = sql!(
+    "SELECT coalesce((SELECT e.id FROM events e ORDER BY e.id DESC LIMIT 1)
+       - (SELECT e.id FROM events e ORDER BY e.id LIMIT 1) + 1, 0)"
+);
+
+impl DatabaseHealth {
+    /// Reads the state of a database, whatever it is. A missing SQLite file is not
+    /// created.
+    pub async fn check(url: &str) -> Self {
+        match database_status(url).await {
+            Ok(status) => Self::Reachable(status),
+            Err(error) => Self::Unreachable { reason: error.to_string() },
+        }
+    }
+}
+
+async fn database_status(url: &str) -> Result<DatabaseStatus> {
+    if let Some(path) = url.strip_prefix("sqlite:") {
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if !path.is_empty() && path != ":memory:" && !Path::new(path).exists() {
+            let reason = format!("there is no file {path}; `ostler migrate` creates it");
+            return Err(StoreError::Unavailable(reason));
+        }
+    }
+    Store::connect(url)?.status().await
+}
+
+impl Store {
+    /// Reads the state of this database.
+    pub(crate) async fn status(&self) -> Result<DatabaseStatus> {
+        let schema_version = self.schema_version().await?;
+        let kind = match self.backend {
+            Backend::Sqlite(_) => DatabaseKind::Sqlite,
+            Backend::Postgres(_) => DatabaseKind::Postgres,
+        };
+        let (bytes, row_security) = self.read(ReadBasics).await?;
+        let work = match schema_version {
+            SCHEMA_VERSION => {
+                Some(WorkCounts { ledger: self.check_ledger().await?, ..self.read(CountWork).await? })
+            }
+            _ => None,
+        };
+        Ok(DatabaseStatus { kind, bytes, schema_version, row_security, work })
+    }
+}
+
+struct ReadBasics;
+
+impl Operation for ReadBasics {
+    type Output = (u64, RowSecurity);
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<(u64, RowSecurity)> {
+        let row_security = match number(tx, &BYPASSES_ROW_SECURITY, &[]).await? {
+            0 => RowSecurity::Enforced,
+            1 => RowSecurity::Bypassed,
+            _ => RowSecurity::Unsupported,
+        };
+        Ok((number(tx, &SIZE, &[]).await?, row_security))
+    }
+}
+
+struct CountWork;
+
+impl Operation for CountWork {
+    type Output = WorkCounts;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<WorkCounts> {
+        let limit = Value::Int(i64::try_from(WorkCounts::MAX_COUNT).unwrap_or(i64::MAX));
+        let late = |held: u32| [WorkCounts::LATE.into(), held.into(), limit.clone()];
+        let limit = std::slice::from_ref(&limit);
+        Ok(WorkCounts {
+            abandoned_leases: number(tx, &LATE, &late(1)).await?,
+            overdue_conversations: number(tx, &LATE, &late(0)).await?,
+            outbox_overdue: Duration::from_millis(number(tx, &OVERDUE, &[]).await?),
+            unknown_sends: number(tx, &UNKNOWN_SENDS, limit).await?,
+            unknown_calls: number(tx, &UNKNOWN_CALLS, limit).await?,
+            dead_letters: number(tx, &DEAD_LETTERS, limit).await?,
+            events: number(tx, &EVENTS, &[]).await?,
+            ledger: LedgerCheck::default(),
+        })
+    }
+}
+
+/// Reads a number; negative ones count as 0.
+async fn number<T: Tx>(tx: &T, sql: &'static Sql, params: &[Value]) -> Result<u64> {
+    let found = tx.first(sql, params).await?.map_or(Ok(0), |row| row.int(0))?;
+    Ok(u64::try_from(found).unwrap_or(0))
+}

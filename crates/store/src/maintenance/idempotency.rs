@@ -1,0 +1,47 @@
+//! Responses to requests with an idempotency key. They are stored as records and deleted
+//! once they are too old to be repeated.
+
+use std::time::Duration;
+
+use crate::Store;
+use crate::backend::sql::Sql;
+use crate::backend::{Operation, Scope, Tx};
+use crate::error::Result;
+
+/// The kind of the records that hold idempotent responses.
+pub const IDEMPOTENCY_RECORD_KIND: &str = "idempotency";
+
+const DELETE_OLD: Sql = Sql {
+    sqlite: "DELETE FROM records WHERE (org, kind, id) IN (
+       SELECT org, kind, id FROM records
+       WHERE kind = 'idempotency' AND updated_at < (SELECT now_ms()) - ?1
+       ORDER BY updated_at LIMIT ?2)",
+    postgres: "WITH old AS MATERIALIZED (
+         SELECT org, kind, id FROM records
+         WHERE kind = 'idempotency' AND updated_at < (SELECT now_ms()) - $1
+         ORDER BY updated_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+       DELETE FROM records r USING old o
+       WHERE r.org = o.org AND r.kind = o.kind AND r.id = o.id",
+};
+
+impl Store {
+    /// Deletes idempotency records of all orgs that are older than `max_age`, oldest first,
+    /// and returns how many.
+    pub async fn delete_idempotency_records(&self, max_age: Duration, limit: u32) -> Result<u64> {
+        self.write(DeleteOld(max_age, limit)).await
+    }
+}
+
+struct DeleteOld(Duration, u32);
+
+impl Operation for DeleteOld {
+    type Output = u64;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
+        tx.execute(&DELETE_OLD, &[self.0.into(), self.1.into()]).await
+    }
+}

@@ -1,0 +1,13 @@
+//! Maintenance: the schema, health checks, retention and idempotency records.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `health`      | the state of a database and its assessment |
+//! | `idempotency` | deletion of old idempotency records |
+//! | `schema`      | the schema, its version and its migrations |
+//! | `retention`   | pruning of data older than the org's retention period |
+
+pub(crate) mod health;
+pub(crate) mod idempotency;
+pub(crate) mod retention;
+pub(crate) mod schema;

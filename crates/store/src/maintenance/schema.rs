@@ -1,0 +1,163 @@
+//! The schema of the database and its migrations, in both dialects.
+//!
+//! Migrations only go forward. All that are missing run in one transaction, so a
+//! database is either at the version it had or at the newest one. A database that
+//! is newer than this program, or older than the first released schema, is never
+//! changed.
+
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
+use crate::backend::{Operation, Scope, Tx};
+use crate::error::{Result, StoreError};
+
+/// One step of the schema: a script for each database.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Migration {
+    name: &'static str,
+    script: Sql,
+}
+
+impl Migration {
+    /// A migration with its script in both dialects.
+    #[doc(hidden)]
+    pub const fn new(name: &'static str, sqlite: &'static str, postgres: &'static str) -> Self {
+        Self { name, script: Sql { sqlite, postgres } }
+    }
+}
+
+macro_rules! migrations {
+    ($($name:literal),* $(,)?) => {
+        [$(Migration::new(
+            $name,
+            include_str!(concat!("../../migrations/", $name, ".sqlite.sql")),
+            include_str!(concat!("../../migrations/", $name, ".postgres.sql")),
+        )),*]
+    };
+}
+
+/// All migrations, oldest first. Their number is the schema version; one that was
+/// released is never changed.
+pub(crate) const MIGRATIONS: &[Migration] = &migrations!["0001_schema"];
+
+/// The schema version that this program needs.
+pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
+
+const CREATE_TABLE: Sql = Sql {
+    sqlite: "CREATE TABLE IF NOT EXISTS schema_migrations
+             (version BIGINT NOT NULL, name TEXT NOT NULL)",
+    // The lock serializes processes that start at the same time.
+    postgres: "SELECT pg_advisory_xact_lock(7470);
+               CREATE TABLE IF NOT EXISTS schema_migrations
+               (version BIGINT NOT NULL, name TEXT NOT NULL)",
+};
+const TABLE_EXISTS: Sql = Sql {
+    sqlite: "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1",
+    postgres: "SELECT count(*) FROM information_schema.tables
+               WHERE table_name = $1::text AND table_schema = current_schema()",
+};
+const READ_VERSION: Sql = sql!("SELECT coalesce(max(version), 0) FROM schema_migrations");
+const RECORD_VERSION: Sql = sql!("INSERT INTO schema_migrations (version, name) VALUES (?1, ?2)");
+/// Row-level security of every table that belongs to tenants; the owner of the
+/// tables is subject to it too.
+const GUARD: Sql =
+    Sql { sqlite: "", postgres: include_str!("../../migrations/guard.postgres.sql") };
+
+/// The table in which versions before 0.1 recorded their schema.
+const UNSUPPORTED_TABLE: &str = "schema_version";
+
+/// Reads the schema version; 0 means that there is no schema.
+pub(crate) struct ReadVersion;
+
+impl Operation for ReadVersion {
+    type Output = i64;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<i64> {
+        check_supported(tx).await?;
+        if !table_exists(tx, "schema_migrations").await? {
+            return Ok(0);
+        }
+        read_version(tx).await
+    }
+}
+
+/// Runs the migrations that are missing and returns the version before. Either
+/// all of them take effect or none.
+pub(crate) struct Migrate(pub(crate) &'static [Migration]);
+
+impl Operation for Migrate {
+    type Output = i64;
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<i64> {
+        check_supported(tx).await?;
+        tx.script(&CREATE_TABLE).await?;
+        let found = read_version(tx).await?;
+        check_not_newer(found, self.0.len() as i64)?;
+        for (migration, version) in self.0.iter().zip(1..) {
+            if version > found {
+                tx.script(&migration.script).await?;
+                tx.execute(&RECORD_VERSION, &[Value::Int(version), migration.name.into()]).await?;
+            }
+        }
+        tx.script(&GUARD).await?;
+        Ok(found)
+    }
+}
+
+/// Limits the SQLite file to its present size, or removes the limit.
+pub(crate) struct SetDiskFull(pub(crate) bool);
+
+const LIMIT_SIZE: Sql = Sql { sqlite: "PRAGMA max_page_count = 1", postgres: "" };
+const UNLIMIT_SIZE: Sql = Sql { sqlite: "PRAGMA max_page_count = 1073741823", postgres: "" };
+
+impl Operation for SetDiskFull {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::All
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        tx.script(if self.0 { &LIMIT_SIZE } else { &UNLIMIT_SIZE }).await
+    }
+}
+
+/// Fails unless the schema has exactly the version that this program needs.
+pub(crate) fn check_usable(found: i64) -> Result<()> {
+    check_not_newer(found, SCHEMA_VERSION)?;
+    if found < SCHEMA_VERSION {
+        return Err(StoreError::NotMigrated { found, needed: SCHEMA_VERSION });
+    }
+    Ok(())
+}
+
+fn check_not_newer(found: i64, known: i64) -> Result<()> {
+    if found > known {
+        return Err(StoreError::NewerSchema { found, known });
+    }
+    Ok(())
+}
+
+async fn check_supported<T: Tx>(tx: &T) -> Result<()> {
+    if table_exists(tx, UNSUPPORTED_TABLE).await? {
+        return Err(StoreError::UnsupportedSchema);
+    }
+    Ok(())
+}
+
+async fn table_exists<T: Tx>(tx: &T, name: &str) -> Result<bool> {
+    let count = tx.first(&TABLE_EXISTS, &[name.into()]).await?.map_or(Ok(0), |row| row.int(0))?;
+    Ok(count > 0)
+}
+
+async fn read_version<T: Tx>(tx: &T) -> Result<i64> {
+    tx.first(&READ_VERSION, &[]).await?.map_or(Ok(0), |row| row.int(0))
+}

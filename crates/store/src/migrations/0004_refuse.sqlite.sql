@@ -1,1 +1,0 @@
--- On SQLite the program itself sees that a statement touched no row.

@@ -1,1 +1,0 @@
--- On PostgreSQL messages lie in the order in which they were written anyway.

@@ -1,0 +1,393 @@
+//! The registry of queue agents, by name and by capability.
+//!
+//! The availability of an agent expires unless the process that runs it renews it.
+
+use std::collections::BTreeSet;
+
+use ostler_domain::id::OrgId;
+use ostler_domain::queue_agent::selection::{Availability, AgentSkill};
+use ostler_domain::queue_agent::name::AgentName;
+use ostler_domain::time::Timestamp;
+
+use super::{MAX_BYTES, check_count, check_size, variant_name};
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::error::{Result, StoreError};
+
+/// Which queue an agent consumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentPlacement {
+    /// Its own queue.
+    Pinned,
+    /// A queue shared with other agents.
+    Hosted,
+}
+
+impl AgentPlacement {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned",
+            Self::Hosted => "hosted",
+        }
+    }
+
+    fn from_name(name: &str) -> Result<Self> {
+        let known = [Self::Pinned, Self::Hosted].into_iter().find(|placement| placement.name() == name);
+        let why = || format!("`{name}` is not a placement");
+        known.ok_or_else(|| StoreError::CorruptValue { what: WHAT, why: why() })
+    }
+}
+
+/// A registered queue agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredQueueAgent {
+    /// Also its address.
+    pub name: AgentName,
+    /// The registered type that implements it.
+    pub agent_type: String,
+    /// Where its messages wait.
+    pub placement: AgentPlacement,
+    pub capabilities: BTreeSet<AgentSkill>,
+    /// As last reported.
+    pub availability: Availability,
+    /// When the availability lapses; `None`: never.
+    pub available_until: Option<Timestamp>,
+    /// The number of messages handled at once.
+    pub concurrency: u32,
+    /// Messages in work or waiting, as last reported.
+    pub load: u64,
+    /// JSON.
+    pub config: String,
+    /// Whether it consumes work addressed to any member of its team.
+    pub shares_work: bool,
+}
+
+/// How many agents have a capability.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapabilityCoverage {
+    pub capability: AgentSkill,
+    pub available: u64,
+    pub unavailable: u64,
+}
+
+const WHAT: &str = "queue agent";
+
+macro_rules! columns {
+    () => {
+        "SELECT a.name, a.agent_type, a.placement, a.capabilities, a.availability,
+           a.available_until, a.concurrency, a.load, a.config, a.shares_work FROM queue_agents a "
+    };
+}
+
+/// Whether an agent is available at the time `?2`.
+macro_rules! is_available {
+    () => {
+        "CASE WHEN a.availability = 'available'
+           AND (a.available_until IS NULL OR a.available_until > ?2) THEN 1 ELSE 0 END"
+    };
+}
+
+/// Changes no row if the agent exists with another placement.
+const SAVE: Sql = sql!(
+    "INSERT INTO queue_agents (org, name, agent_type, placement, capabilities, availability,
+       available_until, concurrency, load, config, shares_work, updated_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, now_ms())
+     ON CONFLICT (org, name) DO UPDATE SET agent_type = excluded.agent_type,
+       capabilities = excluded.capabilities, availability = excluded.availability,
+       available_until = excluded.available_until, concurrency = excluded.concurrency,
+       load = excluded.load, config = excluded.config,
+       shares_work = excluded.shares_work, updated_at = excluded.updated_at
+     WHERE queue_agents.placement = excluded.placement"
+);
+const DELETE_CAPABILITIES: Sql =
+    sql!("DELETE FROM queue_capabilities WHERE org = ?1 AND agent = ?2");
+const ADD_CAPABILITY: Sql =
+    sql!("INSERT INTO queue_capabilities (org, agent, capability) VALUES (?1, ?2, ?3)");
+const DELETE: Sql = sql!("DELETE FROM queue_agents WHERE org = ?1 AND name = ?2");
+const RENEW: Sql = sql!(
+    "UPDATE queue_agents SET availability = 'available', load = ?3,
+       available_until = CASE WHEN placement = 'pinned' THEN CAST(?4 AS BIGINT) END,
+       updated_at = now_ms()
+     WHERE org = ?1 AND name = ?2"
+);
+const WITHDRAW: Sql = sql!(
+    "UPDATE queue_agents SET availability = 'unavailable', updated_at = now_ms()
+     WHERE org = ?1 AND name = ?2"
+);
+const GET: Sql = sql!(concat!(columns!(), "WHERE a.org = ?1 AND a.name = ?2"));
+const LIST: Sql =
+    sql!(concat!(columns!(), "WHERE a.org = ?1 AND a.name > ?2 ORDER BY a.name LIMIT ?3"));
+const WITH_CAPABILITY: Sql = sql!(concat!(
+    columns!(),
+    "JOIN queue_capabilities c ON c.org = a.org AND c.agent = a.name
+     WHERE c.org = ?1 AND c.capability = ?3
+     ORDER BY ",
+    is_available!(),
+    " DESC, a.load, a.name LIMIT ?4"
+));
+const COVERAGE: Sql = sql!(concat!(
+    "SELECT c.capability, sum(",
+    is_available!(),
+    "), count(*) FROM queue_capabilities c
+     JOIN queue_agents a ON a.org = c.org AND a.name = c.agent
+     WHERE c.org = ?1 GROUP BY c.capability ORDER BY c.capability LIMIT ?3"
+));
+
+impl OrgStore<'_> {
+    /// Registers or replaces an agent. Fails with [`StoreError::Conflict`] if one of the same
+    /// name has another placement.
+    pub async fn save_queue_agent(&self, agent: StoredQueueAgent) -> Result<()> {
+        self.store.write(Save(self.org, agent)).await
+    }
+
+    /// Returns an agent by its name.
+    pub async fn queue_agent(&self, name: &AgentName) -> Result<Option<StoredQueueAgent>> {
+        self.store.read(Get(self.org, name.clone())).await
+    }
+
+    /// Returns the agents after `after`, ordered by name.
+    pub async fn queue_agents(
+        &self,
+        after: Option<&AgentName>,
+        limit: u32,
+    ) -> Result<Vec<StoredQueueAgent>> {
+        self.store.read(List(self.org, after.cloned(), limit)).await
+    }
+
+    /// Returns the agents with a capability: available ones first, then the least busy, then
+    /// by name.
+    pub async fn queue_agents_with_capability(
+        &self,
+        capability: &AgentSkill,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<StoredQueueAgent>> {
+        self.store.read(ListWithCapability(self.org, capability.clone(), now, limit)).await
+    }
+
+    /// Returns how many agents are available and unavailable for each capability, ordered by
+    /// capability.
+    pub async fn capability_coverage(&self, now: Timestamp, limit: u32) -> Result<Vec<CapabilityCoverage>> {
+        self.store.read(ReadCoverage(self.org, now, limit)).await
+    }
+
+    /// Renews the availability and load of agents until a time; unregistered agents are
+    /// skipped. May be lost in a crash of the server, since it is repeated soon.
+    pub async fn renew_queue_agents(
+        &self,
+        mut loads: Vec<(AgentName, u64)>,
+        until: Timestamp,
+    ) -> Result<()> {
+        // Concurrent renewals lock the rows in the same order.
+        loads.sort();
+        self.store.write(Renew(self.org, loads, until)).await
+    }
+
+    /// Marks an agent as unavailable; returns whether it exists.
+    pub async fn withdraw_queue_agent(&self, name: &AgentName) -> Result<bool> {
+        self.store.write(Withdraw(self.org, name.clone())).await
+    }
+
+    /// Deletes an agent; returns whether it existed.
+    pub async fn delete_queue_agent(&self, name: &AgentName) -> Result<bool> {
+        self.store.write(DeleteAgent(self.org, name.clone())).await
+    }
+}
+
+struct Save(OrgId, StoredQueueAgent);
+
+impl Operation for Save {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, agent) = self;
+        check_size("configuration of an agent", &agent.config, MAX_BYTES)?;
+        check_size("type of an agent", &agent.agent_type, MAX_BYTES)?;
+        check_count("capabilities of an agent", agent.capabilities.len())?;
+        // Concurrent writers of this agent wait here.
+        if tx.execute(&SAVE, &agent.params(*org)?).await? == 0 {
+            let what = format!("agent `{}` with another placement", agent.name);
+            return Err(StoreError::Conflict(what));
+        }
+        tx.finish(&agent.capability_statements(*org)).await.map(drop)
+    }
+}
+
+impl StoredQueueAgent {
+    fn params(&self, org: OrgId) -> Result<[Value; 11]> {
+        Ok([
+            org.into(),
+            self.name.as_str().into(),
+            self.agent_type.as_str().into(),
+            self.placement.name().into(),
+            Value::json(&self.capabilities)?,
+            variant_name(&self.availability)?,
+            self.available_until.into(),
+            self.concurrency.into(),
+            number(self.load),
+            self.config.as_str().into(),
+            i64::from(self.shares_work).into(),
+        ])
+    }
+
+    /// The statements that rewrite the capability index of the agent.
+    fn capability_statements(&self, org: OrgId) -> Vec<Statement> {
+        let key = vec![org.into(), self.name.as_str().into()];
+        let mut batch = vec![Statement { sql: &DELETE_CAPABILITIES, params: key, on_no_rows: None }];
+        batch.extend(self.capabilities.iter().map(|capability| {
+            let params = vec![org.into(), self.name.as_str().into(), text(capability)];
+            Statement { sql: &ADD_CAPABILITY, params, on_no_rows: None }
+        }));
+        batch
+    }
+}
+
+struct Get(OrgId, AgentName);
+
+impl Operation for Get {
+    type Output = Option<StoredQueueAgent>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<StoredQueueAgent>> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.as_str().into()]).await?;
+        row.as_ref().map(read_agent).transpose()
+    }
+}
+
+struct List(OrgId, Option<AgentName>, u32);
+
+impl Operation for List {
+    type Output = Vec<StoredQueueAgent>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredQueueAgent>> {
+        let after = self.1.as_ref().map_or("", AgentName::as_str);
+        let params = [self.0.into(), after.into(), self.2.into()];
+        tx.query(&LIST, &params).await?.iter().map(read_agent).collect()
+    }
+}
+
+struct ListWithCapability(OrgId, AgentSkill, Timestamp, u32);
+
+impl Operation for ListWithCapability {
+    type Output = Vec<StoredQueueAgent>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredQueueAgent>> {
+        let params = [self.0.into(), self.2.into(), text(&self.1), self.3.into()];
+        tx.query(&WITH_CAPABILITY, &params).await?.iter().map(read_agent).collect()
+    }
+}
+
+struct ReadCoverage(OrgId, Timestamp, u32);
+
+impl Operation for ReadCoverage {
+    type Output = Vec<CapabilityCoverage>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<CapabilityCoverage>> {
+        let rows = tx.query(&COVERAGE, &[self.0.into(), self.1.into(), self.2.into()]).await?;
+        let coverage = |row: &Row| {
+            let (available, all) = (row.int(1)?, row.int(2)?);
+            let count = |count| u64::try_from(count).unwrap_or_default();
+            let capability = row.text(0)?.into();
+            Ok(CapabilityCoverage { capability, available: count(available), unavailable: count(all - available) })
+        };
+        rows.iter().map(coverage).collect()
+    }
+}
+
+struct Renew(OrgId, Vec<(AgentName, u64)>, Timestamp);
+
+impl Operation for Renew {
+    type Output = ();
+
+    const DURABLE: bool = false;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, loads, until) = self;
+        let renew = |(name, load): &(AgentName, u64)| {
+            let params = vec![(*org).into(), name.as_str().into(), number(*load), (*until).into()];
+            Statement { sql: &RENEW, params, on_no_rows: None }
+        };
+        tx.finish(&loads.iter().map(renew).collect::<Vec<_>>()).await.map(drop)
+    }
+}
+
+struct Withdraw(OrgId, AgentName);
+
+impl Operation for Withdraw {
+    type Output = bool;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
+        let affected = tx.execute(&WITHDRAW, &[self.0.into(), self.1.as_str().into()]).await?;
+        Ok(affected > 0)
+    }
+}
+
+struct DeleteAgent(OrgId, AgentName);
+
+impl Operation for DeleteAgent {
+    type Output = bool;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
+        let key = || vec![self.0.into(), self.1.as_str().into()];
+        let delete = |sql| Statement { sql, params: key(), on_no_rows: None };
+        let affected = tx.finish(&[delete(&DELETE), delete(&DELETE_CAPABILITIES)]).await?;
+        Ok(affected.first().is_some_and(|rows| *rows > 0))
+    }
+}
+
+fn number(count: u64) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn text(capability: &AgentSkill) -> Value {
+    String::from(capability.clone()).into()
+}
+
+fn read_agent(row: &Row) -> Result<StoredQueueAgent> {
+    let available = row.text(4)? == "available";
+    Ok(StoredQueueAgent {
+        name: row.parsed(0, WHAT)?,
+        agent_type: row.text(1)?.to_owned(),
+        placement: AgentPlacement::from_name(row.text(2)?)?,
+        capabilities: row.json(3, WHAT)?,
+        availability: if available { Availability::Available } else { Availability::Unavailable },
+        available_until: row.opt_time(5)?,
+        concurrency: u32::try_from(row.int(6)?).unwrap_or(u32::MAX),
+        load: u64::try_from(row.int(7)?).unwrap_or_default(),
+        config: row.text(8)?.to_owned(),
+        shares_work: row.int(9)? != 0,
+    })
+}

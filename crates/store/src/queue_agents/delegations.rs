@@ -1,0 +1,244 @@
+//! Delegations to queue agents, and which of them block which.
+//!
+//! The domain's `DelegationBoard` decides; a transaction loads the relevant part of it. Whether a
+//! delegation is blocked is decided while its own row is locked. Changes that affect others
+//! (a new blocker, a completion) are decided while the org's row is locked, which is always
+//! locked first. A complete delegation stays complete, so the rows of blockers need no
+//! lock.
+
+mod list;
+mod tick;
+
+use ostler_domain::id::{DelegationId, OrgId};
+use ostler_domain::queue_agent::delegation::{
+    DelegationBoard, Delegation, DelegationRefused, DelegationStatus,
+};
+use ostler_domain::queue_agent::sla::SlaWatch;
+use ostler_domain::time::Timestamp;
+
+use super::{MAX_BYTES, check_count, check_size, variant_name};
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::error::{Result, StoreError};
+use crate::tenancy::orgs;
+
+pub use list::DelegationFilter;
+
+const INSERT: Sql = sql!(
+    "INSERT INTO queue_delegations (org, id, assignee, status, due_at, data, watch, updated_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, now_ms())"
+);
+const UPDATE: Sql = sql!(
+    "UPDATE queue_delegations SET status = ?3, data = ?4, updated_at = now_ms(),
+       watch = CASE WHEN ?3 = 'complete' THEN NULL ELSE watch END
+     WHERE org = ?1 AND id = ?2"
+);
+const GET: Sql = sql!("SELECT data FROM queue_delegations WHERE org = ?1 AND id = ?2");
+/// Locks the row until the transaction ends.
+const LOCK: Sql = Sql {
+    sqlite: "SELECT data FROM queue_delegations WHERE org = ?1 AND id = ?2",
+    postgres: "SELECT data FROM queue_delegations WHERE org = $1 AND id = $2 FOR UPDATE",
+};
+const ADD_BLOCKER: Sql = sql!(
+    "INSERT INTO queue_blockers (org, task, blocker, open) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (org, task, blocker) DO NOTHING"
+);
+const COMPLETE_BLOCKER: Sql =
+    sql!("UPDATE queue_blockers SET open = 0 WHERE org = ?1 AND blocker = ?2");
+/// The blockers of a delegation.
+const BLOCKERS: Sql = sql!(
+    "SELECT data FROM queue_delegations WHERE org = ?1 AND id IN (
+       SELECT blocker FROM queue_blockers WHERE org = ?1 AND task = ?2)"
+);
+/// The blockers of a delegation, the delegations it blocks, and their other blockers.
+const NEIGHBOURS: Sql = sql!(
+    "SELECT data FROM queue_delegations WHERE org = ?1 AND id IN (
+       SELECT blocker FROM queue_blockers WHERE org = ?1 AND task = ?2
+       UNION SELECT task FROM queue_blockers WHERE org = ?1 AND blocker = ?2
+       UNION SELECT other.blocker FROM queue_blockers mine
+         JOIN queue_blockers other ON other.org = mine.org AND other.task = mine.task
+         WHERE mine.org = ?1 AND mine.blocker = ?2)"
+);
+/// A delegation and all its direct and indirect blockers.
+const UPSTREAM: Sql = sql!(
+    "WITH RECURSIVE up (id) AS (
+       SELECT id FROM queue_delegations WHERE org = ?1 AND id = ?2
+       UNION SELECT b.blocker FROM up
+         JOIN queue_blockers b ON b.org = ?1 AND b.task = up.id AND b.open = 1)
+     SELECT d.data FROM up JOIN queue_delegations d ON d.org = ?1 AND d.id = up.id"
+);
+
+impl OrgStore<'_> {
+    /// Stores a new delegation. Its blockers must exist.
+    pub async fn create_delegation(&self, delegation: Delegation) -> Result<()> {
+        self.store.write(CreateDelegation(self.org, delegation)).await
+    }
+
+    /// Returns a delegation.
+    pub async fn delegation(&self, id: DelegationId) -> Result<Option<Delegation>> {
+        self.store.read(Get(self.org, id)).await
+    }
+
+    /// Changes the status of a delegation and returns the delegations that became ready by it.
+    /// Of several concurrent completions of the last blockers, one returns them.
+    pub async fn update_delegation(
+        &self,
+        id: DelegationId,
+        to: DelegationStatus,
+        now: Timestamp,
+    ) -> Result<Vec<Delegation>> {
+        self.store.write(Update { org: self.org, id, to, now }).await
+    }
+
+    /// Adds a blocker to a delegation. Fails with [`StoreError::Delegation`] if that would
+    /// close a cycle.
+    pub async fn block_delegation(&self, task: DelegationId, blocker: DelegationId) -> Result<()> {
+        self.store.write(Block { org: self.org, task, blocker }).await
+    }
+}
+
+struct CreateDelegation(OrgId, Delegation);
+
+impl Operation for CreateDelegation {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, delegation) = self;
+        check_size("description of a delegation", &delegation.description, MAX_BYTES)?;
+        check_count("blockers of a delegation", delegation.blocked_by.len())?;
+        let mut board = DelegationBoard::default();
+        if !delegation.blocked_by.is_empty() {
+            orgs::lock_org(tx, *org).await?;
+            let known = delegation.blocked_by.iter().chain([&delegation.id]);
+            let keys = known.map(|id| vec![(*org).into(), (*id).into()]);
+            let found = tx.query_each(&GET, &keys.collect::<Vec<_>>()).await?;
+            board = read_board(found.iter().flatten())?;
+        }
+        board.delegate(delegation.clone())?;
+        let open = delegation.status != DelegationStatus::Complete;
+        let watch = delegation.due.filter(|_| open).map(SlaWatch::new);
+        let params = vec![
+            (*org).into(),
+            delegation.id.into(),
+            delegation.assignee.as_str().into(),
+            variant_name(&delegation.status)?,
+            delegation.due.into(),
+            Value::json(delegation)?,
+            watch.map_or(Ok(Value::Null), |watch| Value::json(&watch))?,
+        ];
+        let mut batch = vec![Statement { sql: &INSERT, params, on_no_rows: None }];
+        for blocker in &delegation.blocked_by {
+            batch.push(blocker_statement(*org, &board, delegation.id, *blocker)?);
+        }
+        match tx.finish(&batch).await {
+            Err(StoreError::Conflict(_)) => Err(DelegationRefused::Exists(delegation.id).into()),
+            other => other.map(drop),
+        }
+    }
+}
+
+struct Get(OrgId, DelegationId);
+
+impl Operation for Get {
+    type Output = Option<Delegation>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Delegation>> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+        row.as_ref().map(read_delegation).transpose()
+    }
+}
+
+struct Update {
+    org: OrgId,
+    id: DelegationId,
+    to: DelegationStatus,
+    now: Timestamp,
+}
+
+impl Operation for Update {
+    type Output = Vec<Delegation>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Delegation>> {
+        let Self { org, id, to, now } = *self;
+        let completes = to == DelegationStatus::Complete;
+        if completes {
+            orgs::lock_org(tx, org).await?;
+        }
+        let key = [org.into(), id.into()];
+        let related = if completes { &NEIGHBOURS } else { &BLOCKERS };
+        let found = tx.query_in_order(&[(&LOCK, &key), (related, &key)]).await?;
+        let mut board = read_board(found.iter().flatten())?;
+        let ready = board.update(id, to, now)?;
+        let mut batch = vec![update_statement(org, board.get(id)?)?];
+        if completes {
+            batch.push(Statement { sql: &COMPLETE_BLOCKER, params: key.into(), on_no_rows: None });
+        }
+        tx.finish(&batch).await?;
+        ready.into_iter().map(|id| Ok(board.get(id)?.clone())).collect()
+    }
+}
+
+struct Block {
+    org: OrgId,
+    task: DelegationId,
+    blocker: DelegationId,
+}
+
+impl Operation for Block {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self { org, task, blocker } = *self;
+        orgs::lock_org(tx, org).await?;
+        let (task_key, blocker_key) = ([org.into(), task.into()], [org.into(), blocker.into()]);
+        let found = tx.query_in_order(&[(&LOCK, &task_key), (&UPSTREAM, &blocker_key)]).await?;
+        let mut board = read_board(found.iter().flatten())?;
+        board.block(task, blocker)?;
+        let delegation = board.get(task)?;
+        check_count("blockers of a delegation", delegation.blocked_by.len())?;
+        tx.finish(&[update_statement(org, delegation)?, blocker_statement(org, &board, task, blocker)?]).await.map(drop)
+    }
+}
+
+fn update_statement(org: OrgId, delegation: &Delegation) -> Result<Statement> {
+    let params = vec![org.into(), delegation.id.into(), variant_name(&delegation.status)?, Value::json(delegation)?];
+    Ok(Statement { sql: &UPDATE, params, on_no_rows: None })
+}
+
+fn blocker_statement(
+    org: OrgId,
+    board: &DelegationBoard,
+    task: DelegationId,
+    blocker: DelegationId,
+) -> Result<Statement> {
+    let open = board.get(blocker)?.status != DelegationStatus::Complete;
+    let params = vec![org.into(), task.into(), blocker.into(), Value::Int(open.into())];
+    Ok(Statement { sql: &ADD_BLOCKER, params, on_no_rows: None })
+}
+
+/// Builds a board from rows, which may contain duplicates.
+fn read_board<'r>(rows: impl Iterator<Item = &'r Row>) -> Result<DelegationBoard> {
+    Ok(DelegationBoard::from(rows.map(read_delegation).collect::<Result<Vec<_>>>()?))
+}
+
+fn read_delegation(row: &Row) -> Result<Delegation> {
+    row.json(0, "delegation")
+}

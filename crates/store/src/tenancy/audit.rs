@@ -1,0 +1,138 @@
+//! The audit log: who did what to what. Entries are only appended; erasing a
+//! contact removes the details of entries about it.
+
+use ostler_domain::audit::AuditActor;
+use ostler_domain::id::{AuditId, OrgId};
+use ostler_domain::time::Timestamp;
+
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::error::{Result, StoreError};
+
+/// An audit entry to append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAuditEntry {
+    pub id: AuditId,
+    pub actor: AuditActor,
+    /// For example `soul_edited`.
+    pub action: String,
+    /// The id of the affected object, as text.
+    pub subject: String,
+    /// Details, as JSON.
+    pub data: String,
+}
+
+/// A stored audit entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    pub entry: NewAuditEntry,
+    pub at: Timestamp,
+}
+
+const APPEND: Sql = sql!(
+    "INSERT INTO audit (org, id, at, actor, action, subject, data)
+     VALUES (?1, ?2, now_ms(), ?3, ?4, ?5, ?6)"
+);
+const ALL: Sql = sql!(
+    "SELECT id, at, actor, action, subject, data FROM audit
+     WHERE org = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
+);
+const ABOUT: Sql = Sql {
+    sqlite: "SELECT id, at, actor, action, subject, data FROM audit INDEXED BY audit_by_subject
+       WHERE org = ?1 AND id < ?2 AND subject = ?4 ORDER BY id DESC LIMIT ?3",
+    postgres: "SELECT id, at, actor, action, subject, data FROM audit
+       WHERE org = $1 AND id < $2 AND subject = $4 ORDER BY id DESC LIMIT $3",
+};
+
+impl OrgStore<'_> {
+    /// Appends an entry. Fails with [`StoreError::Conflict`] if its id is taken.
+    pub async fn append_audit(&self, entry: NewAuditEntry) -> Result<()> {
+        self.store.write(Append(self.org, entry)).await
+    }
+
+    /// Returns the entries before `before`, newest first, optionally only those about
+    /// one subject.
+    pub async fn audit_entries(
+        &self,
+        subject: Option<&str>,
+        before: Option<AuditId>,
+        limit: u32,
+    ) -> Result<Vec<AuditEntry>> {
+        let before = before.unwrap_or(AuditId::from_u128(u128::MAX));
+        let subject = subject.map(ToOwned::to_owned);
+        self.store.read(List { org: self.org, subject, before, limit }).await
+    }
+}
+
+/// The statement that appends an entry, for the transaction of the audited change.
+pub(crate) fn append(org: OrgId, entry: &NewAuditEntry) -> Result<Statement> {
+    let params = vec![
+        org.into(),
+        entry.id.into(),
+        Value::json(&entry.actor)?,
+        entry.action.as_str().into(),
+        entry.subject.as_str().into(),
+        entry.data.as_str().into(),
+    ];
+    Ok(Statement { sql: &APPEND, params, on_no_rows: None })
+}
+
+struct Append(OrgId, NewAuditEntry);
+
+impl Operation for Append {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, entry) = self;
+        match tx.batch(&[append(*org, entry)?]).await {
+            Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("audit entry {}", entry.id))),
+            other => other.map(|_| ()),
+        }
+    }
+}
+
+struct List {
+    org: OrgId,
+    subject: Option<String>,
+    before: AuditId,
+    limit: u32,
+}
+
+impl Operation for List {
+    type Output = Vec<AuditEntry>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.org)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<AuditEntry>> {
+        let mut params = vec![self.org.into(), self.before.into(), self.limit.into()];
+        let sql = match &self.subject {
+            None => &ALL,
+            Some(subject) => {
+                params.push(subject.as_str().into());
+                &ABOUT
+            }
+        };
+        tx.query(sql, &params).await?.iter().map(read_entry).collect()
+    }
+}
+
+fn read_entry(row: &Row) -> Result<AuditEntry> {
+    Ok(AuditEntry {
+        entry: NewAuditEntry {
+            id: row.id(0)?,
+            actor: row.json(2, "audit entry")?,
+            action: row.text(3)?.to_owned(),
+            subject: row.text(4)?.to_owned(),
+            data: row.text(5)?.to_owned(),
+        },
+        at: Timestamp::from_millis(row.int(1)?),
+    })
+}

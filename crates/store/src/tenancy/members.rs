@@ -1,0 +1,160 @@
+//! Members of an org and their roles. The last holder of a role that an org
+//! requires cannot leave it.
+
+use ostler_domain::id::{OrgId, UserId};
+use ostler_domain::org::role::Role;
+
+use crate::OrgStore;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Row;
+use crate::backend::{Operation, Scope, Tx};
+use crate::error::{Result, StoreError};
+use crate::tenancy::orgs::lock_org;
+use crate::tenancy::users::{User, read_user};
+
+/// A user and their role in an org.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub user: User,
+    pub role: Role,
+}
+
+const SET: Sql = sql!(
+    "INSERT INTO memberships (org, user_id, role) VALUES (?1, ?2, ?3)
+     ON CONFLICT (org, user_id) DO UPDATE SET role = excluded.role"
+);
+const REMOVE: Sql = sql!("DELETE FROM memberships WHERE org = ?1 AND user_id = ?2");
+const ROLE: Sql = sql!("SELECT role FROM memberships WHERE org = ?1 AND user_id = ?2");
+/// Two holders are enough to know that one may leave.
+const HOLDERS: Sql = sql!("SELECT user_id FROM memberships WHERE org = ?1 AND role = ?2 LIMIT 2");
+const GET: Sql = sql!(
+    "SELECT u.id, u.email, u.name, m.role FROM memberships m JOIN users u ON u.id = m.user_id
+     WHERE m.org = ?1 AND m.user_id = ?2"
+);
+const LIST: Sql = sql!(
+    "SELECT u.id, u.email, u.name, m.role FROM memberships m JOIN users u ON u.id = m.user_id
+     WHERE m.org = ?1 AND m.user_id > ?2 ORDER BY m.user_id LIMIT ?3"
+);
+
+impl OrgStore<'_> {
+    /// Adds a user to the org or changes their role. Fails with
+    /// [`StoreError::LastOf`] if the role they leave must be held and has no other
+    /// holder, and with [`StoreError::NotFound`] if the role does not exist in this
+    /// kind of org.
+    pub async fn set_member(&self, user: UserId, role: Role) -> Result<()> {
+        self.store.write(Set(self.org, user, role)).await
+    }
+
+    /// Removes a user from the org; their account stays. Fails with
+    /// [`StoreError::LastOf`] like [`set_member`](Self::set_member).
+    pub async fn remove_member(&self, user: UserId) -> Result<()> {
+        self.store.write(Remove(self.org, user)).await
+    }
+
+    /// Returns a member of the org.
+    pub async fn member(&self, user: UserId) -> Result<Member> {
+        self.store.read(Get(self.org, user)).await
+    }
+
+    /// Returns the members after `after`, ordered by user id.
+    pub async fn members(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Member>> {
+        let after = after.unwrap_or(UserId::from_u128(0));
+        self.store.read(List(self.org, after, limit)).await
+    }
+}
+
+struct Set(OrgId, UserId, Role);
+
+impl Operation for Set {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, user, role) = *self;
+        if !role.exists_in(lock_org(tx, org).await?.place) {
+            return Err(StoreError::NotFound("role"));
+        }
+        if let Some(before) = role_of(tx, org, user).await?
+            && before != role
+        {
+            check_may_leave(tx, org, before).await?;
+        }
+        let set = tx.execute(&SET, &[org.into(), user.into(), role.name().into()]).await;
+        // The org exists, so the missing reference is the user.
+        set.map(|_| ()).map_err(|error| match error {
+            StoreError::NotFound(_) => StoreError::NotFound("user"),
+            other => other,
+        })
+    }
+}
+
+struct Remove(OrgId, UserId);
+
+impl Operation for Remove {
+    type Output = ();
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+        let Self(org, user) = *self;
+        lock_org(tx, org).await?;
+        let role = role_of(tx, org, user).await?.ok_or(StoreError::NotFound("user"))?;
+        check_may_leave(tx, org, role).await?;
+        tx.execute(&REMOVE, &[org.into(), user.into()]).await?;
+        Ok(())
+    }
+}
+
+async fn role_of<T: Tx>(tx: &T, org: OrgId, user: UserId) -> Result<Option<Role>> {
+    let row = tx.first(&ROLE, &[org.into(), user.into()]).await?;
+    row.map(|row| row.parsed(0, "role")).transpose()
+}
+
+/// Checks that a holder of a role may leave it. The org is locked, so of two who
+/// leave concurrently the second sees that the first has gone.
+async fn check_may_leave<T: Tx>(tx: &T, org: OrgId, role: Role) -> Result<()> {
+    let holders = tx.query(&HOLDERS, &[org.into(), role.name().into()]).await?;
+    if role.must_be_held() && holders.len() < 2 {
+        return Err(StoreError::LastWithRole(role));
+    }
+    Ok(())
+}
+
+struct Get(OrgId, UserId);
+
+impl Operation for Get {
+    type Output = Member;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Member> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+        read_member(&row.ok_or(StoreError::NotFound("user"))?)
+    }
+}
+
+struct List(OrgId, UserId, u32);
+
+impl Operation for List {
+    type Output = Vec<Member>;
+
+    fn scope(&self) -> Scope {
+        Scope::Org(self.0)
+    }
+
+    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Member>> {
+        let params = [self.0.into(), self.1.into(), self.2.into()];
+        tx.query(&LIST, &params).await?.iter().map(read_member).collect()
+    }
+}
+
+fn read_member(row: &Row) -> Result<Member> {
+    Ok(Member { user: read_user(row)?, role: row.parsed(3, "role")? })
+}

@@ -1,0 +1,26 @@
+//! Tenants: orgs, users, memberships, API keys, policies, integrations and the
+//! audit log.
+//!
+//! Lookups that happen before the org is known (a user by e-mail address, a key by the
+//! hash of its secret, the platform's policy) go across orgs; all others are bound to one
+//! org.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `audit`         | the append-only audit log of an org |
+//! | `audited_write` | a write and its audit entry in one transaction |
+//! | `integrations`  | connections of an org to external services |
+//! | `keys`          | API keys |
+//! | `members`       | which user has which role in which org |
+//! | `orgs`          | orgs |
+//! | `policies`      | versioned tool policies of the platform and of orgs |
+//! | `users`         | user accounts |
+
+pub(crate) mod audit;
+pub(crate) mod audited_write;
+pub(crate) mod integrations;
+pub(crate) mod keys;
+pub(crate) mod members;
+pub(crate) mod orgs;
+pub(crate) mod policies;
+pub(crate) mod users;

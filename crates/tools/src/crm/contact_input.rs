@@ -1,0 +1,123 @@
+//! Details of a contact as a model gives them, validated before they are stored.
+
+use std::collections::BTreeSet;
+
+use ostler_domain::contact::{Contact, ContactDetails};
+use ostler_domain::id::ContactId;
+use ostler_domain::knowledge::clean_tag;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Details of a person.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ContactInput {
+    /// The name of the person.
+    #[schemars(length(max = 200))]
+    pub(crate) name: Option<String>,
+    /// Telephone number, best with its country code: +39 06 1234567.
+    #[schemars(length(max = 40))]
+    pub(crate) phone: Option<String>,
+    /// E-mail address.
+    #[schemars(length(max = 254))]
+    pub(crate) email: Option<String>,
+    /// Language and region of the person, such as it-IT.
+    #[schemars(length(max = 35))]
+    pub(crate) locale: Option<String>,
+    /// Words to find the person by, such as vip.
+    #[schemars(length(max = 20), inner(length(max = 64)))]
+    pub(crate) tags: BTreeSet<String>,
+    /// Something to remember about the person.
+    #[schemars(length(max = 2000))]
+    pub(crate) note: Option<String>,
+}
+
+impl ContactInput {
+    /// Trims all texts and drops empty ones. Fails if the phone number or the e-mail
+    /// address cannot be right.
+    pub(crate) fn validate(self) -> Result<Self, String> {
+        let trim = |text: Option<String>| {
+            text.map(|text| text.trim().replace('\0', "")).filter(|text| !text.is_empty())
+        };
+        let tags = self.tags.iter().map(|tag| clean_tag(tag)).filter(|tag| !tag.is_empty());
+        let input = Self {
+            tags: tags.collect(),
+            name: trim(self.name),
+            phone: trim(self.phone),
+            email: trim(self.email),
+            locale: trim(self.locale),
+            note: trim(self.note),
+        };
+        match (&input.phone, &input.email) {
+            (Some(phone), _) if !is_phone(phone) => {
+                Err(format!("`{phone}` is not a telephone number"))
+            }
+            (_, Some(email)) if !is_email(email) => {
+                Err(format!("`{email}` is not an e-mail address"))
+            }
+            _ => Ok(input),
+        }
+    }
+
+    /// Creates a contact, named by its e-mail address or phone number if it has no name.
+    /// Returns `None` without any of the three.
+    pub(crate) fn into_contact(self, id: ContactId) -> Option<Contact> {
+        let name = self.name.or_else(|| self.email.clone()).or_else(|| self.phone.clone())?;
+        Some(Contact {
+            id,
+            name,
+            details: ContactDetails { phone: self.phone, email: self.email },
+            locale: self.locale,
+            tags: self.tags,
+            notes: self.note.into_iter().collect(),
+            crm: None,
+        })
+    }
+}
+
+fn is_phone(text: &str) -> bool {
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    (3..=20).contains(&digits)
+        && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || "+-./()".contains(c))
+}
+
+fn is_email(text: &str) -> bool {
+    let allowed = |c: char| !c.is_whitespace() && !c.is_control() && !"<>,;\"".contains(c);
+    text.split_once('@').is_some_and(|(user, host)| {
+        !user.is_empty() && !host.is_empty() && !host.contains('@') && text.chars().all(allowed)
+    })
+}
+
+/// Returns a contact in the form that models receive.
+pub(crate) fn contact_json(contact: &Contact) -> Value {
+    let Contact { id, name, details, locale, tags, notes, .. } = contact;
+    json!({
+        "id": id, "name": name, "phone": details.phone, "email": details.email,
+        "locale": locale, "tags": tags, "notes": notes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_email, is_phone};
+
+    #[test]
+    fn phone_numbers_and_email_addresses_are_recognized() {
+        for (text, phone, email) in [
+            ("+39 06 123-4567", true, false),
+            ("(06) 1234.56/7", true, false),
+            ("12", false, false),
+            ("call me", false, false),
+            ("rosa@example.com", false, true),
+            ("rosa@localhost", false, true),
+            ("@example.com", false, false),
+            ("rosa@", false, false),
+            ("a@b@c", false, false),
+            ("rosa @example.com", false, false),
+            ("Rosa <rosa@example.com>", false, false),
+        ] {
+            assert_eq!((is_phone(text), is_email(text)), (phone, email), "{text}");
+        }
+    }
+}

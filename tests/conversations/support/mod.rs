@@ -1,0 +1,53 @@
+//! The kit of the scenarios: an org with agents in a store, a scripted model, customers,
+//! and a process that answers them.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `scenario` | an org and the worker that answers its customers |
+//! | `inspect` | what a scenario has stored: sessions, runs, notices, costs |
+//! | `models` | scripted models, and what they were asked |
+//! | `tools` | tools that a test controls |
+//! | `connected_org` | an org on Telegram, SMS and e-mail, with delivery and webhooks |
+//! | `buses` | two connections to one bus |
+
+mod buses;
+mod connected_org;
+mod inspect;
+mod models;
+mod scenario;
+mod tools;
+
+pub(crate) use buses::{Bus, BusPair, on_every_bus};
+pub(crate) use connected_org::{
+    BOT, ConnectedOrg, MAIL, SMS, delivery_options, sent_message, telegram_message,
+};
+pub(crate) use inspect::{item_text, text_of};
+pub(crate) use models::{
+    ModelCalls, RecordingModel, catalogue, catalogue_of, recording_catalogue, scripted,
+};
+pub(crate) use scenario::{
+    ECHO, EMAIL, ENZO, GIA, ORG, OWNER, Scenario, TELEGRAM, WEBCHAT, agent, lenient_settings, org,
+    retry_at_once, scenario, scenario_in, scenario_with,
+};
+pub(crate) use tools::{failing_tool, stub_tool, stub_tool_with};
+
+/// Runs a test on an SQLite file and on PostgreSQL.
+macro_rules! on_every_database {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        mod $name {
+            #[tokio::test(flavor = "multi_thread")]
+            async fn sqlite() {
+                let database = ostler_testkit::TestDatabase::sqlite_file();
+                super::$name(database.migrated().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn postgres() {
+                let database = ostler_testkit::TestDatabase::postgres().await;
+                super::$name(database.migrated().await).await;
+            }
+        }
+    };
+}
+pub(crate) use on_every_database;

@@ -1,0 +1,144 @@
+//! A person takes over while an agent is writing, or what it wrote waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ostler_domain::agent::limits::AgentLimits;
+use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::money::Usd;
+use ostler_domain::session::key::Peer;
+use ostler_domain::session::status::SessionStatus;
+use ostler_runtime::operations::Actor;
+use ostler_runtime::records::outgoing::OutgoingMessage;
+use ostler_store::{OutboxDelivery, Store};
+use ostler_testkit::TestDatabase;
+
+use crate::support::{GIA, ORG, Scenario, agent, text_of};
+
+
+/// How many races there are, unless `OSTLER_RACES` says otherwise.
+const RACES: usize = 300;
+/// The same on PostgreSQL, where each commit goes over a network.
+const POSTGRES_RACES: usize = 100;
+
+const SLOW: &str = "
+rules:
+  - when: { user: slow }
+    answer: { text: 'Slowly {{ user }}: yes.', delay: 2ms, chunk: 4, pause: 1ms }
+default: 'About {{ user }}: yes.'
+";
+
+fn races(usually: usize) -> usize {
+    std::env::var("OSTLER_RACES").ok().and_then(|text| text.parse().ok()).unwrap_or(usually)
+}
+
+/// A row that a sender was given, and whether the takeover was over before it
+/// asked for one.
+struct Claim {
+    after: bool,
+    outgoing: OutgoingMessage,
+}
+
+/// Sends all there is, until it is told to stop.
+async fn send(scenario: Arc<Scenario>, over: Arc<AtomicBool>, stop: Arc<AtomicBool>) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    loop {
+        let last = stop.load(Ordering::SeqCst);
+        let after = over.load(Ordering::SeqCst);
+        match scenario.store.claim_outbox(Duration::from_secs(10)).await.unwrap() {
+            Some(row) => {
+                let outgoing = serde_json::from_str(&row.payload).unwrap();
+                claims.push(Claim { after, outgoing });
+                scenario.store.org(row.org).record_delivery(&row, OutboxDelivery::Sent).await.unwrap();
+            }
+            None if last => return claims,
+            None => tokio::time::sleep(Duration::from_micros(200)).await,
+        }
+    }
+}
+
+/// One race; says whether the agent's words were sent before the takeover.
+async fn race(scenario: &Arc<Scenario>, number: usize) -> bool {
+    let who = format!("customer{number}");
+    scenario.say(&who, "hello").await;
+    let session = scenario.session(&who).await.id;
+    let over = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(AtomicBool::new(false));
+    let sender = tokio::spawn(send(scenario.clone(), over.clone(), stop.clone()));
+    let pace = if number.is_multiple_of(2) { "slow" } else { "fast" };
+    scenario.write(&who, &format!("{pace} {number}")).await;
+    let working = scenario.clone();
+    let worker = tokio::spawn(async move { working.work().await });
+    tokio::time::sleep(Duration::from_micros((number as u64 * 613) % 9000)).await;
+
+    let operations = scenario.operations();
+    let taken = operations.as_actor(Actor::Terminal, ORG).take_over(session).await.unwrap();
+    over.store(true, Ordering::SeqCst);
+    assert_eq!(taken.session.status, SessionStatus::HandedOff);
+    worker.await.unwrap();
+    scenario.work().await;
+    stop.store(true, Ordering::SeqCst);
+    let claims = sender.await.unwrap();
+    let to = Peer::Person(who.clone());
+    let ours: Vec<&Claim> = claims.iter().filter(|one| one.outgoing.to == to).collect();
+    let late: Vec<String> =
+        ours.iter().filter(|one| one.after).map(|one| text_of(&one.outgoing)).collect();
+    assert!(late.is_empty(), "race {number}: sent after the takeover: {late:?}");
+    assert_eq!(scenario.session(&who).await.status, SessionStatus::HandedOff, "race {number}");
+    let thread = scenario.thread(&who).await;
+    let wrote = thread.iter().any(|one| one.text() == format!("{pace} {number}"));
+    assert!(wrote, "race {number}: what the customer wrote is kept");
+    !ours.is_empty()
+}
+
+async fn races_on(store: Store, usually: usize) {
+    let scenario = Arc::new(Scenario::in_store(store, SLOW).await);
+    let most = AgentLimits {
+        max_messages_per_day: u32::MAX,
+        max_cost_per_day: Usd::from_dollars(1_000_000),
+    };
+    let gia = agent(GIA, "gia", Subtype::CustomerService);
+    scenario.save_agent(ostler_domain::agent::Agent { limits: most, ..gia }).await;
+    scenario.grant(100_000).await;
+    let mut before = 0;
+    let races = races(usually);
+    for number in 0..races {
+        before += usize::from(race(&scenario, number).await);
+    }
+    println!("{before} of {races} replies were sent before the takeover");
+}
+
+/// Z08: no agent's words are sent once a takeover is committed, whether they are
+/// being written at that moment or wait to be sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn z08_nothing_of_an_agent_is_sent_after_a_takeover() {
+    let store = TestDatabase::sqlite_memory().migrated().await;
+    races_on(store, RACES).await;
+}
+
+/// Z08: the same on PostgreSQL, where there is one.
+#[tokio::test(flavor = "multi_thread")]
+async fn z08_nothing_of_an_agent_is_sent_after_a_takeover_on_postgres() {
+    let store = TestDatabase::postgres().await.migrated().await;
+    races_on(store, POSTGRES_RACES).await;
+}
+
+/// Z08: what waits is withdrawn, what is being sent is shown to the operator.
+#[tokio::test]
+async fn z08_what_is_in_flight_is_shown() {
+    let scenario = Scenario::new(SLOW).await;
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
+    scenario.write("rosa", "first").await;
+    scenario.work().await;
+    let flying = scenario.store.claim_outbox(Duration::from_secs(10)).await.unwrap().unwrap();
+    scenario.write("rosa", "second").await;
+    scenario.work().await;
+    let operations = scenario.operations();
+    let taken = operations.as_actor(Actor::Terminal, ORG).take_over(id).await.unwrap();
+    assert_eq!(taken.in_flight, [flying.id]);
+    assert_eq!(taken.withdrawn, 1);
+    scenario.org().record_delivery(&flying, OutboxDelivery::Sent).await.unwrap();
+    assert!(scenario.deliver().await.is_empty());
+}
