@@ -1,3 +1,4 @@
-//! Scenarios across crates, and the tests that keep the house in order.
+//! Scenarios across crates, and tests of the rules of this workspace.
 //!
-//! This package has no code of its own: see `house/`, `services/` and `outage/`.
+//! This package has no code of its own: see `house/`, `services/`, `outage/` and
+//! `conversations/`.

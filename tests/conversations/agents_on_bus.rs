@@ -1,16 +1,17 @@
-//! AI agents on the bus: asked like any agent there, answering in their harness.
+//! AI agents on the message bus: they are asked like other queue agents and answer in their
+//! harness.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ostler_bus::{ConsumeOptions, Delivery, Envelope, QueueName, Disposition};
+use ostler_bus::{ConsumeOptions, Delivery, Disposition, Envelope, QueueName};
 use ostler_channels::{Channels, HttpLimits, NetworkAccess};
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
-use ostler_domain::queue_agent::name::AgentName;
 use ostler_domain::id::AgentId;
-use ostler_runtime::delivery::{DeliveryWorker, DeliveryOptions};
-use ostler_runtime::agents::{AgentRuntime, AiAgent, CouncilOptions, AgentRuntimes};
+use ostler_domain::queue_agent::name::AgentName;
+use ostler_runtime::agents::{AgentRuntime, AgentRuntimes, AiAgent, CouncilOptions};
+use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::records::run::{RunOutcome, RunRecord};
 use ostler_runtime::records::session::Session;
 use ostler_testkit::eventually;
@@ -19,7 +20,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::support::{Bus, BusPair, ENZO, GIA, ORG, Scenario, agent, on_every_bus};
-
 
 const LUCA: AgentId = AgentId::from_u128(0x10ca);
 const LONG: Duration = Duration::from_secs(60);
@@ -34,15 +34,15 @@ rules:
     answer: 'Luca asks why {{ user }}.'
 ";
 
-/// An org whose agents are on a bus, with workers and couriers.
-struct Office {
+/// An org whose agents are on a bus, with workers and delivery workers.
+struct BusOrg {
     scenario: Scenario,
     agents: AgentRuntime,
     stop: watch::Sender<bool>,
     running: JoinSet<()>,
 }
 
-impl Office {
+impl BusOrg {
     async fn open(bus: Bus) -> Self {
         let scenario = Scenario::new(OPINIONS).await;
         scenario.save_agent(agent(LUCA, "luca", Subtype::Pm)).await;
@@ -51,8 +51,8 @@ impl Office {
             let ai = AiAgent::new(scenario.intake.clone(), ORG, id);
             builder = builder.agent(ai.spec(named(name)), ai);
         }
-        let (agents, staff) = (builder.start().await.unwrap(), AgentRuntimes::default());
-        staff.insert(ORG, agents.clone());
+        let (agents, runtimes) = (builder.start().await.unwrap(), AgentRuntimes::default());
+        runtimes.insert(ORG, agents.clone());
         let channels = Channels::new(HttpLimits::default(), NetworkAccess::Public, |_, _| {
             Err("this test has no secrets".to_owned())
         });
@@ -64,7 +64,7 @@ impl Office {
             DeliveryOptions::default(),
             worker.outbox_bell().clone(),
         )
-        .with_agent_runtimes(staff);
+        .with_agent_runtimes(runtimes);
         let (stop, stopped) = watch::channel(false);
         let mut running = JoinSet::new();
         let stopping = stopped.clone();
@@ -73,8 +73,8 @@ impl Office {
         Self { scenario, agents, stop, running }
     }
 
-    /// The session that an agent has with somebody, and its runs, oldest first.
-    async fn talk(&self, who: AgentId) -> Option<(Session, Vec<RunRecord>)> {
+    /// Returns the session of an agent and its runs, oldest first.
+    async fn session_of(&self, who: AgentId) -> Option<(Session, Vec<RunRecord>)> {
         let sessions = self.scenario.sessions().await;
         let session = sessions.into_iter().find(|one| one.agent == Some(who))?;
         let stored = self.scenario.org().runs(session.id, None, 100).await.unwrap();
@@ -82,7 +82,7 @@ impl Office {
         Some((session, runs.collect()))
     }
 
-    /// Takes nothing more, and finishes what was begun.
+    /// Stops accepting messages and finishes those in progress.
     async fn close(&mut self) {
         self.agents.shutdown().await.unwrap();
         self.stop.send_replace(true);
@@ -95,13 +95,14 @@ fn named(name: &str) -> AgentName {
     name.parse().unwrap()
 }
 
-on_every_bus!(x63_a_council_of_ai_agents);
-/// X63: messages to three AI agents run one turn each, in the agent's own
-/// harness, which is on the record; each is answered by the rules for replies:
-/// to whoever asked, with the code, the message as the parent, and the agent's
-/// name.
-async fn x63_a_council_of_ai_agents(BusPair(bus, _): BusPair) {
-    let mut operator = Office::open(bus).await;
+on_every_bus!(x63_messages_to_ai_agents_on_the_bus_run_one_turn_each_and_are_answered);
+/// X63: each message to one of three AI agents runs one turn in the harness of that
+/// agent, which is recorded. The reply goes to the sender, with the reference code, the
+/// message as its parent and the name of the agent.
+async fn x63_messages_to_ai_agents_on_the_bus_run_one_turn_each_and_are_answered(
+    BusPair(bus, _): BusPair,
+) {
+    let mut operator = BusOrg::open(bus).await;
     let members = ["gia", "enzo", "luca"].map(named);
     let code = operator.agents.new_reference_code().await.unwrap();
     let question = Envelope::new("ask", json!({"text": "pineapple"}), code);
@@ -126,7 +127,7 @@ async fn x63_a_council_of_ai_agents(BusPair(bus, _): BusPair) {
         assert_eq!(answer.message.kind.as_str(), "answer");
     }
     for id in [GIA, ENZO, LUCA] {
-        let (session, runs) = operator.talk(id).await.unwrap();
+        let (session, runs) = operator.session_of(id).await.unwrap();
         assert_eq!(session.channel, Channel::from("bus"));
         let [run] = runs.as_slice() else { panic!("one run, not {}", runs.len()) };
         assert_eq!(run.outcome, RunOutcome::Answered);
@@ -138,11 +139,11 @@ async fn x63_a_council_of_ai_agents(BusPair(bus, _): BusPair) {
     operator.close().await;
 }
 
-on_every_bus!(x63_the_same_message_twice_has_one_turn_and_one_reply);
-/// X63: a message that comes twice has one turn and one reply, and of several
-/// messages of one sender each has its own.
-async fn x63_the_same_message_twice_has_one_turn_and_one_reply(BusPair(bus, other): BusPair) {
-    let mut operator = Office::open(bus).await;
+on_every_bus!(x63_a_duplicate_bus_message_has_one_turn_and_one_reply);
+/// X63: a message that is delivered twice has one turn and one reply; several messages of
+/// one sender have one each.
+async fn x63_a_duplicate_bus_message_has_one_turn_and_one_reply(BusPair(bus, other): BusPair) {
+    let mut operator = BusOrg::open(bus).await;
     let seen: Arc<Mutex<Vec<Arc<Envelope>>>> = Arc::default();
     let keep = Arc::clone(&seen);
     let handler = move |delivery: Delivery| {
@@ -174,7 +175,7 @@ async fn x63_the_same_message_twice_has_one_turn_and_one_reply(BusPair(bus, othe
         seen.lock().unwrap().iter().map(|one| one.context.parent_message.unwrap()).collect();
     answered.sort();
     assert_eq!(answered, ids);
-    let (session, runs) = operator.talk(GIA).await.unwrap();
+    let (session, runs) = operator.session_of(GIA).await.unwrap();
     assert_eq!(runs.len(), 3);
     assert_eq!(session.name.as_deref(), Some("asker"));
     let pending = operator.scenario.store.claim_outbox(Duration::from_secs(10)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Credits at work: who pays, how much is left, and what happens when nothing is.
+//! Credits: who pays, which caps apply, and what happens without credits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,27 +13,33 @@ use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_engine::outcome::ToolOutcome;
-use ostler_runtime::operations::Actor;
 use ostler_runtime::deps::Settings;
+use ostler_runtime::operations::Actor;
 use ostler_runtime::records::run::RunOutcome;
 use ostler_store::{LedgerLineKind, NewGrant, Store};
 use ostler_testkit::TestDatabase;
 
 use crate::enforcement::spend_all_credits;
-use crate::support::{ENZO, GIA, ORG, Scenario, lenient_settings, on_every_database, org, scenario, scenario_in, scenario_with, stub_tool};
+use crate::support::{
+    ENZO, GIA, ORG, Scenario, lenient_settings, on_every_database, org, scenario, scenario_in,
+    scenario_with, stub_tool,
+};
 
 const AGENCY: OrgId = OrgId::from_u128(0xa6);
 const NO_CREDITS: &str =
     "I cannot answer right now. My team has been told and will get back to you.";
 
-/// A script in which every answer costs so many credits.
-fn costing(credits: u64) -> String {
+/// Returns a script in which every answer costs this many credits.
+fn script_costing(credits: u64) -> String {
     let tokens = credits * 10;
     format!("price: {{ input: 0, output: 1000 }}\nusage: {{ output: {tokens} }}\ndefault: I see.\n")
 }
 
-/// A scenario whose org has a plan without monthly credits, and these besides.
-async fn poor(script: &str, purchased: u64) -> (Scenario, crate::support::ModelCalls) {
+/// Returns a scenario of an org without monthly credits, with these purchased ones.
+async fn scenario_on_free_plan(
+    script: &str,
+    purchased: u64,
+) -> (Scenario, crate::support::ModelCalls) {
     let (scenario, seen) = scenario(script).await;
     change_org(&scenario, |org| org.plan = LicencePlan::Free).await;
     spend_all_credits(&scenario).await;
@@ -51,7 +57,11 @@ async fn change_org(scenario: &Scenario, change: impl FnOnce(&mut Org)) {
 
 /// Makes the org a client of an agency that has credits.
 async fn with_parent(scenario: &Scenario, credits: u64, sharing: SharingPolicy) {
-    scenario.store.create_org(org(AGENCY, "agency", OrgPlace::TopLevel, LicencePlan::Free)).await.unwrap();
+    scenario
+        .store
+        .create_org(org(AGENCY, "agency", OrgPlace::TopLevel, LicencePlan::Free))
+        .await
+        .unwrap();
     let (pool, amount) = (PoolKind::Purchased, Credits::new(credits));
     let new = NewGrant { reference: "agency".into(), pool, amount };
     scenario.store.org(AGENCY).grant_credits(new).await.unwrap();
@@ -59,9 +69,10 @@ async fn with_parent(scenario: &Scenario, credits: u64, sharing: SharingPolicy) 
     change_org(scenario, |org| org.place = OrgPlace::SubOrg { parent: AGENCY }).await;
 }
 
-/// C20: however many calls a turn makes, the account is looked at as often.
+/// C20: the number of updates of the credit account does not depend on the number of
+/// calls in a turn.
 #[tokio::test]
-async fn c20_calls_are_counted_without_asking_the_ledger() {
+async fn c20_the_ledger_is_updated_as_often_for_five_calls_as_for_one() {
     let script = "
 rules:
   - when: { user: once }
@@ -97,9 +108,9 @@ default: I see.
     assert_eq!(scenario.runs("rosa").await[1].turns[0].decisions.len(), 5);
 }
 
-/// C20, E08: the session's cap holds in the middle of a run.
+/// C20, E08: the cap of a session is enforced during a run.
 #[tokio::test]
-async fn c20_the_cap_is_enforced_in_the_middle_of_a_run() {
+async fn c20_the_session_cap_is_enforced_during_a_run() {
     let script = "
 rules:
   - when: { user: book }
@@ -129,11 +140,11 @@ default: I see.
     assert!(scenario.session("rosa").await.budget.spent <= Credits::new(5));
 }
 
-/// C21, E03, E11: the harness shows the session's, the org's and the parent's
-/// budget, and whose spending it is; a top-level org has no parent's.
+/// C21, E03, E11: the harness shows the budgets of the session, the org and the parent
+/// org, and who spends; a top-level org has no parent budget.
 #[tokio::test]
 async fn c21_e03_e11_the_harness_shows_the_budgets() {
-    let (scenario, _) = scenario(&costing(4)).await;
+    let (scenario, _) = scenario(&script_costing(4)).await;
     scenario.say("rosa", "hello").await;
     let before = scenario.org().affordable().await.unwrap().unwrap();
     scenario.say("rosa", "again").await;
@@ -162,10 +173,11 @@ async fn c21_e03_e11_the_harness_shows_the_budgets() {
     assert!(!owners.is_empty() && owners.iter().all(|owner| *owner == GIA));
 }
 
-/// E02: twelve of five daily, five monthly and five bought leave three bought.
+/// E02: twelve credits out of five daily, five monthly and five purchased ones leave
+/// three purchased ones.
 #[tokio::test]
 async fn e02_pools_are_drawn_in_order() {
-    let (scenario, _) = scenario(&costing(12)).await;
+    let (scenario, _) = scenario(&script_costing(12)).await;
     change_org(&scenario, |org| org.plan = LicencePlan::Free).await;
     spend_all_credits(&scenario).await;
     for (pool, n) in [(PoolKind::Daily, 0), (PoolKind::Monthly, 1), (PoolKind::Purchased, 2)] {
@@ -178,11 +190,11 @@ async fn e02_pools_are_drawn_in_order() {
     assert_eq!(left, [0, 0, 3]);
 }
 
-/// E04, E05: a child without credits is paid for by its parent, tagged with the
-/// child; the child's ledger has it for the audit only; up to the child's cap.
+/// E04, E05: the parent org pays for a child without credits, up to the child's cap. The
+/// expense is attributed to the child, whose own ledger has it for the audit only.
 #[tokio::test]
-async fn e04_e05_the_parent_pays_up_to_the_cap() {
-    let (scenario, seen) = poor(&costing(6), 0).await;
+async fn e04_e05_the_parent_pays_for_a_child_up_to_its_cap() {
+    let (scenario, seen) = scenario_on_free_plan(&script_costing(6), 0).await;
     let sharing = SharingPolicy { max_per_child: Credits::new(10), ..SharingPolicy::default() };
     with_parent(&scenario, 1000, sharing).await;
     assert_eq!(scenario.say("rosa", "hello").await, ["I see."]);
@@ -199,7 +211,7 @@ async fn e04_e05_the_parent_pays_up_to_the_cap() {
     };
     assert_eq!(bearers(AGENCY).await, [CostBearer::ForChild(ORG)]);
     assert_eq!(bearers(ORG).await, [CostBearer::PaidByParent(AGENCY)]);
-    // Four of the cap are left: the answer is made to fit, and then it is over.
+    // Four credits of the cap are left: the answer is shortened to fit.
     scenario.say("rosa", "again").await;
     assert!(seen.last().max_tokens <= 40, "{}", seen.last().max_tokens);
     assert_eq!(scenario.say("rosa", "and again").await, [NO_CREDITS]);
@@ -216,7 +228,7 @@ async fn e04_e05_the_parent_pays_up_to_the_cap() {
 /// E06: all children together draw no more than the shared cap.
 #[tokio::test]
 async fn e06_all_children_share_one_cap() {
-    let (scenario, seen) = poor(&costing(1), 0).await;
+    let (scenario, seen) = scenario_on_free_plan(&script_costing(1), 0).await;
     let sharing = SharingPolicy { max_total: Credits::new(2), ..SharingPolicy::default() };
     with_parent(&scenario, 1000, sharing).await;
     let other = OrgId::from_u128(0xbb);
@@ -247,9 +259,9 @@ rules:
 default: I see.
 ";
 
-/// E09, E10: each agent's spending is kept, and lowers the same purse.
+/// E09, E10: the spending of each agent is recorded and lowers the shared budget.
 #[tokio::test]
-async fn e09_e10_a_team_spends_from_one_purse() {
+async fn e09_e10_agents_of_a_team_draw_on_one_budget() {
     let (scenario, seen) = scenario(TEAM).await;
     scenario.say("rosa", "my invoice").await;
     let team = scenario.session("rosa").await.team.unwrap();
@@ -268,30 +280,32 @@ async fn e09_e10_a_team_spends_from_one_purse() {
     assert_eq!(scenario.session("otto").await.team.unwrap().budget.remaining(), Credits::ZERO);
     let before = seen.count();
     assert_eq!(scenario.say("otto", "and now").await, [NO_CREDITS]);
-    assert_eq!(seen.count(), before, "the purse is empty for both");
+    assert_eq!(seen.count(), before, "the budget is used up for both");
 }
 
-/// E07: when nothing is left, in a team session the customer, the owner and both
-/// agents are told, each once.
+/// E07: without credits in a team session the customer, the owner and both agents are
+/// told, each once.
 #[tokio::test]
-async fn e07_everybody_is_told_once() {
+async fn e07_customer_owner_and_agents_are_told_once_without_credits() {
     let (scenario, _) = scenario(TEAM).await;
     scenario.say("rosa", "my invoice").await;
     spend_all_credits(&scenario).await;
     assert_eq!(scenario.say("rosa", "hello?").await, [NO_CREDITS]);
     scenario.say("rosa", "anybody?").await;
-    for recipient in [NoticeRecipient::Owner, NoticeRecipient::Agent(GIA), NoticeRecipient::Agent(ENZO)] {
+    for recipient in
+        [NoticeRecipient::Owner, NoticeRecipient::Agent(GIA), NoticeRecipient::Agent(ENZO)]
+    {
         let told = scenario.notice_kinds(recipient).await;
         let count = told.iter().filter(|kind| **kind == NoticeKind::CreditsExhausted).count();
         assert_eq!(count, 1, "{recipient:?}: {told:?}");
     }
 }
 
-/// E08, C11: from 40 on a session only reads, and is degraded; at 50 no model is
-/// asked, the customer is told and the owner notified.
+/// E08, C11: from 40 credits on a session is degraded and has only tools that read; at 50
+/// no model is asked, the customer is told and the owner is notified.
 #[tokio::test]
-async fn e08_a_session_narrows_at_40_and_closes_at_50() {
-    let (scenario, seen) = scenario(&costing(10)).await;
+async fn e08_a_session_only_reads_from_40_credits_and_stops_at_50() {
+    let (scenario, seen) = scenario(&script_costing(10)).await;
     for n in 0..4 {
         scenario.say("rosa", &format!("message {n}")).await;
         assert!(scenario.tools("rosa").await.contains(&"create_booking".into()), "{n}");
@@ -309,21 +323,20 @@ async fn e08_a_session_narrows_at_40_and_closes_at_50() {
     assert_eq!(scenario.say("otto", "hello").await, ["I see."], "another session is open");
 }
 
-/// The longest answer is what can be paid for.
+/// C22: the maximum length of an answer is limited by the affordable credits.
 #[tokio::test]
-async fn c22_an_answer_is_no_longer_than_what_can_be_paid() {
-    let (scenario, seen) = poor(&costing(3), 7).await;
+async fn c22_max_tokens_are_limited_by_the_affordable_credits() {
+    let (scenario, seen) = scenario_on_free_plan(&script_costing(3), 7).await;
     scenario.say("rosa", "hello").await;
     assert_eq!(seen.last().max_tokens, 70, "seven credits at ten tokens each");
     scenario.say("rosa", "again").await;
     assert_eq!(seen.last().max_tokens, 40);
 }
 
-/// E14, Z05: a hundred customers at once with fifty credits: fifty are answered,
-/// fifty are told, and the ledger adds up.
-async fn e14_z05_fifty_credits_answer_fifty(store: Store) {
-    // The model is free, so that an answer costs the least that one can, and no
-    // more is held for it.
+/// E14, Z05: of a hundred concurrent customers with fifty credits fifty are answered,
+/// fifty are told, and the ledger is consistent.
+async fn e14_z05_fifty_credits_answer_fifty_of_a_hundred_customers(store: Store) {
+    // The model is free, so that an answer costs and reserves the minimum.
     let free = "default: I see.";
     let (scenario, _) = scenario_in(store, free, Vec::new(), Settings::default()).await;
     change_org(&scenario, |org| org.plan = LicencePlan::Free).await;
@@ -349,12 +362,11 @@ async fn e14_z05_fifty_credits_answer_fifty(store: Store) {
 }
 on_every_database!(
     /// E14, Z05.
-    e14_z05_fifty_credits_answer_fifty
+    e14_z05_fifty_credits_answer_fifty_of_a_hundred_customers
 );
 
-/// Z05: a thousand calls at once spend no more than their session may, nor more
-/// than their team may; what was spent is what the ledger has, and nothing is
-/// held any more.
+/// Z05: a thousand concurrent calls spend no more than the budgets of their session and
+/// team; the ledger has what was spent, and no reservation is left.
 #[tokio::test]
 async fn z05_a_thousand_calls_overdraw_no_session_and_no_team() {
     let calls: Vec<String> =
@@ -389,7 +401,7 @@ async fn z05_a_thousand_calls_overdraw_no_session_and_no_team() {
         let spent = session.budget.spent;
         assert!(spent <= Credits::new(cap), "{spent}");
         assert_eq!(scenario.spent(ORG).await, spent.get());
-        // All that there was, but for what an answer needs.
+        // Everything but the reserve for an answer.
         let free = team.map_or(Credits::new(cap).saturating_sub(before), Credits::new);
         let here = spent.saturating_sub(before);
         assert!(here <= free && free.get() - here.get() <= 1, "{here} of {free}");

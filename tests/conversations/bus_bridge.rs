@@ -1,17 +1,16 @@
-//! The switchboard: conversations of a process connected to the buses of an
-//! installation, and what happens without them.
+//! The bus bridge: a process with and without its message bus.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_bus::{Envelope, MemoryBus, MessageBus, QueueName, RabbitOptions, BusConnection};
+use ostler_bus::{BusConnection, Envelope, MemoryBus, MessageBus, QueueName, RabbitOptions};
 use ostler_channels::{Channels, HttpLimits, NetworkAccess};
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_runtime::delivery::{DeliveryWorker, DeliveryOptions};
-use ostler_runtime::operations::Actor;
 use ostler_runtime::agents::{AgentRuntime, StoredRecords};
 use ostler_runtime::bus_bridge::BusBridge;
+use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
+use ostler_runtime::operations::Actor;
 use ostler_testkit::eventually;
 use serde_json::json;
 use tokio::sync::watch;
@@ -19,38 +18,38 @@ use tokio::task::JoinSet;
 
 use crate::support::{ECHO, ORG, Scenario};
 
-
 const LONG: Duration = Duration::from_secs(60);
 
-/// A process: workers, couriers and a switchboard.
+/// A process: workers, delivery workers and a bus bridge.
 struct Process {
-    switchboard: BusBridge,
+    bridge: BusBridge,
     stop: watch::Sender<bool>,
     running: JoinSet<()>,
 }
 
 impl Process {
-    fn start(scenario: &Scenario, trunk: BusConnection) -> Self {
+    fn start(scenario: &Scenario, connection: BusConnection) -> Self {
         let worker = scenario.worker.clone();
-        let switchboard = BusBridge::for_worker(&worker, scenario.intake.clone(), trunk);
+        let bridge = BusBridge::for_worker(&worker, scenario.intake.clone(), connection);
         let channels = Channels::new(HttpLimits::default(), NetworkAccess::Public, |_, _| {
             Err("this test has no secrets".to_owned())
         });
         let (clock, bell) = (worker.deps().clock.clone(), worker.outbox_bell().clone());
         let options = DeliveryOptions::default();
-        let delivery = DeliveryWorker::new(scenario.store.clone(), channels.unwrap(), clock, options, bell)
-            .with_agent_runtimes(switchboard.agent_runtimes().clone());
+        let delivery =
+            DeliveryWorker::new(scenario.store.clone(), channels.unwrap(), clock, options, bell)
+                .with_agent_runtimes(bridge.agent_runtimes().clone());
         let (stop, stopped) = watch::channel(false);
         let mut running = JoinSet::new();
-        let (board, stopping) = (switchboard.clone(), stopped.clone());
-        running.spawn(async move { board.run(stopping).await });
+        let (running_bridge, stopping) = (bridge.clone(), stopped.clone());
+        running.spawn(async move { running_bridge.run(stopping).await });
         let stopping = stopped.clone();
         running.spawn(async move { worker.run(2, stopping).await });
         running.spawn(async move { delivery.run(2, stopped).await });
-        Self { switchboard, stop, running }
+        Self { bridge, stop, running }
     }
 
-    /// Stops it, which must not take long, whatever it waits for.
+    /// Stops the process. Panics after a minute.
     async fn stop(mut self) {
         self.stop.send_replace(true);
         let ending = async { while self.running.join_next().await.is_some() {} };
@@ -69,27 +68,26 @@ async fn gia_answers(agents: &AgentRuntime) {
     assert_eq!(answer.context.from_agent, Some(gia));
 }
 
-/// X63: an org's agents are on the bus of the process by themselves.
+/// X63: the agents of an org are started on the bus of the process.
 #[tokio::test(flavor = "multi_thread")]
-async fn x63_agents_are_on_the_bus_of_their_process() {
+async fn x63_agents_of_an_org_are_started_on_the_bus_of_the_process() {
     let scenario = Scenario::new(ECHO).await;
-    let trunk = BusConnection::connect_lazy("memory:", RabbitOptions::default()).unwrap();
-    let process = Process::start(&scenario, trunk);
-    let there = async || process.switchboard.agent_runtimes().get(ORG).is_some();
+    let connection = BusConnection::connect_lazy("memory:", RabbitOptions::default()).unwrap();
+    let process = Process::start(&scenario, connection);
+    let there = async || process.bridge.agent_runtimes().get(ORG).is_some();
     eventually("the agents", there).await;
-    gia_answers(&process.switchboard.agent_runtimes().get(ORG).unwrap()).await;
+    gia_answers(&process.bridge.agent_runtimes().get(ORG).unwrap()).await;
     process.stop().await;
 }
 
-/// X63: and on a broker, where whoever shares the org's records asks them from
-/// another process.
+/// X63: on RabbitMQ another process with the org's records can ask the agents.
 #[tokio::test(flavor = "multi_thread")]
-async fn x63_agents_are_on_rabbitmq_for_other_processes() {
+async fn x63_agents_on_rabbitmq_answer_other_processes() {
     let address = ostler_testkit::amqp_url();
     let scenario = Scenario::new(ECHO).await;
-    let trunk = || BusConnection::connect_lazy(&address, RabbitOptions::default()).unwrap();
-    let process = Process::start(&scenario, trunk());
-    let (elsewhere, stored) = (trunk(), StoredRecords::new(scenario.store.clone(), ORG));
+    let connection = || BusConnection::connect_lazy(&address, RabbitOptions::default()).unwrap();
+    let process = Process::start(&scenario, connection());
+    let (elsewhere, stored) = (connection(), StoredRecords::new(scenario.store.clone(), ORG));
     let bus = elsewhere.bus(&stored.bus_prefix()).unwrap();
     let asking = AgentRuntime::for_org(bus, &stored).start().await.unwrap();
     gia_answers(&asking).await;
@@ -98,25 +96,28 @@ async fn x63_agents_are_on_rabbitmq_for_other_processes() {
     process.stop().await;
 }
 
-/// Z04: a broker that is not there keeps no conversation waiting, and a process
-/// that waits for it can be stopped.
+/// Z04: without a broker conversations are answered, and the process can be stopped.
 #[tokio::test(flavor = "multi_thread")]
-async fn z04_conversations_go_on_without_a_broker() {
+async fn z04_conversations_are_answered_without_a_broker() {
     let scenario = Scenario::new(ECHO).await;
     let nobody = "amqp://guest:guest@127.0.0.1:1/%2f";
-    let process = Process::start(&scenario, BusConnection::connect_lazy(nobody, RabbitOptions::default()).unwrap());
+    let process = Process::start(
+        &scenario,
+        BusConnection::connect_lazy(nobody, RabbitOptions::default()).unwrap(),
+    );
     for round in 1..=3 {
         scenario.write("rosa", &format!("message {round}")).await;
         let answered = async || {
-            !scenario.sessions().await.is_empty() && scenario.thread("rosa").await.len() == 2 * round
+            !scenario.sessions().await.is_empty()
+                && scenario.thread("rosa").await.len() == 2 * round
         };
         eventually("an answer", answered).await;
     }
     process.stop().await;
 }
 
-/// The doors at which a ring waits.
-async fn doors(bus: &Arc<MemoryBus>) -> BTreeSet<u16> {
+/// Returns the doorbell shards with a waiting ring.
+async fn rung_shards(bus: &Arc<MemoryBus>) -> BTreeSet<u16> {
     let mut rung = BTreeSet::new();
     for door in 0..16 {
         if bus.depth(&QueueName::inbound(door)).await.unwrap().total() > 0 {
@@ -126,10 +127,10 @@ async fn doors(bus: &Arc<MemoryBus>) -> BTreeSet<u16> {
     rung
 }
 
-/// F09: whoever changes a conversation rings at its own door, as whoever writes
-/// in it does; others are left alone.
+/// F09: an operation rings the same doorbell shard as a message of its conversation, and
+/// no other.
 #[tokio::test]
-async fn f09_operations_ring_at_the_door_of_their_conversation() {
+async fn f09_operations_ring_the_doorbell_shard_of_their_conversation() {
     let scenario = Scenario::new(ECHO).await;
     for who in ["rosa", "otto", "ines"] {
         scenario.say(who, "hello").await;
@@ -138,12 +139,12 @@ async fn f09_operations_ring_at_the_door_of_their_conversation() {
         writes.worker.bell().connect(ends[0].clone());
         operates.worker.bell().connect(ends[1].clone());
         writes.write_with_id(who, "and now?", &format!("{who}-again")).await;
-        eventually("a ring", async || !doors(&ends[0]).await.is_empty()).await;
+        eventually("a ring", async || !rung_shards(&ends[0]).await.is_empty()).await;
         scenario.work().await;
         let session = scenario.session(who).await.id;
         let operations = operates.operations();
         operations.as_actor(Actor::Terminal, ORG).close(session).await.unwrap();
-        eventually("a ring", async || !doors(&ends[1]).await.is_empty()).await;
-        assert_eq!(doors(&ends[0]).await, doors(&ends[1]).await, "{who}");
+        eventually("a ring", async || !rung_shards(&ends[1]).await.is_empty()).await;
+        assert_eq!(rung_shards(&ends[0]).await, rung_shards(&ends[1]).await, "{who}");
     }
 }

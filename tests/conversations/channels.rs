@@ -6,8 +6,8 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::real_servers::{TelegramServer, SmtpServer, with_timeout};
 use crate::fake_server::{Reply, SeenRequest, Server};
+use crate::real_servers::{SmtpServer, TelegramServer, with_timeout};
 use crate::support::{BOT, ConnectedOrg, GIA, MAIL, SMS, sent_message, telegram_message};
 
 const PIZZA: &str = "
@@ -17,8 +17,7 @@ rules:
 default: I see.
 ";
 
-/// C16: a person writes on Telegram, Ostler asks for it, answers, and the person
-/// reads the answer.
+/// C16: a message on Telegram is polled and answered, and the person gets the answer.
 #[tokio::test]
 async fn c16_a_telegram_conversation_through_a_real_server() {
     let phone = TelegramServer::start().await;
@@ -34,7 +33,7 @@ async fn c16_a_telegram_conversation_through_a_real_server() {
     let working = tokio::spawn(async move { worker.run(2, third).await });
     for (asked, answer) in [("Avete la pizza?", "<b>Sì</b>, fino alle 23."), ("Bene", "I see.")] {
         phone.act("/sendMessage", json!({"text": asked})).await;
-        assert_eq!(with_timeout(heard(&phone)).await["text"], answer);
+        assert_eq!(with_timeout(next_bot_message(&phone)).await["text"], answer);
     }
     stop.send(true).unwrap();
     for task in [polling, sending, working] {
@@ -43,8 +42,8 @@ async fn c16_a_telegram_conversation_through_a_real_server() {
     assert_eq!(org.scenario.runs("7").await.len(), 2);
 }
 
-/// What the bot writes next.
-async fn heard(phone: &TelegramServer) -> Value {
+/// Returns the next message of the bot.
+async fn next_bot_message(phone: &TelegramServer) -> Value {
     loop {
         if let Some(message) = phone.bot_messages().await.into_iter().next() {
             return message;
@@ -53,10 +52,9 @@ async fn heard(phone: &TelegramServer) -> Value {
     }
 }
 
-/// C16: mail comes in through a gateway and is answered through a real server, in
-/// its thread.
+/// C16: an e-mail from a gateway is answered through an SMTP server, in its thread.
 #[tokio::test]
-async fn c16_a_mail_conversation_through_a_real_server() {
+async fn c16_an_email_conversation_through_a_real_server() {
     let mut smtp = SmtpServer::start().await;
     let org = ConnectedOrg::new(PIZZA).await;
     let mut settings = smtp.settings("none");
@@ -85,7 +83,7 @@ async fn c16_a_mail_conversation_through_a_real_server() {
     assert_eq!(org.scenario.runs("rosa@example.com").await.len(), 1, "the mail is taken once");
 }
 
-/// An answer with every kind of formatting, longer than Telegram takes at once.
+/// Returns an answer with every kind of formatting, longer than one Telegram message.
 fn long_answer() -> String {
     let line = "- `margherita` costs **8** euros, see [the menu](https://bella.example/menu)";
     format!("# Pizza\n\n*All* of it & more <here>:\n\n{}", vec![line; 120].join("\n"))
@@ -96,10 +94,10 @@ fn texts(server: &Server) -> Vec<String> {
     server.seen().iter().map(|seen| text(seen.json())).collect()
 }
 
-/// C16: the same answer of an agent, by channel: HTML in pieces on Telegram, plain
-/// text for a gateway, both as one mail, and Markdown as it is for the web chat.
+/// C16: the same answer is HTML in pieces on Telegram, plain text on SMS, both as one
+/// e-mail, and unchanged Markdown on the web chat.
 #[tokio::test]
-async fn c16_an_answer_has_the_form_of_its_channel() {
+async fn c16_an_answer_is_formatted_for_its_channel() {
     let script = format!("default: {}", serde_json::to_string(&long_answer()).unwrap());
     let mut smtp = SmtpServer::start().await;
     let org = ConnectedOrg::new(&script).await;

@@ -1,5 +1,4 @@
-//! What becomes of a reply on its way out, with providers that misbehave and
-//! count what they get.
+//! Delivery of replies through providers that fail, limit the rate or do not answer.
 
 use std::time::Duration;
 
@@ -12,7 +11,9 @@ use ostler_store::{Author, DeadLetterId, NewBlob, OutboxState};
 use serde_json::json;
 
 use crate::fake_server::{Reply, SeenRequest, Server};
-use crate::support::{BOT, ConnectedOrg, SMS, Scenario, WEBCHAT, delivery_options, sent_message, telegram_message};
+use crate::support::{
+    BOT, ConnectedOrg, SMS, Scenario, WEBCHAT, delivery_options, sent_message, telegram_message,
+};
 
 const SILENT: &str = "default: I see.";
 
@@ -29,9 +30,9 @@ fn hello() -> Vec<MessagePart> {
     vec![MessagePart::text("hello")]
 }
 
-/// C17: Telegram is tried three times, and the third one is delivered.
+/// C17: a send to Telegram is tried three times; the third succeeds.
 #[tokio::test]
-async fn c17_a_provider_that_stumbles_is_tried_again() {
+async fn c17_a_failing_telegram_send_succeeds_on_the_third_attempt() {
     let org = ConnectedOrg::new(SILENT).await;
     let bot = org.bot([status(500), status(502), sent_message(1)]).await;
     let id = org.queue_message("7", BOT, Author::Agent, hello()).await;
@@ -39,33 +40,36 @@ async fn c17_a_provider_that_stumbles_is_tried_again() {
     assert_eq!(texts(&bot), ["hello", "hello", "hello"]);
 }
 
-/// C17, C18: a text message is tried twice and is a dead letter then, with its
-/// reason and how often it was tried; a person has it sent again.
+/// C17, C18: an SMS is tried twice and then a dead letter, with its reason and its
+/// attempts; an operator can replay it.
 #[tokio::test]
-async fn c17_c18_what_cannot_be_sent_is_a_dead_letter() {
-    // Dead letters wait as long as they do in earnest.
+async fn c17_c18_an_sms_that_fails_twice_is_a_dead_letter_and_can_be_replayed() {
+    // Dead letters wait as long as in production.
     let letters = RetryPolicy::DEAD_LETTER;
     let scenario = Scenario::new(SILENT).await;
-    let org = ConnectedOrg::of(scenario, DeliveryOptions { dead_letter_retries: letters, ..delivery_options() });
+    let org = ConnectedOrg::of(
+        scenario,
+        DeliveryOptions { dead_letter_retries: letters, ..delivery_options() },
+    );
     let sms = org.sms([status(500), status(503), Reply::json(200, &json!({}))]).await;
     let id = org.queue_message("+39061234", SMS, Author::Agent, hello()).await;
     org.deliver_until(id, OutboxState::Dead).await;
     assert_eq!(sms.seen().len(), 2);
-    let letter = org.scenario.org().dead_letter(DeadLetterId::Outbox(id)).await.unwrap();
-    assert_eq!(letter.attempts, 2);
-    assert!(letter.reason.contains("503"), "{letter:?}");
-    assert!(letter.payload.contains("+39061234") && letter.payload.contains("hello"));
+    let dead_letter = org.scenario.org().dead_letter(DeadLetterId::Outbox(id)).await.unwrap();
+    assert_eq!(dead_letter.attempts, 2);
+    assert!(dead_letter.reason.contains("503"), "{dead_letter:?}");
+    assert!(dead_letter.payload.contains("+39061234") && dead_letter.payload.contains("hello"));
     assert_eq!(org.delivery.sweep().await.unwrap().revived, 0, "it is not time yet");
-    org.scenario.org().replay_dead_letter(letter.id).await.unwrap();
+    org.scenario.org().replay_dead_letter(dead_letter.id).await.unwrap();
     org.deliver_until(id, OutboxState::Sent).await;
     let last = sms.seen().pop().unwrap().json();
     assert_eq!((&last["text"], &last["possible_duplicate"]), (&json!("hello"), &json!(false)));
 }
 
-/// C18: a dead letter is tried ten times in all, then it is given up and the
-/// owner is told.
+/// C18: a dead letter is tried ten times in all, then it is abandoned and the owner is
+/// notified.
 #[tokio::test]
-async fn c18_a_dead_letter_is_given_up_after_ten_times() {
+async fn c18_a_dead_letter_is_abandoned_after_ten_attempts() {
     let org = ConnectedOrg::new(SILENT).await;
     let bot = org
         .bot([Reply::json(
@@ -91,9 +95,9 @@ async fn c18_a_dead_letter_is_given_up_after_ten_times() {
     assert!(told[0].notice.data.contains("blocked by the user"), "{told:?}");
 }
 
-/// C17: formatting that the provider cannot read is left out, once.
+/// C17: a message with formatting that the provider rejects is sent once as plain text.
 #[tokio::test]
-async fn c17_what_cannot_be_read_goes_as_plain_text() {
+async fn c17_rejected_formatting_is_sent_as_plain_text() {
     let org = ConnectedOrg::new(SILENT).await;
     let bad = Reply::json(
         400,
@@ -101,20 +105,22 @@ async fn c17_what_cannot_be_read_goes_as_plain_text() {
             "description": "Bad Request: can't parse entities: unexpected end"}),
     );
     let bot = org.bot([bad.clone(), sent_message(1), bad]).await;
-    let first = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("**hello**")]).await;
+    let first =
+        org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("**hello**")]).await;
     org.deliver().await;
     assert_eq!(org.state(first).await, OutboxState::Sent);
     assert_eq!(texts(&bot), ["<b>hello</b>", "hello"]);
-    let second = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("**again**")]).await;
+    let second =
+        org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("**again**")]).await;
     org.deliver().await;
     assert_eq!(org.state(second).await, OutboxState::Dead);
     assert_eq!(texts(&bot)[2..], ["<b>again</b>", "again"]);
 }
 
-/// C17: while a provider asks to be left alone, nothing else is tried there, and
-/// other bindings go on.
+/// C17: while a provider limits the rate, nothing is sent through its binding; other
+/// bindings continue.
 #[tokio::test]
-async fn c17_a_provider_that_asks_for_time_gets_it() {
+async fn c17_a_rate_limited_binding_pauses_and_others_continue() {
     let org = ConnectedOrg::new(SILENT).await;
     let slow_down = Reply::json(
         429,
@@ -142,10 +148,10 @@ async fn c17_a_provider_that_asks_for_time_gets_it() {
     assert_eq!(bot.seen().len(), 4);
 }
 
-/// Z09: a send that was cut may have arrived; that is said, and it is not sent
-/// again. What comes after it goes out.
+/// Z09: an interrupted send has an unknown outcome and is not repeated. Later messages
+/// are sent.
 #[tokio::test]
-async fn z09_nobody_repeats_what_may_have_arrived() {
+async fn z09_an_interrupted_send_is_unknown_and_not_repeated() {
     let org = ConnectedOrg::new(SILENT).await;
     let bot = org.bot([Reply::Cut, Reply::Hang, sent_message(1)]).await;
     let cut = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("one")]).await;
@@ -163,9 +169,10 @@ async fn z09_nobody_repeats_what_may_have_arrived() {
     assert_eq!(texts(&bot)[3], "(You may have received this before.)\none");
 }
 
-/// Z09: where a binding wants it, it is sent again, and marked.
+/// Z09: where the binding says so, an interrupted send is repeated and marked as possible
+/// duplicate.
 #[tokio::test]
-async fn z09_a_binding_may_have_it_sent_again() {
+async fn z09_an_interrupted_send_is_repeated_where_the_binding_says_so() {
     let org = ConnectedOrg::new(SILENT).await;
     let server = Server::start([Reply::Cut, Reply::json(200, &json!({}))]).await;
     let settings = json!({"url": server.url, "when_unknown": "resend"});
@@ -181,8 +188,7 @@ async fn z09_a_binding_may_have_it_sent_again() {
     assert_eq!(marked, [false, true]);
 }
 
-/// C16: a long message goes out in pieces, and one that is tried again does not
-/// repeat those before it.
+/// C16: a long message is sent in pieces; a retry does not repeat the sent ones.
 #[tokio::test]
 async fn c16_pieces_that_were_sent_are_not_repeated() {
     let org = ConnectedOrg::new(SILENT).await;
@@ -196,10 +202,10 @@ async fn c16_pieces_that_were_sent_are_not_repeated() {
     assert_eq!(begins, ["a", "b", "b", "c", "h"]);
 }
 
-/// C15: without an enabled binding nothing is tried, the message is kept, and the
-/// owner hears of it once; when the binding is back, the message goes out.
+/// C15: while the binding is disabled the message waits and the owner is notified once;
+/// when it is enabled, the message is sent.
 #[tokio::test]
-async fn c15_a_message_waits_for_its_binding() {
+async fn c15_a_message_waits_while_its_binding_is_disabled() {
     let org = ConnectedOrg::new(SILENT).await;
     let bot = org.bot([sent_message(1)]).await;
     let mut bound = org.scenario.org().binding(BOT).await.unwrap();
@@ -210,8 +216,8 @@ async fn c15_a_message_waits_for_its_binding() {
     org.deliver().await;
     assert_eq!(org.state(disabled).await, OutboxState::Dead);
     assert_eq!(org.state(second).await, OutboxState::Dead);
-    let letter = org.scenario.org().dead_letter(DeadLetterId::Outbox(disabled)).await.unwrap();
-    assert_eq!(letter.reason, "the binding is disabled");
+    let dead_letter = org.scenario.org().dead_letter(DeadLetterId::Outbox(disabled)).await.unwrap();
+    assert_eq!(dead_letter.reason, "the binding is disabled");
     let told = org.scenario.org().unread_notices(NoticeRecipient::Owner, None, 10).await.unwrap();
     let kinds: Vec<NoticeKind> = told.iter().map(|one| one.notice.kind).collect();
     assert_eq!((kinds, bot.seen().len()), (vec![NoticeKind::NoBinding], 0));
@@ -223,18 +229,19 @@ async fn c15_a_message_waits_for_its_binding() {
     assert_eq!(org.state(disabled).await, OutboxState::Sent);
 }
 
-/// Z08: after a takeover no reply of an agent is sent, neither one that waits
-/// nor one that was a dead letter; what a person wrote goes out as it is.
+/// Z08: after a takeover no message of an agent is sent, neither a waiting one nor a dead
+/// letter; messages of a person are sent unchanged.
 #[tokio::test]
-async fn z08_after_a_takeover_no_agent_is_heard() {
+async fn z08_after_a_takeover_no_message_of_an_agent_is_sent() {
     let org = ConnectedOrg::new(SILENT).await;
     let bot = org.bot([status(403), sent_message(1)]).await;
     let dead = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("dead")]).await;
     org.deliver().await;
     let waits = org.queue_message("7", BOT, Author::Agent, vec![MessagePart::text("waits")]).await;
-    let letter = org.scenario.org().dead_letter(DeadLetterId::Outbox(dead)).await.unwrap();
-    org.scenario.org().withdraw_agent_messages(letter.conversation).await.unwrap();
-    let person = org.queue_message("7", BOT, Author::Human, vec![MessagePart::text("*I* am here")]).await;
+    let dead_letter = org.scenario.org().dead_letter(DeadLetterId::Outbox(dead)).await.unwrap();
+    org.scenario.org().withdraw_agent_messages(dead_letter.conversation).await.unwrap();
+    let person =
+        org.queue_message("7", BOT, Author::Human, vec![MessagePart::text("*I* am here")]).await;
     tokio::time::sleep(Duration::from_millis(5)).await;
     org.delivery.sweep().await.unwrap();
     org.deliver().await;
@@ -244,15 +251,17 @@ async fn z08_after_a_takeover_no_agent_is_heard() {
     assert_eq!(texts(&bot), ["dead", "*I* am here"]);
 }
 
-/// C16: files come from where they are kept; a page reads its messages itself.
+/// C16: files are sent from the blob store; the web chat reads its messages itself.
 #[tokio::test]
-async fn c16_files_go_along() {
+async fn c16_files_are_sent_as_attachments() {
     let org = ConnectedOrg::new(SILENT).await;
     let sms = org.sms([Reply::json(200, &json!({}))]).await;
     let media_type = "image/png".parse().unwrap();
     let new = NewBlob { id: BlobId::from_u128(1), media_type, name: None, bytes: b"hi".to_vec() };
     let picture = MessagePart::from_attachment(org.scenario.org().put_blob(new).await.unwrap());
-    let id = org.queue_message("+39", SMS, Author::Agent, vec![MessagePart::text("look"), picture]).await;
+    let id = org
+        .queue_message("+39", SMS, Author::Agent, vec![MessagePart::text("look"), picture])
+        .await;
     let page = org.queue_message("rosa", WEBCHAT, Author::Agent, hello()).await;
     org.deliver().await;
     assert_eq!(org.state(id).await, OutboxState::Sent);
@@ -260,17 +269,19 @@ async fn c16_files_go_along() {
     assert_eq!(sms.seen()[1].json()["attachments"][0]["content"], "aGk=");
 }
 
-/// Several couriers share the work, send each message once, and finish what they
-/// have begun when they are stopped.
+/// Several delivery workers send each message once, and finish their sends when they are
+/// stopped.
 #[tokio::test]
-async fn couriers_share_the_work() {
+async fn delivery_workers_send_each_message_once_and_finish_on_stop() {
     let org = ConnectedOrg::new(SILENT).await;
     let sms = org.sms([Reply::json(200, &json!({}))]).await;
     let mut all = Vec::new();
     for n in 0..30 {
         for text in ["one", "two"] {
             let to = format!("+39{n}");
-            all.push(org.queue_message(&to, SMS, Author::Agent, vec![MessagePart::text(text)]).await);
+            all.push(
+                org.queue_message(&to, SMS, Author::Agent, vec![MessagePart::text(text)]).await,
+            );
         }
     }
     let (stop, stopped) = tokio::sync::watch::channel(false);
@@ -298,9 +309,9 @@ async fn couriers_share_the_work() {
     }
 }
 
-/// While a turn runs, the chat shows that somebody is writing.
+/// While a turn runs, the chat shows a typing indicator.
 #[tokio::test]
-async fn a_turn_that_takes_its_time_is_shown() {
+async fn a_typing_indicator_is_shown_during_a_turn() {
     let org = ConnectedOrg::new("delay: 3s\ndefault: I see.").await;
     let bot = org.bot([sent_message(1)]).await;
     org.update(BOT, &telegram_message(1, 7, "hi")).await;

@@ -1,4 +1,4 @@
-//! The bell on the bus: workers of one process wake for what another accepted.
+//! The doorbell on the bus: workers of one process wake when another accepts a message.
 
 use std::time::Duration;
 
@@ -9,8 +9,7 @@ use tokio::sync::watch;
 
 use crate::support::{BusPair, ECHO, Scenario, catalogue, on_every_bus};
 
-
-/// A process on the same store whose workers look by themselves only once.
+/// Returns a process on the same store whose workers poll only once an hour.
 fn listener(scenario: &Scenario) -> Scenario {
     let settings = Settings { poll_interval: Duration::from_secs(3600), ..Settings::default() };
     Scenario::with_models(scenario.store.clone(), catalogue(ECHO), settings)
@@ -18,20 +17,19 @@ fn listener(scenario: &Scenario) -> Scenario {
 
 async fn rings_waiting(bus: &dyn MessageBus) -> u64 {
     let mut waiting = 0;
-    for door in 0..16 {
-        waiting += bus.depth(&QueueName::inbound(door)).await.unwrap().total();
+    for shard in 0..16 {
+        waiting += bus.depth(&QueueName::inbound(shard)).await.unwrap().total();
     }
     waiting
 }
 
-on_every_bus!(a_worker_wakes_for_what_another_process_accepted);
-/// F09: one process accepts, another answers, in order, though its workers would
-/// not look by themselves.
-async fn a_worker_wakes_for_what_another_process_accepted(BusPair(here, there): BusPair) {
+on_every_bus!(a_worker_wakes_when_another_process_accepts_a_message);
+/// F09: one process accepts, another answers, in order and without polling.
+async fn a_worker_wakes_when_another_process_accepts_a_message(BusPair(here, there): BusPair) {
     let accepting = Scenario::new(ECHO).await;
     accepting.worker.bell().connect(here);
     let answering = listener(&accepting);
-    let ears = answering.worker.bell().listen(&there).await.unwrap();
+    let consumers = answering.worker.bell().listen(&there).await.unwrap();
     let (stop, stopped) = watch::channel(false);
     let worker = answering.worker.clone();
     let working = tokio::spawn(async move { worker.run(2, stopped).await });
@@ -52,16 +50,16 @@ async fn a_worker_wakes_for_what_another_process_accepted(BusPair(here, there): 
     assert_eq!(said, expected);
     stop.send_replace(true);
     working.await.unwrap();
-    for ear in &ears {
-        ear.close().await;
+    for consumer in &consumers {
+        consumer.close().await;
     }
     eventually("every ring to be heard", async || rings_waiting(&*there).await == 0).await;
 }
 
-on_every_bus!(rings_that_nobody_hears_are_one);
-/// However much is accepted while nobody listens, one ring waits at the door of
-/// a conversation, and whoever comes later hears that one.
-async fn rings_that_nobody_hears_are_one(BusPair(here, there): BusPair) {
+on_every_bus!(unheard_rings_of_a_conversation_collapse_into_one);
+/// While no process listens, one ring per conversation waits, and the next listener gets
+/// it.
+async fn unheard_rings_of_a_conversation_collapse_into_one(BusPair(here, there): BusPair) {
     let accepting = Scenario::new(ECHO).await;
     accepting.worker.bell().connect(here);
     for number in 0..100 {
@@ -71,6 +69,6 @@ async fn rings_that_nobody_hears_are_one(BusPair(here, there): BusPair) {
     assert_eq!(rings_waiting(&*there).await, 1);
 
     let late = listener(&accepting);
-    let _ears = late.worker.bell().listen(&there).await.unwrap();
+    let _consumers = late.worker.bell().listen(&there).await.unwrap();
     eventually("the ring to be heard", async || rings_waiting(&*there).await == 0).await;
 }

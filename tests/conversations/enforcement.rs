@@ -1,4 +1,4 @@
-//! What holds while an agent works: budgets, approvals, failures, records.
+//! Limits during a turn: budgets, approvals, failures, records.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,23 +12,25 @@ use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
 use ostler_engine::history::Item;
 use ostler_engine::model::Model;
-use ostler_engine::outcome::{ToolOutcome, OutcomeStatus};
-use ostler_runtime::operations::Actor;
+use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_runtime::deps::Settings;
+use ostler_runtime::operations::Actor;
 use ostler_runtime::records::message::MessageAuthor;
 use ostler_runtime::records::run::RunOutcome;
 use ostler_store::LedgerLineKind;
 use ostler_testkit::TestDatabase;
 
-use crate::support::{GIA, ModelCalls, ORG, RecordingModel, Scenario, catalogue_of, failing_tool, item_text, lenient_settings, scenario, scenario_with, scripted, stub_tool, stub_tool_with};
-
+use crate::support::{
+    GIA, ModelCalls, ORG, RecordingModel, Scenario, catalogue_of, failing_tool, item_text,
+    lenient_settings, scenario, scenario_with, scripted, stub_tool, stub_tool_with,
+};
 
 const APOLOGY: &str = "I am having trouble right now; a colleague will look at this.";
 
-/// C03, A23: a model that fails in a way that may pass is asked again after about
-/// one and four seconds, and the harness counts that for this turn alone.
+/// C03, A23: a model with a transient failure is asked again after about one and four
+/// seconds; the harness counts the retries of this turn only.
 #[tokio::test(start_paused = true)]
-async fn c03_a_model_is_asked_again() {
+async fn c03_a_transient_model_failure_is_retried() {
     let script = "
 rules:
   - when: { user: hello }
@@ -65,10 +67,10 @@ default: Here I am.
     assert_eq!(seen.count(), before + 1, "what cannot pass is not tried again");
 }
 
-/// C04: when a model fails for good the next one is asked, and the record names
-/// both; when all fail the customer gets an apology and the owner a notice.
+/// C04: when a model fails permanently the next one is asked and the record names both;
+/// when all fail the customer gets an apology and the owner a notice.
 #[tokio::test(start_paused = true)]
-async fn c04_the_next_model_is_asked_then_people_are_told() {
+async fn c04_a_failed_model_falls_back_and_people_are_told_when_all_fail() {
     let seen = ModelCalls::default();
     let model = |name: &str, script| -> Arc<dyn Model> {
         Arc::new(RecordingModel::new(name, scripted(script), seen.clone()))
@@ -128,8 +130,8 @@ fn counted(name: &str) -> (Arc<dyn ostler_engine::tool::Tool>, Arc<AtomicU32>) {
     (tool, calls)
 }
 
-/// C05: a call that needs a person is put off without an effect, the customer is
-/// told, and the conversation goes on meanwhile.
+/// C05: a call that needs approval is suspended without an effect, the customer is told,
+/// and the conversation continues.
 #[tokio::test]
 async fn c05_a_call_waits_while_the_conversation_goes_on() {
     let (tool, calls) = counted("create_booking");
@@ -142,11 +144,10 @@ async fn c05_a_call_waits_while_the_conversation_goes_on() {
     assert_eq!(scenario.runs("rosa").await[0].turns[0].approvals.len(), 1);
 }
 
-/// C07: a tool that costs more than is left does not run, whether the session,
-/// the team or the org has too little: the model is told, tells the customer, and
-/// the owner hears of it once.
+/// C07: a tool that costs more than the session, the team or the org has left does not
+/// run; the model is told, tells the customer, and the owner is notified once.
 #[tokio::test]
-async fn c07_a_tool_that_cannot_be_paid_for_does_not_run() {
+async fn c07_a_tool_above_the_budget_does_not_run() {
     for limit in ["session", "team", "org"] {
         let calls = Arc::new(AtomicU32::new(0));
         let count = calls.clone();
@@ -196,10 +197,10 @@ async fn c07_a_tool_that_cannot_be_paid_for_does_not_run() {
     }
 }
 
-/// C08, C09, C11: fail, fail, succeed, fail: the tool is off, and the owner hears
-/// of it once; arguments that cannot be read count too.
+/// C08, C09, C11: the third failure disables the tool, also after a success in between,
+/// and the owner is notified once; invalid arguments count as failures.
 #[tokio::test]
-async fn c08_c09_three_failures_switch_a_tool_off_and_the_owner_hears_once() {
+async fn c08_c09_three_failures_disable_a_tool_and_notify_the_owner_once() {
     let calls = Arc::new(AtomicU32::new(0));
     let count = calls.clone();
     let flaky = stub_tool("list_forms", move |_| match count.fetch_add(1, Ordering::SeqCst) {
@@ -227,23 +228,27 @@ async fn c08_c09_three_failures_switch_a_tool_off_and_the_owner_hears_once() {
         scenario.say("otto", "forms").await;
     }
     assert!(!scenario.session("otto").await.errors.disabled().is_empty());
-    assert_eq!(scenario.notice_kinds(NoticeRecipient::Owner).await, [NoticeKind::ToolDisabled], "within a day");
+    assert_eq!(
+        scenario.notice_kinds(NoticeRecipient::Owner).await,
+        [NoticeKind::ToolDisabled],
+        "within a day"
+    );
 }
 
-/// C10: the model is told of the error, and the customer is still answered.
+/// C10: the model gets the error of a tool, and the customer is still answered.
 #[tokio::test]
-async fn c10_an_error_is_told_to_the_model() {
-    let (scenario, seen) = scenario_with(WORK, vec![failing_tool("list_forms")], Settings::default()).await;
+async fn c10_a_tool_error_is_given_to_the_model() {
+    let (scenario, seen) =
+        scenario_with(WORK, vec![failing_tool("list_forms")], Settings::default()).await;
     assert_eq!(scenario.say("rosa", "forms").await, ["It says: It broke."]);
     let history = seen.last().history;
     assert!(matches!(history.last(), Some(Item::Results { .. })));
     assert_eq!(item_text(history.last().unwrap()), "It broke.");
 }
 
-/// C11: with three tools off the session is degraded, and the prompt names what
-/// does not work.
+/// C11: with three disabled tools the session is degraded, and the prompt names them.
 #[tokio::test]
-async fn c11_a_degraded_session_says_what_does_not_work() {
+async fn c11_the_prompt_of_a_degraded_session_names_the_disabled_tools() {
     let script = "
 rules:
   - when: { user: { regex: 'use (?<tool>\\w+)' } }
@@ -273,10 +278,10 @@ default: I see.
     );
 }
 
-/// C12, C13, C14, E01: a run leaves its messages with the work and the agent, its
-/// counters, the lines of the ledger, and one record of what was used.
+/// C12, C13, C14, E01: a run stores its messages with the calls and the agent, its
+/// counters, the ledger lines, and one usage record.
 #[tokio::test]
-async fn c12_c13_c14_e01_a_run_leaves_its_record() {
+async fn c12_c13_c14_e01_a_run_stores_messages_counters_ledger_and_usage() {
     let (tool, calls) = counted("create_booking");
     let (scenario, _) = scenario_with(WORK, vec![tool], Settings::default()).await;
     scenario.change_agent(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
@@ -317,8 +322,8 @@ async fn c12_c13_c14_e01_a_run_leaves_its_record() {
     assert_eq!((today.messages, today.cost.as_micros()), (1, 20_000));
 }
 
-/// A17, C02, C22: without credits no request leaves the process, nothing is
-/// charged, the customer is told and the owner hears of it.
+/// A17, C02, C22: without credits no model is asked, nothing is charged, the customer is
+/// told and the owner is notified.
 #[tokio::test]
 async fn a17_c02_c22_without_credits_no_model_is_asked() {
     let (scenario, seen) = scenario("default: I see.").await;
@@ -329,8 +334,11 @@ async fn a17_c02_c22_without_credits_no_model_is_asked() {
     assert_eq!((run.outcome, run.credits.get()), (RunOutcome::CreditsExhausted, 0));
     assert_eq!(seen.count(), 0);
     assert_eq!(scenario.notice_kinds(NoticeRecipient::Owner).await, [NoticeKind::CreditsExhausted]);
-    assert_eq!(scenario.notice_kinds(NoticeRecipient::Agent(GIA)).await, [NoticeKind::CreditsExhausted]);
-    // The agent hears of it in its next prompt, once.
+    assert_eq!(
+        scenario.notice_kinds(NoticeRecipient::Agent(GIA)).await,
+        [NoticeKind::CreditsExhausted]
+    );
+    // The next prompt says so, once.
     scenario.grant(100).await;
     scenario.say("rosa", "and now?").await;
     assert!(
@@ -342,7 +350,7 @@ async fn a17_c02_c22_without_credits_no_model_is_asked() {
     assert!(!seen.last().system.contains("could not be answered"), "{}", seen.last().system);
 }
 
-/// Takes all the org's credits away.
+/// Spends all credits of the org.
 pub(crate) async fn spend_all_credits(scenario: &Scenario) {
     let left = scenario.org().affordable().await.unwrap().unwrap();
     let id = ostler_domain::id::ReservationId::from_u128(u128::from(scenario.next_number()));
@@ -351,9 +359,9 @@ pub(crate) async fn spend_all_credits(scenario: &Scenario) {
     scenario.org().reserve_credits(new).await.unwrap();
 }
 
-/// C02: what is left is looked at again before each call of the model.
+/// C02: the remaining budget is checked before each call of the model.
 #[tokio::test]
-async fn c02_the_budget_is_checked_before_each_call() {
+async fn c02_the_budget_is_checked_before_each_model_call() {
     let script = "
 price: { input: 0, output: 1000 }
 usage: { output: 500 }
@@ -372,10 +380,9 @@ default: I see.
     assert_eq!(heard.len(), 1);
 }
 
-/// D10: a blocked topic, in whatever case, goes to a person by name, and no model
-/// is asked.
+/// D10: a blocked topic, in any case, is escalated by name, and no model is asked.
 #[tokio::test]
-async fn d10_a_blocked_topic_goes_to_a_person() {
+async fn d10_a_blocked_topic_escalates_without_a_model_call() {
     let (scenario, seen) = scenario("default: I see.").await;
     let heard = scenario.say("rosa", "I need MEDICAL ADVICE now").await;
     assert_eq!(heard, ["Let me connect you with my team. They'll be right with you."]);
@@ -387,10 +394,10 @@ async fn d10_a_blocked_topic_goes_to_a_person() {
     assert!(scenario.session("rosa").await.open_escalation().is_some());
 }
 
-/// Z10: once something from outside was read, also in an earlier turn, what
-/// destroys asks first whatever the autonomy says, and the run shows why.
+/// Z10: after untrusted content was read, also in an earlier turn, a destructive call
+/// needs approval at every autonomy level, and the run shows why.
 #[tokio::test]
-async fn z10_what_comes_from_outside_lowers_authority() {
+async fn z10_destructive_calls_need_approval_after_untrusted_content() {
     let script = "
 rules:
   - when: { user: read }

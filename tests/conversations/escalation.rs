@@ -1,4 +1,4 @@
-//! Asking for a person: who is told, where, and what the customer hears.
+//! Escalations: who is notified, where, and what the customer is told.
 
 use std::time::Duration;
 
@@ -14,7 +14,6 @@ use ostler_runtime::records::run::RunOutcome;
 use ostler_store::OutboxDelivery;
 
 use crate::support::{EMAIL, ORG, Scenario, TELEGRAM, text_of};
-
 
 const ESCALATES: &str = "
 rules:
@@ -53,9 +52,9 @@ fn mails(sent: &[OutgoingMessage]) -> usize {
     sent.iter().filter(|one| one.binding == EMAIL).count()
 }
 
-/// G33, G34, G35, G36: an agent asks for a person. The session is handed off
-/// with why and how pressing it is, the customer is told to wait, and the owner
-/// hears of it with buttons. An urgency that does not exist is refused.
+/// G33, G34, G35, G36: an agent escalates. The session is handed off with reason and
+/// urgency, the customer is asked to wait, and the owner is notified with buttons. An
+/// unknown urgency is refused.
 #[tokio::test]
 async fn escalation() {
     let scenario = Scenario::new(ESCALATES).await;
@@ -90,9 +89,9 @@ async fn escalation() {
     assert!(scenario.notices().await.iter().any(|one| one.notice.kind == NoticeKind::Escalation));
 }
 
-/// G28: a colleague who was tagged in asks for a person as the first one could.
+/// G28: an agent that was tagged in can escalate too.
 #[tokio::test]
-async fn g28_whoever_has_the_conversation_may_ask_for_a_person() {
+async fn g28_an_agent_that_was_tagged_in_can_escalate() {
     let scenario = Scenario::new(ESCALATES).await;
     scenario.say("rosa", "my invoice").await;
     let session = scenario.session("rosa").await;
@@ -101,9 +100,9 @@ async fn g28_whoever_has_the_conversation_may_ask_for_a_person() {
     assert_eq!(escalation.state.request.urgency, Urgency::Low);
 }
 
-/// G37: the team's group hears of it only where that is enabled.
+/// G37: the team group is notified only where it is enabled.
 #[tokio::test]
-async fn g37_the_group_is_told_only_if_it_is_enabled() {
+async fn g37_the_team_group_is_notified_only_if_it_is_enabled() {
     for enabled in [false, true] {
         let scenario = Scenario::new(ESCALATES).await;
         let team = TeamConfig { team_group_enabled: enabled, ..TeamConfig::default() };
@@ -115,9 +114,9 @@ async fn g37_the_group_is_told_only_if_it_is_enabled() {
     }
 }
 
-/// G38: the queue has the most pressing first, then the oldest.
+/// G38: the queue has the highest urgency first, then the oldest escalation.
 #[tokio::test]
-async fn g38_the_queue_is_sorted() {
+async fn g38_the_escalation_queue_is_sorted_by_urgency_and_age() {
     let scenario = Scenario::new(ESCALATES).await;
     let order = [
         ("anna", "my invoice"),
@@ -136,9 +135,10 @@ async fn g38_the_queue_is_sorted() {
     assert_eq!(names, ["ben", "dora", "carl", "eva", "anna"]);
 }
 
-/// G39: high urgency, five minutes, no answer: one e-mail, and never a second.
+/// G39: a high urgency without a takeover for five minutes sends one e-mail, and never a
+/// second.
 #[tokio::test]
-async fn g39_an_email_goes_out_once_after_five_minutes() {
+async fn g39_one_email_is_sent_after_five_minutes_without_takeover() {
     let scenario = Scenario::new(ESCALATES).await;
     scenario.set_notify_addresses(TeamConfig::default()).await;
     scenario.say("rosa", "a refund").await;
@@ -156,9 +156,9 @@ async fn g39_an_email_goes_out_once_after_five_minutes() {
     }
 }
 
-/// G39: somebody came within four minutes: no e-mail.
+/// G39: no e-mail is sent after a takeover within four minutes.
 #[tokio::test]
-async fn g39_no_email_once_somebody_came() {
+async fn g39_no_email_is_sent_after_a_takeover() {
     let scenario = Scenario::new(ESCALATES).await;
     scenario.set_notify_addresses(TeamConfig::default()).await;
     scenario.say("rosa", "a refund").await;
@@ -170,10 +170,9 @@ async fn g39_no_email_once_somebody_came() {
     assert_eq!(mails(&scenario.deliver().await), 0);
 }
 
-/// G57: after half an hour the owner is reminded, once; the customer goes on
-/// waiting.
+/// G57: after half an hour the owner is reminded once; the customer keeps waiting.
 #[tokio::test]
-async fn g57_an_unanswered_escalation_is_remembered() {
+async fn g57_the_owner_is_reminded_once_of_an_unanswered_escalation() {
     let scenario = Scenario::new(ESCALATES).await;
     scenario.set_notify_addresses(TeamConfig::default()).await;
     scenario.say("rosa", "talk to a human").await;
@@ -190,10 +189,10 @@ async fn g57_an_unanswered_escalation_is_remembered() {
     assert_eq!(session.status, SessionStatus::HandedOff);
 }
 
-/// G57: where the org says so, the agent goes on when nobody comes, and answers
+/// G57: where the org says so, the agent resumes an unanswered escalation and answers
 /// what was written.
 #[tokio::test]
-async fn g57_the_agent_goes_on_if_the_org_says_so() {
+async fn g57_the_agent_resumes_an_unanswered_escalation_if_configured() {
     let scenario = Scenario::new(ESCALATES).await;
     let unanswered = UnansweredPolicy::ResumeAfterSecs(Duration::from_secs(1800));
     scenario.set_notify_addresses(TeamConfig { unanswered, ..TeamConfig::default() }).await;
@@ -209,10 +208,10 @@ async fn g57_the_agent_goes_on_if_the_org_says_so() {
     assert_eq!(scenario.sweep().await.sessions, 0, "a tick that was done is not due again");
 }
 
-/// G55, G56: while a person is waited for, what the customer writes is kept,
-/// they are asked for patience, no model is asked, and nobody is asked again.
+/// G55, G56: during an escalation messages of the customer are stored and answered with a
+/// request to wait; no model is asked, and nothing is escalated again.
 #[tokio::test]
-async fn g55_g56_nobody_is_asked_twice() {
+async fn g55_g56_messages_during_an_escalation_are_stored_and_not_escalated_again() {
     let scenario = Scenario::new(ESCALATES).await;
     scenario.set_notify_addresses(TeamConfig::default()).await;
     scenario.say("rosa", "talk to a human").await;
@@ -232,10 +231,10 @@ async fn g55_g56_nobody_is_asked_twice() {
     assert!(texts.contains(&"talk to a human, this is ridiculous, useless".into()));
 }
 
-/// G31: with `autoResumeAfterHuman` the agent goes on once the person has been
-/// silent for long enough; without it, never.
+/// G31: with `autoResumeAfterHuman` the agent resumes after the person was silent for
+/// long enough; without it, never.
 #[tokio::test]
-async fn g31_the_agent_goes_on_after_a_silent_person_only_if_asked_to() {
+async fn g31_the_agent_resumes_after_a_silent_takeover_only_if_configured() {
     for (setting, resumes) in
         [(AutoResume::Never, false), (AutoResume::AfterSecs(Duration::from_secs(1800)), true)]
     {
@@ -264,7 +263,7 @@ async fn g31_the_agent_goes_on_after_a_silent_person_only_if_asked_to() {
 
 /// G36, G41: an owner who cannot be reached does not keep the customer waiting.
 #[tokio::test]
-async fn g36_a_notice_that_does_not_go_out_holds_nobody_up() {
+async fn g36_an_undeliverable_owner_notice_does_not_delay_the_customer() {
     let scenario = Scenario::new(ESCALATES).await;
     scenario.set_notify_addresses(TeamConfig::default()).await;
     scenario.write("rosa", "a refund").await;

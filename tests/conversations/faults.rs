@@ -1,4 +1,4 @@
-//! Faults at every step: whatever fails, an accepted message has one outcome.
+//! Faults at every step: an accepted message always has one outcome.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,11 +10,13 @@ use ostler_domain::money::price::ModelPrice;
 use ostler_engine::model::{Chunk, Model, ModelError, Request};
 use ostler_engine::outcome::ToolOutcome;
 use ostler_runtime::deps::Settings;
-use ostler_store::{DeadLetterKind, DeadLetterId};
+use ostler_store::{DeadLetterId, DeadLetterKind};
 use ostler_testkit::TestDatabase;
 
-use crate::support::{GIA, ORG, Scenario, catalogue_of, item_text, retry_at_once, scenario_in, scenario_with, scripted, stub_tool, text_of};
-
+use crate::support::{
+    GIA, ORG, Scenario, catalogue_of, item_text, retry_at_once, scenario_in, scenario_with,
+    scripted, stub_tool, text_of,
+};
 
 const WORK: &str = "
 rules:
@@ -25,27 +27,27 @@ rules:
 default: I see.
 ";
 
-/// What is held is given back at once when nobody answers for it.
+/// Returns settings whose reservations expire at once.
 fn settings() -> Settings {
     Settings { reservation_ttl: Duration::from_millis(1), ..retry_at_once() }
 }
 
-async fn heard(scenario: &Scenario) -> Vec<String> {
+async fn answer_and_deliver(scenario: &Scenario) -> Vec<String> {
     scenario.deliver().await.iter().map(text_of).collect()
 }
 
-/// Nothing is held, nothing is lost.
-async fn books_balance(scenario: &Scenario) {
+/// Asserts that the ledger is consistent and nothing is reserved.
+async fn assert_ledger_balances(scenario: &Scenario) {
     tokio::time::sleep(Duration::from_millis(5)).await;
     scenario.store.sweep_reservations().await.unwrap();
     scenario.org().apply_settlements().await.unwrap();
     assert_eq!(scenario.store.check_ledger().await.unwrap().mismatches, []);
 }
 
-/// C19, Z04: a table that cannot be read or written, whichever it is, delays the
-/// answer; when it is there again the customer is answered once.
+/// C19, Z04: any table that cannot be read or written delays the answer; once it is
+/// repaired, the customer is answered once.
 #[tokio::test]
-async fn c19_z04_a_fault_in_any_table_delays_one_answer() {
+async fn c19_z04_a_broken_table_delays_the_answer() {
     let database = TestDatabase::sqlite_file();
     let ran = Arc::new(AtomicU32::new(0));
     let count = ran.clone();
@@ -65,22 +67,22 @@ async fn c19_z04_a_fault_in_any_table_delays_one_answer() {
         scenario.write(&who, "book a table").await;
         database.execute(&format!("ALTER TABLE {table} RENAME TO lost")).await;
         for _ in 0..2 {
-            // It may fail to claim, fail to answer, or not need this table.
+            // Claiming or answering may fail, or not need this table.
             let _ = scenario.worker.answer_next().await;
         }
         database.execute(&format!("ALTER TABLE lost RENAME TO {table}")).await;
         scenario.work().await;
-        assert_eq!(heard(&scenario).await, ["Booked."], "{table}");
+        assert_eq!(answer_and_deliver(&scenario).await, ["Booked."], "{table}");
         assert_eq!(scenario.runs(&who).await.len(), 1, "{table}");
         assert_eq!(scenario.thread(&who).await.len(), 2, "{table}");
     }
-    books_balance(&scenario).await;
+    assert_ledger_balances(&scenario).await;
 }
 
-/// C19, Z04: each write of a turn's commit fails in turn: nothing of the turn is
-/// left, and later it is answered once.
+/// C19, Z04: each write of a commit fails in turn; nothing of the turn is stored, and the
+/// retry answers once.
 #[tokio::test]
-async fn c19_z04_a_commit_that_fails_leaves_nothing() {
+async fn c19_z04_a_failed_commit_leaves_nothing_and_is_retried() {
     let database = TestDatabase::sqlite_file();
     let (scenario, _) = scenario_in(database.migrated().await, WORK, Vec::new(), settings()).await;
     for (n, table) in ["messages", "runs", "outbox", "sessions", "events"].into_iter().enumerate() {
@@ -96,17 +98,17 @@ async fn c19_z04_a_commit_that_fails_leaves_nothing() {
         assert!(scenario.worker.answer_next().await.unwrap());
         assert_eq!(scenario.sessions().await.len(), n, "{table}");
         database.execute("DROP TRIGGER fault").await;
-        assert!(heard(&scenario).await.is_empty(), "{table}");
+        assert!(answer_and_deliver(&scenario).await.is_empty(), "{table}");
         scenario.work().await;
-        assert_eq!(heard(&scenario).await, ["I see."], "{table}");
+        assert_eq!(answer_and_deliver(&scenario).await, ["I see."], "{table}");
     }
-    books_balance(&scenario).await;
+    assert_ledger_balances(&scenario).await;
 }
 
-/// C19, Z04: what fails for good becomes a dead letter that people see, and does
-/// not hold up others.
+/// C19, Z04: a permanent failure becomes a dead letter that operators see, and does not
+/// block other conversations.
 #[tokio::test]
-async fn c19_z04_what_fails_for_good_is_a_dead_letter() {
+async fn c19_z04_a_permanent_failure_is_a_dead_letter() {
     let database = TestDatabase::sqlite_file();
     let (scenario, _) = scenario_in(database.migrated().await, WORK, Vec::new(), settings()).await;
     scenario.write("rosa", "hello").await;
@@ -119,22 +121,22 @@ async fn c19_z04_what_fails_for_good_is_a_dead_letter() {
         scenario.worker.answer_next().await.unwrap();
     }
     database.execute("DROP TRIGGER fault").await;
-    assert!(heard(&scenario).await.is_empty());
+    assert!(answer_and_deliver(&scenario).await.is_empty());
     let letters = scenario.org().dead_letters(None, 10).await.unwrap();
     assert_eq!(letters.len(), 1);
     assert!(matches!(letters[0].id, DeadLetterId::Inbox(_)));
     assert_eq!((letters[0].kind, letters[0].attempts), (DeadLetterKind::Dead, 5));
     assert_eq!(scenario.say("otto", "hello").await, ["I see."]);
-    // A person has it tried again.
+    // An operator replays it.
     scenario.org().replay_dead_letter(letters[0].id).await.unwrap();
     scenario.work().await;
-    assert_eq!(heard(&scenario).await, ["I see."]);
-    books_balance(&scenario).await;
+    assert_eq!(answer_and_deliver(&scenario).await, ["I see."]);
+    assert_ledger_balances(&scenario).await;
 }
 
-/// C19, Z04: however a model fails, the customer hears one thing.
+/// C19, Z04: for every kind of model failure the customer gets one answer.
 #[tokio::test(start_paused = true)]
-async fn c19_z04_however_a_model_fails_the_customer_is_answered() {
+async fn c19_z04_the_customer_gets_one_answer_for_every_model_failure() {
     let script = "
 rules:
   - when: { user: { regex: 'status (?<n>\\d+)' } }
@@ -169,7 +171,7 @@ default: I see.
 
 /// C19: a tool that panics has failed, and the customer is answered.
 #[tokio::test]
-async fn c19_a_tool_that_panics_has_failed() {
+async fn c19_a_panicking_tool_is_a_failed_call() {
     let tool = stub_tool("create_booking", |_| panic!("a fault"));
     let (scenario, _) = scenario_with(WORK, vec![tool], settings()).await;
     scenario.change_agent(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
@@ -177,10 +179,10 @@ async fn c19_a_tool_that_panics_has_failed() {
     assert_eq!(scenario.session("rosa").await.errors.failures().values().sum::<u32>(), 1);
 }
 
-/// A model that breaks down when it reads of it.
-struct Fragile(Arc<dyn Model>);
+/// A model that panics on certain messages.
+struct PanickingModel(Arc<dyn Model>);
 
-impl Model for Fragile {
+impl Model for PanickingModel {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         let last = request.history.last().map(item_text).unwrap_or_default();
         assert!(!last.contains("break down"), "a fault");
@@ -192,11 +194,12 @@ impl Model for Fragile {
     }
 }
 
-/// C19, Z04: what breaks down breaks its own message and nobody else's.
+/// C19, Z04: a message whose turn panics becomes a dead letter and affects no other
+/// message.
 #[tokio::test]
-async fn c19_z04_what_breaks_down_ends_as_a_dead_letter() {
+async fn c19_z04_a_message_that_panics_the_worker_is_a_dead_letter() {
     let store = TestDatabase::sqlite_memory().migrated().await;
-    let models = catalogue_of(vec![("scripted", Arc::new(Fragile(scripted(WORK))))]);
+    let models = catalogue_of(vec![("scripted", Arc::new(PanickingModel(scripted(WORK))))]);
     let scenario = Scenario::with_models(store, models, settings()).seed_lenient().await;
     scenario.write("rosa", "please break down").await;
     for _ in 0..10 {
@@ -205,12 +208,12 @@ async fn c19_z04_what_breaks_down_ends_as_a_dead_letter() {
     assert_eq!(scenario.say("otto", "hello").await, ["I see."]);
     assert_eq!(scenario.org().dead_letters(None, 10).await.unwrap().len(), 1);
     assert_eq!(scenario.spent(ORG).await, 1, "only what was answered");
-    books_balance(&scenario).await;
+    assert_ledger_balances(&scenario).await;
 }
 
-/// Z04: the same message many times is answered once.
+/// Z04: a message that is accepted many times is answered once.
 #[tokio::test(flavor = "multi_thread")]
-async fn z04_a_repeat_is_answered_once() {
+async fn z04_a_duplicate_message_is_answered_once() {
     let (scenario, _) = scenario_with(WORK, Vec::new(), settings()).await;
     for _ in 0..20 {
         scenario.write_with_id("rosa", "hello", "the-same").await;
@@ -218,5 +221,5 @@ async fn z04_a_repeat_is_answered_once() {
     scenario.work().await;
     scenario.write_with_id("rosa", "hello", "the-same").await;
     scenario.work().await;
-    assert_eq!(heard(&scenario).await, ["I see."]);
+    assert_eq!(answer_and_deliver(&scenario).await, ["I see."]);
 }

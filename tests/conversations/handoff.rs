@@ -1,5 +1,4 @@
-//! One agent hands a conversation to another: who answers, what they are told,
-//! and when several of them work at once.
+//! Handoffs between agents: who answers, what is in the prompt, and parallel work.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +16,18 @@ use ostler_domain::team::config::TeamConfig;
 use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Model, ModelError, Request};
 use ostler_engine::outcome::OutcomeStatus;
-use ostler_runtime::operations::Actor;
 use ostler_runtime::deps::Settings;
+use ostler_runtime::operations::Actor;
 use ostler_runtime::records::run::RunOutcome;
 use ostler_testkit::TestDatabase;
 use tokio::sync::Barrier;
 
-use crate::support::{ENZO, GIA, ModelCalls, ORG, RecordingModel, Scenario, agent, catalogue_of, item_text, lenient_settings, scenario, scripted};
+use crate::support::{
+    ENZO, GIA, ModelCalls, ORG, RecordingModel, Scenario, agent, catalogue_of, item_text,
+    lenient_settings, scenario, scripted,
+};
 
-
-/// The kitchen.
+/// An agent for the kitchen.
 const NINA: AgentId = AgentId::from_u128(0x717a);
 const COOLDOWN: Duration = Duration::from_secs(121);
 
@@ -59,25 +60,25 @@ async fn with_nina(scenario: &Scenario) {
     scenario.save_agent(agent(NINA, "nina", Subtype::from("kitchen"))).await;
 }
 
-/// The system prompt that an agent was last asked with.
-fn prompt(seen: &ModelCalls, name: &str) -> String {
+/// Returns the last system prompt of an agent.
+fn last_prompt(seen: &ModelCalls, name: &str) -> String {
     let begin = format!("You are {name}");
     let of = seen.all().into_iter().rev().find(|asked| asked.system.contains(&begin));
     of.expect("it was asked").system
 }
 
-/// What stands between the marks of a handoff.
-fn block(prompt: &str) -> &str {
+/// Returns the text between the marks of a handoff.
+fn handoff_block(prompt: &str) -> &str {
     const END: &str = "--- END HANDOFF CONTEXT ---";
     let from = prompt.find("--- HANDOFF CONTEXT ---").expect("it begins");
     let to = prompt.find(END).expect("it ends") + END.len();
     &prompt[from..to]
 }
 
-/// G03: a trigger that the org has a specialist for makes a team: the specialist
-/// answers at once and from then on. Without one it goes to a person.
+/// G03: a trigger with a configured specialist makes a team: the specialist answers this
+/// message and the next ones. Without a specialist it escalates.
 #[tokio::test]
-async fn g03_a_trigger_switches_to_the_specialist() {
+async fn g03_a_trigger_with_a_specialist_makes_a_team() {
     for mapped in [true, false] {
         let (scenario, seen) = scenario(SCRIPT).await;
         scenario.change_agent(ENZO, |enzo| enzo.blocked_topics.clear()).await;
@@ -87,7 +88,8 @@ async fn g03_a_trigger_switches_to_the_specialist() {
         scenario.save_settings(&OrgSettings { team: Some(team), ..lenient_settings() }).await;
         scenario.say("rosa", "hello").await;
         let heard = scenario.say("rosa", "I need medical advice").await;
-        let (session, run) = (scenario.session("rosa").await, scenario.runs("rosa").await.pop().unwrap());
+        let (session, run) =
+            (scenario.session("rosa").await, scenario.runs("rosa").await.pop().unwrap());
         if !mapped {
             assert_eq!((session.team, session.status), (None, SessionStatus::HandedOff));
             assert_eq!((run.turns.len(), seen.count()), (0, 1), "no model is asked");
@@ -105,8 +107,8 @@ async fn g03_a_trigger_switches_to_the_specialist() {
     }
 }
 
-/// G07: what comes in runs in the harness of the team's active agent; a session
-/// without a team in that of the default.
+/// G07: a message runs in the harness of the active agent of the team, or of the default
+/// agent without a team.
 #[tokio::test]
 async fn g07_a_message_runs_in_the_active_agents_harness() {
     let (scenario, seen) = scenario(SCRIPT).await;
@@ -122,10 +124,10 @@ async fn g07_a_message_runs_in_the_active_agents_harness() {
     assert!(seen.last().system.contains("You are Gia"), "{}", seen.last().system);
 }
 
-/// G16: the four parameters of a handoff are stored with the session, and the
-/// agent that was tagged in reads them.
+/// G16: the four parameters of a handoff are stored in the session and in the prompt of
+/// the agent that was tagged in.
 #[tokio::test]
-async fn g16_the_parameters_of_a_handoff_are_stored_and_read() {
+async fn g16_the_parameters_of_a_handoff_are_stored_and_in_the_prompt() {
     let (scenario, seen) = scenario(SCRIPT).await;
     scenario.say("rosa", "my invoice").await;
     let team = scenario.session("rosa").await.team.unwrap();
@@ -134,16 +136,17 @@ async fn g16_the_parameters_of_a_handoff_are_stored_and_read() {
     assert_eq!(record.reason, "invoice discrepancy");
     assert_eq!(record.context_summary, "Rosa paid 50 and expected 40");
     assert_eq!(record.suggested_approach.as_deref(), Some("compare it with order 1234"));
-    let told = prompt(&seen, "Enzo");
+    let told = last_prompt(&seen, "Enzo");
     for part in ["You are Enzo", &record.reason, &record.context_summary, "order 1234"] {
         assert!(told.contains(part), "{part}: {told}");
     }
 }
 
-/// G21: the agent that was tagged in has its own soul, what the other one knows,
-/// its note, why it was tagged in, between the marks, and the last 20 messages.
+/// G21: the prompt of the agent that was tagged in has its own soul, and between the
+/// marks the shared knowledge, the note and the reason; the history has the last 20
+/// messages.
 #[tokio::test]
-async fn g21_the_target_is_told_everything() {
+async fn g21_the_prompt_of_the_target_has_soul_knowledge_note_reason_and_history() {
     let (scenario, seen) = scenario(SCRIPT).await;
     for n in 0..11 {
         scenario.say("rosa", &format!("question {n}")).await;
@@ -151,7 +154,7 @@ async fn g21_the_target_is_told_everything() {
     scenario.say("rosa", "my invoice").await;
     let asked = seen.last();
     assert_eq!(
-        block(&asked.system),
+        handoff_block(&asked.system),
         "--- HANDOFF CONTEXT ---\n\
          You were tagged in by a colleague.\n\
          You were tagged in because: invoice discrepancy\n\
@@ -161,8 +164,8 @@ async fn g21_the_target_is_told_everything() {
          Continue helping the customer seamlessly.\n\
          --- END HANDOFF CONTEXT ---"
     );
-    assert!(asked.system.contains(&format!("I am {ENZO}.")), "{}", asked.system);
-    assert!(!asked.system.contains(&format!("I am {GIA}.")), "{}", asked.system);
+    assert!(asked.system.contains("I am Enzo."), "{}", asked.system);
+    assert!(!asked.system.contains("I am Gia."), "{}", asked.system);
     let history: Vec<String> = asked.history.iter().map(item_text).collect();
     assert_eq!(history.len(), 21, "{history:?}");
     assert_eq!((&*history[0], &*history[20]), ("question 1", "my invoice"));
@@ -170,29 +173,28 @@ async fn g21_the_target_is_told_everything() {
     assert!(!before.unwrap().system.contains("HANDOFF"), "the first one is told nothing");
 }
 
-/// G23: of three agents each reads its own note and nobody else's.
+/// G23: of three agents each has only its own note in the prompt.
 #[tokio::test]
-async fn g23_a_note_is_for_one_agent() {
+async fn g23_a_handoff_note_is_only_in_the_prompt_of_its_agent() {
     let (scenario, seen) = scenario(SCRIPT).await;
     with_nina(&scenario).await;
     scenario.say("rosa", "my invoice").await;
-    assert!(block(&prompt(&seen, "Enzo")).contains("Note for you: she is in a hurry"));
+    assert!(handoff_block(&last_prompt(&seen, "Enzo")).contains("Note for you: she is in a hurry"));
     scenario.advance(COOLDOWN);
     scenario.say("rosa", "the oven").await;
-    let nina = prompt(&seen, "Nina");
-    assert!(block(&nina).contains("Note for you: be quick"), "{nina}");
+    let nina = last_prompt(&seen, "Nina");
+    assert!(handoff_block(&nina).contains("Note for you: be quick"), "{nina}");
     assert!(!nina.contains("in a hurry"), "{nina}");
     scenario.advance(COOLDOWN);
     scenario.say("rosa", "my money").await;
-    let enzo = prompt(&seen, "Enzo");
-    assert!(block(&enzo).contains("Note for you: she is in a hurry"), "{enzo}");
+    let enzo = last_prompt(&seen, "Enzo");
+    assert!(handoff_block(&enzo).contains("Note for you: she is in a hurry"), "{enzo}");
     assert!(!enzo.contains("be quick"), "{enzo}");
     let notes = scenario.session("rosa").await.team.unwrap().shared.handoff_notes;
     assert_eq!(notes.keys().copied().collect::<Vec<_>>(), [ENZO, NINA]);
 }
 
-/// G24: every agent of a team reads what the org knows of the contact, as it is
-/// at that moment.
+/// G24: every agent of a team has the current profile of the contact in its prompt.
 #[tokio::test]
 async fn g24_the_team_shares_the_customers_profile() {
     const WHO: &str = "rosa@example.com";
@@ -208,7 +210,7 @@ async fn g24_the_team_shares_the_customers_profile() {
     };
     let stored = scenario.org().create_contact(rosa.clone()).await.unwrap();
     scenario.say(WHO, "my invoice").await;
-    let enzo = prompt(&seen, "Enzo");
+    let enzo = last_prompt(&seen, "Enzo");
     let known = "Goal: ten euros back\nCustomer e-mail: rosa@example.com\n\
                  Customer language: it-IT\nCustomer name: Rosa Bianchi\nCustomer tags: vegan";
     assert!(enzo.contains(known), "{enzo}");
@@ -217,23 +219,23 @@ async fn g24_the_team_shares_the_customers_profile() {
     scenario.org().update_contact(stored.version, renamed).await.unwrap();
     scenario.say(WHO, "back please").await;
     assert_eq!(scenario.session(WHO).await.active_agent(), Some(GIA));
-    let gia = prompt(&seen, "Gia");
+    let gia = last_prompt(&seen, "Gia");
     assert!(gia.contains("Customer name: Rosa Verdi") && gia.contains("Goal: ten"), "{gia}");
     let profile = scenario.session(WHO).await.team.unwrap().shared.customer_profile;
     assert_eq!(profile["e-mail"], WHO);
-    // Somebody whom the org does not know has a name at most.
+    // An unknown person has at most a name.
     scenario.say("otto", "my invoice").await;
     let profile = scenario.session("otto").await.team.unwrap().shared.customer_profile;
     assert_eq!(profile, [("name".to_owned(), "otto".to_owned())].into());
 }
 
-/// A model that answers colleagues only when two of them are asked at once.
-struct Together {
+/// A model that answers other agents only when two of them ask at the same time.
+struct ParallelModel {
     model: Arc<dyn Model>,
     both: Arc<Barrier>,
 }
 
-impl Model for Together {
+impl Model for ParallelModel {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         let alone = request.system.contains("You are Gia");
         let (answer, both) = (self.model.answer(request), self.both.clone());
@@ -269,17 +271,19 @@ rules:
 default: 'About {{ user }}: yes.'
 ";
 
-/// Gia, Enzo and Nina in one session.
-async fn three(parallel: bool) -> (Scenario, ModelCalls) {
+/// Returns a session with Gia, Enzo and Nina.
+async fn team_of_three(parallel: bool) -> (Scenario, ModelCalls) {
     let seen = ModelCalls::default();
     let both = Arc::new(Barrier::new(2));
-    let model = Arc::new(Together { model: scripted(CONSULTS), both });
+    let model = Arc::new(ParallelModel { model: scripted(CONSULTS), both });
     let models = catalogue_of(vec![(
         "scripted",
         Arc::new(RecordingModel::new("scripted", model, seen.clone())) as Arc<dyn Model>,
     )]);
     let store = TestDatabase::sqlite_memory().migrated().await;
-    let scenario = Scenario::with_replaced_tools(store, models, Settings::default(), Vec::new()).seed_lenient().await;
+    let scenario = Scenario::with_replaced_tools(store, models, Settings::default(), Vec::new())
+        .seed_lenient()
+        .await;
     with_nina(&scenario).await;
     let team = TeamConfig { allow_parallel_execution: parallel, ..TeamConfig::default() };
     scenario.save_settings(&OrgSettings { team: Some(team), ..lenient_settings() }).await;
@@ -292,8 +296,8 @@ async fn three(parallel: bool) -> (Scenario, ModelCalls) {
     (scenario, seen)
 }
 
-/// What came of the calls of the last run, as the customer's agent was told it.
-async fn results(scenario: &Scenario) -> Vec<(OutcomeStatus, String)> {
+/// Returns the outcomes of the calls of the last run.
+async fn last_results(scenario: &Scenario) -> Vec<(OutcomeStatus, String)> {
     let last = scenario.thread("rosa").await.pop().unwrap();
     let results = last.work.iter().filter_map(|item| match item {
         Item::Results { results } => Some(results),
@@ -303,16 +307,16 @@ async fn results(scenario: &Scenario) -> Vec<(OutcomeStatus, String)> {
     each.collect()
 }
 
-/// G29: where an org allows it, two agents of a team work at the same time inside
-/// one run: each answers only while the other is asked as well. The conversation
-/// stays where it is, they only look things up, and what they spend is theirs.
+/// G29: where the org allows it, two agents of a team work in parallel in one run. The
+/// active agent stays the same, the others only read, and their spending is attributed to
+/// them.
 #[tokio::test]
-async fn g29_agents_of_a_team_may_work_at_once() {
-    let (scenario, seen) = three(true).await;
+async fn g29_agents_of_a_team_work_in_parallel_if_allowed() {
+    let (scenario, seen) = team_of_three(true).await;
     let heard = tokio::time::timeout(Duration::from_secs(60), scenario.say("rosa", "both please"));
     let heard = heard.await.expect("both are asked at once");
     assert!(heard.len() == 1 && heard[0].starts_with("I have asked: "), "{heard:?}");
-    let said = results(&scenario).await;
+    let said = last_results(&scenario).await;
     assert_eq!((said[0].0, said[1].0), (OutcomeStatus::Ok, OutcomeStatus::Ok));
     assert!(said[0].1.starts_with("Ten euros are owed."), "{said:?}");
     assert!(said[1].1.starts_with("A margherita is in the oven."), "{said:?}");
@@ -325,7 +329,7 @@ async fn g29_agents_of_a_team_may_work_at_once() {
     assert_eq!((spent[&ENZO].get(), spent[&NINA].get(), spent[&GIA].get()), (1, 1, 2));
     assert_eq!(run.credits.get(), 4);
     let enzo = seen.all().into_iter().find(|asked| asked.system.contains("You are Enzo")).unwrap();
-    assert!(enzo.system.contains(&format!("I am {ENZO}.")), "{}", enzo.system);
+    assert!(enzo.system.contains("I am Enzo."), "{}", enzo.system);
     assert_eq!(enzo.history.len(), 1, "the question and nothing else");
     assert!(enzo.offered.contains(&"list_products".to_owned()), "{:?}", enzo.offered);
     for writes in ["create_booking", "tag_in_agent", "escalate_to_human"] {
@@ -333,14 +337,16 @@ async fn g29_agents_of_a_team_may_work_at_once() {
     }
 }
 
-/// G29: by default agents work one at a time: nobody is asked beside the one who
-/// has the conversation.
+/// G29: by default only the active agent works.
 #[tokio::test]
-async fn g29_by_default_one_agent_works_at_a_time() {
-    let (scenario, seen) = three(false).await;
+async fn g29_by_default_no_agent_works_in_parallel() {
+    let (scenario, seen) = team_of_three(false).await;
     scenario.say("rosa", "both please").await;
-    let said = results(&scenario).await;
+    let said = last_results(&scenario).await;
     let refused = "agents here work one at a time; hand the conversation over instead";
-    assert_eq!(said, [(OutcomeStatus::Failed, refused.to_owned()), (OutcomeStatus::Failed, refused.to_owned())]);
+    assert_eq!(
+        said,
+        [(OutcomeStatus::Failed, refused.to_owned()), (OutcomeStatus::Failed, refused.to_owned())]
+    );
     assert!(seen.all().iter().all(|asked| asked.system.contains("You are Gia")));
 }

@@ -1,4 +1,4 @@
-//! Who answers, with which soul, knowing whom.
+//! Which agent answers, with which soul, and which contact it knows.
 
 use std::collections::BTreeSet;
 
@@ -18,16 +18,18 @@ use ostler_engine::history::Item;
 use ostler_runtime::records::run::RunOutcome;
 use ostler_store::{OrgBinding, StoreError};
 
-use crate::support::{ENZO, GIA, ORG, Scenario, WEBCHAT, agent, failing_tool, item_text, lenient_settings, org, retry_at_once, scenario, scenario_with};
-
+use crate::support::{
+    ENZO, GIA, ORG, Scenario, WEBCHAT, agent, failing_tool, item_text, lenient_settings, org,
+    retry_at_once, scenario, scenario_with,
+};
 
 const PLAIN: &str = "default: I see.";
 const SMS: BindingId = BindingId::from_u128(0x5115);
 
-/// A01, A02: every run carries its harness, which has all nine groups with every
-/// field, filled in or said to be empty.
+/// A01, A02: every run stores its harness with all nine groups and every field, empty
+/// ones as such.
 #[tokio::test]
-async fn a01_a02_a_run_carries_its_whole_harness() {
+async fn a01_a02_a_run_stores_its_whole_harness() {
     let scenario = scenario(PLAIN).await.0;
     scenario.say("rosa", "hello").await;
     let harness = serde_json::to_value(scenario.harness("rosa").await).unwrap();
@@ -57,12 +59,16 @@ async fn a01_a02_a_run_carries_its_whole_harness() {
     }
 }
 
-/// A05: what belongs to another org is not found, whatever id a message names.
+/// A05: nothing of another org is found, whatever id a message names.
 #[tokio::test]
-async fn a05_nothing_of_another_org_is_reached() {
+async fn a05_agents_and_documents_of_another_org_are_not_found() {
     let (scenario, seen) = scenario(PLAIN).await;
     let other = OrgId::from_u128(0x0c);
-    scenario.store.create_org(org(other, "rival", OrgPlace::TopLevel, LicencePlan::Pro)).await.unwrap();
+    scenario
+        .store
+        .create_org(org(other, "rival", OrgPlace::TopLevel, LicencePlan::Pro))
+        .await
+        .unwrap();
     let spy = AgentId::from_u128(0x599);
     let mut theirs = agent(spy, "spy", Subtype::Pm);
     theirs.org = other;
@@ -74,7 +80,7 @@ async fn a05_nothing_of_another_org_is_reached() {
     let contact = contact(0xc0, None, Some("rosa@example.org"));
     scenario.store.org(other).create_contact(contact).await.unwrap();
 
-    // A test that names the other org's agent reaches nobody.
+    // A test conversation with an agent of the other org has no agent.
     let key = scenario.key_on(WEBCHAT, "rosa@example.org", ConversationEntry::Testing);
     scenario.send(key.clone(), vec![MessagePart::text("basil recipe?")], Some(spy)).await;
     scenario.work().await;
@@ -92,8 +98,8 @@ async fn a05_nothing_of_another_org_is_reached() {
     assert!(matches!(forced, Err(StoreError::NotFound(_))), "{forced:?}");
 }
 
-/// A06: among those who may answer, the one that is bound to the channel, then
-/// the oldest; drafts, paused, archived, template and internal agents never.
+/// A06: the agent bound to the channel answers, else the oldest; draft, paused, archived,
+/// template and internal agents never do.
 #[tokio::test]
 async fn a06_the_bound_agent_answers_then_the_oldest() {
     let scenario = scenario(PLAIN).await.0;
@@ -126,10 +132,10 @@ async fn bind(scenario: &Scenario, enabled: bool) {
     scenario.org().save_binding(OrgBinding { ..bound }).await.unwrap();
 }
 
-/// A07: where the org has nobody, a worker of its template answers, else the
-/// platform's own agent, else the customer is told.
+/// A07: in an org without an active agent a worker of its template answers, else the
+/// agent of the platform, else the customer is told.
 #[tokio::test]
-async fn a07_somebody_stands_in_or_the_customer_is_told() {
+async fn a07_a_template_worker_or_the_platform_agent_stands_in() {
     let (scenario, seen) = scenario(PLAIN).await;
     for id in [GIA, ENZO] {
         scenario.change_agent(id, |one| one.status = AgentStatus::Paused).await;
@@ -176,10 +182,10 @@ async fn a07_somebody_stands_in_or_the_customer_is_told() {
     assert_eq!(scenario.org().agents().await.unwrap().len(), 3);
 }
 
-/// A08, A09, C22: at either limit of the day no model is asked and nothing is
-/// charged; the customer is told once, and the harness shows the counters.
+/// A08, A09, C22: at either daily limit no model is asked and nothing is charged; the
+/// customer is told once, and the harness shows the counters.
 #[tokio::test]
-async fn a08_a09_c22_the_day_ends_at_a_limit() {
+async fn a08_a09_c22_at_a_daily_limit_no_model_is_asked() {
     let script = "
 price: { input: 0, output: 1000 }
 usage: { output: 1500 }
@@ -210,9 +216,9 @@ default: I see.
     assert_eq!(seen.count(), 2);
 }
 
-/// A09: what the harness shows is what the ledger's lines add up to.
+/// A09: the daily counters of the harness equal the sum of the ledger lines.
 #[tokio::test]
-async fn a09_the_counters_agree_with_the_ledger() {
+async fn a09_the_daily_counters_of_the_harness_match_the_ledger() {
     let script = "
 price: { input: 0, output: 1000 }
 usage: { output: 20 }
@@ -231,10 +237,10 @@ default: I see.
     assert_eq!(scenario.spent(ORG).await, 3 * 2 + 2);
 }
 
-/// A10: neither another person, nor another channel, nor a test or the owner's
-/// own conversation shares a session with a customer's.
+/// A10: other persons, other channels, tests and the owner's own conversation have
+/// sessions of their own.
 #[tokio::test]
-async fn a10_sessions_are_apart() {
+async fn a10_person_channel_and_entry_have_separate_sessions() {
     let scenario = scenario(PLAIN).await.0;
     scenario.bind(SMS, Channel::Sms, GIA).await;
     let keys = [
@@ -266,10 +272,10 @@ fn contact(id: u128, phone: Option<&str>, email: Option<&str>) -> Contact {
     }
 }
 
-/// A12: who writes is recognized by phone on phone channels and by e-mail on
-/// all, and stays recognized; nobody's run fails for being unknown.
+/// A12: a contact is recognized by phone on phone channels and by e-mail on all, also in
+/// later messages; an unknown person is answered too.
 #[tokio::test]
-async fn a12_who_writes_is_recognized_and_stays_so() {
+async fn a12_a_contact_is_recognized_by_phone_or_email() {
     let scenario = scenario(PLAIN).await.0;
     scenario.bind(SMS, Channel::Sms, GIA).await;
     let known = contact(0xc0, Some("+39 055 1234"), Some("Rosa@Example.org"));
@@ -289,11 +295,11 @@ async fn a12_who_writes_is_recognized_and_stays_so() {
     assert_eq!(recognized(SMS, "+390551234").await, rosa, "a match is kept");
 }
 
-/// A15, A19, A27, C01: the prompt has the soul, the agent's own brand, the
-/// guardrails, its org and colleagues; the last twenty messages come before the
-/// new one, oldest first.
+/// A15, A19, A27, C01: the prompt has the soul, the brand, the guardrails, the org and
+/// the colleagues; the history has the last twenty messages, oldest first, and then the
+/// new one.
 #[tokio::test]
-async fn a15_a19_a27_c01_the_model_is_told_who_it_is_and_what_was_said() {
+async fn a15_a19_a27_c01_the_prompt_has_soul_brand_guardrails_team_and_history() {
     let (scenario, seen) = scenario("default: 'About {{ user }}: yes.'").await;
     let brand = |name: &str| {
         Some(Brand { name: name.into(), voice: "familiar".into(), about: "Since 1984.".into() })
@@ -360,17 +366,18 @@ rules:
 default: I see.
 ";
 
-/// A23: failures survive a restart and show in the next turn's harness; what
-/// models were asked again counts for its own turn only.
+/// A23: failures of tools are in the harness of the next turn, also after a restart;
+/// model retries count for their own turn only.
 #[tokio::test]
-async fn a23_failures_survive_a_restart() {
+async fn a23_failure_counts_survive_a_restart() {
     let broken = || vec![failing_tool("list_products")];
     let (scenario, _) = scenario_with(BROKEN, broken(), retry_at_once()).await;
     scenario.say("rosa", "products").await;
     let before = scenario.harness("rosa").await.error_state;
     assert!(before.failed_tools_this_session.is_empty());
     let (models, _) = crate::support::recording_catalogue(BROKEN);
-    let again = Scenario::with_replaced_tools(scenario.store.clone(), models, retry_at_once(), broken());
+    let again =
+        Scenario::with_replaced_tools(scenario.store.clone(), models, retry_at_once(), broken());
     again.write_with_id("rosa", "hello", "after-restart").await;
     again.work().await;
     let errors = again.harness("rosa").await.error_state;
@@ -380,9 +387,9 @@ async fn a23_failures_survive_a_restart() {
     assert_eq!((errors.llm_retries_used, errors.is_degraded_mode), (0, false));
 }
 
-/// A21, A24: the harness counts the calls that people are to decide on.
+/// A21, A24: the harness counts the pending approvals.
 #[tokio::test]
-async fn a21_a24_pending_approvals_are_counted() {
+async fn a21_a24_the_harness_counts_pending_approvals() {
     let script = "
 rules:
   - when: { user: book }

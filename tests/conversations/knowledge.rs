@@ -1,4 +1,4 @@
-//! What the org knows, and what customers attach.
+//! Documents of the org and attachments of customers.
 
 use std::sync::Arc;
 
@@ -12,12 +12,20 @@ use ostler_runtime::records::run::RunOutcome;
 use ostler_store::NewBlob;
 use ostler_testkit::TestDatabase;
 
-use crate::support::{GIA, ModelCalls, RecordingModel, Scenario, catalogue_of, item_text, scenario, scenario_in, scripted};
-
+use crate::support::{
+    GIA, ModelCalls, RecordingModel, Scenario, catalogue_of, item_text, scenario, scenario_in,
+    scripted,
+};
 
 const PLAIN: &str = "default: I see.";
 
-async fn document(scenario: &Scenario, id: u128, title: &str, body: &str, tags: &[&str]) -> DocumentId {
+async fn document(
+    scenario: &Scenario,
+    id: u128,
+    title: &str,
+    body: &str,
+    tags: &[&str],
+) -> DocumentId {
     let id = DocumentId::from_u128(id);
     let document = Document::new(title, body, tags.iter().copied()).unwrap();
     scenario.org().create_document(id, document).await.unwrap();
@@ -28,9 +36,8 @@ async fn read(scenario: &Scenario, who: &str) -> Vec<DocumentId> {
     scenario.harness(who).await.session_context.knowledge_base_docs
 }
 
-/// A13: an agent with tags reads the documents that share one, whatever their
-/// case; one without reads all, newest first; a change counts from the next
-/// message on.
+/// A13: an agent with tags gets the documents that share one, in any case; an agent
+/// without tags gets all, newest first; a change applies from the next message on.
 #[tokio::test]
 async fn a13_documents_are_chosen_by_tag() {
     let (scenario, seen) = scenario(PLAIN).await;
@@ -63,9 +70,10 @@ async fn a13_documents_are_chosen_by_tag() {
     assert_eq!(note.as_deref(), Some("1 documents"));
 }
 
-/// A13: at most twenty documents; past the budget those that fit the message.
+/// A13: at most twenty documents are used; above the budget those that match the message
+/// best.
 #[tokio::test]
-async fn a13_past_the_budget_the_best_matches_are_read() {
+async fn a13_above_the_budget_the_best_matches_are_used() {
     let (scenario, seen) = scenario(PLAIN).await;
     let needle = document(&scenario, 1, "Parking", "The garage closes at ten.", &[]).await;
     for n in 0..22 {
@@ -85,10 +93,10 @@ async fn a13_past_the_budget_the_best_matches_are_read() {
     assert!(tokens < 14_000, "{tokens}");
 }
 
-/// A14: no documents, and documents that cannot be read, are no reason not to
-/// answer; the trace says so.
+/// A14: without documents, or when they cannot be read, the customer is answered and the
+/// trace says so.
 #[tokio::test]
-async fn a14_what_cannot_be_read_costs_no_answer() {
+async fn a14_missing_or_unreadable_documents_do_not_prevent_an_answer() {
     let database = TestDatabase::sqlite_file();
     let (scenario, _) =
         scenario_in(database.migrated().await, PLAIN, Vec::new(), Settings::default()).await;
@@ -108,10 +116,10 @@ async fn a14_what_cannot_be_read_costs_no_answer() {
     assert!(read(&scenario, "rosa").await.is_empty());
 }
 
-/// A picture, a recording and a PDF reach a model that takes them; another is told
-/// in words. A file of text is words for both.
+/// A picture, a recording and a PDF are given to a model that accepts them, and described
+/// to another; a text file is given as text.
 #[tokio::test]
-async fn pictures_reach_models_that_take_them_and_words_the_others() {
+async fn attachments_are_sent_to_models_that_accept_them() {
     let seen = ModelCalls::default();
     let watch = |name: &str| RecordingModel::new(name, scripted(PLAIN), seen.clone());
     let models = catalogue_of(vec![

@@ -1,4 +1,4 @@
-//! What operators do beside answering.
+//! Operations of members and operators.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,21 +11,20 @@ use ostler_domain::id::{KeyId, OrgId, UserId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::notice::NoticeKind;
+use ostler_domain::org::OrgPlace;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
-use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::tool::catalogue::built_in;
 use ostler_domain::tool::{Reach, ToolSpec};
 use ostler_engine::gate::Authorized;
-use ostler_engine::outcome::{ToolOutcome, OutcomeStatus};
-use ostler_engine::tool::{ToolDefinition, ToolReply, Tool, ToolContext};
-use ostler_runtime::operations::{Actor, OperationError};
+use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
+use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use ostler_runtime::deps::Settings;
-use ostler_store::{OutboxDelivery, NewGrant, SessionFilter};
+use ostler_runtime::operations::{Actor, OperationError};
+use ostler_store::{NewGrant, OutboxDelivery, SessionFilter};
 use ostler_testkit::TestDatabase;
 
-use crate::support::{ECHO, ENZO, ORG, OWNER, Scenario, agent};
-
+use crate::support::{ECHO, ENZO, ORG, OWNER, Scenario, agent, org};
 
 const VIEWER: UserId = UserId::from_u128(0x21);
 const STRANGER: UserId = UserId::from_u128(0x22);
@@ -39,9 +38,9 @@ fn gift() -> NewGrant {
     NewGrant { reference, pool: PoolKind::Purchased, amount }
 }
 
-/// Each does what their role allows, and is on the record with it.
+/// Members can do what their role allows, and the audit log has the denied and the done.
 #[tokio::test]
-async fn a_role_decides_what_somebody_may_do() {
+async fn a_role_decides_what_a_member_may_do() {
     let scenario = Scenario::new(ECHO).await;
     scenario.add_member(OWNER, Role::Owner).await;
     scenario.add_member(VIEWER, Role::Viewer).await;
@@ -51,7 +50,7 @@ async fn a_role_decides_what_somebody_may_do() {
     let key = |role| Actor::Key { id: KeyId::from_u128(9), org: ORG, role };
     let other =
         Actor::Key { id: KeyId::from_u128(8), org: OrgId::from_u128(99), role: Role::Owner };
-    // Who looks, who works, who sets up.
+    // Viewing, working, configuring.
     let table = [
         (Actor::User(OWNER), true, true, true),
         (Actor::User(VIEWER), true, false, false),
@@ -83,29 +82,23 @@ async fn a_role_decides_what_somebody_may_do() {
         .iter()
         .map(|one| one.entry.actor)
         .collect();
-    let expected =
-        [audit::AuditActor::User(OWNER), audit::AuditActor::Key(KeyId::from_u128(9)), audit::AuditActor::Terminal];
+    let expected = [
+        audit::AuditActor::User(OWNER),
+        audit::AuditActor::Key(KeyId::from_u128(9)),
+        audit::AuditActor::Terminal,
+    ];
     assert_eq!(actors, expected.into());
 }
 
-/// An agency's people work in the inboxes of its clients, and set nothing up
-/// there; a client's people do not reach the agency.
+/// Members of an agency work in the inboxes of its sub-orgs and configure nothing there;
+/// members of a sub-org have no access to the agency.
 #[tokio::test]
-async fn an_agency_works_for_its_clients() {
+async fn members_of_an_agency_work_in_sub_orgs_but_do_not_configure_them() {
     let store = TestDatabase::sqlite_memory().migrated().await;
     let scenario = Scenario::in_store(store, ECHO).await;
     scenario.add_member(OWNER, Role::Owner).await;
     let client = OrgId::from_u128(0xc1);
-    let org = Org {
-        id: client,
-        slug: "client".into(),
-        name: "Client".into(),
-        place: OrgPlace::SubOrg { parent: ORG },
-        plan: LicencePlan::Free,
-        sub_orgs_enabled: false,
-        time_zone: "Europe/Rome".into(),
-        retention_days: None,
-    };
+    let org = org(client, "client", OrgPlace::SubOrg { parent: ORG }, LicencePlan::Free);
     scenario.store.create_org(org).await.unwrap();
     let operations = scenario.operations();
     let below = operations.as_actor(Actor::User(OWNER), client);
@@ -118,10 +111,10 @@ async fn an_agency_works_for_its_clients() {
     assert!(forbidden(&above.sessions(SessionFilter::All, None, 10).await));
 }
 
-/// A session as a screen shows it: messages and runs in order, each run with the
-/// decisions of its turns.
+/// A session detail has messages and runs in order, each run with the decisions of its
+/// turns.
 #[tokio::test]
-async fn a_session_is_shown_with_what_happened_in_it() {
+async fn a_session_detail_has_messages_and_runs_in_order() {
     let scenario = Scenario::new(
         "
 rules:
@@ -145,9 +138,9 @@ default: Hello there.
     assert_eq!(missing.to_string(), "no such session here");
 }
 
-/// Credits, knowledge and notices.
+/// Credits are granted, documents added and removed, notices read.
 #[tokio::test]
-async fn credits_knowledge_and_notices_are_looked_after() {
+async fn credits_knowledge_and_notices_can_be_managed() {
     let scenario = Scenario::new(ECHO).await;
     let operations = scenario.operations();
     let operator = operations.as_actor(Actor::Terminal, ORG);
@@ -174,10 +167,9 @@ async fn credits_knowledge_and_notices_are_looked_after() {
     assert!(operator.unread_notices(None, 10).await.unwrap().is_empty());
 }
 
-/// A message that could not be sent is tried again, or laid aside; then the owner
-/// hears of it.
+/// A dead letter is replayed or discarded; the owner is notified.
 #[tokio::test]
-async fn dead_letters_are_replayed_or_laid_aside() {
+async fn dead_letters_are_replayed_or_discarded() {
     let scenario = Scenario::new(ECHO).await;
     let operations = scenario.operations();
     let operator = operations.as_actor(Actor::Terminal, ORG);
@@ -206,16 +198,17 @@ async fn dead_letters_are_replayed_or_laid_aside() {
     assert_eq!(actions, ["abandon_dead_letter", "replay_dead_letter"]);
 }
 
-/// A tool whose answer never comes.
-struct Lost(ToolDefinition);
+/// A tool whose calls have an unknown outcome.
+struct UnknownOutcomeTool(ToolDefinition);
 
-impl Tool for Lost {
+impl Tool for UnknownOutcomeTool {
     fn definition(&self) -> &ToolDefinition {
         &self.0
     }
 
     fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
-        let outcome = ToolOutcome::new(OutcomeStatus::OutcomeUnknown, "the connection was cut".to_owned());
+        let outcome =
+            ToolOutcome::new(OutcomeStatus::OutcomeUnknown, "the connection was cut".to_owned());
         std::future::ready(ToolReply::Done(outcome)).boxed()
     }
 }
@@ -229,11 +222,11 @@ rules:
 default: 'About {{ user }}: yes.'
 ";
 
-/// Z09, F01: nobody knows what became of a call. The session waits for it, and
-/// goes on when somebody has found out.
+/// Z09, F01: a call has an unknown outcome. The session waits, and continues when an
+/// operator resolves it.
 #[tokio::test]
-async fn z09_an_operator_says_what_became_of_a_call() {
-    let scenario = world_of_lost_calls().await;
+async fn z09_an_operator_resolves_an_unknown_outcome() {
+    let scenario = scenario_with_unknown_outcome().await;
     scenario.say("rosa", "order this").await;
     let session = scenario.session("rosa").await;
     assert_eq!(session.unknown_outcomes, 1);
@@ -255,14 +248,17 @@ async fn z09_an_operator_says_what_became_of_a_call() {
     assert!(operator.unknown_calls(None, 10).await.unwrap().is_empty());
 }
 
-/// A scenario in which nobody learns what became of a call.
-pub(crate) async fn world_of_lost_calls() -> Scenario {
+/// Returns a scenario with a tool whose calls have an unknown outcome.
+pub(crate) async fn scenario_with_unknown_outcome() -> Scenario {
     let store = TestDatabase::sqlite_memory().migrated().await;
     drop(Scenario::in_store(store.clone(), PAYS).await);
     let spec = built_in().into_iter().find(|one| one.name.as_str() == "create_contact").unwrap();
     let spec = ToolSpec { reach: Reach::External, ..spec };
-    let lost =
-        Lost(ToolDefinition::new(spec, "Saves somebody.", serde_json::json!({"type": "object"})));
+    let lost = UnknownOutcomeTool(ToolDefinition::new(
+        spec,
+        "Saves somebody.",
+        serde_json::json!({"type": "object"}),
+    ));
     let (models, settings) = (crate::support::catalogue(PAYS), Settings::default());
     let scenario = Scenario::with_tools(store, models, settings, vec![Arc::new(lost)]);
     let mut enzo = agent(ENZO, "enzo", Subtype::from("billing_specialist"));

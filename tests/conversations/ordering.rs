@@ -1,31 +1,30 @@
-//! Many conversations at once: each in order, none in the way of another.
+//! Many concurrent conversations: each in order, none blocks another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt};
-use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::money::price::ModelPrice;
 use ostler_domain::org::OrgPlace;
 use ostler_domain::org::plan::LicencePlan;
-use ostler_domain::session::key::{ConversationKey, ConversationEntry, Peer};
+use ostler_domain::session::key::Peer;
 use ostler_engine::model::{Chunk, Model, ModelError, Request};
 use ostler_runtime::deps::Settings;
 use ostler_runtime::records::run::RunRecord;
-use ostler_store::{ClaimPolicy, OrgBinding, Store};
-use ostler_testkit::TestDatabase;
+use ostler_store::{ClaimPolicy, SessionFilter, Store};
+use ostler_testkit::{self as testkit, TestDatabase};
 use tokio::sync::watch;
 
-use crate::support::{GIA, Scenario, agent, catalogue_of, item_text, on_every_database, org, scenario_in, scripted, text_of};
+use crate::support::{
+    GIA, Scenario, catalogue_of, item_text, on_every_database, org, scenario_in, scripted, text_of,
+};
 
-
-/// How many messages were answered.
-async fn answered(scenario: &Scenario) -> usize {
+/// Returns the number of answered messages.
+async fn answered_count(scenario: &Scenario) -> usize {
     let mut count = 0;
     for session in scenario.sessions().await {
         let runs = scenario.org().runs(session.id, None, 100).await.unwrap();
@@ -35,14 +34,18 @@ async fn answered(scenario: &Scenario) -> usize {
     count
 }
 
-/// Works in eight places until so many messages are answered.
-async fn work_in_eight_places(scenario: &Scenario, messages: usize, write: impl Future<Output = ()>) {
+/// Runs eight workers until this many messages are answered.
+async fn work_with_eight_workers(
+    scenario: &Scenario,
+    messages: usize,
+    write: impl Future<Output = ()>,
+) {
     let (stop, stopped) = watch::channel(false);
     let worker = scenario.worker.clone();
     let working = tokio::spawn(async move { worker.run(8, stopped).await });
     write.await;
     let all = async {
-        while answered(scenario).await < messages {
+        while answered_count(scenario).await < messages {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
@@ -51,9 +54,9 @@ async fn work_in_eight_places(scenario: &Scenario, messages: usize, write: impl 
     working.await.unwrap();
 }
 
-/// F09: with eight workers and fifty conversations every message is answered
-/// once, and each conversation keeps its order.
-async fn f09_order_holds_with_many_workers(store: Store) {
+/// F09: with eight workers and fifty conversations every message is answered once, in the
+/// order of its conversation.
+async fn f09_many_workers_answer_each_message_once_and_in_order(store: Store) {
     let (scenario, _) =
         scenario_in(store, "default: 'Yes: {{ user }}'", Vec::new(), Settings::default()).await;
     scenario.change_agent(GIA, |gia| gia.limits.max_messages_per_day = 10_000).await;
@@ -62,7 +65,7 @@ async fn f09_order_holds_with_many_workers(store: Store) {
             scenario.write(&format!("p{who}"), &format!("m{round}")).await;
         }
     }
-    work_in_eight_places(&scenario, 200, async {}).await;
+    work_with_eight_workers(&scenario, 200, async {}).await;
     let mut heard: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for sent in scenario.deliver().await {
         let Peer::Person(who) = &sent.to else { panic!("{sent:?}") };
@@ -77,17 +80,17 @@ async fn f09_order_holds_with_many_workers(store: Store) {
 }
 on_every_database!(
     /// F09.
-    f09_order_holds_with_many_workers
+    f09_many_workers_answer_each_message_once_and_in_order
 );
 
-/// A model that says how many answers of a conversation are under way at once.
-struct Slow {
+/// A model that records how many answers of a conversation run concurrently.
+struct SlowModel {
     model: Arc<dyn Model>,
     inside: Arc<Mutex<BTreeSet<String>>>,
     overlaps: Arc<Mutex<u32>>,
 }
 
-impl Model for Slow {
+impl Model for SlowModel {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         let first = item_text(&request.history[0]);
         let who = first.split(':').next().unwrap_or_default().to_owned();
@@ -108,12 +111,12 @@ impl Model for Slow {
     }
 }
 
-/// F09: two messages that come at the same moment to one session are answered one
-/// after the other, by whichever worker.
+/// F09: two messages that arrive at the same time in one session are answered one after
+/// the other, by any worker.
 #[tokio::test(flavor = "multi_thread")]
 async fn f09_one_session_has_one_turn_at_a_time() {
     let overlaps = Arc::new(Mutex::new(0));
-    let model = Slow {
+    let model = SlowModel {
         model: scripted("default: I see."),
         inside: Arc::default(),
         overlaps: overlaps.clone(),
@@ -131,14 +134,14 @@ async fn f09_one_session_has_one_turn_at_a_time() {
             tokio::time::sleep(Duration::from_millis(7)).await;
         }
     };
-    work_in_eight_places(&scenario, 20, write).await;
+    work_with_eight_workers(&scenario, 20, write).await;
     assert_eq!(*overlaps.lock().unwrap(), 0);
     let runs = scenario.runs("rosa").await;
     assert_eq!(runs.iter().map(|run| run.input.len()).sum::<usize>(), 20);
     assert!(runs.len() > 1);
 }
 
-/// F09: an org that floods does not keep another waiting.
+/// F09: an org with many messages does not keep another waiting.
 #[tokio::test]
 async fn f09_a_flooding_org_does_not_starve_another() {
     let settings = Settings {
@@ -152,26 +155,19 @@ async fn f09_a_flooding_org_does_not_starve_another() {
         scenario.write(&format!("flood{who}"), "hello").await;
     }
     let small = OrgId::from_u128(0x5a);
-    scenario.store.create_org(org(small, "small", OrgPlace::TopLevel, LicencePlan::Pro)).await.unwrap();
+    scenario
+        .store
+        .create_org(org(small, "small", OrgPlace::TopLevel, LicencePlan::Pro))
+        .await
+        .unwrap();
     let (id, binding) = (AgentId::from_u128(0x5b), BindingId::from_u128(0x5c));
-    let mut theirs = agent(id, "sam", Subtype::CustomerService);
-    theirs.org = small;
-    scenario.store.org(small).save_agent(theirs).await.unwrap();
-    let bound = Binding { id: binding, channel: Channel::Webchat, enabled: true, priority: 1 };
-    let bound = OrgBinding { binding: bound, agent: id, settings: "{}".into(), secret: None };
-    scenario.store.org(small).save_binding(bound).await.unwrap();
-    let peer = Peer::Person("otto".into());
-    let key = ConversationKey { org: small, binding, peer: peer.clone(), entry: ConversationEntry::Customer };
+    let small_store = scenario.store.org(small);
+    testkit::save_agent(&small_store, testkit::agent(small, id, "sam")).await;
+    testkit::bind_channel(&small_store, binding, Channel::Webchat, id).await;
+    let key = testkit::customer_key(small, binding, "otto");
     scenario.send(key, vec![MessagePart::text("hello")], None).await;
     let mut turns = 0;
-    while scenario
-        .store
-        .org(small)
-        .sessions(ostler_store::SessionFilter::All, None, 1)
-        .await
-        .unwrap()
-        .is_empty()
-    {
+    while small_store.sessions(SessionFilter::All, None, 1).await.unwrap().is_empty() {
         assert!(scenario.worker.answer_next().await.unwrap());
         turns += 1;
     }

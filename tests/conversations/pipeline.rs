@@ -1,9 +1,8 @@
-//! From a message to its reply.
+//! One message, from the inbox to the reply.
 
 use ostler_runtime::records::run::RunOutcome;
 
 use crate::support::{ENZO, GIA, ORG, Scenario};
-
 
 const HELLO: &str = "
 rules:
@@ -12,10 +11,10 @@ rules:
 default: I see.
 ";
 
-/// A10, C12: a second message of the same person joins the same session, and
-/// both messages of a turn are stored once, in order.
+/// A10, C12: a second message of a person continues the session; the messages of a turn
+/// are stored once, in order.
 #[tokio::test]
-async fn a10_c12_a_message_is_answered_and_the_session_goes_on() {
+async fn a10_c12_a_second_message_continues_the_session() {
     let scenario = Scenario::new(HELLO).await;
     assert_eq!(scenario.say("rosa", "hello").await, ["Hello! What can I do for you?"]);
     let first = scenario.session("rosa").await;
@@ -28,10 +27,9 @@ async fn a10_c12_a_message_is_answered_and_the_session_goes_on() {
     assert_ne!(scenario.session("otto").await.id, first.id);
 }
 
-/// A03: each step has its place in the record, the session first and all before
-/// the model.
+/// A03: a run records each step, the session first and all before the model.
 #[tokio::test]
-async fn a03_every_step_is_on_the_record() {
+async fn a03_a_run_records_every_step_in_order() {
     let scenario = Scenario::new(HELLO).await;
     scenario.say("rosa", "hello").await;
     let runs = scenario.runs("rosa").await;
@@ -55,8 +53,8 @@ rules:
 default: I see.
 ";
 
-/// G01, G20, G26: an agent tags a colleague in, who answers the same message in
-/// the same run, after what the first one said.
+/// G01, G20, G26: an agent tags a colleague in, who answers the same message in the same
+/// run, after the first agent.
 #[tokio::test]
 async fn handoff_happy_path() {
     let scenario = Scenario::new(BILLING).await;
@@ -73,9 +71,9 @@ async fn handoff_happy_path() {
     assert_eq!(scenario.say("rosa", "thank you").await, ["With pleasure."]);
 }
 
-/// A04, A21: who answers, for which tenant, and with whom.
+/// A04, A21: the harness names the agent, the org and the contact.
 #[tokio::test]
-async fn a04_a21_the_snapshot_says_who_answers_and_with_whom() {
+async fn a04_a21_the_harness_names_agent_org_and_contact() {
     let scenario = Scenario::new("default: I see.").await;
     scenario.say("rosa", "hello").await;
     let run = scenario.runs("rosa").await.remove(0);

@@ -1,15 +1,15 @@
-//! What channels bring, and the conversations that it becomes.
+//! Incoming messages of the channels, and the conversations they belong to.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_domain::contact::{Contact, ContactDetails};
-use ostler_domain::id::{BindingId, ContactId, OrgId};
+use ostler_domain::id::{AgentId, BindingId, ContactId, OrgId};
 use ostler_domain::message::MessagePart;
+use ostler_domain::org::OrgPlace;
 use ostler_domain::org::plan::LicencePlan;
-use ostler_domain::org::settings::{ChannelAddress, OrgSettings, NotifyAddresses};
-use ostler_domain::org::{Org, OrgPlace};
+use ostler_domain::org::settings::{ChannelAddress, NotifyAddresses, OrgSettings};
 use ostler_domain::session::key::{ConversationEntry, Peer};
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::SessionStatus;
@@ -23,7 +23,7 @@ use crate::fake_server::Reply;
 use crate::support::{BOT, ConnectedOrg, ENZO, GIA, ORG, SMS, sent_message, telegram_message};
 
 const SILENT: &str = "default: I see.";
-/// Never the same twice, which would look like a loop.
+/// Varied answers, because similar ones escalate.
 const VARIED: &str = "
 rules:
   - when: { user: one }
@@ -49,10 +49,10 @@ async fn session_of(org: &ConnectedOrg, who: &str) -> Session {
     org.scenario.session(who).await
 }
 
-/// A12: on a phone channel a contact is recognized by the number, however it is
-/// spaced, and stays recognized; somebody else stays unknown and is answered.
+/// A12: on a phone channel a contact is recognized by the number, however it is spaced,
+/// also in later messages; an unknown person is answered too.
 #[tokio::test]
-async fn a12_a_contact_is_recognized_by_the_number() {
+async fn a12_a_contact_is_recognized_by_phone_number() {
     let org = ConnectedOrg::new(VARIED).await;
     let gateway = org.sms([ok()]).await;
     let details =
@@ -78,8 +78,7 @@ async fn a12_a_contact_is_recognized_by_the_number() {
     assert_eq!(to, ["+39061234", "+39061234", "+4420"]);
 }
 
-/// B11: what a text message cannot carry is not offered on `sms`, and is on the
-/// web chat.
+/// B11: media tools are not offered on SMS, and are on the web chat.
 #[tokio::test]
 async fn b11_media_tools_are_off_on_sms() {
     let org = ConnectedOrg::new(SILENT).await;
@@ -97,9 +96,9 @@ async fn b11_media_tools_are_off_on_sms() {
     assert_eq!(missing, ["search_media"]);
 }
 
-/// F01: a conversation by text messages ends after an hour of silence.
+/// F01: a session on SMS ends after an hour of silence.
 #[tokio::test]
-async fn f01_a_session_on_sms_lives_for_an_hour() {
+async fn f01_a_session_on_sms_ends_after_an_hour_of_silence() {
     let org = ConnectedOrg::new(VARIED).await;
     org.sms([ok()]).await;
     org.receive_webhook(SMS, "m1", &text("+39", "one")).await;
@@ -117,10 +116,10 @@ async fn f01_a_session_on_sms_lives_for_an_hour() {
     assert_eq!(sessions[1].status, SessionStatus::Closed(CloseReason::IdleTimeout));
 }
 
-/// Files become parts of the message and are kept once, however often the same
-/// message comes; what could not be taken is said to the agent and the writer.
+/// Attachments become parts of the message and are stored once, also if the message is
+/// delivered again; the agent and the sender are told about refused ones.
 #[tokio::test]
-async fn files_are_kept_once() {
+async fn attachments_are_stored_once() {
     let org = ConnectedOrg::new(SILENT).await;
     let gateway = org.sms([ok()]).await;
     let mut body = text("+39", "look");
@@ -128,13 +127,17 @@ async fn files_are_kept_once() {
         {"media_type": "image/png", "name": "a.png", "content": "aGk="},
         {"media_type": "text/plain", "name": "b.txt", "url": "https://elsewhere.example/b"},
     ]);
-    let (first, again) = (org.receive_webhook(SMS, "m1", &body).await, org.receive_webhook(SMS, "m1", &body).await);
+    let (first, again) =
+        (org.receive_webhook(SMS, "m1", &body).await, org.receive_webhook(SMS, "m1", &body).await);
     let InboundOutcome::Accepted(AcceptOutcome::New(id)) = first else { panic!("{first:?}") };
     assert_eq!(again, InboundOutcome::Accepted(AcceptOutcome::Duplicate(id)));
     org.work().await;
     let thread = org.scenario.thread("+39").await;
-    let [MessagePart::Text { text: words }, MessagePart::Image(picture), MessagePart::Text { text: missing }] =
-        thread[0].parts.as_slice()
+    let [
+        MessagePart::Text { text: words },
+        MessagePart::Image(picture),
+        MessagePart::Text { text: missing },
+    ] = thread[0].parts.as_slice()
     else {
         panic!("{thread:?}")
     };
@@ -146,10 +149,10 @@ async fn files_are_kept_once() {
     assert_eq!(heard, [missing.as_str(), "I see."]);
 }
 
-/// The same update of Telegram a hundred times at once, a hundred updates: a
+/// A hundred Telegram updates, each delivered a hundred times concurrently, have a
 /// hundred turns and a hundred replies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_hundred_updates_a_hundred_times_are_a_hundred_turns() {
+async fn duplicate_telegram_updates_are_answered_once() {
     let org = Arc::new(ConnectedOrg::new(SILENT).await);
     let bot = org.bot([sent_message(1)]).await;
     let headers = org.telegram_headers(BOT).await;
@@ -159,7 +162,8 @@ async fn a_hundred_updates_a_hundred_times_are_a_hundred_turns() {
         bringing.spawn(async move {
             let mut new = 0;
             for n in 1..=100 {
-                let taken = org.receive_update(BOT, &headers, &telegram_message(n, 1000 + n, "hi")).await;
+                let taken =
+                    org.receive_update(BOT, &headers, &telegram_message(n, 1000 + n, "hi")).await;
                 new += usize::from(is_new(&taken.unwrap()));
             }
             new
@@ -190,8 +194,8 @@ fn in_group(update: i64, number: i64, chat: i64, text: &str) -> Value {
         "chat": {"id": chat, "type": "supergroup"}}})
 }
 
-/// G04: two bots of the org in a group are a team; the lowest number of a binding
-/// answers first, and a message that both bring is taken once.
+/// G04: two bots of an org in one group are a team; the one with the lowest priority
+/// number of its binding answers, and a message that both deliver is accepted once.
 #[tokio::test]
 async fn g04_a_group_with_two_bots_is_a_team() {
     let org = ConnectedOrg::new(SILENT).await;
@@ -225,36 +229,22 @@ async fn g04_a_group_with_two_bots_is_a_team() {
     assert_eq!((alone.agent, alone.team), (Some(GIA), None));
 }
 
-/// L34, L36: the agency's owner who follows a deep link to a client's agent is
-/// testing, and is greeted so; without a link they are at work, and others who
-/// follow it are customers.
+/// L34, L36: the owner of an agency who follows a deep link to an agent of a sub-org is
+/// in testing mode and is told so; without a link it is an owner conversation, and other
+/// people who follow the link are customers.
 #[tokio::test]
-async fn l34_l36_the_agencys_owner_tests_by_deep_link() {
+async fn l34_l36_the_owner_of_an_agency_tests_by_deep_link() {
     let org = ConnectedOrg::new(VARIED).await;
     let agency = OrgId::from_u128(0xa6e);
-    let above = Org {
-        id: agency,
-        slug: "agency".into(),
-        name: "Agency".into(),
-        place: OrgPlace::TopLevel,
-        plan: LicencePlan::Agency,
-        sub_orgs_enabled: true,
-        time_zone: "Europe/Rome".into(),
-        retention_days: None,
-    };
+    let above = crate::support::org(agency, "agency", OrgPlace::TopLevel, LicencePlan::Agency);
     org.scenario.store.create_org(above).await.unwrap();
     let mut bella = org.scenario.org().org().await.unwrap();
     bella.place = OrgPlace::SubOrg { parent: agency };
     org.scenario.org().update_org(bella).await.unwrap();
     let server = org.bot([sent_message(1)]).await;
-    // The agency's owner is known through the agency's own bot.
+    // The owner of the agency is known by the bot of the agency.
     let theirs = BindingId::from_u128(0xa6e);
-    let mut cora = crate::support::agent(
-        ostler_domain::id::AgentId::from_u128(0xc0a),
-        "cora",
-        ostler_domain::agent::subtype::Subtype::CustomerService,
-    );
-    cora.org = agency;
+    let cora = ostler_testkit::agent(agency, AgentId::from_u128(0xc0a), "cora");
     let of = org.scenario.store.org(agency);
     of.save_agent(cora.clone()).await.unwrap();
     let mut bound = org.scenario.org().binding(BOT).await.unwrap();
@@ -282,11 +272,15 @@ async fn l34_l36_the_agencys_owner_tests_by_deep_link() {
         sessions.iter().map(entry).collect()
     };
     let sessions = org.scenario.sessions().await;
-    let (tester, customer) = (("77".into(), ConversationEntry::Testing), ("78".into(), ConversationEntry::Customer));
+    let (tester, customer) =
+        (("77".into(), ConversationEntry::Testing), ("78".into(), ConversationEntry::Customer));
     assert_eq!(entries(&sessions), BTreeSet::from([tester, customer]));
     let heard = |who: &str| -> Vec<String> {
         let seen = server.seen();
-        let to = seen.iter().map(crate::fake_server::SeenRequest::json).filter(|one| one["chat_id"] == who);
+        let to = seen
+            .iter()
+            .map(crate::fake_server::SeenRequest::json)
+            .filter(|one| one["chat_id"] == who);
         to.map(|one| one["text"].as_str().unwrap().to_owned()).collect()
     };
     let greeting = "Welcome to testing mode for Bella Pizza. You are talking to Gia.";
@@ -299,14 +293,17 @@ async fn l34_l36_the_agencys_owner_tests_by_deep_link() {
     assert_eq!(sessions[0].org, ORG);
 }
 
-/// A binding that is disabled or not there takes nothing, and neither does one
-/// from somebody who is not its provider.
+/// A webhook for a disabled or unknown binding, or without the right secret, is refused.
 #[tokio::test]
-async fn nothing_comes_in_through_a_disabled_binding() {
+async fn a_disabled_or_unknown_binding_and_a_wrong_secret_are_refused() {
     let org = ConnectedOrg::new(SILENT).await;
     org.bot([sent_message(1)]).await;
     let headers = org.telegram_headers(BOT).await;
-    assert!(org.receive_update(BOT, &http::HeaderMap::new(), &telegram_message(1, 7, "hi")).await.is_err());
+    assert!(
+        org.receive_update(BOT, &http::HeaderMap::new(), &telegram_message(1, 7, "hi"))
+            .await
+            .is_err()
+    );
     let mut bound = org.scenario.org().binding(BOT).await.unwrap();
     bound.binding.enabled = false;
     org.scenario.org().save_binding(bound).await.unwrap();

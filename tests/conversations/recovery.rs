@@ -1,4 +1,4 @@
-//! A worker dies while a tool works outside; another goes on with the run.
+//! A worker dies during an external call; another continues the run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,24 +9,27 @@ use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::session::guided::{InterviewCompletion, InterviewTemplate, InterviewPhase, InterviewQuestion};
+use ostler_domain::session::guided::{
+    InterviewCompletion, InterviewPhase, InterviewQuestion, InterviewTemplate,
+};
 use ostler_domain::session::lifetime::{ClosePolicy, ReopenPolicy};
 use ostler_domain::tool::catalogue::built_in;
 use ostler_engine::gate::Authorized;
-use ostler_engine::tool::{ToolDefinition, ToolReply, Tool, ToolContext};
+use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use ostler_runtime::deps::Settings;
 use tokio::sync::Notify;
 
-use crate::support::{ENZO, GIA, ModelCalls, ORG, Scenario, lenient_settings, retry_at_once, scenario_with, text_of};
+use crate::support::{
+    ENZO, GIA, ModelCalls, ORG, Scenario, lenient_settings, retry_at_once, scenario_with, text_of,
+};
 
-
-/// A mail that is begun and never ends.
-struct Endless {
+/// A tool that never returns.
+struct EndlessTool {
     definition: ToolDefinition,
     begun: Arc<Notify>,
 }
 
-impl Tool for Endless {
+impl Tool for EndlessTool {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
@@ -43,7 +46,7 @@ fn endless(begun: &Arc<Notify>) -> Arc<dyn Tool> {
     let mut definition = ToolDefinition::new(spec, "Sends a mail.", schema);
     // The lease outlasts the call, and the test waits for the lease.
     definition.timeout = Duration::from_millis(500);
-    Arc::new(Endless { definition, begun: begun.clone() })
+    Arc::new(EndlessTool { definition, begun: begun.clone() })
 }
 
 const SCRIPT: &str = "
@@ -61,8 +64,8 @@ rules:
       - I cannot say whether the mail went out.
 ";
 
-/// A worker dies while the mail is being sent.
-async fn dies_at_work(scenario: &Scenario, begun: &Notify) {
+/// Stops a worker while it sends the e-mail.
+async fn die_during_the_call(scenario: &Scenario, begun: &Notify) {
     let worker = scenario.worker.clone();
     let dies = tokio::spawn(async move { worker.answer_next().await });
     begun.notified().await;
@@ -70,8 +73,8 @@ async fn dies_at_work(scenario: &Scenario, begun: &Notify) {
     let _gone = dies.await;
 }
 
-/// Another one goes on, once the lease is over.
-async fn goes_on(scenario: &Scenario) {
+/// Lets another worker continue after the lease has expired.
+async fn continue_after_the_lease(scenario: &Scenario) {
     let answered = async {
         while !scenario.worker.answer_next().await.unwrap() {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -80,10 +83,11 @@ async fn goes_on(scenario: &Scenario) {
     tokio::time::timeout(Duration::from_secs(60), answered).await.expect("the lease ends");
 }
 
-/// Z01, Z04: the turn before the one that was interrupted is committed with it:
-/// what was said, and what both agents cost. The mail is not sent again.
+/// Z01, Z04: the finished turn of the first agent is committed together with the
+/// interrupted one of the second: messages and costs of both. The e-mail is not sent
+/// again.
 #[tokio::test(flavor = "multi_thread")]
-async fn z04_a_run_of_two_agents_outlives_its_worker() {
+async fn z04_a_run_of_two_agents_is_continued_by_another_worker() {
     let begun = Arc::new(Notify::new());
     let mut settings: Settings = retry_at_once();
     settings.claims.lease = Duration::from_millis(200);
@@ -91,9 +95,9 @@ async fn z04_a_run_of_two_agents_outlives_its_worker() {
     scenario.change_agent(ENZO, |enzo| enzo.autonomy = AutonomyLevel::Autonomous).await;
     let funds = scenario.org().credit_account().await.unwrap().available().unwrap();
     scenario.write("rosa", "my invoice").await;
-    dies_at_work(&scenario, &begun).await;
+    die_during_the_call(&scenario, &begun).await;
     let asked = seen.count();
-    goes_on(&scenario).await;
+    continue_after_the_lease(&scenario).await;
     let heard: Vec<String> = scenario.deliver().await.iter().map(text_of).collect();
     assert_eq!(heard, ["One moment.", "I cannot say whether the mail went out."]);
     assert_eq!(seen.count(), asked + 1, "no model is asked twice for the same");
@@ -136,8 +140,11 @@ async fn guided(begun: &Arc<Notify>) -> (Scenario, ModelCalls) {
             gia.subtype = Subtype::from("booking_specialist");
         })
         .await;
-    let questions =
-        vec![InterviewQuestion { field: "people".into(), ask: "For how many?".into(), required: true }];
+    let questions = vec![InterviewQuestion {
+        field: "people".into(),
+        ask: "For how many?".into(),
+        required: true,
+    }];
     let phases = vec![InterviewPhase { name: "booking".into(), questions }];
     let template = InterviewTemplate { phases, completion: InterviewCompletion::AllAsked };
     let interviews = [(Channel::Webchat, template)].into();
@@ -147,16 +154,16 @@ async fn guided(begun: &Arc<Notify>) -> (Scenario, ModelCalls) {
     (scenario, seen)
 }
 
-/// Z04, E08: what a small turn beside the one that was interrupted has read is
-/// asked for once, and what it cost is paid and counted.
+/// Z04, E08: the extraction of interview answers beside an interrupted turn is asked for
+/// once, and its cost is charged.
 #[tokio::test(flavor = "multi_thread")]
-async fn z04_the_reading_of_an_answer_outlives_its_worker() {
+async fn z04_interview_extraction_is_not_repeated_by_another_worker() {
     let begun = Arc::new(Notify::new());
     let (scenario, seen) = guided(&begun).await;
     scenario.write("rosa", "four").await;
-    dies_at_work(&scenario, &begun).await;
+    die_during_the_call(&scenario, &begun).await;
     let asked = seen.count();
-    goes_on(&scenario).await;
+    continue_after_the_lease(&scenario).await;
     assert_eq!(seen.count(), asked + 1, "no model is asked twice for the same");
     let run = scenario.runs("rosa").await.pop().unwrap();
     assert_eq!((run.turns.len(), run.side_turns.len()), (1, 1));
@@ -170,19 +177,19 @@ async fn z04_the_reading_of_an_answer_outlives_its_worker() {
     assert_eq!(completed.count(), 1);
 }
 
-/// Z04, F05: the session before is summed up once, though the run that does so is
+/// Z04, F05: the previous session is summarised once, although the run that does so is
 /// interrupted later.
 #[tokio::test(flavor = "multi_thread")]
-async fn z04_a_summary_outlives_its_worker() {
+async fn z04_a_session_summary_is_not_repeated_by_another_worker() {
     let begun = Arc::new(Notify::new());
     let (scenario, seen) = guided(&begun).await;
     scenario.say("rosa", "hello?").await;
     let (first, before) = (scenario.session("rosa").await, scenario.spent(ORG).await);
     scenario.advance(Duration::from_secs(3600));
     scenario.write("rosa", "four").await;
-    dies_at_work(&scenario, &begun).await;
+    die_during_the_call(&scenario, &begun).await;
     let asked = seen.count();
-    goes_on(&scenario).await;
+    continue_after_the_lease(&scenario).await;
     assert_eq!(seen.count(), asked + 1, "it is summed up once");
     let run = scenario.runs("rosa").await.pop().unwrap();
     assert_eq!(run.side_turns.len(), 1);

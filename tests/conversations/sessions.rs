@@ -1,11 +1,13 @@
-//! The life of sessions: how they end, what stays of them, and interviews.
+//! Sessions: timeouts, summaries and interviews.
 
 use std::time::Duration;
 
 use ostler_domain::channel::Channel;
 use ostler_domain::id::BindingId;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::session::guided::{InterviewCompletion, InterviewTemplate, InterviewPhase, InterviewQuestion};
+use ostler_domain::session::guided::{
+    InterviewCompletion, InterviewPhase, InterviewQuestion, InterviewTemplate,
+};
 use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::session::lifetime::{ClosePolicy, CloseReason, ReopenPolicy};
 use ostler_domain::session::status::SessionStatus;
@@ -14,7 +16,6 @@ use ostler_runtime::operations::Actor;
 use ostler_runtime::records::session::Session;
 
 use crate::support::{GIA, ModelCalls, ORG, Scenario, item_text, lenient_settings, scenario};
-
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -26,10 +27,10 @@ fn closed(session: &Session) -> Option<CloseReason> {
     }
 }
 
-/// F01, A11: past the silence of its channel a session is closed by the first
-/// message, which opens another in the same run.
+/// F01, A11: after the idle timeout of its channel the next message closes a session and
+/// opens another in the same run.
 #[tokio::test]
-async fn f01_a11_silence_ends_a_session_by_its_channel() {
+async fn f01_a11_the_idle_timeout_of_the_channel_ends_a_session() {
     let (scenario, _) = scenario("default: I see.").await;
     let channels = [
         (Channel::Webchat, 30 * MINUTE),
@@ -55,14 +56,17 @@ async fn f01_a11_silence_ends_a_session_by_its_channel() {
         assert_ne!(mine[0].id, first.id);
         assert_eq!(closed(mine[0]), None);
         assert_eq!((mine[1].id, closed(mine[1])), (first.id, Some(CloseReason::IdleTimeout)));
-        assert_eq!(scenario.runs(&who).await.len(), 1, "one run closed the one and opened the other");
+        assert_eq!(
+            scenario.runs(&who).await.len(),
+            1,
+            "one run closed the one and opened the other"
+        );
     }
 }
 
-/// F01: the clock stands still while a call waits for a person, or a person has
-/// the conversation.
+/// F01: the idle clock pauses while an approval is pending or a person has taken over.
 #[tokio::test]
-async fn f01_the_clock_pauses_while_somebody_is_waited_for() {
+async fn f01_the_idle_clock_pauses_during_approvals_and_takeovers() {
     let script = "
 rules:
   - when: { user: book }
@@ -79,13 +83,16 @@ default: I see.
     scenario.sweep().await;
     scenario.say("rosa", "any news?").await;
     scenario.say("otto", "hello?").await;
-    assert_eq!((scenario.session("rosa").await.id, scenario.session("otto").await.id), (rosa, otto));
+    assert_eq!(
+        (scenario.session("rosa").await.id, scenario.session("otto").await.id),
+        (rosa, otto)
+    );
 }
 
-/// F02: a session that lives too long expires however busy it is, and that is
-/// the reason when both apply.
+/// F02: a session expires at its maximum age although it is active; this is the close
+/// reason when both apply.
 #[tokio::test]
-async fn f02_a_session_expires_even_when_active() {
+async fn f02_an_active_session_expires_at_its_maximum_age() {
     let (scenario, _) = scenario("default: I see.").await;
     scenario.say("rosa", "hello").await;
     let first = scenario.session("rosa").await.id;
@@ -111,16 +118,16 @@ rules:
 default: I see.
 ";
 
-fn summing(reopen: ReopenPolicy) -> OrgSettings {
+fn settings_with_summary(reopen: ReopenPolicy) -> OrgSettings {
     OrgSettings { reopen, close: ClosePolicy::SummarizeAndArchive, ..lenient_settings() }
 }
 
-/// F05, Z12: a session of more than two messages is summed up when it closes;
-/// the tokens of that are charged and named in the run.
+/// F05, Z12: a session of more than two messages is summarised when it closes; the tokens
+/// are charged and recorded in the run.
 #[tokio::test]
 async fn f05_z12_a_summary_is_stored_charged_and_attributed() {
     let (scenario, seen) = scenario(SUMMING).await;
-    scenario.save_settings(&summing(ReopenPolicy::NewSession)).await;
+    scenario.save_settings(&settings_with_summary(ReopenPolicy::NewSession)).await;
     scenario.say("rosa", "a table").await;
     scenario.say("rosa", "for four").await;
     scenario.say("otto", "hello").await;
@@ -144,10 +151,10 @@ async fn f05_z12_a_summary_is_stored_charged_and_attributed() {
     assert_eq!(rosa.budget.spent.get(), 3);
 }
 
-/// F05: if no model sums it up, the first and last words stay, and the session is
-/// closed all the same.
+/// F05: if the summary fails, the first and the last messages are stored instead, and the
+/// session is closed.
 #[tokio::test]
-async fn f05_a_session_closes_though_its_summary_fails() {
+async fn f05_a_session_closes_although_its_summary_fails() {
     let script = "
 rules:
   - when: { agent: 'You write the note' }
@@ -155,7 +162,7 @@ rules:
 default: I see.
 ";
     let (scenario, _) = scenario(script).await;
-    scenario.save_settings(&summing(ReopenPolicy::NewSession)).await;
+    scenario.save_settings(&settings_with_summary(ReopenPolicy::NewSession)).await;
     scenario.say("rosa", "a table").await;
     scenario.say("rosa", "for four").await;
     scenario.advance(31 * MINUTE);
@@ -167,13 +174,13 @@ default: I see.
     assert_eq!(old.summary.as_deref(), Some(expected));
 }
 
-/// F04: with `resume` the new session knows the last one and what it was about;
-/// otherwise it knows nothing.
+/// F04: with `resume` a new session has the last one and its summary in the prompt;
+/// otherwise it has nothing of it.
 #[tokio::test]
-async fn f04_a_new_session_goes_on_with_the_last_one() {
+async fn f04_with_resume_a_new_session_knows_the_last_one() {
     for (reopen, knows) in [(ReopenPolicy::Resume, true), (ReopenPolicy::NewSession, false)] {
         let (scenario, seen) = scenario(SUMMING).await;
-        scenario.save_settings(&summing(reopen)).await;
+        scenario.save_settings(&settings_with_summary(reopen)).await;
         scenario.say("rosa", "a table").await;
         scenario.say("rosa", "for four").await;
         let old = scenario.session("rosa").await.id;
@@ -187,7 +194,7 @@ async fn f04_a_new_session_goes_on_with_the_last_one() {
         assert_eq!(system.contains("Rosa wants a table for four."), knows, "{system}");
         scenario.say("rosa", "thanks").await;
         assert_eq!(seen.last().system.contains("Rosa wants a table"), knows, "in later turns too");
-        // One that had been closed without traffic is gone on with as well.
+        // The same for a session that the sweep closed.
         scenario.advance(31 * MINUTE);
         scenario.sweep().await;
         scenario.say("rosa", "me again").await;
@@ -195,11 +202,11 @@ async fn f04_a_new_session_goes_on_with_the_last_one() {
     }
 }
 
-/// F05: a session that an operator closes is summed up soon after.
+/// F05: a session that an operator closes is summarised soon after.
 #[tokio::test]
-async fn f05_what_an_operator_closes_is_summed_up() {
+async fn f05_a_session_closed_by_an_operator_is_summarised() {
     let (scenario, _) = scenario(SUMMING).await;
-    scenario.save_settings(&summing(ReopenPolicy::NewSession)).await;
+    scenario.save_settings(&settings_with_summary(ReopenPolicy::NewSession)).await;
     scenario.say("rosa", "a table").await;
     scenario.say("rosa", "for four").await;
     let id = scenario.session("rosa").await.id;
@@ -222,7 +229,10 @@ fn interview(completion: InterviewCompletion) -> InterviewTemplate {
         question("when", "When will you come?", true),
         question("team_requests", "Any team_requests?", false),
     ];
-    InterviewTemplate { phases: vec![InterviewPhase { name: "booking".into(), questions }], completion }
+    InterviewTemplate {
+        phases: vec![InterviewPhase { name: "booking".into(), questions }],
+        completion,
+    }
 }
 
 const GUIDED: &str = "
@@ -238,8 +248,8 @@ rules:
 default: 'About {{ user }}: noted.'
 ";
 
-/// What the agent is told to ask.
-fn asks(seen: &ModelCalls) -> String {
+/// Returns the interview part of the last prompt.
+fn interview_prompt(seen: &ModelCalls) -> String {
     let system = seen.last().system;
     let lines = system.lines().filter(|line| {
         ["Ask next", "Their answer was not", "All is answered"]
@@ -256,17 +266,17 @@ async fn guided(completion: InterviewCompletion) -> (Scenario, ModelCalls) {
     (scenario, seen)
 }
 
-/// F08, A22, Z12: a question waits for its answer; one that is not sure is asked
-/// after at most twice; fields are stored with the session, and the end is
-/// reached when all was asked.
+/// F08, A22, Z12: a question is asked until it is answered; an uncertain answer is asked
+/// about at most twice. Fields are stored in the session, and the interview is complete
+/// when all questions were asked.
 #[tokio::test]
-async fn f08_a22_an_interview_asks_until_it_knows() {
+async fn f08_a22_an_interview_asks_until_all_fields_are_known() {
     let (scenario, seen) = guided(InterviewCompletion::AllAsked).await;
     let first = "Ask next, in your own words: For how many people?";
     let again = "Their answer was not clear. Ask again, more closely: For how many people?";
     let check = async |text: &str, expected: &str| {
         assert_eq!(scenario.say("rosa", text).await.len(), 1);
-        assert_eq!(asks(&seen), expected, "after {text}");
+        assert_eq!(interview_prompt(&seen), expected, "after {text}");
     };
     check("hello", first).await;
     assert_eq!(seen.count(), 1, "nothing was asked yet, so nothing is read");
@@ -297,7 +307,7 @@ async fn f08_a22_an_interview_asks_until_it_knows() {
     let run = scenario.runs("rosa").await.pop().unwrap();
     assert_eq!(run.side_turns[0].spent["interview"].credits.get(), 1);
     assert_eq!(run.credits.get(), 2);
-    // Once all is known nothing more is read.
+    // A complete interview extracts nothing more.
     let before = seen.count();
     scenario.say("rosa", "thanks").await;
     assert_eq!(seen.count(), before + 1);
@@ -306,23 +316,23 @@ async fn f08_a22_an_interview_asks_until_it_knows() {
     assert_eq!(closed(&scenario.session("rosa").await), Some(CloseReason::Completed));
 }
 
-/// F08: required fields can be enough.
+/// F08: an interview can be complete when the required fields are known.
 #[tokio::test]
-async fn f08_the_required_fields_can_be_enough() {
+async fn f08_an_interview_can_end_with_the_required_fields() {
     let (scenario, seen) = guided(InterviewCompletion::RequiredFilled).await;
     scenario.say("rosa", "hello").await;
     scenario.say("rosa", "sure four").await;
     scenario.say("rosa", "sure tonight").await;
-    assert!(asks(&seen).starts_with("All is answered"), "{}", asks(&seen));
+    assert!(interview_prompt(&seen).starts_with("All is answered"), "{}", interview_prompt(&seen));
 }
 
-/// A22: a freeform session has no interview in its prompt and stores no fields.
+/// A22: a session without an interview has none in its prompt and stores no fields.
 #[tokio::test]
 async fn a22_a_freeform_session_has_no_interview() {
     let (scenario, seen) = scenario(GUIDED).await;
     scenario.say("rosa", "hello").await;
     scenario.say("rosa", "sure four").await;
-    assert_eq!((asks(&seen), seen.count()), (String::new(), 2));
+    assert_eq!((interview_prompt(&seen), seen.count()), (String::new(), 2));
     assert_eq!(scenario.session("rosa").await.interview, None);
     let tools = scenario.harness("rosa").await.tool_scope.active_tools;
     assert!(tools.contains(&ToolName::from_static("list_events")));

@@ -1,4 +1,4 @@
-//! What happens though nobody writes.
+//! The sweep: what happens without incoming messages.
 
 use std::time::Duration;
 
@@ -8,10 +8,9 @@ use ostler_runtime::records::run::RunOutcome;
 
 use crate::support::{ECHO, Scenario};
 
-
-/// F03: a session in which nobody writes any more is closed by the next sweep.
+/// F03: an idle session is closed by the next sweep.
 #[tokio::test]
-async fn f03_a_stale_session_is_closed_without_traffic() {
+async fn f03_an_idle_session_is_closed_by_the_sweep() {
     let scenario = Scenario::new(ECHO).await;
     scenario.say("rosa", "hello").await;
     scenario.advance(Duration::from_secs(29 * 60));
@@ -24,15 +23,15 @@ async fn f03_a_stale_session_is_closed_without_traffic() {
     assert_eq!(scenario.sweep().await.sessions, 0, "what is closed is not looked at again");
 }
 
-/// F03: a session in which somebody wrote shortly before is left alone, and is
-/// looked at again when it really ends. No moment is looked at twice.
+/// F03: an active session is left open and checked again at its new timeout. Each timeout
+/// is checked once.
 #[tokio::test]
-async fn f03_a_session_that_goes_on_is_looked_at_later() {
+async fn f03_an_active_session_is_checked_again_at_its_new_timeout() {
     let scenario = Scenario::new(ECHO).await;
     scenario.say("rosa", "hello").await;
     scenario.advance(Duration::from_secs(60));
     scenario.say("rosa", "the menu").await;
-    // The time that was written down first comes, and there is nothing to do.
+    // At the first timeout there is nothing to do.
     scenario.advance(Duration::from_secs(29 * 60 + 1));
     let looked = scenario.sweep().await.sessions;
     assert!(looked <= 1);
@@ -46,10 +45,10 @@ async fn f03_a_session_that_goes_on_is_looked_at_later() {
     assert_eq!(scenario.session("rosa").await.status, ended);
 }
 
-/// F03: at the very millisecond at which a session ends there is nothing to do
-/// yet; a moment later there is.
+/// F03: in the last millisecond of its timeout a session is still open; a millisecond
+/// later it is closed.
 #[tokio::test]
-async fn f03_the_last_moment_is_not_the_end() {
+async fn f03_a_session_is_open_in_the_last_millisecond_of_its_timeout() {
     let scenario = Scenario::new(ECHO).await;
     scenario.say("rosa", "hello").await;
     scenario.advance(Duration::from_secs(30 * 60));
@@ -60,14 +59,16 @@ async fn f03_the_last_moment_is_not_the_end() {
     assert_ne!(scenario.session("rosa").await.status, SessionStatus::Active);
 }
 
-/// A tick waits once in its inbox, however often the sweeper comes before a
-/// worker does.
+/// A tick is queued once, also if the sweeper runs several times before a worker.
 #[tokio::test]
-async fn a_tick_is_put_in_once() {
+async fn a_tick_is_queued_once() {
     let scenario = Scenario::new(ECHO).await;
     scenario.say("rosa", "hello").await;
     scenario.advance(Duration::from_secs(3600));
-    let sweeper = ostler_runtime::operations::sweep::Sweeper::for_worker(&scenario.worker, Duration::from_secs(900));
+    let sweeper = ostler_runtime::operations::sweep::Sweeper::for_worker(
+        &scenario.worker,
+        Duration::from_secs(900),
+    );
     let swept: Vec<u64> = [
         sweeper.sweep_once().await.unwrap().sessions,
         sweeper.sweep_once().await.unwrap().sessions,
@@ -80,9 +81,9 @@ async fn a_tick_is_put_in_once() {
     assert_eq!(runs.iter().filter(|run| kept(&run.outcome)).count(), 1);
 }
 
-/// What turns have cost is applied to the account by the sweep.
+/// The sweep applies the costs of turns to the account.
 #[tokio::test]
-async fn the_sweep_applies_what_turns_have_cost() {
+async fn the_sweep_applies_the_settlements_of_turns() {
     let scenario = Scenario::new(ECHO).await;
     scenario.say("rosa", "hello").await;
     assert_eq!(scenario.sweep().await.settlements, 1);

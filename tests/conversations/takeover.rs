@@ -1,4 +1,4 @@
-//! A person has the conversation.
+//! Takeovers.
 
 use std::time::Duration;
 
@@ -14,7 +14,6 @@ use ostler_runtime::records::message::MessageAuthor;
 use ostler_runtime::records::run::{RunOutcome, TurnRecord};
 
 use crate::support::{ECHO, ENZO, GIA, ORG, OWNER, Scenario, text_of};
-
 
 const RESUMES: &str = "
 rules:
@@ -35,9 +34,8 @@ fn words(text: &str) -> Vec<MessagePart> {
     vec![MessagePart::text(text)]
 }
 
-/// G40, G41, G42, F07: a person takes over and writes; the customer gets it word
-/// for word, and what the customer writes joins the same session without any
-/// model being asked.
+/// G40, G41, G42, F07: a person takes over and writes. The customer gets the text
+/// unchanged, and messages of the customer join the same session without a model call.
 #[tokio::test]
 async fn human_takeover() {
     let scenario = Scenario::new(RESUMES).await;
@@ -68,8 +66,8 @@ async fn human_takeover() {
     assert_eq!(last.text(), "thank you so much");
 }
 
-/// G46, G45: a person hands back. The flag is cleared, the session is active, the
-/// agent it began with has it, what the person said is in its next prompt, and it
+/// G46, G45: a person hands back. The escalation is cleared, the session is active with
+/// its first agent, the messages of the person are in the next prompt, and the agent
 /// answers the next message.
 #[tokio::test]
 async fn human_resume() {
@@ -91,16 +89,16 @@ async fn human_resume() {
     assert!(session.resolution.as_ref().unwrap().contains("ten euros are on their way"));
     let expected = ["As my colleague said, ten euros are coming."];
     assert_eq!(scenario.say("rosa", "when?").await, expected);
-    // It is said once; the next prompt has it no more.
+    // The resolution is in one prompt only.
     assert_eq!(scenario.session("rosa").await.resolution, None);
     let statuses = operator.resume(id).await;
     assert!(matches!(statuses, Err(OperationError::Escalation(EscalationError::NotOpen))));
 }
 
-/// G43: what the customer writes while a person has the conversation reaches the
-/// team's group, if the org uses one.
+/// G43: messages of the customer during a takeover are forwarded to the team group, if it
+/// is enabled.
 #[tokio::test]
-async fn g43_the_customers_words_reach_the_group() {
+async fn g43_customer_messages_during_takeover_are_forwarded_to_the_team_group() {
     for enabled in [true, false] {
         let scenario = Scenario::new(ECHO).await;
         let team = TeamConfig { team_group_enabled: enabled, ..TeamConfig::default() };
@@ -118,10 +116,10 @@ async fn g43_the_customers_words_reach_the_group() {
     }
 }
 
-/// G44, F06: nobody writes, hands back or dismisses where no person was asked
-/// for, and nothing changes a session that is closed.
+/// G44, F06: without an escalation nobody can write, hand back or dismiss, and a closed
+/// session cannot be changed.
 #[tokio::test]
-async fn g44_f06_what_the_status_does_not_allow_is_refused() {
+async fn g44_f06_operations_that_the_status_does_not_allow_are_refused() {
     let scenario = Scenario::new(ECHO).await;
     let operations = scenario.operations();
     let operator = operations.as_actor(Actor::Terminal, ORG);
@@ -148,7 +146,8 @@ async fn g44_f06_what_the_status_does_not_allow_is_refused() {
     assert_ne!(scenario.session("rosa").await.id, id);
 }
 
-/// G47: a false alarm is recorded, and the agent answers what was written.
+/// G47: a dismissed escalation is recorded as a false positive, and the agent answers the
+/// message.
 #[tokio::test]
 async fn g47_a_dismissed_escalation_is_answered_by_the_agent() {
     let scenario = Scenario::new(ECHO).await;
@@ -167,13 +166,13 @@ async fn g47_a_dismissed_escalation_is_answered_by_the_agent() {
     let audit = scenario.org().audit_entries(Some(&id.to_string()), None, 10).await.unwrap();
     assert_eq!(audit[0].entry.action, "dismiss_escalation");
     assert!(audit[0].entry.data.contains("\"false_positive\":true"));
-    // The same words do not lead to a person again while they are the ones.
+    // The dismissed message does not escalate again.
     assert_eq!(scenario.say("rosa", "and the menu").await.len(), 1);
 }
 
-/// G40: of two people the first has it; the other one hears who.
+/// G40: a second takeover is refused, with the name of the person who has taken over.
 #[tokio::test]
-async fn g40_one_person_has_a_conversation() {
+async fn g40_a_second_takeover_is_refused_with_the_name_of_the_first() {
     let scenario = Scenario::new(ECHO).await;
     scenario.add_member(OWNER, Role::Owner).await;
     scenario.say("rosa", "hello").await;
@@ -186,10 +185,10 @@ async fn g40_one_person_has_a_conversation() {
     assert!(other.say(id, words("hi")).await.is_err());
 }
 
-/// F07, F01: a conversation that a person has does not end by itself, however
-/// long it takes, and the clocks go on from where they stood.
+/// F07, F01: a session does not time out during a takeover, and the clocks continue from
+/// where they stood.
 #[tokio::test]
-async fn f07_a_session_with_a_person_does_not_run_out() {
+async fn f07_a_session_does_not_time_out_during_a_takeover() {
     let scenario = Scenario::new(ECHO).await;
     let operations = scenario.operations();
     let operator = operations.as_actor(Actor::Terminal, ORG);
@@ -221,11 +220,10 @@ rules:
 default: 'About {{ user }}: yes.'
 ";
 
-/// E08, E10, G40: a person takes over while an agent works. What the agent has
-/// spent until then counts against the session and the team, and the session is
-/// what the person made of it.
+/// E08, E10, G40: a person takes over during a turn. The cost of the turn counts for the
+/// session and the team, and the session stays taken over.
 #[tokio::test(flavor = "multi_thread")]
-async fn g40_a_turn_that_is_overtaken_still_costs() {
+async fn g40_the_cost_of_a_turn_interrupted_by_a_takeover_is_charged() {
     let (scenario, seen) = crate::support::scenario(SLOW).await;
     scenario.say("rosa", "hello").await;
     let id = scenario.session("rosa").await.id;

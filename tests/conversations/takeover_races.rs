@@ -1,4 +1,4 @@
-//! A person takes over while an agent is writing, or what it wrote waits.
+//! Takeovers that race with a turn or with a waiting reply.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +16,7 @@ use ostler_testkit::TestDatabase;
 
 use crate::support::{GIA, ORG, Scenario, agent, text_of};
 
-
-/// How many races there are, unless `OSTLER_RACES` says otherwise.
+/// The number of races; `OSTLER_RACES` changes it.
 const RACES: usize = 300;
 /// The same on PostgreSQL, where each commit goes over a network.
 const POSTGRES_RACES: usize = 100;
@@ -33,14 +32,13 @@ fn races(usually: usize) -> usize {
     std::env::var("OSTLER_RACES").ok().and_then(|text| text.parse().ok()).unwrap_or(usually)
 }
 
-/// A row that a sender was given, and whether the takeover was over before it
-/// asked for one.
+/// A claimed message, and whether the takeover was committed before the claim.
 struct Claim {
     after: bool,
     outgoing: OutgoingMessage,
 }
 
-/// Sends all there is, until it is told to stop.
+/// Sends all messages until `stop`, and returns the claims.
 async fn send(scenario: Arc<Scenario>, over: Arc<AtomicBool>, stop: Arc<AtomicBool>) -> Vec<Claim> {
     let mut claims = Vec::new();
     loop {
@@ -50,7 +48,12 @@ async fn send(scenario: Arc<Scenario>, over: Arc<AtomicBool>, stop: Arc<AtomicBo
             Some(row) => {
                 let outgoing = serde_json::from_str(&row.payload).unwrap();
                 claims.push(Claim { after, outgoing });
-                scenario.store.org(row.org).record_delivery(&row, OutboxDelivery::Sent).await.unwrap();
+                scenario
+                    .store
+                    .org(row.org)
+                    .record_delivery(&row, OutboxDelivery::Sent)
+                    .await
+                    .unwrap();
             }
             None if last => return claims,
             None => tokio::time::sleep(Duration::from_micros(200)).await,
@@ -58,7 +61,7 @@ async fn send(scenario: Arc<Scenario>, over: Arc<AtomicBool>, stop: Arc<AtomicBo
     }
 }
 
-/// One race; says whether the agent's words were sent before the takeover.
+/// Runs one race. Returns whether the agent's message was sent before the takeover.
 async fn race(scenario: &Arc<Scenario>, number: usize) -> bool {
     let who = format!("customer{number}");
     scenario.say(&who, "hello").await;
@@ -109,24 +112,24 @@ async fn races_on(store: Store, usually: usize) {
     println!("{before} of {races} replies were sent before the takeover");
 }
 
-/// Z08: no agent's words are sent once a takeover is committed, whether they are
-/// being written at that moment or wait to be sent.
+/// Z08: no message of an agent is sent after a takeover is committed, whether it is being
+/// written at that moment or waits in the outbox.
 #[tokio::test(flavor = "multi_thread")]
-async fn z08_nothing_of_an_agent_is_sent_after_a_takeover() {
+async fn z08_no_message_of_an_agent_is_sent_after_a_takeover() {
     let store = TestDatabase::sqlite_memory().migrated().await;
     races_on(store, RACES).await;
 }
 
-/// Z08: the same on PostgreSQL, where there is one.
+/// Z08: the same on PostgreSQL.
 #[tokio::test(flavor = "multi_thread")]
-async fn z08_nothing_of_an_agent_is_sent_after_a_takeover_on_postgres() {
+async fn z08_no_message_of_an_agent_is_sent_after_a_takeover_on_postgres() {
     let store = TestDatabase::postgres().await.migrated().await;
     races_on(store, POSTGRES_RACES).await;
 }
 
-/// Z08: what waits is withdrawn, what is being sent is shown to the operator.
+/// Z08: a takeover withdraws waiting messages and returns those that are being sent.
 #[tokio::test]
-async fn z08_what_is_in_flight_is_shown() {
+async fn z08_a_takeover_withdraws_waiting_messages_and_returns_those_in_flight() {
     let scenario = Scenario::new(SLOW).await;
     scenario.say("rosa", "hello").await;
     let id = scenario.session("rosa").await.id;

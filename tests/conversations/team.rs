@@ -5,25 +5,23 @@ use std::time::Duration;
 use ostler_domain::agent::Agent;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{AgentId, BindingId, OrgId, ReservationId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::money::Credits;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::org::Org;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::session::key::{ConversationKey, ConversationEntry, Peer};
+use ostler_domain::session::key::ConversationKey;
 use ostler_domain::team::TeamAssemblyRefused;
 use ostler_domain::team::config::{HandoffTargets, TeamConfig};
 use ostler_runtime::operations::{Actor, OperationError};
 use ostler_runtime::org_view::{SETTINGS, settings_record};
-use ostler_runtime::records::entry::{InboxEntry, MessageSender, IncomingMessage};
+use ostler_runtime::records::entry::{InboxEntry, IncomingMessage, MessageSender};
 use ostler_runtime::records::run::RunOutcome;
 use ostler_runtime::records::session::Session;
-use ostler_store::{NewReservation, OrgBinding, SessionFilter};
+use ostler_store::{NewReservation, SessionFilter};
 
 use crate::support::{ENZO, GIA, ORG, Scenario, agent, text_of};
-
 
 const TEAM: &str = "
 price: { input: 3, output: 15 }
@@ -50,8 +48,8 @@ async fn with_team(scenario: &Scenario, team: TeamConfig) {
     scenario.save_settings(&settings).await;
 }
 
-/// G10, G11, G13: a handoff is refused when there were too many, when the last
-/// one was a moment ago, and when the org does not permit it.
+/// G10, G11, G13: a handoff is refused above the maximum, during the cooldown, and when
+/// the matrix does not permit it.
 #[tokio::test]
 async fn handoff_validation() {
     let scenario = Scenario::new(TEAM).await;
@@ -80,7 +78,7 @@ async fn handoff_validation() {
     assert_eq!(scenario.session("rosa").await.team, None);
 }
 
-/// G02: an operator puts a team together; the first of it answers.
+/// G02: an operator assigns a team; its first agent answers.
 #[tokio::test]
 async fn g02_an_operator_assigns_a_team() {
     let scenario = Scenario::new(TEAM).await;
@@ -99,10 +97,9 @@ async fn g02_an_operator_assigns_a_team() {
     assert_eq!(scenario.runs("rosa").await.pop().unwrap().turns[0].agent, ENZO);
 }
 
-/// G59, G60: the specialist keeps the conversation, and never has to ask for
-/// what the customer said before.
+/// G59, G60: the specialist keeps the conversation and has what the customer said before.
 #[tokio::test]
-async fn g59_g60_the_specialist_knows_and_stays() {
+async fn g59_g60_the_specialist_keeps_the_conversation_and_its_history() {
     let scenario = Scenario::new(TEAM).await;
     let heard = scenario.say("rosa", "my invoice").await;
     assert_eq!(heard, ["I see that you expected 40 instead of 50."]);
@@ -118,9 +115,9 @@ async fn g59_g60_the_specialist_knows_and_stays() {
     assert_eq!(scenario.session("rosa").await.active_agent(), Some(GIA));
 }
 
-/// G61: one read of the session shows the team and the person.
+/// G61: one read of the session shows the team and the person who has taken over.
 #[tokio::test]
-async fn g61_one_read_shows_the_team() {
+async fn g61_the_session_view_shows_team_and_human() {
     let scenario = Scenario::new(TEAM).await;
     scenario.say("rosa", "my invoice").await;
     let id = scenario.session("rosa").await.id;
@@ -141,7 +138,7 @@ async fn g61_one_read_shows_the_team() {
     }
 }
 
-/// G62: a session that never had a team goes on as it always did.
+/// G62: a session without a team works as before.
 #[tokio::test]
 async fn g62_a_session_without_a_team_still_works() {
     let scenario = Scenario::new(TEAM).await;
@@ -153,9 +150,9 @@ async fn g62_a_session_without_a_team_still_works() {
     assert_eq!(scenario.runs("rosa").await.pop().unwrap().outcome, RunOutcome::Answered);
 }
 
-/// G30: the owner hears of each handoff, unless the org does not want that.
+/// G30: the owner is notified of each handoff, unless the org disables it.
 #[tokio::test]
-async fn g30_the_owner_hears_of_handoffs() {
+async fn g30_the_owner_is_notified_of_handoffs_unless_disabled() {
     for wanted in [true, false] {
         let scenario = Scenario::new(TEAM).await;
         let team = TeamConfig { notify_owner_on_handoff: wanted, ..TeamConfig::default() };
@@ -169,7 +166,7 @@ async fn g30_the_owner_hears_of_handoffs() {
     }
 }
 
-/// G32: another process goes on with the same team.
+/// G32: another process continues with the same team.
 #[tokio::test]
 async fn g32_a_restart_keeps_the_team() {
     let scenario = Scenario::new(TEAM).await;
@@ -188,7 +185,7 @@ async fn g32_a_restart_keeps_the_team() {
 
 /// G29: agents of a team work one after the other.
 #[tokio::test]
-async fn g29_agents_take_turns() {
+async fn g29_agents_of_a_team_work_one_after_the_other() {
     let scenario = Scenario::new(TEAM).await;
     scenario.say("rosa", "my invoice").await;
     let run = scenario.runs("rosa").await.remove(0);
@@ -197,8 +194,8 @@ async fn g29_agents_take_turns() {
     assert!(model[0].began_us + model[0].took_us <= model[1].began_us, "{model:?}");
 }
 
-/// E09, E10: what each agent spent is counted, and both draw on one budget; at
-/// its end neither answers.
+/// E09, E10: the spending of each agent is counted, and both draw on one budget; when it
+/// is used up, neither answers.
 #[tokio::test]
 async fn e09_e10_a_team_shares_its_budget() {
     let scenario = Scenario::new(TEAM).await;
@@ -222,10 +219,10 @@ async fn e09_e10_a_team_shares_its_budget() {
     assert_eq!(outcome, RunOutcome::CreditsExhausted);
 }
 
-/// E07: nothing is left to pay with: the customer, the owner and both agents of
-/// the team are told, the last three once however often somebody writes.
+/// E07: without credits the customer is told, and the owner and both agents of the team
+/// are notified once, however many messages follow.
 #[tokio::test]
-async fn e07_everybody_hears_that_the_credits_are_gone() {
+async fn e07_customer_owner_and_team_are_told_when_credits_are_exhausted() {
     let scenario = Scenario::new(TEAM).await;
     scenario.say("rosa", "my invoice").await;
     let amount = scenario.org().affordable().await.unwrap().unwrap();
@@ -238,14 +235,16 @@ async fn e07_everybody_hears_that_the_credits_are_gone() {
     let sent = scenario.deliver().await;
     assert_eq!(sent.iter().map(text_of).filter(|text| text.contains("cannot answer")).count(), 1);
     scenario.say("rosa", "hello?").await;
-    for recipient in [NoticeRecipient::Owner, NoticeRecipient::Agent(GIA), NoticeRecipient::Agent(ENZO)] {
+    for recipient in
+        [NoticeRecipient::Owner, NoticeRecipient::Agent(GIA), NoticeRecipient::Agent(ENZO)]
+    {
         let told = scenario.org().unread_notices(recipient, None, 10).await.unwrap();
         let gone = told.iter().filter(|one| one.notice.kind == NoticeKind::CreditsExhausted);
         assert_eq!(gone.count(), 1, "{recipient:?}");
     }
 }
 
-/// Another org with the same two agents, and settings of its own.
+/// Creates another org with the same two agents and its own settings.
 async fn another_org(scenario: &Scenario) -> ConversationKey {
     const OTHER: OrgId = OrgId::from_u128(0x0c);
     let own = scenario.org().org().await.unwrap();
@@ -260,17 +259,14 @@ async fn another_org(scenario: &Scenario) -> ConversationKey {
         other.save_agent(Agent { org: OTHER, ..one }).await.unwrap();
     }
     let id = BindingId::from_u128(0xd1);
-    let binding = Binding { id, channel: Channel::Webchat, enabled: true, priority: 1 };
-    let bound = OrgBinding { binding, agent: GIA, settings: "{}".into(), secret: None };
-    other.save_binding(bound).await.unwrap();
+    ostler_testkit::bind_channel(&other, id, Channel::Webchat, GIA).await;
     let settings = OrgSettings { team: Some(TeamConfig::default()), ..OrgSettings::default() };
     let data = serde_json::to_string(&settings).unwrap();
     other.create_record(SETTINGS, settings_record(OTHER), data).await.unwrap();
-    let peer = Peer::Person("rosa".into());
-    ConversationKey { org: OTHER, binding: id, peer, entry: ConversationEntry::Customer }
+    ostler_testkit::customer_key(OTHER, id, "rosa")
 }
 
-/// G58: what one org sets does not touch another.
+/// G58: the settings of one org do not affect another.
 #[tokio::test]
 async fn g58_each_org_has_its_own_limits() {
     let scenario = Scenario::new(TEAM).await;

@@ -1,4 +1,4 @@
-//! Bots: asked for updates, or told where to bring them.
+//! Updates of Telegram bots, by polling and by webhook.
 
 use std::time::Duration;
 
@@ -15,25 +15,25 @@ fn result(value: &Value) -> Reply {
     Reply::json(200, &json!({"ok": true, "result": value}))
 }
 
-fn attend(org: &ConnectedOrg, updates: UpdateMode) -> (watch::Sender<bool>, JoinHandle<()>) {
+fn run_bots(org: &ConnectedOrg, updates: UpdateMode) -> (watch::Sender<bool>, JoinHandle<()>) {
     let (stop, stopped) = watch::channel(false);
     let receiver = org.receiver.clone();
     (stop, tokio::spawn(async move { receiver.run_telegram_bots(&updates, stopped).await }))
 }
 
-/// The methods of the Bot API that were called.
+/// Returns the called methods of the Bot API.
 fn methods(server: &Server) -> Vec<String> {
     let last = |path: &str| path.rsplit('/').next().unwrap().to_owned();
     server.seen().iter().map(|one| last(one.path())).collect()
 }
 
-/// C16: where the web does not reach this server, Telegram is asked, without
-/// anybody naming the bot.
+/// C16: without a public URL all bots are polled for updates.
 #[tokio::test]
-async fn c16_telegram_is_asked_for_updates() {
+async fn c16_telegram_is_polled_without_a_public_url() {
     let org = ConnectedOrg::new(ECHO).await;
-    let server = org.bot([result(&json!([telegram_message(1, 7, "hello")])), result(&json!([]))]).await;
-    let (stop, attending) = attend(&org, UpdateMode::Polling);
+    let server =
+        org.bot([result(&json!([telegram_message(1, 7, "hello")])), result(&json!([]))]).await;
+    let (stop, attending) = run_bots(&org, UpdateMode::Polling);
     let answered = async || {
         org.scenario.work().await;
         !org.scenario.sessions().await.is_empty()
@@ -45,14 +45,13 @@ async fn c16_telegram_is_asked_for_updates() {
     assert_eq!(org.scenario.runs("7").await.len(), 1);
 }
 
-/// C16: where it does, Telegram is told the address, and asked only if the
-/// binding wants that.
+/// C16: with a public URL a webhook is set; a binding can still ask for polling.
 #[tokio::test]
-async fn c16_telegram_is_told_where_to_bring_updates() {
+async fn c16_telegram_gets_a_webhook_with_a_public_url() {
     let org = ConnectedOrg::new(ECHO).await;
     let server = org.bot([result(&json!(true))]).await;
     let brought = || UpdateMode::Webhook("https://ostler.example/".into());
-    let (stop, attending) = attend(&org, brought());
+    let (stop, attending) = run_bots(&org, brought());
     eventually("a call", async || !server.seen().is_empty()).await;
     assert_eq!(methods(&server), ["setWebhook"]);
     let url = server.seen()[0].json()["url"].clone();
@@ -63,7 +62,7 @@ async fn c16_telegram_is_told_where_to_bring_updates() {
     let asked = Server::start([result(&json!([]))]).await;
     let settings = json!({"base_url": asked.url, "polling": true});
     org.bind(BOT, "telegram", GIA, 1, &settings).await;
-    let (stop, attending) = attend(&org, brought());
+    let (stop, attending) = run_bots(&org, brought());
     eventually("a call", async || !asked.seen().is_empty()).await;
     assert_eq!(methods(&asked)[0], "getUpdates");
     stop.send_replace(true);

@@ -36,7 +36,11 @@ fn files_and_functions_of_the_walkthroughs_exist() {
     let mut checked = 0;
     for step in walks.iter().flat_map(|walk| walk.lines()).filter(|line| starts_a_step(line)) {
         let names: Vec<&str> = step.split('`').skip(1).step_by(2).collect();
-        let files: Vec<&str> = names.iter().copied().filter(|name| name.ends_with(".rs") && name.contains('/')).collect();
+        let files: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| name.ends_with(".rs") && name.contains('/'))
+            .collect();
         let sources: String = files
             .iter()
             .map(|file| {

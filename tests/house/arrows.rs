@@ -75,10 +75,7 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("frankenstein", &["ostler-channels"]),
     ("mail-builder", &["ostler-channels"]),
     ("mail-parser", &["ostler-channels"]),
-    (
-        "reqwest",
-        &["ostler-models", "ostler-tools", "ostler-channels", "ostler-tests"],
-    ),
+    ("reqwest", &["ostler-models", "ostler-tools", "ostler-channels", "ostler-tests"]),
     ("hyper", &["ostler-scripted", "ostler-server"]),
     ("serde-saphyr", &["ostler-scripted"]),
     ("rmcp", &["ostler-tools", "ostler-server"]),

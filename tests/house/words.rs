@@ -25,12 +25,57 @@ const BANNED_PHRASES: [&str; 12] = [
 
 /// Names that no type may have: metaphors, participles, prepositions.
 const BANNED_TYPES: [&str; 51] = [
-    "Above", "Also", "Around", "Arrived", "Aside", "Asked", "Asleep", "Came", "Cut",
-    "Desk", "Door", "Fired", "Further", "Furniture", "Given", "Gone", "Heard", "How", "Kept",
-    "Known", "LeftOver", "Loaded", "Missing", "NotDone", "NotTaken", "Office", "Parting",
-    "Performed", "Postings", "Purse", "Ran", "Recorded", "Rung", "Said", "Saved", "Seen",
-    "Senses", "Shown", "SoFar", "Staff", "Street", "Swept", "TalkPlace", "Taken", "Todo",
-    "Together", "Told", "Way", "Whereabouts", "Within", "Wrote",
+    "Above",
+    "Also",
+    "Around",
+    "Arrived",
+    "Aside",
+    "Asked",
+    "Asleep",
+    "Came",
+    "Cut",
+    "Desk",
+    "Door",
+    "Fired",
+    "Further",
+    "Furniture",
+    "Given",
+    "Gone",
+    "Heard",
+    "How",
+    "Kept",
+    "Known",
+    "LeftOver",
+    "Loaded",
+    "Missing",
+    "NotDone",
+    "NotTaken",
+    "Office",
+    "Parting",
+    "Performed",
+    "Postings",
+    "Purse",
+    "Ran",
+    "Recorded",
+    "Rung",
+    "Said",
+    "Saved",
+    "Seen",
+    "Senses",
+    "Shown",
+    "SoFar",
+    "Staff",
+    "Street",
+    "Swept",
+    "TalkPlace",
+    "Taken",
+    "Todo",
+    "Together",
+    "Told",
+    "Way",
+    "Whereabouts",
+    "Within",
+    "Wrote",
 ];
 
 /// Public names that several crates may use.
@@ -156,7 +201,8 @@ fn declared_type(line: &str) -> Option<&str> {
         Some(rest) => rest.trim_start(),
         None => line,
     };
-    let rest = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
+    let rest =
+        ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
     Some(&rest[..end]).filter(|name| !name.is_empty())
 }

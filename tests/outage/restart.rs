@@ -13,8 +13,8 @@ use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::UtcDay;
 use ostler_testkit::eventually;
 
-use crate::server::Server;
 use crate::env_number;
+use crate::server::Server;
 
 /// The variable that sets how long the broker is down, in seconds.
 const DOWN: &str = "OSTLER_DOWN_SECS";

@@ -21,8 +21,8 @@ use ostler_store::{Store, StoreError};
 use ostler_testkit::{TestDatabase, eventually};
 use tokio::task::JoinSet;
 
-use crate::server::Server;
 use crate::env_number;
+use crate::server::Server;
 
 /// Tell a worker process its broker, database and org; without the first the
 /// worker's test does nothing.

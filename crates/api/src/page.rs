@@ -50,7 +50,7 @@ impl<T> Page<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LIMIT, Page, PageQuery, DEFAULT_LIMIT};
+    use super::{DEFAULT_LIMIT, MAX_LIMIT, Page, PageQuery};
 
     #[test]
     fn only_a_full_page_has_a_next_cursor() {

@@ -106,7 +106,7 @@ impl Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProblemCode, Problem};
+    use super::{Problem, ProblemCode};
 
     #[test]
     fn problem_has_a_stable_json_form() {

@@ -87,15 +87,9 @@ pub struct Message {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Author {
-    Customer {
-        name: Option<String>,
-    },
-    Agent {
-        agent: AgentId,
-    },
-    Human {
-        user: UserId,
-    },
+    Customer { name: Option<String> },
+    Agent { agent: AgentId },
+    Human { user: UserId },
     System,
 }
 

@@ -1,15 +1,15 @@
 //! The pipeline suite: whole turns of customers' conversations, from the accepted
 //! message to the commit, with an instant model.
 
-mod world;
+mod setup;
 
 use std::time::{Duration, Instant};
 
 use crate::report::{Measurement, cpu_time};
-use crate::store::world::PostgresDatabase;
-use crate::turn::world::Task;
+use crate::store::fixture::PostgresDatabase;
+use crate::turn::setup::Task;
 use crate::{BenchError, Options};
-use world::World;
+use setup::PipelineSetup;
 
 /// Concurrent conversations.
 const SESSIONS: [usize; 3] = [1, 16, 256];
@@ -33,8 +33,8 @@ pub(crate) async fn run(
             progress(&name);
             let folder = tempfile::tempdir()?;
             let url = format!("sqlite:{}", folder.path().join("bench.db").display());
-            let world = World::new(&url).await?;
-            results.push(turns(name, &world, task, sessions, share).await?);
+            let setup = PipelineSetup::new(&url).await?;
+            results.push(turns(name, &setup, task, sessions, share).await?);
         }
     }
     if let Some(server) = &options.postgres {
@@ -43,9 +43,9 @@ pub(crate) async fn run(
                 let name = format!("pipeline.cluster.{word}.{sessions}");
                 progress(&name);
                 let database = PostgresDatabase::create(server).await?;
-                let world = World::new(&database.url).await?;
-                results.push(turns(name, &world, task, sessions, share).await?);
-                drop(world);
+                let setup = PipelineSetup::new(&database.url).await?;
+                results.push(turns(name, &setup, task, sessions, share).await?);
+                drop(setup);
                 database.drop().await?;
             }
         }
@@ -63,21 +63,21 @@ pub(crate) async fn run(
 /// Answers `sessions` conversations until the time is over.
 async fn turns(
     name: String,
-    world: &World,
+    setup: &PipelineSetup,
     task: Task,
     sessions: usize,
     time: Duration,
 ) -> Result<Measurement, BenchError> {
-    world.turn("warm", task).await?;
+    setup.turn("warm", task).await?;
     let (start, cpu) = (Instant::now(), cpu_time());
     let customers: Vec<_> = (0..sessions)
         .map(|number| {
-            let (world, who) = (world.clone(), format!("customer-{number}"));
+            let (setup, who) = (setup.clone(), format!("customer-{number}"));
             tokio::spawn(async move {
                 let mut each = Vec::new();
                 while start.elapsed() < time {
                     let began = Instant::now();
-                    if world.turn(&who, task).await? {
+                    if setup.turn(&who, task).await? {
                         each.push(began.elapsed());
                     }
                 }
@@ -95,14 +95,14 @@ async fn turns(
 
 /// Continues a conversation after `turns` turns.
 async fn history(name: String, turns: usize, time: Duration) -> Result<Measurement, BenchError> {
-    let world = World::new("sqlite::memory:").await?;
+    let setup = PipelineSetup::new("sqlite::memory:").await?;
     for _ in 0..turns {
-        world.turn("rosa", Task::Plain).await?;
+        setup.turn("rosa", Task::Plain).await?;
     }
     let (start, cpu, mut each) = (Instant::now(), cpu_time(), Vec::new());
     while start.elapsed() < time {
         let began = Instant::now();
-        world.turn("rosa", Task::Plain).await?;
+        setup.turn("rosa", Task::Plain).await?;
         each.push(began.elapsed());
     }
     let (all, cpu) = (start.elapsed(), cpu_time().saturating_sub(cpu));
@@ -114,11 +114,11 @@ async fn history(name: String, turns: usize, time: Duration) -> Result<Measureme
 async fn idle_sessions() -> Result<Measurement, BenchError> {
     let folder = tempfile::tempdir()?;
     let url = format!("sqlite:{}", folder.path().join("bench.db").display());
-    let world = World::new(&url).await?;
-    begin_sessions(&world, "first", WARM_UP_SESSIONS).await?;
+    let setup = PipelineSetup::new(&url).await?;
+    begin_sessions(&setup, "first", WARM_UP_SESSIONS).await?;
     let before = crate::report::resident_bytes();
     let start = Instant::now();
-    let each = begin_sessions(&world, "customer", IDLE_SESSIONS).await?;
+    let each = begin_sessions(&setup, "customer", IDLE_SESSIONS).await?;
     let grown = crate::report::resident_bytes().saturating_sub(before);
     let name = "pipeline.idle_session_bytes".to_owned();
     let measured = Measurement::new(name, each, start.elapsed(), None);
@@ -127,19 +127,19 @@ async fn idle_sessions() -> Result<Measurement, BenchError> {
 
 /// Answers one message in each of `count` new sessions, many at a time.
 async fn begin_sessions(
-    world: &World,
+    setup: &PipelineSetup,
     who: &'static str,
     count: usize,
 ) -> Result<Vec<Duration>, BenchError> {
     let crowd = SESSIONS[SESSIONS.len() - 1];
     let places: Vec<_> = (0..crowd)
         .map(|place| {
-            let world = world.clone();
+            let setup = setup.clone();
             tokio::spawn(async move {
                 let mut each = Vec::new();
                 for number in (place..count).step_by(crowd) {
                     let began = Instant::now();
-                    world.turn(&format!("{who}-{number}"), Task::Plain).await?;
+                    setup.turn(&format!("{who}-{number}"), Task::Plain).await?;
                     each.push(began.elapsed());
                 }
                 Ok::<_, BenchError>(each)

@@ -1,7 +1,7 @@
 //! The store suite: durable commits of turns, and reads of history.
 
 mod bare;
-pub(crate) mod world;
+pub(crate) mod fixture;
 
 use std::time::{Duration, Instant};
 
@@ -35,10 +35,10 @@ pub(crate) async fn run(
         for sessions in SESSIONS {
             let name = format!("store.commit_turn.postgres.{sessions}");
             progress(&name);
-            let database = world::PostgresDatabase::create(server).await?;
+            let database = fixture::PostgresDatabase::create(server).await?;
             let limit = bare::postgres(&database.url, sessions, share).await?;
             database.drop().await?;
-            let database = world::PostgresDatabase::create(server).await?;
+            let database = fixture::PostgresDatabase::create(server).await?;
             results.push(commits(name, &database.url, sessions, share, limit).await?);
             database.drop().await?;
         }
@@ -61,7 +61,7 @@ async fn commits(
 ) -> Result<Measurement, BenchError> {
     let store = Store::connect(url)?;
     store.migrate().await?;
-    let leases = world::conversations(&store, sessions).await?;
+    let leases = fixture::conversations(&store, sessions).await?;
     let (start, cpu) = (Instant::now(), cpu_time());
     let workers: Vec<_> = leases
         .into_iter()
@@ -70,7 +70,7 @@ async fn commits(
             tokio::spawn(async move {
                 let mut each = Vec::new();
                 while start.elapsed() < time {
-                    let turn = world::turn(lease);
+                    let turn = fixture::turn(lease);
                     let began = Instant::now();
                     store.commit_turn(turn).await?;
                     each.push(began.elapsed());
@@ -92,7 +92,7 @@ async fn history(name: String, messages: usize, time: Duration) -> Result<Measur
     let folder = tempfile::tempdir()?;
     let store = Store::connect(&format!("sqlite:{}", folder.path().join("store.db").display()))?;
     store.migrate().await?;
-    let (org, thread) = world::thread(&store, messages).await?;
+    let (org, thread) = fixture::thread(&store, messages).await?;
     let (start, mut each) = (Instant::now(), Vec::new());
     while start.elapsed() < time {
         let began = Instant::now();

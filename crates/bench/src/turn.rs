@@ -1,14 +1,14 @@
 //! The turn suite: whole turns through state machine, gate and driver with an
 //! instant model and no store, and the parsing of a model's stream.
 
+pub(crate) mod setup;
 mod sse;
-pub(crate) mod world;
 
 use std::time::{Duration, Instant};
 
 use crate::report::{Measurement, cpu_time};
 use crate::{BenchError, Options};
-use world::{Task, World};
+use setup::{Task, TurnSetup};
 
 /// Turns between two reads of the CPU clock, which is coarse.
 const BATCH: usize = 64;
@@ -25,15 +25,15 @@ pub(crate) async fn run(
     {
         let name = format!("turn.{name}");
         progress(&name);
-        let world = World::new()?;
-        results.push(measure(name, share, || world.turn(task, &[])).await);
+        let setup = TurnSetup::new()?;
+        results.push(measure(name, share, || setup.turn(task, &[])).await);
     }
     for turns in HISTORIES {
         let name = format!("turn.history.{turns}");
         progress(&name);
-        let world = World::new()?;
-        let conversation = world::conversation(turns);
-        results.push(measure(name, share, || world.turn(Task::Plain, &conversation)).await);
+        let setup = TurnSetup::new()?;
+        let conversation = setup::conversation(turns);
+        results.push(measure(name, share, || setup.turn(Task::Plain, &conversation)).await);
     }
     progress(sse::NAME);
     results.push(sse::run(share));

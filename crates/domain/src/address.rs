@@ -54,7 +54,10 @@ fn non_public_v4_range(address: Ipv4Addr) -> Option<&'static str> {
         let mask = u32::MAX.checked_shl(32 - prefix_length).unwrap_or(0);
         bits & mask == u32::from(Ipv4Addr::from(first)) & mask
     };
-    NON_PUBLIC_V4.iter().find(|(first, prefix_length, _)| is_in(*first, *prefix_length)).map(|(_, _, description)| *description)
+    NON_PUBLIC_V4
+        .iter()
+        .find(|(first, prefix_length, _)| is_in(*first, *prefix_length))
+        .map(|(_, _, description)| *description)
 }
 
 /// Refuses everything outside 2000::/3, the only public block: loopback, unique
@@ -72,7 +75,10 @@ fn non_public_v6_range(address: Ipv6Addr) -> Option<&'static str> {
         let mask = u128::MAX << (128 - prefix_length);
         bits & mask == u128::from(Ipv6Addr::from(first)) & mask
     };
-    NON_PUBLIC_V6.iter().find(|(first, prefix_length, _)| is_in(*first, *prefix_length)).map(|(_, _, description)| *description)
+    NON_PUBLIC_V6
+        .iter()
+        .find(|(first, prefix_length, _)| is_in(*first, *prefix_length))
+        .map(|(_, _, description)| *description)
 }
 
 #[cfg(test)]

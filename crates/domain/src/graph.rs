@@ -44,8 +44,9 @@ mod tests {
             4 => vec![5],
             _ => vec![],
         };
-        let check =
-            |from, to, expected: Option<&[u8]>| assert_eq!(shortest_path(from, to, neighbors).as_deref(), expected);
+        let check = |from, to, expected: Option<&[u8]>| {
+            assert_eq!(shortest_path(from, to, neighbors).as_deref(), expected)
+        };
         check(1, 1, Some(&[1]));
         check(1, 5, Some(&[1, 2, 4, 5]));
         check(3, 2, Some(&[3, 1, 2]));

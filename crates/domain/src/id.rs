@@ -26,16 +26,10 @@ const DIGIT_VALUES: [u8; 256] = {
 pub enum IdError {
     /// The prefix is missing or names another kind.
     #[error("`{text}` is not an id of this kind; it should start with `{prefix}_`")]
-    Prefix {
-        text: String,
-        prefix: &'static str,
-    },
+    Prefix { text: String, prefix: &'static str },
     /// The part after the prefix is not 26 characters of base 32.
     #[error("`{text}` is not a complete id; `{prefix}_` is followed by 26 letters and digits")]
-    Body {
-        text: String,
-        prefix: &'static str,
-    },
+    Body { text: String, prefix: &'static str },
 }
 
 /// The text form of an id: a prefix of three letters, `_` and the bits.

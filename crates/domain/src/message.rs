@@ -117,7 +117,9 @@ impl std::str::FromStr for MediaType {
         let is_name = |name: &str| (1..=127).contains(&name.len()) && name.chars().all(is_allowed);
         let essence = text.split(';').next().unwrap_or_default().trim();
         match essence.split_once('/') {
-            Some((top, sub)) if is_name(top) && is_name(sub) => Ok(Self(essence.to_ascii_lowercase())),
+            Some((top, sub)) if is_name(top) && is_name(sub) => {
+                Ok(Self(essence.to_ascii_lowercase()))
+            }
             _ => Err(InvalidMediaType(text.to_owned())),
         }
     }
@@ -164,9 +166,18 @@ mod tests {
 
     #[test]
     fn the_media_type_decides_the_kind_of_part() {
-        assert!(matches!(MessagePart::from_attachment(attachment("image/png")), MessagePart::Image(_)));
-        assert!(matches!(MessagePart::from_attachment(attachment("audio/ogg")), MessagePart::Audio(_)));
-        assert!(matches!(MessagePart::from_attachment(attachment("video/mp4")), MessagePart::File(_)));
+        assert!(matches!(
+            MessagePart::from_attachment(attachment("image/png")),
+            MessagePart::Image(_)
+        ));
+        assert!(matches!(
+            MessagePart::from_attachment(attachment("audio/ogg")),
+            MessagePart::Audio(_)
+        ));
+        assert!(matches!(
+            MessagePart::from_attachment(attachment("video/mp4")),
+            MessagePart::File(_)
+        ));
         assert_eq!(MessagePart::text("x").attachment(), None);
         let blob = attachment("audio/ogg");
         assert_eq!(MessagePart::from_attachment(blob.clone()).attachment(), Some(&blob));

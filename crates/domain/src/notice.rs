@@ -105,7 +105,11 @@ impl NoticeKind {
 
 /// Returns the share that spending has brought the balance down to, if it is a new
 /// one.
-pub fn low_credits_reached(monthly: Credits, before: Credits, after: Credits) -> Option<LowCredits> {
+pub fn low_credits_reached(
+    monthly: Credits,
+    before: Credits,
+    after: Credits,
+) -> Option<LowCredits> {
     let level = |balance: Credits| {
         if monthly.is_zero() {
             None
@@ -135,7 +139,9 @@ pub enum NoticeRecipient {
 
 /// Returns the recipients when credits are exhausted: the customer, the owner and
 /// every participating agent.
-pub fn exhaustion_recipients(agents: impl IntoIterator<Item = AgentId>) -> BTreeSet<NoticeRecipient> {
+pub fn exhaustion_recipients(
+    agents: impl IntoIterator<Item = AgentId>,
+) -> BTreeSet<NoticeRecipient> {
     [NoticeRecipient::Customer, NoticeRecipient::Owner]
         .into_iter()
         .chain(agents.into_iter().map(NoticeRecipient::Agent))
@@ -144,7 +150,9 @@ pub fn exhaustion_recipients(agents: impl IntoIterator<Item = AgentId>) -> BTree
 
 #[cfg(test)]
 mod tests {
-    use super::{LowCredits, NoticeKind, NoticeRecipient, exhaustion_recipients, low_credits_reached};
+    use super::{
+        LowCredits, NoticeKind, NoticeRecipient, exhaustion_recipients, low_credits_reached,
+    };
     use crate::id::AgentId;
     use crate::money::Credits;
     use crate::time::Timestamp;
@@ -175,7 +183,8 @@ mod tests {
     #[test]
     fn the_owner_is_notified_at_20_10_and_0_percent_of_the_monthly_pool() {
         let check = |before, after, expected| {
-            let level = low_credits_reached(Credits::new(200), Credits::new(before), Credits::new(after));
+            let level =
+                low_credits_reached(Credits::new(200), Credits::new(before), Credits::new(after));
             assert_eq!(level, expected, "{before} to {after}");
         };
         check(200, 41, None);
@@ -193,10 +202,16 @@ mod tests {
     #[test]
     fn e07_exhausted_credits_notify_agents_owner_and_customer() {
         let (a, b) = (AgentId::from_u128(1), AgentId::from_u128(2));
-        let recipients: Vec<NoticeRecipient> = exhaustion_recipients([a, b, a]).into_iter().collect();
+        let recipients: Vec<NoticeRecipient> =
+            exhaustion_recipients([a, b, a]).into_iter().collect();
         assert_eq!(
             recipients,
-            [NoticeRecipient::Customer, NoticeRecipient::Owner, NoticeRecipient::Agent(a), NoticeRecipient::Agent(b)]
+            [
+                NoticeRecipient::Customer,
+                NoticeRecipient::Owner,
+                NoticeRecipient::Agent(a),
+                NoticeRecipient::Agent(b)
+            ]
         );
     }
 }

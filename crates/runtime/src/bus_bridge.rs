@@ -8,17 +8,19 @@
 
 use std::time::Duration;
 
-use ostler_bus::{BoxFuture, BusError, Consumer, BusConnection};
+use ostler_bus::{BoxFuture, BusConnection, BusError, Consumer};
 use ostler_domain::agent::Agent;
 use ostler_domain::id::OrgId;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_store::{Store, StoreError};
 use tokio::sync::watch;
 
+use crate::agents::{
+    AgentRuntime, AgentRuntimes, AiAgent, HostingOptions, QueueError, StoredRecords,
+};
 use crate::conversation::Worker;
 use crate::inbox::{Doorbell, Intake};
 use crate::outage_log::OutageLog;
-use crate::agents::{AgentRuntime, AiAgent, HostingOptions, QueueError, AgentRuntimes, StoredRecords};
 
 /// How often new orgs and agents are connected.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
@@ -102,7 +104,10 @@ impl BusBridge {
     }
 
     /// Connects what is not connected yet.
-    fn connect_missing<'a>(&'a self, consumers: &'a mut Vec<Consumer>) -> BoxFuture<'a, Result<(), ConnectError>> {
+    fn connect_missing<'a>(
+        &'a self,
+        consumers: &'a mut Vec<Consumer>,
+    ) -> BoxFuture<'a, Result<(), ConnectError>> {
         Box::pin(async move {
             let orgs = self.store.orgs().await?;
             if consumers.is_empty() && self.connection.is_shared() {

@@ -9,8 +9,8 @@ use ostler_domain::id::OrgId;
 use ostler_domain::time::Timestamp;
 use ostler_engine::outcome::ToolEffect;
 use ostler_engine::tool::ToolSet;
-use ostler_engine::turn::{TurnLimits, ModelChains, ApprovalMode, STATE_VERSION};
-use ostler_store::{RecordChange, ClaimPolicy, Store, StoreError};
+use ostler_engine::turn::{ApprovalMode, ModelChains, STATE_VERSION, TurnLimits};
+use ostler_store::{ClaimPolicy, RecordChange, Store, StoreError};
 
 use crate::deltas::Deltas;
 
@@ -18,7 +18,9 @@ use crate::deltas::Deltas;
 /// the store. Effects of unknown kinds are skipped. Fails with
 /// [`StoreError::Outdated`].
 pub type EffectPlanner = Arc<
-    dyn Fn(OrgId, Vec<ToolEffect>) -> BoxFuture<'static, Result<Vec<RecordChange>, StoreError>> + Send + Sync,
+    dyn Fn(OrgId, Vec<ToolEffect>) -> BoxFuture<'static, Result<Vec<RecordChange>, StoreError>>
+        + Send
+        + Sync,
 >;
 
 /// The source of the current time.

@@ -176,8 +176,10 @@ async fn platform_agent(
     let newest = of.soul_versions(soul_owner(&agent)).await?.pop();
     let (soul_version, soul) = newest.map_or((0, Soul::default()), |one| (one.version, one.soul));
     let version = of.agent_version(agent.id).await?.version;
-    let position =
-        BusinessPosition { guardrail_layer: BusinessLayer::EndCustomer, ..BusinessPosition::of(org, &agent.subtype) };
+    let position = BusinessPosition {
+        guardrail_layer: BusinessLayer::EndCustomer,
+        ..BusinessPosition::of(org, &agent.subtype)
+    };
     let agent = Agent { org: org.id, ..agent };
     Ok(Some(AgentView { agent, version, position, soul, soul_version }))
 }

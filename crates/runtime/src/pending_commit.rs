@@ -10,16 +10,17 @@ use ostler_domain::time::{Timestamp, Window};
 use ostler_engine::history::Item;
 use ostler_engine::outcome::ToolEffect;
 use ostler_store::{
-    TurnSideEffects, Author, CounterIncrement, NewEvent, NewMessage, NewNotice, NewOutboxEntry, TurnCharges, StoredApproval,
+    Author, CounterIncrement, NewEvent, NewMessage, NewNotice, NewOutboxEntry, StoredApproval,
+    TurnCharges, TurnSideEffects,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::ids::fresh;
+use crate::records::encode;
 use crate::records::message::{MessageAuthor, Purpose, ThreadMessage};
 use crate::records::outgoing::OutgoingMessage;
 use crate::records::session::Session;
-use crate::records::encode;
 
 /// Changes that are committed together.
 #[derive(Default)]

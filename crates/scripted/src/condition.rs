@@ -4,7 +4,7 @@ use ostler_engine::outcome::OutcomeStatus;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::parse::names;
+use super::parse::one_or_more;
 use super::request::{ModelRequest, Situation};
 use super::template::Values;
 
@@ -49,7 +49,8 @@ impl TextMatch {
 }
 
 /// A condition on a number: exactly this one, or this one and all above.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
 pub(super) enum NumberMatch {
     Exactly(u64),
     From(u64),
@@ -83,9 +84,9 @@ pub(super) struct Condition {
     pub(super) step: Option<NumberMatch>,
     agent: Option<TextMatch>,
     model: Option<TextMatch>,
-    #[serde(deserialize_with = "names")]
+    #[serde(deserialize_with = "one_or_more")]
     offered: Vec<String>,
-    #[serde(deserialize_with = "names")]
+    #[serde(deserialize_with = "one_or_more")]
     not_offered: Vec<String>,
 }
 

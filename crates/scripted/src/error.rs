@@ -51,7 +51,7 @@ impl From<Error> for ParseError {
 
 /// Returns the message of an error, without its position.
 pub(super) fn describe(error: &Error) -> String {
-    let expected = |what| format!("{what} is expected here");
+    let expected = |what: &str| format!("{what} is expected here");
     match error.without_snippet() {
         Error::AliasError { error, .. } => describe(error),
         Error::Message { msg, .. } => msg.clone(),
@@ -64,6 +64,7 @@ pub(super) fn describe(error: &Error) -> String {
         Error::DuplicateMappingKey { key: Some(key), .. } => format!("duplicate key `{key}`"),
         Error::QuotingRequired { .. } => "a text is expected here; put it in quotes".to_owned(),
         Error::NullIntoString { .. } => expected("a text"),
+        Error::SerdeInvalidType { expected: what, .. } => expected(what),
         Error::InvalidBooleanStrict { .. } => expected("`true` or `false`"),
         Error::InvalidScalar { ty: "floating point", .. } => expected("a number"),
         Error::InvalidScalar { .. } => expected("a whole number"),

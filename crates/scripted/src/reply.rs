@@ -25,19 +25,8 @@ pub(crate) struct ScriptedReply {
 }
 
 impl ScriptedReply {
-    /// Returns the reply with this answer, or a failure if a template cannot be filled.
+    /// Returns the reply with this answer. Fails if a template cannot be filled.
     pub(super) fn new(
-        answer: &Answer,
-        values: &Values<'_>,
-        request: &ModelRequest<'_>,
-        situation: &Situation<'_>,
-    ) -> Self {
-        Self::filled(answer, values, request, situation).unwrap_or_else(|error| {
-            Self::notice(format!("A template of the script fails: {error}"), request, true)
-        })
-    }
-
-    fn filled(
         answer: &Answer,
         values: &Values<'_>,
         request: &ModelRequest<'_>,
@@ -109,7 +98,7 @@ impl ScriptedReply {
     }
 
     /// Returns a reply, or a failure, that explains what is wrong with the script.
-    fn notice(text: String, request: &ModelRequest<'_>, fails: bool) -> Self {
+    pub(super) fn notice(text: String, request: &ModelRequest<'_>, fails: bool) -> Self {
         let usage = Usage {
             input: request.tokens(),
             output: tokens::of_text(&text),

@@ -33,18 +33,18 @@ impl Responder {
     /// Returns the reply to a request.
     pub(crate) fn reply(&self, request: &ModelRequest<'_>) -> ScriptedReply {
         let situation = request.situation();
-        for (index, rule) in self.script.rules.iter().enumerate() {
-            if let Some((answer, values)) = rule.answer(request, &situation)
-                && self.has_uses_left(index, answer, request)
-            {
-                return ScriptedReply::new(answer, &values, request, &situation);
-            }
-        }
-        let default = self.script.default.as_ref();
-        match default.and_then(|default| default.at(situation.step)) {
-            Some(answer) => {
-                ScriptedReply::new(answer, &Values::new(&situation), request, &situation)
-            }
+        let mut rules = self.script.rules.iter().enumerate();
+        let answer = rules.find_map(|(index, rule)| {
+            let found = rule.answer(request, &situation)?;
+            self.has_uses_left(index, found.0, request).then_some(found)
+        });
+        let default = || self.script.default.as_ref()?.at(situation.step);
+        match answer.or_else(|| Some((default()?, Values::new(&situation)))) {
+            Some((answer, values)) => ScriptedReply::new(answer, &values, request, &situation)
+                .unwrap_or_else(|error| {
+                    let text = format!("A template of the script fails: {error}");
+                    ScriptedReply::notice(text, request, true)
+                }),
             None => ScriptedReply::no_rule_matches(request, &situation, self.script.strict),
         }
     }

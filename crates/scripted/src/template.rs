@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, Error, Expression, UndefinedBehavior, Value};
+use minijinja::{Environment, Error, Expression, UndefinedBehavior, Value};
 use serde_json::Value as Json;
 
 use super::error::suggest;
@@ -16,7 +16,6 @@ const BUILT_IN: [&str; 3] = ["user", "result", "step"];
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::None);
     let mut syntax = SyntaxConfig::builder();
     if let Ok(syntax) = syntax.keep_trailing_newline(true).build() {
         environment.set_syntax(syntax);
@@ -63,7 +62,7 @@ impl<'s> Values<'s> {
 pub(super) enum Template {
     Plain(String),
     /// A single expression, which keeps its type in arguments.
-    Expression(Expression<'static, 'static>),
+    Expression(Box<Expression<'static, 'static>>),
     /// An environment with this template only, which owns it.
     Text(Box<Environment<'static>>),
 }
@@ -83,7 +82,7 @@ impl Template {
                 let expression = ENVIRONMENT.compile_expression_owned(expression.to_owned());
                 let expression = expression.map_err(invalid)?;
                 let variables = expression.undeclared_variables(false);
-                (Self::Expression(expression), variables)
+                (Self::Expression(Box::new(expression)), variables)
             }
             None => {
                 let mut environment = Box::new(ENVIRONMENT.clone());

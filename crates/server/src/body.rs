@@ -18,9 +18,10 @@ pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 pub(crate) async fn read(body: axum::body::Body, limit: usize) -> Result<Bytes> {
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(ApiError::new(ProblemCode::TooLarge, format!("the body is larger than {limit} bytes")))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::new(
+            ProblemCode::TooLarge,
+            format!("the body is larger than {limit} bytes"),
+        )),
         Err(_) => Err(ApiError::new(ProblemCode::BadRequest, "the body was cut off")),
     }
 }
@@ -51,7 +52,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
         let query = Query::<T>::try_from_uri(&parts.uri);
         // The rejection's own text may contain a token from the query.
         query.map(|Query(query)| Self(query)).map_err(|_| {
-            ApiError::new(ProblemCode::BadRequest, "the query is not valid; check its names and values")
+            ApiError::new(
+                ProblemCode::BadRequest,
+                "the query is not valid; check its names and values",
+            )
         })
     }
 }
@@ -63,6 +67,8 @@ pub(crate) fn parse_id<T: FromStr>(text: &str, what: &str) -> Result<T> {
 
 /// Parses a cursor of a list.
 pub(crate) fn parse_cursor<T: FromStr>(text: Option<&str>) -> Result<Option<T>> {
-    let bad = || ApiError::new(ProblemCode::BadRequest, "`cursor` must be the `next` of the previous page");
+    let bad = || {
+        ApiError::new(ProblemCode::BadRequest, "`cursor` must be the `next` of the previous page")
+    };
     text.map(|text| text.parse().map_err(|_| bad())).transpose()
 }

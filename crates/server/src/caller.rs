@@ -5,8 +5,8 @@ use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use axum::{Extension, Json};
-use ostler_api::problem::ProblemCode;
 use ostler_api::me::Me;
+use ostler_api::problem::ProblemCode;
 use ostler_domain::id::OrgId;
 use ostler_domain::secret::ApiKeySecret;
 use ostler_runtime::operations::Actor;
@@ -43,7 +43,8 @@ pub(crate) async fn authenticate(
 const NO_KEY: &str = "no-key-no-key-no-key-no-key-no-key-no-key";
 
 async fn find_caller(store: &Store, headers: &HeaderMap) -> Result<Caller> {
-    let refused = || ApiError::new(ProblemCode::Unauthorized, "send a valid API key as a bearer token");
+    let refused =
+        || ApiError::new(ProblemCode::Unauthorized, "send a valid API key as a bearer token");
     let text = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let text = text.and_then(|text| text.strip_prefix("Bearer ")).map(str::trim);
     let secret: Option<ApiKeySecret> = text.and_then(|text| text.parse().ok());

@@ -3,7 +3,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ostler_api::problem::{ProblemCode, PROBLEM_MEDIA_TYPE, Problem};
+use ostler_api::problem::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
 use ostler_channels::error::{OpenError, ReceiveError};
 use ostler_runtime::conversation::receive::InboundError;
 use ostler_runtime::operations::{OperationError, WorkflowRefused};
@@ -77,7 +77,10 @@ impl From<StoreError> for ApiError {
             StoreError::TooLarge { .. } => ProblemCode::TooLarge,
             StoreError::Busy | StoreError::DiskFull | StoreError::Unavailable(_) => {
                 tracing::warn!(%error, "database unavailable");
-                return Self::new(ProblemCode::Unavailable, "the database is not available; try again");
+                return Self::new(
+                    ProblemCode::Unavailable,
+                    "the database is not available; try again",
+                );
             }
             _ => return Self::internal(&error),
         };
@@ -119,9 +122,9 @@ impl From<OperationError> for ApiError {
 impl From<ReceiveError> for ApiError {
     fn from(error: ReceiveError) -> Self {
         let code = match &error {
-            ReceiveError::Unsigned(_) | ReceiveError::BadSignature | ReceiveError::StaleTimestamp => {
-                ProblemCode::BadSignature
-            }
+            ReceiveError::Unsigned(_)
+            | ReceiveError::BadSignature
+            | ReceiveError::StaleTimestamp => ProblemCode::BadSignature,
             ReceiveError::TokenExpired => ProblemCode::Unauthorized,
             ReceiveError::BadBody(_) => ProblemCode::BadRequest,
             ReceiveError::TooLarge(_) => ProblemCode::TooLarge,
@@ -136,7 +139,10 @@ impl From<ReceiveError> for ApiError {
 impl From<OpenError> for ApiError {
     fn from(error: OpenError) -> Self {
         tracing::warn!(%error, "binding cannot be opened");
-        Self::new(ProblemCode::Unavailable, "this binding is not usable with its current settings; try again later")
+        Self::new(
+            ProblemCode::Unavailable,
+            "this binding is not usable with its current settings; try again later",
+        )
     }
 }
 

@@ -5,7 +5,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
 use axum::response::sse::Event;
-use ostler_api::event::{DELTA_EVENT, EventsQuery, EventData, OPEN_EVENT, PRUNED_EVENT, EventsPruned};
+use ostler_api::event::{
+    DELTA_EVENT, EventData, EventsPruned, EventsQuery, OPEN_EVENT, PRUNED_EVENT,
+};
 use ostler_api::problem::ProblemCode;
 use ostler_domain::id::{OrgId, SessionId};
 use ostler_runtime::deltas::{Delta, Deltas};
@@ -16,9 +18,9 @@ use tokio::sync::broadcast::error::RecvError;
 use crate::body::QueryParams;
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
+use crate::event_tail::{LogSignal, session_of};
 use crate::server::Server;
 use crate::stream::{self, Disconnected, EventSink};
-use crate::event_tail::{LogSignal, session_of};
 
 /// The last event that a reconnecting client has seen.
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -71,7 +73,8 @@ impl EventReader {
         mut deltas: Option<(Deltas, Receiver<Delta>)>,
     ) -> std::result::Result<(), Disconnected> {
         // A client that is disconnected before the first event can resume here.
-        sink.send(Event::default().event(OPEN_EVENT).id(self.cursor.to_string()).data("{}")).await?;
+        sink.send(Event::default().event(OPEN_EVENT).id(self.cursor.to_string()).data("{}"))
+            .await?;
         if let Some((all, _)) = &deltas {
             self.send_drafts(&sink, all).await?;
         }
@@ -127,7 +130,11 @@ impl EventReader {
         }
     }
 
-    async fn send_event(&self, sink: &EventSink, event: &StoredEvent) -> std::result::Result<(), Disconnected> {
+    async fn send_event(
+        &self,
+        sink: &EventSink,
+        event: &StoredEvent,
+    ) -> std::result::Result<(), Disconnected> {
         if self.session.is_some() && session_of(event) != self.session {
             return Ok(());
         }
@@ -139,7 +146,11 @@ impl EventReader {
     }
 
     /// Sends the drafts so far.
-    async fn send_drafts(&self, sink: &EventSink, all: &Deltas) -> std::result::Result<(), Disconnected> {
+    async fn send_drafts(
+        &self,
+        sink: &EventSink,
+        all: &Deltas,
+    ) -> std::result::Result<(), Disconnected> {
         for draft in all.drafts(self.org) {
             self.send_delta(sink, &draft).await?;
         }
@@ -147,7 +158,11 @@ impl EventReader {
     }
 
     /// Sends streamed text. It has no id, because a stream cannot resume after it.
-    async fn send_delta(&self, sink: &EventSink, delta: &Delta) -> std::result::Result<(), Disconnected> {
+    async fn send_delta(
+        &self,
+        sink: &EventSink,
+        delta: &Delta,
+    ) -> std::result::Result<(), Disconnected> {
         let query = self.session.is_none_or(|session| session == delta.session);
         if delta.org != self.org || !query {
             return Ok(());

@@ -21,7 +21,10 @@ pub(crate) async fn ready(State(server): State<Server>) -> Result<Json<Value>> {
         return Err(ApiError::new(ProblemCode::Unavailable, "the server is stopping"));
     }
     if server.deps.store.schema_version().await? != SCHEMA_VERSION {
-        return Err(ApiError::new(ProblemCode::Unavailable, "the database schema is not the one this version needs"));
+        return Err(ApiError::new(
+            ProblemCode::Unavailable,
+            "the database schema is not the one this version needs",
+        ));
     }
     Ok(Json(json!({"status": "ready"})))
 }

@@ -10,7 +10,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use ostler_api::problem::{ProblemCode, PROBLEM_MEDIA_TYPE};
+use ostler_api::problem::{PROBLEM_MEDIA_TYPE, ProblemCode};
 use ostler_domain::id::RecordId;
 use ostler_store::{IDEMPOTENCY_RECORD_KIND, OrgStore, Record, StoreError};
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,9 @@ pub(crate) async fn run_once(
     let started = IdempotencyRecord { fingerprint: fingerprint.clone(), response: None };
     match store.create_record(IDEMPOTENCY_RECORD_KIND, id, to_json(&started)).await {
         Ok(()) => {}
-        Err(StoreError::Conflict(_)) => return replay(&store.record(IDEMPOTENCY_RECORD_KIND, id).await?, &fingerprint),
+        Err(StoreError::Conflict(_)) => {
+            return replay(&store.record(IDEMPOTENCY_RECORD_KIND, id).await?, &fingerprint);
+        }
         Err(other) => return Err(other.into()),
     }
     let response = next.run(Request::from_parts(head, Body::from(body))).await;
@@ -70,7 +72,8 @@ fn key(headers: &HeaderMap) -> Result<Option<String>> {
     let Some(value) = headers.get(HEADER) else { return Ok(None) };
     let text = value.to_str().ok().filter(|text| (1..=MAX_KEY_LENGTH).contains(&text.len()));
     let bad = "`Idempotency-Key` must have 1 to 128 visible characters";
-    text.map(|text| Some(text.to_owned())).ok_or_else(|| ApiError::new(ProblemCode::BadRequest, bad))
+    text.map(|text| Some(text.to_owned()))
+        .ok_or_else(|| ApiError::new(ProblemCode::BadRequest, bad))
 }
 
 fn hash(parts: &[&[u8]]) -> [u8; 32] {
@@ -124,7 +127,13 @@ async fn store_response(
         let text = String::from_utf8_lossy(&body).into_owned();
         let response = Some(StoredResponse { status: head.status.as_u16(), body: text });
         let read = store.record(IDEMPOTENCY_RECORD_KIND, id).await?;
-        store.update_record(IDEMPOTENCY_RECORD_KIND, &read, to_json(&IdempotencyRecord { fingerprint: request, response: response })).await?;
+        store
+            .update_record(
+                IDEMPOTENCY_RECORD_KIND,
+                &read,
+                to_json(&IdempotencyRecord { fingerprint: request, response }),
+            )
+            .await?;
     }
     Ok(Response::from_parts(head, Body::from(body)))
 }

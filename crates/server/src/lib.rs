@@ -34,15 +34,15 @@
 mod body;
 mod caller;
 mod chat;
+mod error;
+mod event_tail;
 mod events;
 mod health;
 mod idempotency;
 mod orgs;
-mod error;
 mod routes;
 pub mod server;
 mod stream;
-mod event_tail;
 mod webhooks;
 
-pub use server::{ServerDeps, Server};
+pub use server::{Server, ServerDeps};

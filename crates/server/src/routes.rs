@@ -10,10 +10,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use ostler_api::problem::ProblemCode;
 
+use crate::error::ApiError;
 use crate::orgs::{
     approvals, credits, dead_letters, escalations, knowledge, notices, sessions, unknown_outcomes,
 };
-use crate::error::ApiError;
 use crate::server::Server;
 use crate::{caller, chat, events, health, idempotency, webhooks};
 
@@ -92,7 +92,8 @@ async fn wrap_request(path: Option<MatchedPath>, request: Request, next: Next) -
     let (start, method) = (Instant::now(), request.method().clone());
     let response = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
     let mut response = response.unwrap_or_else(|_| {
-        ApiError::new(ProblemCode::TimedOut, "the request took too long; send it again").into_response()
+        ApiError::new(ProblemCode::TimedOut, "the request took too long; send it again")
+            .into_response()
     });
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

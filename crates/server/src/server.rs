@@ -8,16 +8,16 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use ostler_channels::Channels;
-use ostler_runtime::deltas::Deltas;
 use ostler_runtime::conversation::receive::InboundReceiver;
-use ostler_runtime::operations::Operations;
+use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::Clock;
+use ostler_runtime::operations::Operations;
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-use crate::routes;
 use crate::event_tail::EventTails;
+use crate::routes;
 
 /// Default listen address, reachable from this machine only.
 pub const ADDRESS: &str = "127.0.0.1:7470";
@@ -69,7 +69,9 @@ impl Server {
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let graceful = GracefulShutdown::new();
         let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HEADER_BYTES);
+        http.timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIMEOUT)
+            .max_buf_size(MAX_HEADER_BYTES);
         tokio::pin!(shutdown);
         loop {
             let accepted = async {

@@ -47,7 +47,10 @@ where
     F: Future<Output = std::result::Result<(), Disconnected>> + Send + 'static,
 {
     let Ok(permit) = server.streams.clone().try_acquire_owned() else {
-        return Err(ApiError::new(ProblemCode::Unavailable, "too many open streams; try again later"));
+        return Err(ApiError::new(
+            ProblemCode::Unavailable,
+            "too many open streams; try again later",
+        ));
     };
     let (sender, events) = mpsc::channel(BUFFER);
     let reader = sender.clone();

@@ -27,7 +27,9 @@ pub(crate) enum WebhookResponse {
 impl From<InboundOutcome> for WebhookResponse {
     fn from(taken: InboundOutcome) -> Self {
         match taken {
-            InboundOutcome::Accepted(AcceptOutcome::New(id) | AcceptOutcome::Duplicate(id)) => Self::Id(id.to_string()),
+            InboundOutcome::Accepted(AcceptOutcome::New(id) | AcceptOutcome::Duplicate(id)) => {
+                Self::Id(id.to_string())
+            }
             InboundOutcome::Done => Self::Done(true),
             InboundOutcome::Ignored(why) => Self::Ignored(why),
         }

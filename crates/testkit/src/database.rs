@@ -107,7 +107,8 @@ impl TestDatabase {
 }
 
 async fn connect(url: &str) -> Client {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the server answers");
+    let (client, connection) =
+        tokio_postgres::connect(url, NoTls).await.expect("the server answers");
     tokio::spawn(connection);
     client
 }

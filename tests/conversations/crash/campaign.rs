@@ -1,5 +1,5 @@
-//! Kills a process again and again at one place, lets another finish what it
-//! left, and looks at all that is there then.
+//! Kills processes again and again at one fault point, lets another process finish, and
+//! checks the result.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,17 +12,16 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::Usd;
 use ostler_domain::money::pools::PoolKind;
 use ostler_runtime::records::run::{RunOutcome, RunRecord};
-use ostler_store::{DeadLetterKind, DatabaseHealth, DeadLetterId};
+use ostler_store::{DatabaseHealth, DeadLetterId, DeadLetterKind};
 use ostler_testkit::{TestDatabase, eventually};
 use serde_json::json;
 
-use super::process::{Letter, ORDERS, Orders, PROCESS};
-use super::{dies, start, times};
+use super::process::{CustomerMessage, ORDERS, Orders, PROCESS};
+use super::{rounds, start_process, wait_for_death};
 use crate::fake_server::{Reply, SeenRequest, Server};
 use crate::support::{ConnectedOrg, GIA, ORG, lenient_settings};
 
-/// Every place at which a process ends, and how often each is at least visited
-/// while the letters of a round are answered.
+/// The fault points, and how often each is reached at least in a round.
 const PLACES: [(&str, usize); 10] = [
     ("after_accept", 5),
     ("after_claim", 4),
@@ -35,16 +34,16 @@ const PLACES: [(&str, usize); 10] = [
     ("during_delivery", 4),
     ("after_provider", 4),
 ];
-/// Not a place: killed from outside, sooner or later.
+/// Not a fault point: killed from outside, after some time.
 const ANYWHERE: &str = "anywhere";
-/// A letter is never given up in a campaign, however slow the machine.
+/// Enough attempts on a slow machine.
 const ATTEMPTS: u32 = 1000;
 
-/// One place in one database.
+/// The kills at one fault point in one database.
 struct Campaign {
     place: &'static str,
     database: TestDatabase,
-    /// Goes on with what a killed process left.
+    /// Finishes what a killed process left.
     org: ConnectedOrg,
     gateway: Server,
     outside: Server,
@@ -58,17 +57,18 @@ impl Campaign {
         let orders = Orders {
             database: database.url.clone(),
             outside: outside.url.clone(),
-            letters: Vec::new(),
+            messages: Vec::new(),
             attempts,
         };
-        let ConnectedOrg { scenario, delivery, receiver, team_requests, channels } = orders.assemble(store);
+        let ConnectedOrg { scenario, delivery, receiver, team_requests, channels } =
+            orders.assemble(store);
         let scenario = scenario.seed().await;
         let org = ConnectedOrg { scenario, delivery, receiver, team_requests, channels };
         org.scenario.save_settings(&lenient_settings()).await;
         org.scenario.grant(1_000_000).await;
         org.scenario
             .change_agent(GIA, |gia| {
-                // Customer service sends no mail.
+                // Customer service has no tool for e-mail.
                 gia.subtype = Subtype::from("billing_specialist");
                 gia.autonomy = AutonomyLevel::Autonomous;
                 gia.limits.max_messages_per_day = 1_000_000;
@@ -79,54 +79,54 @@ impl Campaign {
         Self { place, database, org, gateway, outside, attempts }
     }
 
-    fn orders(&self, letters: &[Letter]) -> Orders {
+    fn orders(&self, messages: &[CustomerMessage]) -> Orders {
         Orders {
             database: self.database.url.clone(),
             outside: self.outside.url.clone(),
-            letters: letters.to_vec(),
+            messages: messages.to_vec(),
             attempts: self.attempts,
         }
     }
 
-    /// Has a process bring these letters, and killed at a fault.
-    async fn killed_at(&self, letters: &[Letter], fault: &str) {
-        let orders = serde_json::to_string(&self.orders(letters)).unwrap();
-        dies(start(PROCESS, (ORDERS, &orders), Some(fault)), fault).await;
+    /// Starts a process with these messages that is killed at a fault.
+    async fn kill_at(&self, messages: &[CustomerMessage], fault: &str) {
+        let orders = serde_json::to_string(&self.orders(messages)).unwrap();
+        wait_for_death(start_process(PROCESS, (ORDERS, &orders), Some(fault)), fault).await;
     }
 
-    /// The same, killed after some time wherever it is.
-    async fn killed_after(&self, letters: &[Letter], time: Duration) {
-        let orders = serde_json::to_string(&self.orders(letters)).unwrap();
-        let mut process = start(PROCESS, (ORDERS, &orders), None);
+    /// Starts a process with these messages and kills it after some time.
+    async fn kill_after(&self, messages: &[CustomerMessage], time: Duration) {
+        let orders = serde_json::to_string(&self.orders(messages)).unwrap();
+        let mut process = start_process(PROCESS, (ORDERS, &orders), None);
         tokio::time::sleep(time).await;
         process.kill().await.unwrap();
     }
 
-    /// Kills a process in the middle of these letters, and goes on.
+    /// Kills a process while it handles the messages of a round, and finishes them.
     async fn round(&self, round: usize) {
-        let letters = letters(round);
+        let messages = messages(round);
         let visits = PLACES.iter().find(|(place, _)| *place == self.place);
         match visits {
             Some((place, visits)) => {
                 let fault = format!("{place}:{}", 1 + round % visits);
-                self.killed_at(&letters, &fault).await;
+                self.kill_at(&messages, &fault).await;
             }
             None => {
                 let time = Duration::from_millis(50 + (round as u64 * 137) % 600);
-                self.killed_after(&letters, time).await;
+                self.kill_after(&messages, time).await;
             }
         }
-        self.given_up().await;
-        // The gateway has no receipt for some of them, and brings all again.
-        self.orders(&letters).bring(&self.org).await;
+        self.expire_leases().await;
+        // The gateway has no receipts and delivers all again.
+        self.orders(&messages).receive_messages(&self.org).await;
         self.finish().await;
-        for letter in &letters {
-            self.one_outcome(letter).await;
+        for message in &messages {
+            self.assert_one_outcome(message).await;
         }
     }
 
-    /// Lets time pass until whoever was killed is given up.
-    async fn given_up(&self) {
+    /// Expires the leases and claims of killed processes.
+    async fn expire_leases(&self) {
         let leases =
             "UPDATE conversations SET lease_until = 1, pending_at = 1 WHERE lease_until > 0";
         let sends = "UPDATE outbox SET claimed_until = 1 WHERE state = 'sending'";
@@ -135,7 +135,7 @@ impl Campaign {
         }
     }
 
-    /// Does all that is left.
+    /// Answers and sends all that is left.
     async fn finish(&self) {
         let left = "SELECT (SELECT count(*) FROM inbox WHERE state = 'pending')
             + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending'))";
@@ -148,10 +148,10 @@ impl Campaign {
         .await;
     }
 
-    /// C19, Z04, Z09: one answer was committed, and it went out once, or it is
-    /// unknown whether it did.
-    async fn one_outcome(&self, letter: &Letter) {
-        let (place, word) = (self.place, &letter.word);
+    /// C19, Z04, Z09: asserts that one answer was committed, and that it was sent once or
+    /// has an unknown outcome.
+    async fn assert_one_outcome(&self, message: &CustomerMessage) {
+        let (place, word) = (self.place, &message.word);
         let rows = format!("SELECT state FROM outbox WHERE payload LIKE '%{word}%'");
         let states = self.database.texts(&rows).await;
         let seen = self.gateway.seen();
@@ -160,16 +160,16 @@ impl Campaign {
         match (states.as_slice(), arrived.count()) {
             ([state], 1) if state == "sent" => {}
             ([state], 0 | 1) if state == "unknown" => {}
-            other => panic!("{place}: {letter:?} came to {other:?}"),
+            other => panic!("{place}: {message:?} came to {other:?}"),
         }
     }
 
-    /// Looks at everything once no more processes are killed.
-    async fn end(self, rounds: usize) {
+    /// Asserts that everything is consistent after the last kill.
+    async fn assert_consistent(self, rounds: usize) {
         let (place, database) = (self.place, &self.database);
         let count =
             async |what: &str| database.number(&format!("SELECT count(*) FROM {what}")).await;
-        assert_eq!(count("inbox").await as usize, rounds * letters(0).len(), "{place}");
+        assert_eq!(count("inbox").await as usize, rounds * messages(0).len(), "{place}");
         assert_eq!(count("inbox WHERE state <> 'done'").await, 0, "{place}");
         assert_eq!(count("conversations WHERE lease_until > 0").await, 0, "{place}");
         assert_eq!(count("conversations WHERE pending_at IS NOT NULL").await, 0, "{place}");
@@ -180,10 +180,10 @@ impl Campaign {
         }
         let runs = self.runs().await;
         let credits = runs.iter().map(|run| run.credits).sum();
-        self.books_balance(credits).await;
+        self.assert_ledger_balances(credits).await;
         for round in 0..rounds {
-            for letter in letters(round) {
-                self.done_once(&letter).await;
+            for message in messages(round) {
+                self.assert_tools_acted_once(&message).await;
             }
         }
         let lost = count("journal WHERE state = 'unknown'").await;
@@ -193,7 +193,7 @@ impl Campaign {
         println!("{place}: {rounds} kills, {unknown} unknown sends, {lost} unknown calls");
     }
 
-    /// All runs; each letter is answered by one of them.
+    /// Returns all runs, and asserts that each message is answered by one of them.
     async fn runs(&self) -> Vec<RunRecord> {
         let texts = self.database.texts("SELECT data FROM runs").await;
         let runs: Vec<RunRecord> =
@@ -202,16 +202,17 @@ impl Campaign {
         let each: BTreeSet<InboxId> = answered.iter().copied().collect();
         let place = self.place;
         assert_eq!(each.len(), answered.len(), "{place}: something was answered twice");
-        let letters = self.database.number("SELECT count(*) FROM inbox").await;
-        assert_eq!(answered.len() as i64, letters, "{place}");
+        let messages = self.database.number("SELECT count(*) FROM inbox").await;
+        assert_eq!(answered.len() as i64, messages, "{place}");
         for run in &runs {
             assert_eq!(run.outcome, RunOutcome::Answered, "{place}");
         }
         runs
     }
 
-    /// Nothing is held, and what was granted is there or was spent for these runs.
-    async fn books_balance(&self, spent: Credits) {
+    /// Asserts that nothing is reserved, and that grants equal the rest plus the spending
+    /// of the runs.
+    async fn assert_ledger_balances(&self, spent: Credits) {
         let (place, store) = (self.place, &self.org.scenario.store);
         let held = "UPDATE reservations SET expires_at = 1 WHERE charges IS NULL";
         self.database.execute(held).await;
@@ -227,13 +228,16 @@ impl Campaign {
         assert_eq!(sum(|pool| pool.spent), spent, "{place}");
         let there = sum(|pool| pool.available) + spent + sum(|pool| pool.expired);
         assert_eq!(sum(|pool| pool.granted), there, "{place}");
-        assert!(matches!(DatabaseHealth::check(&self.database.url).await, DatabaseHealth::Reachable(_)));
+        assert!(matches!(
+            DatabaseHealth::check(&self.database.url).await,
+            DatabaseHealth::Reachable(_)
+        ));
     }
 
-    /// Z01: what a letter had done happened once, or it is unknown whether it
-    /// did; what may be repeated had the same key each time.
-    async fn done_once(&self, letter: &Letter) {
-        let (place, word) = (self.place, &letter.word);
+    /// Z01: asserts that the tool of a message acted once or has an unknown outcome;
+    /// repeated calls had the same idempotency key.
+    async fn assert_tools_acted_once(&self, message: &CustomerMessage) {
+        let (place, word) = (self.place, &message.word);
         let asked = self.outside.seen();
         let asked: Vec<_> = asked.iter().map(SeenRequest::json).collect();
         let asked: Vec<_> = asked.iter().filter(|one| one["word"] == word.as_str()).collect();
@@ -241,15 +245,15 @@ impl Campaign {
         let count = async |what: String| {
             self.database.number(&format!("SELECT count(*) FROM {what} LIKE '%{word}%'")).await
         };
-        if letter.text.starts_with("note") {
+        if message.text.starts_with("note") {
             let contacts = count("contacts WHERE data".into()).await;
-            assert_eq!(contacts, 1, "{place}: {letter:?}");
-        } else if letter.text.starts_with("mail") {
+            assert_eq!(contacts, 1, "{place}: {message:?}");
+        } else if message.text.starts_with("mail") {
             let lost = count("journal WHERE state = 'unknown' AND arguments".into()).await;
             let right = if lost == 0 { asked.len() == 1 } else { asked.len() <= 1 };
-            assert!(right, "{place}: {letter:?} was mailed {} times", asked.len());
-        } else if letter.text.starts_with("post") {
-            assert_eq!(keys.len(), 1, "{place}: {letter:?}");
+            assert!(right, "{place}: {message:?} was mailed {} times", asked.len());
+        } else if message.text.starts_with("post") {
+            assert_eq!(keys.len(), 1, "{place}: {message:?}");
         }
     }
 }
@@ -258,12 +262,16 @@ fn fine() -> Reply {
     Reply::json(200, &json!({}))
 }
 
-/// What is written in a round: a plain question, one with a tool that works
-/// here, two with tools that reach outside, and two letters of one person.
-fn letters(round: usize) -> Vec<Letter> {
-    let letter = |(person, what, name): (usize, &str, &str)| {
+/// Returns the messages of a round: a question, one with a local tool, two with external
+/// tools, and a second message of the first person.
+fn messages(round: usize) -> Vec<CustomerMessage> {
+    let message = |(person, what, name): (usize, &str, &str)| {
         let word = format!("w{round:04}{name}");
-        Letter { from: format!("+39333{round:04}{person}"), text: format!("{what} {word}"), word }
+        CustomerMessage {
+            from: format!("+39333{round:04}{person}"),
+            text: format!("{what} {word}"),
+            word,
+        }
     };
     let all = [
         (1, "hello", "a"),
@@ -272,21 +280,21 @@ fn letters(round: usize) -> Vec<Letter> {
         (4, "note", "d"),
         (1, "hello again", "e"),
     ];
-    all.into_iter().map(letter).collect()
+    all.into_iter().map(message).collect()
 }
 
-/// C19, Z01, Z04, Z09: a process is killed at each place, again and again, with
-/// several conversations in work. Whatever is accepted is answered once; answers
-/// go out once or are unknown; tools act once or are unknown; credits add up;
-/// nobody has a conversation any more.
-async fn everything_once(databases: Vec<TestDatabase>, rounds: usize) {
+/// C19, Z01, Z04, Z09: a process is killed at each fault point, again and again, with
+/// several conversations in progress. Every accepted message is answered once; answers
+/// are sent once or unknown; tools act once or are unknown; credits add up; no lease is
+/// left.
+async fn run_campaigns(databases: Vec<TestDatabase>, rounds: usize) {
     let places = PLACES.iter().map(|(place, _)| *place).chain([ANYWHERE]);
     let campaign = async |(place, database)| {
         let campaign = Campaign::begin(place, database, ATTEMPTS).await;
         for round in 0..rounds {
             campaign.round(round).await;
         }
-        campaign.end(rounds).await;
+        campaign.assert_consistent(rounds).await;
     };
     join_all(places.zip(databases).map(campaign)).await;
 }
@@ -294,7 +302,7 @@ async fn everything_once(databases: Vec<TestDatabase>, rounds: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn c19_z01_z04_z09_a_killed_process_loses_nothing_and_repeats_nothing() {
     let databases = std::iter::repeat_with(TestDatabase::sqlite_file).take(PLACES.len() + 1);
-    everything_once(databases.collect(), times()).await;
+    run_campaigns(databases.collect(), rounds()).await;
 }
 
 /// The same on PostgreSQL, where a killed process leaves connections behind.
@@ -304,26 +312,29 @@ async fn c19_z01_z04_z09_a_killed_process_on_postgres_loses_nothing() {
     for _ in 0..=PLACES.len() {
         databases.push(TestDatabase::postgres().await);
     }
-    everything_once(databases, times().div_ceil(5)).await;
+    run_campaigns(databases, rounds().div_ceil(5)).await;
 }
 
-/// C19: a letter that kills whoever answers it is a dead letter in the end, and
+/// C19: a message that kills every process that answers it becomes a dead letter, and
 /// others are answered.
 #[tokio::test(flavor = "multi_thread")]
-async fn c19_a_letter_that_kills_is_a_dead_letter_in_the_end() {
+async fn c19_a_message_that_kills_its_process_becomes_a_dead_letter() {
     const TRIES: u32 = 3;
     let campaign = Campaign::begin("after_model", TestDatabase::sqlite_file(), TRIES).await;
-    let all = letters(0);
+    let all = messages(0);
     for _ in 0..TRIES {
-        campaign.killed_at(&all[1..2], "after_claim:1").await;
-        campaign.given_up().await;
+        campaign.kill_at(&all[1..2], "after_claim:1").await;
+        campaign.expire_leases().await;
     }
     campaign.finish().await;
-    let letters = campaign.org.scenario.org().dead_letters(None, 10).await.unwrap();
-    assert!(matches!(letters[0].id, DeadLetterId::Inbox(_)), "{letters:?}");
-    assert_eq!((letters.len(), letters[0].kind, letters[0].attempts), (1, DeadLetterKind::Dead, TRIES));
+    let dead_letters = campaign.org.scenario.org().dead_letters(None, 10).await.unwrap();
+    assert!(matches!(dead_letters[0].id, DeadLetterId::Inbox(_)), "{dead_letters:?}");
+    assert_eq!(
+        (dead_letters.len(), dead_letters[0].kind, dead_letters[0].attempts),
+        (1, DeadLetterKind::Dead, TRIES)
+    );
     assert!(campaign.outside.seen().is_empty());
-    campaign.orders(&all[..1]).bring(&campaign.org).await;
+    campaign.orders(&all[..1]).receive_messages(&campaign.org).await;
     campaign.finish().await;
-    campaign.one_outcome(&all[0]).await;
+    campaign.assert_one_outcome(&all[0]).await;
 }

@@ -1,5 +1,4 @@
-//! Couriers that are killed while they send: nothing is lost, and nothing is
-//! sent twice that is not said to be unknown.
+//! Delivery workers that are killed while they send.
 
 use std::time::Duration;
 
@@ -8,39 +7,39 @@ use ostler_runtime::delivery::DeliveryOptions;
 use ostler_store::{Author, OutboxState, Store};
 use serde_json::json;
 
-use super::{dies, start, times};
+use super::{rounds, start_process, wait_for_death};
 use crate::fake_server::Reply;
 use crate::support::{ConnectedOrg, SMS, Scenario, delivery_options};
 
-/// Names the database to a courier; without it a courier's test does nothing.
+/// The database of the process; without it the test of the process does nothing.
 const DATABASE: &str = "OSTLER_CRASH_DATABASE";
 const CLAIM: Duration = Duration::from_millis(200);
 const SILENT: &str = "default: I see.";
 
-fn exchange(scenario: Scenario) -> ConnectedOrg {
+fn connected_org(scenario: Scenario) -> ConnectedOrg {
     ConnectedOrg::of(scenario, DeliveryOptions { claim_timeout: CLAIM, ..delivery_options() })
 }
 
-/// A courier in a process of its own, which ends where it is told to.
+/// A delivery worker in its own process, which ends at its fault.
 #[tokio::test]
-async fn delivery() {
+async fn process() {
     let Ok(database) = std::env::var(DATABASE) else { return };
     let store = Store::open(&database).await.unwrap();
-    exchange(Scenario::attach(store, SILENT)).deliver().await;
+    connected_org(Scenario::attach(store, SILENT)).deliver().await;
 }
 
-/// Z09: whoever is killed just before a send, or after the provider took it and
-/// before that is written down, leaves one unknown outcome; everything else goes
-/// out once, and an unknown one is not repeated.
+/// Z09: a delivery worker that is killed just before a send, or after the provider
+/// accepted it and before the receipt is stored, leaves one unknown outcome, which is not
+/// repeated; everything else is sent once.
 #[tokio::test]
-async fn z09_a_courier_that_is_killed_leaves_an_unknown_outcome() {
+async fn z09_a_killed_delivery_worker_leaves_one_unknown_outcome() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", folder.path().join("crash.db").display());
     let store = Store::connect(&database).unwrap();
     store.migrate().await.unwrap();
-    let org = exchange(Scenario::in_store(store, SILENT).await);
+    let org = connected_org(Scenario::in_store(store, SILENT).await);
     let gateway = org.sms([Reply::json(200, &json!({}))]).await;
-    for round in 0..times() {
+    for round in 0..rounds() {
         for (place, arrives) in [("during_delivery", 0), ("after_provider", 1)] {
             let mut all = Vec::new();
             for (person, n) in [("1", 1), ("1", 2), ("2", 1)] {
@@ -50,8 +49,9 @@ async fn z09_a_courier_that_is_killed_leaves_an_unknown_outcome() {
             }
             let visit = 1 + round % all.len();
             let fault = format!("{place}:{visit}");
-            let told = (DATABASE, database.as_str());
-            dies(start("crash::delivery::delivery", told, Some(&fault)), &fault).await;
+            let orders = (DATABASE, database.as_str());
+            wait_for_death(start_process("crash::delivery::process", orders, Some(&fault)), &fault)
+                .await;
             tokio::time::sleep(CLAIM + Duration::from_millis(50)).await;
             assert_eq!(org.delivery.sweep().await.unwrap().unknown, 1, "{place} {round}");
             org.deliver().await;

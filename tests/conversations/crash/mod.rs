@@ -1,11 +1,11 @@
-//! Processes that are killed: nothing is lost, and nothing is done or said twice
-//! that is not said to be unknown.
+//! Killed processes: nothing is lost, and nothing is repeated unless its outcome is
+//! unknown.
 //!
 //! | module | what is killed |
 //! |---|---|
-//! | `courier` | a courier, just before and just after a send |
+//! | `delivery` | a delivery worker, just before and just after a send |
 //! | `process` | a whole process: it accepts, answers and sends |
-//! | `campaign` | not killed: kills a process again and again, and looks at what is left |
+//! | `campaign` | nothing: it kills processes and checks the result |
 
 mod campaign;
 mod delivery;
@@ -15,17 +15,17 @@ use std::process::Stdio;
 
 use tokio::process::{Child, Command};
 
-/// How often each place is tried; the variable changes it.
-fn times() -> usize {
+/// Returns the number of kills at each fault point.
+fn rounds() -> usize {
     std::env::var("OSTLER_CRASH_TIMES").map_or(20, |times| times.parse().unwrap())
 }
 
-/// Starts a process that runs one test of this file, told by a variable, and ends
-/// at a fault if one is named.
-fn start(test: &str, told: (&str, &str), fault: Option<&str>) -> Child {
+/// Starts a process that runs one test of this module with its orders in a variable,
+/// optionally with a fault.
+fn start_process(test: &str, orders: (&str, &str), fault: Option<&str>) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test])
-        .env(told.0, told.1)
+        .env(orders.0, orders.1)
         .envs(fault.map(|fault| ("OSTLER_FAULT", fault)))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -34,8 +34,8 @@ fn start(test: &str, told: (&str, &str), fault: Option<&str>) -> Child {
         .unwrap()
 }
 
-/// Waits until a process that has a fault is dead of it.
-async fn dies(mut process: Child, fault: &str) {
+/// Waits until a process has died of its fault.
+async fn wait_for_death(mut process: Child, fault: &str) {
     let status = process.wait().await.unwrap();
     assert!(!status.success(), "{fault} was not reached");
 }

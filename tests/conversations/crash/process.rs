@@ -1,5 +1,4 @@
-//! A whole process: a gateway brings letters, workers answer them, couriers send
-//! the answers.
+//! A process that receives messages from a gateway, answers them and sends the answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use ostler_domain::tool::catalogue::built_in;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::ToolOutcome;
-use ostler_engine::tool::{ToolDefinition, ToolReply, Tool, ToolContext};
+use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use ostler_runtime::delivery::DeliveryOptions;
 use ostler_runtime::deps::Settings;
 use ostler_store::Store;
@@ -19,14 +18,13 @@ use tokio::sync::watch;
 
 use crate::support::{ConnectedOrg, SMS, Scenario, catalogue, delivery_options};
 
-
-/// The variable with a process's orders; without it the process's test does
+/// The variable with the orders of a process; without it the test of the process does
 /// nothing.
 pub(super) const ORDERS: &str = "OSTLER_CRASH_ORDERS";
-/// The test that is a process.
+/// The test that is the process.
 pub(super) const PROCESS: &str = "crash::process::process";
 
-/// Letters, each with a word of its own that its answer repeats.
+/// Each message has a unique word, which its answer repeats.
 const SCRIPT: &str = r#"
 price: { input: 0, output: 1000 }
 usage: { output: 10 }
@@ -46,28 +44,26 @@ rules:
 default: "About {{ user }}"
 "#;
 
-/// What a process is to do.
+/// The orders of a process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Orders {
     pub(super) database: String,
-    /// Where its tools reach outside.
+    /// The address of the external server of the tools.
     pub(super) outside: String,
-    pub(super) letters: Vec<Letter>,
-    /// After so many tries a letter is dead.
+    pub(super) messages: Vec<CustomerMessage>,
+    /// The attempts after which a message is a dead letter.
     pub(super) attempts: u32,
 }
 
-/// What somebody writes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Letter {
+pub(super) struct CustomerMessage {
     pub(super) from: String,
     pub(super) text: String,
-    /// The word in it that no other letter has.
     pub(super) word: String,
 }
 
 impl Orders {
-    /// What a process is made of.
+    /// Assembles the process.
     pub(super) fn assemble(&self, store: Store) -> ConnectedOrg {
         let mut settings = Settings {
             poll_interval: Duration::from_millis(20),
@@ -81,45 +77,52 @@ impl Orders {
         let http = plain_http();
         let tools = vec![self.tool(mail.unwrap(), false, &http), self.tool(parcel, true, &http)];
         let scenario = Scenario::with_replaced_tools(store, catalogue(SCRIPT), settings, tools);
-        let sending = DeliveryOptions { poll_interval: Duration::from_millis(20), ..delivery_options() };
+        let sending =
+            DeliveryOptions { poll_interval: Duration::from_millis(20), ..delivery_options() };
         ConnectedOrg::within(scenario, sending, Duration::from_secs(20))
     }
 
     fn tool(&self, spec: ToolSpec, idempotent: bool, http: &reqwest::Client) -> Arc<dyn Tool> {
-        let mut definition = ToolDefinition::new(spec, "Reaches outside.", json!({"type": "object"}));
+        let mut definition =
+            ToolDefinition::new(spec, "Reaches outside.", json!({"type": "object"}));
         definition.idempotent = idempotent;
         let (url, http) = (self.outside.clone(), http.clone());
-        Arc::new(Outside { definition, url, http })
+        Arc::new(ExternalTool { definition, url, http })
     }
 
-    /// A gateway brings the letters, in order.
-    pub(super) async fn bring(&self, org: &ConnectedOrg) {
-        for Letter { from, text, word } in &self.letters {
+    /// Receives the messages from the gateway, in order.
+    pub(super) async fn receive_messages(&self, org: &ConnectedOrg) {
+        for CustomerMessage { from, text, word } in &self.messages {
             let body = json!({"type": "message", "from": {"id": from}, "text": text});
             org.receive_webhook(SMS, word, &body).await;
         }
     }
 }
 
-/// Reading all certificates of the machine would take most of a process's life.
+/// Returns a client without the certificates of the machine: reading them would take most
+/// of a process's life.
 fn plain_http() -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().tls_certs_only([]).build().unwrap()
 }
 
-/// A tool that asks a server, and says under which key.
-struct Outside {
+/// A tool that posts its arguments and its idempotency key to a server.
+struct ExternalTool {
     definition: ToolDefinition,
     url: String,
     http: reqwest::Client,
 }
 
-impl Tool for Outside {
+impl Tool for ExternalTool {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
-    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
+    fn call<'a>(
+        &'a self,
+        call: &'a Authorized,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolReply> {
         async move {
             let word = match call.arguments::<Value>() {
                 Ok(arguments) => arguments["word"].clone(),
@@ -136,7 +139,7 @@ impl Tool for Outside {
     }
 }
 
-/// A process, which ends where it is told to, or in the middle of something.
+/// A process that ends at its fault or is killed.
 #[tokio::test(flavor = "multi_thread")]
 async fn process() {
     let Ok(orders) = std::env::var(ORDERS) else { return };
@@ -145,11 +148,11 @@ async fn process() {
     let (_stop, stopped) = watch::channel(false);
     let working = async {
         tokio::join!(
-            orders.bring(&org),
+            orders.receive_messages(&org),
             org.scenario.worker.run(2, stopped.clone()),
             org.delivery.run(2, stopped.clone()),
         )
     };
-    // Nobody stops it: it is killed, or its fault was not reached.
-    let _in_vain = tokio::time::timeout(Duration::from_secs(20), working).await;
+    // It is killed, or its fault was not reached.
+    let _timed_out = tokio::time::timeout(Duration::from_secs(20), working).await;
 }

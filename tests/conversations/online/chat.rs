@@ -1,8 +1,10 @@
-//! Visitors of a page with a chat on it.
+//! Visitors of a web chat.
 
 use ostler_domain::channel::Channel;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::session::guided::{InterviewCompletion, InterviewTemplate, InterviewPhase, InterviewQuestion};
+use ostler_domain::session::guided::{
+    InterviewCompletion, InterviewPhase, InterviewQuestion, InterviewTemplate,
+};
 
 use super::{Online, problem};
 use crate::support::{ECHO, WEBCHAT, lenient_settings};
@@ -19,10 +21,10 @@ default: I see.
 
 const ANSWER: &str = "**Hello!** What can I do for you?";
 
-/// Z03: a visitor sees what is being written, without an id, and each message
-/// once, also after the connection was lost.
+/// Z03: a visitor gets deltas without an id and each message once, also after a lost
+/// connection.
 #[tokio::test(flavor = "multi_thread")]
-async fn z03_a_visitor_comes_again_and_misses_and_repeats_nothing() {
+async fn z03_a_reconnecting_visitor_gets_each_message_once() {
     let online = Online::new(HELLO).await;
     let token = online.visitor().await;
     let mut page = online.listen(&token, None).await;
@@ -41,7 +43,7 @@ async fn z03_a_visitor_comes_again_and_misses_and_repeats_nothing() {
             _ => {}
         }
     };
-    // The last pieces may come too late to be of interest.
+    // The last deltas may arrive after the message.
     assert!(!draft.is_empty() && ANSWER.starts_with(&draft), "{draft}");
     assert_eq!((&asked.data["from"], &asked.data["text"]), (&"visitor".into(), &"hello".into()));
     let answer = page.message().await;
@@ -54,7 +56,7 @@ async fn z03_a_visitor_comes_again_and_misses_and_repeats_nothing() {
     let mut again = online.listen(&token, answer.id.as_deref()).await;
     let mut seen = vec![again.message().await, again.message().await];
     assert_eq!(seen.iter().map(|one| &one.data["text"]).collect::<Vec<_>>(), ["and now", "I see."]);
-    // Whoever comes without a place gets the whole session.
+    // A stream without a cursor begins with the whole session.
     let mut fresh = online.listen(&token, None).await;
     let mut all = Vec::new();
     for _ in 0..4 {
@@ -63,10 +65,10 @@ async fn z03_a_visitor_comes_again_and_misses_and_repeats_nothing() {
     assert_eq!(all, [asked, answer, seen.remove(0), seen.remove(0)]);
 }
 
-/// Z03: a page that is opened while an agent writes gets the draft so far and then
-/// the rest of it; a reader of the org's events too.
+/// Z03: a stream that is opened while an agent writes begins with the draft so far; so
+/// does the stream of the org's events.
 #[tokio::test(flavor = "multi_thread")]
-async fn z03_a_draft_is_taken_up_in_the_middle() {
+async fn z03_a_stream_opened_during_a_turn_begins_with_the_draft() {
     let slow = "
 pause: 100ms
 chunk: 1
@@ -114,9 +116,9 @@ default: abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz
     }
 }
 
-/// A chat has a page of its own, on which nothing runs but the chat's script.
+/// A chat has a page on which only its own script runs.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_has_a_page_of_its_own() {
+async fn a_chat_has_a_page_with_a_strict_content_policy() {
     let online = Online::new(ECHO).await;
     let get = |path: String| online.http.get(online.url(&path)).send();
     let page = get(format!("/chat/{WEBCHAT}")).await.unwrap();
@@ -130,10 +132,10 @@ async fn a_chat_has_a_page_of_its_own() {
     assert_eq!(problem(nothing.await.unwrap()).await, (404, "not_found".to_owned()));
 }
 
-/// Z03: what a model is asked beside the answer, here what a visitor's words say
-/// about a question, is never shown.
+/// Z03: deltas of side turns, here the extraction of interview answers, are not shown to
+/// visitors.
 #[tokio::test(flavor = "multi_thread")]
-async fn z03_what_is_not_for_the_visitor_is_not_shown() {
+async fn z03_deltas_of_side_turns_are_not_shown_to_visitors() {
     let script = "
 rules:
   - when: { agent: 'You read answers' }
@@ -170,9 +172,9 @@ default: { text: For how many people?, delay: 200ms }
     assert!(!shown.is_empty());
 }
 
-/// A token shows its own conversation and nothing of anybody else's.
+/// A token gives access to its own conversation only.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_visitor_sees_nothing_of_another() {
+async fn a_visitor_token_gives_access_to_its_own_conversation_only() {
     let online = Online::new(ECHO).await;
     let (rosa, eve) = (online.visitor().await, online.visitor().await);
     assert_ne!(rosa, eve);
@@ -194,9 +196,9 @@ async fn a_visitor_sees_nothing_of_another() {
     }
 }
 
-/// A page of another origin neither writes nor reads.
+/// A page of another origin can neither write nor read.
 #[tokio::test(flavor = "multi_thread")]
-async fn only_known_pages_embed_the_chat() {
+async fn only_allowed_origins_can_embed_the_chat() {
     let online = Online::new(ECHO).await;
     let settings = r#"{"origins": ["https://bella.example"]}"#;
     super::bind(&online.scenario, WEBCHAT, "webchat".into(), "CHAT", settings).await;

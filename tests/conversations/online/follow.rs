@@ -15,8 +15,8 @@ impl Online {
     }
 }
 
-/// The next so many events of the log.
-async fn take(stream: &mut Stream, many: usize) -> Vec<Event> {
+/// Returns the next events of the log.
+async fn next_events(stream: &mut Stream, many: usize) -> Vec<Event> {
     let mut events = Vec::new();
     while events.len() < many {
         let event = stream.next().await.expect("the stream goes on");
@@ -28,8 +28,8 @@ async fn take(stream: &mut Stream, many: usize) -> Vec<Event> {
     events
 }
 
-/// Z03: a client that is cut off again and again sees the log as one that was
-/// there all the time; what is being written has no id.
+/// Z03: a client that reconnects again and again gets the same log as one that was always
+/// connected; deltas have no id.
 #[tokio::test(flavor = "multi_thread")]
 async fn z03_a_client_that_reconnects_sees_no_gap_and_no_repeat() {
     let online = Online::new(ECHO).await;
@@ -38,14 +38,14 @@ async fn z03_a_client_that_reconnects_sees_no_gap_and_no_repeat() {
     for n in 0..6 {
         online.scenario.write(&format!("p{n}"), "hello").await;
     }
-    // Each of them writes and is answered: two messages and a run.
-    let all = take(&mut steady, 18).await;
+    // Each person writes and is answered: two messages and a run.
+    let all = next_events(&mut steady, 18).await;
     let mut seen: Vec<Event> = Vec::new();
     while seen.len() < all.len() {
         let last = seen.last().and_then(|event| event.id.clone());
         let after: &[(&str, &str)] = if last.is_none() { &[("after", "0-0")] } else { &[] };
         let mut again = online.follow(after, last.as_deref()).await;
-        let more = take(&mut again, (all.len() - seen.len()).min(4)).await;
+        let more = next_events(&mut again, (all.len() - seen.len()).min(4)).await;
         seen.extend(more);
     }
     assert_eq!(seen, all);
@@ -54,7 +54,7 @@ async fn z03_a_client_that_reconnects_sees_no_gap_and_no_repeat() {
     let expected: Vec<Event> = expected.cloned().collect();
     let query = [("after", "0-0"), ("session", session)];
     let mut one = online.follow(&query, None).await;
-    assert_eq!(take(&mut one, expected.len()).await, expected);
+    assert_eq!(next_events(&mut one, expected.len()).await, expected);
     loop {
         let event = pieces.next().await.unwrap();
         if event.kind.as_deref() == Some("delta") {

@@ -1,9 +1,7 @@
-//! Who may ask, how much they may send, and how it all ends.
+//! API keys, limits of requests, and shutdown.
 
 use ostler_domain::id::OrgId;
-use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
-use ostler_domain::org::{Org, OrgPlace};
 use serde_json::json;
 
 use super::{KEY, Online, key, problem};
@@ -13,21 +11,11 @@ const VIEWER: &str = "osk_a-viewer-of-bella-pizza-who-only-looks";
 const STRANGER: &str = "osk_the-owner-of-quite-another-organization";
 const OTHER: OrgId = OrgId::from_u128(0xa11);
 
-/// Who asks is known by a key, which reaches its own org and as far as its role.
+/// An API key gives access to its own org within its role.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_reaches_its_org_and_no_further() {
+async fn an_api_key_gives_access_to_its_org_within_its_role() {
     let online = Online::new(ECHO).await;
-    let other = Org {
-        id: OTHER,
-        slug: "other".into(),
-        name: "Other".into(),
-        place: OrgPlace::TopLevel,
-        plan: LicencePlan::Pro,
-        sub_orgs_enabled: false,
-        time_zone: "Europe/Rome".into(),
-        retention_days: None,
-    };
-    online.scenario.store.create_org(other).await.unwrap();
+    online.scenario.store.create_org(ostler_testkit::org(OTHER, "other")).await.unwrap();
     key(&online.scenario, ORG, 2, VIEWER, Role::Viewer).await;
     key(&online.scenario, OTHER, 3, STRANGER, Role::Owner).await;
     online.scenario.write("rosa", "hello").await;
@@ -76,7 +64,7 @@ async fn a_key_reaches_its_org_and_no_further() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_large_or_cannot_be_read_is_refused() {
+async fn a_body_that_is_too_large_or_malformed_is_refused() {
     let online = Online::new(ECHO).await;
     let post = |body: String| {
         let request = online.http.post(online.url(&format!("/v1/orgs/{ORG}/knowledge")));
@@ -91,9 +79,9 @@ async fn what_is_too_large_or_cannot_be_read_is_refused() {
     assert_eq!(problem(chat).await, (400, "bad_request".into()));
 }
 
-/// A server that stops ends its streams, and is gone.
+/// A stopping server ends its streams and no longer accepts connections.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stops_ends_its_streams() {
+async fn a_stopping_server_ends_its_streams() {
     let mut online = Online::new(ECHO).await;
     let token = online.visitor().await;
     let mut page = online.listen(&token, None).await;

@@ -1,5 +1,5 @@
-//! The same conversations over HTTP: a server, workers and couriers that run,
-//! and programs and pages that ask.
+//! Conversations over HTTP: a running server with workers and delivery workers, clients
+//! of the API and pages with a chat.
 
 mod chat;
 mod client;
@@ -14,16 +14,17 @@ use std::sync::Arc;
 use ostler_channels::secret::ChannelSecret;
 use ostler_channels::{Channels, HttpLimits, NetworkAccess};
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{BindingId, KeyId, OrgId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::{ApiKeySecret, SecretRef};
-use ostler_runtime::delivery::{DeliveryWorker, DeliveryOptions};
 use ostler_runtime::conversation::receive::InboundReceiver;
-use ostler_runtime::conversation::receive::team_chats::{TeamRequestFuture, TeamRequestError, TeamRequestHandler, TeamRequest};
+use ostler_runtime::conversation::receive::team_chats::{
+    TeamRequest, TeamRequestError, TeamRequestFuture, TeamRequestHandler,
+};
+use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
-use ostler_server::{ServerDeps, Server};
+use ostler_server::{Server, ServerDeps};
 use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -33,28 +34,31 @@ use self::client::Client;
 
 use crate::support::{GIA, ORG, Scenario, WEBCHAT};
 
-/// A gateway.
 const SMS: BindingId = BindingId::from_u128(0xb5);
-/// What signs for the gateway.
+/// The signing key of the gateway.
 const WHSEC: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-/// The key of an operator.
+/// The API key of an operator.
 const KEY: &str = "osk_an-operator-of-bella-pizza-at-work";
 
-/// Nobody of the org writes in chats here.
-struct Nobody;
+/// Refuses all requests from team chats.
+struct RefuseAll;
 
-impl Nobody {
+impl RefuseAll {
     fn refuse<'a>() -> TeamRequestFuture<'a> {
         Box::pin(std::future::ready(Err(TeamRequestError::Refused("nobody is here".into()))))
     }
 }
 
-impl TeamRequestHandler for Nobody {
+impl TeamRequestHandler for RefuseAll {
     fn take_over<'a>(&'a self, _: &'a TeamRequest) -> TeamRequestFuture<'a> {
         Self::refuse()
     }
 
-    fn human_message<'a>(&'a self, _: &'a TeamRequest, _: Vec<MessagePart>) -> TeamRequestFuture<'a> {
+    fn human_message<'a>(
+        &'a self,
+        _: &'a TeamRequest,
+        _: Vec<MessagePart>,
+    ) -> TeamRequestFuture<'a> {
         Self::refuse()
     }
 
@@ -67,7 +71,7 @@ impl TeamRequestHandler for Nobody {
     }
 }
 
-/// An org that is online.
+/// An org with a running server.
 struct Online {
     scenario: Scenario,
     base: String,
@@ -85,21 +89,24 @@ impl Online {
         bind(&scenario, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
         bind(&scenario, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
         key(&scenario, ORG, 1, KEY, Role::Operator).await;
-        let channels = Channels::new(HttpLimits::default(), NetworkAccess::Unrestricted, |_, at| match at {
-            SecretRef::Env(name) if name == "CHAT" => Ok(ChannelSecret::new("c".repeat(40))),
-            SecretRef::Env(name) if name == "KEY" => Ok(ChannelSecret::new(WHSEC)),
-            other => Err(format!("{other} is not set")),
-        });
+        let channels =
+            Channels::new(HttpLimits::default(), NetworkAccess::Unrestricted, |_, at| match at {
+                SecretRef::Env(name) if name == "CHAT" => Ok(ChannelSecret::new("c".repeat(40))),
+                SecretRef::Env(name) if name == "KEY" => Ok(ChannelSecret::new(WHSEC)),
+                other => Err(format!("{other} is not set")),
+            });
         let (channels, clock, store) = (channels.unwrap(), Clock::system(), scenario.store.clone());
-        let (intake, people) = (scenario.intake.clone(), Arc::new(Nobody));
+        let (intake, people) = (scenario.intake.clone(), Arc::new(RefuseAll));
         let receiver =
             InboundReceiver::new(store.clone(), intake, channels.clone(), people, clock.clone());
         let bell = scenario.worker.outbox_bell().clone();
         let options = DeliveryOptions::default();
-        let delivery = DeliveryWorker::new(store.clone(), channels.clone(), clock.clone(), options, bell);
+        let delivery =
+            DeliveryWorker::new(store.clone(), channels.clone(), clock.clone(), options, bell);
         let deltas = scenario.worker.deps().deltas.clone();
         let operations = scenario.operations();
-        let server = Server::new(ServerDeps { store, operations, receiver: receiver, channels, deltas, clock });
+        let server =
+            Server::new(ServerDeps { store, operations, receiver, channels, deltas, clock });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = watch::channel(false);
@@ -115,7 +122,7 @@ impl Online {
         Self { scenario, base, http: reqwest::Client::new(), stop, running }
     }
 
-    /// A program with a key.
+    /// Returns a client with this API key.
     fn client(&self, key: &str) -> Client {
         Client { http: self.http.clone(), base: self.base.clone(), key: key.to_owned() }
     }
@@ -124,7 +131,7 @@ impl Online {
         format!("{}{path}", self.base)
     }
 
-    /// A page lets its visitor in.
+    /// Returns the token of a new visitor.
     async fn visitor(&self) -> String {
         let welcome = self.http.post(self.url(&format!("/chat/{WEBCHAT}/visitors")));
         let welcome: Value =
@@ -132,7 +139,7 @@ impl Online {
         welcome["token"].as_str().unwrap().to_owned()
     }
 
-    /// A visitor writes.
+    /// Posts a message of a visitor.
     async fn post(&self, token: &str, id: &str, text: &str) -> reqwest::Response {
         let post = self.http.post(self.url(&format!("/chat/{WEBCHAT}/messages")));
         let body = serde_json::json!({"id": id, "text": text});
@@ -141,7 +148,7 @@ impl Online {
 }
 
 async fn bind(scenario: &Scenario, id: BindingId, channel: Channel, secret: &str, settings: &str) {
-    let binding = Binding { id, channel, enabled: true, priority: 1 };
+    let binding = ostler_testkit::binding(id, channel);
     let secret = Some(SecretRef::Env(secret.into()));
     let bound = OrgBinding { binding, agent: GIA, settings: settings.into(), secret };
     scenario.org().save_binding(bound).await.unwrap();
@@ -153,7 +160,7 @@ async fn key(scenario: &Scenario, org: OrgId, id: u128, secret: &str, role: Role
     scenario.store.org(org).create_key(key, &secret).await.unwrap();
 }
 
-/// The code of a problem, with its status.
+/// Returns the status and the code of a problem.
 async fn problem(answer: reqwest::Response) -> (u16, String) {
     let status = answer.status().as_u16();
     let media_type = answer.headers()["content-type"].to_str().unwrap().to_owned();

@@ -4,7 +4,7 @@ use ostler_api::approval::ApprovalState;
 use ostler_api::knowledge::NewDocument;
 use ostler_api::page::PageQuery;
 use ostler_api::problem::ProblemCode;
-use ostler_api::session::{Author, SendMessageRequest, SessionState, SessionFilter};
+use ostler_api::session::{Author, SendMessageRequest, SessionFilter, SessionState};
 use ostler_api::unknown_outcome::ResolveRequest;
 use ostler_domain::org::role::Role;
 use serde_json::{Value, json};
@@ -14,10 +14,10 @@ use crate::support::{ECHO, ORG};
 
 const ADMIN: &str = "osk_an-admin-of-bella-pizza-who-sets-up";
 
-/// G41: an operator takes over by the API and writes; the customer reads the
-/// words as they are, and after the resume the agent answers again.
+/// G41: an operator takes over by the API and writes; the customer gets the text
+/// unchanged, and after the resume the agent answers.
 #[tokio::test(flavor = "multi_thread")]
-async fn g41_an_operator_takes_over_writes_and_hands_back() {
+async fn g41_an_operator_takes_over_writes_and_resumes_by_the_api() {
     let online = Online::new(ECHO).await;
     let token = online.visitor().await;
     let mut page = online.listen(&token, None).await;
@@ -56,10 +56,16 @@ async fn g41_an_operator_takes_over_writes_and_hands_back() {
     let shown = bella.session(session.id).await.unwrap();
     assert!(shown.messages.iter().any(|one| matches!(one.author, Author::Human { .. })));
     assert_eq!(shown.runs.last().unwrap().outcome, "answered");
-    assert_eq!(bella.approvals(ApprovalState::Pending, &PageQuery::default()).await.unwrap().items, []);
+    assert_eq!(
+        bella.approvals(ApprovalState::Pending, &PageQuery::default()).await.unwrap().items,
+        []
+    );
     assert_eq!(bella.close(session.id).await.unwrap().status, SessionState::Closed);
     let refused = bella.take_over(session.id).await.unwrap_err();
-    assert_eq!((refused.code, refused.detail.as_str()), (ProblemCode::NotNow, "this session is closed"));
+    assert_eq!(
+        (refused.code, refused.detail.as_str()),
+        (ProblemCode::NotNow, "this session is closed")
+    );
     loop {
         let event = page.next().await.unwrap();
         if event.data["type"] == "ended" {
@@ -68,8 +74,7 @@ async fn g41_an_operator_takes_over_writes_and_hands_back() {
     }
 }
 
-/// Where an agent stands is called business layer, and nothing is called layer
-/// alone.
+/// The layer of an agent is called business layer; no field is called layer alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_field_is_called_layer_alone() {
     let online = Online::new(ECHO).await;
@@ -87,10 +92,10 @@ async fn no_field_is_called_layer_alone() {
     assert!(!shown.to_string().contains("\"layer\""));
 }
 
-/// A request that is repeated with the same key is done once; the key of another
+/// A request repeated with the same idempotency key is done once; the key of another
 /// request is refused.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repeated_request_is_done_once() {
+async fn a_request_repeated_with_its_idempotency_key_is_done_once() {
     let online = Online::new(ECHO).await;
     key(&online.scenario, ORG, 2, ADMIN, Role::Admin).await;
     let add = |title: &'static str| {
@@ -124,11 +129,11 @@ async fn a_repeated_request_is_done_once() {
     assert_eq!(titles, ["Hours", "Menu 0", "Menu 1", "Menu 2", "Menu 3"]);
 }
 
-/// Z09: a program finds the call of which nobody knows what became, and says it;
-/// the agent goes on with that.
+/// Z09: a client lists the unknown outcomes and resolves one; the agent continues with
+/// the result.
 #[tokio::test(flavor = "multi_thread")]
-async fn z09_a_program_says_what_became_of_a_call() {
-    let online = Online::with(crate::operations::world_of_lost_calls().await).await;
+async fn z09_an_unknown_outcome_is_resolved_by_the_api() {
+    let online = Online::with(crate::operations::scenario_with_unknown_outcome().await).await;
     let token = online.visitor().await;
     let mut page = online.listen(&token, None).await;
     online.post(&token, "1", "order this").await;
@@ -142,7 +147,8 @@ async fn z09_a_program_says_what_became_of_a_call() {
         tokio::task::yield_now().await;
     };
     assert_eq!((lost.tool.as_str(), &lost.arguments["name"]), ("create_contact", &"Rosa".into()));
-    let nothing = bella.resolve(lost.id, &ResolveRequest { outcome: " ".into() }).await.unwrap_err();
+    let nothing =
+        bella.resolve(lost.id, &ResolveRequest { outcome: " ".into() }).await.unwrap_err();
     assert_eq!(nothing.code, ProblemCode::Invalid);
     bella.resolve(lost.id, &ResolveRequest { outcome: "it went through".into() }).await.unwrap();
     while page.message().await.data["text"] != "Good news, it went through." {}
@@ -151,9 +157,9 @@ async fn z09_a_program_says_what_became_of_a_call() {
     assert!(again.is_err(), "{again:?}");
 }
 
-/// What is listed, and what is empty, over the wire and back.
+/// The lists of the API, empty and filled.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_and_what_is_there_is_listed() {
+async fn lists_of_the_api_return_their_items() {
     let online = Online::new(ECHO).await;
     let client = online.client(KEY);
     let bella = client.org(ORG);

@@ -1,4 +1,4 @@
-//! Server-sent events, as a page reads them.
+//! A client of server-sent events.
 
 use std::time::Duration;
 
@@ -7,10 +7,9 @@ use serde_json::Value;
 use super::Online;
 use crate::support::WEBCHAT;
 
-/// How long a test waits for an event.
+/// The timeout of an event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An event.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Event {
     pub(super) id: Option<String>,
@@ -18,7 +17,7 @@ pub(super) struct Event {
     pub(super) data: Value,
 }
 
-/// A stream that is open.
+/// An open stream.
 pub(super) struct Stream {
     answer: reqwest::Response,
     rest: String,
@@ -36,7 +35,7 @@ impl Stream {
         Self { answer, rest: String::new() }
     }
 
-    /// The next event, or nothing if the stream is over.
+    /// Returns the next event, or `None` at the end of the stream.
     pub(super) async fn next(&mut self) -> Option<Event> {
         tokio::time::timeout(PATIENCE, self.read()).await.expect("an event in time")
     }
@@ -55,7 +54,7 @@ impl Stream {
         }
     }
 
-    /// The next event of a visitor's that is a message.
+    /// Returns the next event of a visitor that is a message.
     pub(super) async fn message(&mut self) -> Event {
         loop {
             let event = self.next().await.expect("the stream goes on");
@@ -67,7 +66,7 @@ impl Stream {
     }
 }
 
-/// An event without data is none.
+/// Returns `None` for an event without data.
 fn parse(text: &str) -> Option<Event> {
     let (mut event, mut data) = (Event::default(), None);
     for line in text.lines() {
@@ -83,7 +82,7 @@ fn parse(text: &str) -> Option<Event> {
 }
 
 impl Online {
-    /// A visitor's page listens.
+    /// Opens the stream of a visitor.
     pub(super) async fn listen(&self, token: &str, last: Option<&str>) -> Stream {
         let request = self.http.get(self.url(&format!("/chat/{WEBCHAT}/events")));
         Stream::open(request.query(&[("token", token)]), last).await

@@ -1,4 +1,4 @@
-//! What channels bring.
+//! Webhooks of channels.
 
 use ostler_channels::secret::ChannelSecret;
 use ostler_channels::signature::SigningKeys;
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::{Online, SMS, WHSEC, problem};
 use crate::support::ECHO;
 
-/// What is signed is taken once and answered; what is not is refused.
+/// A signed webhook is accepted once and answered; others are refused.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signed_message_is_taken_and_any_other_is_refused() {
+async fn a_signed_webhook_is_accepted_once_and_others_are_refused() {
     let online = Online::new(ECHO).await;
     let url = online.url(&format!("/v1/webhooks/{SMS}"));
     let body =

@@ -16,20 +16,22 @@ use ostler_domain::message::MessagePart;
 use ostler_domain::retry::RetryPolicy;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::session::key::Peer;
-use ostler_runtime::delivery::{DeliveryWorker, DeliveryOptions};
-use ostler_runtime::conversation::receive::team_chats::{TeamRequestFuture, TeamRequestError, TeamRequestHandler, TeamRequest};
-use ostler_runtime::conversation::receive::{InboundError, InboundReceiver, InboundOutcome};
+use ostler_runtime::conversation::receive::team_chats::{
+    TeamRequest, TeamRequestError, TeamRequestFuture, TeamRequestHandler,
+};
+use ostler_runtime::conversation::receive::{InboundError, InboundOutcome, InboundReceiver};
+use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::{Clock, Settings};
 use ostler_runtime::records::outgoing::OutgoingMessage;
 use ostler_store::{
-    LeaseAction, TurnSideEffects, Author, NewOutboxEntry, NewRun, OrgBinding, OutboxState, SessionState,
-    TurnCommit,
+    Author, LeaseAction, NewOutboxEntry, NewRun, OrgBinding, OutboxState, SessionState, TurnCommit,
+    TurnSideEffects,
 };
 use serde_json::{Value, json};
 
-use crate::real_servers::TOKEN;
-use crate::fake_server::{Reply, Server};
 use super::{GIA, ORG, Scenario};
+use crate::fake_server::{Reply, Server};
+use crate::real_servers::TOKEN;
 
 /// A Telegram bot.
 pub(crate) const BOT: BindingId = BindingId::from_u128(0xb07);
@@ -77,7 +79,11 @@ impl TeamRequestHandler for TeamRequestLog {
         self.record(request, "takes over")
     }
 
-    fn human_message<'a>(&'a self, request: &'a TeamRequest, parts: Vec<MessagePart>) -> TeamRequestFuture<'a> {
+    fn human_message<'a>(
+        &'a self,
+        request: &'a TeamRequest,
+        parts: Vec<MessagePart>,
+    ) -> TeamRequestFuture<'a> {
         let words: Vec<String> = parts
             .iter()
             .map(|part| match part {
@@ -138,10 +144,16 @@ impl ConnectedOrg {
         .unwrap();
         let (store, clock) = (scenario.store.clone(), Clock::system());
         let bell = scenario.worker.outbox_bell().clone();
-        let delivery = DeliveryWorker::new(store.clone(), channels.clone(), clock.clone(), options, bell);
+        let delivery =
+            DeliveryWorker::new(store.clone(), channels.clone(), clock.clone(), options, bell);
         let team_requests = Arc::new(TeamRequestLog::default());
-        let receiver =
-            InboundReceiver::new(store, scenario.intake.clone(), channels.clone(), team_requests.clone(), clock);
+        let receiver = InboundReceiver::new(
+            store,
+            scenario.intake.clone(),
+            channels.clone(),
+            team_requests.clone(),
+            clock,
+        );
         Self { scenario, delivery, receiver, team_requests, channels }
     }
 
@@ -266,7 +278,12 @@ impl ConnectedOrg {
     }
 
     /// Receives a signed webhook with this message id.
-    pub(crate) async fn receive_webhook(&self, binding: BindingId, id: &str, body: &Value) -> InboundOutcome {
+    pub(crate) async fn receive_webhook(
+        &self,
+        binding: BindingId,
+        id: &str,
+        body: &Value,
+    ) -> InboundOutcome {
         let body = body.to_string();
         let keys = SigningKeys::parse(&ChannelSecret::new(KEY)).unwrap();
         let signed = keys.sign(id, Clock::system().now(), body.as_bytes());
@@ -291,7 +308,9 @@ impl ConnectedOrg {
             settings: json!({"base_url": server.url}).to_string(),
             secret: Some(SecretRef::Env("TOKEN".into())),
         };
-        let ChannelConnection::Telegram(bot) = self.channels.open(&config).unwrap() else { panic!() };
+        let ChannelConnection::Telegram(bot) = self.channels.open(&config).unwrap() else {
+            panic!()
+        };
         bot.set_webhook("https://ostler.example/hook").await.unwrap();
         let secret = server.seen()[0].json()["secret_token"].as_str().unwrap().to_owned();
         let name = HeaderName::from_static("x-telegram-bot-api-secret-token");

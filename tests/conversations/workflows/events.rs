@@ -1,4 +1,4 @@
-//! Steps that wait for something to happen.
+//! Steps that wait for an event.
 
 use ostler_domain::id::EventId;
 use ostler_runtime::operations::Actor;
@@ -23,14 +23,14 @@ fn waits() -> Value {
     ])
 }
 
-/// X69: an event starts the step that waits for it, once, also if the process that
-/// began to wait is gone and the event is told again.
+/// X69: an event starts the step that waits for it once, also if the process that began
+/// to wait is gone and the event is published again.
 #[tokio::test(flavor = "multi_thread")]
 async fn x69_an_event_starts_its_step_once_also_after_a_restart() {
     let workflows = WorkflowScenario::new(ECHO).await;
     let id = workflows.start(waits(), json!({})).await;
     workflows.work().await;
-    assert_eq!(workflows.look(id).await.summary.status, "waiting");
+    assert_eq!(workflows.detail(id).await.summary.status, "waiting");
     let other = workflows.second_process();
     drop(workflows);
     let published = publish(&other, 1, json!({"order": 7})).await;
@@ -39,14 +39,14 @@ async fn x69_an_event_starts_its_step_once_also_after_a_restart() {
     other.work().await;
     other.second_process().work().await;
     assert_eq!(other.log(), ["note ship 7"]);
-    let done = other.look(id).await;
+    let done = other.detail(id).await;
     assert_eq!((done.summary.status.as_str(), result(&done, "ship")), ("done", "ship 7"));
 }
 
-/// X69: an event that nobody waits for yet is kept; two workflows and two events
-/// come to one each.
+/// X69: an event without a waiting step is stored; of two workflows and two events each
+/// gets one.
 #[tokio::test(flavor = "multi_thread")]
-async fn x69_an_early_event_is_kept_and_each_reaches_one() {
+async fn x69_an_early_event_is_stored_and_each_event_starts_one_workflow() {
     let workflows = WorkflowScenario::new(ECHO).await;
     assert_eq!(publish(&workflows, 1, json!({"order": 1})).await, PublishOutcome::Stored);
     for _ in 0..2 {
@@ -54,7 +54,10 @@ async fn x69_an_early_event_is_kept_and_each_reaches_one() {
     }
     workflows.work().await;
     assert_eq!(workflows.log(), ["note ship 1"]);
-    assert!(matches!(publish(&workflows, 2, json!({"order": 2})).await, PublishOutcome::Delivered { .. }));
+    assert!(matches!(
+        publish(&workflows, 2, json!({"order": 2})).await,
+        PublishOutcome::Delivered { .. }
+    ));
     workflows.second_process().work().await;
     assert_eq!(workflows.log(), ["note ship 1", "note ship 2"]);
     assert_eq!(publish(&workflows, 3, json!({})).await, PublishOutcome::Stored);

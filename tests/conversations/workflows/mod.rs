@@ -1,10 +1,10 @@
-//! Workflows: graphs of steps that survive whoever runs them.
+//! Workflows: graphs of steps that survive their process.
 
-mod support;
 mod crash;
 mod events;
-mod steps;
 mod people;
 mod saga;
+mod steps;
+mod support;
 
 pub(crate) use support::task;

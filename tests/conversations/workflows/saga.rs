@@ -1,4 +1,4 @@
-//! What was done is taken back when a later step fails.
+//! Compensation of finished steps when a later step fails.
 
 use ostler_runtime::operations::Actor;
 use serde_json::{Value, json};
@@ -15,10 +15,10 @@ fn noted(id: &str, after: &[&str]) -> Value {
     step
 }
 
-/// X53: the fourth of five steps fails; what the three before it did is taken back
-/// in reverse, once each, and the fifth never runs.
+/// X53: the fourth of five steps fails; the three before it are compensated in reverse,
+/// once each, and the fifth never runs.
 #[tokio::test(flavor = "multi_thread")]
-async fn x53_a_failure_takes_back_what_was_done_in_reverse() {
+async fn x53_a_failure_compensates_finished_steps_in_reverse() {
     let workflows = WorkflowScenario::new(ECHO).await;
     let failed = workflows
         .run(
@@ -53,27 +53,28 @@ async fn x53_a_failure_takes_back_what_was_done_in_reverse() {
     assert_eq!(workflows.log().len(), 7, "nothing is left to do");
 }
 
-/// X53: somebody cancels a workflow that waits; what was done is taken back, and a
-/// call that takes it back passes the gate like any other.
+/// X53: a waiting workflow is cancelled; its finished steps are compensated, and
+/// compensating calls pass the gate.
 #[tokio::test(flavor = "multi_thread")]
-async fn x53_a_cancelled_workflow_is_taken_back() {
+async fn x53_a_cancelled_workflow_is_compensated() {
     let workflows = WorkflowScenario::new(ECHO).await;
     let mut paid = noted("a", &[]);
     paid["undo"] = json!({"tool": "pay", "with": {"say": "back"}});
-    let id =
-        workflows.start(json!([paid, {"id": "b", "after": ["a"], "wait": "never"}]), json!({})).await;
+    let id = workflows
+        .start(json!([paid, {"id": "b", "after": ["a"], "wait": "never"}]), json!({}))
+        .await;
     workflows.work().await;
     let operations = workflows.scenario.operations();
     let operator = operations.as_actor(Actor::Terminal, ORG);
     operator.cancel_workflow(id).await.unwrap();
     assert!(operator.cancel_workflow(id).await.is_err(), "it is cancelled already");
     workflows.work().await;
-    let waiting = workflows.look(id).await;
+    let waiting = workflows.detail(id).await;
     assert_eq!(waiting.summary.status, "waiting", "{waiting:?}");
     assert_eq!(workflows.log(), ["note do a"]);
     operator.approve_task(id, &super::task("a!undo"), None).await.unwrap();
     workflows.second_process().work().await;
-    let over = workflows.look(id).await;
+    let over = workflows.detail(id).await;
     assert_eq!((over.summary.status.as_str(), state(&over, "b")), ("cancelled", "stopped"));
     assert_eq!(workflows.log(), ["note do a", "pay back"]);
 }

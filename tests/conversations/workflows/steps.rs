@@ -1,4 +1,4 @@
-//! Order, branches, loops and lists.
+//! Order, branches, loops, lists, retries and costs of steps.
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
@@ -10,10 +10,10 @@ use serde_json::json;
 use super::support::{WorkflowScenario, result, state, task};
 use crate::support::{ECHO, ENZO, agent};
 
-/// X52, X55: steps run in the order of what they wait for, side by side where
-/// nothing stands in between, and one that joins others has all their results.
+/// X52, X55: steps run in the order of their dependencies, independent ones in parallel,
+/// and a joining step has all results.
 #[tokio::test(flavor = "multi_thread")]
-async fn x52_x55_steps_run_side_by_side_and_join() {
+async fn x52_x55_independent_steps_run_in_parallel_and_join() {
     let workflows = WorkflowScenario::new(ECHO).await;
     let done = workflows
         .run(
@@ -35,10 +35,10 @@ async fn x52_x55_steps_run_side_by_side_and_join() {
     assert_eq!(result(&done, "join"), "left and right");
 }
 
-/// X52: what cannot be ordered is refused before anything begins, and so is what
-/// nobody can do.
+/// X52: a workflow with a cycle, or with work that nobody can do, is refused before it
+/// starts.
 #[tokio::test(flavor = "multi_thread")]
-async fn x52_a_bad_workflow_is_refused() {
+async fn x52_an_invalid_workflow_is_refused() {
     let workflows = WorkflowScenario::new(ECHO).await;
     let check = async |steps, input, expected: &str| {
         let said = workflows.try_start(steps, input).await.unwrap_err().to_string();
@@ -54,8 +54,8 @@ async fn x52_a_bad_workflow_is_refused() {
     assert!(workflows.log().is_empty() && !workflows.runner.run_next().await.unwrap());
 }
 
-/// X56: a branch is taken by what an agent answered; the other one is skipped, and
-/// where they meet the work goes on.
+/// X56: the answer of an agent selects a branch; the other one is skipped, and the
+/// joining step runs.
 #[tokio::test(flavor = "multi_thread")]
 async fn x56_a_branch_is_taken_by_an_answer() {
     let script = "rules:\n  - when: { user: broken }\n    answer: A REFUND, clearly.\n\
@@ -83,8 +83,7 @@ async fn x56_a_branch_is_taken_by_an_answer() {
     }
 }
 
-/// X56: a step is repeated until its result is right, and at most as often as it
-/// says.
+/// X56: a step is repeated until its result matches, and at most as often as its bound.
 #[tokio::test(flavor = "multi_thread")]
 async fn x56_a_loop_ends_by_its_result_or_its_bound() {
     let script = r"
@@ -108,8 +107,8 @@ rules:
     }
 }
 
-/// X68: an agent makes a list, each part of it is worked on once and not too many
-/// at a time, and the step that sums up runs once, with all results in order.
+/// X68: an agent returns a list, each item is handled once with limited concurrency, and
+/// the reducing step runs once with all results in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn x68_a_list_is_mapped_and_reduced_once() {
     let script = r#"
@@ -139,21 +138,20 @@ rules:
     assert_eq!(done.task(&task("map/4")).unwrap().result.as_deref(), Some("hello emil 4"));
 }
 
-/// A step that fails is tried again as often as it says, and a turn without an
-/// answer has failed.
+/// A failed step is retried as often as it says; a turn without an answer has failed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_step_is_tried_again() {
+async fn a_failed_step_is_retried() {
     let workflows = WorkflowScenario::new(ECHO).await;
-    let failed = workflows.run(json!([{"id": "a", "tool": "break", "retries": 2}]), json!({})).await;
+    let failed =
+        workflows.run(json!([{"id": "a", "tool": "break", "retries": 2}]), json!({})).await;
     assert_eq!(workflows.log().len(), 3);
     let why = failed.summary.why.unwrap();
     assert_eq!(why, "the step `a` failed: It is broken.");
 }
 
-/// A step that has reached outside is not tried again, however often it may be: what
-/// it did would happen twice.
+/// A step with an external effect is not retried: the effect would happen twice.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_step_that_has_paid_is_not_tried_again() {
+async fn a_step_with_an_external_effect_is_not_retried() {
     let script = r"
 rules:
   - when: { user: pay, step: 1 }
@@ -172,10 +170,10 @@ rules:
     assert_eq!(workflows.log().iter().filter(|line| *line == "pay ten").count(), 1);
 }
 
-/// What agents cost is taken from the org once, and a workflow spends no more than
-/// a session may: the next step fails and says so.
+/// The cost of agents is charged once, and a workflow spends no more than a session may:
+/// the next step fails and says so.
 #[tokio::test(flavor = "multi_thread")]
-async fn steps_are_paid_and_a_workflow_has_a_cap() {
+async fn steps_are_charged_and_capped_like_a_session() {
     let workflows = WorkflowScenario::new(ECHO).await;
     let has = async || {
         workflows.scenario.store.apply_settlements().await.unwrap();

@@ -1,4 +1,4 @@
-//! A scenario with a runner, and tools that leave a trace.
+//! A scenario with a workflow runner, and tools that record their calls.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -13,9 +13,9 @@ use ostler_domain::workflow::{Task, WorkflowDefinition};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::ToolOutcome;
 use ostler_engine::subagent::{SUBAGENT, Subagent, Subagents};
-use ostler_engine::tool::{ToolDefinition, ToolReply, Tool, ToolContext};
-use ostler_runtime::operations::{Actor, OperationError};
+use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use ostler_runtime::deps::Settings;
+use ostler_runtime::operations::{Actor, OperationError};
 use ostler_runtime::workflow::WorkflowRunner;
 use ostler_runtime::workflow::view::WorkflowDetail;
 use ostler_store::Store;
@@ -25,19 +25,17 @@ use tokio::sync::Barrier;
 
 use crate::support::{ORG, Scenario, catalogue};
 
-
-/// What tools were called with, in order: here, or in a file that several
-/// processes write to.
+/// The calls of tools, in order, in memory or in a file that several processes write to.
 #[derive(Clone)]
 pub(crate) enum Log {
-    Here(Arc<Mutex<Vec<String>>>),
+    Memory(Arc<Mutex<Vec<String>>>),
     File(PathBuf),
 }
 
 impl Log {
     fn add(&self, line: String) {
         match self {
-            Self::Here(lines) => lines.lock().unwrap().push(line),
+            Self::Memory(lines) => lines.lock().unwrap().push(line),
             Self::File(path) => {
                 let file = OpenOptions::new().create(true).append(true).open(path);
                 writeln!(file.unwrap(), "{line}").unwrap();
@@ -47,7 +45,7 @@ impl Log {
 
     pub(crate) fn lines(&self) -> Vec<String> {
         match self {
-            Self::Here(lines) => lines.lock().unwrap().clone(),
+            Self::Memory(lines) => lines.lock().unwrap().clone(),
             Self::File(path) => {
                 let text = std::fs::read_to_string(path).unwrap_or_default();
                 text.lines().map(str::to_owned).collect()
@@ -55,10 +53,10 @@ impl Log {
         }
     }
 
-    /// Whether a test wants a call of this to hang.
+    /// Returns whether a test wants this call to hang.
     fn hangs(&self, line: &str) -> bool {
         match self {
-            Self::Here(_) => false,
+            Self::Memory(_) => false,
             Self::File(path) => {
                 let wanted = std::fs::read_to_string(path.with_extension("hang"));
                 wanted.is_ok_and(|wanted| wanted == line)
@@ -67,10 +65,10 @@ impl Log {
     }
 }
 
-/// How long a workflow is kept from others.
+/// The lease of a workflow.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// A scenario with a runner.
+/// A scenario with a workflow runner.
 pub(crate) struct WorkflowScenario {
     pub(crate) scenario: Scenario,
     pub(crate) runner: WorkflowRunner,
@@ -79,10 +77,10 @@ pub(crate) struct WorkflowScenario {
 }
 
 impl WorkflowScenario {
-    /// A new scenario.
+    /// Creates a seeded scenario.
     pub(crate) async fn new(script: &str) -> Self {
         let store = TestDatabase::sqlite_memory().migrated().await;
-        Self::on(store, script, Log::Here(Arc::default()), LEASE).seed().await
+        Self::on(store, script, Log::Memory(Arc::default()), LEASE).seed().await
     }
 
     /// Starts another process on the same store.
@@ -90,7 +88,7 @@ impl WorkflowScenario {
         Self::on(self.scenario.store.clone(), &self.script, self.log.clone(), LEASE)
     }
 
-    /// The same scenario with an org in it.
+    /// Creates the org.
     pub(crate) async fn seed(self) -> Self {
         let Self { scenario, runner, log, script } = self;
         Self { scenario: scenario.seed().await, runner, log, script }
@@ -98,10 +96,14 @@ impl WorkflowScenario {
 
     pub(crate) fn on(store: Store, script: &str, log: Log, lease: Duration) -> Self {
         let look_every = Duration::from_millis(20);
-        let mut settings =
-            Settings { poll_interval: look_every, retry_after: Duration::ZERO, ..Settings::default() };
+        let mut settings = Settings {
+            poll_interval: look_every,
+            retry_after: Duration::ZERO,
+            ..Settings::default()
+        };
         settings.claims.lease = lease;
-        let scenario = Scenario::with_replaced_tools(store, catalogue(script), settings, tools(&log));
+        let scenario =
+            Scenario::with_replaced_tools(store, catalogue(script), settings, tools(&log));
         let runner = WorkflowRunner::new(scenario.worker.services()).unwrap();
         Self { scenario, runner, log, script: script.to_owned() }
     }
@@ -123,47 +125,46 @@ impl WorkflowScenario {
         operations.as_actor(Actor::Terminal, ORG).start_workflow(&definition, &input).await
     }
 
-    /// Brings all workflows as far as they come.
+    /// Runs all workflows as far as they can go.
     pub(crate) async fn work(&self) {
         while self.runner.run_next().await.unwrap() {}
     }
 
-    /// Runs a workflow of these steps as far as it comes.
+    /// Starts a workflow of these steps and runs it as far as it can go.
     pub(crate) async fn run(&self, steps: Value, input: Value) -> WorkflowDetail {
         let id = self.start(steps, input).await;
         self.work().await;
-        self.look(id).await
+        self.detail(id).await
     }
 
-    pub(crate) async fn look(&self, id: WorkflowId) -> WorkflowDetail {
+    pub(crate) async fn detail(&self, id: WorkflowId) -> WorkflowDetail {
         let operations = self.scenario.operations();
         operations.as_actor(Actor::Terminal, ORG).workflow(id).await.unwrap()
     }
 
-    /// What tools were called with so far.
+    /// Returns the calls of tools, oldest first.
     pub(crate) fn log(&self) -> Vec<String> {
         self.log.lines()
     }
 }
 
-/// A task by its name.
 pub(crate) fn task(name: &str) -> Task {
     name.parse().unwrap()
 }
 
-/// What a task of a workflow came to.
+/// Returns the result of a task, or an empty text.
 pub(crate) fn result<'d>(detail: &'d WorkflowDetail, name: &str) -> &'d str {
     detail.task(&task(name)).and_then(|one| one.result.as_deref()).unwrap_or_default()
 }
 
-/// How far a task is.
+/// Returns the state of a task.
 pub(crate) fn state(detail: &WorkflowDetail, name: &str) -> &'static str {
     detail.task(&task(name)).map_or("not there", |one| one.state)
 }
 
-/// `note` leaves a trace and says it back; `meet` waits for another `meet`; `pay`
-/// reaches outside and is never repeated; `break` fails. An agent inside a turn
-/// has `pay`, `ask_user`, `submit_plan`, and agents of its own.
+/// Returns tools that record their calls: `note` returns its text; `meet` waits for
+/// another `meet`; `pay` is external and never repeated; `break` fails. An agent inside a
+/// turn has `pay`, `ask_user`, `submit_plan` and subagents.
 fn tools(log: &Log) -> Vec<Arc<dyn Tool>> {
     let spec = |name| ToolSpec::read(ToolName::from_static(name), ToolGroup::Custom);
     let pay = ToolSpec::write(ToolName::from_static("pay"), ToolGroup::Custom);
@@ -171,11 +172,11 @@ fn tools(log: &Log) -> Vec<Arc<dyn Tool>> {
     let make = |spec: ToolSpec| -> Arc<dyn Tool> {
         let mut definition =
             ToolDefinition::new(spec, "Leaves a trace.", json!({"type": "object"}));
-        // So long a workflow is kept for a call whose process was killed.
+        // A workflow stays leased this long for the call of a killed process.
         if definition.spec.reach == Reach::External {
             definition.timeout = Duration::from_secs(1);
         }
-        Arc::new(Traced { definition, log: log.clone(), meet: meet.clone() })
+        Arc::new(LoggedTool { definition, log: log.clone(), meet: meet.clone() })
     };
     let given = [
         SUBAGENT,
@@ -201,13 +202,13 @@ fn tools(log: &Log) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-struct Traced {
+struct LoggedTool {
     definition: ToolDefinition,
     log: Log,
     meet: Arc<Barrier>,
 }
 
-impl Tool for Traced {
+impl Tool for LoggedTool {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }

@@ -41,7 +41,9 @@ fn blocks(page: &str) -> Vec<(&str, String)> {
 fn commands(page: &str) -> Vec<Vec<String>> {
     blocks(page)
         .iter()
-        .flat_map(|(_, body)| body.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|(_, body)| {
+            body.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>()
+        })
         .filter_map(|line| line.strip_prefix("$ ostler ").map(words))
         .collect()
 }
@@ -117,8 +119,11 @@ fn documented_commands_run() {
         for command in commands {
             let (code, error) = run(&command, folder.path(), &demo.home());
             if needs_the_reader(&command) {
-                // 2 means that the command line was not understood.
-                assert_ne!(code, Some(2), "{page}: {command:?}: {error}");
+                // 2 means that the command line was not understood; only a placeholder may be
+                // an invalid value.
+                let placeholder = error.starts_with("error: invalid value") && error.contains('…');
+                let understood = code != Some(2) || placeholder;
+                assert!(understood, "{page}: {command:?}: {error}");
             } else {
                 assert_eq!(code, Some(0), "{page}: {command:?}: {error}");
             }
@@ -134,7 +139,9 @@ fn documented_json_and_toml_is_valid() {
     for (page, text) in pages() {
         for (language, body) in blocks(&text) {
             let error = match language {
-                "json" => serde_json::from_str::<serde_json::Value>(&body).err().map(|error| error.to_string()),
+                "json" => serde_json::from_str::<serde_json::Value>(&body)
+                    .err()
+                    .map(|error| error.to_string()),
                 "toml" => toml::from_str::<toml::Value>(&body).err().map(|error| error.to_string()),
                 _ => continue,
             };

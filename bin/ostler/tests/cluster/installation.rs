@@ -1,9 +1,9 @@
 //! The installation of the cluster: a folder with `ostler.toml`, and an org in its
 //! database.
 
+use ostler_domain::agent::Agent;
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::limits::AgentLimits;
-use ostler_domain::agent::Agent;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::money::{Credits, Usd};

@@ -8,11 +8,11 @@ mod customers;
 #[path = "../../../../crates/channels/tests/channels/fake_server.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod double;
+mod installation;
 mod process;
 #[path = "../../../../tests/outage/server.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod server;
-mod installation;
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use customers::{Customers, words_in};
 use double::{Reply, Server as Gateway};
+use installation::{ClusterInstallation, ORG};
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_store::Store;
@@ -27,7 +28,6 @@ use ostler_testkit::eventually;
 use process::Process;
 use serde_json::{Value, json};
 use server::Server;
-use installation::{ClusterInstallation, ORG};
 
 /// The variable and the default of the number of messages per conversation.
 const MESSAGES: (&str, usize) = ("OSTLER_CLUSTER_MESSAGES", 12);
@@ -48,8 +48,13 @@ async fn c19_z04_z09_three_processes_lose_nothing_and_repeat_nothing() {
     let gateway = Gateway::start([Reply::json(200, &json!({}))]).await;
     let (mut broker, mut database) = (Server::start("broker"), Server::start("database"));
     let installation = ClusterInstallation::create(&database.url, &broker.url, &gateway.url).await;
-    let mut processes = vec![Process::serve(&installation), Process::serve(&installation), Process::worker(&installation)];
-    let addresses: Vec<String> = processes.iter().filter_map(|process| process.address.clone()).collect();
+    let mut processes = vec![
+        Process::serve(&installation),
+        Process::serve(&installation),
+        Process::worker(&installation),
+    ];
+    let addresses: Vec<String> =
+        processes.iter().filter_map(|process| process.address.clone()).collect();
     let messages = setting(MESSAGES);
     let customers = Customers::write(&addresses, CONVERSATIONS, messages);
     let all = CONVERSATIONS * messages;
@@ -115,7 +120,8 @@ fn assert_each_answered_once(sql: &Sql, gateway: &Gateway, messages: usize) {
     for who in 0..CONVERSATIONS {
         let theirs = Customers::words(who, messages);
         let received: Vec<&String> = arrived.iter().filter(|word| theirs.contains(word)).collect();
-        let known: Vec<&String> = received.iter().copied().filter(|w| !unknown.contains(*w)).collect();
+        let known: Vec<&String> =
+            received.iter().copied().filter(|w| !unknown.contains(*w)).collect();
         let sent: Vec<&String> = theirs.iter().filter(|word| !unknown.contains(*word)).collect();
         assert_eq!(known, sent, "known answers arrived once, in order");
         let distinct: BTreeSet<&String> = received.iter().copied().collect();

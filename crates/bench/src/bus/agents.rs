@@ -6,7 +6,9 @@ use std::time::Duration;
 use ostler_bus::{Envelope, EnvelopeKind, MessageBus, Payload, QueueName};
 use ostler_domain::queue_agent::name::AgentName;
 use ostler_domain::reference::ReferenceCode;
-use ostler_runtime::agents::{AgentRecord, AgentRuntime, EchoAgent, HostingOptions, Placement, AgentSpec};
+use ostler_runtime::agents::{
+    AgentRecord, AgentRuntime, AgentSpec, EchoAgent, HostingOptions, Placement,
+};
 use serde_json::json;
 
 use super::load::LoadTarget;
@@ -53,7 +55,10 @@ impl Agents {
     ) -> Result<Self, BenchError> {
         let mut builder = AgentRuntime::builder(bus);
         for number in 0..count {
-            builder = builder.agent(AgentSpec { concurrency: at_once, ..AgentSpec::new(name(number)?) }, EchoAgent);
+            builder = builder.agent(
+                AgentSpec { concurrency: at_once, ..AgentSpec::new(name(number)?) },
+                EchoAgent,
+            );
         }
         Self::of(builder.start().await?, count).await
     }
@@ -66,7 +71,9 @@ impl Agents {
     ) -> Result<Self, BenchError> {
         let runtime = AgentRuntime::builder(bus).hosting(hosting).start().await?;
         for number in 0..count {
-            runtime.host(AgentRecord::new(name(number)?, EchoAgent::TYPE, Placement::Hosted)).await?;
+            runtime
+                .host(AgentRecord::new(name(number)?, EchoAgent::TYPE, Placement::Hosted))
+                .await?;
         }
         Self::of(runtime, count).await
     }

@@ -11,7 +11,7 @@ use ostler_runtime::agents::{AgentRuntime, AgentSpec, agent_fn};
 use tokio::sync::{Notify, mpsc};
 
 use super::agents::{EchoRequest, name};
-use super::load::{LoadTarget, LoadResult, load};
+use super::load::{LoadResult, LoadTarget, load};
 use crate::BenchError;
 use crate::report::Measurement;
 

@@ -12,7 +12,7 @@ use ostler_runtime::agents::{HostingOptions, RuntimeOptions};
 
 use super::agents::Agents;
 use super::load::load;
-use super::{IN_FLIGHT, AGENTS, CONCURRENT_REQUESTS};
+use super::{AGENTS, CONCURRENT_REQUESTS, IN_FLIGHT};
 use crate::BenchError;
 use crate::report::Measurement;
 use client::{Client, Shape};
@@ -26,7 +26,9 @@ pub(super) async fn run(
     for in_flight in IN_FLIGHT {
         let name = format!("bus.rabbitmq.ask.{in_flight}");
         progress(&name);
-        results.push(measure(url, name, Target::One { concurrency: in_flight }, in_flight, share).await?);
+        results.push(
+            measure(url, name, Target::One { concurrency: in_flight }, in_flight, share).await?,
+        );
     }
     // A thousand agents are hosted: they share queues.
     let name = format!("bus.rabbitmq.ask_{AGENTS}_agents");

@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};
 
-use super::world::{next, payload};
+use super::fixture::{next, payload};
 use crate::BenchError;
 
 /// Connections of the store's pool.

@@ -225,7 +225,11 @@ mod tests {
             ("drafting is a choice", DraftOnly, client, record(900, 0, 0, None), None),
         ];
         for (name, level, layer, record, expected) in table {
-            assert_eq!(propose_promotion(level, &guardrail_layer(layer), &record, now), expected, "{name}");
+            assert_eq!(
+                propose_promotion(level, &guardrail_layer(layer), &record, now),
+                expected,
+                "{name}"
+            );
         }
     }
 

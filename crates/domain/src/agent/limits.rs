@@ -111,7 +111,7 @@ pub fn check(
 
 #[cfg(test)]
 mod tests {
-    use super::{AgentLimits, DailyUsage, DailyLimit, RateLimitDecision, check, effective_limits};
+    use super::{AgentLimits, DailyLimit, DailyUsage, RateLimitDecision, check, effective_limits};
     use crate::agent::Protection;
     use crate::agent::subtype::Subtype;
     use crate::money::Usd;
@@ -175,7 +175,10 @@ mod tests {
         let tomorrow = NOON + Duration::from_secs(12 * 3600);
         let fresh = DailyUsage { day: tomorrow.utc_day(), ..counters(1, 1) };
         assert_eq!(counters(100, 500).after_message(cent, tomorrow), fresh);
-        assert_eq!(check(AgentLimits::ORG, counters(100, 500), None, tomorrow), RateLimitDecision::Pass);
+        assert_eq!(
+            check(AgentLimits::ORG, counters(100, 500), None, tomorrow),
+            RateLimitDecision::Pass
+        );
         let full = DailyUsage { day: tomorrow.utc_day(), ..counters(100, 0) };
         assert_ne!(check(AgentLimits::ORG, full, None, NOON), RateLimitDecision::Pass);
         assert_eq!(full.after_message(cent, NOON).messages, 101);

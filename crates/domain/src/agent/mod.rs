@@ -141,7 +141,7 @@ impl Agent {
 
 #[cfg(test)]
 mod tests {
-    use super::{AgentKind, AgentStatus, AgentCreationRefused, Protection};
+    use super::{AgentCreationRefused, AgentKind, AgentStatus, Protection};
     use crate::agent::subtype::Subtype;
     use crate::testing;
 

@@ -6,7 +6,7 @@
 use super::{Agent, AgentKind, AgentStatus, Protection};
 use crate::id::{AgentId, OrgId};
 use crate::org::Relation;
-use crate::org::guardrail::{self, GuardedAction, Capability, GuardrailRefusal, Right, right};
+use crate::org::guardrail::{self, Capability, GuardedAction, GuardrailRefusal, Right, right};
 use crate::org::layer::BusinessPosition;
 
 /// The actor that changes an agent.
@@ -96,7 +96,11 @@ pub fn check_change(
 }
 
 /// Checks the change as if the agent were not protected.
-fn check_editor(agent: &Agent, editor: Editor<'_>, change: AgentChange) -> Result<(), AgentChangeRefused> {
+fn check_editor(
+    agent: &Agent,
+    editor: Editor<'_>,
+    change: AgentChange,
+) -> Result<(), AgentChangeRefused> {
     let other_org = || Err(AgentChangeRefused::OtherOrg(agent.slug.clone()));
     match editor {
         Editor::PlatformAdmin => Ok(()),
@@ -109,7 +113,9 @@ fn check_editor(agent: &Agent, editor: Editor<'_>, change: AgentChange) -> Resul
         Editor::Agent { id, position, relation } => {
             let allowed = guardrail::check(position, GuardedAction::ModifyAgent(relation));
             // An editor that cannot see the agent must not learn that it exists.
-            if allowed.is_err() && guardrail::check(position, GuardedAction::ReadData(relation)).is_err() {
+            if allowed.is_err()
+                && guardrail::check(position, GuardedAction::ReadData(relation)).is_err()
+            {
                 return other_org();
             }
             allowed?;

@@ -55,7 +55,7 @@ const fn role_rank(entry: ConversationEntry, subtype: &Subtype) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{RoutingCandidate, NoAgentAvailable, choose};
+    use super::{NoAgentAvailable, RoutingCandidate, choose};
     use crate::agent::subtype::Subtype;
     use crate::agent::{Agent, AgentKind, AgentStatus};
     use crate::session::key::ConversationEntry;
@@ -88,7 +88,12 @@ mod tests {
         type Case<'a> = (&'a str, ConversationEntry, &'a [(&'a Agent, bool)], &'a str);
         let table: [Case<'_>; 9] = [
             ("L13", ConversationEntry::Customer, &[(&pm, true), (&service, true)], "gia"),
-            ("L13 even unbound", ConversationEntry::Customer, &[(&pm, true), (&service, false)], "gia"),
+            (
+                "L13 even unbound",
+                ConversationEntry::Customer,
+                &[(&pm, true), (&service, false)],
+                "gia",
+            ),
             ("L14", ConversationEntry::Owner, &[(&service, true), (&pm, false)], "luca"),
             ("L54", ConversationEntry::Testing, &[(&service, true), (&pm, true)], "luca"),
             ("L15", ConversationEntry::Customer, &[(&sales, true), (&pm, true)], "luca"),
@@ -105,7 +110,12 @@ mod tests {
                 &[(&service, true), (&older_service, true)],
                 "ada",
             ),
-            ("A06 the rest", ConversationEntry::Customer, &[(&sales, true), (&older_sales, false)], "sam"),
+            (
+                "A06 the rest",
+                ConversationEntry::Customer,
+                &[(&sales, true), (&older_sales, false)],
+                "sam",
+            ),
         ];
         for (row, entry, from, expected) in table {
             assert_eq!(chosen(entry, None, from).as_deref(), Ok(expected), "{row}");
@@ -123,7 +133,10 @@ mod tests {
         let mut paused = agent("gia", "customer_service", 10);
         paused.status = AgentStatus::Paused;
         let with_paused = [(&pm, true), (&paused, true)];
-        assert_eq!(chosen(ConversationEntry::Testing, Some(&paused), &with_paused), Err(NoAgentAvailable));
+        assert_eq!(
+            chosen(ConversationEntry::Testing, Some(&paused), &with_paused),
+            Err(NoAgentAvailable)
+        );
     }
 
     /// A06, A07, H06: an agent that does not receive messages is never chosen, and no
@@ -140,7 +153,10 @@ mod tests {
         worker.kind = AgentKind::Worker;
         let none = [(&worker, true), (&template, true), (&paused, true), (&coordinator, true)];
         assert_eq!(chosen(ConversationEntry::Customer, None, &none), Err(NoAgentAvailable));
-        assert_eq!(chosen(ConversationEntry::Testing, Some(&template), &none), Err(NoAgentAvailable));
+        assert_eq!(
+            chosen(ConversationEntry::Testing, Some(&template), &none),
+            Err(NoAgentAvailable)
+        );
         let pm = agent("luca", "pm", 1);
         let with_pm = [none.as_slice(), &[(&pm, false)]].concat();
         assert_eq!(chosen(ConversationEntry::Customer, None, &with_pm).as_deref(), Ok("luca"));

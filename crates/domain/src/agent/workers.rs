@@ -63,7 +63,11 @@ pub fn assign(policy: WorkerPolicy, workers: &[WorkerAgent], now: Timestamp) -> 
 
 /// Returns the workers to archive now, the longest idle first. Keeps at least
 /// `min_workers`.
-pub fn workers_to_archive(policy: WorkerPolicy, workers: &[WorkerAgent], now: Timestamp) -> Vec<AgentId> {
+pub fn workers_to_archive(
+    policy: WorkerPolicy,
+    workers: &[WorkerAgent],
+    now: Timestamp,
+) -> Vec<AgentId> {
     let mut idle: Vec<_> = workers
         .iter()
         .filter_map(|worker| Some((worker.idle_since?, worker.id)))
@@ -76,7 +80,7 @@ pub fn workers_to_archive(policy: WorkerPolicy, workers: &[WorkerAgent], now: Ti
 
 #[cfg(test)]
 mod tests {
-    use super::{WorkerAssignment, WorkerAgent, WorkerPolicy, workers_to_archive, assign};
+    use super::{WorkerAgent, WorkerAssignment, WorkerPolicy, assign, workers_to_archive};
     use crate::id::AgentId;
     use crate::time::Timestamp;
     use std::time::Duration;
@@ -116,10 +120,11 @@ mod tests {
     fn h05_idle_workers_are_archived_except_one() {
         let now = Timestamp::from_millis(0) + Duration::from_secs(100_000);
         let check = |idle: &[Option<u64>], expected: &[u128]| {
-            let ids: Vec<u128> = workers_to_archive(WorkerPolicy::default(), &workers(idle, now), now)
-                .into_iter()
-                .map(AgentId::as_u128)
-                .collect();
+            let ids: Vec<u128> =
+                workers_to_archive(WorkerPolicy::default(), &workers(idle, now), now)
+                    .into_iter()
+                    .map(AgentId::as_u128)
+                    .collect();
             assert_eq!(ids, expected, "{idle:?}");
         };
         check(&[Some(3600), None], &[0]);

@@ -50,7 +50,7 @@ pub fn binding_of_same_bot<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Binding, NoBinding, choose_binding, binding_of_same_bot};
+    use super::{Binding, NoBinding, binding_of_same_bot, choose_binding};
     use crate::channel::Channel;
     use crate::id::BindingId;
     use crate::secret::SecretRef;

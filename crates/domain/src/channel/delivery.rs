@@ -83,7 +83,7 @@ pub fn next_action(
 
 #[cfg(test)]
 mod tests {
-    use super::{SendAttempt, FailedSendAction, SendFailure, UnknownOutcomePolicy, next_action};
+    use super::{FailedSendAction, SendAttempt, SendFailure, UnknownOutcomePolicy, next_action};
     use crate::channel::Channel;
     use crate::retry::RetryPolicy;
     use std::time::Duration;
@@ -107,8 +107,20 @@ mod tests {
             (SendFailure::Formatting, 2, true, ask, FailedSendAction::DeadLetter),
             (SendFailure::Permanent, 1, false, ask, FailedSendAction::DeadLetter),
             (SendFailure::Ambiguous, 1, false, ask, FailedSendAction::UnknownOutcome),
-            (SendFailure::Ambiguous, 1, false, UnknownOutcomePolicy::Resend, FailedSendAction::RetryMarkedDuplicate),
-            (SendFailure::Ambiguous, 3, false, UnknownOutcomePolicy::Resend, FailedSendAction::DeadLetter),
+            (
+                SendFailure::Ambiguous,
+                1,
+                false,
+                UnknownOutcomePolicy::Resend,
+                FailedSendAction::RetryMarkedDuplicate,
+            ),
+            (
+                SendFailure::Ambiguous,
+                3,
+                false,
+                UnknownOutcomePolicy::Resend,
+                FailedSendAction::DeadLetter,
+            ),
         ];
         let policy = RetryPolicy::for_channel(&Channel::Telegram);
         for (failure, number, plain, on_unknown, expected) in table {

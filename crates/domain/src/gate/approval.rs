@@ -202,7 +202,10 @@ mod tests {
             agent: AgentId::from_u128(4),
             tool: ToolName::from_static("refund_payment"),
             risk: Risk::Destructive,
-            ask_reason: AskReason::Autonomy { level: AutonomyLevel::Supervised, risk: Risk::Destructive },
+            ask_reason: AskReason::Autonomy {
+                level: AutonomyLevel::Supervised,
+                risk: Risk::Destructive,
+            },
             arguments: REFUND,
             requested_at: REQUESTED_AT,
             expires_at: REQUESTED_AT + DEFAULT_APPROVAL_TTL,

@@ -24,7 +24,7 @@ use crate::money::caps::{BudgetExceeded, TurnBudget};
 use crate::scope::ToolScope;
 use crate::scope::removal::Removal;
 use crate::session::errors::ErrorState;
-use crate::tool::{ToolCategory, Risk, ToolName, ToolRole, ToolSpec, Trust};
+use crate::tool::{Risk, ToolCategory, ToolName, ToolRole, ToolSpec, Trust};
 use permission::{PermissionFacts, PermissionPolicy, PermissionSource};
 
 /// The rules that apply after the scope and the budget.
@@ -182,9 +182,10 @@ fn decide_by_rules(spec: &ToolSpec, rules: GateRules<'_>) -> GateDecision {
     match rules {
         GateRules::Conversation(level) => decide_by_autonomy(level, spec.risk),
         GateRules::Interactive(facts) => decide_by_permission(&spec.name, spec.category, facts),
-        GateRules::Both(level, facts) => {
-            stricter(decide_by_autonomy(level, spec.risk), decide_by_permission(&spec.name, spec.category, facts))
-        }
+        GateRules::Both(level, facts) => stricter(
+            decide_by_autonomy(level, spec.risk),
+            decide_by_permission(&spec.name, spec.category, facts),
+        ),
     }
 }
 
@@ -201,7 +202,11 @@ const fn decide_by_autonomy(level: AutonomyLevel, risk: Risk) -> GateDecision {
     }
 }
 
-fn decide_by_permission(tool: &ToolName, category: ToolCategory, facts: PermissionFacts<'_>) -> GateDecision {
+fn decide_by_permission(
+    tool: &ToolName,
+    category: ToolCategory,
+    facts: PermissionFacts<'_>,
+) -> GateDecision {
     let (policy, source) = facts.resolve(tool, category);
     match policy {
         PermissionPolicy::Allow => GateDecision::Allow(AllowReason::Permission(source)),

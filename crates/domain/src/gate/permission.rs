@@ -62,7 +62,11 @@ pub enum PermissionSource {
 
 impl PermissionFacts<'_> {
     /// Returns the policy for a tool and the rule it comes from.
-    pub fn resolve(&self, tool: &ToolName, category: ToolCategory) -> (PermissionPolicy, PermissionSource) {
+    pub fn resolve(
+        &self,
+        tool: &ToolName,
+        category: ToolCategory,
+    ) -> (PermissionPolicy, PermissionSource) {
         if self.yolo {
             (PermissionPolicy::Allow, PermissionSource::Yolo)
         } else if let Some(&policy) = self.rules.tools.get(tool) {
@@ -119,7 +123,8 @@ impl fmt::Display for PermissionSource {
 #[cfg(test)]
 mod tests {
     use super::{
-        ApprovalAnswer, PermissionFacts, PermissionPolicy, PermissionRules, PermissionSource, SessionGrants,
+        ApprovalAnswer, PermissionFacts, PermissionPolicy, PermissionRules, PermissionSource,
+        SessionGrants,
     };
     use crate::tool::{ToolCategory, ToolName};
     use PermissionPolicy::{Allow, Ask, Deny};
@@ -161,8 +166,13 @@ mod tests {
     /// M10: five categories and three policies have their serialized names.
     #[test]
     fn m10_categories_and_policies_have_their_names() {
-        let categories =
-            [ToolCategory::Read, ToolCategory::Edit, ToolCategory::Execute, ToolCategory::Mcp, ToolCategory::Other];
+        let categories = [
+            ToolCategory::Read,
+            ToolCategory::Edit,
+            ToolCategory::Execute,
+            ToolCategory::Mcp,
+            ToolCategory::Other,
+        ];
         let json = |value: serde_json::Value| value.to_string();
         assert_eq!(
             json(serde_json::to_value(categories).unwrap()),
@@ -184,7 +194,10 @@ mod tests {
         assert!(grants.apply_answer(ApprovalAnswer::AlwaysAllowCategory, ToolCategory::Edit));
         let rules = PermissionRules::default();
         let facts = PermissionFacts { yolo: false, rules: &rules, grants: &grants };
-        assert_eq!(facts.resolve(&EDIT, ToolCategory::Edit), (Allow, PermissionSource::CategoryGrant));
+        assert_eq!(
+            facts.resolve(&EDIT, ToolCategory::Edit),
+            (Allow, PermissionSource::CategoryGrant)
+        );
         assert_eq!(facts.resolve(&EDIT, ToolCategory::Execute), (Ask, PermissionSource::Default));
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::permission::{PermissionFacts, PermissionPolicy, PermissionRules, PermissionSource, SessionGrants};
+use super::permission::{
+    PermissionFacts, PermissionPolicy, PermissionRules, PermissionSource, SessionGrants,
+};
 use super::{
-    AllowReason, AskReason, GateRules, DenyReason, GateFacts, GateDecision, decide, decide_approved,
+    AllowReason, AskReason, DenyReason, GateDecision, GateFacts, GateRules, decide, decide_approved,
 };
 use crate::agent::autonomy::AutonomyLevel::{
     self, Autonomous, DraftOnly, SemiAutonomous, Supervised,
@@ -12,7 +14,7 @@ use crate::agent::autonomy::AutonomyLevel::{
 use crate::agent::subtype::Subtype;
 use crate::channel::Channel;
 use crate::money::Credits;
-use crate::money::caps::{BudgetLimit, BudgetExceeded, TurnBudget};
+use crate::money::caps::{BudgetExceeded, BudgetLimit, TurnBudget};
 use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::scope::policy::ToolPolicy;
 use crate::scope::removal::{PolicyLayer, Removal};
@@ -23,7 +25,7 @@ use crate::testing;
 use crate::time::Timestamp;
 use crate::tool::catalogue::built_in;
 use crate::tool::profile::ToolProfile;
-use crate::tool::{ToolCategory, Integration, Risk, ToolGroup, ToolName, ToolSpec, Trust};
+use crate::tool::{Integration, Risk, ToolCategory, ToolGroup, ToolName, ToolSpec, Trust};
 
 const AMPLE_BUDGET: TurnBudget = TurnBudget {
     reserved: Credits::new(100),
@@ -168,7 +170,11 @@ fn d02_the_approval_list_asks_at_every_level() {
     let mut case = case();
     case.approval_list = ["get_order".parse().unwrap()].into();
     for level in AutonomyLevel::ALL {
-        assert_eq!(case.at(level, "get_order"), GateDecision::Ask(AskReason::ApprovalList), "{level}");
+        assert_eq!(
+            case.at(level, "get_order"),
+            GateDecision::Ask(AskReason::ApprovalList),
+            "{level}"
+        );
     }
     assert_eq!(case.at(SemiAutonomous, "search_contacts"), allow(SemiAutonomous, Risk::Read));
 }
@@ -238,7 +244,10 @@ fn e08_a_turn_that_passes_the_warning_is_read_only() {
     let only_reading = GateDecision::Deny(DenyReason::SessionReadOnly);
     assert_eq!(case.at(Autonomous, "create_booking"), only_reading);
     assert_eq!(case.at(Autonomous, "get_order"), allow(Autonomous, Risk::Read));
-    assert_eq!(case.at(Autonomous, "escalate_to_human"), GateDecision::Allow(AllowReason::ControlTool));
+    assert_eq!(
+        case.at(Autonomous, "escalate_to_human"),
+        GateDecision::Allow(AllowReason::ControlTool)
+    );
 }
 
 /// B19: a tool for exchange between layers is refused where its layer does not have
@@ -322,10 +331,26 @@ fn m12_m14_permissions_apply_inside_the_scope() {
         let decision = decide(tool, &case.facts(GateRules::Interactive(facts)));
         assert_eq!(decision, expected, "{tool} yolo={yolo}");
     };
-    check(false, "get_order", GateDecision::Allow(AllowReason::Permission(PermissionSource::CategoryPolicy)));
-    check(false, "create_booking", GateDecision::Ask(AskReason::Permission(PermissionSource::Default)));
-    check(false, "delete_contact", GateDecision::Deny(DenyReason::Permission(PermissionSource::ToolPolicy)));
-    check(true, "delete_contact", GateDecision::Allow(AllowReason::Permission(PermissionSource::Yolo)));
+    check(
+        false,
+        "get_order",
+        GateDecision::Allow(AllowReason::Permission(PermissionSource::CategoryPolicy)),
+    );
+    check(
+        false,
+        "create_booking",
+        GateDecision::Ask(AskReason::Permission(PermissionSource::Default)),
+    );
+    check(
+        false,
+        "delete_contact",
+        GateDecision::Deny(DenyReason::Permission(PermissionSource::ToolPolicy)),
+    );
+    check(
+        true,
+        "delete_contact",
+        GateDecision::Allow(AllowReason::Permission(PermissionSource::Yolo)),
+    );
     let denied = Removal::Denied { policy_layer: PolicyLayer::Platform };
     check(true, "send_sms", GateDecision::Deny(DenyReason::OutOfScope(denied)));
     check(true, "web_fetch", GateDecision::Deny(DenyReason::Disabled { failures: 3 }));
@@ -341,7 +366,10 @@ fn the_stricter_of_autonomy_and_permissions_counts() {
         decide("create_booking", &case.facts(GateRules::Both(level, facts)))
     };
     assert_eq!(both(Supervised, true), ask(Supervised, Risk::Write));
-    assert_eq!(both(Autonomous, false), GateDecision::Ask(AskReason::Permission(PermissionSource::Default)));
+    assert_eq!(
+        both(Autonomous, false),
+        GateDecision::Ask(AskReason::Permission(PermissionSource::Default))
+    );
     assert_eq!(both(Autonomous, true), allow(Autonomous, Risk::Write));
     assert_eq!(both(DraftOnly, false), GateDecision::Deny(DenyReason::DraftOnly));
 }

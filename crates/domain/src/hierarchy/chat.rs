@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::OrgId;
 use crate::org::Relation;
-use crate::session::key::{EntryPath, ConversationEntry, conversation_entry};
+use crate::session::key::{ConversationEntry, EntryPath, conversation_entry};
 
 /// The owner of the bot that received a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decider, MissingField, DecisionRefused, Importance, check_decider, require_text};
+use super::{Decider, DecisionRefused, Importance, MissingField, check_decider, require_text};
 use crate::id::OrgId;
 use crate::time::Timestamp;
 
@@ -12,10 +12,7 @@ use crate::time::Timestamp;
 pub enum OrgDelegationStatus {
     Pending,
     Accepted,
-    Completed {
-        result: String,
-        completed_at: Timestamp,
-    },
+    Completed { result: String, completed_at: Timestamp },
     Rejected,
 }
 
@@ -78,8 +75,12 @@ impl OrgDelegation {
     ) -> Result<(), OrgDelegationError> {
         check_decider(&decider, self.target)?;
         self.status = match (&self.status, answer) {
-            (OrgDelegationStatus::Pending, OrgDelegationAnswer::Accept) => OrgDelegationStatus::Accepted,
-            (OrgDelegationStatus::Pending, OrgDelegationAnswer::Reject) => OrgDelegationStatus::Rejected,
+            (OrgDelegationStatus::Pending, OrgDelegationAnswer::Accept) => {
+                OrgDelegationStatus::Accepted
+            }
+            (OrgDelegationStatus::Pending, OrgDelegationAnswer::Reject) => {
+                OrgDelegationStatus::Rejected
+            }
             (OrgDelegationStatus::Accepted, OrgDelegationAnswer::Complete(result)) => {
                 OrgDelegationStatus::Completed { result, completed_at: now }
             }
@@ -92,15 +93,18 @@ impl OrgDelegation {
 
 #[cfg(test)]
 mod tests {
-    use super::{OrgDelegationAnswer, OrgDelegationError, OrgDelegationStatus, OrgDelegation};
+    use super::{OrgDelegation, OrgDelegationAnswer, OrgDelegationError, OrgDelegationStatus};
     use crate::agent::subtype::Subtype;
-    use crate::hierarchy::{Decider, MissingField, DecisionRefused, Importance};
+    use crate::hierarchy::{Decider, DecisionRefused, Importance, MissingField};
     use crate::id::{AgentId, OrgId};
     use crate::time::Timestamp;
 
     const NOW: Timestamp = Timestamp::from_millis(5);
 
-    fn delegation(instruction: &str, priority: Option<Importance>) -> Result<OrgDelegation, MissingField> {
+    fn delegation(
+        instruction: &str,
+        priority: Option<Importance>,
+    ) -> Result<OrgDelegation, MissingField> {
         OrgDelegation::new(OrgId::from_u128(2), OrgId::from_u128(3), instruction, priority)
     }
 
@@ -114,7 +118,10 @@ mod tests {
     fn l24_an_instruction_is_required() {
         assert_eq!(delegation("", None), Err(MissingField("instruction")));
         assert_eq!(delegation("new menu", None).unwrap().priority, Importance::Medium);
-        assert_eq!(delegation("new menu", Some(Importance::High)).unwrap().priority, Importance::High);
+        assert_eq!(
+            delegation("new menu", Some(Importance::High)).unwrap().priority,
+            Importance::High
+        );
     }
 
     /// L26: every answer in every status; those not listed are refused.
@@ -155,6 +162,9 @@ mod tests {
     fn l12_a_coordinator_cannot_accept_work() {
         let mut delegation = delegation("new menu", None).unwrap();
         let refused = delegation.answer(decider("coordinator"), OrgDelegationAnswer::Accept, NOW);
-        assert_eq!(refused, Err(OrgDelegationError::DecisionRefused(DecisionRefused::CoordinatorCannotDecide)));
+        assert_eq!(
+            refused,
+            Err(OrgDelegationError::DecisionRefused(DecisionRefused::CoordinatorCannotDecide))
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decider, MissingField, DecisionRefused, check_decider, require_text};
+use super::{Decider, DecisionRefused, MissingField, check_decider, require_text};
 use crate::id::OrgId;
 use crate::time::Timestamp;
 
@@ -67,7 +67,11 @@ impl Insight {
 
     /// Records that the parent's PM or one of its people took note. Only the first time
     /// counts.
-    pub fn acknowledge(&mut self, decider: &Decider, now: Timestamp) -> Result<(), DecisionRefused> {
+    pub fn acknowledge(
+        &mut self,
+        decider: &Decider,
+        now: Timestamp,
+    ) -> Result<(), DecisionRefused> {
         check_decider(decider, self.target)?;
         self.acknowledged_at.get_or_insert(now);
         Ok(())
@@ -76,9 +80,9 @@ impl Insight {
 
 #[cfg(test)]
 mod tests {
-    use super::{InvalidInsightCategory, Insight, InsightCategory};
+    use super::{Insight, InsightCategory, InvalidInsightCategory};
     use crate::agent::subtype::Subtype;
-    use crate::hierarchy::{Decider, MissingField, DecisionRefused};
+    use crate::hierarchy::{Decider, DecisionRefused, MissingField};
     use crate::id::{AgentId, OrgId};
     use crate::time::Timestamp;
 
@@ -97,7 +101,10 @@ mod tests {
         for name in ["customer_trend", "product_feedback", "performance", "suggestion"] {
             assert!(name.parse::<InsightCategory>().is_ok(), "{name}");
         }
-        assert_eq!("gossip".parse::<InsightCategory>(), Err(InvalidInsightCategory("gossip".into())));
+        assert_eq!(
+            "gossip".parse::<InsightCategory>(),
+            Err(InvalidInsightCategory("gossip".into()))
+        );
     }
 
     /// L29: the parent's PM acknowledges, once; nobody else can.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::route::Party;
-use super::{Decider, MissingField, DecisionRefused, Importance, check_decider, require_text};
+use super::{Decider, DecisionRefused, Importance, MissingField, check_decider, require_text};
 use crate::time::Timestamp;
 
 /// The status of an issue.
@@ -12,13 +12,8 @@ use crate::time::Timestamp;
 pub enum IssueStatus {
     Pending,
     Acknowledged,
-    Resolved {
-        resolution: String,
-        resolved_at: Timestamp,
-    },
-    Dismissed {
-        resolved_at: Timestamp,
-    },
+    Resolved { resolution: String, resolved_at: Timestamp },
+    Dismissed { resolved_at: Timestamp },
 }
 
 /// An issue that an agent sent one business layer up.
@@ -105,7 +100,11 @@ impl Issue {
             }
         };
         self.decided_by = Some(decider);
-        Ok(if self.status == IssueStatus::Acknowledged { SourceNotification::NotRequired } else { SourceNotification::Required })
+        Ok(if self.status == IssueStatus::Acknowledged {
+            SourceNotification::NotRequired
+        } else {
+            SourceNotification::Required
+        })
     }
 }
 
@@ -123,7 +122,7 @@ mod tests {
     use super::{Issue, IssueDecision, IssueError, IssueStatus, SourceNotification};
     use crate::agent::subtype::Subtype;
     use crate::hierarchy::route::Party;
-    use crate::hierarchy::{Decider, MissingField, DecisionRefused, Importance};
+    use crate::hierarchy::{Decider, DecisionRefused, Importance, MissingField};
     use crate::id::{AgentId, OrgId};
     use crate::org::layer::BusinessLayer;
     use crate::time::Timestamp;
@@ -192,7 +191,10 @@ mod tests {
         let before = issue.clone();
         for decision in [IssueDecision::Acknowledge, resolve(), IssueDecision::Dismiss] {
             let refused = issue.decide(decider("coordinator"), decision, NOW);
-            assert_eq!(refused, Err(IssueError::DecisionRefused(DecisionRefused::CoordinatorCannotDecide)));
+            assert_eq!(
+                refused,
+                Err(IssueError::DecisionRefused(DecisionRefused::CoordinatorCannotDecide))
+            );
         }
         assert_eq!(issue, before);
     }

@@ -46,15 +46,8 @@ impl FromStr for Importance {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
-    Person {
-        user: UserId,
-        org: OrgId,
-    },
-    Agent {
-        agent: AgentId,
-        org: OrgId,
-        subtype: Subtype,
-    },
+    Person { user: UserId, org: OrgId },
+    Agent { agent: AgentId, org: OrgId, subtype: Subtype },
 }
 
 /// The reason why a decider is refused.
@@ -81,7 +74,9 @@ pub fn check_decider(decider: &Decider, target: OrgId) -> Result<(), DecisionRef
         Decider::Person { .. } | Decider::Agent { subtype: Subtype::Pm | Subtype::System, .. } => {
             Ok(())
         }
-        Decider::Agent { subtype: Subtype::Coordinator, .. } => Err(DecisionRefused::CoordinatorCannotDecide),
+        Decider::Agent { subtype: Subtype::Coordinator, .. } => {
+            Err(DecisionRefused::CoordinatorCannotDecide)
+        }
         Decider::Agent { .. } => Err(DecisionRefused::PmRequired),
     }
 }
@@ -99,7 +94,7 @@ fn require_text(name: &'static str, text: &str) -> Result<String, MissingField> 
 
 #[cfg(test)]
 mod tests {
-    use super::{InvalidImportance, Decider, DecisionRefused, Importance, check_decider};
+    use super::{Decider, DecisionRefused, Importance, InvalidImportance, check_decider};
     use crate::agent::subtype::Subtype;
     use crate::id::{AgentId, OrgId, UserId};
 

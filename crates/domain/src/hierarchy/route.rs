@@ -49,7 +49,11 @@ pub enum NoRoute {
 /// Returns the receiver of an issue: one business layer up. In a sub-org without a
 /// PM the parent's PM receives it. An issue from layer 4 never goes straight to the
 /// platform.
-pub fn escalation_target(from: &BusinessPosition, place: OrgPlace, targets: &EscalationTargets) -> Result<Party, NoRoute> {
+pub fn escalation_target(
+    from: &BusinessPosition,
+    place: OrgPlace,
+    targets: &EscalationTargets,
+) -> Result<Party, NoRoute> {
     let parent = match place {
         OrgPlace::SubOrg { .. } => targets.parent_pm,
         OrgPlace::TopLevel | OrgPlace::Platform => None,
@@ -117,9 +121,11 @@ mod tests {
         let luca = party(&client, 3, BusinessLayer::Client);
         let mara = party(&agency, 2, BusinessLayer::Agency);
         let quinn = party(&platform, 1, BusinessLayer::Platform);
-        let all = EscalationTargets { own_pm: Some(luca), parent_pm: Some(mara), platform: Some(quinn) };
+        let all =
+            EscalationTargets { own_pm: Some(luca), parent_pm: Some(mara), platform: Some(quinn) };
         let no_pm = EscalationTargets { own_pm: None, ..all };
-        let at_agency = EscalationTargets { own_pm: Some(mara), parent_pm: None, platform: Some(quinn) };
+        let at_agency =
+            EscalationTargets { own_pm: Some(mara), parent_pm: None, platform: Some(quinn) };
         let table = [
             ("L17", &client, "customer_service", all, Ok(luca)),
             ("L17 no PM", &client, "customer_service", no_pm, Ok(mara)),

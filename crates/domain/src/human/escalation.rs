@@ -216,7 +216,11 @@ impl Escalation {
     ) -> Result<Vec<EscalationEffect>, EscalationError> {
         if !self.status.is_open() {
             // Only a tick is allowed after the end, and does nothing.
-            return if *event == EscalationEvent::Tick { Ok(vec![]) } else { Err(EscalationError::NotOpen) };
+            return if *event == EscalationEvent::Tick {
+                Ok(vec![])
+            } else {
+                Err(EscalationError::NotOpen)
+            };
         }
         match event {
             EscalationEvent::TakeOver(user) => self.take_over(*user, now),
@@ -255,7 +259,11 @@ impl Escalation {
         self.last_human_message_at.or(self.taken_over_at).unwrap_or(self.requested_at)
     }
 
-    fn take_over(&mut self, user: UserId, now: Timestamp) -> Result<Vec<EscalationEffect>, EscalationError> {
+    fn take_over(
+        &mut self,
+        user: UserId,
+        now: Timestamp,
+    ) -> Result<Vec<EscalationEffect>, EscalationError> {
         match self.human {
             Some(other) if other != user => Err(EscalationError::TakenOverByOther(other)),
             Some(_) => Ok(vec![]),

@@ -57,7 +57,8 @@ impl Default for Patterns {
 
 impl Patterns {
     fn new(all: Vec<Vec<Token>>) -> Self {
-        let first_words = all.iter().map(|pattern| first_words(pattern)).collect::<Option<Vec<_>>>();
+        let first_words =
+            all.iter().map(|pattern| first_words(pattern)).collect::<Option<Vec<_>>>();
         Self { all, first_words: first_words.map(|each| each.into_iter().flatten().collect()) }
     }
 
@@ -68,7 +69,9 @@ impl Patterns {
         let starts = words.iter().enumerate().filter(move |(_, word)| can_begin(word));
         starts
             .flat_map(move |(start, _)| {
-                self.all.iter().filter_map(move |pattern| Some(start..match_end(pattern, words, start)?))
+                self.all
+                    .iter()
+                    .filter_map(move |pattern| Some(start..match_end(pattern, words, start)?))
             })
             .filter(|span| !span.is_empty())
     }
@@ -109,11 +112,7 @@ impl From<String> for PhraseList {
                 None => patterns.push(parse_pattern(line)),
             }
         }
-        Self {
-            text,
-            patterns: Patterns::new(patterns),
-            exceptions: Patterns::new(exceptions),
-        }
+        Self { text, patterns: Patterns::new(patterns), exceptions: Patterns::new(exceptions) }
     }
 }
 
@@ -151,7 +150,8 @@ fn parse_pattern(line: &str) -> Vec<Token> {
             _ => {}
         }
         let (choice, optional) = text.strip_suffix('?').map_or((text, false), |rest| (rest, true));
-        let choices = choice.split('|').map(normalized_words).filter(|words| !words.is_empty()).collect();
+        let choices =
+            choice.split('|').map(normalized_words).filter(|words| !words.is_empty()).collect();
         Token::OneOf { choices, optional }
     };
     line.split_whitespace().map(token).collect()

@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::escalation::Urgency;
-use super::phrases::{self, PhraseList, contains_phrase, split_words, normalize};
+use super::phrases::{self, PhraseList, contains_phrase, normalize, split_words};
 use crate::id::AgentId;
 
 /// The thresholds of the triggers.
@@ -210,7 +210,10 @@ impl fmt::Display for FiredTriggers {
 
 /// Returns the triggers that fire for a message, if any. The escalation then
 /// replaces the model call.
-pub fn check_message(facts: &MessageFacts<'_>, settings: &TriggerSettings) -> Option<FiredTriggers> {
+pub fn check_message(
+    facts: &MessageFacts<'_>,
+    settings: &TriggerSettings,
+) -> Option<FiredTriggers> {
     let policy = settings.policy;
     let matching_phrases = |list: &[String]| -> Vec<String> {
         list.iter().filter(|phrase| contains_phrase(facts.message, phrase)).cloned().collect()
@@ -256,7 +259,8 @@ pub fn is_uncertain(reply: &str, settings: &TriggerSettings) -> bool {
 /// Returns the trigger that fires for a reply, if any.
 pub fn check_reply(facts: &ReplyFacts<'_>, settings: &TriggerSettings) -> Option<Trigger> {
     let TriggerPolicy { similarity_percent, uncertain_replies, .. } = settings.policy;
-    if facts.previous.is_some_and(|previous| are_similar(previous, facts.reply, similarity_percent)) {
+    if facts.previous.is_some_and(|previous| are_similar(previous, facts.reply, similarity_percent))
+    {
         Some(Trigger::RepeatsItself)
     } else if is_uncertain(facts.reply, settings)
         && facts.uncertain_before.saturating_add(1) >= uncertain_replies

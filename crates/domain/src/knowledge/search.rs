@@ -75,7 +75,8 @@ fn inverse_frequency(containing: u64, all: u64) -> u64 {
 /// of the text.
 pub fn excerpt(body: &str, wanted: &[String]) -> String {
     let all = tokenize(body);
-    let offset_of = |word: &String| all.iter().find(|found| found.text == *word).map(|found| found.offset);
+    let offset_of =
+        |word: &String| all.iter().find(|found| found.text == *word).map(|found| found.offset);
     let at = wanted.iter().find_map(offset_of).unwrap_or(0);
     let from = excerpt_start(body, at);
     let mut chars = collapse_whitespace(&body[from..]);
@@ -105,7 +106,7 @@ fn excerpt_start(body: &str, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_QUERY_WORDS, DocumentMatch, PostingList, excerpt, query_words, rank};
+    use super::{DocumentMatch, MAX_QUERY_WORDS, PostingList, excerpt, query_words, rank};
     use crate::id::DocumentId;
 
     fn postings(word: &str, documents: &[(u128, u32)]) -> PostingList {

@@ -61,7 +61,8 @@ pub fn tokenize(text: &str) -> Vec<Word> {
 /// the number of occurrences, and shrinks with the length of the document.
 pub fn word_weights(document: &Document) -> BTreeMap<String, u32> {
     let mut counts: HashMap<String, u64> = HashMap::new();
-    let headings = std::iter::once(document.title()).chain(document.tags().iter().map(String::as_str));
+    let headings =
+        std::iter::once(document.title()).chain(document.tags().iter().map(String::as_str));
     for word in headings.flat_map(tokenize) {
         *counts.entry(word.text).or_default() += TITLE_BOOST;
     }
@@ -125,7 +126,7 @@ fn push_unaccented(word: &mut String, c: char) {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_WORD_CHARS, MAX_WORDS, word_weights, tokenize};
+    use super::{MAX_WORD_CHARS, MAX_WORDS, tokenize, word_weights};
     use crate::knowledge::Document;
 
     #[test]
@@ -149,14 +150,18 @@ mod tests {
 
     #[test]
     fn a_word_has_the_offset_of_its_first_byte() {
-        let offsets = |text: &str| tokenize(text).iter().map(|word| word.offset).collect::<Vec<_>>();
+        let offsets =
+            |text: &str| tokenize(text).iter().map(|word| word.offset).collect::<Vec<_>>();
         assert_eq!(offsets("é, two 菜单x"), [0, 4, 8, 11, 14]);
     }
 
     #[test]
     fn a_word_weighs_more_when_repeated_and_in_the_title() {
         let of = |title: &str, body: &str| {
-            word_weights(&Document::new(title, body, []).unwrap()).get("pizza").copied().unwrap_or(0)
+            word_weights(&Document::new(title, body, []).unwrap())
+                .get("pizza")
+                .copied()
+                .unwrap_or(0)
         };
         assert_eq!(of("Menu", "pasta"), 0);
         assert!(of("Menu", "pizza pasta") < of("Menu", "pizza pizza pasta"));

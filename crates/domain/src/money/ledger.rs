@@ -21,7 +21,7 @@ use super::sharing::{CapReached, SharedSpending, SharingPolicy};
 use crate::id::{AgentId, OrgId, ReservationId};
 use crate::time::{Timestamp, UtcDay};
 
-pub use entry::{CostBearer, Charge, Expense, LedgerEntry};
+pub use entry::{Charge, CostBearer, Expense, LedgerEntry};
 
 /// Credits held for one turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,7 +180,10 @@ impl Ledger {
     pub fn budget_view(&self, org: OrgId, session: &SessionBudget, now: Timestamp) -> BudgetView {
         BudgetView {
             session_budget: session.remaining(),
-            org_budget: self.accounts.get(&org).map_or(Some(Credits::ZERO), CreditAccount::available),
+            org_budget: self
+                .accounts
+                .get(&org)
+                .map_or(Some(Credits::ZERO), CreditAccount::available),
             parent_budget: self.parent_share(org, now),
         }
     }

@@ -312,7 +312,10 @@ mod tests {
         let mut account = account(0, 0, 9);
         account.change_plan(LicencePlan::Enterprise);
         let holds = account.hold_up_to(Credits::new(7));
-        assert_eq!(holds, [CreditHold { pool: PoolKind::Unmetered, period: 0, amount: Credits::new(7) }]);
+        assert_eq!(
+            holds,
+            [CreditHold { pool: PoolKind::Unmetered, period: 0, amount: Credits::new(7) }]
+        );
         account.spend(CreditHold { amount: Credits::new(5), ..holds[0] });
         account.release(CreditHold { amount: Credits::new(2), ..holds[0] });
         assert_eq!(account.available(), None);

@@ -58,7 +58,8 @@ impl ModelPrice {
             (self.input, input.total - cached - written),
             (self.output, output_tokens),
         ];
-        let micros_of = |(price, tokens): (Usd, u64)| u128::from(price.as_micros()) * u128::from(tokens);
+        let micros_of =
+            |(price, tokens): (Usd, u64)| u128::from(price.as_micros()) * u128::from(tokens);
         let total = priced.into_iter().map(micros_of).fold(0, u128::saturating_add);
         Usd::from_micros(u64::try_from(total.div_ceil(TOKENS_PER_PRICE_UNIT)).unwrap_or(u64::MAX))
     }
@@ -66,7 +67,8 @@ impl ModelPrice {
     /// Returns the maximum cost of this many tokens, whatever the cache does.
     pub fn max_cost(&self, input_tokens: u64, output_tokens: u64) -> Usd {
         let without_cache = Self::new(self.max_input_price(), self.output);
-        without_cache.cost(InputTokens { total: input_tokens, ..InputTokens::default() }, output_tokens)
+        without_cache
+            .cost(InputTokens { total: input_tokens, ..InputTokens::default() }, output_tokens)
     }
 
     fn max_input_price(&self) -> Usd {

@@ -106,8 +106,7 @@ mod tests {
     /// X57: the least loaded available agent is chosen; unavailable ones are skipped.
     #[test]
     fn x57_the_least_loaded_available_agent_is_chosen() {
-        let check = |candidates: &[DelegationCandidate],
-                     expected: Result<&str, NoCapableAgent>| {
+        let check = |candidates: &[DelegationCandidate], expected: Result<&str, NoCapableAgent>| {
             let chosen = select_agent(&AgentSkill::from("Code-Review"), candidates);
             assert_eq!(chosen.map(|agent| agent.name.as_str()), expected, "{candidates:?}");
         };

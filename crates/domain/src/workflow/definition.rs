@@ -123,7 +123,9 @@ impl WorkflowDefinition {
     fn check_order(&self) -> Result<(), DefinitionError> {
         for step in &self.steps {
             for first in &step.after {
-                if let Some(found) = shortest_path(first, &step.id, |at| self.direct_predecessors(at)) {
+                if let Some(found) =
+                    shortest_path(first, &step.id, |at| self.direct_predecessors(at))
+                {
                     let cycle = std::iter::once(&step.id).chain(found);
                     return Err(DefinitionError::Cycle(cycle.cloned().collect()));
                 }

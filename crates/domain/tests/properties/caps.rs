@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use ostler_domain::id::AgentId;
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::{
-    BudgetLimit, BudgetExceeded, SessionBudget, SpendingMode, TeamBudget, TeamBudgetExceeded, TurnBudget,
+    BudgetExceeded, BudgetLimit, SessionBudget, SpendingMode, TeamBudget, TeamBudgetExceeded,
+    TurnBudget,
 };
 use proptest::prelude::*;
 
@@ -65,7 +66,10 @@ fn c20_a_turn_never_overdraws_any_limit() {
             prop_assert_eq!(limits(&budget), limits(&start).map(|limit| Some(limit? - spent)));
             let untouched = budget.top_up == start.top_up;
             prop_assert!(untouched || budget.reserved.is_zero(), "not from the reservation first");
-            prop_assert_eq!(budget.check_model_call().is_ok(), budget.tightest_limit().0.get() >= 1);
+            prop_assert_eq!(
+                budget.check_model_call().is_ok(),
+                budget.tightest_limit().0.get() >= 1
+            );
         }
         Ok(())
     });

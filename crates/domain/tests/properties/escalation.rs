@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ostler_domain::human::escalation::{
-    EscalationEffect, Escalation, EscalationRequest, EscalationStatus, EscalationEvent, Urgency,
+    Escalation, EscalationEffect, EscalationEvent, EscalationRequest, EscalationStatus, Urgency,
 };
 use ostler_domain::id::UserId;
 use ostler_domain::team::config::{AutoResume, TeamConfig, UnansweredPolicy};
@@ -197,7 +197,8 @@ fn g39_g57_a_pending_escalation_sends_email_reminds_or_times_out_on_time() {
             };
             if resumes && !over {
                 over = true;
-                expected.extend([EscalationEffect::ActivateSession, EscalationEffect::AgentAnswers]);
+                expected
+                    .extend([EscalationEffect::ActivateSession, EscalationEffect::AgentAnswers]);
             }
             let pressing = urgency == Urgency::High && waited >= config.email_after;
             if !over && pressing && !emailed {
@@ -228,7 +229,8 @@ fn g31_the_agent_resumes_after_the_configured_silence() {
         for (pause, writes) in steps {
             minute += pause;
             let now = Timestamp::from_millis(0) + minutes(minute);
-            let event = if writes { EscalationEvent::HumanMessage(human) } else { EscalationEvent::Tick };
+            let event =
+                if writes { EscalationEvent::HumanMessage(human) } else { EscalationEvent::Tick };
             let result = escalation.apply(&event, &config, now);
             if writes {
                 prop_assert_eq!(result.is_ok(), !over);

@@ -8,19 +8,19 @@ use ostler_domain::gate::permission::{
     PermissionFacts, PermissionPolicy, PermissionRules, SessionGrants,
 };
 use ostler_domain::gate::{
-    AskReason, GateRules, DenyReason, GateFacts, GateDecision, decide, decide_approved,
+    AskReason, DenyReason, GateDecision, GateFacts, GateRules, decide, decide_approved,
 };
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::{ToolCategory, Risk, ToolName, ToolRole, ToolSpec, Trust};
+use ostler_domain::tool::{Risk, ToolCategory, ToolName, ToolRole, ToolSpec, Trust};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use crate::check;
-use crate::world::{autonomy_levels, some_of, worlds};
+use crate::scope_inputs::{autonomy_levels, scope_inputs, some_of};
 
 /// All facts of the gate. The same level, rules and grants serve all three kinds of
 /// rules.
@@ -44,7 +44,8 @@ enum RulesKind {
     Both,
 }
 
-const ALL_RULES: [RulesKind; 3] = [RulesKind::Conversation, RulesKind::Interactive, RulesKind::Both];
+const ALL_RULES: [RulesKind; 3] =
+    [RulesKind::Conversation, RulesKind::Interactive, RulesKind::Both];
 
 impl Case {
     fn facts(&self, kind: RulesKind) -> GateFacts<'_> {
@@ -136,12 +137,17 @@ fn failures(names: &[ToolName]) -> impl Strategy<Value = ErrorState> + use<> {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    worlds().prop_flat_map(|world| {
-        let names: Vec<ToolName> = world.catalogue.iter().map(|tool| tool.name.clone()).collect();
+    scope_inputs().prop_flat_map(|inputs| {
+        let names: Vec<ToolName> = inputs.catalogue.iter().map(|tool| tool.name.clone()).collect();
         let policy =
             || select(vec![PermissionPolicy::Allow, PermissionPolicy::Ask, PermissionPolicy::Deny]);
-        let category =
-            [ToolCategory::Read, ToolCategory::Edit, ToolCategory::Execute, ToolCategory::Mcp, ToolCategory::Other];
+        let category = [
+            ToolCategory::Read,
+            ToolCategory::Edit,
+            ToolCategory::Execute,
+            ToolCategory::Mcp,
+            ToolCategory::Other,
+        ];
         let rules = (
             prop::collection::btree_map(select(names.clone()), policy(), 0..8),
             prop::collection::btree_map(select(category.to_vec()), policy(), 0..5),
@@ -150,7 +156,7 @@ fn cases() -> impl Strategy<Value = Case> {
         let trust = select(vec![Trust::Trusted, Trust::Untrusted]);
         let conversation = (some_of(&names, 8), autonomy_levels());
         let interactive = (any::<bool>(), rules, grants);
-        let scope = world.scope();
+        let scope = inputs.scope();
         (budgets(), failures(&names), trust, conversation, interactive).prop_map(
             move |(budget, errors, trust, (approval_list, level), (yolo, rules, grants))| Case {
                 scope: scope.clone(),
@@ -216,8 +222,15 @@ fn c07_only_affordable_tools_run() {
             for kind in ALL_RULES {
                 let approved = decide_approved(tool.name.as_str(), &case.facts(kind));
                 for decision in [case.decide(kind, &tool.name), approved] {
-                    let over_budget = matches!(decision, GateDecision::Deny(DenyReason::OverBudget(_)));
-                    prop_assert_eq!(over_budget, !case.affords(tool), "{}: {:?}", tool.name, decision);
+                    let over_budget =
+                        matches!(decision, GateDecision::Deny(DenyReason::OverBudget(_)));
+                    prop_assert_eq!(
+                        over_budget,
+                        !case.affords(tool),
+                        "{}: {:?}",
+                        tool.name,
+                        decision
+                    );
                 }
             }
         }
@@ -235,7 +248,13 @@ fn e08_a_session_near_its_cap_runs_only_tools_that_read() {
                 let approved = decide_approved(tool.name.as_str(), &case.facts(kind));
                 for decision in [case.decide(kind, &tool.name), approved] {
                     let refused = decision == GateDecision::Deny(DenyReason::SessionReadOnly);
-                    prop_assert_eq!(refused, case.blocked_by_read_only(tool), "{}: {:?}", tool.name, decision);
+                    prop_assert_eq!(
+                        refused,
+                        case.blocked_by_read_only(tool),
+                        "{}: {:?}",
+                        tool.name,
+                        decision
+                    );
                 }
             }
         }
@@ -295,8 +314,10 @@ fn z10_after_untrusted_content_a_destructive_call_asks() {
         for tool in case.runnable().filter(destructive) {
             for kind in ALL_RULES {
                 let decision = case.decide(kind, &tool.name);
-                let stopped =
-                    matches!(decision, GateDecision::Ask(AskReason::Untrusted) | GateDecision::Deny(_));
+                let stopped = matches!(
+                    decision,
+                    GateDecision::Ask(AskReason::Untrusted) | GateDecision::Deny(_)
+                );
                 prop_assert!(stopped, "{}: {:?}", tool.name, decision);
                 let approved = decide_approved(tool.name.as_str(), &case.facts(kind));
                 let may = !case.forbidden(kind, tool);

@@ -19,7 +19,7 @@ use proptest::sample::{Index, select};
 use proptest::test_runner::TestCaseResult;
 
 use crate::check;
-use model::{LedgerModel, EntryTotals, cap_of, entry_key};
+use model::{EntryTotals, LedgerModel, cap_of, entry_key};
 
 const PARENT: OrgId = OrgId::from_u128(1);
 const CHILDREN: [OrgId; 3] = [OrgId::from_u128(2), OrgId::from_u128(3), OrgId::from_u128(4)];
@@ -61,7 +61,10 @@ impl Opening {
             let amount = Credits::new(amount);
             CreditPool { granted: amount, available: amount, ..CreditPool::default() }
         });
-        CreditAccount::from_pools([daily, monthly, purchased, CreditPool::default()], self.unlimited)
+        CreditAccount::from_pools(
+            [daily, monthly, purchased, CreditPool::default()],
+            self.unlimited,
+        )
     }
 }
 
@@ -86,7 +89,8 @@ fn parent_of(org: OrgId) -> Option<OrgId> {
 }
 
 fn ops() -> impl Strategy<Value = Op> {
-    let any_org = select([&[PARENT, UNRELATED, WITHOUT_ACCOUNT], [CHILDREN; 3].concat().as_slice()].concat());
+    let any_org =
+        select([&[PARENT, UNRELATED, WITHOUT_ACCOUNT], [CHILDREN; 3].concat().as_slice()].concat());
     // Few different lengths, so that a sweep often hits an expiry exactly.
     let ttl_mins = select(vec![0, 10, 60, 600]);
     let mins = select(vec![10, 50, 60, 600, 1500]);
@@ -250,7 +254,11 @@ impl LedgerPair {
             prop_assert!(used <= cap_of(policy, child), "{} for {}", used, child);
         }
         prop_assert_eq!(shared.total_used(day).get(), self.model.shared(PARENT, None, day));
-        prop_assert!(shared.total_used(day) <= policy.max_total, "{} in all", shared.total_used(day));
+        prop_assert!(
+            shared.total_used(day) <= policy.max_total,
+            "{} in all",
+            shared.total_used(day)
+        );
         Ok(())
     }
 }

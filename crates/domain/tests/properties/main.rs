@@ -7,7 +7,6 @@
 mod agents;
 mod approvals;
 mod caps;
-mod queue_agent;
 mod errors;
 mod escalation;
 mod gate;
@@ -19,11 +18,12 @@ mod lifetime;
 mod phrases;
 mod pools;
 mod price;
+mod queue_agent;
 mod reference;
 mod scope;
+mod scope_inputs;
 mod soul;
 mod workflow;
-mod world;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestRunner};
@@ -38,7 +38,8 @@ fn check<S: Strategy>(cases: u32, strategy: &S, property: impl Fn(S::Value) -> T
 }
 
 fn config(cases: u32) -> Config {
-    let random = Config { failure_persistence: None, max_shrink_iters: 20_000, ..Config::default() };
+    let random =
+        Config { failure_persistence: None, max_shrink_iters: 20_000, ..Config::default() };
     if std::env::var_os("PROPTEST_CASES").is_some() {
         return random;
     }

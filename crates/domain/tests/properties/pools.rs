@@ -164,7 +164,8 @@ impl PoolModel {
             let credit = self.credits[index];
             let lasting = credit.pool != PoolKind::Unmetered;
             let current = lasting && credit.period == self.period(credit.pool);
-            self.credits[index].state = if current { CreditState::Available } else { CreditState::Expired };
+            self.credits[index].state =
+                if current { CreditState::Available } else { CreditState::Expired };
         }
     }
 
@@ -233,11 +234,19 @@ fn e02_the_pools_agree_with_a_model_of_single_credits() {
                 Op::Wait { hours } => now = now + Duration::from_secs(hours * 3600),
             }
             prop_assert!(account.is_balanced(), "{:?}", account);
-            let free = model.credits.iter().filter(|credit| credit.state == CreditState::Available).count();
+            let free = model
+                .credits
+                .iter()
+                .filter(|credit| credit.state == CreditState::Available)
+                .count();
             let limit = (!model.unlimited).then_some(Credits::new(free as u64));
             prop_assert_eq!(account.available(), limit);
             for kind in PoolKind::ALL {
-                let pool = CreditPool { period: 0, granted_this_period: Credits::ZERO, ..*account.pool(kind) };
+                let pool = CreditPool {
+                    period: 0,
+                    granted_this_period: Credits::ZERO,
+                    ..*account.pool(kind)
+                };
                 prop_assert_eq!(pool, model.pool(kind), "{:?}", kind);
             }
         }

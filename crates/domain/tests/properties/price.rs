@@ -70,7 +70,8 @@ fn e01_the_cache_keeps_the_cost_within_its_bounds() {
         let input = InputTokens { total, cached, cache_written };
         let cost = price.cost(input, output);
         prop_assert!(price.cost(input, output.saturating_add(more)) >= cost);
-        let (cached, cache_written) = (cached.min(total), cache_written.min(total - cached.min(total)));
+        let (cached, cache_written) =
+            (cached.min(total), cache_written.min(total - cached.min(total)));
         let larger = InputTokens { total: total.saturating_add(more), cached, cache_written };
         prop_assert!(price.cost(larger, output) >= cost);
         let prices = [price.cached_input, price.cache_write].into_iter().flatten();

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use crate::check;
-use crate::world::{SERVICES, World, worlds};
+use crate::scope_inputs::{SERVICES, ScopeInputs, scope_inputs};
 
 const STAGES: [ScopeStage; 7] = [
     ScopeStage::Platform,
@@ -27,21 +27,21 @@ const STAGES: [ScopeStage; 7] = [
 ];
 
 /// Returns the tools that a stage removes by itself.
-fn removed_alone(world: &World, stage: ScopeStage) -> BTreeSet<ToolName> {
-    let (open, w) = (world.unrestricted(), world.clone());
+fn removed_alone(inputs: &ScopeInputs, stage: ScopeStage) -> BTreeSet<ToolName> {
+    let (open, w) = (inputs.unrestricted(), inputs.clone());
     let alone = match stage {
-        ScopeStage::Platform => World { platform: w.platform, ..open },
-        ScopeStage::Org => World {
+        ScopeStage::Platform => ScopeInputs { platform: w.platform, ..open },
+        ScopeStage::Org => ScopeInputs {
             org: w.org,
             sub_orgs_enabled: w.sub_orgs_enabled,
             team_coordination: w.team_coordination,
             ..open
         },
-        ScopeStage::Integrations => World { integrations: w.integrations, ..open },
-        ScopeStage::Agent => World { agent: w.agent, profile: w.profile, ..open },
-        ScopeStage::Autonomy => World { autonomy: w.autonomy, ..open },
+        ScopeStage::Integrations => ScopeInputs { integrations: w.integrations, ..open },
+        ScopeStage::Agent => ScopeInputs { agent: w.agent, profile: w.profile, ..open },
+        ScopeStage::Autonomy => ScopeInputs { autonomy: w.autonomy, ..open },
         ScopeStage::BusinessLayer => open,
-        ScopeStage::Session => World { session: w.session, ..open },
+        ScopeStage::Session => ScopeInputs { session: w.session, ..open },
     };
     // The org's licence and the layer's rules depend on the layer. The others
     // do not, and no layer has all tools, so they are seen from each.
@@ -49,7 +49,7 @@ fn removed_alone(world: &World, stage: ScopeStage) -> BTreeSet<ToolName> {
         ScopeStage::Org | ScopeStage::BusinessLayer => vec![alone],
         _ => BusinessLayer::ALL.map(|layer| alone.at(layer)).into(),
     };
-    let removals = seen.iter().flat_map(World::removals);
+    let removals = seen.iter().flat_map(ScopeInputs::removals);
     removals.filter(|(_, why)| why.stage() == stage).map(|(name, _)| name).collect()
 }
 
@@ -57,9 +57,9 @@ fn removed_alone(world: &World, stage: ScopeStage) -> BTreeSet<ToolName> {
 /// removal names the first stage that does.
 #[test]
 fn b01_the_scope_is_the_intersection_of_its_stages() {
-    check(100, &worlds(), |world| {
-        let alone = STAGES.map(|stage| (stage, removed_alone(&world, stage)));
-        for tool in world.scope().tools() {
+    check(100, &scope_inputs(), |inputs| {
+        let alone = STAGES.map(|stage| (stage, removed_alone(&inputs, stage)));
+        for tool in inputs.scope().tools() {
             let removers = alone.iter().filter(|(_, removed)| removed.contains(&tool.spec.name));
             let first = removers.map(|(stage, _)| *stage).next();
             let found = tool.removed.as_ref().map(Removal::stage);
@@ -73,17 +73,17 @@ fn b01_the_scope_is_the_intersection_of_its_stages() {
 /// allows all.
 #[test]
 fn b03_b04_b05_a_policy_removes_what_it_denies_or_does_not_list() {
-    type Place = fn(World, ToolPolicy) -> World;
+    type Place = fn(ScopeInputs, ToolPolicy) -> ScopeInputs;
     let places: [(PolicyLayer, Place); 3] = [
-        (PolicyLayer::Platform, |world, platform| World { platform, ..world }),
-        (PolicyLayer::Org, |world, org| World { org, ..world }),
-        (PolicyLayer::Agent, |world, agent| World { agent, ..world }),
+        (PolicyLayer::Platform, |inputs, platform| ScopeInputs { platform, ..inputs }),
+        (PolicyLayer::Org, |inputs, org| ScopeInputs { org, ..inputs }),
+        (PolicyLayer::Agent, |inputs, agent| ScopeInputs { agent, ..inputs }),
     ];
-    check(100, &worlds(), |world| {
+    check(100, &scope_inputs(), |inputs| {
         for (policy_layer, place) in places {
-            let policy = &world.platform;
-            let removals = place(world.unrestricted(), policy.clone()).removals();
-            for tool in &world.catalogue {
+            let policy = &inputs.platform;
+            let removals = place(inputs.unrestricted(), policy.clone()).removals();
+            for tool in &inputs.catalogue {
                 let (name, removal) = (&tool.name, removals.get(&tool.name));
                 let expected = if policy.deny.contains(name) {
                     Some(Removal::Denied { policy_layer })
@@ -106,18 +106,18 @@ fn b03_b04_b05_a_policy_removes_what_it_denies_or_does_not_list() {
 /// agent allow.
 #[test]
 fn b02_no_lower_layer_restores_a_removed_tool() {
-    check(200, &(worlds(), any::<Index>(), any::<bool>()), |(mut world, index, deny)| {
-        let name = index.get(&world.catalogue).name.clone();
+    check(200, &(scope_inputs(), any::<Index>(), any::<bool>()), |(mut inputs, index, deny)| {
+        let name = index.get(&inputs.catalogue).name.clone();
         if deny {
-            world.platform.deny.insert(name.clone());
-            world.platform.allow.insert(name.clone());
+            inputs.platform.deny.insert(name.clone());
+            inputs.platform.allow.insert(name.clone());
         } else {
-            world.platform.allow.remove(&name);
-            world.platform.allow.insert(ToolName::from_static("another_tool"));
+            inputs.platform.allow.remove(&name);
+            inputs.platform.allow.insert(ToolName::from_static("another_tool"));
         }
-        world.org = ToolPolicy { allow: [name.clone()].into(), ..ToolPolicy::default() };
-        world.agent = world.org.clone();
-        let scope = world.scope();
+        inputs.org = ToolPolicy { allow: [name.clone()].into(), ..ToolPolicy::default() };
+        inputs.agent = inputs.org.clone();
+        let scope = inputs.scope();
         let stage = scope.find(name.as_str()).and_then(|tool| Some(tool.removed.as_ref()?.stage()));
         prop_assert_eq!(stage, Some(ScopeStage::Platform));
         Ok(())
@@ -152,45 +152,45 @@ fn narrowings() -> impl Strategy<Value = Narrowing> {
 }
 
 impl Narrowing {
-    fn apply(&self, world: &mut World) {
-        let name = |index: &Index| index.get(&world.catalogue).name.clone();
+    fn apply(&self, inputs: &mut ScopeInputs) {
+        let name = |index: &Index| index.get(&inputs.catalogue).name.clone();
         match self {
             Self::Deny(layer, tool) => {
                 let name = name(tool);
                 let policy = match layer {
-                    PolicyLayer::Platform => &mut world.platform,
-                    PolicyLayer::Org => &mut world.org,
-                    PolicyLayer::Agent | PolicyLayer::Session => &mut world.agent,
+                    PolicyLayer::Platform => &mut inputs.platform,
+                    PolicyLayer::Org => &mut inputs.org,
+                    PolicyLayer::Agent | PolicyLayer::Session => &mut inputs.agent,
                 };
                 policy.deny.insert(name);
             }
             Self::Disconnect(service) => {
-                world.integrations.remove(&Integration::new(service));
+                inputs.integrations.remove(&Integration::new(service));
             }
             Self::Disable(tool) => {
                 let disabled = DisabledTool { failures: 3, since: Timestamp::from_millis(1) };
-                world.session.disabled.insert(name(tool), disabled);
+                inputs.session.disabled.insert(name(tool), disabled);
             }
             Self::OffOnChannel(tool) => {
-                world.session.channel_restrictions.insert(name(tool));
+                inputs.session.channel_restrictions.insert(name(tool));
             }
-            Self::TeamOff => world.team_coordination = false,
-            Self::LicenceOff => world.sub_orgs_enabled = false,
-            Self::DraftOnly => world.autonomy = AutonomyLevel::DraftOnly,
-            Self::ReadOnly => world.session.read_only = true,
+            Self::TeamOff => inputs.team_coordination = false,
+            Self::LicenceOff => inputs.sub_orgs_enabled = false,
+            Self::DraftOnly => inputs.autonomy = AutonomyLevel::DraftOnly,
+            Self::ReadOnly => inputs.session.read_only = true,
         }
     }
 
     /// Returns whether the restriction affects a tool.
-    fn touches(&self, tool: &ToolSpec, world: &World) -> bool {
-        let layer = world.position.guardrail_layer;
+    fn touches(&self, tool: &ToolSpec, inputs: &ScopeInputs) -> bool {
+        let layer = inputs.position.guardrail_layer;
         match self {
             Self::Deny(_, index) | Self::OffOnChannel(index) => {
-                index.get(&world.catalogue).name == tool.name
+                index.get(&inputs.catalogue).name == tool.name
             }
             Self::Disable(index) => {
                 // Failures do not close a control tool.
-                index.get(&world.catalogue).name == tool.name && tool.role == ToolRole::Ordinary
+                index.get(&inputs.catalogue).name == tool.name && tool.role == ToolRole::Ordinary
             }
             Self::Disconnect(service) => tool.integrations.contains(&Integration::new(service)),
             Self::TeamOff => match tool.name.as_str() {
@@ -210,12 +210,12 @@ impl Narrowing {
 /// never adds one.
 #[test]
 fn b02_a_restriction_removes_exactly_the_affected_tools() {
-    check(300, &(worlds(), narrowings()), |(world, narrowing)| {
-        let mut narrowed = world.clone();
+    check(300, &(scope_inputs(), narrowings()), |(inputs, narrowing)| {
+        let mut narrowed = inputs.clone();
         narrowing.apply(&mut narrowed);
-        let left = |tool: &&ToolSpec| !narrowing.touches(tool, &world);
+        let left = |tool: &&ToolSpec| !narrowing.touches(tool, &inputs);
         let expected: BTreeSet<ToolName> =
-            world.scope().active().filter(left).map(|tool| tool.name.clone()).collect();
+            inputs.scope().active().filter(left).map(|tool| tool.name.clone()).collect();
         prop_assert_eq!(narrowed.active(), expected);
         Ok(())
     });
@@ -244,10 +244,10 @@ const LAYER_4: [&str; 14] = [
 #[test]
 fn b14_no_policy_gives_a_layer_a_forbidden_tool() {
     use BusinessLayer::{Agency, Client, EndCustomer, Platform};
-    check(300, &worlds(), |world| {
-        let layer = world.position.guardrail_layer;
-        let reads_only = world.session.read_only || world.autonomy == AutonomyLevel::DraftOnly;
-        for tool in world.scope().active() {
+    check(300, &scope_inputs(), |inputs| {
+        let layer = inputs.position.guardrail_layer;
+        let reads_only = inputs.session.read_only || inputs.autonomy == AutonomyLevel::DraftOnly;
+        for tool in inputs.scope().active() {
             let name = tool.name.as_str();
             let at_home = match name {
                 "escalate_to_parent" => layer != Platform,
@@ -263,7 +263,7 @@ fn b14_no_policy_gives_a_layer_a_forbidden_tool() {
             let harmless = tool.risk == Risk::Read || tool.role == ToolRole::Control;
             prop_assert!(harmless || !reads_only, "{}", name);
             let outside = tool.group == ToolGroup::Outreach;
-            prop_assert!(!outside || world.position.subtype != Subtype::Coordinator, "{}", name);
+            prop_assert!(!outside || inputs.position.subtype != Subtype::Coordinator, "{}", name);
         }
         Ok(())
     });

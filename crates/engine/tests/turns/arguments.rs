@@ -6,7 +6,7 @@ use ostler_engine::history::{CallId, ToolCall};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::world::tools;
+use crate::support::tools;
 
 /// Texts that look like JSON and often are not.
 fn nearly_json() -> impl Strategy<Value = String> {

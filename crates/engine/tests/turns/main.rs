@@ -12,5 +12,5 @@ mod property;
 mod stopping;
 mod storing;
 mod subagents;
+mod support;
 mod tools;
-mod world;

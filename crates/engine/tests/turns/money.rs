@@ -8,7 +8,7 @@ use ostler_engine::driver::TurnProgress;
 use ostler_engine::model::Usage;
 use ostler_engine::turn::{NewTurn, Turn, TurnEnd};
 
-use crate::world::{AMPLE_BUDGET, World, calls, new_turn, story, turn, words};
+use crate::support::{AMPLE_BUDGET, TurnSetup, calls, new_turn, story, turn, words};
 
 fn poor(reserved: u64, top_up: u64) -> TurnBudget {
     TurnBudget { reserved: Credits::new(reserved), top_up: Credits::new(top_up), ..AMPLE_BUDGET }
@@ -21,25 +21,25 @@ fn with(budget: TurnBudget) -> Turn {
 /// A17, C02, C22: without credits no model is called.
 #[tokio::test]
 async fn c02_without_credits_no_model_is_called() {
-    let world = World::new([]);
+    let setup = TurnSetup::new([]);
     let mut turn = with(poor(0, 0));
-    let end = world.drive(&mut turn).await;
+    let end = setup.drive(&mut turn).await;
     let TurnProgress::Ended(TurnEnd::CreditsExhausted(short)) = end else { panic!("{end:?}") };
     assert_eq!(short.limit, BudgetLimit::Org);
-    assert!(world.model.asked().is_empty());
+    assert!(setup.model.asked().is_empty());
     assert_eq!(turn.account().charges(), []);
 }
 
 /// E01: the model calls of a turn are rounded up once, and tools have their prices.
 #[tokio::test]
 async fn e01_a_turn_is_charged_for_models_and_tools() {
-    let world = World::new([
+    let setup = TurnSetup::new([
         calls(&[("a", "pay", "{}"), ("b", "note", "{}"), ("c", "look", "{}")]),
         calls(&[("d", "note", r#"{"text": "x"}"#)]),
         words("done"),
     ]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let tool = |name, amount| Charge {
         expense: Expense::Tool(ToolName::from_static(name)),
         amount: Credits::new(amount),
@@ -54,40 +54,40 @@ async fn e01_a_turn_is_charged_for_models_and_tools() {
 /// without amounts.
 #[tokio::test]
 async fn c07_a_tool_beyond_the_budget_is_not_run() {
-    let world = World::new([calls(&[("a", "pay", "{}")]), words("no")]);
+    let setup = TurnSetup::new([calls(&[("a", "pay", "{}")]), words("no")]);
     let mut turn = with(poor(2, 0));
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     assert_eq!(
         story(turn.new_items())[1],
         "= insufficient_credits there is not enough credit left for this."
     );
-    assert!(world.host.stored.lock().unwrap().is_empty());
+    assert!(setup.host.stored.lock().unwrap().is_empty());
 }
 
 /// The answer is limited to what is affordable, after a top-up if one is possible.
 #[tokio::test]
 async fn more_credits_are_reserved_before_an_answer_needs_them() {
-    let world = World::new([]);
-    world.drive(&mut with(poor(2, 0))).await;
-    let clamped = world.model.asked()[0].max_tokens;
+    let setup = TurnSetup::new([]);
+    setup.drive(&mut with(poor(2, 0))).await;
+    let clamped = setup.model.asked()[0].max_tokens;
     assert!(clamped < 4096, "{clamped}");
-    assert!(world.host.more.lock().unwrap().is_empty());
-    let world = World::new([]);
-    world.drive(&mut with(poor(2, 50))).await;
-    assert_eq!(world.model.asked()[0].max_tokens, 4096);
-    assert_eq!(world.host.more.lock().unwrap().len(), 1);
+    assert!(setup.host.more.lock().unwrap().is_empty());
+    let setup = TurnSetup::new([]);
+    setup.drive(&mut with(poor(2, 50))).await;
+    assert_eq!(setup.model.asked()[0].max_tokens, 4096);
+    assert_eq!(setup.host.more.lock().unwrap().len(), 1);
 }
 
 /// If a top-up fails, the turn continues with what it has.
 #[tokio::test]
 async fn a_refused_top_up_is_not_requested_again() {
-    let world = World::new([calls(&[("a", "pay", "{}")]), words("no")]);
-    *world.host.spare.lock().unwrap() = 0;
+    let setup = TurnSetup::new([calls(&[("a", "pay", "{}")]), words("no")]);
+    *setup.host.spare.lock().unwrap() = 0;
     let mut turn = with(poor(2, 50));
-    let end = world.drive(&mut turn).await;
+    let end = setup.drive(&mut turn).await;
     assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
-    assert_eq!(world.host.more.lock().unwrap().len(), 1);
-    assert!(world.model.asked()[0].max_tokens < 4096);
+    assert_eq!(setup.host.more.lock().unwrap().len(), 1);
+    assert!(setup.model.asked()[0].max_tokens < 4096);
 }
 
 /// C20: parallel calls never spend the same credit twice.
@@ -97,10 +97,10 @@ async fn c20_parallel_calls_share_one_budget() {
         (0..5).map(|n| (format!("c{n}"), format!(r#"{{"text": "{n}"}}"#))).collect();
     let five: Vec<(&str, &str, &str)> =
         five.iter().map(|(id, json)| (id.as_str(), "pay", json.as_str())).collect();
-    let world = World::new([calls(&five), words("done")]);
+    let setup = TurnSetup::new([calls(&five), words("done")]);
     let budget = TurnBudget { session: Credits::new(6), ..AMPLE_BUDGET };
     let mut turn = with(budget);
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let paid = story(turn.new_items()).iter().filter(|line| line.starts_with("= ok")).count();
     assert_eq!(paid, 2, "one credit went to the model");
 }

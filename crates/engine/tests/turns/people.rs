@@ -14,11 +14,11 @@ use ostler_engine::turn::{
 };
 use serde_json::json;
 
-use crate::world::{World, approve, calls, is_acceptable, new_turn, story, turn, words};
+use crate::support::{TurnSetup, approve, calls, is_acceptable, new_turn, story, turn, words};
 
 /// Suspends a turn, stores it, and resumes it elsewhere with a decision.
 async fn resumed(
-    world: &World,
+    setup: &TurnSetup,
     turn: &Turn,
     decision: impl FnOnce(&Question) -> Decision,
 ) -> (Turn, TurnProgress) {
@@ -27,27 +27,27 @@ async fn resumed(
     let (path, call, decision) = (path.clone(), question.call.id.clone(), decision(question));
     let (handle, mut commands) = command_channel();
     handle.decide(path, call, decision).unwrap();
-    let progress = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
+    let progress = setup.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     (turn, progress)
 }
 
 /// Z01: a suspended turn is a value; it resumes in another process, exactly once.
 #[tokio::test]
 async fn z01_a_suspended_turn_resumes_in_another_process_exactly_once() {
-    let world = World::supervised([calls(&[("a", "pay", r#"{"text": "9"}"#)]), words("paid")]);
+    let setup = TurnSetup::supervised([calls(&[("a", "pay", r#"{"text": "9"}"#)]), words("paid")]);
     let mut waiting = turn("hi");
-    let TurnProgress::Suspended(questions) = world.drive(&mut waiting).await else {
+    let TurnProgress::Suspended(questions) = setup.drive(&mut waiting).await else {
         panic!("it asks")
     };
     let QuestionKind::Approval { arguments, .. } = &questions[0].1.kind else { panic!("approval") };
     assert_eq!(*arguments, fingerprint("pay", &json!({"text": "9"})));
-    assert!(world.host.stored.lock().unwrap().is_empty());
+    assert!(setup.host.stored.lock().unwrap().is_empty());
 
-    let (turn, end) = resumed(&world, &waiting, approve).await;
+    let (turn, end) = resumed(&setup, &waiting, approve).await;
     assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
     assert_eq!(story(turn.new_items())[1..], ["= ok run/a", "paid"]);
     assert_eq!(turn.account().decisions[1].verdict, GateDecision::Allow(AllowReason::Approved));
-    assert_eq!(world.host.stored.lock().unwrap().len(), 1);
+    assert_eq!(setup.host.stored.lock().unwrap().len(), 1);
     assert!(is_acceptable(turn.history(), true));
 }
 
@@ -55,10 +55,10 @@ async fn z01_a_suspended_turn_resumes_in_another_process_exactly_once() {
 /// returned for the next resume.
 #[tokio::test]
 async fn an_unread_decision_is_returned() {
-    let world = World::supervised([calls(&[("a", "pay", "{}")]), words("paid")]);
+    let setup = TurnSetup::supervised([calls(&[("a", "pay", "{}")]), words("paid")]);
     let mut waiting = turn("hi");
     let (handle, mut commands) = command_channel();
-    let progress = world.drive_with(&mut waiting, &KnownOutcomes::new(), &mut commands).await;
+    let progress = setup.drive_with(&mut waiting, &KnownOutcomes::new(), &mut commands).await;
     let TurnProgress::Suspended(questions) = progress else { panic!("{progress:?}") };
     let (path, question) = &questions[0];
     let call = question.call.id.clone();
@@ -71,16 +71,16 @@ async fn an_unread_decision_is_returned() {
 
 #[tokio::test]
 async fn a_decision_counts_once() {
-    let world = World::supervised([calls(&[("a", "pay", "{}")]), words("paid")]);
+    let setup = TurnSetup::supervised([calls(&[("a", "pay", "{}")]), words("paid")]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let mut out = TurnOutput::default();
     let yes = approve(&turn.questions()[0].1);
     let decide = |call: &str| Input::Decision(CallId::new(call), yes.clone());
-    let first = turn.step(&[], decide("a"), &world.rules(), &mut out);
+    let first = turn.step(&[], decide("a"), &setup.rules(), &mut out);
     assert_eq!((first, out.actions.len()), (Ok(()), 1));
     for call in ["a", "b"] {
-        let again = turn.step(&[], decide(call), &world.rules(), &mut out);
+        let again = turn.step(&[], decide(call), &setup.rules(), &mut out);
         assert_eq!((again, out.actions.len()), (Err(InputRejected::NotExpected), 1));
     }
 }
@@ -88,32 +88,32 @@ async fn a_decision_counts_once() {
 /// D06: the model is told the reason of a rejection, and nothing runs.
 #[tokio::test]
 async fn d06_the_model_is_told_the_reason_of_a_rejection() {
-    let world = World::supervised([calls(&[("a", "pay", "{}")]), words("I see")]);
+    let setup = TurnSetup::supervised([calls(&[("a", "pay", "{}")]), words("I see")]);
     let mut waiting = turn("hi");
-    world.drive(&mut waiting).await;
+    setup.drive(&mut waiting).await;
     let reason = "too much".to_owned();
-    let (turn, _) = resumed(&world, &waiting, |_| Decision::Reject { reason }).await;
+    let (turn, _) = resumed(&setup, &waiting, |_| Decision::Reject { reason }).await;
     assert_eq!(story(turn.new_items())[1], "= rejected A person rejected this call: too much");
-    assert!(world.host.stored.lock().unwrap().is_empty());
+    assert!(setup.host.stored.lock().unwrap().is_empty());
 }
 
 /// The changed arguments are what runs and what the history shows.
 #[tokio::test]
 async fn an_approval_may_change_the_arguments() {
-    let world = World::supervised([calls(&[("a", "pay", r#"{"text": "99"}"#)]), words("paid")]);
+    let setup = TurnSetup::supervised([calls(&[("a", "pay", r#"{"text": "99"}"#)]), words("paid")]);
     let mut waiting = turn("hi");
-    world.drive(&mut waiting).await;
+    setup.drive(&mut waiting).await;
     let edit = |question: &Question, arguments| match approve(question) {
         Decision::Approve { seen, .. } => Decision::Approve { seen, arguments: Some(arguments) },
         other => other,
     };
     let (turn, _) =
-        resumed(&world, &waiting, |question| edit(question, json!({"text": "9"}))).await;
+        resumed(&setup, &waiting, |question| edit(question, json!({"text": "9"}))).await;
     assert_eq!(story(turn.new_items())[0], r#"pay{"text":"9"}"#);
-    assert_eq!(world.host.stored.lock().unwrap()[0].1[0].call.arguments, json!({"text": "9"}));
+    assert_eq!(setup.host.stored.lock().unwrap()[0].1[0].call.arguments, json!({"text": "9"}));
     let (path, question) = &waiting.questions()[0];
     let bad = Input::Decision(question.call.id.clone(), edit(question, json!({"text": 9})));
-    let refused = waiting.step(path, bad, &world.rules(), &mut TurnOutput::default());
+    let refused = waiting.step(path, bad, &setup.rules(), &mut TurnOutput::default());
     assert!(matches!(refused, Err(InputRejected::InvalidArguments { .. })), "{refused:?}");
     assert_eq!(waiting.questions().len(), 1, "it can be decided still");
 }
@@ -121,34 +121,34 @@ async fn an_approval_may_change_the_arguments() {
 /// D06: an approval of other arguments is rejected.
 #[tokio::test]
 async fn d06_an_approval_is_bound_to_what_the_person_saw() {
-    let world = World::supervised([calls(&[("a", "pay", r#"{"text": "99"}"#)])]);
+    let setup = TurnSetup::supervised([calls(&[("a", "pay", r#"{"text": "99"}"#)])]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let seen = fingerprint("pay", &json!({"text": "9"}));
     let late = Input::Decision(CallId::new("a"), Decision::Approve { seen, arguments: None });
     let mut out = TurnOutput::default();
-    let refused = turn.step(&[], late, &world.rules(), &mut out);
+    let refused = turn.step(&[], late, &setup.rules(), &mut out);
     assert_eq!((refused, out.actions.len()), (Err(InputRejected::ArgumentsChanged), 0));
 }
 
 /// D09: an approval does not override the current rules.
 #[tokio::test]
 async fn d09_an_approved_call_runs_under_the_current_rules() {
-    let mut world = World::supervised([calls(&[("a", "pay", "{}")]), words("sorry")]);
+    let mut setup = TurnSetup::supervised([calls(&[("a", "pay", "{}")]), words("sorry")]);
     let mut waiting = turn("hi");
-    world.drive(&mut waiting).await;
-    world.autonomy = ostler_domain::agent::autonomy::AutonomyLevel::DraftOnly;
-    let (turn, _) = resumed(&world, &waiting, approve).await;
+    setup.drive(&mut waiting).await;
+    setup.autonomy = ostler_domain::agent::autonomy::AutonomyLevel::DraftOnly;
+    let (turn, _) = resumed(&setup, &waiting, approve).await;
     assert!(story(turn.new_items())[1].starts_with("= denied"), "{:?}", story(turn.new_items()));
-    assert!(world.host.stored.lock().unwrap().is_empty());
+    assert!(setup.host.stored.lock().unwrap().is_empty());
 }
 
 /// D02: a tool on the approval list needs approval at every autonomy level.
 #[tokio::test]
 async fn d02_a_listed_tool_needs_approval_at_every_autonomy_level() {
-    let mut world = World::new([calls(&[("a", "look", "{}")])]);
-    world.ask_for.insert(ToolName::from_static("look"));
-    let TurnProgress::Suspended(questions) = world.drive(&mut turn("hi")).await else {
+    let mut setup = TurnSetup::new([calls(&[("a", "look", "{}")])]);
+    setup.ask_for.insert(ToolName::from_static("look"));
+    let TurnProgress::Suspended(questions) = setup.drive(&mut turn("hi")).await else {
         panic!("asks")
     };
     let QuestionKind::Approval { why, .. } = questions[0].1.kind else { panic!("approval") };
@@ -159,9 +159,9 @@ async fn d02_a_listed_tool_needs_approval_at_every_autonomy_level() {
 #[tokio::test]
 async fn m33_answers_become_the_outcomes_of_the_calls() {
     let both = [("a", "ask_user", r#"{"text": "which?"}"#), ("b", "submit_plan", "{}")];
-    let world = World::supervised([calls(&both), words("good")]);
+    let setup = TurnSetup::supervised([calls(&both), words("good")]);
     let mut turn = turn("hi");
-    let TurnProgress::Suspended(questions) = world.drive(&mut turn).await else {
+    let TurnProgress::Suspended(questions) = setup.drive(&mut turn).await else {
         panic!("it asks")
     };
     assert_eq!(questions.len(), 2);
@@ -172,7 +172,7 @@ async fn m33_answers_become_the_outcomes_of_the_calls() {
     handle.answer(AgentPath::new(), CallId::new("b"), plan).unwrap();
     let text = "the red one".to_owned();
     handle.answer(AgentPath::new(), CallId::new("a"), Answer::Text { text }).unwrap();
-    let end = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
+    let end = setup.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
     let expected = ["= ok the red one", "= ok The plan was not approved: smaller", "good"];
     assert_eq!(story(turn.new_items())[2..], expected);
@@ -180,10 +180,11 @@ async fn m33_answers_become_the_outcomes_of_the_calls() {
 
 #[tokio::test]
 async fn other_calls_run_while_one_waits() {
-    let mut world = World::new([calls(&[("a", "pay", "{}"), ("b", "note", "{}")]), words("ok")]);
-    world.ask_for.insert(ToolName::from_static("pay"));
+    let mut setup =
+        TurnSetup::new([calls(&[("a", "pay", "{}"), ("b", "note", "{}")]), words("ok")]);
+    setup.ask_for.insert(ToolName::from_static("pay"));
     let mut turn = turn("hi");
-    assert!(matches!(world.drive(&mut turn).await, TurnProgress::Suspended(_)));
+    assert!(matches!(setup.drive(&mut turn).await, TurnProgress::Suspended(_)));
     assert_eq!(turn.account().effects.len(), 1);
     assert_ne!(fingerprint("a", &json!({})), ArgumentsHash([0; 32]));
 }
@@ -194,12 +195,12 @@ async fn other_calls_run_while_one_waits() {
 async fn a_call_that_ends_the_turn_ends_it() {
     let mut said = calls(&[("a", "look", "{}"), ("b", "leave", "{}")]);
     said.insert(0, Ok(Chunk::Text("One moment.".into())));
-    let world = World::new([said, words("never said")]);
+    let setup = TurnSetup::new([said, words("never said")]);
     let mut turn = turn("hi");
-    let end = world.drive(&mut turn).await;
+    let end = setup.drive(&mut turn).await;
     let TurnProgress::Ended(TurnEnd::Answer { text, .. }) = end else { panic!("it ends: {end:?}") };
     assert_eq!(text, "One moment.");
-    assert_eq!(world.model.asked().len(), 1);
+    assert_eq!(setup.model.asked().len(), 1);
     assert!(is_acceptable(turn.history(), true));
 }
 
@@ -209,22 +210,22 @@ async fn a_call_that_ends_the_turn_ends_it() {
 async fn d06_a_turn_can_begin_with_an_approved_call() {
     let call = ToolCall::new(CallId::new("apr"), "pay", r#"{"text": "9"}"#);
     let begin = || Turn::new(NewTurn { approved: Some(call.clone()), ..new_turn("hi") });
-    let world = World::supervised([words("It is paid.")]);
+    let setup = TurnSetup::supervised([words("It is paid.")]);
     let mut turn = begin();
-    let end = world.drive(&mut turn).await;
+    let end = setup.drive(&mut turn).await;
     assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
     assert_eq!(story(turn.new_items()), [r#"pay{"text":"9"}"#, "= ok run/apr", "It is paid."]);
     assert_eq!(turn.account().decisions[0].verdict, GateDecision::Allow(AllowReason::Approved));
-    assert_eq!(world.host.stored.lock().unwrap().len(), 1);
+    assert_eq!(setup.host.stored.lock().unwrap().len(), 1);
 
-    let mut world = World::supervised([words("It is not possible.")]);
-    world.scope = ToolScope::unrestricted([]);
+    let mut setup = TurnSetup::supervised([words("It is not possible.")]);
+    setup.scope = ToolScope::unrestricted([]);
     let mut turn = begin();
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     assert!(
         story(turn.new_items())[1].starts_with("= unknown_tool"),
         "{:?}",
         story(turn.new_items())
     );
-    assert!(world.host.stored.lock().unwrap().is_empty());
+    assert!(setup.host.stored.lock().unwrap().is_empty());
 }

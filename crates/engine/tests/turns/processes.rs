@@ -8,7 +8,7 @@ use ostler_engine::driver::{TurnCommands, TurnProgress, command_channel};
 use ostler_engine::turn::{Answer, KnownOutcomes, Question, QuestionKind, Turn, TurnEnd};
 use serde_json::{Value, json};
 
-use crate::world::{World, approve, calls, story, turn, words};
+use crate::support::{TurnSetup, approve, calls, story, turn, words};
 
 /// The part a child process of this test plays, and its file.
 const PART: &str = "OSTLER_TEST_TURN_PART";
@@ -72,7 +72,7 @@ fn process(part: &str, file: &File, end: Ends) -> Value {
 
 /// Returns the model's answers, which continue from the history in whichever
 /// process.
-fn world(part: &str) -> World {
+fn setup(part: &str) -> TurnSetup {
     let deeper = |id| (id, "subagent", r#"{"text": "go on"}"#);
     let asks = |ids: [&'static str; 3]| {
         [(ids[0], "pay", "{}"), (ids[1], "ask_user", "{}"), (ids[2], "submit_plan", "{}")]
@@ -85,13 +85,13 @@ fn world(part: &str) -> World {
         calls(&asks(["d", "e", "f"])),
     ];
     let after = ["third", "second", "first", "all is done"].map(words);
-    let mut world = World::new(if part == "wait" { before } else { after });
-    world.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
-    world
+    let mut setup = TurnSetup::new(if part == "wait" { before } else { after });
+    setup.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
+    setup
 }
 
 async fn play(part: &str, file: &File) {
-    let world = world(part);
+    let setup = setup(part);
     let (mut turn, mut commands) = match part {
         "wait" => (turn("hi"), TurnCommands::none()),
         _ => {
@@ -107,7 +107,7 @@ async fn play(part: &str, file: &File) {
             (turn, commands)
         }
     };
-    let progress = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
+    let progress = setup.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     std::fs::write(file, turn.store().unwrap()).unwrap();
     let paths = match &progress {
         TurnProgress::Suspended(questions) => {
@@ -117,14 +117,14 @@ async fn play(part: &str, file: &File) {
         TurnProgress::Ended(other) => panic!("{other:?}"),
     };
     let payments: Vec<String> = {
-        let stored = world.host.stored.lock().unwrap();
+        let stored = setup.host.stored.lock().unwrap();
         stored
             .iter()
             .flat_map(|(_, intents)| intents.iter().map(|made| made.idempotency_key.clone()))
             .collect()
     };
     let told = json!({
-        "paths": paths, "payments": payments, "asked": world.model.asked().len(),
+        "paths": paths, "payments": payments, "asked": setup.model.asked().len(),
         "said": story(turn.new_items()),
     });
     println!("\nTOLD {told}");

@@ -16,7 +16,7 @@ use ostler_engine::turn::{
 };
 use proptest::prelude::*;
 
-use crate::world::{World, approve, follow_up, is_acceptable, new_turn};
+use crate::support::{TurnSetup, approve, follow_up, is_acceptable, new_turn};
 
 /// The next thing to happen. Numbers select among the work in progress.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ const TOOLS: [&str; 10] =
 
 /// A turn and its work in progress.
 struct Play {
-    world: World,
+    setup: TurnSetup,
     turn: Turn,
     models: Vec<AgentPath>,
     tools: Vec<(AgentPath, CallId)>,
@@ -91,9 +91,9 @@ struct Play {
 
 impl Play {
     fn new(supervised: bool, defer: bool, reserved: u64) -> Self {
-        let mut world = World::new([]);
+        let mut setup = TurnSetup::new([]);
         if supervised {
-            world.ask_for.extend(["pay", "note"].map(ToolName::from_static));
+            setup.ask_for.extend(["pay", "note"].map(ToolName::from_static));
         }
         let mut new = new_turn("hi");
         new.limits.max_steps = 12;
@@ -102,7 +102,7 @@ impl Play {
         new.budget.top_up = Credits::new(20);
         let turn = Turn::new(NewTurn { ..new });
         let mut play = Self {
-            world,
+            setup,
             turn,
             models: Vec::new(),
             tools: Vec::new(),
@@ -117,7 +117,7 @@ impl Play {
     fn resume(&mut self) {
         let mut out = TurnOutput::default();
         (self.models, self.tools, self.top_ups) = Default::default();
-        self.turn.resume(&KnownOutcomes::new(), &self.world.rules(), &mut out);
+        self.turn.resume(&KnownOutcomes::new(), &self.setup.rules(), &mut out);
         self.take(out);
     }
 
@@ -125,7 +125,7 @@ impl Play {
         let stops = matches!(input, Input::Abort | Input::TimedOut | Input::Steer(_));
         let before = self.turn.clone();
         let mut out = TurnOutput::default();
-        let taken = self.turn.step(path, input, &self.world.rules(), &mut out).is_ok();
+        let taken = self.turn.step(path, input, &self.setup.rules(), &mut out).is_ok();
         if taken && stops {
             (self.models, self.tools, self.top_ups) = Default::default();
         }

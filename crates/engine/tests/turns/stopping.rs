@@ -7,13 +7,13 @@ use ostler_engine::model::{Chunk, StopReason};
 use ostler_engine::outcome::OutcomeStatus;
 use ostler_engine::turn::{EndReason, KnownOutcomes, TurnEnd, TurnEvent};
 
-use crate::world::{FakeModel, World, calls, follow_up, is_acceptable, story, turn, words};
+use crate::support::{FakeModel, TurnSetup, calls, follow_up, is_acceptable, story, turn, words};
 
 /// How long stopping may take.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// Runs a turn and aborts it once it hangs.
-async fn stopped(world: &World) -> (ostler_engine::turn::Turn, TurnProgress) {
+async fn stopped(setup: &TurnSetup) -> (ostler_engine::turn::Turn, TurnProgress) {
     let mut turn = turn("hi");
     let (handle, mut commands) = command_channel();
     let later = async {
@@ -22,7 +22,7 @@ async fn stopped(world: &World) -> (ostler_engine::turn::Turn, TurnProgress) {
         tokio::time::Instant::now()
     };
     let known = KnownOutcomes::new();
-    let (end, began) = tokio::join!(world.drive_with(&mut turn, &known, &mut commands), later);
+    let (end, began) = tokio::join!(setup.drive_with(&mut turn, &known, &mut commands), later);
     assert!(began.elapsed() < AT_ONCE);
     assert!(is_acceptable(turn.history(), true));
     (turn, end)
@@ -35,11 +35,11 @@ async fn m30_partial_text_is_kept_and_marked() {
         Ok(Chunk::Text("half an ans".into())),
         Ok(Chunk::Call { index: 0, id: "a".into(), name: "pay".into() }),
     ];
-    let world = World::of(FakeModel::hanging([half]));
-    let (turn, end) = stopped(&world).await;
+    let setup = TurnSetup::of(FakeModel::hanging([half]));
+    let (turn, end) = stopped(&setup).await;
     assert_eq!(end, TurnProgress::Ended(TurnEnd::Aborted));
     assert_eq!(story(turn.new_items()), ["half an ans…"]);
-    let Some(TurnEvent::Ended(last)) = world.host.events().pop() else { panic!("the end is last") };
+    let Some(TurnEvent::Ended(last)) = setup.host.events().pop() else { panic!("the end is last") };
     assert_eq!(last.reason(), EndReason::Aborted);
     assert_eq!(serde_json::to_value(last.reason()).unwrap(), "aborted");
 }
@@ -47,15 +47,18 @@ async fn m30_partial_text_is_kept_and_marked() {
 /// M30: running tools are dropped, and the outcome of an external call is unknown.
 #[tokio::test(start_paused = true)]
 async fn m30_running_tools_are_stopped_and_external_calls_become_unknown() {
-    let world =
-        World::new([calls(&[("a", "slow", "{}"), ("b", "look", "{}"), ("c", "slow_pay", "{}")])]);
-    let (turn, end) = stopped(&world).await;
+    let setup = TurnSetup::new([calls(&[
+        ("a", "slow", "{}"),
+        ("b", "look", "{}"),
+        ("c", "slow_pay", "{}"),
+    ])]);
+    let (turn, end) = stopped(&setup).await;
     assert_eq!(end, TurnProgress::Ended(TurnEnd::Aborted));
     let said = story(turn.new_items());
     assert!(said[3].starts_with("= aborted"), "{said:?}");
     assert_eq!(said[4], "= ok nothing");
     assert!(said[5].starts_with("= outcome_unknown"), "{said:?}");
-    let outcomes = world.host.outcomes.lock().unwrap();
+    let outcomes = setup.host.outcomes.lock().unwrap();
     assert!(outcomes.values().all(|outcome| outcome.status == OutcomeStatus::OutcomeUnknown));
     assert_eq!(outcomes.len(), 1);
 }
@@ -64,7 +67,7 @@ async fn m30_running_tools_are_stopped_and_external_calls_become_unknown() {
 #[tokio::test(start_paused = true)]
 async fn m31_steering_abandons_the_answer_and_the_queue() {
     let half = vec![Ok(Chunk::Text("about cats".into()))];
-    let world = World::of(FakeModel::hanging([half, words("about dogs")]));
+    let setup = TurnSetup::of(FakeModel::hanging([half, words("about dogs")]));
     let mut turn = turn("hi");
     let (handle, mut commands) = command_channel();
     let later = async {
@@ -73,7 +76,7 @@ async fn m31_steering_abandons_the_answer_and_the_queue() {
         handle.steer(follow_up("dogs!")).unwrap();
     };
     let known = KnownOutcomes::new();
-    let (end, ()) = tokio::join!(world.drive_with(&mut turn, &known, &mut commands), later);
+    let (end, ()) = tokio::join!(setup.drive_with(&mut turn, &known, &mut commands), later);
     let (text, stop) = ("about dogs".to_owned(), StopReason::End);
     assert_eq!(end, TurnProgress::Ended(TurnEnd::Answer { text, stop }));
     assert_eq!(story(turn.new_items()), ["about cats…", "user 1", "about dogs"]);
@@ -81,20 +84,20 @@ async fn m31_steering_abandons_the_answer_and_the_queue() {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_ends_at_its_time_limit() {
-    let world = World::of(FakeModel::hanging([vec![Ok(Chunk::Text("hm".into()))]]));
+    let setup = TurnSetup::of(FakeModel::hanging([vec![Ok(Chunk::Text("hm".into()))]]));
     let mut turn = turn("hi");
-    assert_eq!(world.drive(&mut turn).await, TurnProgress::Ended(TurnEnd::TimedOut));
+    assert_eq!(setup.drive(&mut turn).await, TurnProgress::Ended(TurnEnd::TimedOut));
     assert_eq!(story(turn.new_items()), ["hm…"]);
 }
 
 /// M09: aborting a turn ends its subagents.
 #[tokio::test(start_paused = true)]
 async fn m09_an_abort_ends_subagents() {
-    let world = World::of(FakeModel::hanging([calls(&[("a", "subagent", "{}")]), vec![]]));
-    let (turn, end) = stopped(&world).await;
+    let setup = TurnSetup::of(FakeModel::hanging([calls(&[("a", "subagent", "{}")]), vec![]]));
+    let (turn, end) = stopped(&setup).await;
     assert_eq!(end, TurnProgress::Ended(TurnEnd::Aborted));
     assert!(story(turn.new_items())[1].starts_with("= aborted"));
-    let ends = world.host.events().into_iter().filter_map(|event| match event {
+    let ends = setup.host.events().into_iter().filter_map(|event| match event {
         TurnEvent::SubagentEnded { agent_type, .. } => Some(agent_type),
         TurnEvent::CallEnded { tool, status: OutcomeStatus::Aborted, .. } => Some(tool),
         TurnEvent::Ended(end) => Some(format!("{:?}", end.reason())),

@@ -5,13 +5,13 @@ use ostler_engine::history::CallId;
 use ostler_engine::outcome::ToolOutcome;
 use ostler_engine::turn::{KnownOutcomes, LoadError, STATE_VERSION, Turn, TurnEnd};
 
-use crate::world::{World, calls, is_acceptable, story, turn, words};
+use crate::support::{TurnSetup, calls, is_acceptable, story, turn, words};
 
 /// Returns the turn as it was stored before its first external call.
 async fn interrupted(said: &[(&str, &str, &str)]) -> Turn {
-    let world = World::new([calls(said), words("never heard")]);
-    world.drive(&mut turn("hi")).await;
-    let stored = world.host.stored.lock().unwrap();
+    let setup = TurnSetup::new([calls(said), words("never heard")]);
+    setup.drive(&mut turn("hi")).await;
+    let stored = setup.host.stored.lock().unwrap();
     Turn::load(&stored[0].0).unwrap()
 }
 
@@ -20,22 +20,22 @@ async fn interrupted(said: &[(&str, &str, &str)]) -> Turn {
 #[tokio::test]
 async fn an_external_call_is_not_repeated_after_a_crash() {
     let mut turn = interrupted(&[("a", "pay", "{}"), ("b", "look", "{}")]).await;
-    let world = World::new([words("I am not sure")]);
-    let end = world.drive(&mut turn).await;
+    let setup = TurnSetup::new([words("I am not sure")]);
+    let end = setup.drive(&mut turn).await;
     assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
     assert!(story(turn.new_items())[2].starts_with("= outcome_unknown"));
     assert_eq!(story(turn.new_items())[3], "= ok nothing");
-    assert!(world.host.stored.lock().unwrap().is_empty(), "nothing was paid");
-    assert_eq!(world.model.asked().len(), 1);
+    assert!(setup.host.stored.lock().unwrap().is_empty(), "nothing was paid");
+    assert_eq!(setup.model.asked().len(), 1);
 }
 
 /// After a crash behind an external call, its stored outcome is used.
 #[tokio::test]
 async fn a_known_outcome_is_used() {
     let mut turn = interrupted(&[("a", "pay", "{}")]).await;
-    let world = World::new([words("paid")]);
+    let setup = TurnSetup::new([words("paid")]);
     let known = KnownOutcomes::from([((vec![], CallId::new("a")), ToolOutcome::ok("receipt 7"))]);
-    world.drive_with(&mut turn, &known, &mut ostler_engine::driver::TurnCommands::none()).await;
+    setup.drive_with(&mut turn, &known, &mut ostler_engine::driver::TurnCommands::none()).await;
     assert_eq!(story(turn.new_items())[1..], ["= ok receipt 7", "paid"]);
     assert!(is_acceptable(turn.history(), true));
 }
@@ -44,8 +44,8 @@ async fn a_known_outcome_is_used() {
 async fn a_turn_of_an_older_version_still_loads() {
     let text = include_str!("turn_v1.json");
     let mut turn = Turn::load(text.trim()).unwrap();
-    let world = World::new([words("welcome back")]);
-    let TurnProgress::Suspended(questions) = world.drive(&mut turn).await else {
+    let setup = TurnSetup::new([words("welcome back")]);
+    let TurnProgress::Suspended(questions) = setup.drive(&mut turn).await else {
         panic!("it waits")
     };
     assert_eq!(questions[0].1.call.name, "pay");

@@ -9,8 +9,8 @@ use ostler_engine::turn::{
     KnownOutcomes, ROOT_AGENT, Turn, TurnEnd, TurnEvent, parse_subagent_meta,
 };
 
-use crate::world::{
-    AnswerChunks, FOR_SUBAGENTS, FakeModel, World, approve, calls, is_acceptable, story, turn,
+use crate::support::{
+    AnswerChunks, FOR_SUBAGENTS, FakeModel, TurnSetup, approve, calls, is_acceptable, story, turn,
     words,
 };
 
@@ -18,20 +18,20 @@ use crate::world::{
 /// only its result reaches the parent.
 #[tokio::test]
 async fn m05_a_subagent_sees_only_its_task_and_its_tools() {
-    let world = World::new([
+    let setup = TurnSetup::new([
         calls(&[("a", "subagent", r#"{"text": "find it"}"#)]),
         calls(&[("x", "note", "{}"), ("y", "look", r#"{"text": "there"}"#)]),
         words("found"),
         words("it is there"),
     ]);
     let mut turn = turn("where is it?");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let said = story(turn.new_items());
     assert_eq!((said.len(), said[2].as_str()), (3, "it is there"));
     let (text, meta) = parse_subagent_meta(said[1].strip_prefix("= ok ").unwrap());
     let meta = meta.unwrap();
     assert_eq!((text, meta.tool_calls, meta.duration_ms), ("found", 2, 0));
-    let asked = world.model.asked();
+    let asked = setup.model.asked();
     assert_eq!(&*asked[1].system, "You explore.");
     assert_eq!(asked[1].history.len(), 1);
     assert_eq!(*asked[1].offered, FOR_SUBAGENTS);
@@ -45,16 +45,16 @@ async fn m05_a_subagent_sees_only_its_task_and_its_tools() {
 /// its calls pass the same gate and wait for the same approvals.
 #[tokio::test]
 async fn z02_a_forked_turn_passes_the_same_gate() {
-    let mut world = World::new([
+    let mut setup = TurnSetup::new([
         calls(&[("a", "look", r#"{"text": "here"}"#)]),
         calls(&[("b", "fork", r#"{"text": "go on"}"#)]),
         calls(&[("x", "note", "{}"), ("y", "pay", "{}")]),
         words("paid"),
         words("done"),
     ]);
-    world.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
+    setup.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
     let mut waiting = turn("where is it?");
-    let TurnProgress::Suspended(questions) = world.drive(&mut waiting).await else {
+    let TurnProgress::Suspended(questions) = setup.drive(&mut waiting).await else {
         panic!("it asks")
     };
     let (path, question) = &questions[0];
@@ -66,13 +66,13 @@ async fn z02_a_forked_turn_passes_the_same_gate() {
     let mut turn = Turn::load(&waiting.store().unwrap()).unwrap();
     let (handle, mut commands) = command_channel();
     handle.decide(path.clone(), question.call.id.clone(), approve(question)).unwrap();
-    let end = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
+    let end = setup.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     assert!(
         matches!(end, TurnProgress::Ended(TurnEnd::Answer { ref text, .. }) if text == "done"),
         "{end:?}"
     );
 
-    let asked = world.model.asked();
+    let asked = setup.model.asked();
     let (parent, forked) = (&asked[1], &asked[2]);
     assert_eq!(forked.system, parent.system);
     assert_eq!(forked.history[..parent.history.len()], parent.history[..]);
@@ -86,14 +86,14 @@ async fn z02_a_forked_turn_passes_the_same_gate() {
 /// M09: events of a subagent carry the path to it.
 #[tokio::test]
 async fn m09_subagent_events_carry_the_path_to_the_subagent() {
-    let world = World::new([
+    let setup = TurnSetup::new([
         calls(&[("a", "subagent", r#"{"text": "find it"}"#)]),
         calls(&[("x", "look", "{}")]),
         words("found"),
         words("done"),
     ]);
-    world.drive(&mut turn("hi")).await;
-    let events = world.host.events.lock().unwrap();
+    setup.drive(&mut turn("hi")).await;
+    let events = setup.host.events.lock().unwrap();
     let inside: Vec<&TurnEvent> =
         events.iter().filter(|(path, _)| path.len() == 1).map(|(_, event)| event).collect();
     let started =
@@ -123,10 +123,10 @@ async fn z01_a_nested_question_is_reported_and_answered_in_another_process() {
         words("second"),
         words("first"),
     ];
-    let mut world = World::new(said);
-    world.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
+    let mut setup = TurnSetup::new(said);
+    setup.ask_for.insert(ostler_domain::tool::ToolName::from_static("pay"));
     let mut waiting = turn("hi");
-    let TurnProgress::Suspended(questions) = world.drive(&mut waiting).await else {
+    let TurnProgress::Suspended(questions) = setup.drive(&mut waiting).await else {
         panic!("it asks")
     };
     let (path, question) = &questions[0];
@@ -134,12 +134,12 @@ async fn z01_a_nested_question_is_reported_and_answered_in_another_process() {
     let mut turn = Turn::load(&waiting.store().unwrap()).unwrap();
     let (handle, mut commands) = command_channel();
     handle.decide(path.clone(), question.call.id.clone(), approve(question)).unwrap();
-    let end = world.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
+    let end = setup.drive_with(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     assert!(
         matches!(end, TurnProgress::Ended(TurnEnd::Answer { ref text, .. }) if text == "first"),
         "{end:?}"
     );
-    let stored = world.host.stored.lock().unwrap();
+    let stored = setup.host.stored.lock().unwrap();
     assert_eq!(stored[0].1[0].idempotency_key, "run/a/b/c/d");
 }
 
@@ -147,11 +147,11 @@ async fn z01_a_nested_question_is_reported_and_answered_in_another_process() {
 async fn subagents_are_denied_beyond_the_maximum_depth() {
     let deeper =
         (0..50).map(|n| calls(&[("a", "subagent", &format!(r#"{{"text": "level {n}"}}"#))]));
-    let world = World::new(deeper.take(6).chain([words("enough")]));
+    let setup = TurnSetup::new(deeper.take(6).chain([words("enough")]));
     let mut turn = turn("hi");
-    let end = world.drive(&mut turn).await;
+    let end = setup.drive(&mut turn).await;
     assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
-    let asked = world.model.asked();
+    let asked = setup.model.asked();
     let deepest = asked.iter().filter(|request| request.history.len() == 1).count();
     assert_eq!(deepest, 6, "the turn's own and five below it");
 }
@@ -159,14 +159,14 @@ async fn subagents_are_denied_beyond_the_maximum_depth() {
 /// Z12: the usage of subagents is counted and attributed.
 #[tokio::test]
 async fn z12_subagent_usage_is_counted_by_kind() {
-    let world = World::new([
+    let setup = TurnSetup::new([
         calls(&[("a", "subagent", "{}")]),
         calls(&[("x", "pay", "{}")]),
         words("found"),
         words("done"),
     ]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let account = turn.account();
     assert_eq!(account.usage.input, 40);
     assert_eq!(
@@ -190,7 +190,7 @@ async fn z12_a_stopped_subagent_is_charged() {
         Ok(Chunk::Usage(Usage { input: 70_000, output: 100, ..Usage::default() })),
     ];
     let first = calls(&[("a", "subagent", "{}")]);
-    let world = World::of(FakeModel::hanging([first, half]));
+    let setup = TurnSetup::of(FakeModel::hanging([first, half]));
     let mut turn = turn("hi");
     let (handle, mut commands) = command_channel();
     let later = async {
@@ -198,7 +198,7 @@ async fn z12_a_stopped_subagent_is_charged() {
         handle.abort();
     };
     let known = KnownOutcomes::new();
-    let (end, ()) = tokio::join!(world.drive_with(&mut turn, &known, &mut commands), later);
+    let (end, ()) = tokio::join!(setup.drive_with(&mut turn, &known, &mut commands), later);
     assert_eq!(end, TurnProgress::Ended(TurnEnd::Aborted));
     let spent = &turn.account().usage_by_agent["explore"];
     assert_eq!((spent.usage.input, spent.usage.output), (70_000, 100));
@@ -214,20 +214,26 @@ async fn z12_a_stopped_subagent_is_charged() {
 async fn z10_a_subagent_that_read_from_outside_taints_its_parent() {
     let after = |inside: AnswerChunks| {
         let pay = calls(&[("p", "pay", "{}")]);
-        World::new([calls(&[("a", "subagent", "{}")]), inside, words("found"), pay, words("paid")])
+        TurnSetup::new([
+            calls(&[("a", "subagent", "{}")]),
+            inside,
+            words("found"),
+            pay,
+            words("paid"),
+        ])
     };
-    let world = after(calls(&[("x", "look", "{}")]));
+    let setup = after(calls(&[("x", "look", "{}")]));
     let mut clean = turn("hi");
-    assert!(matches!(world.drive(&mut clean).await, TurnProgress::Ended(TurnEnd::Answer { .. })));
+    assert!(matches!(setup.drive(&mut clean).await, TurnProgress::Ended(TurnEnd::Answer { .. })));
     assert_eq!(clean.trust(), Trust::Trusted);
-    let world = after(calls(&[("x", "web", "{}")]));
+    let setup = after(calls(&[("x", "web", "{}")]));
     let mut tainted = turn("hi");
-    let asked = world.drive(&mut tainted).await;
+    let asked = setup.drive(&mut tainted).await;
     let TurnProgress::Suspended(questions) = asked else { panic!("{asked:?}") };
     assert_eq!((questions[0].0.len(), tainted.trust()), (0, Trust::Untrusted));
     let verdict = tainted.account().decisions.last().map(|decision| decision.verdict.clone());
     assert_eq!(verdict, Some(GateDecision::Ask(AskReason::Untrusted)));
-    assert!(world.host.stored.lock().unwrap().is_empty());
+    assert!(setup.host.stored.lock().unwrap().is_empty());
 }
 
 /// Z10: a subagent starts with the trust of its caller.
@@ -236,9 +242,9 @@ async fn z10_a_subagent_inherits_what_its_parent_has_read() {
     let new = ostler_engine::turn::NewTurn {
         approved: None,
         trust: Trust::Untrusted,
-        ..crate::world::new_turn("from a web page")
+        ..crate::support::new_turn("from a web page")
     };
-    let world = World::new([calls(&[("a", "subagent", "{}")]), calls(&[("x", "pay", "{}")])]);
-    let asked = world.drive(&mut Turn::new(new)).await;
+    let setup = TurnSetup::new([calls(&[("a", "subagent", "{}")]), calls(&[("x", "pay", "{}")])]);
+    let asked = setup.drive(&mut Turn::new(new)).await;
     assert!(matches!(asked, TurnProgress::Suspended(_)), "{asked:?}");
 }

@@ -10,15 +10,18 @@ use ostler_engine::tool::{ToolDefinition, ToolSet, ToolSetError};
 use ostler_engine::turn::{TurnEnd, TurnEvent};
 use serde_json::json;
 
-use crate::world::{World, calls, conversation, story, turn, words};
+use crate::support::{TurnSetup, calls, conversation, story, turn, words};
 
 /// M29: a call of an unknown tool is answered once with the list of tools.
 #[tokio::test]
 async fn m29_an_unknown_tool_is_answered_once_with_the_tool_list() {
-    let world =
-        World::new([calls(&[("a", "lokk", "{}")]), calls(&[("b", "lookk", "{}")]), words("sorry")]);
+    let setup = TurnSetup::new([
+        calls(&[("a", "lokk", "{}")]),
+        calls(&[("b", "lookk", "{}")]),
+        words("sorry"),
+    ]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let story = story(turn.new_items());
     assert!(
         story[1].contains("The available tools are: ") && story[1].contains("look"),
@@ -33,7 +36,7 @@ async fn m29_an_unknown_tool_is_answered_once_with_the_tool_list() {
 /// C08, C10: invalid arguments are explained to the model and count as failures.
 #[tokio::test]
 async fn c08_invalid_arguments_count_as_failures() {
-    let world = World::new([
+    let setup = TurnSetup::new([
         calls(&[("a", "look", r#"{"text": 5}"#)]),
         calls(&[("b", "look", "{broken")]),
         calls(&[("c", "look", r#"{"other": 1}"#)]),
@@ -41,7 +44,7 @@ async fn c08_invalid_arguments_count_as_failures() {
         words("sorry"),
     ]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let story = story(turn.new_items());
     assert!(story[1].starts_with("= invalid") && story[1].contains("/text"), "{}", story[1]);
     assert!(story[3].contains("not a JSON object"), "{}", story[3]);
@@ -54,23 +57,23 @@ async fn c08_invalid_arguments_count_as_failures() {
 #[tokio::test]
 async fn c09_a_tool_is_disabled_after_three_failures() {
     let again = |id| calls(&[(id, "broken", &format!(r#"{{"text": "{id}"}}"#))]);
-    let world = World::new([again("a"), again("b"), again("c"), again("d"), words("sorry")]);
+    let setup = TurnSetup::new([again("a"), again("b"), again("c"), again("d"), words("sorry")]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let lines = story(turn.new_items());
     let ends: Vec<&str> =
         lines.iter().filter(|line| line.starts_with('=')).map(String::as_str).collect();
     assert_eq!(ends[..3], ["= failed out of order"; 3]);
     assert!(ends[3].starts_with("= disabled"), "{}", ends[3]);
     let off = TurnEvent::ToolDisabled { tool: ToolName::from_static("broken") };
-    assert_eq!(world.host.events().iter().filter(|event| **event == off).count(), 1);
+    assert_eq!(setup.host.events().iter().filter(|event| **event == off).count(), 1);
 }
 
 #[tokio::test]
 async fn a_panicking_tool_does_not_end_the_turn() {
-    let world = World::new([calls(&[("a", "panics", "{}"), ("b", "look", "{}")]), words("on")]);
+    let setup = TurnSetup::new([calls(&[("a", "panics", "{}"), ("b", "look", "{}")]), words("on")]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     assert_eq!(
         story(turn.new_items())[2..],
         ["= failed The tool failed unexpectedly.", "= ok nothing", "on"]
@@ -79,9 +82,10 @@ async fn a_panicking_tool_does_not_end_the_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_ends_at_its_time_limit() {
-    let world = World::new([calls(&[("a", "slow", "{}"), ("b", "slow_pay", "{}")]), words("well")]);
+    let setup =
+        TurnSetup::new([calls(&[("a", "slow", "{}"), ("b", "slow_pay", "{}")]), words("well")]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let said = story(turn.new_items());
     assert_eq!(said[2], "= timed_out The tool did not answer within 5 s.");
     assert_eq!(said[3], "= outcome_unknown The tool did not answer within 5 s.");
@@ -89,9 +93,9 @@ async fn a_tool_ends_at_its_time_limit() {
 
 #[tokio::test]
 async fn a_long_output_is_truncated() {
-    let world = World::new([calls(&[("a", "long", "{}")]), words("well")]);
+    let setup = TurnSetup::new([calls(&[("a", "long", "{}")]), words("well")]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     assert!(story(turn.new_items())[1].ends_with("[4000 more bytes were left out]"));
 }
 
@@ -99,13 +103,13 @@ async fn a_long_output_is_truncated() {
 /// later calls of the turn.
 #[tokio::test]
 async fn effects_are_collected_for_the_commit() {
-    let world = World::new([
+    let setup = TurnSetup::new([
         calls(&[("a", "note", r#"{"text": "one"}"#)]),
         calls(&[("b", "note", r#"{"text": "two"}"#)]),
         words("noted"),
     ]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let data: Vec<_> = turn.account().effects.iter().map(|effect| effect.data.clone()).collect();
     assert_eq!(data, ["one", "two"]);
     assert_eq!(story(turn.new_items())[3], "= ok 1 before");
@@ -118,18 +122,18 @@ async fn effects_are_collected_for_the_commit() {
 async fn calls_with_effects_run_in_order_and_see_earlier_effects() {
     let note = |id, text| (id, "slow_note", text);
     let (one, two) = (r#"{"text": "one"}"#, r#"{"text": "two"}"#);
-    let world = World::new([
+    let setup = TurnSetup::new([
         calls(&[note("a", one), ("l", "look", "{}"), note("b", two), ("c", "note", "{}")]),
         words("noted"),
     ]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let said = story(turn.new_items());
     assert_eq!(
         said[4..],
         ["= ok 0 before", "= ok nothing", "= ok 1 before", "= ok 2 before", "noted"]
     );
-    let ended = world.host.events().into_iter().filter_map(|event| match event {
+    let ended = setup.host.events().into_iter().filter_map(|event| match event {
         TurnEvent::CallEnded { call, .. } => Some(call.0.to_string()),
         _ => None,
     });
@@ -141,10 +145,10 @@ async fn calls_with_effects_run_in_order_and_see_earlier_effects() {
 #[tokio::test(start_paused = true)]
 async fn queued_calls_are_not_started_after_an_abort() {
     let slow = |id| (id, "slow_note", r#"{"text": "x"}"#);
-    let mut world = World::new([calls(&[slow("a"), slow("b")]), words("never")]);
-    world.place.timeout = std::time::Duration::from_millis(1500);
+    let mut setup = TurnSetup::new([calls(&[slow("a"), slow("b")]), words("never")]);
+    setup.place.timeout = std::time::Duration::from_millis(1500);
     let mut turn = turn("hi");
-    assert_eq!(world.drive(&mut turn).await, TurnProgress::Ended(TurnEnd::TimedOut));
+    assert_eq!(setup.drive(&mut turn).await, TurnProgress::Ended(TurnEnd::TimedOut));
     assert_eq!(turn.account().effects.len(), 1);
     assert!(story(turn.new_items())[3].starts_with("= aborted"), "{:?}", story(turn.new_items()));
 }
@@ -153,36 +157,36 @@ async fn queued_calls_are_not_started_after_an_abort() {
 /// autonomy level.
 #[tokio::test]
 async fn z10_untrusted_input_makes_destructive_tools_ask() {
-    let world = World::new([
+    let setup = TurnSetup::new([
         calls(&[("a", "pay", "{}")]),
         calls(&[("b", "web", "{}")]),
         calls(&[("c", "pay", r#"{"text": "again"}"#)]),
         words("checking"),
     ]);
     let mut turn = conversation("hi");
-    world.drive(&mut turn).await;
+    setup.drive(&mut turn).await;
     let verdicts: Vec<_> = turn.account().decisions.iter().map(|d| &d.verdict).collect();
     assert!(matches!(verdicts[0], GateDecision::Allow(_)));
     assert_eq!(verdicts[2], &GateDecision::Ask(AskReason::Untrusted));
     assert_eq!(turn.trust(), Trust::Untrusted);
-    assert_eq!(world.host.stored.lock().unwrap().len(), 1, "one payment was made");
+    assert_eq!(setup.host.stored.lock().unwrap().len(), 1, "one payment was made");
 }
 
 /// C05: in a conversation the call is not run, a person is asked, and the turn
 /// continues and answers.
 #[tokio::test]
 async fn c05_a_conversation_continues_while_a_call_waits_for_approval() {
-    let world = World::supervised([calls(&[("a", "pay", "{}")]), words("I am checking")]);
+    let setup = TurnSetup::supervised([calls(&[("a", "pay", "{}")]), words("I am checking")]);
     let mut turn = conversation("hi");
-    let end = world.drive(&mut turn).await;
+    let end = setup.drive(&mut turn).await;
     assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
     assert!(story(turn.new_items())[1].starts_with("= pending_approval"));
-    let deferred = world.host.events().into_iter().find_map(|event| match event {
+    let deferred = setup.host.events().into_iter().find_map(|event| match event {
         TurnEvent::Deferred(question) => Some(question.call.name),
         _ => None,
     });
     assert_eq!(deferred.as_deref(), Some("pay"));
-    assert!(world.host.stored.lock().unwrap().is_empty());
+    assert!(setup.host.stored.lock().unwrap().is_empty());
 }
 
 /// External calls are stored together before they are made, and their outcomes
@@ -190,14 +194,14 @@ async fn c05_a_conversation_continues_while_a_call_waits_for_approval() {
 #[tokio::test]
 async fn external_calls_are_stored_before_they_run() {
     let two = [("a", "pay", "{}"), ("b", "look", "{}"), ("c", "pay", r#"{"text": "2"}"#)];
-    let world = World::new([calls(&two), words("paid")]);
+    let setup = TurnSetup::new([calls(&two), words("paid")]);
     let mut turn = turn("hi");
-    world.drive(&mut turn).await;
-    let stored = world.host.stored.lock().unwrap();
+    setup.drive(&mut turn).await;
+    let stored = setup.host.stored.lock().unwrap();
     let keys: Vec<&str> =
         stored[0].1.iter().map(|intent| intent.idempotency_key.as_str()).collect();
     assert_eq!((stored.len(), keys), (1, vec!["run/a", "run/c"]));
-    let outcomes = world.host.outcomes.lock().unwrap();
+    let outcomes = setup.host.outcomes.lock().unwrap();
     assert_eq!(outcomes.len(), 2);
     assert!(outcomes.values().all(|outcome| outcome.status == OutcomeStatus::Ok));
 }
@@ -205,19 +209,19 @@ async fn external_calls_are_stored_before_they_run() {
 #[tokio::test]
 async fn no_external_call_runs_if_the_checkpoint_fails() {
     use ostler_engine::driver::{Driver, TurnCommands};
-    let mut world = World::new([calls(&[("a", "pay", "{}")])]);
-    world.host.fails = true;
-    let driver = Driver { context: &world.place, rules: world.rules(), host: &world.host };
+    let mut setup = TurnSetup::new([calls(&[("a", "pay", "{}")])]);
+    setup.host.fails = true;
+    let driver = Driver { context: &setup.place, rules: setup.rules(), host: &setup.host };
     let mut turn = turn("hi");
     let result = driver.drive(&mut turn, &Default::default(), &mut TurnCommands::none()).await;
     assert_eq!(result, Err("the disk is full"));
-    assert!(world.host.outcomes.lock().unwrap().is_empty());
+    assert!(setup.host.outcomes.lock().unwrap().is_empty());
 }
 
 #[test]
 fn invalid_and_duplicate_tools_are_rejected() {
     let with = |schema| {
-        let spec = crate::world::tools().definition("look").unwrap().spec.clone();
+        let spec = crate::support::tools().definition("look").unwrap().spec.clone();
         struct One(ToolDefinition);
         impl ostler_engine::tool::Tool for One {
             fn definition(&self) -> &ToolDefinition {

@@ -77,7 +77,10 @@ async fn m41_models_are_listed_with_their_status() {
     assert_eq!(refused, CatalogueError::NoKey { name: claude.clone(), how });
     assert_eq!(refused.to_string(), format!("`{claude}` has no key: set {MISSING} to use it"));
     let unknown = catalogue.check("nobody/model").unwrap_err().to_string();
-    assert!(unknown.ends_with("with one of these providers: anthropic, local, openai"), "{unknown}");
+    assert!(
+        unknown.ends_with("with one of these providers: anthropic, local, openai"),
+        "{unknown}"
+    );
     for name in ["local/anything", "scripted/demo", "openai/gpt-9"] {
         assert_eq!(catalogue.check(name), Ok(()), "{name}");
     }

@@ -9,9 +9,9 @@ use ostler_domain::money::price::{MINIMUM_CHARGE, ModelPrice};
 use ostler_store::{NewReservation, StoreError};
 
 use super::SessionFacts;
+use crate::deps::Deps;
 use crate::ids::fresh;
 use crate::org_view::{AgentView, OrgView};
-use crate::deps::Deps;
 
 /// The credits that are reserved for a turn.
 #[derive(Debug, Clone, Copy)]
@@ -122,7 +122,8 @@ pub(crate) async fn reserve_credits(
     };
     let budget = TurnBudget {
         reserved: amount,
-        top_up: remaining.org_budget.unwrap_or(UNLIMITED) + remaining.parent_budget.unwrap_or(Credits::ZERO),
+        top_up: remaining.org_budget.unwrap_or(UNLIMITED)
+            + remaining.parent_budget.unwrap_or(Credits::ZERO),
         session: session.budget.remaining(),
         read_reserve: session.budget.read_reserve(),
         team,

@@ -64,7 +64,10 @@ impl DocumentCache {
         }
     }
 
-    async fn cached(&self, search: &DocumentSearch<'_>) -> Result<Arc<CachedDocuments>, StoreError> {
+    async fn cached(
+        &self,
+        search: &DocumentSearch<'_>,
+    ) -> Result<Arc<CachedDocuments>, StoreError> {
         let key = (search.org, search.tags.clone());
         let known = self.lock().get(&key).filter(|(at, _)| *at == search.version).cloned();
         if let Some((_, documents)) = known {

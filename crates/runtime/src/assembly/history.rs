@@ -13,7 +13,9 @@ use crate::records::{UnreadableRecord, decode};
 pub(crate) const HISTORY_MESSAGES: u32 = 20;
 
 /// Decodes stored messages.
-pub(crate) fn decode_messages(stored: &[StoredMessage]) -> Result<Vec<ThreadMessage>, UnreadableRecord> {
+pub(crate) fn decode_messages(
+    stored: &[StoredMessage],
+) -> Result<Vec<ThreadMessage>, UnreadableRecord> {
     stored.iter().map(|one| decode("message", &one.data)).collect()
 }
 

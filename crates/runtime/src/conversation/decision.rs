@@ -13,8 +13,8 @@ use super::input::{ApprovedCall, Input};
 use super::pipeline::answer;
 use super::run_context::RunContext;
 use super::{housekeeping, texts};
-use crate::records::message::Purpose;
 use crate::records::decode;
+use crate::records::message::Purpose;
 use crate::records::session::Session;
 use crate::run_error::RunError;
 
@@ -30,18 +30,33 @@ pub(crate) async fn run(
     let stored = match context.store().approval(approval).await {
         Ok(stored) => stored,
         Err(StoreError::NotFound(_)) => {
-            return housekeeping::skip(context, entry, "an approval that is gone", lease_action).await;
+            return housekeeping::skip(context, entry, "an approval that is gone", lease_action)
+                .await;
         }
         Err(other) => return Err(other.into()),
     };
     match &stored.approval.status {
-        ApprovalStatus::Expired => return report_expiry(context, entry, &stored, lease_action).await,
+        ApprovalStatus::Expired => {
+            return report_expiry(context, entry, &stored, lease_action).await;
+        }
         ApprovalStatus::Pending => {
-            return housekeeping::skip(context, entry, "an approval that is still open", lease_action).await;
+            return housekeeping::skip(
+                context,
+                entry,
+                "an approval that is still open",
+                lease_action,
+            )
+            .await;
         }
         // A later attempt continues the call it began; a first attempt must not repeat it.
         ApprovalStatus::Used { .. } if context.attempt == 1 => {
-            return housekeeping::skip(context, entry, "an approved call that has run", lease_action).await;
+            return housekeeping::skip(
+                context,
+                entry,
+                "an approved call that has run",
+                lease_action,
+            )
+            .await;
         }
         _ => {}
     }
@@ -57,8 +72,13 @@ pub(crate) async fn run(
             .await;
         }
         Some(SessionStatus::Closed(_)) | None => {
-            return housekeeping::skip(context, entry, "a decision for a session that is over", lease_action)
-                .await;
+            return housekeeping::skip(
+                context,
+                entry,
+                "a decision for a session that is over",
+                lease_action,
+            )
+            .await;
         }
     }
     let tool = stored.approval.tool.as_str();
@@ -84,7 +104,10 @@ pub(crate) async fn run(
 }
 
 /// Returns the status of the session that asked, if it is still the conversation's newest.
-fn session_status(context: &RunContext<'_>, stored: &StoredApproval) -> Result<Option<SessionStatus>, RunError> {
+fn session_status(
+    context: &RunContext<'_>,
+    stored: &StoredApproval,
+) -> Result<Option<SessionStatus>, RunError> {
     let session = context.start.session.as_ref();
     let Some(session) = session.filter(|one| one.id == stored.approval.session) else {
         return Ok(None);
@@ -107,12 +130,23 @@ async fn report_expiry(
     stored: &StoredApproval,
     lease_action: LeaseAction,
 ) -> Result<(), RunError> {
-    housekeeping::change_session(context, entry, "approval expired", lease_action, |context, run| {
-        run.send_text(context, texts::APPROVAL_EXPIRED, Purpose::Notice);
-        let id = stored.approval.id;
-        let data = json!({"approval": id, "session": run.session.id,
+    housekeeping::change_session(
+        context,
+        entry,
+        "approval expired",
+        lease_action,
+        |context, run| {
+            run.send_text(context, texts::APPROVAL_EXPIRED, Purpose::Notice);
+            let id = stored.approval.id;
+            let data = json!({"approval": id, "session": run.session.id,
             "tool": stored.approval.tool});
-        run.pending.add_notice(NoticeKind::ApprovalExpired, NoticeRecipient::Owner, id.to_string(), data);
-    })
+            run.pending.add_notice(
+                NoticeKind::ApprovalExpired,
+                NoticeRecipient::Owner,
+                id.to_string(),
+                data,
+            );
+        },
+    )
     .await
 }

@@ -9,8 +9,8 @@ use ostler_domain::money::Credits;
 use ostler_domain::time::Timestamp;
 use ostler_engine::driver::{Host, Intent};
 use ostler_engine::history;
-use ostler_engine::outcome::{ToolOutcome, OutcomeStatus};
-use ostler_engine::turn::{TurnEvent, AgentPath, STATE_VERSION, Turn};
+use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
+use ostler_engine::turn::{AgentPath, STATE_VERSION, Turn, TurnEvent};
 use ostler_store::{Checkpoint, RetrySafety, StoreError};
 
 use super::checkpoint::{ExternalCall, OpenTurn, RunProgress, TurnCheckpointRef};
@@ -19,8 +19,8 @@ use super::steps::turn::DraftVisibility;
 use crate::assembly::credits::top_up;
 use crate::deltas::{Delta, DeltaContent, DraftStream};
 use crate::ids::derived;
-use crate::records::session::Session;
 use crate::records::encode;
+use crate::records::session::Session;
 
 /// The engine's host of one turn.
 pub(crate) struct TurnHost<'a, 'd> {
@@ -81,7 +81,11 @@ impl Host for TurnHost<'_, '_> {
                 tool: intent.call.name.clone(),
                 key: intent.idempotency_key.clone(),
                 arguments: intent.call.arguments.to_string(),
-                retry_safety: if intent.idempotent { RetrySafety::Idempotent } else { RetrySafety::Unsafe },
+                retry_safety: if intent.idempotent {
+                    RetrySafety::Idempotent
+                } else {
+                    RetrySafety::Unsafe
+                },
             })
             .collect();
         let state = {
@@ -117,7 +121,9 @@ impl Host for TurnHost<'_, '_> {
         };
         let Some(id) = id else { return Ok(()) };
         let stored = match outcome.status {
-            OutcomeStatus::OutcomeUnknown => ostler_store::CallOutcome::Unknown(outcome.content.clone()),
+            OutcomeStatus::OutcomeUnknown => {
+                ostler_store::CallOutcome::Unknown(outcome.content.clone())
+            }
             _ => ostler_store::CallOutcome::Known(encode(outcome)),
         };
         let store = &self.context.services.deps.store;

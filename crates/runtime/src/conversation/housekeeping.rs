@@ -61,8 +61,14 @@ async fn bury_without_session(context: &RunContext<'_>, entry: InboxId) -> Resul
 }
 
 /// Applies the passing of time: expires the session, or reminds people of its escalation.
-pub(crate) async fn tick(context: &RunContext<'_>, entry: InboxId, lease_action: LeaseAction) -> Result<(), RunError> {
-    let Some(stored) = &context.start.session else { return bury_without_session(context, entry).await };
+pub(crate) async fn tick(
+    context: &RunContext<'_>,
+    entry: InboxId,
+    lease_action: LeaseAction,
+) -> Result<(), RunError> {
+    let Some(stored) = &context.start.session else {
+        return bury_without_session(context, entry).await;
+    };
     let mut session: Session = decode("session", &stored.data)?;
     let config = context.view.settings.team.clone().unwrap_or_default();
     let mut escalation = session.escalation.clone();
@@ -86,7 +92,13 @@ pub(crate) async fn tick(context: &RunContext<'_>, entry: InboxId, lease_action:
             run.session.escalation = escalation;
             run.session.pending_decisions.clone_from(&session.pending_decisions);
             team::notify_people(&context.view, &run.session, &mut run.pending, &effects);
-            team::end_escalation(&mut run.session, &mut run.pending, &run.earlier, &effects, context.now);
+            team::end_escalation(
+                &mut run.session,
+                &mut run.pending,
+                &run.earlier,
+                &effects,
+                context.now,
+            );
         }
         if let Some((session, summary_turn)) = ended {
             run.record_session_end(&session, summary_turn, close.is_some());

@@ -36,7 +36,10 @@ pub(crate) struct ApprovedCall {
 
 impl<'a> Input<'a> {
     /// Creates the input of messages that are answered together.
-    pub(crate) fn from_messages(messages: &'a [ReceivedMessage], lease_action: LeaseAction) -> Self {
+    pub(crate) fn from_messages(
+        messages: &'a [ReceivedMessage],
+        lease_action: LeaseAction,
+    ) -> Self {
         let inbox_ids = messages.iter().map(|one| one.inbox_id).collect();
         Self { inbox_ids, messages, ..Self::empty(lease_action) }
     }

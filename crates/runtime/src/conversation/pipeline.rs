@@ -97,7 +97,11 @@ async fn run_turns(
 
 /// What the steps before the model lead to.
 enum PreparedTurn<'c> {
-    Ready { harness: AgentHarness<'c>, open: Box<OpenTurn>, turn: Box<Turn> },
+    Ready {
+        harness: AgentHarness<'c>,
+        open: Box<OpenTurn>,
+        turn: Box<Turn>,
+    },
     /// The turn does not begin, and the customer was told why.
     Stopped(RunOutcome),
 }

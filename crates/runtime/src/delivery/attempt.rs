@@ -6,16 +6,18 @@ use ostler_channels::connection::ChannelConnection;
 use ostler_channels::outbound::{FileContents, MessagePiece, SendContext};
 use ostler_channels::outcome::SendOutcome;
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::delivery::{SendAttempt, FailedSendAction, SendFailure, next_action};
+use ostler_domain::channel::delivery::{FailedSendAction, SendAttempt, SendFailure, next_action};
 use ostler_domain::retry::RetryPolicy;
-use ostler_store::{TeamMessage, Author, OutboxDelivery, SendPermit, OrgBinding, OutboxEntry, StoreError};
+use ostler_store::{
+    Author, OrgBinding, OutboxDelivery, OutboxEntry, SendPermit, StoreError, TeamMessage,
+};
 
-use super::worker::DeliveryWorker;
 use super::dead_letter::{DeliveryResult, with_notice};
 use super::message::outbound;
+use super::worker::DeliveryWorker;
 use crate::channel_binding::{binding_config, peer_address};
-use crate::records::outgoing::OutgoingMessage;
 use crate::records::decode;
+use crate::records::outgoing::OutgoingMessage;
 
 /// The jitter value that leaves a wait as it is.
 pub(super) const NO_JITTER: u32 = 500;
@@ -102,14 +104,22 @@ impl DeliveryWorker {
         let message = outbound(&outgoing, row.author, &bound.binding.channel);
         let pieces = connection.pieces(&message);
         let files = self.load_files(row, &pieces).await?;
-        let route =
-            SendRoute { bound: &bound, connection: &connection, files: &files, plain: outgoing.plain_text };
+        let route = SendRoute {
+            bound: &bound,
+            connection: &connection,
+            files: &files,
+            plain: outgoing.plain_text,
+        };
         let sent = self.send(row, &route, &pieces).await;
         Ok(self.sent_result(row, &outgoing, sent).await)
     }
 
     /// Loads the files of the remaining pieces. A missing file is refused by the channel.
-    async fn load_files(&self, row: &OutboxEntry, pieces: &[MessagePiece]) -> Result<FileContents, StoreError> {
+    async fn load_files(
+        &self,
+        row: &OutboxEntry,
+        pieces: &[MessagePiece],
+    ) -> Result<FileContents, StoreError> {
         let mut files = FileContents::new();
         let remaining = pieces.iter().skip(row.progress.next_piece as usize);
         for file in remaining.flat_map(|piece| &piece.files) {
@@ -180,10 +190,19 @@ impl DeliveryWorker {
             let why = outcome.reason().to_owned();
             let requested_wait = self.pause_binding(row, route, failure).await;
             // A dead letter gets one attempt each time.
-            let number =
-                if row.progress.times_dead > 0 { policy.max_attempts } else { row.progress.failed_attempts + 1 };
+            let number = if row.progress.times_dead > 0 {
+                policy.max_attempts
+            } else {
+                row.progress.failed_attempts + 1
+            };
             let attempt = SendAttempt { number, plain };
-            match next_action(failure, attempt, policy, route.connection.unknown_outcome_policy(), NO_JITTER) {
+            match next_action(
+                failure,
+                attempt,
+                policy,
+                route.connection.unknown_outcome_policy(),
+                NO_JITTER,
+            ) {
                 FailedSendAction::RetryAfter(wait) => {
                     row.progress.failed_attempts += 1;
                     return Err(OutboxDelivery::RetryAfter(wait));
@@ -204,9 +223,19 @@ impl DeliveryWorker {
     }
 
     /// Makes one call to the provider.
-    async fn call(&self, row: &OutboxEntry, route: &SendRoute<'_>, piece: &MessagePiece, plain: bool) -> SendOutcome {
+    async fn call(
+        &self,
+        row: &OutboxEntry,
+        route: &SendRoute<'_>,
+        piece: &MessagePiece,
+        plain: bool,
+    ) -> SendOutcome {
         let key = row.id.to_string();
-        let how = SendContext { idempotency_key: &key, plain_text: plain, possible_duplicate: row.progress.may_have_arrived };
+        let how = SendContext {
+            idempotency_key: &key,
+            plain_text: plain,
+            possible_duplicate: row.progress.may_have_arrived,
+        };
         crate::faults::point("during_delivery");
         let sent = route.connection.send(piece, how, route.files, self.clock.now());
         // The timeouts of channels are shorter than this one.

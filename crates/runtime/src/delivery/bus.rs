@@ -10,10 +10,10 @@ use ostler_store::{Author, OutboxDelivery, OutboxEntry};
 use serde_json::json;
 
 use super::attempt::NO_JITTER;
-use super::worker::DeliveryWorker;
 use super::dead_letter::{DeliveryResult, with_notice};
-use crate::ids::derived;
+use super::worker::DeliveryWorker;
 use crate::agents::{ANSWER_KIND, NOTICE_KIND, QueueError};
+use crate::ids::derived;
 use crate::records::bus_request::{BusRequest, bus_channel};
 use crate::records::entry::text_of;
 use crate::records::outgoing::OutgoingMessage;
@@ -32,7 +32,11 @@ impl DeliveryWorker {
             return self.dead_letter(row, why, Some(outgoing), None);
         };
         let Some(agents) = agent_runtimes.get(row.org) else {
-            return self.retry(row, outgoing, "the agents of the org are not connected to the bus yet");
+            return self.retry(
+                row,
+                outgoing,
+                "the agents of the org are not connected to the bus yet",
+            );
         };
         let id = derived(EnvelopeId::from_u128, row.id.as_u128(), "answer");
         let kind = match row.author {
@@ -52,10 +56,19 @@ impl DeliveryWorker {
         }
     }
 
-    fn retry(&self, row: &mut OutboxEntry, outgoing: &OutgoingMessage, why: &str) -> DeliveryResult {
+    fn retry(
+        &self,
+        row: &mut OutboxEntry,
+        outgoing: &OutgoingMessage,
+        why: &str,
+    ) -> DeliveryResult {
         tracing::warn!(outbox_id = %row.id, why, "bus reply not sent, will retry");
         row.progress.failed_attempts = row.progress.failed_attempts.saturating_add(1);
-        match RetryPolicy::for_channel(&bus_channel()).wait_after(row.progress.failed_attempts, None, NO_JITTER) {
+        match RetryPolicy::for_channel(&bus_channel()).wait_after(
+            row.progress.failed_attempts,
+            None,
+            NO_JITTER,
+        ) {
             Some(wait) if row.progress.times_dead == 0 => OutboxDelivery::RetryAfter(wait).into(),
             _ => {
                 let dead_letter = self.postpone(row, why.to_owned(), None);

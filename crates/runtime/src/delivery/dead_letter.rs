@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostler_domain::id::NoticeId;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
-use ostler_store::{DeliveryFollowUp, OutboxDelivery, NewNotice, OutboxEntry};
+use ostler_store::{DeliveryFollowUp, NewNotice, OutboxDelivery, OutboxEntry};
 use serde_json::json;
 
 use super::attempt::NO_JITTER;
@@ -28,7 +28,12 @@ impl From<OutboxDelivery> for DeliveryResult {
 impl DeliveryWorker {
     /// Makes a message a dead letter because its binding cannot be used, and notifies the
     /// owner.
-    pub(super) fn no_binding(&self, row: &mut OutboxEntry, outgoing: &OutgoingMessage, why: &str) -> DeliveryResult {
+    pub(super) fn no_binding(
+        &self,
+        row: &mut OutboxEntry,
+        outgoing: &OutgoingMessage,
+        why: &str,
+    ) -> DeliveryResult {
         self.dead_letter(row, why, Some(outgoing), Some(NoticeKind::NoBinding))
     }
 
@@ -56,7 +61,8 @@ impl DeliveryWorker {
         requested_wait: Option<Duration>,
     ) -> OutboxDelivery {
         row.progress.times_dead = row.progress.times_dead.saturating_add(1);
-        match self.options.dead_letter_retries.wait_after(row.progress.times_dead, None, NO_JITTER) {
+        match self.options.dead_letter_retries.wait_after(row.progress.times_dead, None, NO_JITTER)
+        {
             Some(wait) => {
                 let retry_after = wait.max(requested_wait.unwrap_or_default());
                 OutboxDelivery::Postponed { why, retry_after }
@@ -67,7 +73,11 @@ impl DeliveryWorker {
 }
 
 /// Adds a notice to the owner if the message is abandoned.
-pub(super) fn with_notice(row: &OutboxEntry, delivery: OutboxDelivery, outgoing: Option<&OutgoingMessage>) -> DeliveryResult {
+pub(super) fn with_notice(
+    row: &OutboxEntry,
+    delivery: OutboxDelivery,
+    outgoing: Option<&OutgoingMessage>,
+) -> DeliveryResult {
     let mut result = DeliveryResult::from(delivery);
     if let OutboxDelivery::Abandoned(why) = &result.delivery {
         result.follow_up.notice = Some(notice(row, outgoing, NoticeKind::DeadLetterAbandoned, why));
@@ -75,7 +85,12 @@ pub(super) fn with_notice(row: &OutboxEntry, delivery: OutboxDelivery, outgoing:
     result
 }
 
-fn notice(row: &OutboxEntry, outgoing: Option<&OutgoingMessage>, kind: NoticeKind, why: &str) -> NewNotice {
+fn notice(
+    row: &OutboxEntry,
+    outgoing: Option<&OutgoingMessage>,
+    kind: NoticeKind,
+    why: &str,
+) -> NewNotice {
     let binding = outgoing.map(|one| one.binding.to_string());
     let data = json!({"message": row.id, "conversation": row.conversation, "binding": binding,
         "to": outgoing.map(|one| peer_address(&one.to)), "why": why, "attempts": row.attempts});

@@ -11,14 +11,20 @@ use crate::records::outgoing::OutgoingMessage;
 
 /// Returns the message for a channel. Agents write Markdown; texts of people and of the
 /// runtime are sent verbatim.
-pub(super) fn outbound(outgoing: &OutgoingMessage, author: Author, channel: &Channel) -> OutboundMessage {
-    let button = |one: &crate::records::outgoing::OutgoingButton| match Button::press(&one.label, &one.data) {
-        Ok(button) => Some(button),
-        Err(error) => {
-            tracing::warn!(%error, label = one.label, "invalid button left out");
-            None
-        }
-    };
+pub(super) fn outbound(
+    outgoing: &OutgoingMessage,
+    author: Author,
+    channel: &Channel,
+) -> OutboundMessage {
+    let button =
+        |one: &crate::records::outgoing::OutgoingButton| match Button::press(&one.label, &one.data)
+        {
+            Ok(button) => Some(button),
+            Err(error) => {
+                tracing::warn!(%error, label = one.label, "invalid button left out");
+                None
+            }
+        };
     let buttons: Vec<Button> = outgoing.buttons.iter().filter_map(button).collect();
     // In a private chat a reply does not quote the message.
     let private_chat = *channel == Channel::Telegram && matches!(outgoing.to, Peer::Person(_));

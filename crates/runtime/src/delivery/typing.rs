@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::channel_binding::{binding_config, peer_address};
-use crate::running_turns::{RunningTurns, RunningTurn};
+use crate::running_turns::{RunningTurn, RunningTurns};
 
 /// How often running turns are checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -62,7 +62,9 @@ impl Typing {
         let Some(bound) = bound.clone().find(|one| one.binding.id == session.binding) else {
             return;
         };
-        let Ok(connection) = self.channels.open(&binding_config(session.org, bound)) else { return };
+        let Ok(connection) = self.channels.open(&binding_config(session.org, bound)) else {
+            return;
+        };
         if let Err(error) = connection.show_typing(peer_address(&session.peer)).await {
             tracing::debug!(%error, "typing indicator not sent");
         }

@@ -9,10 +9,10 @@ use ostler_store::{Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::agents::AgentRuntimes;
+use crate::deps::Clock;
 use crate::inbox::Doorbell;
 use crate::outage_log::OutageLog;
-use crate::deps::Clock;
-use crate::agents::AgentRuntimes;
 
 /// The options of delivery workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,10 +122,7 @@ impl DeliveryWorker {
             match self.sweep().await {
                 Ok(DeliverySweep { unknown: 0, .. }) => {}
                 Ok(sweep) => {
-                    tracing::warn!(
-                        unknown_count = sweep.unknown,
-                        "delivery outcomes unknown"
-                    );
+                    tracing::warn!(unknown_count = sweep.unknown, "delivery outcomes unknown");
                 }
                 Err(error) => tracing::warn!(%error, "delivery sweep failed, will retry"),
             }

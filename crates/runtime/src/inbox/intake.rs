@@ -7,8 +7,8 @@ use ostler_store::{AcceptOutcome, NewInboxEntry, Store, StoreError};
 
 use super::doorbell::Doorbell;
 use crate::ids::fresh;
-use crate::records::entry::InboxEntry;
 use crate::records::encode;
+use crate::records::entry::InboxEntry;
 
 /// Accepts inbox entries. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -42,7 +42,11 @@ impl Intake {
 }
 
 /// Returns a new row of the inbox.
-pub(crate) fn new_inbox_entry(key: ConversationKey, provider_id: &str, entry: &InboxEntry) -> NewInboxEntry {
+pub(crate) fn new_inbox_entry(
+    key: ConversationKey,
+    provider_id: &str,
+    entry: &InboxEntry,
+) -> NewInboxEntry {
     NewInboxEntry {
         id: fresh(InboxId::from_u128),
         key,

@@ -46,10 +46,17 @@ impl Actor {
 
     /// Checks that the actor may do something in an org. To unrelated actors a missing org
     /// looks like a forbidden one.
-    pub(super) async fn authorize(self, store: &Store, org: OrgId, permission: OrgPermission) -> Result<()> {
+    pub(super) async fn authorize(
+        self,
+        store: &Store,
+        org: OrgId,
+        permission: OrgPermission,
+    ) -> Result<()> {
         let (who, memberships) = match self {
             Self::Terminal => return Ok(()),
-            Self::Chat(_) if matches!(permission, OrgPermission::View | OrgPermission::Operate) => return Ok(()),
+            Self::Chat(_) if matches!(permission, OrgPermission::View | OrgPermission::Operate) => {
+                return Ok(());
+            }
             Self::Chat(_) => ("a chat member", Vec::new()),
             Self::User(id) => ("you", memberships_of(store, id).await?),
             Self::Key { org, role, .. } => ("this key", vec![Membership { org, role }]),

@@ -5,12 +5,12 @@ use ostler_domain::id::ApprovalId;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::status::{SessionStatus, StatusChange};
 use ostler_engine::gate::fingerprint;
-use ostler_store::{DecisionState, StoredApproval, ApprovalVerdict};
+use ostler_store::{ApprovalVerdict, DecisionState, StoredApproval};
 use serde_json::{Value, json};
 
-use super::{OrgOperations, OperationError, Result, continuation};
-use crate::records::entry::InboxEntry;
+use super::{OperationError, OrgOperations, Result, continuation};
 use crate::records::decode;
+use crate::records::entry::InboxEntry;
 use crate::records::session::Session;
 
 impl OrgOperations<'_> {
@@ -104,7 +104,9 @@ impl OrgOperations<'_> {
         let store = self.authorize(OrgPermission::Operate).await?;
         let (by, audit) = (self.actor.user_id(), self.audit_entry(action, &id, &data));
         let session = store.session(store.approval(id).await?.approval.session).await?;
-        let decided = store.decide_approval_with_follow_up(id, by, verdict, approval_decided(id), audit).await;
+        let decided = store
+            .decide_approval_with_follow_up(id, by, verdict, approval_decided(id), audit)
+            .await;
         // A decision that came too late leaves an entry as well.
         self.wake_conversation(session.conversation).await;
         Ok(decided?)

@@ -10,7 +10,7 @@ use ostler_domain::session::key::ConversationEntry;
 use ostler_store::OrgBinding;
 use serde_json::json;
 
-use super::{OrgOperations, OperationError, Result};
+use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 
 /// The maximum number of bindings that are listed.
@@ -63,7 +63,11 @@ impl OrgOperations<'_> {
     }
 
     /// Returns the binding with a change applied; nothing is stored.
-    pub async fn changed_binding(&self, id: BindingId, change: BindingChange) -> Result<OrgBinding> {
+    pub async fn changed_binding(
+        &self,
+        id: BindingId,
+        change: BindingChange,
+    ) -> Result<OrgBinding> {
         let mut bound = self.authorize(OrgPermission::Configure).await?.binding(id).await?;
         if let Some(name) = change.agent {
             bound.agent = self.find_agent(&name).await?;

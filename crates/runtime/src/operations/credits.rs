@@ -5,7 +5,7 @@ use ostler_domain::org::permission::OrgPermission;
 use ostler_store::{LedgerLine, NewGrant};
 use serde_json::json;
 
-use super::{OrgOperations, OperationError, Result};
+use super::{OperationError, OrgOperations, Result};
 
 impl OrgOperations<'_> {
     /// Returns the account with its pools.

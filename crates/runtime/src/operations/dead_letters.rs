@@ -3,10 +3,10 @@
 use ostler_domain::id::NoticeId;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::org::permission::OrgPermission;
-use ostler_store::{StoredDeadLetter, DeadLetterId, NewNotice};
+use ostler_store::{DeadLetterId, NewNotice, StoredDeadLetter};
 use serde_json::json;
 
-use super::{OrgOperations, OperationError, Result};
+use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 
 impl OrgOperations<'_> {

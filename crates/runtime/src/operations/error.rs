@@ -22,23 +22,16 @@ pub enum WorkflowRefused {
     InputShape,
     #[error("the step `{0}` has no agent; name an `agent` for the step or for the workflow")]
     NoStepAgent(StepName),
-    #[error("the step `{step}` calls the tool `{tool}`, which does not exist here; see `ostler tools ls`")]
-    NoTool {
-        step: StepName,
-        tool: String,
-    },
+    #[error(
+        "the step `{step}` calls the tool `{tool}`, which does not exist here; see `ostler tools ls`"
+    )]
+    NoTool { step: StepName, tool: String },
     #[error(transparent)]
     Expression(#[from] ExpressionError),
     #[error("`{task}` does not wait for {what}; `ostler workflow show` shows what it waits for")]
-    NotWaiting {
-        task: String,
-        what: &'static str,
-    },
+    NotWaiting { task: String, what: &'static str },
     #[error("`{answer}` is not one of the answers: {options}")]
-    NotAnOption {
-        answer: String,
-        options: String,
-    },
+    NotAnOption { answer: String, options: String },
     #[error("`{0}` has already been answered")]
     AlreadyAnswered(String),
     #[error("this workflow has ended or was cancelled")]
@@ -49,10 +42,7 @@ pub enum WorkflowRefused {
 #[derive(Debug, thiserror::Error)]
 pub enum OperationError {
     #[error("{who} may not {what}; ask an owner for a role that may")]
-    Forbidden {
-        who: &'static str,
-        what: &'static str,
-    },
+    Forbidden { who: &'static str, what: &'static str },
     #[error(transparent)]
     Escalation(#[from] EscalationError),
     #[error(transparent)]
@@ -64,17 +54,11 @@ pub enum OperationError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     #[error("these arguments are not valid for {tool}: {problem}")]
-    BadArguments {
-        tool: String,
-        problem: String,
-    },
+    BadArguments { tool: String, problem: String },
     #[error("the tool `{0}` does not exist any more; reject the call instead")]
     NoTool(String),
     #[error("no tool uses `{name}`; services that can be connected: {known}")]
-    NoService {
-        name: String,
-        known: String,
-    },
+    NoService { name: String, known: String },
     #[error("`{0}` is not connected here")]
     NotConnected(String),
     #[error("this organization has no agent that can answer; create one first")]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ostler_domain::gate::{GateRules, GateFacts, GateDecision, decide};
+use ostler_domain::gate::{GateDecision, GateFacts, GateRules, decide};
 use ostler_domain::id::{OrgId, SessionId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::TurnBudget;
@@ -13,9 +13,7 @@ use ostler_engine::tool::ToolSet;
 use ostler_store::Store;
 
 use crate::assembly::credits::{UNLIMITED, payer};
-use crate::assembly::history::{
-    HISTORY_MESSAGES, decode_messages, history_items, history_trust,
-};
+use crate::assembly::history::{HISTORY_MESSAGES, decode_messages, history_items, history_trust};
 use crate::assembly::{SessionFacts, resolve_scope};
 use crate::org_view::{AgentView, OrgView};
 use crate::records::decode;
@@ -85,7 +83,8 @@ async fn budget(
     let remaining = store.org(payer(view, agent)).budget(session.budget).await?;
     Ok(TurnBudget {
         reserved: Credits::ZERO,
-        top_up: remaining.org_budget.unwrap_or(UNLIMITED) + remaining.parent_budget.unwrap_or(Credits::ZERO),
+        top_up: remaining.org_budget.unwrap_or(UNLIMITED)
+            + remaining.parent_budget.unwrap_or(Credits::ZERO),
         session: session.budget.remaining(),
         read_reserve: session.budget.read_reserve(),
         team: session.team.as_ref().map(|team| team.budget.remaining()),

@@ -9,7 +9,7 @@ use ostler_domain::tool::Integration;
 use ostler_store::{IntegrationConnection, OrgIntegration};
 use serde_json::json;
 
-use super::{OrgOperations, OperationError, Result};
+use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 
 /// The maximum number of integrations that are listed; there is one for each service.

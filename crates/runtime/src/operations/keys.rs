@@ -9,7 +9,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{ApiKey, NewApiKey, OrgStore};
 use serde_json::json;
 
-use super::{Actor, OrgOperations, OperationError, Result};
+use super::{Actor, OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 
 impl OrgOperations<'_> {

@@ -83,7 +83,13 @@ impl Operations {
         Self::with(store, tools, clock, worker.bell().clone(), worker.running_turns().clone())
     }
 
-    fn with(store: Store, tools: Arc<ToolSet>, clock: Clock, bell: Doorbell, running_turns: RunningTurns) -> Self {
+    fn with(
+        store: Store,
+        tools: Arc<ToolSet>,
+        clock: Clock,
+        bell: Doorbell,
+        running_turns: RunningTurns,
+    ) -> Self {
         let views = OrgViewCache::default();
         Self(Arc::new(Inner { store, tools, clock, bell, running_turns, views }))
     }

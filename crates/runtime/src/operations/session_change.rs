@@ -7,10 +7,12 @@ use ostler_domain::id::{RunId, SessionId};
 use ostler_domain::money::Credits;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::time::Timestamp;
-use ostler_store::{SessionDue, FollowUpEntry, TakeoverChange, NewRun, WithdrawnMessages, StoreError, StoredSession};
+use ostler_store::{
+    FollowUpEntry, NewRun, SessionDue, StoreError, StoredSession, TakeoverChange, WithdrawnMessages,
+};
 use serde_json::Value;
 
-use super::{OrgOperations, OperationError, Result};
+use super::{OperationError, OrgOperations, Result};
 use crate::conversation::{RUN_RECORD_VERSION, next_due};
 use crate::ids::fresh;
 use crate::org_view::OrgView;

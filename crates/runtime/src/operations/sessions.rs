@@ -5,7 +5,7 @@ use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::StatusChange;
 use ostler_domain::team::TeamSession;
-use ostler_store::{StoredApproval, SessionFilter};
+use ostler_store::{SessionFilter, StoredApproval};
 use serde::Serialize;
 use serde_json::json;
 
@@ -101,7 +101,10 @@ impl OrgOperations<'_> {
         let entry = InboxEntry::TeamAssigned { agents: agents.clone(), by };
         let key = format!("assigned:{}", fresh(ostler_domain::id::InboxId::from_u128));
         let audit = self.audit_entry("assign_team", &id, &json!({"agents": agents}));
-        store.audited(audit).continue_conversation(session.conversation, continuation(key, &entry)).await?;
+        store
+            .audited(audit)
+            .continue_conversation(session.conversation, continuation(key, &entry))
+            .await?;
         self.inner().bell.ring_for(&session.key());
         Ok(agents)
     }

@@ -1,6 +1,6 @@
 //! A person takes a conversation over, writes in it, and hands it back.
 
-use ostler_domain::human::escalation::{EscalationEffect, Escalation, EscalationEvent};
+use ostler_domain::human::escalation::{Escalation, EscalationEffect, EscalationEvent};
 use ostler_domain::id::{EscalationId, OutboxId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::status::StatusChange;
@@ -8,7 +8,7 @@ use ostler_store::Author;
 use serde_json::json;
 
 use super::session_change::SessionChange;
-use super::{OrgOperations, OperationError, Result, continuation};
+use super::{OperationError, OrgOperations, Result, continuation};
 use crate::conversation::reply_route;
 use crate::ids::fresh;
 use crate::pending_commit::DraftMessage;
@@ -55,7 +55,12 @@ impl OrgOperations<'_> {
     /// wrote.
     pub async fn resume(&self, id: SessionId) -> Result<Session> {
         let data = json!({"user": self.actor.user_id()});
-        Ok(self.change_session(id, "resume", &data, |change| end_escalation(change, &EscalationEvent::Resume)).await?.0)
+        Ok(self
+            .change_session(id, "resume", &data, |change| {
+                end_escalation(change, &EscalationEvent::Resume)
+            })
+            .await?
+            .0)
     }
 
     /// Dismisses the escalation as a false alarm: the agent answers.
@@ -88,7 +93,8 @@ fn send_message(change: &mut SessionChange, user: UserId, parts: &[MessagePart])
         return Err(OperationError::Unreachable(change.session.channel.to_string()));
     }
     let draft = DraftMessage::human(user, parts.to_vec());
-    let message = change.pending.add_message(&mut change.session, draft, Some(change.run), change.now);
+    let message =
+        change.pending.add_message(&mut change.session, draft, Some(change.run), change.now);
     change.session.clock.touch(change.now);
     route.send(&mut change.pending, Author::Human, parts.to_vec(), Some(message));
     Ok(())
@@ -110,7 +116,10 @@ fn end_escalation(change: &mut SessionChange, event: &EscalationEvent) -> Result
 }
 
 /// Applies an event to the session's escalation. Fails if none is open.
-fn apply_event(change: &mut SessionChange, event: &EscalationEvent) -> Result<Vec<EscalationEffect>> {
+fn apply_event(
+    change: &mut SessionChange,
+    event: &EscalationEvent,
+) -> Result<Vec<EscalationEffect>> {
     let config = change.view.settings.team.clone().unwrap_or_default();
     let escalation = change.session.escalation.as_mut();
     let escalation =

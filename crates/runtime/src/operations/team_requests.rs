@@ -16,7 +16,9 @@ impl Operations {
 
 impl TeamRequestHandler for Operations {
     fn take_over<'a>(&'a self, request: &'a TeamRequest) -> TeamRequestFuture<'a> {
-        Box::pin(async { request_result(self.for_request(request).take_over(request.session).await) })
+        Box::pin(async {
+            request_result(self.for_request(request).take_over(request.session).await)
+        })
     }
 
     fn human_message<'a>(
@@ -24,7 +26,9 @@ impl TeamRequestHandler for Operations {
         request: &'a TeamRequest,
         parts: Vec<MessagePart>,
     ) -> TeamRequestFuture<'a> {
-        Box::pin(async { request_result(self.for_request(request).say(request.session, parts).await) })
+        Box::pin(async {
+            request_result(self.for_request(request).say(request.session, parts).await)
+        })
     }
 
     fn resume<'a>(&'a self, request: &'a TeamRequest) -> TeamRequestFuture<'a> {

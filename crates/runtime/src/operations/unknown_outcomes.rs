@@ -6,14 +6,18 @@ use ostler_engine::outcome::ToolOutcome;
 use ostler_store::StoredCall;
 use serde_json::json;
 
-use super::{OrgOperations, OperationError, Result, continuation};
-use crate::records::entry::InboxEntry;
+use super::{OperationError, OrgOperations, Result, continuation};
 use crate::records::encode;
+use crate::records::entry::InboxEntry;
 
 impl OrgOperations<'_> {
     /// Returns a page of calls with an unknown outcome, oldest first. `after` is the last one of
     /// the page before.
-    pub async fn unknown_calls(&self, after: Option<CallId>, limit: u32) -> Result<Vec<StoredCall>> {
+    pub async fn unknown_calls(
+        &self,
+        after: Option<CallId>,
+        limit: u32,
+    ) -> Result<Vec<StoredCall>> {
         Ok(self.authorize(OrgPermission::View).await?.unknown_outcomes(after, limit).await?)
     }
 
@@ -28,7 +32,8 @@ impl OrgOperations<'_> {
         let known = encode(&ToolOutcome::ok(outcome.clone()));
         let entry = InboxEntry::OutcomeResolved { call, outcome };
         let then = continuation(format!("resolved:{call}"), &entry);
-        let conversation = store.resolve_unknown_outcome_with_follow_up(call, known, then, audit).await?;
+        let conversation =
+            store.resolve_unknown_outcome_with_follow_up(call, known, then, audit).await?;
         self.wake_conversation(conversation).await;
         Ok(())
     }

@@ -3,13 +3,15 @@
 
 use ostler_domain::id::{EventId, WorkflowId};
 use ostler_domain::org::permission::OrgPermission;
-use ostler_domain::workflow::{WorkflowDefinition, EventName, WorkflowProgress, Step, Task, StepWork};
+use ostler_domain::workflow::{
+    EventName, Step, StepWork, Task, WorkflowDefinition, WorkflowProgress,
+};
 use ostler_engine::turn::{Answer, Decision};
 use ostler_store::{NewWorkflow, PublishOutcome, StoreError, WorkflowAnswer};
 use serde_json::{Value, json};
 
 use super::error::WorkflowRefused;
-use super::{OrgOperations, OperationError, Result};
+use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 use crate::records::encode;
 use crate::workflow::question::StoredAnswer;
@@ -71,9 +73,9 @@ impl OrgOperations<'_> {
             QuestionBody::Approval { seen, .. } => Some(Ok(StoredAnswer::Decision {
                 decision: Decision::Approve { seen: *seen, arguments: with.clone() },
             })),
-            QuestionBody::Plan { .. } if with.is_none() => {
-                Some(Ok(StoredAnswer::Answer { answer: Answer::Plan { approved: true, feedback: None } }))
-            }
+            QuestionBody::Plan { .. } if with.is_none() => Some(Ok(StoredAnswer::Answer {
+                answer: Answer::Plan { approved: true, feedback: None },
+            })),
             _ => None,
         })
         .await
@@ -89,12 +91,16 @@ impl OrgOperations<'_> {
         self.answer_question(id, task, "reject_task", "a rejection", |question| {
             let reason = reason.clone();
             Some(Ok(match question {
-                QuestionBody::Approval { .. } => StoredAnswer::Decision { decision: Decision::Reject { reason } },
+                QuestionBody::Approval { .. } => {
+                    StoredAnswer::Decision { decision: Decision::Reject { reason } }
+                }
                 QuestionBody::Plan { .. } => {
                     let answer = Answer::Plan { approved: false, feedback: Some(reason) };
                     StoredAnswer::Answer { answer }
                 }
-                QuestionBody::Question { .. } | QuestionBody::Unknown { .. } => StoredAnswer::Refused { reason },
+                QuestionBody::Question { .. } | QuestionBody::Unknown { .. } => {
+                    StoredAnswer::Refused { reason }
+                }
             }))
         })
         .await
@@ -108,7 +114,9 @@ impl OrgOperations<'_> {
             return Err(OperationError::Empty("an answer"));
         }
         self.answer_question(id, task, "answer_task", "an answer", |question| match question {
-            QuestionBody::Question { options, .. } if !options.is_empty() && !options.contains(&text) => {
+            QuestionBody::Question { options, .. }
+                if !options.is_empty() && !options.contains(&text) =>
+            {
                 let (answer, options) = (text.clone(), options.join(", "));
                 Some(Err(WorkflowRefused::NotAnOption { answer, options }))
             }
@@ -117,7 +125,9 @@ impl OrgOperations<'_> {
             }
             QuestionBody::Plan { .. } => {
                 let feedback = Some(text.clone());
-                Some(Ok(StoredAnswer::Answer { answer: Answer::Plan { approved: false, feedback } }))
+                Some(Ok(StoredAnswer::Answer {
+                    answer: Answer::Plan { approved: false, feedback },
+                }))
             }
             QuestionBody::Approval { .. } => None,
         })
@@ -170,7 +180,8 @@ impl OrgOperations<'_> {
             let Some(answer) = answer(body) else { continue };
             let answer = address_answer(answer?, call.is_some());
             let subject = format!("{id}/{task}");
-            let audit = self.audit_entry(action, &subject, &json!({"question": body, "given": answer}));
+            let audit =
+                self.audit_entry(action, &subject, &json!({"question": body, "given": answer}));
             let stored = WorkflowAnswer {
                 task: task.to_string(),
                 question: key.clone(),
@@ -233,7 +244,9 @@ impl OrgOperations<'_> {
 /// Returns the answer in the form for an agent, if an agent asked, else for the step itself.
 fn address_answer(answer: StoredAnswer, asked_by_agent: bool) -> StoredAnswer {
     match answer {
-        StoredAnswer::Text { text } if asked_by_agent => StoredAnswer::Answer { answer: Answer::Text { text } },
+        StoredAnswer::Text { text } if asked_by_agent => {
+            StoredAnswer::Answer { answer: Answer::Text { text } }
+        }
         StoredAnswer::Refused { reason } if asked_by_agent => {
             let text = format!("The person does not want to answer this: {reason}");
             StoredAnswer::Answer { answer: Answer::Text { text } }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ostler_bus::{EnvelopeContext, Envelope, EnvelopeKind, Payload, QueueName};
+use ostler_bus::{Envelope, EnvelopeContext, EnvelopeKind, Payload, QueueName};
 use ostler_domain::channel::Channel;
+use ostler_domain::id::EnvelopeId;
 use ostler_domain::queue_agent::name::AgentName;
 use ostler_domain::queue_agent::priority::Priority;
-use ostler_domain::id::EnvelopeId;
 use ostler_domain::reference::ReferenceCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -21,7 +21,10 @@ pub struct UnreadableRecord {
 }
 
 /// Decodes a stored value. `what` names it in the error.
-pub(crate) fn decode<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T, UnreadableRecord> {
+pub(crate) fn decode<T: DeserializeOwned>(
+    what: &'static str,
+    text: &str,
+) -> Result<T, UnreadableRecord> {
     serde_json::from_str(text).map_err(|error| UnreadableRecord { what, why: error.to_string() })
 }
 

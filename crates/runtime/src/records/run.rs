@@ -9,7 +9,7 @@ use ostler_domain::money::ledger::Charge;
 use ostler_domain::money::{Credits, Usd};
 use ostler_domain::time::Timestamp;
 use ostler_engine::model::{Restart, Usage};
-use ostler_engine::turn::{TurnEnd, GateRecord, AgentUsage};
+use ostler_engine::turn::{AgentUsage, GateRecord, TurnEnd};
 use serde::{Deserialize, Serialize};
 
 use super::snapshot::Snapshot;

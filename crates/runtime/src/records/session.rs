@@ -9,9 +9,9 @@ use ostler_domain::id::{
 };
 use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::session::errors::ErrorState;
-use ostler_domain::session::guided::{InterviewState, InterviewTemplate, InterviewStep};
-use ostler_domain::session::key::{ConversationKey, ConversationEntry, Peer};
-use ostler_domain::session::lifetime::{CloseReason, CurrentSession, SessionClock, PauseReasons};
+use ostler_domain::session::guided::{InterviewState, InterviewStep, InterviewTemplate};
+use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
+use ostler_domain::session::lifetime::{CloseReason, CurrentSession, PauseReasons, SessionClock};
 use ostler_domain::session::status::{SessionStatus, StatusChange};
 use ostler_domain::team::{self, TeamSession, TeamView, effective_agent};
 use ostler_domain::time::{Timestamp, UtcDay};

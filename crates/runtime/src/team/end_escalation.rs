@@ -56,7 +56,9 @@ pub(crate) fn follow_up_entries(
     let id = escalation.id;
     let decided = std::mem::take(&mut session.pending_decisions).into_iter();
     let mut all: Vec<(String, InboxEntry)> = decided
-        .map(|approval| (format!("decided:{approval}:{id}"), InboxEntry::ApprovalDecided { approval }))
+        .map(|approval| {
+            (format!("decided:{approval}:{id}"), InboxEntry::ApprovalDecided { approval })
+        })
         .collect();
     if effects.contains(&EscalationEffect::AgentAnswers) && is_unanswered(earlier) {
         let handled_triggers = escalation.triggers.clone();

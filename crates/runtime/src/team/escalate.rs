@@ -1,6 +1,6 @@
 //! Begins an escalation: the session is handed off, and the org's people are notified.
 
-use ostler_domain::human::escalation::{EscalationEffect, Escalation, EscalationRequest, Urgency};
+use ostler_domain::human::escalation::{Escalation, EscalationEffect, EscalationRequest, Urgency};
 use ostler_domain::human::triggers::Trigger;
 use ostler_domain::id::{BindingId, EscalationId};
 use ostler_domain::message::MessagePart;
@@ -13,8 +13,8 @@ use ostler_store::Author;
 use serde_json::json;
 
 use crate::ids::fresh;
-use crate::pending_commit::PendingCommit;
 use crate::org_view::OrgView;
+use crate::pending_commit::PendingCommit;
 use crate::records::outgoing::{OutgoingButton, OutgoingMessage};
 use crate::records::session::{OpenEscalation, Session};
 
@@ -81,17 +81,34 @@ pub(crate) fn notify_people(
             }
             EscalationEffect::Remind => {
                 notify_owner(session, escalation, pending, NoticeKind::EscalationReminder);
-                send_to_people(person(people.owner.as_ref()), session, escalation, pending, "Still waiting");
+                send_to_people(
+                    person(people.owner.as_ref()),
+                    session,
+                    escalation,
+                    pending,
+                    "Still waiting",
+                );
             }
             EscalationEffect::SendEmail => {
-                send_to_people(person(people.owner_email.as_ref()), session, escalation, pending, "Urgent");
+                send_to_people(
+                    person(people.owner_email.as_ref()),
+                    session,
+                    escalation,
+                    pending,
+                    "Urgent",
+                );
             }
             _ => {}
         }
     }
 }
 
-fn notify_owner(session: &Session, escalation: &OpenEscalation, pending: &mut PendingCommit, kind: NoticeKind) {
+fn notify_owner(
+    session: &Session,
+    escalation: &OpenEscalation,
+    pending: &mut PendingCommit,
+    kind: NoticeKind,
+) {
     let request = &escalation.state.request;
     let data = json!({"session": session.id, "escalation": escalation.id,
         "reason": request.reason, "urgency": request.urgency});

@@ -5,7 +5,7 @@ use ostler_domain::human::escalation::{EscalationRequest, Urgency};
 use ostler_domain::tool::ToolSpec;
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::ToolOutcome;
-use ostler_engine::tool::{ToolDefinition, ToolReply, Tool, ToolContext};
+use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -49,13 +49,21 @@ impl EscalateToHuman {
         Self { definition: ToolDefinition::new(spec, DESCRIPTION, schema), running_turns }
     }
 
-    fn escalate(&self, call: &Authorized, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
+    fn escalate(
+        &self,
+        call: &Authorized,
+        context: &ToolContext,
+    ) -> Result<ToolOutcome, ToolOutcome> {
         let Arguments { reason, urgency, context_summary } = call.arguments()?;
         let not_here = || ToolOutcome::failed("There is no conversation to hand over here.");
-        let turn =
-            context.session.and_then(|session| self.running_turns.get(session)).ok_or_else(not_here)?;
+        let turn = context
+            .session
+            .and_then(|session| self.running_turns.get(session))
+            .ok_or_else(not_here)?;
         if reason.trim().is_empty() {
-            return Err(ToolOutcome::failed("Say why a person is needed: `reason` must not be empty."));
+            return Err(ToolOutcome::failed(
+                "Say why a person is needed: `reason` must not be empty.",
+            ));
         }
         if turn.session.open_escalation().is_some() {
             return Err(ToolOutcome::failed("A person has been asked for already."));
@@ -76,7 +84,11 @@ impl Tool for EscalateToHuman {
         &self.definition
     }
 
-    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
+    fn call<'a>(
+        &'a self,
+        call: &'a Authorized,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolReply> {
         let outcome = self.escalate(call, context).unwrap_or_else(|refused| refused);
         std::future::ready(ToolReply::Done(outcome)).boxed()
     }

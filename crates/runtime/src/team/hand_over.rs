@@ -8,8 +8,8 @@ use ostler_domain::time::Timestamp;
 use serde_json::json;
 
 use super::effect::TeamEffect;
-use crate::pending_commit::PendingCommit;
 use crate::org_view::OrgView;
+use crate::pending_commit::PendingCommit;
 use crate::records::session::Session;
 
 /// Hands a session to the agent of a [`TeamEffect::TagIn`]. Fails if the rules do not allow

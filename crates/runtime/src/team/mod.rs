@@ -28,7 +28,9 @@ pub(crate) use hand_over::{hand_over, hand_over_to_specialist};
 pub fn tools(running_turns: &RunningTurns) -> Vec<Arc<dyn Tool>> {
     let make = |spec: ToolSpec| -> Option<Arc<dyn Tool>> {
         match spec.name.as_str() {
-            "tag_in_agent" => Some(Arc::new(tag_in_agent::TagInAgent::new(spec, running_turns.clone()))),
+            "tag_in_agent" => {
+                Some(Arc::new(tag_in_agent::TagInAgent::new(spec, running_turns.clone())))
+            }
             "escalate_to_human" => {
                 Some(Arc::new(escalate_to_human::EscalateToHuman::new(spec, running_turns.clone())))
             }

@@ -5,7 +5,7 @@ use ostler_domain::team::handoff::{HandoffFacts, HandoffRequest, may_consult, va
 use ostler_domain::tool::{Risk, ToolSpec};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::ToolOutcome;
-use ostler_engine::tool::{ToolDefinition, ToolReply, SubagentTask, Tool, ToolContext};
+use ostler_engine::tool::{SubagentTask, Tool, ToolContext, ToolDefinition, ToolReply};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -57,8 +57,10 @@ impl TagInAgent {
     fn tag_in(&self, call: &Authorized, context: &ToolContext) -> Result<ToolReply, ToolOutcome> {
         let arguments: Arguments = call.arguments()?;
         let not_here = || ToolOutcome::failed("There is no conversation to hand over here.");
-        let turn =
-            context.session.and_then(|session| self.running_turns.get(session)).ok_or_else(not_here)?;
+        let turn = context
+            .session
+            .and_then(|session| self.running_turns.get(session))
+            .ok_or_else(not_here)?;
         let config = turn.view.settings.team.clone().unwrap_or_default();
         let target = turn.view.find_agent(&arguments.target_agent_id);
         let request = HandoffRequest {
@@ -82,7 +84,8 @@ impl TagInAgent {
                 .map(|one| ToolReply::Delegate(consult(&turn, one, &request)))
                 .ok_or_else(not_here);
         }
-        validate(&request, &facts, context.now).map_err(|why| ToolOutcome::failed(why.to_string()))?;
+        validate(&request, &facts, context.now)
+            .map_err(|why| ToolOutcome::failed(why.to_string()))?;
         if !TeamEffect::select(&context.pending).is_empty() {
             return Err(ToolOutcome::failed("You have given this conversation away already."));
         }
@@ -132,7 +135,11 @@ impl Tool for TagInAgent {
         &self.definition
     }
 
-    fn call<'a>(&'a self, call: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
+    fn call<'a>(
+        &'a self,
+        call: &'a Authorized,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolReply> {
         let reply = self.tag_in(call, context).unwrap_or_else(ToolReply::Done);
         std::future::ready(reply).boxed()
     }

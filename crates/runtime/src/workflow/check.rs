@@ -85,19 +85,17 @@ impl Scope<'_> {
         text: &str,
         variables: impl Fn(&str) -> Result<HashSet<String>, String>,
     ) -> Result<(), ExpressionError> {
-        let step = self.step.id.clone();
-        variables(text).map_err(|reason| ExpressionError::Invalid { step: step.clone(), reason })?;
+        let invalid = |reason| ExpressionError::Invalid { step: self.step.id.clone(), reason };
+        variables(text).map_err(invalid)?;
         let (text, names) = name_subscripts(text);
-        let paths = variables(&text)
-            .map_err(|reason| ExpressionError::Invalid { step, reason })?;
         // In a fixed order, so that the same error is reported each time.
-        paths.into_iter().collect::<BTreeSet<_>>().iter().try_for_each(|path| {
-            let name = |part: &str| {
-                let number = part.strip_prefix(SUBSCRIPT).and_then(|rest| rest.parse::<usize>().ok());
-                number.and_then(|number| names.get(number)).map_or(part, String::as_str).to_owned()
+        let paths: BTreeSet<String> = variables(&text).map_err(invalid)?.into_iter().collect();
+        paths.iter().try_for_each(|path| {
+            let name = |part| {
+                let number = str::strip_prefix(part, SUBSCRIPT).and_then(|rest| rest.parse().ok());
+                number.and_then(|number: usize| names.get(number)).map_or(part, String::as_str)
             };
-            let path: Vec<String> = path.split('.').map(name).collect();
-            self.check_variable(&path.iter().map(String::as_str).collect::<Vec<_>>())
+            self.check_variable(&path.split('.').map(name).collect::<Vec<_>>())
         })
     }
 

@@ -32,13 +32,29 @@ pub(super) struct StepJob {
 /// What a step does.
 #[derive(Debug)]
 pub(super) enum StepAction {
-    Prompt { agent: Option<String>, prompt: String },
-    Call { agent: Option<String>, tool: String, arguments: Value },
-    Ask { question: String, options: Vec<String> },
-    Wait { event: EventName },
-    Value { text: String },
+    Prompt {
+        agent: Option<String>,
+        prompt: String,
+    },
+    Call {
+        agent: Option<String>,
+        tool: String,
+        arguments: Value,
+    },
+    Ask {
+        question: String,
+        options: Vec<String>,
+    },
+    Wait {
+        event: EventName,
+    },
+    Value {
+        text: String,
+    },
     /// A template of the step cannot be evaluated.
-    Invalid { reason: String },
+    Invalid {
+        reason: String,
+    },
 }
 
 impl StepJob {

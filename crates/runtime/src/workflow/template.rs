@@ -41,7 +41,11 @@ fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
 }
 
 /// Writes a value: text as it is, nothing for `none`, everything else as JSON.
-fn write_value(output: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+fn write_value(
+    output: &mut Output<'_>,
+    state: &mut State<'_, '_>,
+    value: &Value,
+) -> Result<(), Error> {
     match value.kind() {
         ValueKind::None => Ok(()),
         ValueKind::Bool | ValueKind::Seq | ValueKind::Map | ValueKind::Iterable => {

@@ -86,9 +86,11 @@ impl TemplateView<'_> {
     fn steps(&self, task: &Task) -> Value {
         let own = task.undo.then_some(&task.step);
         let steps = self.definition.predecessors(&task.step).into_iter().chain(own);
-        Value::from_pairs(steps.map(|id| {
-            (id.as_str().to_owned(), Value::from_pairs([("result", self.result(id))]))
-        }))
+        Value::from_pairs(
+            steps.map(|id| {
+                (id.as_str().to_owned(), Value::from_pairs([("result", self.result(id))]))
+            }),
+        )
     }
 
     /// Returns the result of a step: a list for a step with items, and an empty
@@ -207,7 +209,8 @@ mod tests {
         fails("{{ steps.look.result.nothing }}", "end", "undefined value");
         fails("{{ steps.end.result[:2] }}", "each/0", "undefined value");
         fails("{{ steps['say-it'].result.name }}", "end", "undefined value");
-        let endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+        let endless =
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
         fails(endless, "end", "fuel");
         let long = "{% for a in range(9999) %}{{ 'long' * 999 }}{% endfor %}";
         fails(long, "end", "longer than 8388608 bytes");

@@ -17,7 +17,7 @@ use ostler_runtime::agents::{
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::support::{RecordStores, OrgDatabase, name, team_name};
+use crate::support::{OrgDatabase, RecordStores, name, team_name};
 
 fn echo(text: &str) -> AgentSpec {
     AgentSpec { config: json!({ "tone": "dry" }), ..AgentSpec::new(name(text)) }

@@ -1,19 +1,41 @@
 //! Parses answers.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use ostler_engine::model::StopReason;
+use ostler_engine::model::{StopReason, Usage};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use serde_saphyr::{Location, Spanned};
+use serde_saphyr::Spanned;
 
-use super::forms::{Forms, deserialize_forms};
-use super::settings::{ReportedUsage, Wait, positive};
+use super::forms::{Forms, NOT_A_TEXT, deserialize_forms};
+use super::settings::{positive, usage, wait};
 use crate::error::ParseError;
 use crate::script::{Answer, Answers, Arguments, Call, Fault, Timing, WireQuirks};
 use crate::template::{JsonTemplate, Template};
 
-deserialize_forms!(AnswerSource, AnswersSource);
+deserialize_forms!(AnswerSource);
+
+/// A text, a mapping with more settings, or a list of steps.
+pub(super) enum AnswerSource {
+    Text(String),
+    Fields(Box<AnswerFields>),
+    Steps(Vec<Spanned<Self>>),
+}
+
+impl Forms for AnswerSource {
+    fn from_scalar(scalar: Value) -> Result<Self, String> {
+        Ok(Self::Text(scalar.as_str().ok_or(NOT_A_TEXT)?.to_owned()))
+    }
+
+    fn from_map<'de, D: Deserializer<'de>>(map: D) -> Result<Self, D::Error> {
+        Box::deserialize(map).map(Self::Fields)
+    }
+
+    fn from_list<'de, D: Deserializer<'de>>(list: D) -> Result<Self, D::Error> {
+        Vec::deserialize(list).map(Self::Steps)
+    }
+}
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -23,9 +45,12 @@ pub(super) struct AnswerFields {
     with: Option<Spanned<ArgumentFields>>,
     calls: Option<Vec<Spanned<CallFields>>>,
     stop: Option<StopReason>,
-    usage: Option<ReportedUsage>,
-    delay: Option<Wait>,
-    pause: Option<Wait>,
+    #[serde(deserialize_with = "usage")]
+    usage: Option<Usage>,
+    #[serde(deserialize_with = "wait")]
+    delay: Option<Duration>,
+    #[serde(deserialize_with = "wait")]
+    pause: Option<Duration>,
     #[serde(deserialize_with = "positive")]
     chunk: Option<usize>,
     fail: Option<Fault>,
@@ -43,72 +68,33 @@ struct CallFields {
     id: Option<Spanned<String>>,
 }
 
-/// A text, or a mapping with more settings.
-pub(super) struct AnswerSource(AnswerFields);
-
-impl Forms for AnswerSource {
-    const EXPECTED: &'static str = "a text";
-
-    fn from_scalar(scalar: Value) -> Result<Self, String> {
-        let Value::String(text) = scalar else {
-            return Err("a text is expected here; put it in quotes".to_owned());
-        };
-        // The position is the answer's.
-        let text = Spanned::new(text, Location::UNKNOWN, Location::UNKNOWN);
-        Ok(Self(AnswerFields { text: Some(text), ..AnswerFields::default() }))
-    }
-
-    fn from_map<'de, D: Deserializer<'de>>(map: D) -> Result<Self, D::Error> {
-        AnswerFields::deserialize(map).map(Self)
-    }
-}
-
-/// One answer, or a list of steps.
-pub(super) enum AnswersSource {
-    One(AnswerSource),
-    Steps(Vec<Spanned<AnswerSource>>),
-}
-
-impl Forms for AnswersSource {
-    const EXPECTED: &'static str = AnswerSource::EXPECTED;
-
-    fn from_scalar(scalar: Value) -> Result<Self, String> {
-        AnswerSource::from_scalar(scalar).map(Self::One)
-    }
-
-    fn from_list<'de, D: Deserializer<'de>>(list: D) -> Result<Self, D::Error> {
-        Vec::deserialize(list).map(Self::Steps)
-    }
-
-    fn from_map<'de, D: Deserializer<'de>>(map: D) -> Result<Self, D::Error> {
-        AnswerSource::from_map(map).map(Self::One)
-    }
-}
-
 /// Settings of answers that set none themselves.
+#[derive(Clone, Copy)]
 pub(super) struct Defaults {
     pub(super) timing: Timing,
-    pub(super) usage: Option<ReportedUsage>,
+    pub(super) usage: Option<Usage>,
 }
 
 /// Compiles the answers of a rule.
 pub(super) struct AnswerCompiler<'c> {
     /// The names of the groups that the rule captures.
     pub(super) groups: &'c [&'c str],
-    pub(super) defaults: &'c Defaults,
+    pub(super) defaults: Defaults,
 }
 
 impl AnswerCompiler<'_> {
-    pub(super) fn answers(&self, source: Spanned<AnswersSource>) -> Result<Answers, ParseError> {
-        let location = source.referenced;
+    pub(super) fn answers(&self, source: Spanned<AnswerSource>) -> Result<Answers, ParseError> {
         match source.value {
-            AnswersSource::One(answer) => Ok(Answers::One(self.answer(answer, location)?)),
-            AnswersSource::Steps(steps) if steps.is_empty() => {
-                Err(ParseError::new(location, "this list of answers is empty; write at least one"))
+            AnswerSource::Steps(steps) if steps.is_empty() => {
+                let message = "this list of answers is empty; write at least one";
+                Err(ParseError::new(source.referenced, message))
             }
-            AnswersSource::Steps(steps) => {
+            AnswerSource::Steps(steps) => {
                 let steps = steps.into_iter().map(|step| self.step(step));
                 Ok(Answers::Steps(steps.collect::<Result<_, _>>()?))
+            }
+            AnswerSource::Text(_) | AnswerSource::Fields(_) => {
+                self.answer(source).map(Answers::One)
             }
         }
     }
@@ -116,25 +102,28 @@ impl AnswerCompiler<'_> {
     /// Compiles a step. A step cannot fail: it would leave no trace in the conversation,
     /// so the next request would be the same step again.
     fn step(&self, source: Spanned<AnswerSource>) -> Result<Answer, ParseError> {
-        let answer = self.answer(source.value, source.referenced)?;
+        let location = source.referenced;
+        let answer = self.answer(source)?;
         match answer.fault {
             None => Ok(answer),
             Some(_) => Err(ParseError::new(
-                source.referenced,
+                location,
                 "a step cannot `fail`: it would be asked for again and again; write a rule of its \
                  own for it, with `step:` and `times:`",
             )),
         }
     }
 
-    fn answer(&self, source: AnswerSource, location: Location) -> Result<Answer, ParseError> {
-        let AnswerSource(fields) = source;
-        let text = fields.text.map(|mut text| {
-            if text.referenced == Location::UNKNOWN {
-                text.referenced = location;
+    fn answer(&self, source: Spanned<AnswerSource>) -> Result<Answer, ParseError> {
+        let location = source.referenced;
+        let fields = match source.value {
+            AnswerSource::Fields(fields) => *fields,
+            AnswerSource::Text(text) => {
+                let text = Some(Spanned::new(text, location, location));
+                AnswerFields { text, ..AnswerFields::default() }
             }
-            self.template(text)
-        });
+            AnswerSource::Steps(_) => return Err(ParseError::new(location, NOT_A_TEXT)),
+        };
         let calls = match (fields.call, fields.with, fields.calls) {
             (Some(tool), with, None) => vec![Call {
                 tool: self.template(tool)?,
@@ -156,11 +145,15 @@ impl AnswerCompiler<'_> {
             }
         };
         let answer = Answer {
-            text: text.transpose()?,
+            text: self.optional(fields.text)?,
             calls,
             stop: fields.stop,
-            usage: fields.usage.or(self.defaults.usage).map(|ReportedUsage(usage)| usage),
-            timing: self.defaults.timing.with(fields.delay, fields.pause, fields.chunk),
+            usage: fields.usage.or(self.defaults.usage),
+            timing: Timing {
+                delay: fields.delay.unwrap_or(self.defaults.timing.delay),
+                pause: fields.pause.unwrap_or(self.defaults.timing.pause),
+                chunk: fields.chunk.or(self.defaults.timing.chunk),
+            },
             fault: fields.fail,
             wire: fields.wire.unwrap_or_default(),
         };
@@ -183,7 +176,7 @@ impl AnswerCompiler<'_> {
                 return Err(ParseError::new(raw.referenced, message));
             }
         };
-        Ok(Call { tool, id: id.map(|id| self.template(id)).transpose()?, arguments })
+        Ok(Call { tool, id: self.optional(id)?, arguments })
     }
 
     fn arguments(&self, with: Option<Spanned<ArgumentFields>>) -> Result<Arguments, ParseError> {
@@ -194,6 +187,10 @@ impl AnswerCompiler<'_> {
             Ok((name, argument))
         });
         Ok(Arguments::Json(JsonTemplate::Map(arguments.collect::<Result<_, ParseError>>()?)))
+    }
+
+    fn optional(&self, text: Option<Spanned<String>>) -> Result<Option<Template>, ParseError> {
+        text.map(|text| self.template(text)).transpose()
     }
 
     fn template(&self, text: Spanned<String>) -> Result<Template, ParseError> {

@@ -4,85 +4,62 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, Deserializer, Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::Value;
 
-/// A value that is written as a scalar, a list or a mapping. A form that a type does not
-/// implement is an error. Unlike with untagged enums, errors keep their positions.
-pub(crate) trait Forms: Sized {
-    /// What the value is, in errors.
-    const EXPECTED: &'static str;
+use crate::error::describe;
 
-    fn from_scalar(_: Value) -> Result<Self, String> {
-        Err(Self::unexpected())
-    }
+pub(super) const NOT_A_TEXT: &str = "a text is expected here; put it in quotes";
+
+/// A value that is written as a scalar, a mapping or a list. Errors in it keep their
+/// positions, which they lose in untagged enums.
+pub(super) trait Forms: Sized {
+    fn from_scalar(scalar: Value) -> Result<Self, String>;
+
+    fn from_map<'de, D: Deserializer<'de>>(map: D) -> Result<Self, D::Error>;
 
     fn from_list<'de, D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        Err(D::Error::custom(Self::unexpected()))
-    }
-
-    fn from_map<'de, D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        Err(D::Error::custom(Self::unexpected()))
-    }
-
-    fn unexpected() -> String {
-        format!("{} is expected here", Self::EXPECTED)
+        Err(D::Error::custom("a list is not expected here"))
     }
 }
 
 /// Implements `Deserialize` for types with several forms.
 macro_rules! deserialize_forms {
-    ($($type:ty),+ $(,)?) => {$(
+    ($($type:ty),+) => {$(
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                from.deserialize_any($crate::parse::forms::FormsVisitor::default())
+                from.deserialize_any($crate::parse::forms::FormsVisitor(std::marker::PhantomData))
             }
         }
     )+};
 }
-pub(crate) use deserialize_forms;
+pub(super) use deserialize_forms;
 
-pub(crate) struct FormsVisitor<T>(PhantomData<T>);
+pub(super) struct FormsVisitor<T>(pub(super) PhantomData<T>);
 
-impl<T> Default for FormsVisitor<T> {
-    fn default() -> Self {
-        Self(PhantomData)
-    }
-}
-
-fn scalar<T: Forms, E: Error>(value: impl Into<Value>) -> Result<T, E> {
-    T::from_scalar(value.into()).map_err(E::custom)
+macro_rules! visit_scalars {
+    ($($visit:ident($type:ty)),+) => {$(
+        fn $visit<E: Error>(self, scalar: $type) -> Result<T, E> {
+            T::from_scalar(scalar.into()).map_err(E::custom)
+        }
+    )+};
 }
 
 impl<'de, T: Forms> Visitor<'de> for FormsVisitor<T> {
     type Value = T;
 
+    visit_scalars!(
+        visit_bool(bool),
+        visit_i64(i64),
+        visit_u64(u64),
+        visit_f64(f64),
+        visit_str(&str)
+    );
+
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(T::EXPECTED)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<T, E> {
-        scalar(())
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<T, E> {
-        scalar(value)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
-        scalar(value)
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<T, E> {
-        scalar(value)
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<T, E> {
-        scalar(value)
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<T, E> {
-        scalar(value)
+        f.write_str("a text or a mapping")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
@@ -92,4 +69,21 @@ impl<'de, T: Forms> Visitor<'de> for FormsVisitor<T> {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
         T::from_map(MapAccessDeserializer::new(map))
     }
+}
+
+/// Parses one word, or a list of them.
+pub(crate) fn one_or_more<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: for<'a> Deserialize<'a>,
+{
+    let words = match Value::deserialize(from)? {
+        Value::Array(words) => words,
+        word => vec![word],
+    };
+    let parse = |word: Value| {
+        let word = word.as_str().ok_or_else(|| D::Error::custom(NOT_A_TEXT))?;
+        T::deserialize(word.into_deserializer()).map_err(|error| D::Error::custom(describe(&error)))
+    };
+    words.into_iter().map(parse).collect()
 }

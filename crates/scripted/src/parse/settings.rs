@@ -3,39 +3,28 @@
 use std::time::Duration;
 
 use ostler_domain::money::Usd;
-use ostler_domain::money::price::ModelPrice;
 use ostler_engine::model::Usage;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::forms::{Forms, deserialize_forms};
-use crate::script::Timing;
-
 /// The longest wait a script can ask for.
 const MAX_WAIT: Duration = Duration::from_secs(600);
 
-deserialize_forms!(Wait);
-
-/// A time with its unit.
-#[derive(Clone, Copy)]
-pub(super) struct Wait(pub(super) Duration);
-
-impl Forms for Wait {
-    const EXPECTED: &'static str = "a time with its unit, like `200ms` or `2s`,";
-
-    fn from_scalar(scalar: Value) -> Result<Self, String> {
-        let text = scalar.as_str().unwrap_or_default();
-        let read = |unit: &str| text.strip_suffix(unit)?.trim_end().parse::<u64>().ok();
-        let wait = match (read("ms"), read("s")) {
-            (Some(millis), _) => Duration::from_millis(millis),
-            (None, Some(secs)) => Duration::from_secs(secs),
-            (None, None) => return Err(Self::unexpected()),
-        };
-        if wait > MAX_WAIT {
-            return Err(format!("the longest wait is {} s", MAX_WAIT.as_secs()));
+/// Parses a time with its unit.
+pub(super) fn wait<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let Some(value) = Option::<Value>::deserialize(from)? else { return Ok(None) };
+    let text = value.as_str().unwrap_or_default();
+    let read = |unit: &str| text.strip_suffix(unit)?.trim_end().parse::<u64>().ok();
+    let wait = read("ms").map(Duration::from_millis).or(read("s").map(Duration::from_secs));
+    match wait {
+        Some(wait) if wait > MAX_WAIT => {
+            Err(D::Error::custom(format!("the longest wait is {} s", MAX_WAIT.as_secs())))
         }
-        Ok(Self(wait))
+        Some(wait) => Ok(Some(wait)),
+        None => {
+            Err(D::Error::custom("a time with its unit, like `200ms` or `2s`, is expected here"))
+        }
     }
 }
 
@@ -53,84 +42,32 @@ where
     }
 }
 
-/// The usage of an answer.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(try_from = "UsageFields")]
-pub(super) struct ReportedUsage(pub(super) Usage);
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct UsageFields {
-    input: u64,
-    output: u64,
-    cached: u64,
-    written: u64,
-}
-
-impl TryFrom<UsageFields> for ReportedUsage {
-    type Error = &'static str;
-
-    fn try_from(fields: UsageFields) -> Result<Self, Self::Error> {
-        let UsageFields { input, output, cached, written } = fields;
-        if cached > input {
-            return Err("`cached` is part of `input` and cannot exceed it");
-        }
-        if written > input - cached {
-            return Err("`written` is a part of `input` besides `cached`");
-        }
-        Ok(Self(Usage { input, output, cached, written }))
+/// Parses the usage of an answer.
+pub(super) fn usage<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Usage>, D::Error> {
+    #[derive(Default, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct UsageFields {
+        input: u64,
+        output: u64,
+        cached: u64,
+        written: u64,
     }
-}
-
-/// Dollars for a million tokens.
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(try_from = "f64")]
-struct Dollars(Usd);
-
-impl TryFrom<f64> for Dollars {
-    type Error = &'static str;
-
-    fn try_from(dollars: f64) -> Result<Self, Self::Error> {
-        if !(0.0..=1_000_000.0).contains(&dollars) {
-            return Err("a price is from 0 to 1000000 dollars");
-        }
-        Ok(Self(Usd::from_micros((dollars * 1_000_000.0).round() as u64)))
+    let Some(fields) = Option::deserialize(from)? else { return Ok(None) };
+    let UsageFields { input, output, cached, written } = fields;
+    if cached > input {
+        return Err(D::Error::custom("`cached` is part of `input` and cannot exceed it"));
     }
-}
-
-/// A price, free by default.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct PriceFields {
-    input: Dollars,
-    output: Dollars,
-    cached_input: Option<Dollars>,
-    cache_write: Option<Dollars>,
-}
-
-impl From<PriceFields> for ModelPrice {
-    fn from(fields: PriceFields) -> Self {
-        Self {
-            input: fields.input.0,
-            output: fields.output.0,
-            cached_input: fields.cached_input.map(|Dollars(price)| price),
-            cache_write: fields.cache_write.map(|Dollars(price)| price),
-        }
+    if written > input - cached {
+        return Err(D::Error::custom("`written` is a part of `input` besides `cached`"));
     }
+    Ok(Some(Usage { input, output, cached, written }))
 }
 
-impl Timing {
-    /// Returns the timing with these settings instead, where they are set.
-    pub(super) fn with(
-        self,
-        delay: Option<Wait>,
-        pause: Option<Wait>,
-        chunk: Option<usize>,
-    ) -> Self {
-        Self {
-            delay: delay.map_or(self.delay, |Wait(delay)| delay),
-            pause: pause.map_or(self.pause, |Wait(pause)| pause),
-            chunk: chunk.or(self.chunk),
-        }
+/// Parses dollars for a million tokens.
+pub(super) fn dollars<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Usd>, D::Error> {
+    let Some(dollars) = Option::<f64>::deserialize(from)? else { return Ok(None) };
+    if !(0.0..=1_000_000.0).contains(&dollars) {
+        return Err(D::Error::custom("a price is from 0 to 1000000 dollars"));
     }
+    Ok(Some(Usd::from_micros((dollars * 1_000_000.0).round() as u64)))
 }

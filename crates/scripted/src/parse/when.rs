@@ -1,46 +1,24 @@
 //! Parses conditions.
 
-use ostler_engine::outcome::OutcomeStatus;
 use regex::{Regex, RegexBuilder};
-use serde::de::{Error as _, IntoDeserializer as _};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::forms::{Forms, deserialize_forms};
+use super::forms::{Forms, NOT_A_TEXT, deserialize_forms, one_or_more};
 use crate::condition::{NumberMatch, ResultMatch, TextMatch};
-use crate::error::describe;
 
-deserialize_forms!(Names, NumberMatch, ResultMatch, Statuses, TextMatch);
+deserialize_forms!(ResultMatch, TextMatch);
 
-/// One text, or a list of them.
-struct Names(Vec<String>);
-
-impl Forms for Names {
-    const EXPECTED: &'static str = "a text";
-
-    fn from_scalar(scalar: Value) -> Result<Self, String> {
-        match scalar {
-            Value::String(text) => Ok(Self(vec![text])),
-            Value::Null => Err(Self::unexpected()),
-            _ => Err("a text is expected here; put it in quotes".to_owned()),
-        }
-    }
-
-    fn from_list<'de, D: Deserializer<'de>>(list: D) -> Result<Self, D::Error> {
-        let names = Vec::deserialize(list)?;
-        if names.is_empty() {
-            return Err(D::Error::custom("this list is empty; leave it out"));
-        }
-        Ok(Self(names))
-    }
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TextFields {
+    #[serde(default, deserialize_with = "one_or_more")]
+    contains: Vec<String>,
+    regex: Option<Pattern>,
+    is: Option<String>,
 }
 
-/// Parses the names of tools.
-pub(crate) fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    Names::deserialize(from).map(|Names(names)| names)
-}
-
-/// A regular expression.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 struct Pattern(Regex);
@@ -58,40 +36,33 @@ impl TryFrom<String> for Pattern {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TextFields {
-    contains: Option<Names>,
-    regex: Option<Pattern>,
-    is: Option<String>,
-}
-
 /// A text to look for, several alternatives, or a mapping.
 impl Forms for TextMatch {
-    const EXPECTED: &'static str = Names::EXPECTED;
-
     fn from_scalar(scalar: Value) -> Result<Self, String> {
-        Names::from_scalar(scalar).and_then(Self::containing)
-    }
-
-    fn from_list<'de, D: Deserializer<'de>>(list: D) -> Result<Self, D::Error> {
-        Self::containing(Names::from_list(list)?).map_err(D::Error::custom)
+        Self::containing(&[scalar.as_str().ok_or(NOT_A_TEXT)?.to_owned()])
     }
 
     fn from_map<'de, D: Deserializer<'de>>(map: D) -> Result<Self, D::Error> {
-        let TextFields { contains, regex, is } = TextFields::deserialize(map)?;
-        match (contains, regex, is) {
-            (Some(names), None, None) => Self::containing(names).map_err(D::Error::custom),
-            (None, Some(Pattern(regex)), None) => Ok(Self::Pattern(regex)),
-            (None, None, Some(text)) => Ok(Self::Exact(text)),
+        let fields = TextFields::deserialize(map)?;
+        match (fields.contains.is_empty(), fields.regex, fields.is) {
+            (false, None, None) => Self::containing(&fields.contains).map_err(D::Error::custom),
+            (true, Some(Pattern(regex)), None) => Ok(Self::Pattern(regex)),
+            (true, None, Some(text)) => Ok(Self::Exact(text)),
             _ => Err(D::Error::custom("write one of `contains`, `regex` and `is`")),
         }
+    }
+
+    fn from_list<'de, D: Deserializer<'de>>(list: D) -> Result<Self, D::Error> {
+        Self::containing(&Vec::deserialize(list)?).map_err(D::Error::custom)
     }
 }
 
 impl TextMatch {
-    /// Matches texts that contain one of the names, ignoring case.
-    fn containing(Names(texts): Names) -> Result<Self, String> {
+    /// Matches texts that contain one of these, ignoring case.
+    fn containing(texts: &[String]) -> Result<Self, String> {
+        if texts.is_empty() {
+            return Err("this list is empty; leave it out".to_owned());
+        }
         if texts.iter().any(String::is_empty) {
             return Err("every text contains an empty one; leave this out".to_owned());
         }
@@ -102,62 +73,36 @@ impl TextMatch {
 }
 
 /// `3`, or `3+` for 3 and above.
-impl Forms for NumberMatch {
-    const EXPECTED: &'static str = "a whole number from 1 on";
+impl TryFrom<Value> for NumberMatch {
+    type Error = &'static str;
 
-    fn from_scalar(scalar: Value) -> Result<Self, String> {
-        match scalar {
-            Value::String(text) => text
-                .strip_suffix('+')
-                .and_then(|number| number.parse().ok())
-                .map(Self::From)
-                .ok_or_else(|| "write a number, or `3+` for all from 3 on".to_owned()),
-            other => other
-                .as_u64()
-                .filter(|number| *number >= 1)
-                .map(Self::Exactly)
-                .ok_or_else(Self::unexpected),
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        if let Value::String(text) = value {
+            let first = text.strip_suffix('+').and_then(|number| number.parse().ok());
+            return first.map(Self::From).ok_or("write a number, or `3+` for all from 3 on");
         }
+        let number = value.as_u64().filter(|number| *number >= 1);
+        number.map(Self::Exactly).ok_or("a whole number from 1 on is expected here")
     }
-}
-
-/// One status, or a list of them.
-struct Statuses(Vec<OutcomeStatus>);
-
-impl Forms for Statuses {
-    const EXPECTED: &'static str = "a status";
-
-    fn from_scalar(scalar: Value) -> Result<Self, String> {
-        let status =
-            OutcomeStatus::deserialize(scalar.as_str().unwrap_or_default().into_deserializer());
-        status.map(|status| Self(vec![status])).map_err(|error| describe(&error))
-    }
-
-    fn from_list<'de, D: Deserializer<'de>>(list: D) -> Result<Self, D::Error> {
-        Vec::deserialize(list).map(Self)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ResultFields {
-    tool: Option<String>,
-    status: Option<Statuses>,
-    content: Option<TextMatch>,
 }
 
 /// The name of a tool, or a mapping with more conditions.
 impl Forms for ResultMatch {
-    const EXPECTED: &'static str = "the name of a tool, or a mapping,";
-
     fn from_scalar(scalar: Value) -> Result<Self, String> {
-        let tool = scalar.as_str().ok_or_else(Self::unexpected)?;
-        Ok(Self { tool: Some(tool.to_owned()), status: Vec::new(), content: None })
+        let tool = scalar.as_str().ok_or(NOT_A_TEXT)?.to_owned();
+        Ok(Self { tool: Some(tool), status: Vec::new(), content: None })
     }
 
     fn from_map<'de, D: Deserializer<'de>>(map: D) -> Result<Self, D::Error> {
-        let ResultFields { tool, status, content } = ResultFields::deserialize(map)?;
-        let status = status.map_or_else(Vec::new, |Statuses(statuses)| statuses);
-        Ok(Self { tool, status, content })
+        /// The fields of [`ResultMatch`], whose own `Deserialize` knows the short form too.
+        #[derive(Deserialize)]
+        #[serde(remote = "ResultMatch", deny_unknown_fields)]
+        struct ResultFields {
+            tool: Option<String>,
+            #[serde(default, deserialize_with = "one_or_more")]
+            status: Vec<ostler_engine::outcome::OutcomeStatus>,
+            content: Option<TextMatch>,
+        }
+        ResultFields::deserialize(map)
     }
 }

@@ -8,7 +8,7 @@ use ostler_engine::history::{CallId, CallResult, Item, ToolCall};
 use ostler_engine::model::{Chunk, Model as _, ModelErrorKind, StopReason, Usage};
 use ostler_engine::outcome::ToolOutcome;
 
-use crate::world::{ask, model, request, said};
+use crate::support::{ask, model, request, said};
 
 fn chunks(answer: Vec<Result<Chunk, ostler_engine::model::ModelError>>) -> Vec<Chunk> {
     answer.into_iter().map(|chunk| chunk.expect("a piece")).collect()

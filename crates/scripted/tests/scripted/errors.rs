@@ -32,7 +32,7 @@ fn an_invalid_script_names_the_position_and_the_remedy() {
             "F:2:21: write one of `contains`, `regex` and `is`",
         ),
         (when("{ user: '' }"), "F:2:21: every text contains an empty one; leave this out"),
-        (when("{ offered: [] }"), "F:2:24: this list is empty; leave it out"),
+        (when("{ user: [] }"), "F:2:21: this list is empty; leave it out"),
         (when("{ turn: 0 }"), "F:2:21: a whole number from 1 on is expected here"),
         (when("{ turn: many }"), "F:2:21: write a number, or `3+` for all from 3 on"),
         (when("{ result: { status: okay } }"), "F:2:33: unknown word `okay`; did you mean `ok`?"),

@@ -9,7 +9,7 @@ use ostler_scripted::mock::{LOOPBACK, MockLimits, MockServer};
 
 use crate::http::{Response, post};
 use crate::wire::Dialect;
-use crate::world::{ask, model};
+use crate::support::{ask, model};
 
 #[tokio::test]
 async fn a_fault_is_a_typed_error_after_its_chunks() {

@@ -8,6 +8,6 @@ mod faults;
 mod guide;
 mod http;
 mod server;
+mod support;
 mod transcript;
 mod wire;
-mod world;

@@ -11,7 +11,7 @@ use ostler_scripted::mock::{LOOPBACK, MockServer};
 use serde_json::Value;
 
 use crate::wire::{self, Dialect};
-use crate::world::{model, request};
+use crate::support::{model, request};
 use futures_util::StreamExt as _;
 use ostler_engine::model::Model as _;
 

@@ -10,7 +10,7 @@ use ostler_channels::BindingConfig;
 use ostler_channels::connection::ChannelConnection;
 use ostler_channels::webchat::{Visitor, Webchat};
 use ostler_domain::id::{BindingId, OrgId};
-use ostler_domain::session::key::{ConversationKey, ConversationEntry, Peer};
+use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_domain::time::Timestamp;
 use ostler_store::StoreError;
 
@@ -63,7 +63,11 @@ pub(crate) async fn check_origin(
     response
 }
 
-async fn open_chat(server: &Server, binding: &str, origin: Option<&HeaderValue>) -> Result<OpenChat> {
+async fn open_chat(
+    server: &Server,
+    binding: &str,
+    origin: Option<&HeaderValue>,
+) -> Result<OpenChat> {
     let id: BindingId = body::parse_id(binding, "chat")?;
     let (org, stored) = match server.deps.store.binding(id).await {
         Ok((org, stored)) if stored.binding.enabled => (org, stored),

@@ -16,13 +16,15 @@ use axum::response::Response;
 use axum::response::sse::Event as Sent;
 use ostler_channels::connection::ChannelConnection;
 use ostler_channels::outbound::{OutboundMessage, TextFormat};
-use ostler_channels::webchat::{WebchatEvent, WebchatAuthor};
+use ostler_channels::webchat::{WebchatAuthor, WebchatEvent};
 use ostler_domain::id::{AgentId, ConversationId, MessageId, RunId, SessionId};
 use ostler_domain::session::key::{ConversationKey, Peer};
 use ostler_runtime::deltas::{Delta, DeltaContent};
 use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::records::outgoing::OutgoingMessage;
-use ostler_store::{TranscriptStart, SessionPhase, StoreError, StoredMessage, TranscriptCursor, Transcript};
+use ostler_store::{
+    SessionPhase, StoreError, StoredMessage, Transcript, TranscriptCursor, TranscriptStart,
+};
 use serde::Deserialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -30,11 +32,11 @@ use tokio::time::Instant;
 
 use super::cors::OpenChat;
 use crate::body::QueryParams;
-use crate::events::LAST_EVENT_ID;
 use crate::error::Result;
+use crate::event_tail::LogSignal;
+use crate::events::LAST_EVENT_ID;
 use crate::server::Server;
 use crate::stream::{self, Disconnected, EventSink};
-use crate::event_tail::LogSignal;
 
 /// Messages per read, and at the start of a stream.
 const BATCH: u32 = 100;
@@ -189,7 +191,10 @@ impl VisitorStream {
     }
 
     /// Sends new messages and returns the delay before the next read.
-    async fn send_new_messages(&mut self, sink: &EventSink) -> std::result::Result<Duration, Disconnected> {
+    async fn send_new_messages(
+        &mut self,
+        sink: &EventSink,
+    ) -> std::result::Result<Duration, Disconnected> {
         loop {
             let store = self.server.deps.store.org(self.key.org);
             let transcript = match store.transcript(&self.key, self.from, BATCH).await {
@@ -228,7 +233,11 @@ impl VisitorStream {
     }
 
     /// Sends the end of typing and of the session once all messages are sent.
-    async fn send_status(&mut self, sink: &EventSink, transcript: &Transcript) -> std::result::Result<(), Disconnected> {
+    async fn send_status(
+        &mut self,
+        sink: &EventSink,
+        transcript: &Transcript,
+    ) -> std::result::Result<(), Disconnected> {
         if std::mem::take(&mut self.run_finished) {
             self.draft = None;
             self.send(sink, &WebchatEvent::Typing { on: false }).await?;
@@ -286,7 +295,9 @@ impl VisitorStream {
             MessageAuthor::Customer { name } => (WebchatAuthor::Visitor, name.clone()),
             MessageAuthor::Agent { id } => (WebchatAuthor::Agent, self.name(*id).await),
             MessageAuthor::Human { .. } => (WebchatAuthor::Person, None),
-            MessageAuthor::System if message.purpose == Purpose::Talk => (WebchatAuthor::Agent, None),
+            MessageAuthor::System if message.purpose == Purpose::Talk => {
+                (WebchatAuthor::Agent, None)
+            }
             MessageAuthor::System => (WebchatAuthor::Notice, None),
         }
     }
@@ -307,11 +318,17 @@ impl VisitorStream {
     }
 
     /// Sends streamed text. Tool calls are not shown to visitors.
-    async fn send_delta(&mut self, sink: &EventSink, delta: Delta) -> std::result::Result<(), Disconnected> {
+    async fn send_delta(
+        &mut self,
+        sink: &EventSink,
+        delta: Delta,
+    ) -> std::result::Result<(), Disconnected> {
         match delta.content {
             DeltaContent::Text { offset, text } => {
                 let Delta { run, agent, attempt, .. } = delta;
-                let same = |draft: &ShownDraft| (draft.run, draft.agent, draft.attempt) == (run, agent, attempt);
+                let same = |draft: &ShownDraft| {
+                    (draft.run, draft.agent, draft.attempt) == (run, agent, attempt)
+                };
                 // A delta that does not continue the draft was sent already or cannot be.
                 if self.draft.filter(same).map_or(0, |draft| draft.length) != offset {
                     return Ok(());
@@ -321,7 +338,9 @@ impl VisitorStream {
                 self.send(sink, &WebchatEvent::Delta { offset, text }).await
             }
             DeltaContent::DraftDiscarded => self.discard_draft(sink).await,
-            DeltaContent::Calling { .. } => self.send(sink, &WebchatEvent::Typing { on: true }).await,
+            DeltaContent::Calling { .. } => {
+                self.send(sink, &WebchatEvent::Typing { on: true }).await
+            }
             DeltaContent::Over => Ok(()),
         }
     }
@@ -333,7 +352,11 @@ impl VisitorStream {
         }
     }
 
-    async fn send(&self, sink: &EventSink, event: &WebchatEvent) -> std::result::Result<(), Disconnected> {
+    async fn send(
+        &self,
+        sink: &EventSink,
+        event: &WebchatEvent,
+    ) -> std::result::Result<(), Disconnected> {
         sink.send(to_sse(event)).await
     }
 }
@@ -358,7 +381,7 @@ fn to_sse(event: &WebchatEvent) -> Sent {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_cursor, format_cursor};
+    use super::{format_cursor, parse_cursor};
     use ostler_domain::id::SessionId;
     use ostler_store::TranscriptCursor;
 

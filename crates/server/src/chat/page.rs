@@ -70,7 +70,7 @@ fn escape_html(text: &str) -> String {
 mod tests {
     use super::fill;
 
-        #[test]
+    #[test]
     fn values_are_escaped_and_not_filled_again() {
         let page = fill("\"><script>{host}</script>", "http://x", "bnd_1");
         assert!(page.contains("<title>&quot;&gt;&lt;script&gt;{host}&lt;/script&gt;</title>"));

@@ -1,13 +1,13 @@
 //! Routes for approvals.
 
 use axum::Json;
-use ostler_api::approval::{Approval, ApproveRequest, RejectRequest, ApprovalState};
+use ostler_api::approval::{Approval, ApprovalState, ApproveRequest, RejectRequest};
 use ostler_api::page::{Page, PageQuery};
 use ostler_store::DecisionState;
 use serde::Deserialize;
 
 use super::{OrgRequest, PathId, view};
-use crate::body::{self, QueryParams, JsonBody};
+use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
 
 #[derive(Deserialize)]
@@ -32,7 +32,8 @@ pub(crate) async fn list(
     };
     let limit = PageQuery { cursor: None, limit }.page_size();
     let after = body::parse_cursor(cursor.as_deref())?;
-    let found = request.hide_foreign_org(request.operations().approvals(state, after, limit).await)?;
+    let found =
+        request.hide_foreign_org(request.operations().approvals(state, after, limit).await)?;
     let found = found.iter().map(view::approval).collect();
     Ok(Json(Page::from_items(found, limit, |item: &Approval| item.id.to_string())))
 }
@@ -61,5 +62,7 @@ pub(crate) async fn reject(
     JsonBody(body): JsonBody<RejectRequest>,
 ) -> Result<Json<Approval>> {
     let id = body::parse_id(&id, "approval")?;
-    Ok(Json(view::approval(&request.hide_foreign_org(request.operations().reject(id, &body.reason).await)?)))
+    Ok(Json(view::approval(
+        &request.hide_foreign_org(request.operations().reject(id, &body.reason).await)?,
+    )))
 }

@@ -7,14 +7,17 @@ use ostler_api::page::{Page, PageQuery};
 use ostler_store::NewGrant;
 
 use super::{OrgRequest, view};
-use crate::body::{self, QueryParams, JsonBody};
+use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
 
 pub(crate) async fn show(request: OrgRequest) -> Result<Json<CreditAccount>> {
     Ok(Json(view::account(&request.hide_foreign_org(request.operations().credits().await)?)))
 }
 
-pub(crate) async fn ledger(request: OrgRequest, QueryParams(turn): QueryParams<PageQuery>) -> Result<Json<Page<LedgerLine>>> {
+pub(crate) async fn ledger(
+    request: OrgRequest,
+    QueryParams(turn): QueryParams<PageQuery>,
+) -> Result<Json<Page<LedgerLine>>> {
     let limit = turn.page_size();
     let before = body::parse_cursor(turn.cursor.as_deref())?;
     let found = request.hide_foreign_org(request.operations().ledger(before, limit).await)?;
@@ -22,8 +25,13 @@ pub(crate) async fn ledger(request: OrgRequest, QueryParams(turn): QueryParams<P
     Ok(Json(Page::from_items(found, limit, |item: &LedgerLine| item.id.to_string())))
 }
 
-pub(crate) async fn grant(request: OrgRequest, JsonBody(grant): JsonBody<GrantRequest>) -> Result<StatusCode> {
+pub(crate) async fn grant(
+    request: OrgRequest,
+    JsonBody(grant): JsonBody<GrantRequest>,
+) -> Result<StatusCode> {
     let GrantRequest { reference, pool, amount } = grant;
-    request.hide_foreign_org(request.operations().grant_credits(NewGrant { reference, pool, amount }).await)?;
+    request.hide_foreign_org(
+        request.operations().grant_credits(NewGrant { reference, pool, amount }).await,
+    )?;
     Ok(StatusCode::NO_CONTENT)
 }

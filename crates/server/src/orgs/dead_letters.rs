@@ -7,10 +7,13 @@ use ostler_api::page::{Page, PageQuery};
 use ostler_store::DeadLetterId;
 
 use super::{OrgRequest, PathId, view};
-use crate::body::{self, QueryParams, JsonBody};
+use crate::body::{self, JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
 
-pub(crate) async fn list(request: OrgRequest, QueryParams(turn): QueryParams<PageQuery>) -> Result<Json<Page<DeadLetter>>> {
+pub(crate) async fn list(
+    request: OrgRequest,
+    QueryParams(turn): QueryParams<PageQuery>,
+) -> Result<Json<Page<DeadLetter>>> {
     let limit = turn.page_size();
     let after = turn.cursor.as_deref().map(parse_dead_letter_id).transpose()?;
     let found = request.hide_foreign_org(request.operations().dead_letters(after, limit).await)?;
@@ -20,7 +23,9 @@ pub(crate) async fn list(request: OrgRequest, QueryParams(turn): QueryParams<Pag
 
 pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<DeadLetter>> {
     let id = parse_dead_letter_id(&id)?;
-    Ok(Json(view::dead_letter(&request.hide_foreign_org(request.operations().dead_letter(id).await)?)))
+    Ok(Json(view::dead_letter(
+        &request.hide_foreign_org(request.operations().dead_letter(id).await)?,
+    )))
 }
 
 pub(crate) async fn replay(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {

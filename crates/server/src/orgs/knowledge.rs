@@ -12,7 +12,7 @@ use ostler_domain::time::Timestamp;
 use serde::Deserialize;
 
 use super::{OrgRequest, PathId, view};
-use crate::body::{self, QueryParams, JsonBody};
+use crate::body::{self, JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
 
 #[derive(Deserialize)]
@@ -33,7 +33,8 @@ pub(crate) async fn list(
     let tags: BTreeSet<String> = tags.map(str::to_owned).collect();
     let limit = PageQuery { cursor: None, limit }.page_size();
     let before = cursor.as_deref().map(parse_document_cursor).transpose()?;
-    let found = request.hide_foreign_org(request.operations().documents(&tags, before, limit).await)?;
+    let found =
+        request.hide_foreign_org(request.operations().documents(&tags, before, limit).await)?;
     let found = found.into_iter().map(view::document).collect();
     let next = |item: &Document| format!("{}.{}", item.updated_at.as_millis(), item.id);
     Ok(Json(Page::from_items(found, limit, next)))
@@ -55,7 +56,8 @@ pub(crate) async fn add(
     JsonBody(new): JsonBody<NewDocument>,
 ) -> Result<(StatusCode, Json<AddedDocument>)> {
     let tags: Vec<&str> = new.tags.iter().map(String::as_str).collect();
-    let id = request.hide_foreign_org(request.operations().add_document(&new.title, &new.body, &tags).await)?;
+    let id = request
+        .hide_foreign_org(request.operations().add_document(&new.title, &new.body, &tags).await)?;
     Ok((StatusCode::CREATED, Json(AddedDocument { id })))
 }
 

@@ -14,7 +14,7 @@ mod view;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use ostler_domain::id::OrgId;
-use ostler_runtime::operations::{Actor, OrgOperations, OperationError};
+use ostler_runtime::operations::{Actor, OperationError, OrgOperations};
 
 use crate::body;
 use crate::caller::Caller;

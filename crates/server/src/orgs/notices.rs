@@ -9,10 +9,14 @@ use super::{OrgRequest, PathId, view};
 use crate::body::{self, QueryParams};
 use crate::error::Result;
 
-pub(crate) async fn list(request: OrgRequest, QueryParams(turn): QueryParams<PageQuery>) -> Result<Json<Page<Notice>>> {
+pub(crate) async fn list(
+    request: OrgRequest,
+    QueryParams(turn): QueryParams<PageQuery>,
+) -> Result<Json<Page<Notice>>> {
     let limit = turn.page_size();
     let after = body::parse_cursor(turn.cursor.as_deref())?;
-    let found = request.hide_foreign_org(request.operations().unread_notices(after, limit).await)?;
+    let found =
+        request.hide_foreign_org(request.operations().unread_notices(after, limit).await)?;
     let found = found.into_iter().map(view::notice).collect();
     Ok(Json(Page::from_items(found, limit, |item: &Notice| item.id.to_string())))
 }

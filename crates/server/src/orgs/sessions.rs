@@ -2,12 +2,15 @@
 
 use axum::Json;
 use ostler_api::page::{Page, PageQuery};
-use ostler_api::session::{AssignRequest, AssignResponse, SendMessageRequest, Session, SessionDetail, TakeoverResult, SessionFilter};
+use ostler_api::session::{
+    AssignRequest, AssignResponse, SendMessageRequest, Session, SessionDetail, SessionFilter,
+    TakeoverResult,
+};
 use ostler_domain::message::MessagePart;
 use serde::Deserialize;
 
 use super::{OrgRequest, PathId, view};
-use crate::body::{self, QueryParams, JsonBody};
+use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
 
 #[derive(Deserialize)]
@@ -29,7 +32,8 @@ pub(crate) async fn list(
     };
     let limit = PageQuery { cursor: None, limit }.page_size();
     let before = body::parse_cursor(cursor.as_deref())?;
-    let found = request.hide_foreign_org(request.operations().sessions(which, before, limit).await)?;
+    let found =
+        request.hide_foreign_org(request.operations().sessions(which, before, limit).await)?;
     let found = found.iter().map(view::session).collect();
     Ok(Json(Page::from_items(found, limit, |item: &Session| item.id.to_string())))
 }
@@ -39,7 +43,10 @@ pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json
     Ok(Json(view::detail(&request.hide_foreign_org(request.operations().session(id).await)?)))
 }
 
-pub(crate) async fn take_over(request: OrgRequest, PathId(id): PathId) -> Result<Json<TakeoverResult>> {
+pub(crate) async fn take_over(
+    request: OrgRequest,
+    PathId(id): PathId,
+) -> Result<Json<TakeoverResult>> {
     let id = body::parse_id(&id, "session")?;
     let taken = request.hide_foreign_org(request.operations().take_over(id).await)?;
     let session = view::session(&taken.session);

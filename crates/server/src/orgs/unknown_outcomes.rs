@@ -6,10 +6,13 @@ use ostler_api::page::{Page, PageQuery};
 use ostler_api::unknown_outcome::{ResolveRequest, UnknownOutcome};
 
 use super::{OrgRequest, PathId, view};
-use crate::body::{self, QueryParams, JsonBody};
+use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
 
-pub(crate) async fn list(request: OrgRequest, QueryParams(turn): QueryParams<PageQuery>) -> Result<Json<Page<UnknownOutcome>>> {
+pub(crate) async fn list(
+    request: OrgRequest,
+    QueryParams(turn): QueryParams<PageQuery>,
+) -> Result<Json<Page<UnknownOutcome>>> {
     let limit = turn.page_size();
     let after = body::parse_cursor(turn.cursor.as_deref())?;
     let found = request.hide_foreign_org(request.operations().unknown_calls(after, limit).await)?;

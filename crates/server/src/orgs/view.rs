@@ -7,7 +7,7 @@ use ostler_api::escalation::Escalation;
 use ostler_api::knowledge::Document;
 use ostler_api::notice::Notice;
 use ostler_api::session::{
-    Author, ToolDecision, Message, Run, RunTurn, Session, SessionDetail, SessionState,
+    Author, Message, Run, RunTurn, Session, SessionDetail, SessionState, ToolDecision,
 };
 use ostler_api::unknown_outcome::UnknownOutcome;
 use ostler_domain::money::pools::{self, PoolKind};
@@ -16,9 +16,7 @@ use ostler_runtime::operations;
 use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::records::run::RunRecord;
 use ostler_runtime::records::session::{self as records, OpenEscalation};
-use ostler_store::{
-    DocumentSummary, DeadLetterId, NewNotice, StoredApproval, StoredNotice,
-};
+use ostler_store::{DeadLetterId, DocumentSummary, NewNotice, StoredApproval, StoredNotice};
 use serde_json::Value;
 
 pub(super) fn session(stored: &records::Session) -> Session {
@@ -101,7 +99,10 @@ fn run(stored: &RunRecord) -> Run {
         decisions: turn
             .decisions
             .iter()
-            .map(|decision| ToolDecision { tool: decision.tool.clone(), verdict: decision.verdict.to_string() })
+            .map(|decision| ToolDecision {
+                tool: decision.tool.clone(),
+                verdict: decision.verdict.to_string(),
+            })
             .collect(),
     });
     Run {
@@ -165,7 +166,8 @@ pub(super) fn unknown_outcome(stored: ostler_store::StoredCall) -> UnknownOutcom
 
 pub(super) fn account(stored: &pools::CreditAccount) -> CreditAccount {
     let pool = |kind: PoolKind| {
-        let pools::CreditPool { granted, available, reserved, spent, expired, .. } = *stored.pool(kind);
+        let pools::CreditPool { granted, available, reserved, spent, expired, .. } =
+            *stored.pool(kind);
         Pool { pool: kind, granted, available, reserved, spent, expired }
     };
     CreditAccount { available: stored.available(), pools: PoolKind::ALL.map(pool).into() }

@@ -199,7 +199,8 @@ impl Operation for Apply {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
         let Self(org, id) = *self;
-        let approved = decisions::Get::<StoredProposal>(org, id.into(), PhantomData).run(tx).await?;
+        let approved =
+            decisions::Get::<StoredProposal>(org, id.into(), PhantomData).run(tx).await?;
         let target = approved.proposal.target;
         let agent: Agent = agent::get(tx, org, target).await?;
         let versions = agent::soul_versions(tx, org, target).await?;

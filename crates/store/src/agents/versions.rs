@@ -56,7 +56,12 @@ impl OrgStore<'_> {
 }
 
 /// Stores a version unless it exists.
-pub(crate) async fn insert_version<T: Tx>(tx: &T, agent: &Agent, version: u32, data: Value) -> Result<()> {
+pub(crate) async fn insert_version<T: Tx>(
+    tx: &T,
+    agent: &Agent,
+    version: u32,
+    data: Value,
+) -> Result<()> {
     tx.execute(&INSERT, &[agent.org.into(), agent.id.into(), version.into(), data]).await?;
     Ok(())
 }

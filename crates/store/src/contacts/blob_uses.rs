@@ -15,7 +15,11 @@ const ADD: Sql = sql!(
 
 /// The statements that record the blobs a message refers to, for the transaction
 /// that stores the message.
-pub(crate) fn record_uses(org: OrgId, conversation: ConversationId, message: &str) -> Vec<Statement> {
+pub(crate) fn record_uses(
+    org: OrgId,
+    conversation: ConversationId,
+    message: &str,
+) -> Vec<Statement> {
     let add = |blob: BlobId| Statement {
         sql: &ADD,
         params: vec![org.into(), conversation.into(), blob.into()],

@@ -33,7 +33,8 @@ const UPDATE: Sql = sql!(
      RETURNING data, version, created_at, updated_at"
 );
 const DELETE: Sql = sql!("DELETE FROM contacts WHERE org = ?1 AND id = ?2 AND version = ?3");
-const DELETE_IDENTIFIERS: Sql = sql!("DELETE FROM contact_identifiers WHERE org = ?1 AND contact = ?2");
+const DELETE_IDENTIFIERS: Sql =
+    sql!("DELETE FROM contact_identifiers WHERE org = ?1 AND contact = ?2");
 const GET: Sql =
     sql!("SELECT data, version, created_at, updated_at FROM contacts WHERE org = ?1 AND id = ?2");
 const LIST: Sql = sql!(

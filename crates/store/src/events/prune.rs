@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ostler_domain::id::OrgId;
 
-use super::{EventCursor, cursor_of, packed, cursors_in};
+use super::{EventCursor, cursor_of, cursors_in, packed};
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Operation, Scope, Tx};

@@ -133,7 +133,8 @@ impl Operation for Get {
 }
 
 fn read_document(row: &Row) -> Result<StoredDocument> {
-    let DocumentSummary { id, version, title, tags, created_at, updated_at, .. } = read_summary(row)?;
+    let DocumentSummary { id, version, title, tags, created_at, updated_at, .. } =
+        read_summary(row)?;
     let document = Document::new(&title, row.text(7)?, tags.iter().map(String::as_str))
         .map_err(|error| StoreError::CorruptValue { what: "document", why: error.to_string() })?;
     Ok(StoredDocument { id, version, document, created_at, updated_at })

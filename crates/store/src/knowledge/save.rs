@@ -131,7 +131,11 @@ async fn write_index<T: Tx>(
             params: vec![org.into(), id.into(), row.int(0)?.into(), tags],
             on_no_rows: None,
         },
-        Statement { sql: &INSERT_WORDS, params: vec![org.into(), id.into(), words], on_no_rows: None },
+        Statement {
+            sql: &INSERT_WORDS,
+            params: vec![org.into(), id.into(), words],
+            on_no_rows: None,
+        },
     ];
     tx.batch(&statements).await.map(|_| ())
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use ostler_domain::id::OrgId;
-use ostler_domain::knowledge::search::{MAX_DOCUMENTS_PER_WORD, DocumentMatch, PostingList, excerpt, query_words, rank};
+use ostler_domain::knowledge::search::{
+    DocumentMatch, MAX_DOCUMENTS_PER_WORD, PostingList, excerpt, query_words, rank,
+};
 
 use super::{DocumentHit, GET, read_document, tags_match};
 use crate::backend::sql::{Sql, sql};
@@ -45,7 +47,8 @@ impl Operation for Search {
 
     async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<DocumentHit>> {
         let found = self.find_postings(tx).await?;
-        let counted = tx.first(&COUNT_DOCUMENTS, &[self.org.into(), MAX_DOCUMENTS_PER_WORD.into()]).await?;
+        let counted =
+            tx.first(&COUNT_DOCUMENTS, &[self.org.into(), MAX_DOCUMENTS_PER_WORD.into()]).await?;
         let counted = counted.map_or(Ok(0), |row| row.int(0))?;
         let ranked = rank(&found, u32::try_from(counted).unwrap_or(u32::MAX));
         let rarest_first: Vec<String> = found.into_iter().map(|postings| postings.word).collect();
@@ -64,8 +67,9 @@ impl Operation for Search {
 impl Search {
     /// Returns the postings of the words, rarest word first.
     async fn find_postings<T: Tx>(&self, tx: &T) -> Result<Vec<PostingList>> {
-        let params =
-            |word: &String| vec![self.org.into(), word.as_str().into(), MAX_DOCUMENTS_PER_WORD.into()];
+        let params = |word: &String| {
+            vec![self.org.into(), word.as_str().into(), MAX_DOCUMENTS_PER_WORD.into()]
+        };
         let params: Vec<Vec<Value>> = self.words.iter().map(params).collect();
         let rows = tx.query_each(&POSTINGS, &params).await?;
         let all = self.words.iter().zip(&rows);

@@ -81,7 +81,13 @@ impl Operation for CheckLedger {
             let (granted, spent) = lines.get(&org).copied().unwrap_or_default();
             let reserved = held.get(&org).copied().unwrap_or_default();
             check.accounts += 1;
-            check.mismatches.extend(find_mismatch(org, &row.json(1, "account")?, granted, reserved, spent));
+            check.mismatches.extend(find_mismatch(
+                org,
+                &row.json(1, "account")?,
+                granted,
+                reserved,
+                spent,
+            ));
         }
         Ok(check)
     }

@@ -66,7 +66,9 @@ impl OrgStore<'_> {
         match self.draw(Reserve(self.org, new)).await {
             Err(refused @ (StoreError::Conflict(_) | StoreError::Credits(_))) => {
                 match self.store.read(FindExisting(self.org, new)).await? {
-                    Some(Existing::Same) => Ok(RemainingCredits { affordable: self.affordable().await? }),
+                    Some(Existing::Same) => {
+                        Ok(RemainingCredits { affordable: self.affordable().await? })
+                    }
                     Some(Existing::Different) => {
                         Err(StoreError::Conflict(format!("another reservation {}", new.id)))
                     }
@@ -80,7 +82,12 @@ impl OrgStore<'_> {
     /// Raises a reservation to `total` and extends it by `ttl`. If that much is reserved
     /// already, only its expiry changes, so a repeat takes nothing. On failure the
     /// reservation is unchanged.
-    pub async fn top_up_reservation(&self, id: ReservationId, total: Credits, ttl: Duration) -> Result<()> {
+    pub async fn top_up_reservation(
+        &self,
+        id: ReservationId,
+        total: Credits,
+        ttl: Duration,
+    ) -> Result<()> {
         check_amount(total)?;
         self.draw(TopUp(self.org, id, total, ttl)).await
     }
@@ -225,7 +232,8 @@ impl Operation for TopUp {
         let more = total.saturating_sub(reservation.amount());
         accounts.add_reservations(tx, vec![(id, reservation)]).await?;
         let now = accounts.now;
-        draw_with_parent(tx, &mut accounts, |accounts| accounts.ledger.top_up(id, more, now)).await?;
+        draw_with_parent(tx, &mut accounts, |accounts| accounts.ledger.top_up(id, more, now))
+            .await?;
         let reservation = Value::json(open_reservation(&accounts, id)?)?;
         let expires_at = (now + ttl).as_millis().into();
         let params = vec![org.into(), id.into(), reservation, expires_at];
@@ -271,7 +279,8 @@ pub(super) async fn release_reservation<T: Tx>(
     }
     accounts.add_reservations(tx, vec![(id, reservation)]).await?;
     let released = accounts.ledger.release(id)?;
-    let mut statements = vec![Statement { sql: &REMOVE, params: vec![org.into(), id.into()], on_no_rows: None }];
+    let mut statements =
+        vec![Statement { sql: &REMOVE, params: vec![org.into(), id.into()], on_no_rows: None }];
     statements.extend(accounts.write_back()?);
     tx.finish(&statements).await?;
     Ok(released)

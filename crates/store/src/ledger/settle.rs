@@ -6,8 +6,8 @@ use ostler_domain::money::ledger::{Charge, Reservation, ReserveError};
 use ostler_domain::time::Timestamp;
 
 use super::accounts::check_amount;
-use super::locked_accounts::LockedAccounts;
 use super::lines;
+use super::locked_accounts::LockedAccounts;
 use super::reservations::{REMOVE, ReleaseWhen, read_reservation, release_reservation};
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
@@ -190,7 +190,11 @@ impl Operation for ApplySettlements {
             for entry in accounts.ledger.settle(id, &charges)?.entries {
                 all.push(lines::expense(&entry)?);
             }
-            all.push(Statement { sql: &REMOVE, params: vec![org.into(), id.into()], on_no_rows: None });
+            all.push(Statement {
+                sql: &REMOVE,
+                params: vec![org.into(), id.into()],
+                on_no_rows: None,
+            });
         }
         if let Some(last) = rows.last() {
             let last: ReservationId = last.id(0)?;

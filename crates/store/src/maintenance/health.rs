@@ -17,9 +17,7 @@ pub use assess::{CheckStatus, HealthCheck, assess};
 /// The state of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DatabaseHealth {
-    Unreachable {
-        reason: String,
-    },
+    Unreachable { reason: String },
     Reachable(DatabaseStatus),
 }
 
@@ -150,9 +148,10 @@ impl Store {
         };
         let (bytes, row_security) = self.read(ReadBasics).await?;
         let work = match schema_version {
-            SCHEMA_VERSION => {
-                Some(WorkCounts { ledger: self.check_ledger().await?, ..self.read(CountWork).await? })
-            }
+            SCHEMA_VERSION => Some(WorkCounts {
+                ledger: self.check_ledger().await?,
+                ..self.read(CountWork).await?
+            }),
             _ => None,
         };
         Ok(DatabaseStatus { kind, bytes, schema_version, row_security, work })

@@ -159,7 +159,12 @@ macro_rules! table {
 
 static TABLES: [Table; 5] = [
     table!(RetentionKind::Inbox, "inbox", "received_at", "state IN ('done', 'abandoned')"),
-    table!(RetentionKind::Outbox, "outbox", "due_at", "state IN ('sent', 'withdrawn', 'abandoned')"),
+    table!(
+        RetentionKind::Outbox,
+        "outbox",
+        "due_at",
+        "state IN ('sent', 'withdrawn', 'abandoned')"
+    ),
     table!(
         RetentionKind::Calls,
         "journal",
@@ -168,7 +173,12 @@ static TABLES: [Table; 5] = [
            SELECT 1 FROM checkpoints k WHERE k.org = journal.org
              AND k.conversation = journal.conversation AND k.run = journal.run)"
     ),
-    table!(RetentionKind::Workflows, "workflows", "updated_at", "status IN ('done', 'failed', 'cancelled')"),
+    table!(
+        RetentionKind::Workflows,
+        "workflows",
+        "updated_at",
+        "status IN ('done', 'failed', 'cancelled')"
+    ),
     table!(RetentionKind::Signals, "workflow_events", "published_at", "workflow IS NULL"),
 ];
 
@@ -218,7 +228,8 @@ impl Store {
         }
         sessions::prune(self, org, max_age, mode, batch, &mut report).await?;
         let limits = EventLimits { max_age, max_events: u64::MAX };
-        events::prune(self, org, limits, mode, batch, |rows| report(RetentionKind::Events, rows)).await?;
+        events::prune(self, org, limits, mode, batch, |rows| report(RetentionKind::Events, rows))
+            .await?;
         Ok(Some(pruned))
     }
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use ostler_domain::id::OrgId;
-use ostler_domain::queue_agent::selection::{Availability, AgentSkill};
 use ostler_domain::queue_agent::name::AgentName;
+use ostler_domain::queue_agent::selection::{AgentSkill, Availability};
 use ostler_domain::time::Timestamp;
 
 use super::{MAX_BYTES, check_count, check_size, variant_name};
@@ -34,7 +34,8 @@ impl AgentPlacement {
     }
 
     fn from_name(name: &str) -> Result<Self> {
-        let known = [Self::Pinned, Self::Hosted].into_iter().find(|placement| placement.name() == name);
+        let known =
+            [Self::Pinned, Self::Hosted].into_iter().find(|placement| placement.name() == name);
         let why = || format!("`{name}` is not a placement");
         known.ok_or_else(|| StoreError::CorruptValue { what: WHAT, why: why() })
     }
@@ -169,7 +170,11 @@ impl OrgStore<'_> {
 
     /// Returns how many agents are available and unavailable for each capability, ordered by
     /// capability.
-    pub async fn capability_coverage(&self, now: Timestamp, limit: u32) -> Result<Vec<CapabilityCoverage>> {
+    pub async fn capability_coverage(
+        &self,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CapabilityCoverage>> {
         self.store.read(ReadCoverage(self.org, now, limit)).await
     }
 
@@ -239,7 +244,8 @@ impl StoredQueueAgent {
     /// The statements that rewrite the capability index of the agent.
     fn capability_statements(&self, org: OrgId) -> Vec<Statement> {
         let key = vec![org.into(), self.name.as_str().into()];
-        let mut batch = vec![Statement { sql: &DELETE_CAPABILITIES, params: key, on_no_rows: None }];
+        let mut batch =
+            vec![Statement { sql: &DELETE_CAPABILITIES, params: key, on_no_rows: None }];
         batch.extend(self.capabilities.iter().map(|capability| {
             let params = vec![org.into(), self.name.as_str().into(), text(capability)];
             Statement { sql: &ADD_CAPABILITY, params, on_no_rows: None }
@@ -309,7 +315,11 @@ impl Operation for ReadCoverage {
             let (available, all) = (row.int(1)?, row.int(2)?);
             let count = |count| u64::try_from(count).unwrap_or_default();
             let capability = row.text(0)?.into();
-            Ok(CapabilityCoverage { capability, available: count(available), unavailable: count(all - available) })
+            Ok(CapabilityCoverage {
+                capability,
+                available: count(available),
+                unavailable: count(all - available),
+            })
         };
         rows.iter().map(coverage).collect()
     }

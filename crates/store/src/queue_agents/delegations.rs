@@ -11,7 +11,7 @@ mod tick;
 
 use ostler_domain::id::{DelegationId, OrgId};
 use ostler_domain::queue_agent::delegation::{
-    DelegationBoard, Delegation, DelegationRefused, DelegationStatus,
+    Delegation, DelegationBoard, DelegationRefused, DelegationStatus,
 };
 use ostler_domain::queue_agent::sla::SlaWatch;
 use ostler_domain::time::Timestamp;
@@ -214,12 +214,22 @@ impl Operation for Block {
         board.block(task, blocker)?;
         let delegation = board.get(task)?;
         check_count("blockers of a delegation", delegation.blocked_by.len())?;
-        tx.finish(&[update_statement(org, delegation)?, blocker_statement(org, &board, task, blocker)?]).await.map(drop)
+        tx.finish(&[
+            update_statement(org, delegation)?,
+            blocker_statement(org, &board, task, blocker)?,
+        ])
+        .await
+        .map(drop)
     }
 }
 
 fn update_statement(org: OrgId, delegation: &Delegation) -> Result<Statement> {
-    let params = vec![org.into(), delegation.id.into(), variant_name(&delegation.status)?, Value::json(delegation)?];
+    let params = vec![
+        org.into(),
+        delegation.id.into(),
+        variant_name(&delegation.status)?,
+        Value::json(delegation)?,
+    ];
     Ok(Statement { sql: &UPDATE, params, on_no_rows: None })
 }
 

@@ -3,8 +3,8 @@
 //! A change locks the team's row and lets the domain's `Team` decide.
 
 use ostler_domain::id::OrgId;
-use ostler_domain::queue_agent::team_lifecycle::{Team, TeamChange, TeamLifecycleEffect};
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
+use ostler_domain::queue_agent::team_lifecycle::{Team, TeamChange, TeamLifecycleEffect};
 
 use super::{check_count, variant_name};
 use crate::OrgStore;
@@ -96,7 +96,8 @@ impl Operation for Create {
             return Err(StoreError::Conflict(format!("team `{}`", team.name)));
         }
         let key = [Value::from(*org), team.name.as_str().into()];
-        let mut batch = vec![Statement { sql: &REMOVE_MEMBERS, params: key.into(), on_no_rows: None }];
+        let mut batch =
+            vec![Statement { sql: &REMOVE_MEMBERS, params: key.into(), on_no_rows: None }];
         batch.extend(team.members().iter().map(|agent| membership(&ADD_MEMBER, *org, team, agent)));
         tx.finish(&batch).await.map(drop)
     }

@@ -91,7 +91,9 @@ impl Operation for Append {
     async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
         let Self(org, entry) = self;
         match tx.batch(&[append(*org, entry)?]).await {
-            Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("audit entry {}", entry.id))),
+            Err(StoreError::Conflict(_)) => {
+                Err(StoreError::Conflict(format!("audit entry {}", entry.id)))
+            }
             other => other.map(|_| ()),
         }
     }

@@ -37,7 +37,11 @@ impl<'s> OrgStore<'s> {
 
 impl AuditedWrite<'_> {
     /// Puts an entry into the inbox of a conversation.
-    pub async fn continue_conversation(self, conversation: ConversationId, what: FollowUpEntry) -> Result<()> {
+    pub async fn continue_conversation(
+        self,
+        conversation: ConversationId,
+        what: FollowUpEntry,
+    ) -> Result<()> {
         let put = PutInboxEntry(self.org.id(), conversation, what);
         self.write(put).await
     }

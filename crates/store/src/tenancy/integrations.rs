@@ -61,7 +61,11 @@ impl OrgStore<'_> {
     }
 
     /// Connects or disconnects an integration, keeping its settings.
-    pub async fn set_connection(&self, id: IntegrationId, connection: IntegrationConnection) -> Result<()> {
+    pub async fn set_connection(
+        &self,
+        id: IntegrationId,
+        connection: IntegrationConnection,
+    ) -> Result<()> {
         self.store.write(SetConnection(self.org, id, connection)).await
     }
 
@@ -71,7 +75,10 @@ impl OrgStore<'_> {
     }
 
     /// Returns the integration with a service, connected or not.
-    pub async fn integration_by_service(&self, service: &Integration) -> Result<Option<OrgIntegration>> {
+    pub async fn integration_by_service(
+        &self,
+        service: &Integration,
+    ) -> Result<Option<OrgIntegration>> {
         self.store.read(GetByService(self.org, service.clone())).await
     }
 

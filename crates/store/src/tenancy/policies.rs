@@ -77,7 +77,10 @@ impl OrgStore<'_> {
 
     /// Returns one version of the org's policy.
     pub async fn policy_at(&self, version: u32) -> Result<PolicyVersion> {
-        require_version(version, self.store.read(ReadAt(PolicyOwner::Org(self.org), version)).await?)
+        require_version(
+            version,
+            self.store.read(ReadAt(PolicyOwner::Org(self.org), version)).await?,
+        )
     }
 
     /// Returns the versions of the org's policy up to `upto`, newest first.

@@ -80,7 +80,9 @@ fn email_key(email: &str) -> String {
 
 fn conflict(error: StoreError) -> StoreError {
     match error {
-        StoreError::Conflict(_) => StoreError::Conflict("a user with this id or e-mail address".into()),
+        StoreError::Conflict(_) => {
+            StoreError::Conflict("a user with this id or e-mail address".into())
+        }
         other => other,
     }
 }

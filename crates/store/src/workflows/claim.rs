@@ -106,7 +106,11 @@ impl Store {
 
     /// Extends a lease to at least `ttl` from now and returns the workflow's signals. Fails
     /// with [`StoreError::StaleLease`] if another worker holds the workflow.
-    pub async fn renew_workflow_lease(&self, lease: WorkflowLease, ttl: Duration) -> Result<WorkflowSignals> {
+    pub async fn renew_workflow_lease(
+        &self,
+        lease: WorkflowLease,
+        ttl: Duration,
+    ) -> Result<WorkflowSignals> {
         self.write(Renew(lease, ttl)).await
     }
 

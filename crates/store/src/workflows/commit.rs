@@ -132,7 +132,9 @@ impl Operation for Commit {
         if tx.execute(&FENCE, &params).await? == 0 {
             return Err(StoreError::StaleLease);
         }
-        record_changes::apply(tx, commit.lease.org, &commit.changes).await.map_err(stale_changes)?;
+        record_changes::apply(tx, commit.lease.org, &commit.changes)
+            .await
+            .map_err(stale_changes)?;
         for wait in &commit.waits {
             events::start_wait(tx, commit.lease, wait).await?;
         }
@@ -172,7 +174,10 @@ impl Commit {
             WorkflowLeaseAction::Keep => {}
             WorkflowLeaseAction::Release { seen_signals, recheck_in } => {
                 let [org, workflow] = key();
-                statements.push(statement(&RELEASE, [org, workflow, seen_signals.into(), recheck_in.into()]));
+                statements.push(statement(
+                    &RELEASE,
+                    [org, workflow, seen_signals.into(), recheck_in.into()],
+                ));
             }
             WorkflowLeaseAction::End => statements.push(statement(&END, key())),
         }

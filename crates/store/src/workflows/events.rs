@@ -8,7 +8,7 @@ use ostler_domain::workflow::EventName;
 use super::check_size;
 use super::claim::WorkflowLease;
 use super::commit::WorkflowWait;
-use super::signals::{NOTIFY, INSERT_ANSWER};
+use super::signals::{INSERT_ANSWER, NOTIFY};
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
@@ -19,10 +19,7 @@ use crate::error::Result;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PublishOutcome {
     /// Delivered to a waiting step.
-    Delivered {
-        workflow: WorkflowId,
-        task: String,
-    },
+    Delivered { workflow: WorkflowId, task: String },
     /// No step waited; stored for the first that does.
     Stored,
     /// Published before.
@@ -102,7 +99,10 @@ impl Operation for Publish {
                 let receiver = [org.clone(), self.id.into(), workflow.clone(), task.clone()];
                 tx.execute(&SET_RECEIVER, &receiver).await?;
                 tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, payload]).await?;
-                return Ok(PublishOutcome::Delivered { workflow: row.id(0)?, task: row.text(1)?.into() });
+                return Ok(PublishOutcome::Delivered {
+                    workflow: row.id(0)?,
+                    task: row.text(1)?.into(),
+                });
             }
         }
         Ok(PublishOutcome::Stored)
@@ -125,7 +125,11 @@ pub(super) async fn lock_names<T: Tx>(
 }
 
 /// Makes a step wait, or delivers a stored event to it. The names are locked.
-pub(super) async fn start_wait<T: Tx>(tx: &T, lease: WorkflowLease, wait: &WorkflowWait) -> Result<()> {
+pub(super) async fn start_wait<T: Tx>(
+    tx: &T,
+    lease: WorkflowLease,
+    wait: &WorkflowWait,
+) -> Result<()> {
     let [org, workflow] = lease.key();
     let (task, event) = (Value::from(wait.task.as_str()), Value::from(wait.event.as_str()));
     let question = Value::from(wait.question.as_str());

@@ -70,7 +70,10 @@ impl OrgStore<'_> {
 }
 
 /// Returns the answers that no step has consumed yet.
-pub(super) async fn pending_answers<T: Tx>(tx: &T, lease: WorkflowLease) -> Result<Vec<WorkflowAnswer>> {
+pub(super) async fn pending_answers<T: Tx>(
+    tx: &T,
+    lease: WorkflowLease,
+) -> Result<Vec<WorkflowAnswer>> {
     let rows = tx.query(&PENDING_ANSWERS, &lease.key()).await?;
     let answers = rows.iter().map(|row| {
         let [task, question, data] = [row.text(0)?, row.text(1)?, row.text(2)?].map(str::to_owned);

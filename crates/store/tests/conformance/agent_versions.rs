@@ -8,7 +8,7 @@ use ostler_domain::tool::ToolName;
 use ostler_store::{Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{agent, with_org};
+use crate::support::{agent, with_org};
 
 on_every_backend!(each_agent_change_creates_a_version);
 async fn each_agent_change_creates_a_version(store: &Store) {

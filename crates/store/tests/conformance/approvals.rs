@@ -14,7 +14,7 @@ use ostler_domain::tool::{Risk, ToolName};
 use ostler_store::{ApprovalVerdict, DecisionState, Store, StoreError, StoredApproval};
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, next, with_org};
+use crate::support::{TestDatabase, next, with_org};
 
 const OWNER: UserId = UserId::from_u128(1);
 const SESSION: SessionId = SessionId::from_u128(3);

@@ -5,7 +5,7 @@ use ostler_domain::id::{AgentId, AuditId, KeyId, OrgId, UserId};
 use ostler_store::{NewAuditEntry, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{next, with_org};
+use crate::support::{next, with_org};
 
 fn line(actor: AuditActor, subject: &str) -> NewAuditEntry {
     NewAuditEntry {

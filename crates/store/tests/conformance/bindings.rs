@@ -6,7 +6,7 @@ use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_store::{OrgBinding, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{agent, next, with_org};
+use crate::support::{agent, next, with_org};
 
 async fn with_agent(store: &Store, org: OrgId) -> AgentId {
     let gia = agent(org, &format!("gia{}", next()));

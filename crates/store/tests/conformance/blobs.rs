@@ -5,7 +5,7 @@ use ostler_domain::message::{MAX_BLOB_BYTES, MessagePart};
 use ostler_store::{NewBlob, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{next, with_org};
+use crate::support::{next, with_org};
 
 fn blob(media_type: &str, bytes: Vec<u8>) -> NewBlob {
     NewBlob {

@@ -6,7 +6,7 @@ use ostler_domain::id::ContactId;
 use ostler_store::{ContactResolution, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{next, with_org};
+use crate::support::{next, with_org};
 
 fn contact(name: &str) -> Contact {
     Contact {

@@ -13,7 +13,7 @@ use ostler_store::{
     ClaimPolicy, ClaimedConversation, CommitOutcome, LeaseAction, ReleaseReason, Store, StoreError,
 };
 
-use crate::world::{TestDatabase, POLICY, message, next, turn, with_org};
+use crate::support::{POLICY, TestDatabase, message, next, turn, with_org};
 
 const WORKERS: u64 = 100;
 const CONVERSATIONS: usize = 20;

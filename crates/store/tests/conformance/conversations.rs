@@ -11,7 +11,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{POLICY, accept, claim, message, thread_messages, turn, with_org};
+use crate::support::{POLICY, accept, claim, message, thread_messages, turn, with_org};
 
 on_every_backend!(a_message_is_answered_in_one_commit);
 async fn a_message_is_answered_in_one_commit(store: &Store) {

@@ -11,7 +11,7 @@ use ostler_domain::money::ledger::{Charge, Expense};
 use ostler_store::{AcceptOutcome, ClaimPolicy, NewReservation, Store, TurnCharges};
 
 use crate::ledger::bought;
-use crate::world::{TestDatabase, POLICY, message, next, turn, with_org};
+use crate::support::{POLICY, TestDatabase, message, next, turn, with_org};
 
 /// The database of the child; without it the child test does nothing.
 const URL: &str = "OSTLER_CRASH_CHILD_URL";

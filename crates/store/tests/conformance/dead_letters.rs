@@ -9,7 +9,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{POLICY, accept, claim, turn, with_org};
+use crate::support::{POLICY, accept, claim, turn, with_org};
 
 const SENDING: Duration = Duration::from_secs(30);
 

@@ -9,7 +9,7 @@ use ostler_domain::id::OrgId;
 use ostler_store::{EventCursor, NewEvent, Store, StoredEvent};
 
 use crate::on_every_backend;
-use crate::world::{accept, claim, turn, with_org};
+use crate::support::{accept, claim, turn, with_org};
 
 /// Reads the log from the cursor to its end.
 async fn follow(store: &Store, org: OrgId, cursor: &mut EventCursor, seen: &mut Vec<String>) {

@@ -13,7 +13,9 @@ use ostler_store::{
 };
 use tokio_postgres::NoTls;
 
-use crate::world::{TestDatabase, POLICY, accept, claim, message, thread_messages, turn, with_org};
+use crate::support::{
+    POLICY, TestDatabase, accept, claim, message, thread_messages, turn, with_org,
+};
 
 fn large(org: OrgId, name: &str) -> NewInboxEntry {
     NewInboxEntry { payload: format!("\"{}\"", "x".repeat(20_000)), ..message(org, "rosa", name) }

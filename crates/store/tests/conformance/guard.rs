@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tokio_postgres::{Client, NoTls};
 
-use crate::world::{TestDatabase, accept, agent, with_org};
+use crate::support::{TestDatabase, accept, agent, with_org};
 
 async fn connect(backend: &TestDatabase) -> Client {
     let (client, connection) = tokio_postgres::connect(&backend.url, NoTls).await.unwrap();

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use ostler_domain::id::{CallId, OrgId, RunId};
 use ostler_store::{
-    Checkpoint, DatabaseKind, OutboxDelivery, RowSecurity, DatabaseHealth, StoredIntent, LedgerCheck, DatabaseStatus, RetrySafety,
-    SCHEMA_VERSION, Store, WorkCounts, assess,
+    Checkpoint, DatabaseHealth, DatabaseKind, DatabaseStatus, LedgerCheck, OutboxDelivery,
+    RetrySafety, RowSecurity, SCHEMA_VERSION, Store, StoredIntent, WorkCounts, assess,
 };
 
-use crate::world::{TestDatabase, accept, claim, next, turn, with_org};
+use crate::support::{TestDatabase, accept, claim, next, turn, with_org};
 
 async fn status(url: &str) -> DatabaseStatus {
     match DatabaseHealth::check(url).await {
@@ -19,13 +19,22 @@ async fn status(url: &str) -> DatabaseStatus {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_database_is_healthy() {
-    let kinds = [(DatabaseKind::Sqlite, RowSecurity::Unsupported), (DatabaseKind::Postgres, RowSecurity::Enforced)];
+    let kinds = [
+        (DatabaseKind::Sqlite, RowSecurity::Unsupported),
+        (DatabaseKind::Postgres, RowSecurity::Enforced),
+    ];
     for (backend, (kind, row_security)) in TestDatabase::both().await.into_iter().zip(kinds) {
         let store = backend.migrated().await;
         let found = status(&backend.url).await;
         assert!(found.bytes > 10_000, "{found:?}");
         let work = Some(WorkCounts::default());
-        let expected = DatabaseStatus { kind, bytes: found.bytes, schema_version: SCHEMA_VERSION, row_security, work };
+        let expected = DatabaseStatus {
+            kind,
+            bytes: found.bytes,
+            schema_version: SCHEMA_VERSION,
+            row_security,
+            work,
+        };
         assert_eq!(found, expected);
         drop(store);
     }
@@ -122,12 +131,18 @@ async fn a_superuser_bypasses_row_level_security() {
 async fn an_unreachable_database_is_reported_and_not_created() {
     let backend = TestDatabase::sqlite_file();
     let path = backend.url.strip_prefix("sqlite:").unwrap();
-    let DatabaseHealth::Unreachable { reason } = DatabaseHealth::check(&backend.url).await else { panic!("no file") };
+    let DatabaseHealth::Unreachable { reason } = DatabaseHealth::check(&backend.url).await else {
+        panic!("no file")
+    };
     assert!(reason.contains("`ostler migrate` creates it"), "{reason}");
     assert!(!std::path::Path::new(path).exists());
     std::fs::write(path, "this is a letter and no database, whatever its name says").unwrap();
-    let DatabaseHealth::Unreachable { reason } = DatabaseHealth::check(&backend.url).await else { panic!("a letter") };
+    let DatabaseHealth::Unreachable { reason } = DatabaseHealth::check(&backend.url).await else {
+        panic!("a letter")
+    };
     assert!(reason.contains("not a database"), "{reason}");
     let away = DatabaseHealth::check("postgres://nobody@127.0.0.1:1/nothing").await;
-    assert!(matches!(&away, DatabaseHealth::Unreachable { reason } if reason.contains("cannot be reached")));
+    assert!(
+        matches!(&away, DatabaseHealth::Unreachable { reason } if reason.contains("cannot be reached"))
+    );
 }

@@ -7,7 +7,7 @@ use ostler_domain::tool::Integration;
 use ostler_store::{IntegrationConnection, OrgIntegration, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{next, with_org};
+use crate::support::{next, with_org};
 
 fn integration(service: &str) -> OrgIntegration {
     OrgIntegration {
@@ -43,7 +43,8 @@ async fn a_service_is_connected_and_disconnected(store: &Store) {
     let kept = store.org(org).integration(stripe.id).await.unwrap();
     let connection = IntegrationConnection::Disconnected;
     assert_eq!(kept, OrgIntegration { connection, ..stripe.clone() });
-    let with = async |service| store.org(org).integration_by_service(&Integration::new(service)).await;
+    let with =
+        async |service| store.org(org).integration_by_service(&Integration::new(service)).await;
     assert_eq!(with("Stripe").await.unwrap(), Some(kept));
     assert_eq!(with("sms").await.unwrap(), None);
     let changed = OrgIntegration { settings: "{}".into(), secret: None, ..stripe };

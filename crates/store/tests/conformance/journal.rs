@@ -9,7 +9,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{POLICY, accept, claim, next, turn, with_org};
+use crate::support::{POLICY, accept, claim, next, turn, with_org};
 
 const SHORT: ClaimPolicy = ClaimPolicy { lease: Duration::from_millis(1), ..POLICY };
 const MINUTE: Duration = Duration::from_secs(60);

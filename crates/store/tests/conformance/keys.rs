@@ -9,7 +9,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{NewApiKey, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, next, with_org, with_platform};
+use crate::support::{TestDatabase, next, with_org, with_platform};
 
 fn secret(name: &str) -> ApiKeySecret {
     format!("ostler_{name}_{:x}", next()).parse().unwrap()
@@ -40,7 +40,10 @@ async fn a_key_authenticates_to_the_org_that_created_it(store: &Store) {
         assert!(matches!(refused, Err(StoreError::NotFound("key"))), "{wrong}");
     }
     let listed = store.org(here).keys(None, 10).await.unwrap();
-    assert!(!format!("{listed:?}").contains(&first.expose()[ApiKeySecret::PREFIX_LEN..]), "{listed:?}");
+    assert!(
+        !format!("{listed:?}").contains(&first.expose()[ApiKeySecret::PREFIX_LEN..]),
+        "{listed:?}"
+    );
 }
 
 on_every_backend!(revoked_and_expired_keys_do_not_authenticate);

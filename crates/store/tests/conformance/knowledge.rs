@@ -7,7 +7,7 @@ use ostler_domain::knowledge::{Document, MAX_BODY_BYTES};
 use ostler_store::{DocumentHit, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, next, with_org};
+use crate::support::{TestDatabase, next, with_org};
 
 fn document(title: &str, body: &str, tags: &[&str]) -> Document {
     Document::new(title, body, tags.iter().copied()).unwrap()

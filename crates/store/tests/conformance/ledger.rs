@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
-use ostler_domain::money::ledger::{CostBearer, Charge, Expense, ReserveError};
+use ostler_domain::money::ledger::{Charge, CostBearer, Expense, ReserveError};
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::money::sharing::{CapReached, SharingPolicy};
 use ostler_domain::notice::{LowCredits, NoticeKind, NoticeRecipient};
@@ -12,10 +12,12 @@ use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::ToolName;
-use ostler_store::{LedgerCheck, LedgerLineKind, NewGrant, NewReservation, TurnCharges, Store, StoreError};
+use ostler_store::{
+    LedgerCheck, LedgerLineKind, NewGrant, NewReservation, Store, StoreError, TurnCharges,
+};
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, accept, claim, next, org, turn, with_org};
+use crate::support::{TestDatabase, accept, claim, next, org, turn, with_org};
 
 pub(crate) const GIA: AgentId = AgentId::from_u128(4);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -92,7 +94,8 @@ async fn e01_model_and_tool_cost_are_ledger_entries_of_the_org(store: &Store) {
     let mut commit = turn(&claim(store).await.unwrap());
     let tool = Expense::Tool(ToolName::from_static("create_booking"));
     let charges = vec![model(3), Charge { expense: tool.clone(), amount: credits(2) }];
-    commit.charges = vec![TurnCharges { payer: org, reservation: held.id, budget_owner: GIA, charges }];
+    commit.charges =
+        vec![TurnCharges { payer: org, reservation: held.id, budget_owner: GIA, charges }];
     store.commit_turn(commit).await.unwrap();
     let lines = store.org(org).ledger_lines(None, 2).await.unwrap();
     let said: Vec<_> = lines
@@ -123,7 +126,9 @@ async fn e14_concurrent_reservations_do_not_exceed_the_balance(store: &Store) {
     let spenders: Vec<_> = (0..100)
         .map(|_| {
             let store = store.clone();
-            tokio::spawn(async move { store.org(org).reserve_credits(reservation(1)).await.is_ok() })
+            tokio::spawn(
+                async move { store.org(org).reserve_credits(reservation(1)).await.is_ok() },
+            )
         })
         .collect();
     let mut paid = 0;
@@ -186,9 +191,9 @@ async fn z05_concurrent_spending_of_children_never_exceeds_a_cap(store: &Store) 
     let spenders: Vec<_> = (0..1000)
         .map(|n| {
             let (store, child) = (store.clone(), children[n % 2]);
-            tokio::spawn(
-                async move { (child, store.org(child).reserve_credits(reservation(1)).await.is_ok()) },
-            )
+            tokio::spawn(async move {
+                (child, store.org(child).reserve_credits(reservation(1)).await.is_ok())
+            })
         })
         .collect();
     let mut paid = [0, 0];
@@ -313,7 +318,8 @@ async fn a05_reservations_belong_to_one_org(store: &Store) {
     let more = store.org(here).reserve_credits(reservation(5)).await;
     let said = more.unwrap_err().to_string();
     assert!(said.contains("5 credits wanted, 4 credits available"), "{said}");
-    let twice = store.org(here).reserve_credits(NewReservation { amount: credits(1), ..held }).await;
+    let twice =
+        store.org(here).reserve_credits(NewReservation { amount: credits(1), ..held }).await;
     assert!(matches!(twice, Err(StoreError::Conflict(_))), "{twice:?}");
     for foreign in [
         store.org(there).release_reservation(held.id).await.map(|_| ()),

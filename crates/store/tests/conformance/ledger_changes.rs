@@ -8,14 +8,15 @@ use ostler_domain::money::pools::PoolKind;
 use ostler_domain::money::sharing::SharingPolicy;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::{Org, OrgPlace};
-use ostler_store::{LedgerLineKind, NewGrant, NewReservation, TurnCharges, Store, StoreError};
+use ostler_store::{LedgerLineKind, NewGrant, NewReservation, Store, StoreError, TurnCharges};
 use tokio_postgres::NoTls;
 
 use crate::ledger::{
-    GIA, MINUTE, assert_balanced, available, bought, credits, model, reservation, settle, with_credits,
+    GIA, MINUTE, assert_balanced, available, bought, credits, model, reservation, settle,
+    with_credits,
 };
 use crate::on_every_backend;
-use crate::world::{TestDatabase, accept, claim, org, turn, with_org};
+use crate::support::{TestDatabase, accept, claim, org, turn, with_org};
 
 /// More settlements than one transaction applies.
 const MANY: u64 = 520;
@@ -161,7 +162,8 @@ async fn z05_repeated_grants_and_reservations_move_no_credits(store: &Store) {
         assert_eq!(available(store, org).await, 5);
     }
     settle(store, org, held.id, 25).await;
-    let refused = store.org(org).reserve_credits(NewReservation { amount: credits(25), ..held }).await;
+    let refused =
+        store.org(org).reserve_credits(NewReservation { amount: credits(25), ..held }).await;
     assert!(
         matches!(refused, Err(StoreError::Conflict(_) | StoreError::Credits(_))),
         "{refused:?}"
@@ -198,7 +200,7 @@ async fn amounts_beyond_the_limits_are_refused(store: &Store) {
     let rich = with_org(store, 2).await;
     store
         .org(rich)
-        .update_org(Org { plan: LicencePlan::Enterprise, ..crate::world::org(2) })
+        .update_org(Org { plan: LicencePlan::Enterprise, ..crate::support::org(2) })
         .await
         .unwrap();
     let held = reservation(5);
@@ -223,9 +225,11 @@ async fn amounts_beyond_the_limits_are_refused(store: &Store) {
     };
     assert!(matches!(refused, StoreError::TooManyCredits { .. }), "{refused}");
     assert!(available(store, org).await < i64::MAX as u64);
-    let unmetered = store.org(org).grant_credits(NewGrant { pool: PoolKind::Unmetered, ..bought(1) }).await;
+    let unmetered =
+        store.org(org).grant_credits(NewGrant { pool: PoolKind::Unmetered, ..bought(1) }).await;
     assert!(matches!(unmetered, Err(StoreError::NotFound(_))), "{unmetered:?}");
-    let long = store.org(org).grant_credits(NewGrant { reference: "x".repeat(201), ..bought(1) }).await;
+    let long =
+        store.org(org).grant_credits(NewGrant { reference: "x".repeat(201), ..bought(1) }).await;
     assert!(matches!(long, Err(StoreError::TooLarge { .. })), "{long:?}");
     store.apply_settlements().await.unwrap();
     assert!(store.check_ledger().await.unwrap().mismatches.is_empty());

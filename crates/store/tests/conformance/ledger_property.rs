@@ -16,7 +16,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use crate::ledger::{bought, settle};
-use crate::world::{TestDatabase, next, org};
+use crate::support::{TestDatabase, next, org};
 
 /// How many cases are run by default; `OSTLER_CASES` overrides it.
 const CASES: u64 = 6;
@@ -58,7 +58,8 @@ async fn work(store: Store, steps: Vec<(usize, Step)>) {
             Step::Reserve { amount, orphan } => {
                 let lasts = Duration::from_secs(if orphan { 0 } else { 60 });
                 let (id, budget_owner) = (ReservationId::from_u128(next()), AgentId::from_u128(1));
-                let new = NewReservation { id, budget_owner, amount: Credits::new(amount), ttl: lasts };
+                let new =
+                    NewReservation { id, budget_owner, amount: Credits::new(amount), ttl: lasts };
                 if expected(store.org(org).reserve_credits(new).await.map(|_| ())) {
                     open.push((org, id));
                 }
@@ -66,7 +67,9 @@ async fn work(store: Store, steps: Vec<(usize, Step)>) {
             Step::TopUp(total) => {
                 if let Some((org, id)) = open.last().copied() {
                     let lasts = Duration::from_secs(60);
-                    expected(store.org(org).top_up_reservation(id, Credits::new(total), lasts).await);
+                    expected(
+                        store.org(org).top_up_reservation(id, Credits::new(total), lasts).await,
+                    );
                 }
             }
             Step::Settle(amount) => {

@@ -39,12 +39,12 @@ mod retention;
 mod schema;
 mod send_state;
 mod sessions;
+mod support;
 mod tenants;
 mod transcript;
 mod turn_changes;
 mod users;
 mod workflows;
-mod world;
 
 /// Runs a test on every backend.
 macro_rules! on_every_backend {
@@ -53,19 +53,19 @@ macro_rules! on_every_backend {
         mod $name {
             #[tokio::test(flavor = "multi_thread")]
             async fn sqlite_file() {
-                let backend = $crate::world::TestDatabase::sqlite_file();
+                let backend = $crate::support::TestDatabase::sqlite_file();
                 super::$name(&backend.migrated().await).await;
             }
 
             #[tokio::test(flavor = "multi_thread")]
             async fn sqlite_memory() {
-                let backend = $crate::world::TestDatabase::sqlite_memory();
+                let backend = $crate::support::TestDatabase::sqlite_memory();
                 super::$name(&backend.migrated().await).await;
             }
 
             #[tokio::test(flavor = "multi_thread")]
             async fn postgres() {
-                let backend = $crate::world::TestDatabase::postgres().await;
+                let backend = $crate::support::TestDatabase::postgres().await;
                 super::$name(&backend.migrated().await).await;
             }
         }

@@ -5,8 +5,8 @@ use ostler_domain::org::role::Role;
 use ostler_store::{Member, Store, StoreError};
 
 use crate::on_every_backend;
+use crate::support::{next, with_org, with_platform};
 use crate::users::with_user;
-use crate::world::{next, with_org, with_platform};
 
 on_every_backend!(roles_are_assigned_changed_and_removed);
 async fn roles_are_assigned_changed_and_removed(store: &Store) {

@@ -5,7 +5,7 @@ use ostler_domain::notice::{LowCredits, NoticeKind, NoticeRecipient, exhaustion_
 use ostler_store::{NewNotice, NotifyOutcome, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, next, with_org};
+use crate::support::{TestDatabase, next, with_org};
 
 fn notice(kind: NoticeKind, recipient: NoticeRecipient, subject: &str) -> NewNotice {
     let (id, data) = (NoticeId::from_u128(next()), r#"{"tool":"send_email"}"#.into());

@@ -17,7 +17,7 @@ use ostler_store::{
 
 use crate::approvals::ask;
 use crate::on_every_backend;
-use crate::world::{accept, claim, next, turn, with_org};
+use crate::support::{accept, claim, next, turn, with_org};
 
 const OWNER: UserId = UserId::from_u128(1);
 

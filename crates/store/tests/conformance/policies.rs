@@ -4,7 +4,7 @@ use ostler_domain::scope::policy::ToolPolicy;
 use ostler_store::{PolicyVersion, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{with_org, with_platform};
+use crate::support::{with_org, with_platform};
 
 fn deny(tool: &str) -> ToolPolicy {
     ToolPolicy { deny: [tool.parse().unwrap()].into(), ..ToolPolicy::default() }

@@ -10,7 +10,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{DecisionState, ProposalActivity, Store, StoreError, StoredProposal};
 
 use crate::on_every_backend;
-use crate::world::{agent, next, with_org};
+use crate::support::{agent, next, with_org};
 
 const OWNER: UserId = UserId::from_u128(1);
 const DAYS: Duration = Duration::from_secs(72 * 3600);

@@ -6,13 +6,13 @@ use ostler_domain::id::OrgId;
 use ostler_store::{EventCursor, EventLimits, NewEvent, Store, StoreError, StoredEvent};
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, accept, claim, turn, with_org};
+use crate::support::{TestDatabase, accept, claim, turn, with_org};
 
 const ALWAYS: Duration = Duration::from_secs(86_400 * 365);
 const ALL: EventLimits = EventLimits { max_age: ALWAYS, max_events: u64::MAX };
 
 async fn record_events(store: &Store, org: OrgId, count: u32) {
-    accept(store, org, "rosa", &format!("m{}", crate::world::next())).await;
+    accept(store, org, "rosa", &format!("m{}", crate::support::next())).await;
     let mut commit = turn(&claim(store).await.unwrap());
     let event = |n| NewEvent { kind: format!("e{n}"), data: "{}".into() };
     commit.events = (0..count).map(event).collect();

@@ -1,14 +1,15 @@
 //! Rate counters.
 
 use ostler_domain::time::Window;
-use ostler_store::{CounterIncrement, CountOutcome, Store, CounterUsage};
+use ostler_store::{CountOutcome, CounterIncrement, CounterUsage, Store};
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, accept, claim, turn, with_org};
+use crate::support::{TestDatabase, accept, claim, turn, with_org};
 
 const fn used(counted: CountOutcome) -> u64 {
     match counted {
-        CountOutcome::Within(CounterUsage { used, .. }) | CountOutcome::Exceeded(CounterUsage { used, .. }) => used,
+        CountOutcome::Within(CounterUsage { used, .. })
+        | CountOutcome::Exceeded(CounterUsage { used, .. }) => used,
     }
 }
 
@@ -20,7 +21,9 @@ async fn a08_concurrent_counting_does_not_exceed_the_limit(store: &Store) {
     let org = with_org(store, 1).await;
     let count = |_| {
         let store = store.clone();
-        tokio::spawn(async move { store.org(org).count_within_limit("messages", Window::Day, 1, 100).await })
+        tokio::spawn(async move {
+            store.org(org).count_within_limit("messages", Window::Day, 1, 100).await
+        })
     };
     let mut within = 0;
     for done in (0..1000).map(count).collect::<Vec<_>>() {
@@ -51,8 +54,14 @@ async fn amounts_are_counted_entirely_or_not_at_all(store: &Store) {
     assert!(matches!(count(2, 5).await, CountOutcome::Within(CounterUsage { used: 5, .. })));
     assert!(matches!(count(0, 5).await, CountOutcome::Within(CounterUsage { used: 5, .. })));
     assert!(matches!(count(1, 0).await, CountOutcome::Exceeded(CounterUsage { used: 5, .. })));
-    assert!(matches!(count(7, u64::MAX).await, CountOutcome::Within(CounterUsage { used: 12, .. })));
-    assert!(matches!(count(u64::MAX, u64::MAX).await, CountOutcome::Exceeded(CounterUsage { used: 12, .. })));
+    assert!(matches!(
+        count(7, u64::MAX).await,
+        CountOutcome::Within(CounterUsage { used: 12, .. })
+    ));
+    assert!(matches!(
+        count(u64::MAX, u64::MAX).await,
+        CountOutcome::Exceeded(CounterUsage { used: 12, .. })
+    ));
     assert_eq!(read().await, 12);
 }
 
@@ -89,7 +98,11 @@ async fn a08_counts_of_turns_are_checked_against_the_limit(store: &Store) {
         accept(store, org, &format!("p{n}"), &format!("m{n}")).await;
         let mut turn = turn(&claim(store).await.unwrap());
         let what = "messages".to_owned();
-        turn.side_effects.counts.push(CounterIncrement { counter: what, window: Window::Day, amount: 5 });
+        turn.side_effects.counts.push(CounterIncrement {
+            counter: what,
+            window: Window::Day,
+            amount: 5,
+        });
         turns.push(turn);
     }
     let workers = turns.into_iter().map(|turn| {
@@ -99,8 +112,9 @@ async fn a08_counts_of_turns_are_checked_against_the_limit(store: &Store) {
     for worker in workers.collect::<Vec<_>>() {
         worker.await.unwrap();
     }
-    let count =
-        async |limit| store.org(org).count_within_limit("messages", Window::Day, 1, limit).await.unwrap();
+    let count = async |limit| {
+        store.org(org).count_within_limit("messages", Window::Day, 1, limit).await.unwrap()
+    };
     assert_eq!(store.org(org).counter_usage("messages", Window::Day).await.unwrap().used, 40);
     assert!(matches!(count(40).await, CountOutcome::Exceeded(CounterUsage { used: 40, .. })));
     assert!(matches!(count(41).await, CountOutcome::Within(CounterUsage { used: 41, .. })));

@@ -12,7 +12,7 @@ use ostler_domain::org::layer::BusinessLayer;
 use ostler_store::{IDEMPOTENCY_RECORD_KIND, RecordChange, Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, next, with_org};
+use crate::support::{TestDatabase, next, with_org};
 
 on_every_backend!(
     /// L20, L26, L28, L32: the three kinds of cross-layer records round-trip and are
@@ -142,7 +142,9 @@ async fn old_idempotency_records_are_deleted() {
     for backend in [TestDatabase::sqlite_file(), TestDatabase::postgres().await] {
         let store = backend.migrated().await;
         let org = with_org(&store, 1).await;
-        for kind in [IDEMPOTENCY_RECORD_KIND, IDEMPOTENCY_RECORD_KIND, IDEMPOTENCY_RECORD_KIND, "booking"] {
+        for kind in
+            [IDEMPOTENCY_RECORD_KIND, IDEMPOTENCY_RECORD_KIND, IDEMPOTENCY_RECORD_KIND, "booking"]
+        {
             let id = RecordId::from_u128(next());
             store.org(org).create_record(kind, id, "{}".into()).await.unwrap();
         }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use ostler_domain::id::{CallId, OrgId, RunId, SessionId, ThreadId};
 use ostler_domain::org::Org;
 use ostler_store::{
-    Author, Checkpoint, ClaimedConversation, OutboxDelivery, StoredIntent, DeadLetterId, NewMessage, PruneReport, CallOutcome,
-    PruneOptions, PruneMode, RetrySafety, Store, TurnCommit,
+    Author, CallOutcome, Checkpoint, ClaimedConversation, DeadLetterId, NewMessage, OutboxDelivery,
+    PruneMode, PruneOptions, PruneReport, RetrySafety, Store, StoredIntent, TurnCommit,
 };
 
-use crate::world::{TestDatabase, accept, claim, next, org, thread_messages, turn, with_org};
+use crate::support::{TestDatabase, accept, claim, next, org, thread_messages, turn, with_org};
 
 const DELETE: PruneOptions = PruneOptions { batch_size: 3, mode: PruneMode::Delete };
 const COUNT: PruneOptions = PruneOptions { batch_size: 3, mode: PruneMode::Count };
@@ -58,7 +58,13 @@ async fn send(store: &Store, org: OrgId, end: OutboxDelivery) {
 fn call() -> StoredIntent {
     let call = CallId::from_u128(next());
     let arguments = "{}".into();
-    StoredIntent { call, tool: "t".into(), key: "k".into(), arguments, retry_safety: RetrySafety::Unsafe }
+    StoredIntent {
+        call,
+        tool: "t".into(),
+        key: "k".into(),
+        arguments,
+        retry_safety: RetrySafety::Unsafe,
+    }
 }
 
 async fn checkpoint(store: &Store, claimed: &ClaimedConversation, intents: &[StoredIntent]) {
@@ -77,8 +83,8 @@ async fn rows(backend: &TestDatabase) -> BTreeMap<&'static str, i64> {
     all
 }
 
-/// One of everything, finished and open.
-async fn world(store: &Store, org: OrgId) {
+/// Creates one of everything, finished and open.
+async fn fill_tables(store: &Store, org: OrgId) {
     // Finished: a closed session, its reply sent, its call done.
     let rosa = claimed(store, org, "rosa").await;
     let done = call();
@@ -113,7 +119,7 @@ async fn old_finished_data_is_pruned_and_open_data_is_kept() {
     for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
         let org = org_with_retention(&store, 1, Some(30)).await;
-        world(&store, org).await;
+        fill_tables(&store, org).await;
         let before = rows(&backend).await;
         assert_eq!(store.prune(DELETE, |_| ()).await.unwrap().len(), 1);
         assert_eq!(rows(&backend).await, before, "nothing is old");
@@ -172,8 +178,9 @@ async fn old_finished_data_is_pruned_and_open_data_is_kept() {
 async fn an_org_without_retention_days_keeps_everything() {
     for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
-        let (keeps, other) = (with_org(&store, 1).await, org_with_retention(&store, 2, Some(1)).await);
-        world(&store, keeps).await;
+        let (keeps, other) =
+            (with_org(&store, 1).await, org_with_retention(&store, 2, Some(1)).await);
+        fill_tables(&store, keeps).await;
         backend.execute(LONG_AGO).await;
         let before = rows(&backend).await;
         let pruned = store.prune(DELETE, |_| ()).await.unwrap();

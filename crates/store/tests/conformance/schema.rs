@@ -7,7 +7,7 @@ use ostler_store::{Migration, SCHEMA_VERSION, Store, StoreError};
 use tokio_postgres::NoTls;
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, org};
+use crate::support::{TestDatabase, org};
 
 on_every_backend!(migrating_twice_changes_nothing);
 async fn migrating_twice_changes_nothing(store: &Store) {
@@ -56,7 +56,8 @@ async fn a_migration_transforms_existing_rows_once() {
     for backend in TestDatabase::both().await {
         let store = Store::connect(&backend.url).unwrap();
         assert_eq!(store.migrate_with(&VERSION_1).await.unwrap(), 0);
-        let insert = format!("INSERT INTO pets (org, name) VALUES ({}, 'rex')", backend.id_literal(1));
+        let insert =
+            format!("INSERT INTO pets (org, name) VALUES ({}, 'rex')", backend.id_literal(1));
         backend.execute(&insert).await;
         assert_eq!(store.migrate_with(&VERSION_2).await.unwrap(), 1);
         assert_eq!(store.migrate_with(&VERSION_2).await.unwrap(), 2);

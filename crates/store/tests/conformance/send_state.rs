@@ -12,7 +12,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{accept, agent, claim, next, turn, with_org};
+use crate::support::{accept, agent, claim, next, turn, with_org};
 
 const SENDING: Duration = Duration::from_secs(30);
 const BINDING: BindingId = BindingId::from_u128(7);

@@ -13,7 +13,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{accept, agent, claim, next, turn, with_org};
+use crate::support::{accept, agent, claim, next, turn, with_org};
 
 /// Later than every due time of these tests.
 const LATER: Timestamp = Timestamp::from_millis(1000);
@@ -129,7 +129,8 @@ async fn z08_a_takeover_during_a_turn_withdraws_its_replies(store: &Store) {
     assert_eq!((stored.data.as_str(), stored.epoch), ("{\"human\":true}", 1));
     // Computed again, the session has the person's message and the turn's cost.
     let data = "{\"human\":true,\"spent\":1}".to_owned();
-    let retried = SessionState { status: stored.status, data: data.clone(), ..late.session.clone() };
+    let retried =
+        SessionState { status: stored.status, data: data.clone(), ..late.session.clone() };
     let late = TurnCommit { read_epoch: stored.epoch, session: retried, ..late };
     assert_eq!(store.commit_turn(late).await.unwrap(), CommitOutcome::RepliesWithdrawn);
     assert_eq!(store.org(org).session(session).await.unwrap().data, data);

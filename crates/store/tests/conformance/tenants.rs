@@ -6,7 +6,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{Store, StoreError};
 
 use crate::on_every_backend;
-use crate::world::{agent, org, with_org};
+use crate::support::{agent, org, with_org};
 
 on_every_backend!(orgs_and_agents_round_trip);
 async fn orgs_and_agents_round_trip(store: &Store) {

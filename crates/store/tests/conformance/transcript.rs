@@ -10,7 +10,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{accept, claim, message, next, turn, with_org};
+use crate::support::{accept, claim, message, next, turn, with_org};
 
 fn key(org: OrgId) -> ConversationKey {
     message(org, "rosa", "").key

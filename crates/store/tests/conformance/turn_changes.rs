@@ -9,7 +9,9 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::world::{POLICY, accept, after_takeover, claim, next, thread_messages, turn, with_org};
+use crate::support::{
+    POLICY, accept, after_takeover, claim, next, thread_messages, turn, with_org,
+};
 
 const KIND: &str = "booking";
 

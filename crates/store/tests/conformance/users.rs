@@ -3,11 +3,11 @@
 use ostler_domain::id::UserId;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::PasswordHash;
-use ostler_store::{UserAccount, Membership, Store, StoreError, User};
+use ostler_store::{Membership, Store, StoreError, User, UserAccount};
 use tokio_postgres::NoTls;
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, next, with_org};
+use crate::support::{TestDatabase, next, with_org};
 
 pub(crate) fn password(text: &str) -> PasswordHash {
     format!("$argon2id$v=19${text}").parse().unwrap()

@@ -7,13 +7,14 @@ use ostler_domain::id::{EventId, OrgId, RecordId, WorkflowId};
 use ostler_domain::org::Org;
 use ostler_domain::workflow::EventName;
 use ostler_store::{
-    WorkflowLeaseAction, RecordChange, ClaimedWorkflow, NewWorkflow, PruneOptions, PruneMode, PublishOutcome, Store,
-    StoreError, StoredTask, WorkflowAnswer, WorkflowCommit, WorkflowLease, WorkflowWait,
+    ClaimedWorkflow, NewWorkflow, PruneMode, PruneOptions, PublishOutcome, RecordChange, Store,
+    StoreError, StoredTask, WorkflowAnswer, WorkflowCommit, WorkflowLease, WorkflowLeaseAction,
+    WorkflowWait,
 };
 use tokio::task::JoinSet;
 
 use crate::on_every_backend;
-use crate::world::{self, TestDatabase, next, with_org};
+use crate::support::{self, TestDatabase, next, with_org};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -91,7 +92,8 @@ async fn x54_a_workflow_has_one_lease_holder_at_a_time(store: &Store) {
     assert_eq!(last.attempts as usize, had.len() + 1);
     assert_eq!(claim(store).await, None);
     for lost in had {
-        let refused = store.commit_workflow(commit(lost.lease, "stale", WorkflowLeaseAction::Keep)).await;
+        let refused =
+            store.commit_workflow(commit(lost.lease, "stale", WorkflowLeaseAction::Keep)).await;
         assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
         let refused = store.renew_workflow_lease(lost.lease, LONG).await;
         assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
@@ -199,7 +201,7 @@ async fn old_finished_workflows_are_pruned_with_their_rows() {
     for backend in TestDatabase::both().await {
         let store = backend.migrated().await;
         let org = OrgId::from_u128(1);
-        let keeps = Org { retention_days: NonZeroU32::new(30), ..world::org(1) };
+        let keeps = Org { retention_days: NonZeroU32::new(30), ..support::org(1) };
         store.create_org(keeps).await.unwrap();
         store.org(org).publish_event(event(), paid(), "7".into()).await.unwrap();
         for status in ["done", "waiting"] {
@@ -259,7 +261,10 @@ async fn x69_an_event_is_delivered_to_one_waiting_step_once(store: &Store) {
         data: "7".into(),
     };
     assert_eq!(claimed_again.signals.answers, [reached("a")]);
-    store.commit_workflow(commit(claimed_again.lease, "2", release(claimed_again.signals.count))).await.unwrap();
+    store
+        .commit_workflow(commit(claimed_again.lease, "2", release(claimed_again.signals.count)))
+        .await
+        .unwrap();
     let late = event();
     let found = publish(late).await;
     assert_eq!(found, PublishOutcome::Delivered { workflow: id, task: "b".into() });

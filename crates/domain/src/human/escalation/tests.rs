@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    EscalationEffect, Escalation, EscalationError, EscalationRequest, EscalationStatus, EscalationEvent, Urgency,
-    is_resume_command, queue_order,
+    Escalation, EscalationEffect, EscalationError, EscalationEvent, EscalationRequest,
+    EscalationStatus, Urgency, is_resume_command, queue_order,
 };
 use crate::id::UserId;
 use crate::team::config::{AutoResume, DEFAULT_ESCALATION_WAIT, TeamConfig, UnansweredPolicy};
@@ -36,7 +36,11 @@ fn taken_over() -> Escalation {
     escalation
 }
 
-fn step(escalation: &mut Escalation, event: &EscalationEvent, minutes: u64) -> Vec<EscalationEffect> {
+fn step(
+    escalation: &mut Escalation,
+    event: &EscalationEvent,
+    minutes: u64,
+) -> Vec<EscalationEffect> {
     escalation.apply(event, &TeamConfig::default(), after(minutes)).unwrap()
 }
 
@@ -110,10 +114,14 @@ fn g39_a_high_urgency_escalation_sends_one_email_after_five_minutes() {
 #[test]
 fn g40_g41_a_person_takes_over() {
     let mut escalation = pending(Urgency::Normal);
-    assert_eq!(step(&mut escalation, &EscalationEvent::HumanMessage(OPAL), 2), [EscalationEffect::DeliverToCustomer]);
+    assert_eq!(
+        step(&mut escalation, &EscalationEvent::HumanMessage(OPAL), 2),
+        [EscalationEffect::DeliverToCustomer]
+    );
     assert_eq!(escalation.status, EscalationStatus::TakenOver);
     assert_eq!((escalation.human, escalation.taken_over_at), (Some(OPAL), Some(after(2))));
-    let other = escalation.apply(&EscalationEvent::TakeOver(OTTO), &TeamConfig::default(), after(3));
+    let other =
+        escalation.apply(&EscalationEvent::TakeOver(OTTO), &TeamConfig::default(), after(3));
     assert_eq!(other, Err(EscalationError::TakenOverByOther(OPAL)));
     assert_eq!(step(&mut escalation, &EscalationEvent::TakeOver(OPAL), 4), []);
     assert_eq!(escalation.taken_over_at, Some(after(2)));
@@ -145,7 +153,8 @@ fn g42_g43_g56_customer_messages_do_not_reach_the_agent() {
 fn g44_a_human_message_needs_an_open_escalation() {
     let mut escalation = taken_over();
     step(&mut escalation, &EscalationEvent::Resume, 5);
-    let refused = escalation.apply(&EscalationEvent::HumanMessage(OPAL), &TeamConfig::default(), after(6));
+    let refused =
+        escalation.apply(&EscalationEvent::HumanMessage(OPAL), &TeamConfig::default(), after(6));
     assert_eq!(refused, Err(EscalationError::NotOpen));
 }
 
@@ -165,7 +174,11 @@ fn g45_only_the_command_resumes() {
 fn g46_resuming_gives_the_conversation_back() {
     let mut escalation = taken_over();
     let effects = step(&mut escalation, &EscalationEvent::Resume, 9);
-    let expected = [EscalationEffect::ActivateSession, EscalationEffect::ReturnToPrimary, EscalationEffect::InjectResolution];
+    let expected = [
+        EscalationEffect::ActivateSession,
+        EscalationEffect::ReturnToPrimary,
+        EscalationEffect::InjectResolution,
+    ];
     assert_eq!(effects, expected);
     assert_eq!(escalation.status, EscalationStatus::Resolved);
     let mut unanswered = pending(Urgency::Normal);
@@ -178,7 +191,11 @@ fn g46_resuming_gives_the_conversation_back() {
 fn g47_dismissing_lets_the_agent_answer() {
     let mut escalation = pending(Urgency::Low);
     let effects = step(&mut escalation, &EscalationEvent::Dismiss, 1);
-    let expected = [EscalationEffect::ActivateSession, EscalationEffect::RecordFalsePositive, EscalationEffect::AgentAnswers];
+    let expected = [
+        EscalationEffect::ActivateSession,
+        EscalationEffect::RecordFalsePositive,
+        EscalationEffect::AgentAnswers,
+    ];
     assert_eq!(effects, expected);
     assert_eq!(escalation.status, EscalationStatus::Dismissed);
     let refused = taken_over().apply(&EscalationEvent::Dismiss, &TeamConfig::default(), after(2));
@@ -216,7 +233,10 @@ fn g57_with_auto_resume_an_unanswered_escalation_times_out() {
     let mut escalation = pending(Urgency::Normal);
     assert_eq!(escalation.apply(&EscalationEvent::Tick, &config, after(29)), Ok(vec![]));
     let effects = escalation.apply(&EscalationEvent::Tick, &config, after(30));
-    assert_eq!(effects, Ok(vec![EscalationEffect::ActivateSession, EscalationEffect::AgentAnswers]));
+    assert_eq!(
+        effects,
+        Ok(vec![EscalationEffect::ActivateSession, EscalationEffect::AgentAnswers])
+    );
     assert_eq!(escalation.status, EscalationStatus::TimedOut);
 }
 
@@ -233,6 +253,10 @@ fn g31_the_agent_resumes_by_itself_only_with_auto_resume() {
     assert_eq!(step(&mut escalation, &EscalationEvent::Tick, 100_000), []);
     assert_eq!(escalation.apply(&EscalationEvent::Tick, &resuming, after(39)), Ok(vec![]));
     let effects = escalation.apply(&EscalationEvent::Tick, &resuming, after(40)).unwrap();
-    let expected = [EscalationEffect::ActivateSession, EscalationEffect::ReturnToPrimary, EscalationEffect::InjectResolution];
+    let expected = [
+        EscalationEffect::ActivateSession,
+        EscalationEffect::ReturnToPrimary,
+        EscalationEffect::InjectResolution,
+    ];
     assert_eq!(effects, expected);
 }

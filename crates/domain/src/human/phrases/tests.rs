@@ -1,4 +1,7 @@
-use super::{HUMAN_REQUEST_PHRASES, NEGATIVE_PHRASES, PhraseList, UNCERTAIN_PHRASES, contains_phrase, normalized_words};
+use super::{
+    HUMAN_REQUEST_PHRASES, NEGATIVE_PHRASES, PhraseList, UNCERTAIN_PHRASES, contains_phrase,
+    normalized_words,
+};
 
 fn check(list: &str, expected: bool, texts: &[&str]) {
     let list = PhraseList::parse(list);

@@ -1,5 +1,7 @@
-use super::{ReplyFacts, MessageFacts, Trigger, TriggerSettings, check_reply, are_similar, check_message};
-use super::{TriggerRoute, TriggerKind};
+use super::{
+    MessageFacts, ReplyFacts, Trigger, TriggerSettings, are_similar, check_message, check_reply,
+};
+use super::{TriggerKind, TriggerRoute};
 use crate::human::escalation::Urgency;
 use crate::id::AgentId;
 
@@ -50,8 +52,10 @@ fn g51_an_angry_customer_escalates_with_high_urgency() {
 #[test]
 fn d10_a_blocked_topic_is_named() {
     let topics = ["medical advice".to_owned()];
-    let facts =
-        MessageFacts { blocked_topics: &topics, ..facts("I need Medical Advice on allergies", &[]) };
+    let facts = MessageFacts {
+        blocked_topics: &topics,
+        ..facts("I need Medical Advice on allergies", &[])
+    };
     let (trigger, urgency) = first_trigger(&facts).unwrap();
     assert_eq!(trigger.to_string(), "blocked topic: medical advice");
     assert_eq!(urgency, Urgency::Normal);

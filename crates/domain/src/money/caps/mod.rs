@@ -10,7 +10,7 @@ use super::Credits;
 
 pub use session::{SessionBudget, SpendingMode};
 pub use team::{TeamBudget, TeamBudgetExceeded};
-pub use turn::{BudgetLimit, BudgetExceeded, TurnBudget};
+pub use turn::{BudgetExceeded, BudgetLimit, TurnBudget};
 
 /// The three budgets that a harness shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

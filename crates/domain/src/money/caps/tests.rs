@@ -1,5 +1,6 @@
 use super::{
-    BudgetLimit, BudgetExceeded, SessionBudget, SpendingMode, TeamBudget, TeamBudgetExceeded, TurnBudget,
+    BudgetExceeded, BudgetLimit, SessionBudget, SpendingMode, TeamBudget, TeamBudgetExceeded,
+    TurnBudget,
 };
 use crate::id::AgentId;
 use crate::money::Credits;
@@ -84,7 +85,8 @@ fn c07_a_reservation_is_topped_up_on_need() {
         team: None,
     };
     assert_eq!(budget.check(credits(4)), Ok(()));
-    let refused = BudgetExceeded { wanted: credits(5), remaining: credits(4), limit: BudgetLimit::Org };
+    let refused =
+        BudgetExceeded { wanted: credits(5), remaining: credits(4), limit: BudgetLimit::Org };
     assert_eq!(budget.check(credits(5)), Err(refused));
     assert_eq!(budget.shortfall(credits(3)), credits(2));
     budget.record_top_up(credits(2));

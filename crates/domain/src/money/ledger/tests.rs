@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CostBearer, Charge, Expense, Ledger, LedgerEntry, ReserveError, Settlement};
+use super::{Charge, CostBearer, Expense, Ledger, LedgerEntry, ReserveError, Settlement};
 use crate::id::{AgentId, OrgId, ReservationId};
 use crate::money::Credits;
 use crate::money::caps::{BudgetView, SessionBudget};
@@ -59,8 +59,10 @@ fn e01_model_and_tool_cost_are_charged_to_the_org() {
     reserve(&mut ledger, 10).unwrap();
     assert_eq!(available(&ledger, BELLA), 10);
     let settled = ledger.settle(TURN, &[charge(Expense::Model, 3), charge(booking(), 1)]);
-    let entries =
-        vec![entry(BELLA, Expense::Model, 3, CostBearer::Own), entry(BELLA, booking(), 1, CostBearer::Own)];
+    let entries = vec![
+        entry(BELLA, Expense::Model, 3, CostBearer::Own),
+        entry(BELLA, booking(), 1, CostBearer::Own),
+    ];
     assert_eq!(settled, Ok(Settlement { entries, released: credits(6), overrun: credits(0) }));
     assert_eq!(available(&ledger, BELLA), 16);
 }

@@ -7,7 +7,7 @@ use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::money::pools::CreditAccount;
 use proptest::prelude::*;
 
-use super::{GIA, WITHOUT_ACCOUNT, LedgerPair, initial_accounts, ops, orgs, parent_of, policies};
+use super::{GIA, LedgerPair, WITHOUT_ACCOUNT, initial_accounts, ops, orgs, parent_of, policies};
 use crate::check;
 
 /// E05, E06, C07: after any history, what an org can afford is exactly the maximum

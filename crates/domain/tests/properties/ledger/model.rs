@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ostler_domain::id::{OrgId, ReservationId};
 use ostler_domain::money::Credits;
-use ostler_domain::money::ledger::{CostBearer, Charge, Expense, ReserveError};
+use ostler_domain::money::ledger::{Charge, CostBearer, Expense, ReserveError};
 use ostler_domain::money::pools::{CreditPool, PoolKind};
 use ostler_domain::money::sharing::{CapReached, SharingPolicy};
 use ostler_domain::time::{Timestamp, UtcDay};
@@ -30,7 +30,11 @@ struct ModelCredit {
 pub(super) type EntryTotals = BTreeMap<(OrgId, String, String), u64>;
 
 /// Returns the key of an entry in the totals.
-pub(super) fn entry_key(org: OrgId, expense: &Expense, bearer: CostBearer) -> (OrgId, String, String) {
+pub(super) fn entry_key(
+    org: OrgId,
+    expense: &Expense,
+    bearer: CostBearer,
+) -> (OrgId, String, String) {
     (org, format!("{expense:?}"), format!("{bearer:?}"))
 }
 
@@ -189,7 +193,8 @@ impl LedgerModel {
         more: u64,
         now: Timestamp,
     ) -> Result<(), ReserveError> {
-        let mut reservation = self.reservations.get(&id).cloned().ok_or(ReserveError::NotOpen(id))?;
+        let mut reservation =
+            self.reservations.get(&id).cloned().ok_or(ReserveError::NotOpen(id))?;
         reservation.credits.extend(self.draw(reservation.org, more, now.utc_day())?);
         self.reservations.insert(id, reservation);
         Ok(())
@@ -237,20 +242,26 @@ impl LedgerModel {
     }
 
     pub(super) fn sweep(&mut self, now: Timestamp) -> Vec<ReservationId> {
-        let expired_id = |(id, reservation): (&ReservationId, &ModelReservation)| (reservation.expires_at <= now).then_some(*id);
+        let expired_id = |(id, reservation): (&ReservationId, &ModelReservation)| {
+            (reservation.expires_at <= now).then_some(*id)
+        };
         let expired: Vec<ReservationId> = self.reservations.iter().filter_map(expired_id).collect();
         expired.into_iter().filter(|&id| self.settle(id, &[]).is_ok()).collect()
     }
 
     /// Returns the amount of each open reservation.
     pub(super) fn open(&self) -> BTreeMap<ReservationId, u64> {
-        self.reservations.iter().map(|(&id, reservation)| (id, reservation.credits.len() as u64)).collect()
+        self.reservations
+            .iter()
+            .map(|(&id, reservation)| (id, reservation.credits.len() as u64))
+            .collect()
     }
 
     /// Returns a pool, counted from single credits.
     pub(super) fn pool(&self, org: OrgId, kind: PoolKind) -> CreditPool {
         let mut counts = [0u64; 5];
-        for credit in self.credits.iter().filter(|credit| (credit.org, credit.pool) == (org, kind)) {
+        for credit in self.credits.iter().filter(|credit| (credit.org, credit.pool) == (org, kind))
+        {
             counts[0] += 1;
             counts[match credit.state {
                 CreditState::Available => 1,

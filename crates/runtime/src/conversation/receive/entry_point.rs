@@ -5,7 +5,7 @@ use ostler_channels::inbound::{InboundContent, InboundMessage};
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{AgentId, RecordId};
 use ostler_domain::org::Relation;
-use ostler_domain::session::key::{EntryPath, ConversationEntry, conversation_entry};
+use ostler_domain::session::key::{ConversationEntry, EntryPath, conversation_entry};
 use ostler_store::StoreError;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,10 @@ impl InboundReceiver {
         };
         if owned != Some(Relation::Child) {
             let agent = link.flatten().and_then(|link| link.agent);
-            return Ok(EntryPoint { entry: conversation_entry(owned, EntryPath::OrgSwitch), agent });
+            return Ok(EntryPoint {
+                entry: conversation_entry(owned, EntryPath::OrgSwitch),
+                agent,
+            });
         }
         let stored = match link {
             Some(link) => save(context, &inbound.from.identifier, link).await?,
@@ -127,7 +130,8 @@ async fn save(
     sender: &str,
     link: Option<DeepLink>,
 ) -> Result<StoredEntryPoint, StoreError> {
-    let entry = StoredEntryPoint { testing: link.is_some(), agent: link.and_then(|link| link.agent) };
+    let entry =
+        StoredEntryPoint { testing: link.is_some(), agent: link.and_then(|link| link.agent) };
     let (id, data) = (record_id(context, sender), encode(&entry));
     let stored = match context.store.record(KIND, id).await {
         Ok(found) => context.store.update_record(KIND, &found, data).await,

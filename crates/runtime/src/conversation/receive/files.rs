@@ -48,7 +48,8 @@ pub(super) async fn store(
             InboundPart::Text(text) => stored.parts.push(MessagePart::text(text)),
             InboundPart::Notice(notice) => stored.add_notice(notice),
             InboundPart::File(_) if number >= MAX_FILES => {
-                let notice = format!("(There were more than {MAX_FILES} files; the rest was not taken.)");
+                let notice =
+                    format!("(There were more than {MAX_FILES} files; the rest was not taken.)");
                 if !stored.notices.contains(&notice) {
                     stored.add_notice(notice);
                 }
@@ -104,7 +105,8 @@ async fn fetch(context: &BindingContext<'_>, file: &RemoteFile) -> Result<Fetche
         match context.connection.fetch_file(file).await {
             Err(CallError::Retryable { retry_after, reason }) if attempt < MAX_ATTEMPTS => {
                 tracing::debug!(reason, "attachment is fetched again");
-                tokio::time::sleep(retry_after.unwrap_or(RETRY_WAIT * attempt).min(MAX_RETRY_WAIT)).await;
+                tokio::time::sleep(retry_after.unwrap_or(RETRY_WAIT * attempt).min(MAX_RETRY_WAIT))
+                    .await;
                 attempt += 1;
             }
             other => return other,

@@ -1,7 +1,7 @@
 //! Groups: which of the org's bots are members. Several bots are several bound agents, which
 //! answer as a team in one conversation.
 
-use ostler_channels::inbound::{MembershipChange, InboundMessage, GroupMember};
+use ostler_channels::inbound::{GroupMember, InboundMessage, MembershipChange};
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{AgentId, BindingId, RecordId};
 use ostler_store::{OrgBinding, StoreError};
@@ -34,7 +34,11 @@ struct GroupBots {
 impl Group {
     /// Returns the idempotency key of a message, or `None` if another bot delivers it. In a
     /// supergroup all bots see the same message ids; in a small group each bot has its own.
-    pub(super) fn message_key(&self, bound: &OrgBinding, inbound: &InboundMessage) -> Option<String> {
+    pub(super) fn message_key(
+        &self,
+        bound: &OrgBinding,
+        inbound: &InboundMessage,
+    ) -> Option<String> {
         let chat = peer_address(&inbound.peer);
         let shared = bound.binding.channel == Channel::Telegram && chat.starts_with("-100");
         match &inbound.message_id {
@@ -110,7 +114,8 @@ async fn change_bots(
             Err(StoreError::NotFound(_)) => None,
             Err(other) => return Err(other),
         };
-        let before: Option<GroupBots> = found.as_ref().and_then(|found| decode("group", &found.data).ok());
+        let before: Option<GroupBots> =
+            found.as_ref().and_then(|found| decode("group", &found.data).ok());
         let mut after = before.clone().unwrap_or_default();
         change(&mut after);
         if before.as_ref() == Some(&after) {

@@ -34,11 +34,11 @@ use ostler_store::{AcceptOutcome, OrgBinding, OrgStore, Store, StoreError};
 
 use self::entry_point::EntryPoint;
 use self::team_chats::TeamRequestHandler;
-use crate::inbox::Intake;
 use crate::channel_binding::binding_config;
-use crate::org_view::{OrgView, OrgViewCache};
 use crate::deps::Clock;
-use crate::records::entry::{InboxEntry, MessageSender, IncomingMessage};
+use crate::inbox::Intake;
+use crate::org_view::{OrgView, OrgViewCache};
+use crate::records::entry::{InboxEntry, IncomingMessage, MessageSender};
 
 /// What was done with a delivery of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +142,8 @@ impl InboundReceiver {
             ReceiveOutcome::Ignored(why) => return Ok(InboundOutcome::Ignored(why.to_string())),
         };
         let view = self.view(org).await?;
-        let context = BindingContext { store: self.shared.store.org(org), org, bound, connection, view };
+        let context =
+            BindingContext { store: self.shared.store.org(org), org, bound, connection, view };
         if let Some(outcome) = self.receive_from_team(&context, &inbound).await? {
             return Ok(outcome);
         }
@@ -200,7 +201,9 @@ impl InboundReceiver {
         let InboundMessage { from, peer, message_id, email_thread, content, .. } = inbound;
         let parts = match content {
             InboundContent::Message(parts) => parts,
-            InboundContent::Command { name, payload } => vec![InboundPart::Text(command_text(&name, payload))],
+            InboundContent::Command { name, payload } => {
+                vec![InboundPart::Text(command_text(&name, payload))]
+            }
             InboundContent::Press { data, callback_id } => {
                 answer_press(context.connection, callback_id.as_deref(), "").await;
                 vec![InboundPart::Text(data)]
@@ -212,7 +215,11 @@ impl InboundReceiver {
         let stored = files::store(context, binding, &id, parts).await?;
         let entry = InboxEntry::Message(IncomingMessage {
             parts: stored.parts,
-            from: MessageSender { identifier: from.identifier, name: from.name, locale: from.locale },
+            from: MessageSender {
+                identifier: from.identifier,
+                name: from.name,
+                locale: from.locale,
+            },
             named_agent: entry_point.agent,
             provider_id: message_id,
             thread: email_thread.map(Box::new),

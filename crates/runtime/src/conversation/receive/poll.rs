@@ -90,7 +90,9 @@ impl InboundReceiver {
 
     fn open(&self, org: OrgId, bound: OrgBinding) -> Result<PolledBot, InboundError> {
         let connection = self.shared.channels.open(&binding_config(org, &bound))?;
-        let ChannelConnection::Telegram(telegram) = &connection else { return Err(InboundError::NoBinding) };
+        let ChannelConnection::Telegram(telegram) = &connection else {
+            return Err(InboundError::NoBinding);
+        };
         let poller = telegram.poller();
         Ok(PolledBot { org, bound, connection, poller })
     }

@@ -17,7 +17,7 @@ use ostler_domain::org::settings::ChannelAddress;
 use ostler_domain::time::Timestamp;
 use ostler_store::StoreError;
 
-use super::{BindingContext, InboundReceiver, InboundOutcome, answer_press, files};
+use super::{BindingContext, InboundOutcome, InboundReceiver, answer_press, files};
 use crate::channel_binding::peer_address;
 use crate::ids::derived;
 
@@ -107,7 +107,9 @@ impl InboundReceiver {
                 answer_press(context.connection, callback_id.as_deref(), text).await;
                 Ok(Some(InboundOutcome::Done))
             }
-            InboundContent::Message(parts) => self.receive_team_message(context, inbound, chat, parts).await,
+            InboundContent::Message(parts) => {
+                self.receive_team_message(context, inbound, chat, parts).await
+            }
             InboundContent::Command { .. } if chat == TeamChat::Group => {
                 Ok(Some(InboundOutcome::Ignored("a command in the team's group".into())))
             }
@@ -141,7 +143,8 @@ impl InboundReceiver {
             let ignored = InboundOutcome::Ignored("no session is handed off".into());
             return Ok((chat == TeamChat::Group || resumes).then_some(ignored));
         };
-        let action = if resumes { TeamAction::Resume } else { TeamAction::SendMessage(parts.to_vec()) };
+        let action =
+            if resumes { TeamAction::Resume } else { TeamAction::SendMessage(parts.to_vec()) };
         if let Err(why) = self.request(context, inbound, chat, session, action).await? {
             reply_with_refusal(context, inbound, &why, self.shared.clock.now()).await;
         }
@@ -220,7 +223,8 @@ async fn colleague(
     let sender = inbound.from.identifier.as_str();
     let owner = context.view.settings.people.owner.as_ref();
     let is_owner = chat == TeamChat::Owner
-        || owner.is_some_and(|at| at.binding == context.bound.binding.id && at.identifier == sender);
+        || owner
+            .is_some_and(|at| at.binding == context.bound.binding.id && at.identifier == sender);
     let name = inbound.from.name.clone();
     if is_owner {
         let members = context.store.members(None, MAX_MEMBERS).await?;
@@ -248,7 +252,11 @@ async fn reply_with_refusal(
         reply_to: inbound.message_id.clone(),
         email_thread: inbound.email_thread.clone(),
     };
-    let how = SendContext { idempotency_key: &format!("refused-{}", inbound.id), plain_text: false, possible_duplicate: false };
+    let how = SendContext {
+        idempotency_key: &format!("refused-{}", inbound.id),
+        plain_text: false,
+        possible_duplicate: false,
+    };
     for piece in context.connection.pieces(&message) {
         context.connection.send(&piece, how, &FileContents::new(), now).await;
     }

@@ -98,7 +98,9 @@ impl InboundReceiver {
                         bots.insert(id, RunningBot { bound, stop, poller });
                     }
                     Ok(_) => {}
-                    Err(error) => tracing::warn!(binding_id = %id, %error, "Telegram bot cannot be used"),
+                    Err(error) => {
+                        tracing::warn!(binding_id = %id, %error, "Telegram bot cannot be used")
+                    }
                 }
             }
         }

@@ -79,11 +79,10 @@ pub(crate) fn route_new_conversation<'v>(
 /// templates, created if there is none yet, else the platform's own agent.
 async fn substitute(context: &RunContext<'_>) -> Result<Option<AgentView>, StoreError> {
     let oldest = |kind: AgentKind| {
-        let active = context
-            .view
-            .agents
-            .iter()
-            .filter(move |one| one.agent.kind == kind && one.agent.status == AgentStatus::Active);
+        let active =
+            context.view.agents.iter().filter(move |one| {
+                one.agent.kind == kind && one.agent.status == AgentStatus::Active
+            });
         active.min_by_key(|one| (one.agent.created_at, one.agent.id))
     };
     if let Some(worker) = oldest(AgentKind::Worker) {

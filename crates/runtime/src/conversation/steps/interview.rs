@@ -1,14 +1,14 @@
 //! Reads the answer to the open question of a guided session from the customer's message.
 //! A model extracts the answer; `domain::session::guided` decides what follows.
 
-use ostler_domain::session::guided::{Extraction, InterviewStep, InterviewQuestion};
+use ostler_domain::session::guided::{Extraction, InterviewQuestion, InterviewStep};
 use ostler_engine::history::Item;
 use ostler_store::StoreError;
 use serde_json::{Value, json};
 
-use crate::conversation::run_context::RunContext;
-use crate::conversation::run::Run;
 use crate::conversation::input::Input;
+use crate::conversation::run::Run;
+use crate::conversation::run_context::RunContext;
 use crate::conversation::side_turn::{self, SideAnswer, SideQuestion};
 use crate::conversation::steps::rate_limit::RateCheck;
 use crate::org_view::AgentView;
@@ -109,7 +109,9 @@ mod tests {
             value: value.to_owned(),
             confidence_percent,
         };
-        let check = |text: &str, expected: Extraction| assert_eq!(parse_extraction(text), expected, "{text}");
+        let check = |text: &str, expected: Extraction| {
+            assert_eq!(parse_extraction(text), expected, "{text}")
+        };
         check(r#"{"answer": "four", "confidence": 90}"#, found("four", 90));
         check("```json\n{\"answer\": 4, \"confidence\": 0.85}\n```", found("4", 85));
         check(r#"{"answer": "four", "confidence": 250}"#, found("four", 100));

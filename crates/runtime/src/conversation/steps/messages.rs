@@ -4,7 +4,7 @@ use ostler_domain::agent::limits::RateLimitDecision;
 use ostler_domain::gate::approval::{Approval, ApprovalStatus};
 use ostler_domain::gate::{DenyReason, GateDecision};
 use ostler_domain::hierarchy::chat::testing_greeting;
-use ostler_domain::human::escalation::{EscalationEffect, EscalationRequest, EscalationEvent};
+use ostler_domain::human::escalation::{EscalationEffect, EscalationEvent, EscalationRequest};
 use ostler_domain::human::triggers::{ReplyFacts, Trigger, check_reply, is_uncertain};
 use ostler_domain::id::ApprovalId;
 use ostler_domain::message::MessagePart;
@@ -13,20 +13,20 @@ use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::team::handoff::transition_message;
 use ostler_domain::tool::ToolName;
 use ostler_engine::history::{CallResult, Item};
-use ostler_engine::turn::{TurnEnd, GateRecord, Question, QuestionKind};
+use ostler_engine::turn::{GateRecord, Question, QuestionKind, TurnEnd};
 use ostler_store::StoredApproval;
 use serde_json::json;
 
-use crate::conversation::run_context::{ReceivedMessage, RunContext};
-use crate::pending_commit::DraftMessage;
-use crate::conversation::run::Run;
-use crate::conversation::steps::rate_limit::RateCheck;
 use crate::assembly::credits::FundsShortage;
-use crate::conversation::steps::turn::FinishedTurn;
+use crate::conversation::run::Run;
+use crate::conversation::run_context::{ReceivedMessage, RunContext};
+use crate::conversation::steps::rate_limit::RateCheck;
 use crate::conversation::steps::reply;
+use crate::conversation::steps::turn::FinishedTurn;
 use crate::conversation::texts;
 use crate::ids::fresh;
 use crate::org_view::AgentView;
+use crate::pending_commit::DraftMessage;
 use crate::records::message::{MessageAuthor, Purpose};
 use crate::records::run::RunOutcome;
 use crate::team::{self, TeamEffect};
@@ -73,9 +73,10 @@ fn greet_tester(context: &RunContext<'_>, run: &mut Run) {
 pub(crate) fn forward_to_human(context: &RunContext<'_>, run: &mut Run) -> RunOutcome {
     let config = context.view.settings.team.clone().unwrap_or_default();
     let effects = match &mut run.session.escalation {
-        Some(escalation) => {
-            escalation.state.apply(&EscalationEvent::CustomerMessage, &config, context.now).unwrap_or_default()
-        }
+        Some(escalation) => escalation
+            .state
+            .apply(&EscalationEvent::CustomerMessage, &config, context.now)
+            .unwrap_or_default(),
         None => Vec::new(),
     };
     let session = run.session.id;
@@ -92,7 +93,11 @@ pub(crate) fn forward_to_human(context: &RunContext<'_>, run: &mut Run) -> RunOu
 
 /// Returns the outcome of a run whose agent has reached its limits. The customer is told
 /// once a day.
-pub(crate) fn rate_limited(context: &RunContext<'_>, run: &mut Run, rate: &RateCheck) -> Option<RunOutcome> {
+pub(crate) fn rate_limited(
+    context: &RunContext<'_>,
+    run: &mut Run,
+    rate: &RateCheck,
+) -> Option<RunOutcome> {
     let RateLimitDecision::Limited { notify_customer, .. } = rate.decision else { return None };
     // A bus request is waiting for a reply each time.
     if notify_customer || run.reply_route.is_bus() {
@@ -151,7 +156,8 @@ pub(crate) fn run(
     mut finished: FinishedTurn,
 ) -> NextAction {
     finished.charge_session(&mut run.session);
-    run.session.unknown_outcomes = run.session.unknown_outcomes.saturating_add(finished.unknown_outcomes);
+    run.session.unknown_outcomes =
+        run.session.unknown_outcomes.saturating_add(finished.unknown_outcomes);
     notify_disabled_tools(run, agent, &finished);
     notify_unpaid_tools(run, agent, &finished);
     request_approvals(context, run, agent, &mut finished);
@@ -161,13 +167,16 @@ pub(crate) fn run(
     run.pending.effects.extend(finished.effects.iter().cloned());
     let end = finished.record.end.clone();
     let next = match team_effects.into_iter().next() {
-        Some(effect @ TeamEffect::TagIn { .. }) => hand_over(context, run, agent, &finished, effect),
+        Some(effect @ TeamEffect::TagIn { .. }) => {
+            hand_over(context, run, agent, &finished, effect)
+        }
         Some(TeamEffect::Escalate(request)) => {
             Some(NextAction::Finish(escalate(context, run, agent, &finished, request)))
         }
         None => None,
     };
-    let next = next.unwrap_or_else(|| NextAction::Finish(conclude(context, run, agent, &finished, end)));
+    let next =
+        next.unwrap_or_else(|| NextAction::Finish(conclude(context, run, agent, &finished, end)));
     run.finished_turns.push(finished);
     next
 }
@@ -188,7 +197,12 @@ fn notify_disabled_tools(run: &mut Run, agent: &AgentView, finished: &FinishedTu
         let session = run.session.id;
         let data = json!({"tool": tool, "session": session, "agent": agent.agent.id});
         run.pending.add_event("tool_disabled", data.clone());
-        run.pending.add_notice(NoticeKind::ToolDisabled, NoticeRecipient::Owner, tool.as_str(), data);
+        run.pending.add_notice(
+            NoticeKind::ToolDisabled,
+            NoticeRecipient::Owner,
+            tool.as_str(),
+            data,
+        );
     }
 }
 
@@ -203,7 +217,12 @@ fn notify_unpaid_tools(run: &mut Run, agent: &AgentView, finished: &FinishedTurn
 }
 
 /// Creates an approval for each call that waits for a person.
-fn request_approvals(context: &RunContext<'_>, run: &mut Run, agent: &AgentView, finished: &mut FinishedTurn) {
+fn request_approvals(
+    context: &RunContext<'_>,
+    run: &mut Run,
+    agent: &AgentView,
+    finished: &mut FinishedTurn,
+) {
     for Question { call, kind } in &finished.deferred_questions {
         let QuestionKind::Approval { why, risk, arguments } = kind else { continue };
         let Ok(tool) = call.name.parse::<ToolName>() else { continue };
@@ -223,7 +242,12 @@ fn request_approvals(context: &RunContext<'_>, run: &mut Run, agent: &AgentView,
         let data = json!({"approval": id, "session": run.session.id, "agent": agent.agent.id,
             "tool": call.name, "arguments": call.arguments, "risk": risk.level()});
         run.pending.add_event("approval_wanted", data.clone());
-        run.pending.add_notice(NoticeKind::ApprovalWanted, NoticeRecipient::Owner, id.to_string(), data);
+        run.pending.add_notice(
+            NoticeKind::ApprovalWanted,
+            NoticeRecipient::Owner,
+            id.to_string(),
+            data,
+        );
         run.pending.add_approval(StoredApproval { approval, payload: call.arguments.to_string() });
         run.session.pending_approvals += 1;
         finished.record.approvals.push(id);
@@ -241,8 +265,15 @@ fn hand_over(
 ) -> Option<NextAction> {
     let available = finished.record.harness.credit_budget.turn.tightest_limit().0;
     let (view, from) = (&context.view, agent.agent.id);
-    let handed_over =
-        team::hand_over(view, &mut run.session, &mut run.pending, from, effect, available, context.now);
+    let handed_over = team::hand_over(
+        view,
+        &mut run.session,
+        &mut run.pending,
+        from,
+        effect,
+        available,
+        context.now,
+    );
     if let Err(refused) = handed_over {
         tracing::warn!(run_id = %context.run_id, error = %refused, "handoff refused after the turn");
         return None;
@@ -267,7 +298,15 @@ fn escalate(
     let reason = request.reason.clone();
     let said = send_turn_text(context, run, agent, finished, Purpose::Hold);
     let view = &context.view;
-    if team::begin_escalation(view, &mut run.session, &mut run.pending, request, Vec::new(), context.now) && !said {
+    if team::begin_escalation(
+        view,
+        &mut run.session,
+        &mut run.pending,
+        request,
+        Vec::new(),
+        context.now,
+    ) && !said
+    {
         run.send_text(context, texts::HOLD, Purpose::Hold);
     }
     RunOutcome::Escalated { reason }
@@ -285,7 +324,10 @@ fn conclude(
         TurnEnd::Answer { text, .. } => {
             let previous = last_reply(run);
             if !send_turn_text(context, run, agent, finished, Purpose::Talk) {
-                run.send_message(context, DraftMessage::agent(agent.agent.id, texts::EMPTY_ANSWER, Purpose::Talk));
+                run.send_message(
+                    context,
+                    DraftMessage::agent(agent.agent.id, texts::EMPTY_ANSWER, Purpose::Talk),
+                );
             }
             check_reply_triggers(context, run, &text, previous.as_deref())
         }
@@ -299,7 +341,9 @@ fn conclude(
             credits_exhausted(context, run, FundsShortage::from(short.limit))
         }
         TurnEnd::ModelFailed(error) => fail_turn(context, run, agent, finished, error.to_string()),
-        TurnEnd::TimedOut => fail_turn(context, run, agent, finished, "the turn took too long".to_owned()),
+        TurnEnd::TimedOut => {
+            fail_turn(context, run, agent, finished, "the turn took too long".to_owned())
+        }
         TurnEnd::StepLimit { limit } => {
             fail_turn(context, run, agent, finished, format!("the turn took {limit} steps"))
         }
@@ -359,7 +403,14 @@ fn check_reply_triggers(
     };
     let reason = request.reason.clone();
     let (view, triggers) = (&context.view, vec![trigger]);
-    if team::begin_escalation(view, &mut run.session, &mut run.pending, request, triggers, context.now) {
+    if team::begin_escalation(
+        view,
+        &mut run.session,
+        &mut run.pending,
+        request,
+        triggers,
+        context.now,
+    ) {
         run.send_text(context, texts::HOLD, Purpose::Hold);
         return RunOutcome::Escalated { reason };
     }
@@ -383,7 +434,10 @@ fn send_turn_text(
     let author = MessageAuthor::Agent { id: agent.agent.id };
     match &text {
         Some(text) => {
-            run.send_message(context, DraftMessage { author, parts: vec![MessagePart::text(text)], work, purpose });
+            run.send_message(
+                context,
+                DraftMessage { author, parts: vec![MessagePart::text(text)], work, purpose },
+            );
         }
         None => {
             let draft = DraftMessage { author, parts: Vec::new(), work, purpose };

@@ -6,7 +6,7 @@ use ostler_domain::id::{AgentId, InboxId, RunId, SessionId};
 use ostler_domain::money::Credits;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::time::Timestamp;
-use ostler_store::{LeaseAction, CommitOutcome, SessionDue, NewRun, StoreError, TurnCommit};
+use ostler_store::{CommitOutcome, LeaseAction, NewRun, SessionDue, StoreError, TurnCommit};
 use serde::Serialize;
 
 use crate::conversation::run::Run;
@@ -48,9 +48,11 @@ pub(crate) async fn run(
     let stored = context.start.session.as_ref();
     let same = stored.filter(|stored| stored.id == run.session.id);
     let stored_due = same.and_then(|stored| stored.due_at);
-    run.pending.side_effects.session_due = session_due(&context.view, &run.session, stored_due, context.now);
+    run.pending.side_effects.session_due =
+        session_due(&context.view, &run.session, stored_due, context.now);
     let epoch = stored.map_or(context.lease.epoch(), |one| one.epoch);
-    let credits: Credits = run.finished_turns.iter().chain(&run.side_turns).map(FinishedTurn::credits).sum();
+    let credits: Credits =
+        run.finished_turns.iter().chain(&run.side_turns).map(FinishedTurn::credits).sum();
     let finished = RunFinished {
         agents: run.finished_turns.iter().map(|one| one.agent).collect(),
         credits,
@@ -94,7 +96,8 @@ pub(crate) async fn run(
     crate::faults::point("before_commit");
     for _ in 0..MAX_COMMIT_ATTEMPTS {
         if !pending.effects.is_empty() {
-            let planned = (context.services.deps.plan_effects)(context.org(), pending.effects.clone()).await;
+            let planned =
+                (context.services.deps.plan_effects)(context.org(), pending.effects.clone()).await;
             commit.changes = planned.map_err(|error| match error {
                 StoreError::StaleChanges(why) => RunError::Outdated(why.to_string()),
                 error => RunError::Store(error),
@@ -102,7 +105,9 @@ pub(crate) async fn run(
         }
         match store.commit_turn(commit.clone()).await {
             Err(StoreError::StaleChanges(_)) => {}
-            Err(StoreError::ConversationChanged) => rebase_on_takeover(context, &run.session, &mut commit).await?,
+            Err(StoreError::ConversationChanged) => {
+                rebase_on_takeover(context, &run.session, &mut commit).await?
+            }
             Err(other) => return Err(other.into()),
             Ok(committed) => {
                 crate::faults::point("after_commit");
@@ -150,7 +155,8 @@ async fn rebase_on_takeover(
 fn publish_end(context: &RunContext<'_>, session: SessionId, agent: Option<AgentId>) {
     let deltas = &context.services.deps.deltas;
     if let Some(agent) = agent.filter(|_| deltas.is_followed()) {
-        let (org, conversation, run) = (context.org(), context.lease.conversation(), context.run_id);
+        let (org, conversation, run) =
+            (context.org(), context.lease.conversation(), context.run_id);
         let (attempt, content) = (0, DeltaContent::Over);
         deltas.send(Delta { org, conversation, session, run, agent, attempt, content });
     }

@@ -9,10 +9,10 @@ use ostler_domain::session::key::Peer;
 use ostler_store::Author;
 use serde_json::json;
 
-use crate::conversation::run_context::RunContext;
-use crate::pending_commit::PendingCommit;
 use crate::conversation::run::Run;
+use crate::conversation::run_context::RunContext;
 use crate::org_view::OrgView;
+use crate::pending_commit::PendingCommit;
 use crate::records::bus_request::BusRequest;
 use crate::records::entry::IncomingMessage;
 use crate::records::message::{MessageAuthor, ThreadMessage};
@@ -43,7 +43,8 @@ pub(crate) fn run(
 ) -> ReplyRoute {
     let bindings = || view.bindings.iter().map(|one| &one.binding);
     let own = bindings().find(|one| one.id == session.binding && one.enabled);
-    let chosen: Option<&Binding> = own.or_else(|| choose_binding(bindings(), &session.channel).ok());
+    let chosen: Option<&Binding> =
+        own.or_else(|| choose_binding(bindings(), &session.channel).ok());
     ReplyRoute {
         binding: chosen.map(|one| one.id),
         to: session.peer.clone(),
@@ -57,7 +58,6 @@ pub(crate) fn run(
 }
 
 impl ReplyRoute {
-
     /// Returns whether the customer can be reached.
     pub(crate) const fn is_available(&self) -> bool {
         self.binding.is_some() || self.bus_request.is_some()
@@ -83,7 +83,12 @@ impl ReplyRoute {
         }
         let Some(binding) = bus.or(self.binding) else {
             let data = json!({"session": self.session, "channel": self.channel});
-            pending.add_notice(NoticeKind::NoBinding, NoticeRecipient::Owner, self.channel.clone(), data);
+            pending.add_notice(
+                NoticeKind::NoBinding,
+                NoticeRecipient::Owner,
+                self.channel.clone(),
+                data,
+            );
             return;
         };
         let outgoing = OutgoingMessage {

@@ -30,9 +30,7 @@ use crate::conversation::trace::Trace;
 use crate::org_view::AgentView;
 use crate::records::run::TurnRecord;
 use crate::records::session::Session;
-use crate::records::snapshot::{
-    EscalationView, RateLimits, SessionContext, SessionMode, Snapshot,
-};
+use crate::records::snapshot::{EscalationView, RateLimits, SessionContext, SessionMode, Snapshot};
 use crate::running_turns::RunningTurn;
 
 /// A finished turn and what it leaves to be committed.
@@ -156,8 +154,7 @@ pub(crate) async fn drive(
         },
     );
     let host = TurnHost::new(context, session, progress, open, visibility);
-    let driver =
-        Driver { context: &turn_context, rules: harness.rules(context.now), host: &host };
+    let driver = Driver { context: &turn_context, rules: harness.rules(context.now), host: &host };
     let driven = driver.drive(&mut turn, known, &mut commands);
     let progress = keep_lease(context, driven).await?;
     drop(running);

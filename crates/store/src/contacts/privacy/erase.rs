@@ -14,7 +14,7 @@ use super::find::{self, OwnConversation};
 use super::tables::{
     DELETE_NOTICES, MESSAGES, OF_CONVERSATION, OF_SESSION, SESSIONS, Table, blobs_in_row,
 };
-use super::{PersonalDataKind, PersonalDataCounts};
+use super::{PersonalDataCounts, PersonalDataKind};
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
@@ -46,7 +46,8 @@ const START: Sql = sql!(
     "INSERT INTO erasures (org, contact, started_at) VALUES (?1, ?2, now_ms())
      ON CONFLICT (org, contact) DO NOTHING"
 );
-const DELETE_IDENTIFIERS: Sql = sql!("DELETE FROM contact_identifiers WHERE org = ?1 AND contact = ?2");
+const DELETE_IDENTIFIERS: Sql =
+    sql!("DELETE FROM contact_identifiers WHERE org = ?1 AND contact = ?2");
 const DELETE_CONTACT: Sql = sql!("DELETE FROM contacts WHERE org = ?1 AND id = ?2");
 const STARTED: Sql = sql!("SELECT 1 FROM erasures WHERE org = ?1 AND contact = ?2");
 const NEXT_CONVERSATION: Sql = sql!(
@@ -55,7 +56,8 @@ const NEXT_CONVERSATION: Sql = sql!(
 );
 const BLOB_USES: Sql =
     sql!("SELECT blob FROM blob_uses WHERE org = ?1 AND conversation = ?2 ORDER BY blob LIMIT ?3");
-const DELETE_BLOB_USE: Sql = sql!("DELETE FROM blob_uses WHERE org = ?1 AND conversation = ?2 AND blob = ?3");
+const DELETE_BLOB_USE: Sql =
+    sql!("DELETE FROM blob_uses WHERE org = ?1 AND conversation = ?2 AND blob = ?3");
 const DELETE_BLOB: Sql = sql!(
     "DELETE FROM blobs WHERE org = ?1 AND id = ?2
      AND NOT EXISTS (SELECT 1 FROM blob_uses u WHERE u.org = ?1 AND u.blob = ?2)"
@@ -93,8 +95,11 @@ impl OrgStore<'_> {
     ) -> Result<PersonalDataCounts> {
         let org = self.org;
         let mut counts = PersonalDataCounts::new();
-        while self.store.write(Detach(org, contact)).await?.add_to(&mut counts) == Remaining::More {}
-        while self.store.write(DeleteContents(org, contact)).await?.add_to(&mut counts) == Remaining::More {}
+        while self.store.write(Detach(org, contact)).await?.add_to(&mut counts) == Remaining::More {
+        }
+        while self.store.write(DeleteContents(org, contact)).await?.add_to(&mut counts)
+            == Remaining::More
+        {}
         let (action, subject, data) = (ACTION.into(), contact.to_string(), "{}".into());
         let entry = NewAuditEntry { id: audit_id, actor, action, subject, data };
         self.store.write(Finish(org, contact, entry)).await?;
@@ -176,12 +181,21 @@ impl Operation for Detach {
             statement(&START, key()),
         ];
         add(&mut counts, PersonalDataKind::Contact, tx.batch(&statements).await?[0]);
-        add(&mut counts, PersonalDataKind::Notice, delete_notices_about(tx, org, [id.to_string()]).await?);
+        add(
+            &mut counts,
+            PersonalDataKind::Notice,
+            delete_notices_about(tx, org, [id.to_string()]).await?,
+        );
         Ok(Deleted { counts, remaining: Remaining::Nothing })
     }
 }
 
-async fn detach<T: Tx>(tx: &T, org: OrgId, contact: ContactId, own: &OwnConversation) -> Result<()> {
+async fn detach<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    contact: ContactId,
+    own: &OwnConversation,
+) -> Result<()> {
     let no_key = format!("erasing {}", own.id);
     if tx.execute(&DETACH, &[org.into(), own.id.into(), no_key.into()]).await? == 0 {
         return Err(StoreError::ConversationBusy);
@@ -309,7 +323,11 @@ impl<T: Tx> ConversationErasure<'_, T> {
         }
         if let Some(id_text) = table.id_text {
             let ids = rows.iter().map(id_text).collect::<Result<Vec<_>>>()?;
-            add(counts, PersonalDataKind::Notice, delete_notices_about(self.tx, self.org, ids).await?);
+            add(
+                counts,
+                PersonalDataKind::Notice,
+                delete_notices_about(self.tx, self.org, ids).await?,
+            );
         }
         self.delete_files(&files, counts).await?;
         Ok(true)
@@ -330,11 +348,18 @@ impl<T: Tx> ConversationErasure<'_, T> {
     }
 
     /// Deletes the conversation itself, once it is empty.
-    async fn delete_conversation(&self, contact: ContactId, counts: &mut PersonalDataCounts) -> Result<()> {
+    async fn delete_conversation(
+        &self,
+        contact: ContactId,
+        counts: &mut PersonalDataCounts,
+    ) -> Result<()> {
         let Self { tx, org, conversation } = *self;
         let statements = [
             statement(&DELETE_CONVERSATION, [org.into(), conversation.into()]),
-            statement(&DELETE_PEER, [org.into(), erasure_peer(contact).into(), conversation.into()]),
+            statement(
+                &DELETE_PEER,
+                [org.into(), erasure_peer(contact).into(), conversation.into()],
+            ),
             statement(&DELETE_TEAM_MESSAGES, [org.into(), conversation.into()]),
         ];
         add(counts, PersonalDataKind::Conversation, tx.batch(&statements).await?[0]);

@@ -12,7 +12,7 @@ use super::find::{self, OwnConversation};
 use super::tables::{
     MESSAGES, NOTICES, OF_CONVERSATION, OF_SESSION, SESSIONS, Table, blobs_in_row, notice_json,
 };
-use super::{PersonalDataKind, PersonalDataCounts};
+use super::{PersonalDataCounts, PersonalDataKind};
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
@@ -82,7 +82,11 @@ impl<'s> OrgStore<'s> {
     /// Starts an export of everything the org stores about a contact. The bytes of a
     /// file are read with [`OrgStore::blob`].
     pub fn export_contact(&self, contact: ContactId) -> ContactExport<'s> {
-        ContactExport { org: *self, pending: vec![ExportStep::Contact(contact)], files: BTreeSet::new() }
+        ContactExport {
+            org: *self,
+            pending: vec![ExportStep::Contact(contact)],
+            files: BTreeSet::new(),
+        }
     }
 }
 
@@ -95,7 +99,9 @@ impl ContactExport<'_> {
                 ExportStep::Contact(contact) => self.export_contact(contact).await?,
                 ExportStep::Rows(position) => self.export_rows(position).await?,
                 ExportStep::Sessions(position) => self.export_sessions(position).await?,
-                ExportStep::Files(conversation, after) => self.export_unlisted_files(conversation, after).await?,
+                ExportStep::Files(conversation, after) => {
+                    self.export_unlisted_files(conversation, after).await?
+                }
             };
             if !page.is_empty() {
                 return Ok(Some(page));
@@ -122,25 +128,30 @@ impl ContactExport<'_> {
             self.pending.push(ExportStep::Files(conversation, BlobId::from_u128(0)));
             self.pending.push(ExportStep::Sessions(TablePosition::start(&SESSIONS, owner.clone())));
             let tables = OF_CONVERSATION.iter().rev();
-            self.pending.extend(tables.map(|table| ExportStep::Rows(TablePosition::start(table, owner.clone()))));
+            self.pending.extend(
+                tables.map(|table| ExportStep::Rows(TablePosition::start(table, owner.clone()))),
+            );
         }
         Ok(page)
     }
 
     async fn export_rows(&mut self, position: TablePosition) -> Result<Vec<ExportedItem>> {
-        let (mut page, rows) = self.org.store.read(ReadPage(self.org.id(), position.clone())).await?;
+        let (mut page, rows) =
+            self.org.store.read(ReadPage(self.org.id(), position.clone())).await?;
         self.pending.extend(position.next(&rows)?.map(ExportStep::Rows));
         page.extend(self.export_files_in(&rows).await?);
         Ok(page)
     }
 
     async fn export_sessions(&mut self, position: TablePosition) -> Result<Vec<ExportedItem>> {
-        let (mut page, rows) = self.org.store.read(ReadPage(self.org.id(), position.clone())).await?;
+        let (mut page, rows) =
+            self.org.store.read(ReadPage(self.org.id(), position.clone())).await?;
         self.pending.extend(position.next(&rows)?.map(ExportStep::Sessions));
         for row in rows.iter().rev() {
             let (session, thread): (SessionId, ThreadId) = (row.id(0)?, row.id(1)?);
             let tables = OF_SESSION.iter().rev();
-            let tables = tables.map(|table| ExportStep::Rows(TablePosition::start(table, session.into())));
+            let tables =
+                tables.map(|table| ExportStep::Rows(TablePosition::start(table, session.into())));
             self.pending.extend(tables);
             self.pending.push(ExportStep::Rows(TablePosition::start(&MESSAGES, thread.into())));
         }
@@ -149,7 +160,11 @@ impl ContactExport<'_> {
     }
 
     /// Exports files whose messages were pruned.
-    async fn export_unlisted_files(&mut self, of: ConversationId, after: BlobId) -> Result<Vec<ExportedItem>> {
+    async fn export_unlisted_files(
+        &mut self,
+        of: ConversationId,
+        after: BlobId,
+    ) -> Result<Vec<ExportedItem>> {
         let used = self.org.store.read(ReadBlobUses(self.org.id(), of, after)).await?;
         if let Some(last) = used.last().filter(|_| used.len() as u64 == u64::from(PAGE_SIZE)) {
             self.pending.push(ExportStep::Files(of, *last));
@@ -162,7 +177,10 @@ impl ContactExport<'_> {
     }
 
     /// Exports the files that have not been exported yet.
-    async fn export_files(&mut self, blobs: impl IntoIterator<Item = BlobId>) -> Result<Vec<ExportedItem>> {
+    async fn export_files(
+        &mut self,
+        blobs: impl IntoIterator<Item = BlobId>,
+    ) -> Result<Vec<ExportedItem>> {
         let new: Vec<BlobId> = blobs.into_iter().filter(|blob| self.files.insert(*blob)).collect();
         if new.is_empty() {
             return Ok(Vec::new());
@@ -220,7 +238,9 @@ async fn notices_about<T: Tx>(tx: &T, org: OrgId, ids: &[String]) -> Result<Vec<
     let params: Vec<Vec<Value>> =
         ids.iter().map(|id| vec![org.into(), id.as_str().into()]).collect();
     let rows = tx.query_each(&NOTICES, &params).await?;
-    let item = |row: &Row| notice_json(row).map(|value| ExportedItem { kind: PersonalDataKind::Notice, value });
+    let item = |row: &Row| {
+        notice_json(row).map(|value| ExportedItem { kind: PersonalDataKind::Notice, value })
+    };
     rows.iter().flatten().map(item).collect()
 }
 

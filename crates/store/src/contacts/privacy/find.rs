@@ -27,15 +27,17 @@ const BY_PEER: Sql = sql!(
      WHERE p.org = ?1 AND p.peer = ?2 AND p.conversation > ?3
      ORDER BY p.conversation LIMIT ?4"
 );
-const COUNT: Sql =
-    sql!("SELECT count(*) FROM conversation_peers WHERE org = ?1 AND peer = ?2");
+const COUNT: Sql = sql!("SELECT count(*) FROM conversation_peers WHERE org = ?1 AND peer = ?2");
 
 /// Conversations or bindings read per query.
 const PAGE_SIZE: u32 = 200;
 
 /// The statement that records the peer of a new conversation, for the transaction
 /// that stores its first message.
-pub(crate) fn record_conversation_peer(key: &ConversationKey, conversation: ConversationId) -> Statement {
+pub(crate) fn record_conversation_peer(
+    key: &ConversationKey,
+    conversation: ConversationId,
+) -> Statement {
     let params = vec![key.org.into(), peer_form(key).into(), conversation.into()];
     Statement { sql: &INSERT_PEER, params, on_no_rows: None }
 }
@@ -86,7 +88,11 @@ pub(super) async fn conversations<T: Tx>(
 }
 
 /// The search forms of all identifiers and details of a contact.
-async fn search_forms<T: Tx>(tx: &T, org: OrgId, contact: &StoredContact) -> Result<BTreeSet<String>> {
+async fn search_forms<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    contact: &StoredContact,
+) -> Result<BTreeSet<String>> {
     let linked = identifiers::identifiers_of(tx, org, contact.contact.id, u32::MAX).await?;
     let details = &contact.contact.details;
     let known = [&details.phone, &details.email].into_iter().flatten();
@@ -105,7 +111,11 @@ async fn belongs_to<T: Tx>(tx: &T, contact: ContactId, key: &ConversationKey) ->
 
 /// Returns how many group conversations there are on the channels that a contact is
 /// linked on. Keys do not tell in which of them the contact wrote.
-pub(super) async fn count_group_conversations<T: Tx>(tx: &T, org: OrgId, contact: ContactId) -> Result<u64> {
+pub(super) async fn count_group_conversations<T: Tx>(
+    tx: &T,
+    org: OrgId,
+    contact: ContactId,
+) -> Result<u64> {
     let linked = identifiers::identifiers_of(tx, org, contact, u32::MAX).await?;
     let channels: BTreeSet<Channel> = linked.into_iter().map(|(channel, _)| channel).collect();
     let (mut count, mut after) = (0, Some(BindingId::from_u128(0)));

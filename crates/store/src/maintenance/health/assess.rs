@@ -1,6 +1,6 @@
 //! Assesses the state of a database and tells what to do about problems.
 
-use super::{DatabaseKind, RowSecurity, DatabaseHealth, DatabaseStatus, WorkCounts};
+use super::{DatabaseHealth, DatabaseKind, DatabaseStatus, RowSecurity, WorkCounts};
 use crate::{LedgerCheck, SCHEMA_VERSION};
 
 /// The result of a check.
@@ -119,7 +119,9 @@ fn row_security(database: &DatabaseStatus) -> CheckResult {
 fn warn_if_any(count: u64, ok: &str, warning: impl FnOnce(String) -> String) -> CheckResult {
     match count {
         0 => (CheckStatus::Ok, ok.to_owned()),
-        count if count >= WorkCounts::MAX_COUNT => (CheckStatus::Warning, warning(format!("{count} or more"))),
+        count if count >= WorkCounts::MAX_COUNT => {
+            (CheckStatus::Warning, warning(format!("{count} or more")))
+        }
         count => (CheckStatus::Warning, warning(count.to_string())),
     }
 }
@@ -208,8 +210,10 @@ mod tests {
     use ostler_domain::id::OrgId;
     use ostler_domain::money::Credits;
 
-    use super::{HealthCheck, CheckStatus, assess};
-    use crate::maintenance::health::{DatabaseKind, RowSecurity, DatabaseHealth, DatabaseStatus, WorkCounts};
+    use super::{CheckStatus, HealthCheck, assess};
+    use crate::maintenance::health::{
+        DatabaseHealth, DatabaseKind, DatabaseStatus, RowSecurity, WorkCounts,
+    };
     use crate::{AccountMismatch, LedgerCheck, SCHEMA_VERSION};
 
     fn healthy() -> DatabaseStatus {
@@ -238,11 +242,26 @@ mod tests {
     fn each_problem_is_a_warning_that_tells_what_to_do() {
         let late = WorkCounts::LATE + Duration::from_secs(60);
         let table = [
-            (DatabaseStatus { row_security: RowSecurity::Bypassed, ..healthy() }, "tenant isolation", "connect as a role"),
-            (working(WorkCounts { abandoned_leases: 2, ..WorkCounts::default() }), "leases", "2; check that workers"),
-            (working(WorkCounts { overdue_conversations: 1, ..WorkCounts::default() }), "inbox", "start workers"),
             (
-                working(WorkCounts { overdue_conversations: WorkCounts::MAX_COUNT, ..WorkCounts::default() }),
+                DatabaseStatus { row_security: RowSecurity::Bypassed, ..healthy() },
+                "tenant isolation",
+                "connect as a role",
+            ),
+            (
+                working(WorkCounts { abandoned_leases: 2, ..WorkCounts::default() }),
+                "leases",
+                "2; check that workers",
+            ),
+            (
+                working(WorkCounts { overdue_conversations: 1, ..WorkCounts::default() }),
+                "inbox",
+                "start workers",
+            ),
+            (
+                working(WorkCounts {
+                    overdue_conversations: WorkCounts::MAX_COUNT,
+                    ..WorkCounts::default()
+                }),
                 "inbox",
                 "10000 or more; start workers",
             ),
@@ -289,7 +308,10 @@ mod tests {
             spent: (credits(0), credits(0)),
         }];
         let ledger = LedgerCheck { accounts: 4, mismatches };
-        let checks = assess(&DatabaseHealth::Reachable(working(WorkCounts { ledger, ..WorkCounts::default() })));
+        let checks = assess(&DatabaseHealth::Reachable(working(WorkCounts {
+            ledger,
+            ..WorkCounts::default()
+        })));
         let failed: Vec<&HealthCheck> =
             checks.iter().filter(|check| check.status == CheckStatus::Failed).collect();
         assert_eq!(failed.len(), 1);
@@ -305,7 +327,11 @@ mod tests {
             (SCHEMA_VERSION + 1, "use a newer ostler"),
         ];
         for (schema_version, message) in table {
-            let checks = assess(&DatabaseHealth::Reachable(DatabaseStatus { schema_version, work: None, ..healthy() }));
+            let checks = assess(&DatabaseHealth::Reachable(DatabaseStatus {
+                schema_version,
+                work: None,
+                ..healthy()
+            }));
             assert_eq!(checks.len(), 3);
             assert_eq!(checks[1].status, CheckStatus::Failed);
             assert!(checks[1].message.contains(message), "{}", checks[1].message);
@@ -316,6 +342,9 @@ mod tests {
     fn an_unreachable_database_fails() {
         let checks = assess(&DatabaseHealth::Unreachable { reason: "the server is away".into() });
         let message = "the server is away.".into();
-        assert_eq!(checks, [HealthCheck { name: "database", status: CheckStatus::Failed, message }]);
+        assert_eq!(
+            checks,
+            [HealthCheck { name: "database", status: CheckStatus::Failed, message }]
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ostler_domain::id::{OrgId, SessionId};
 
-use super::{RetentionKind, PruneMode};
+use super::{PruneMode, RetentionKind};
 use crate::Store;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
@@ -171,7 +171,8 @@ impl PruneSessions {
             Value::Int(i64::from(self.batch) - i64::try_from(pruned.rows()).unwrap_or(i64::MAX))
         };
         if let Some(thread) = thread {
-            pruned.messages += tx.execute(&DELETE_MESSAGES, &[org(), thread, remaining(pruned)]).await?;
+            pruned.messages +=
+                tx.execute(&DELETE_MESSAGES, &[org(), thread, remaining(pruned)]).await?;
         }
         let runs = [org(), session.into(), remaining(pruned)];
         tx.execute(&UNLINK, &runs).await?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ostler_domain::id::OrgId;
-use ostler_domain::queue_agent::delegation::{DelegationBoard, Delegation, DelegationStatus};
+use ostler_domain::queue_agent::delegation::{Delegation, DelegationBoard, DelegationStatus};
 use ostler_domain::queue_agent::sla::{SlaAction, SlaPolicy, SlaWatch};
 use ostler_domain::time::Timestamp;
 

@@ -13,12 +13,12 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::session::key::Peer;
 use ostler_store::{
-    ClaimPolicy, ExportedItem, ReleaseReason, NewGrant, PersonalDataKind, PersonalDataCounts, PruneOptions, PruneMode,
-    ContactResolution, Store, StoreError,
+    ClaimPolicy, ContactResolution, ExportedItem, NewGrant, PersonalDataCounts, PersonalDataKind,
+    PruneMode, PruneOptions, ReleaseReason, Store, StoreError,
 };
 
 use crate::on_every_backend;
-use crate::world::{TestDatabase, POLICY, claim, next, turn, with_org};
+use crate::support::{POLICY, TestDatabase, claim, next, turn, with_org};
 use people::{accept, contact, contact_with_data, converse, file, message_from, person};
 use scan::columns_with;
 
@@ -69,7 +69,8 @@ async fn the_export_contains_all_data_of_a_contact_and_nothing_else(store: &Stor
     // Peers that resemble her identifiers but belong to other people.
     let words = || "{\"text\":\"plugh\"}".to_owned();
     converse(store, message_from(org.id, org.telegram, person("XYZZY_1"), words()), "plugh").await;
-    converse(store, message_from(org.id, org.telegram, person("+3906771234"), words()), "plugh").await;
+    converse(store, message_from(org.id, org.telegram, person("+3906771234"), words()), "plugh")
+        .await;
     let group = Peer::Group("xyzzy_1".into());
     converse(store, message_from(org.id, org.telegram, group, words()), "xyzzy").await;
 
@@ -146,7 +147,8 @@ async fn deleting_a_contact_leaves_other_contacts_unchanged(store: &Store) {
     assert_eq!(account.ledger_lines(None, 10).await.unwrap(), lines);
     assert!(claim(store).await.is_none(), "what waited was hers");
     let log = store.org(org.id).audit_entries(Some(&rosa.to_string()), None, 10).await.unwrap();
-    let log: Vec<_> = log.iter().map(|l| (l.entry.action.as_str(), l.entry.data.as_str())).collect();
+    let log: Vec<_> =
+        log.iter().map(|l| (l.entry.action.as_str(), l.entry.data.as_str())).collect();
     assert_eq!(log, [("contact_deleted", "{}"), ("looked_at", "{}")]);
     // The next message from this person creates a new contact.
     let found = store.org(org.id).recognize(&Channel::Telegram, "xyzzy_1").await.unwrap();
@@ -154,7 +156,8 @@ async fn deleting_a_contact_leaves_other_contacts_unchanged(store: &Store) {
     let new = contact("xyzzy", PHONE);
     let again = store.org(org.id).recognize_or_create(&Channel::Telegram, "xyzzy_1", new).await;
     let Ok(ContactResolution::Created(new)) = again else { panic!("{again:?}") };
-    converse(store, message_from(org.id, org.telegram, person("xyzzy_1"), "{}".into()), "new").await;
+    converse(store, message_from(org.id, org.telegram, person("xyzzy_1"), "{}".into()), "new")
+        .await;
     let count = store.org(org.id).export_contact(new.contact.id).count().await.unwrap();
     assert_eq!(count[&PersonalDataKind::Inbound], 1, "and has no past");
 }
@@ -342,7 +345,10 @@ async fn a_file_of_a_pruned_message_is_deleted_with_its_contact() {
         let limits = PruneOptions { batch_size: 100, mode: PruneMode::Delete };
         assert!(store.prune(limits, |_| {}).await.unwrap()[0].messages > 0);
         let count = store.org(org.id).export_contact(rosa).count().await.unwrap();
-        assert_eq!((count.get(&PersonalDataKind::Message), count[&PersonalDataKind::File]), (None, 1));
+        assert_eq!(
+            (count.get(&PersonalDataKind::Message), count[&PersonalDataKind::File]),
+            (None, 1)
+        );
         assert_eq!(delete(&store, org.id, rosa).await.unwrap()[&PersonalDataKind::File], 1);
         assert_eq!(backend.count("blobs").await, 0);
         assert_eq!(backend.count("blob_uses").await, 0);

@@ -14,15 +14,15 @@ use ostler_domain::id::{
 };
 use ostler_domain::message::MessagePart;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
-use ostler_domain::session::key::{ConversationKey, ConversationEntry, Peer};
+use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Risk, ToolName};
 use ostler_store::{
-    AcceptOutcome, Checkpoint, ClaimedConversation, NewInboxEntry, StoredIntent, NewAuditEntry, NewBlob, NewEvent, NewNotice,
-    OrgBinding, CallOutcome, RetrySafety, Store, TurnCommit,
+    AcceptOutcome, CallOutcome, Checkpoint, ClaimedConversation, NewAuditEntry, NewBlob, NewEvent,
+    NewInboxEntry, NewNotice, OrgBinding, RetrySafety, Store, StoredIntent, TurnCommit,
 };
 
-use crate::world::{agent, claim, next, turn, with_org};
+use crate::support::{agent, claim, next, turn, with_org};
 
 /// An org with three channel bindings.
 pub(crate) struct Org {
@@ -63,7 +63,12 @@ pub(crate) fn contact(word: &str, phone: &str) -> Contact {
     }
 }
 
-pub(crate) fn message_from(org: OrgId, binding: BindingId, peer: Peer, payload: String) -> NewInboxEntry {
+pub(crate) fn message_from(
+    org: OrgId,
+    binding: BindingId,
+    peer: Peer,
+    payload: String,
+) -> NewInboxEntry {
     NewInboxEntry {
         id: InboxId::from_u128(next()),
         key: ConversationKey { org, binding, peer, entry: ConversationEntry::Customer },
@@ -203,7 +208,12 @@ pub(crate) async fn audit(store: &Store, org: OrgId, subject: &str, word: &str) 
 
 /// A contact with data in every table: two answered conversations, a third with
 /// an interrupted turn, a file, notices and audit entries.
-pub(crate) async fn contact_with_data(store: &Store, org: &Org, word: &str, phone: &str) -> ContactId {
+pub(crate) async fn contact_with_data(
+    store: &Store,
+    org: &Org,
+    word: &str,
+    phone: &str,
+) -> ContactId {
     let id = org.id;
     let contact = contact(word, phone);
     store.org(id).create_contact(contact.clone()).await.unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tokio_postgres::NoTls;
 
-use crate::world::TestDatabase;
+use crate::support::TestDatabase;
 
 /// Returns the columns that contain a word, ignoring case.
 pub(crate) async fn columns_with(backend: &TestDatabase, word: &str) -> BTreeSet<String> {

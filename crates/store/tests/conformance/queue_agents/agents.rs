@@ -1,11 +1,11 @@
 //! The registry of queue agents.
 
-use ostler_domain::queue_agent::selection::{Availability, AgentSkill};
-use ostler_store::{CapabilityCoverage, AgentPlacement, StoredQueueAgent, Store, StoreError};
+use ostler_domain::queue_agent::selection::{AgentSkill, Availability};
+use ostler_store::{AgentPlacement, CapabilityCoverage, Store, StoreError, StoredQueueAgent};
 
 use super::{at, name};
 use crate::on_every_backend;
-use crate::world::{TestDatabase, with_org};
+use crate::support::{TestDatabase, with_org};
 
 fn agent(name_text: &str, capabilities: &[&str]) -> StoredQueueAgent {
     StoredQueueAgent {
@@ -22,8 +22,14 @@ fn agent(name_text: &str, capabilities: &[&str]) -> StoredQueueAgent {
     }
 }
 
-async fn with_capability(store: &Store, org: ostler_domain::id::OrgId, what: &str, now: i64) -> Vec<String> {
-    let found = store.org(org).queue_agents_with_capability(&what.into(), at(now), 10).await.unwrap();
+async fn with_capability(
+    store: &Store,
+    org: ostler_domain::id::OrgId,
+    what: &str,
+    now: i64,
+) -> Vec<String> {
+    let found =
+        store.org(org).queue_agents_with_capability(&what.into(), at(now), 10).await.unwrap();
     found.into_iter().map(|agent| agent.name.to_string()).collect()
 }
 
@@ -54,10 +60,17 @@ async fn x22_agents_are_found_by_name_and_capability(store: &Store) {
     assert_eq!(with_capability(store, org, "review", 1000).await, ["hosted", "away", "busy"]);
     assert!(with_capability(store, org, "dance", 0).await.is_empty());
     let coverage = org_store.capability_coverage(at(999), 2).await.unwrap();
-    let covered = |capability: &str, available, unavailable| CapabilityCoverage { capability: capability.into(), available, unavailable };
+    let covered = |capability: &str, available, unavailable| CapabilityCoverage {
+        capability: capability.into(),
+        available,
+        unavailable,
+    };
     assert_eq!(coverage, [covered("cook", 0, 1), covered("review", 2, 1)]);
     let page = org_store.queue_agents(Some(&name("away")), 2).await.unwrap();
-    assert_eq!(page.iter().map(|agent| agent.name.as_str()).collect::<Vec<_>>(), ["busy", "hosted"]);
+    assert_eq!(
+        page.iter().map(|agent| agent.name.as_str()).collect::<Vec<_>>(),
+        ["busy", "hosted"]
+    );
     let other = with_org(store, 2).await;
     assert!(with_capability(store, other, "review", 0).await.is_empty());
     assert_eq!(store.org(other).queue_agent(&name("busy")).await.unwrap(), None);
@@ -68,11 +81,13 @@ async fn a_queue_agent_is_replaced_renewed_withdrawn_and_deleted(store: &Store) 
     let org = with_org(store, 1).await;
     let org_store = store.org(org);
     org_store.save_queue_agent(agent("ada", &["review", "cook"])).await.unwrap();
-    let changed = StoredQueueAgent { concurrency: 9, shares_work: true, ..agent("ada", &["review", "sing"]) };
+    let changed =
+        StoredQueueAgent { concurrency: 9, shares_work: true, ..agent("ada", &["review", "sing"]) };
     org_store.save_queue_agent(changed.clone()).await.unwrap();
     assert_eq!(org_store.queue_agent(&name("ada")).await.unwrap(), Some(changed));
     assert!(with_capability(store, org, "cook", 0).await.is_empty());
-    let elsewhere = StoredQueueAgent { placement: AgentPlacement::Hosted, ..agent("ada", &["cook"]) };
+    let elsewhere =
+        StoredQueueAgent { placement: AgentPlacement::Hosted, ..agent("ada", &["cook"]) };
     let refused = org_store.save_queue_agent(elsewhere).await.unwrap_err();
     assert!(matches!(refused, StoreError::Conflict(_)), "{refused}");
     assert!(with_capability(store, org, "cook", 0).await.is_empty());
@@ -106,7 +121,10 @@ async fn x22_a_thousand_concurrent_operations_keep_the_registry_consistent() {
                 let org_store = store.org(org);
                 let name_text = format!("a{}", n % 50);
                 match n % 5 {
-                    0..=2 => org_store.save_queue_agent(agent(&name_text, &["all", "odd"])).await.unwrap(),
+                    0..=2 => org_store
+                        .save_queue_agent(agent(&name_text, &["all", "odd"]))
+                        .await
+                        .unwrap(),
                     3 => org_store.save_queue_agent(agent(&name_text, &["all"])).await.unwrap(),
                     _ => drop(org_store.delete_queue_agent(&name(&name_text)).await.unwrap()),
                 }
@@ -126,7 +144,8 @@ async fn x22_a_thousand_concurrent_operations_keep_the_registry_consistent() {
             let with = agents.iter().filter(|agent| agent.capabilities.contains(&what.into()));
             let mut expected: Vec<_> = with.cloned().collect();
             expected.sort_by(|agent, other| agent.name.cmp(&other.name));
-            let found = org_store.queue_agents_with_capability(&what.into(), at(0), 1000).await.unwrap();
+            let found =
+                org_store.queue_agents_with_capability(&what.into(), at(0), 1000).await.unwrap();
             assert_eq!(found, expected, "{what}");
         }
     }

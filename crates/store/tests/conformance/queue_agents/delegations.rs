@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use ostler_domain::id::{DelegationId, OrgId};
 use ostler_domain::queue_agent::delegation::{DelegationRefused, DelegationStatus as Status};
 use ostler_domain::queue_agent::sla::{SlaAction, SlaPolicy};
-use ostler_domain::id::{DelegationId, OrgId};
-use ostler_store::{Store, StoreError, DelegationFilter};
+use ostler_store::{DelegationFilter, Store, StoreError};
 use tokio::task::JoinSet;
 
 use super::{at, id, name, work};
 use crate::on_every_backend;
-use crate::world::{TestDatabase, with_org};
+use crate::support::{TestDatabase, with_org};
 
 async fn list(store: &Store, org: OrgId, filter: DelegationFilter) -> Vec<u128> {
     let found = store.org(org).delegations(filter, None, 100).await.unwrap();
@@ -46,12 +46,16 @@ async fn x23_x24_delegations_are_stored_and_illegal_transitions_are_refused(stor
         org_store.create_delegation(one).await.unwrap();
     }
     assert_eq!(org_store.delegation(id(2)).await.unwrap(), Some(theirs));
-    assert_eq!(refused(org_store.create_delegation(work(1, &[])).await), DelegationRefused::Exists(id(1)));
+    assert_eq!(
+        refused(org_store.create_delegation(work(1, &[])).await),
+        DelegationRefused::Exists(id(1))
+    );
     assert_eq!(list(store, org, DelegationFilter::All).await, [1, 2, 3]);
     assert_eq!(list(store, org, DelegationFilter::AssignedTo(name("ada"))).await, [1, 3]);
     assert_eq!(list(store, org, DelegationFilter::OverdueAt(at(1000))).await, [] as [u128; 0]);
     assert_eq!(list(store, org, DelegationFilter::OverdueAt(at(1001))).await, [1, 3]);
-    let page = org_store.delegations(DelegationFilter::OverdueAt(at(1001)), Some(id(1)), 1).await.unwrap();
+    let page =
+        org_store.delegations(DelegationFilter::OverdueAt(at(1001)), Some(id(1)), 1).await.unwrap();
     assert_eq!(page, [work(3, &[])]);
     finish(store, org, 1).await;
     assert_eq!(list(store, org, DelegationFilter::OverdueAt(at(1001))).await, [3]);
@@ -143,7 +147,8 @@ async fn x23_a_thousand_concurrent_updates_grant_each_transition_once() {
         }
         let once: BTreeSet<_> = granted.iter().copied().collect();
         assert_eq!(once.len(), granted.len(), "a step was granted twice");
-        for work in stores[1].org(org).delegations(DelegationFilter::All, None, 100).await.unwrap() {
+        for work in stores[1].org(org).delegations(DelegationFilter::All, None, 100).await.unwrap()
+        {
             assert!(once.contains(&(work.id, Status::InProgress)));
             let complete = once.contains(&(work.id, Status::Complete));
             assert_eq!(work.status == Status::Complete, complete);

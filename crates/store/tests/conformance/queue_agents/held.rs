@@ -1,12 +1,12 @@
 //! Messages held for a decision.
 
 use ostler_domain::id::EnvelopeId;
-use ostler_store::{HeldMessageKind, HeldMessage, Store};
+use ostler_store::{HeldMessage, HeldMessageKind, Store};
 use tokio::task::JoinSet;
 
 use super::name;
 use crate::on_every_backend;
-use crate::world::with_org;
+use crate::support::with_org;
 
 const fn message(number: u128) -> EnvelopeId {
     EnvelopeId::from_u128(number)
@@ -29,14 +29,16 @@ async fn a_held_message_is_taken_once(store: &Store) {
     }
     assert_eq!(hold(HeldMessageKind::WorkList, 2, "other").await, held(2, 1, "1"));
     assert_eq!(hold(HeldMessageKind::Plan, 2, "plan").await, held(2, 1, "plan"));
-    let change =
-        async |changed| org_store.update_held_message(HeldMessageKind::Plan, &rosa, changed).await.unwrap();
+    let change = async |changed| {
+        org_store.update_held_message(HeldMessageKind::Plan, &rosa, changed).await.unwrap()
+    };
     assert!(change(held(2, 1, "approved")).await);
     assert!(!change(held(2, 1, "rejected")).await, "somebody was faster");
     let found = org_store.held_message(HeldMessageKind::Plan, &rosa, message(2)).await.unwrap();
     assert_eq!(found, Some(held(2, 2, "approved")));
-    let list =
-        async |after| org_store.held_messages(HeldMessageKind::WorkList, &rosa, after, 2).await.unwrap();
+    let list = async |after| {
+        org_store.held_messages(HeldMessageKind::WorkList, &rosa, after, 2).await.unwrap()
+    };
     assert_eq!(list(Some(message(1))).await, [held(2, 1, "1"), held(3, 1, "1")]);
 
     let mut running = JoinSet::new();

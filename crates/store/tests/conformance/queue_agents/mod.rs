@@ -6,9 +6,9 @@ mod held;
 mod model;
 mod teams;
 
+use ostler_domain::id::DelegationId;
 use ostler_domain::queue_agent::delegation::{Delegation, DelegationStatus};
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_domain::id::DelegationId;
 use ostler_domain::reference::ReferenceCode;
 use ostler_domain::time::{Timestamp, UtcDay};
 

@@ -1,12 +1,12 @@
 //! Random operations on delegations, compared with the domain's `DelegationBoard`.
 
-use ostler_domain::queue_agent::delegation::{DelegationBoard, DelegationStatus as Status};
 use ostler_domain::id::DelegationId;
-use ostler_store::{Store, StoreError, DelegationFilter};
+use ostler_domain::queue_agent::delegation::{DelegationBoard, DelegationStatus as Status};
+use ostler_store::{DelegationFilter, Store, StoreError};
 
 use super::{at, id, name, work};
 use crate::on_every_backend;
-use crate::world::with_org;
+use crate::support::with_org;
 
 /// A deterministic random number generator.
 struct Rng(u64);
@@ -68,7 +68,10 @@ async fn x40_the_store_agrees_with_the_delegation_board(store: &Store) {
         }
         let expected: [(DelegationFilter, Vec<_>); 5] = [
             (DelegationFilter::All, board.all().cloned().collect()),
-            (DelegationFilter::AssignedTo(name("ada")), board.assigned_to(&name("ada")).cloned().collect()),
+            (
+                DelegationFilter::AssignedTo(name("ada")),
+                board.assigned_to(&name("ada")).cloned().collect(),
+            ),
             (DelegationFilter::Blocked, board.blocked().cloned().collect()),
             (DelegationFilter::Ready, board.ready().cloned().collect()),
             (DelegationFilter::OverdueAt(at(1001)), board.overdue(at(1001)).cloned().collect()),

@@ -1,13 +1,15 @@
 //! Teams of queue agents.
 
-use ostler_domain::queue_agent::team_lifecycle::{Team, TeamChange, TeamLifecycleEffect, TeamChangeRefused, TeamStatus};
 use ostler_domain::queue_agent::name::TeamName;
+use ostler_domain::queue_agent::team_lifecycle::{
+    Team, TeamChange, TeamChangeRefused, TeamLifecycleEffect, TeamStatus,
+};
 use ostler_store::{Store, StoreError};
 use tokio::task::JoinSet;
 
 use super::name;
 use crate::on_every_backend;
-use crate::world::{TestDatabase, with_org};
+use crate::support::{TestDatabase, with_org};
 
 fn team(called: &str, members: &[&str]) -> Team {
     let members = members.iter().map(|member| name(member));
@@ -48,7 +50,8 @@ async fn x41_x42_teams_follow_their_lifecycle_and_are_found_by_name_and_member(s
     let stays = change(TeamChange::Leave(name("a"))).await.unwrap_err();
     assert!(matches!(stays, StoreError::Team(TeamChangeRefused::IsLeader(_))), "{stays}");
 
-    let of = async |member: &str| names(org_store.teams(Some(&name(member)), None, 10).await.unwrap());
+    let of =
+        async |member: &str| names(org_store.teams(Some(&name(member)), None, 10).await.unwrap());
     assert_eq!(of("b").await, ["band"]);
     assert_eq!(of("late").await, ["crew"]);
     assert_eq!(of("lead").await, ["band", "crew"]);

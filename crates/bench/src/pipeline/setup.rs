@@ -2,33 +2,33 @@
 
 use std::sync::Arc;
 
+use ostler_domain::agent::Agent;
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::limits::AgentLimits;
 use ostler_domain::agent::subtype::Subtype;
-use ostler_domain::agent::Agent;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::money::{Credits, Usd};
+use ostler_domain::org::Org;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::org::Org;
 use ostler_engine::tool::ToolSet;
 use ostler_engine::turn::{ModelChains, Models};
-use ostler_runtime::deltas::Deltas;
 use ostler_runtime::conversation::Worker;
-use ostler_runtime::inbox::Intake;
-use ostler_runtime::running_turns::RunningTurns;
-use ostler_runtime::org_view::{SETTINGS, settings_record};
+use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::{Clock, Deps, Settings};
-use ostler_runtime::records::entry::{InboxEntry, MessageSender, IncomingMessage};
+use ostler_runtime::inbox::Intake;
+use ostler_runtime::org_view::{SETTINGS, settings_record};
+use ostler_runtime::records::entry::{InboxEntry, IncomingMessage, MessageSender};
+use ostler_runtime::running_turns::RunningTurns;
 use ostler_store::{OrgBinding, Store};
 use ostler_testkit as testkit;
 
 use crate::BenchError;
-use crate::store::world::next;
-use crate::turn::world::{Task, instant, look};
+use crate::store::fixture::next;
+use crate::turn::setup::{Task, instant, look};
 
 const ORG: OrgId = OrgId::from_u128(1);
 const AGENT: AgentId = AgentId::from_u128(2);
@@ -45,12 +45,12 @@ impl ModelChains for SingleModel {
 
 /// An org with one agent.
 #[derive(Clone)]
-pub(super) struct World {
+pub(super) struct PipelineSetup {
     worker: Worker,
     intake: Intake,
 }
 
-impl World {
+impl PipelineSetup {
     pub(super) async fn new(url: &str) -> Result<Self, BenchError> {
         let store = Store::connect(url)?;
         store.migrate().await?;
@@ -79,8 +79,11 @@ impl World {
     pub(super) async fn turn(&self, who: &str, task: Task) -> Result<bool, BenchError> {
         let key = testkit::customer_key(ORG, BINDING, who);
         let from = MessageSender { identifier: who.to_owned(), name: None, locale: None };
-        let entry =
-            InboxEntry::Message(IncomingMessage { parts: vec![MessagePart::text(task.name())], from, ..IncomingMessage::default() });
+        let entry = InboxEntry::Message(IncomingMessage {
+            parts: vec![MessagePart::text(task.name())],
+            from,
+            ..IncomingMessage::default()
+        });
         self.intake.accept(key, &next().to_string(), &entry).await?;
         Ok(self.worker.answer_next().await?)
     }

@@ -260,7 +260,7 @@ impl Host for MemoryHost {
 }
 
 /// Everything a turn runs with.
-pub(crate) struct World {
+pub(crate) struct TurnSetup {
     pub(crate) model: FakeModel,
     pub(crate) tools: Arc<ToolSet>,
     pub(crate) scope: ToolScope,
@@ -270,7 +270,7 @@ pub(crate) struct World {
     pub(crate) place: TurnContext,
 }
 
-impl World {
+impl TurnSetup {
     /// Creates an autonomous agent.
     pub(crate) fn new(said: impl IntoIterator<Item = AnswerChunks>) -> Self {
         Self::of(FakeModel::new(said))

@@ -9,11 +9,11 @@ use ostler_domain::id::{
 };
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Charge, Expense};
-use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::Org;
+use ostler_domain::org::plan::LicencePlan;
 use ostler_store::{
-    LeaseAction, TurnSideEffects, Author, ClaimPolicy, NewInboxEntry, Lease, NewEvent, NewMessage, NewOutboxEntry,
-    NewRun, SessionState, TurnCharges, Store, TurnCommit,
+    Author, ClaimPolicy, Lease, LeaseAction, NewEvent, NewInboxEntry, NewMessage, NewOutboxEntry,
+    NewRun, SessionState, Store, TurnCharges, TurnCommit, TurnSideEffects,
 };
 use ostler_testkit as testkit;
 use tokio_postgres::NoTls;

@@ -17,13 +17,15 @@ use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec, Trust};
-use ostler_engine::driver::{TurnCommands, Driver, Host, Intent, TurnContext};
+use ostler_engine::driver::{Driver, Host, Intent, TurnCommands, TurnContext};
 use ostler_engine::gate::Authorized;
 use ostler_engine::history::{CallId, Item};
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason, Usage};
 use ostler_engine::outcome::ToolOutcome;
-use ostler_engine::tool::{ToolDefinition, ToolReply, SubagentTask, Tool, ToolContext, ToolSet};
-use ostler_engine::turn::{TurnEvent, KnownOutcomes, TurnLimits, Models, NewTurn, AgentPath, TurnRules, Turn};
+use ostler_engine::tool::{SubagentTask, Tool, ToolContext, ToolDefinition, ToolReply, ToolSet};
+use ostler_engine::turn::{
+    AgentPath, KnownOutcomes, Models, NewTurn, Turn, TurnEvent, TurnLimits, TurnRules,
+};
 use serde_json::json;
 
 use crate::BenchError;
@@ -152,7 +154,12 @@ impl Host for NullHost {
         Ok(())
     }
 
-    async fn store_outcome(&self, _: &AgentPath, _: &CallId, _: &ToolOutcome) -> Result<(), BenchError> {
+    async fn store_outcome(
+        &self,
+        _: &AgentPath,
+        _: &CallId,
+        _: &ToolOutcome,
+    ) -> Result<(), BenchError> {
         Ok(())
     }
 
@@ -170,7 +177,7 @@ impl Host for NullHost {
 }
 
 /// Everything a turn needs.
-pub(super) struct World {
+pub(super) struct TurnSetup {
     tools: Arc<ToolSet>,
     scope: ToolScope,
     models: OneModel,
@@ -179,7 +186,7 @@ pub(super) struct World {
     system: Arc<str>,
 }
 
-impl World {
+impl TurnSetup {
     pub(super) fn new() -> Result<Self, BenchError> {
         let tools: [Arc<dyn Tool>; 2] = [look(), Arc::new(SubagentTool(define("subagent")))];
         let tools = Arc::new(ToolSet::new(tools)?);
@@ -232,7 +239,8 @@ impl World {
             now: Timestamp::from_millis(0),
         };
         let driver = Driver { context: &self.place, rules, host: &NullHost };
-        let progress = driver.drive(&mut turn, &KnownOutcomes::new(), &mut TurnCommands::none()).await;
+        let progress =
+            driver.drive(&mut turn, &KnownOutcomes::new(), &mut TurnCommands::none()).await;
         std::hint::black_box(progress.is_ok());
     }
 }

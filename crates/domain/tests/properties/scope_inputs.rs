@@ -33,7 +33,7 @@ const CUSTOM: [&str; 4] = ["mcp__one", "mcp__two", "mcp__three", "ask_user"];
 
 /// Everything a scope depends on.
 #[derive(Debug, Clone)]
-pub(crate) struct World {
+pub(crate) struct ScopeInputs {
     pub(crate) catalogue: Vec<ToolSpec>,
     pub(crate) platform: ToolPolicy,
     pub(crate) org: ToolPolicy,
@@ -47,7 +47,7 @@ pub(crate) struct World {
     pub(crate) session: SessionTools,
 }
 
-impl World {
+impl ScopeInputs {
     /// Returns the same catalogue and position without any restriction.
     pub(crate) fn unrestricted(&self) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    /// Returns the same world for an agent of another layer.
+    /// Returns the same inputs for an agent of another layer.
     pub(crate) fn at(&self, layer: BusinessLayer) -> Self {
         let position = BusinessPosition {
             business_layer: layer,
@@ -106,8 +106,8 @@ impl World {
     }
 }
 
-/// Generates any world.
-pub(crate) fn worlds() -> impl Strategy<Value = World> {
+/// Generates any inputs.
+pub(crate) fn scope_inputs() -> impl Strategy<Value = ScopeInputs> {
     catalogues().prop_flat_map(|catalogue| {
         let names: Vec<ToolName> = catalogue.iter().map(|tool| tool.name.clone()).collect();
         let policies = [policies(&names), policies(&names), policies(&names)];
@@ -115,7 +115,7 @@ pub(crate) fn worlds() -> impl Strategy<Value = World> {
         let agent = (positions(), select(ToolProfile::ALL.to_vec()), autonomy_levels());
         let session = sessions(&names);
         (policies, subsequence(SERVICES.to_vec(), 0..=4), flags, agent, session).prop_map(
-            move |([platform, org, of_agent], services, flags, agent, session)| World {
+            move |([platform, org, of_agent], services, flags, agent, session)| ScopeInputs {
                 catalogue: catalogue.clone(),
                 platform,
                 org,
