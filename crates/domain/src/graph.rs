@@ -45,7 +45,7 @@ mod tests {
             _ => vec![],
         };
         let check = |from, to, expected: Option<&[u8]>| {
-            assert_eq!(shortest_path(from, to, neighbors).as_deref(), expected)
+            assert_eq!(shortest_path(from, to, neighbors).as_deref(), expected);
         };
         check(1, 1, Some(&[1]));
         check(1, 5, Some(&[1, 2, 4, 5]));

@@ -41,7 +41,7 @@ pub(super) async fn run_app(
     let app = App::open(installation).await?;
     match &listener {
         Some((_, address)) => {
-            anstream::println!("serving on http://{address}; press Ctrl-C to stop")
+            anstream::println!("serving on http://{address}; press Ctrl-C to stop");
         }
         None => anstream::println!("working; press Ctrl-C to stop"),
     }

@@ -70,7 +70,7 @@ impl Worker {
                 self.queue.put_back(message);
             }
             Disposition::Retry(failure) | Disposition::DeadLetter(failure) => {
-                self.dead_letter(message, failure).await
+                self.dead_letter(message, failure).await;
             }
         }
     }

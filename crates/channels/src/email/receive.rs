@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn automatic_and_own_mail_is_ignored() {
         let check = |payload: Value, reason| {
-            assert_eq!(receive(payload), Ok(ReceiveOutcome::Ignored(reason)))
+            assert_eq!(receive(payload), Ok(ReceiveOutcome::Ignored(reason)));
         };
         let mail = |header: &str| raw(&format!("From: a@x\n{header}\nSubject: s\n\nhi\n"));
         check(mail("Auto-Submitted: auto-replied"), IgnoreReason::AutoReply);

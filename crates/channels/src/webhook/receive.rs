@@ -181,7 +181,7 @@ mod tests {
     fn unsupported_and_invalid_payloads_are_ignored_or_rejected() {
         let from = json!({"id": "7"});
         let ignored = |payload, reason| {
-            assert_eq!(receive("sms", payload), Ok(ReceiveOutcome::Ignored(reason)))
+            assert_eq!(receive("sms", payload), Ok(ReceiveOutcome::Ignored(reason)));
         };
         ignored(
             json!({"type": "receipt", "from": from}),

@@ -29,7 +29,7 @@ impl AnswerDecoder {
         match serde_json::from_str(data).map_err(Fault::malformed)? {
             StreamEvent::MessageStart { message } => self.count(message.usage, out),
             StreamEvent::ContentBlockStart { index, content_block } => {
-                begin_block(index, content_block, out)
+                begin_block(index, content_block, out);
             }
             StreamEvent::ContentBlockDelta { index, delta } => push_delta(index, delta, out),
             StreamEvent::MessageDelta { delta, usage } => {

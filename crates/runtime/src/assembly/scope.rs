@@ -27,7 +27,7 @@ pub(crate) fn resolve_scope(
             return scope.clone();
         }
     }
-    let layer = SessionTools::of(session.channel.clone(), &session.errors, spending);
+    let layer = SessionTools::of(session.channel.clone(), session.errors, spending);
     let facts = ScopeFacts {
         platform: &view.platform_policy.policy,
         org: OrgTools {

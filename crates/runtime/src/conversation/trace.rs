@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::records::run::StepRecord;
 
 /// A step that is running.
+#[derive(Clone, Copy)]
 pub(crate) struct StepTimer {
     number: &'static str,
     name: &'static str,

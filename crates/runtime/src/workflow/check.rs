@@ -159,7 +159,7 @@ mod tests {
 
     use super::check_expressions;
 
-    fn check(steps: Value) -> Result<(), String> {
+    fn check(steps: &Value) -> Result<(), String> {
         let whole = json!({"name": "test", "inputs": ["x", "order-id"], "step": steps});
         let definition: WorkflowDefinition = serde_json::from_value(whole).unwrap();
         check_expressions(&definition).map_err(|error| error.to_string())
@@ -170,7 +170,7 @@ mod tests {
         let refused = |step: Value, expected: &str| {
             let mut step = step;
             step["id"] = json!("a");
-            let error = check(json!([step, {"id": "b", "value": "v"}])).unwrap_err();
+            let error = check(&json!([step, {"id": "b", "value": "v"}])).unwrap_err();
             assert!(error.starts_with("`a`") && error.contains(expected), "{error}");
         };
         let value = |text: &str, expected: &str| refused(json!({"value": text}), expected);
@@ -214,6 +214,6 @@ mod tests {
             {"id": "block", "after": ["loop"],
              "value": "{% for i in range(3) %}{{ steps.each.result[i] }}{{ loop.index }}{% endfor %}"},
         ]);
-        assert_eq!(check(steps), Ok(()));
+        assert_eq!(check(&steps), Ok(()));
     }
 }

@@ -85,10 +85,16 @@ async fn x22_a_thousand_concurrent_operations_leave_consistent_records(stores: R
             let agent_name = format!("a{}", n % 40);
             match n % 4 {
                 0 => {
-                    registry.register(record(&agent_name, Placement::Pinned, &["x"])).await.unwrap()
+                    registry
+                        .register(record(&agent_name, Placement::Pinned, &["x"]))
+                        .await
+                        .unwrap();
                 }
                 1 => {
-                    registry.register(record(&agent_name, Placement::Pinned, &["y"])).await.unwrap()
+                    registry
+                        .register(record(&agent_name, Placement::Pinned, &["y"]))
+                        .await
+                        .unwrap();
                 }
                 2 => drop(registry.remove(&name(&agent_name)).await.unwrap()),
                 _ => drop(registry.find_by_capability(&"x".into(), at(0), 100).await.unwrap()),

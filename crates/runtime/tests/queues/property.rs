@@ -116,7 +116,7 @@ impl World {
     async fn step(&mut self, step: &Step) -> Option<Envelope> {
         match *step {
             Step::Start { agent, concurrency, in_team } => {
-                self.start(agent, concurrency, in_team).await
+                self.start(agent, concurrency, in_team).await;
             }
             Step::Stop { agent, wait: true } => {
                 self.runtime.stop(&name(AGENTS[agent])).await.unwrap();

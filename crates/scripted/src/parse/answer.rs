@@ -94,7 +94,7 @@ impl AnswerCompiler<'_> {
                 Ok(Answers::Steps(steps.collect::<Result<_, _>>()?))
             }
             AnswerSource::Text(_) | AnswerSource::Fields(_) => {
-                self.answer(source).map(Answers::One)
+                self.build_answer(source).map(Answers::One)
             }
         }
     }
@@ -103,7 +103,7 @@ impl AnswerCompiler<'_> {
     /// so the next request would be the same step again.
     fn step(&self, source: Spanned<AnswerSource>) -> Result<Answer, ParseError> {
         let location = source.referenced;
-        let answer = self.answer(source)?;
+        let answer = self.build_answer(source)?;
         match answer.fault {
             None => Ok(answer),
             Some(_) => Err(ParseError::new(
@@ -114,7 +114,7 @@ impl AnswerCompiler<'_> {
         }
     }
 
-    fn answer(&self, source: Spanned<AnswerSource>) -> Result<Answer, ParseError> {
+    fn build_answer(&self, source: Spanned<AnswerSource>) -> Result<Answer, ParseError> {
         let location = source.referenced;
         let fields = match source.value {
             AnswerSource::Fields(fields) => *fields,

@@ -8,8 +8,8 @@ use ostler_scripted::Script;
 use ostler_scripted::mock::{LOOPBACK, MockLimits, MockServer};
 
 use crate::http::{Response, post};
-use crate::wire::Dialect;
 use crate::support::{ask, model};
+use crate::wire::Dialect;
 
 #[tokio::test]
 async fn a_fault_is_a_typed_error_after_its_chunks() {

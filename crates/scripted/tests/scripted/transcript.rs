@@ -10,8 +10,8 @@ use ostler_scripted::Script;
 use ostler_scripted::mock::{LOOPBACK, MockServer};
 use serde_json::Value;
 
-use crate::wire::{self, Dialect};
 use crate::support::{model, request};
+use crate::wire::{self, Dialect};
 use futures_util::StreamExt as _;
 use ostler_engine::model::Model as _;
 

@@ -163,7 +163,7 @@ impl Operation for PruneStep {
             self.batch.into(),
         ];
         let rows = tx.query(&OLDEST, &params).await?;
-        let deleted = self.to_delete(&rows)?;
+        let deleted = self.deletable(&rows)?;
         if self.mode == PruneMode::Delete
             && let Some(last) = deleted.last()
         {
@@ -180,7 +180,7 @@ impl Operation for PruneStep {
 
 impl PruneStep {
     /// The events to delete.
-    fn to_delete(&self, rows: &[Row]) -> Result<Vec<EventCursor>> {
+    fn deletable(&self, rows: &[Row]) -> Result<Vec<EventCursor>> {
         let mut deleted = Vec::new();
         for row in rows {
             let old = row.int(3)? == 1;

@@ -67,7 +67,7 @@ impl OrgStore<'_> {
     pub async fn set_sharing(&self, policy: SharingPolicy) -> Result<()> {
         self.store
             .write(UpdateAccount(self.org, move |accounts: &mut LockedAccounts| {
-                accounts.set_sharing(policy.clone())
+                accounts.set_sharing(policy.clone());
             }))
             .await
     }

@@ -185,7 +185,7 @@ impl TurnFixture {
             now: Timestamp::from_millis(0),
         });
         self.with_rules(|rules| {
-            turn.resume(&KnownOutcomes::new(), rules, &mut TurnOutput::default())
+            turn.resume(&KnownOutcomes::new(), rules, &mut TurnOutput::default());
         });
         turn
     }

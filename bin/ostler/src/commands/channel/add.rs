@@ -114,7 +114,7 @@ fn print_next(installation: &Installation, bound: &OrgBinding) {
             line("next", "ostler serve   polls Telegram for messages to the bot");
         }
         Channel::Telegram => {
-            line("next", "ostler serve   asks Telegram to deliver messages to the bot")
+            line("next", "ostler serve   asks Telegram to deliver messages to the bot");
         }
         Channel::Email if !bound.settings.contains("inbound_secret") => {
             line(

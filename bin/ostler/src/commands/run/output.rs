@@ -84,7 +84,7 @@ impl RunOutput {
             TurnEvent::Text { text } if path.is_empty() => self.print_text(text),
             TurnEvent::DraftDiscarded => self.print_note(path, "(the text above is discarded)"),
             TurnEvent::Restarted(restart) => {
-                let why = restart.why.to_string();
+                let why = restart.why.clone();
                 let why = why.trim_end_matches('.');
                 let text = format!("{}: {why}; trying {}", restart.failed, restart.model);
                 self.print_note(path, &text);

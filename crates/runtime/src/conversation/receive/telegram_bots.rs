@@ -99,7 +99,7 @@ impl InboundReceiver {
                     }
                     Ok(_) => {}
                     Err(error) => {
-                        tracing::warn!(binding_id = %id, %error, "Telegram bot cannot be used")
+                        tracing::warn!(binding_id = %id, %error, "Telegram bot cannot be used");
                     }
                 }
             }

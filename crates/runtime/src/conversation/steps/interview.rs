@@ -110,7 +110,7 @@ mod tests {
             confidence_percent,
         };
         let check = |text: &str, expected: Extraction| {
-            assert_eq!(parse_extraction(text), expected, "{text}")
+            assert_eq!(parse_extraction(text), expected, "{text}");
         };
         check(r#"{"answer": "four", "confidence": 90}"#, found("four", 90));
         check("```json\n{\"answer\": 4, \"confidence\": 0.85}\n```", found("4", 85));

@@ -106,7 +106,7 @@ pub(crate) async fn run(
         match store.commit_turn(commit.clone()).await {
             Err(StoreError::StaleChanges(_)) => {}
             Err(StoreError::ConversationChanged) => {
-                rebase_on_takeover(context, &run.session, &mut commit).await?
+                rebase_on_takeover(context, &run.session, &mut commit).await?;
             }
             Err(other) => return Err(other.into()),
             Ok(committed) => {
