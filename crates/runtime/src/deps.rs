@@ -16,7 +16,7 @@ use crate::deltas::Deltas;
 
 /// Plans the changes that the effects of local tools lead to, against the current state of
 /// the store. Effects of unknown kinds are skipped. Fails with
-/// [`StoreError::Outdated`].
+/// [`StoreError::StaleChanges`].
 pub type EffectPlanner = Arc<
     dyn Fn(OrgId, Vec<ToolEffect>) -> BoxFuture<'static, Result<Vec<RecordChange>, StoreError>>
         + Send

@@ -1,6 +1,6 @@
 //! The system prompt of a turn.
 //!
-//! Each section is a function that returns its text or nothing; [`system`] lists them in
+//! Each section is a function that returns its text or nothing; [`system_prompt`] lists them in
 //! order. The fixed texts are Markdown files in `texts/`.
 
 pub mod handoff;

@@ -2,7 +2,7 @@
 //!
 //! Conversations and workflows alike start here, and so does a colleague who is only
 //! consulted. A queue agent is answered as a conversation and goes the same way. Every
-//! function takes facts ([`SessionFacts`], an org view, an agent), so that a caller
+//! function takes facts (`SessionFacts`, an org view, an agent), so that a caller
 //! without a stored session, such as a workflow step, states what it knows instead of
 //! making a session up. Nothing here runs a turn or stores one.
 //!

@@ -1,6 +1,6 @@
 //! What operators can do, from the command line, the API or a team chat. The caller names an
 //! actor and an org. Each operation authorizes the actor against
-//! [`ostler_domain::org::duty`], acts, and stores its audit entry in the same transaction.
+//! [`ostler_domain::org::permission`], acts, and stores its audit entry in the same transaction.
 //!
 //! What can wait goes through the inbox of the conversation: a decision on a call, the
 //! outcome of one, a team. What cannot wait (taking over, writing, handing back, closing)

@@ -38,7 +38,7 @@ const LIST: Sql = sql!(
 
 impl OrgStore<'_> {
     /// Adds a user to the org or changes their role. Fails with
-    /// [`StoreError::LastOf`] if the role they leave must be held and has no other
+    /// [`StoreError::LastWithRole`] if the role they leave must be held and has no other
     /// holder, and with [`StoreError::NotFound`] if the role does not exist in this
     /// kind of org.
     pub async fn set_member(&self, user: UserId, role: Role) -> Result<()> {
@@ -46,7 +46,7 @@ impl OrgStore<'_> {
     }
 
     /// Removes a user from the org; their account stays. Fails with
-    /// [`StoreError::LastOf`] like [`set_member`](Self::set_member).
+    /// [`StoreError::LastWithRole`] like [`set_member`](Self::set_member).
     pub async fn remove_member(&self, user: UserId) -> Result<()> {
         self.store.write(Remove(self.org, user)).await
     }

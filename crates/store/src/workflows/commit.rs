@@ -96,7 +96,7 @@ const DELETE_WAITS: Sql = sql!("DELETE FROM workflow_waits WHERE org = ?1 AND wo
 
 impl Store {
     /// Commits changes of a workflow. Fails with [`StoreError::StaleLease`] if another
-    /// worker holds it, and with [`StoreError::Outdated`] if a changed record is no
+    /// worker holds it, and with [`StoreError::StaleChanges`] if a changed record is no
     /// longer at the version that was read; then the lease remains valid.
     pub async fn commit_workflow(&self, commit: WorkflowCommit) -> Result<()> {
         self.write(Commit(commit)).await

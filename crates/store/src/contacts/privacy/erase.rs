@@ -83,7 +83,7 @@ const ACTION: &str = "contact_deleted";
 
 impl OrgStore<'_> {
     /// Deletes everything the org stores about a contact and returns how much it was.
-    /// Fails with [`ConversationBusy`](StoreError::InConversation) while a worker
+    /// Fails with [`ConversationBusy`](StoreError::ConversationBusy) while a worker
     /// answers the contact. An interrupted erasure is continued by a repeat; repeating
     /// a finished one does nothing. Appends an audit entry with the id `audit_id` for
     /// `actor`.
