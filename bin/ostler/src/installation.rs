@@ -39,7 +39,7 @@ pub(crate) struct Config {
     /// 60 by default. Another process then answers its conversations, and the
     /// outcome of messages that it was sending is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) given_up_after_secs: Option<NonZeroU32>,
+    pub(crate) lease_timeout_secs: Option<NonZeroU32>,
     /// Whether channels may connect to hosts of the local network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) local_network: bool,
@@ -131,7 +131,7 @@ impl Installation {
     /// Returns after which time a process without lease renewals counts as dead, if it
     /// is configured.
     pub(crate) fn lease_timeout(&self) -> Option<Duration> {
-        self.config.given_up_after_secs.map(|secs| Duration::from_secs(secs.get().into()))
+        self.config.lease_timeout_secs.map(|secs| Duration::from_secs(secs.get().into()))
     }
 
     /// Returns the path of the script.

@@ -26,7 +26,7 @@ pub struct RetryPolicy {
 impl RetryPolicy {
     /// Model calls, before the next model of the chain is used.
     pub const MODEL: Self = Self::new(3, 1000, 4, 30_000, 10);
-    /// Messages that could not be delivered.
+    /// Retry schedule of dead letters: exponential backoff of 5 to 160 minutes.
     pub const DEAD_LETTER: Self = Self::new(10, 300_000, 2, 9_600_000, 0);
 
     const fn new(

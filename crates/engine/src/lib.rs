@@ -8,7 +8,6 @@
 //! tools with which an agent asks a person.
 
 pub mod ask;
-pub mod context;
 pub mod driver;
 pub mod gate;
 pub mod history;

@@ -60,10 +60,10 @@ pub use conversation::history::StoredMessage;
 pub use conversation::inbox::{AcceptOutcome, FollowUpEntry, NewInboxEntry};
 pub use conversation::journal::{CallOutcome, LeaseStatus, RetrySafety, StoredCall, StoredIntent};
 pub use conversation::lease::{Lease, ReleaseReason};
+pub use conversation::operator_change::OperatorChange;
 pub use conversation::record_changes::RecordChange;
 pub use conversation::sessions::{DueSession, SessionFilter, StoredRun, StoredSession, TurnStart};
 pub use conversation::side_effects::{CounterIncrement, SessionDue, TurnSideEffects};
-pub use conversation::takeover::TakeoverChange;
 pub use conversation::transcript::{SessionPhase, Transcript, TranscriptCursor, TranscriptStart};
 pub use conversation::turn::{
     Author, CommitOutcome, LeaseAction, NewEvent, NewMessage, NewOutboxEntry, NewRun, SessionState,

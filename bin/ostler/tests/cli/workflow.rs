@@ -150,7 +150,7 @@ fn x54_z01_a_killed_worker_loses_nothing_and_repeats_nothing() {
     let home = demo.home();
     let file = Path::new(&home).join("ostler.toml");
     let config = std::fs::read_to_string(&file).expect("the file is there");
-    std::fs::write(&file, format!("{config}given_up_after_secs = 1\n")).expect("it is written");
+    std::fs::write(&file, format!("{config}lease_timeout_secs = 1\n")).expect("it is written");
     let script = Path::new(&home).join("script.yaml");
     let quick = std::fs::read_to_string(&script).expect("the script is there");
     let slow = quick.replace(

@@ -41,7 +41,7 @@ impl ClusterInstallation {
         let folder = tempfile::tempdir().unwrap();
         let config = format!(
             "database = {database:?}\nbus = {bus:?}\nscript = \"script.yaml\"\n\
-             local_network = true\ngiven_up_after_secs = 3\n"
+             local_network = true\nlease_timeout_secs = 3\n"
         );
         std::fs::write(folder.path().join("ostler.toml"), config).unwrap();
         std::fs::write(folder.path().join("script.yaml"), SCRIPT).unwrap();

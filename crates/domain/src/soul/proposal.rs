@@ -126,7 +126,7 @@ pub fn decide_proposal(
     }
     check_guarded(proposer.initiative, &changed)?;
     if decision == ProposalDecision::Pending {
-        check_rate(proposer, policy, now)?;
+        check_proposal_limit(proposer, policy, now)?;
     }
     Ok(decision)
 }
@@ -147,7 +147,7 @@ fn join_names(fields: &BTreeSet<SoulField>) -> String {
     fields.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn check_rate(
+fn check_proposal_limit(
     proposer: &Proposer,
     policy: ProposalPolicy,
     now: Timestamp,

@@ -100,7 +100,7 @@ pub fn validate(
     let target =
         facts.target.filter(|agent| agent.org == facts.org).ok_or(HandoffRefused::NoSuchAgent)?;
     check_agents(target, facts)?;
-    check_rate(facts, now)?;
+    check_limit_and_cooldown(facts, now)?;
     check_credits(facts)?;
     if !handoff_permitted(facts.config.permissions.as_ref(), facts.from, target.id) {
         return Err(HandoffRefused::NotPermitted { name: target.display_name.clone() });
@@ -163,7 +163,10 @@ fn check_agents(target: &Agent, facts: &HandoffFacts<'_>) -> Result<(), HandoffR
     }
 }
 
-fn check_rate(facts: &HandoffFacts<'_>, now: Timestamp) -> Result<(), HandoffRefused> {
+fn check_limit_and_cooldown(
+    facts: &HandoffFacts<'_>,
+    now: Timestamp,
+) -> Result<(), HandoffRefused> {
     let history = facts.team.map(TeamSession::history).unwrap_or_default();
     let count = u32::try_from(history.len()).unwrap_or(u32::MAX);
     if count >= facts.config.max_handoffs {

@@ -4,7 +4,7 @@
 //! structure is validated when it is parsed. A [`Template`] and a [`Condition`] are texts
 //! here: the runtime checks and evaluates them. A [`WorkflowProgress`] holds the status of each step and is
 //! the only place that decides which step runs next, when the workflow ends, and in
-//! which order steps are undone. Step results are stored by the caller, who evaluates
+//! which order steps are undone (compensation). Step results are stored by the caller, who evaluates
 //! conditions and lists with them through [`Values`].
 
 pub mod definition;

@@ -8,7 +8,7 @@ use ostler_engine::gate::fingerprint;
 use ostler_store::{ApprovalVerdict, DecisionState, StoredApproval};
 use serde_json::{Value, json};
 
-use super::{OperationError, OrgOperations, Result, continuation};
+use super::{OperationError, OrgOperations, Result, follow_up_entry};
 use crate::records::decode;
 use crate::records::entry::InboxEntry;
 use crate::records::session::Session;
@@ -88,7 +88,7 @@ impl OrgOperations<'_> {
         let session = store.session(stored.approval.session).await?;
         let audit = self.audit_entry("approve", &approval, &json!({"again": true}));
         let key = format!("decided:{approval}:{}", audit.id);
-        let then = continuation(key, &InboxEntry::ApprovalDecided { approval });
+        let then = follow_up_entry(key, &InboxEntry::ApprovalDecided { approval });
         store.audited(audit).continue_conversation(session.conversation, then).await?;
         self.wake_conversation(session.conversation).await;
         Ok(stored)
@@ -115,5 +115,5 @@ impl OrgOperations<'_> {
 
 /// Returns the entry that a conversation continues with after a decision.
 pub(crate) fn approval_decided(approval: ApprovalId) -> ostler_store::FollowUpEntry {
-    continuation(format!("decided:{approval}"), &InboxEntry::ApprovalDecided { approval })
+    follow_up_entry(format!("decided:{approval}"), &InboxEntry::ApprovalDecided { approval })
 }

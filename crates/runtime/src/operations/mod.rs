@@ -175,6 +175,6 @@ pub(crate) async fn wake_conversation(
 
 /// Returns an inbox entry that a conversation continues with. A repeat is recognized by its
 /// key.
-pub(crate) fn continuation(key: String, entry: &InboxEntry) -> FollowUpEntry {
+pub(crate) fn follow_up_entry(key: String, entry: &InboxEntry) -> FollowUpEntry {
     FollowUpEntry { id: fresh(InboxId::from_u128), provider_id: key, payload: encode(entry) }
 }

@@ -8,7 +8,7 @@ use ostler_domain::money::Credits;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::time::Timestamp;
 use ostler_store::{
-    FollowUpEntry, NewRun, SessionDue, StoreError, StoredSession, TakeoverChange, WithdrawnMessages,
+    FollowUpEntry, NewRun, OperatorChange, SessionDue, StoreError, StoredSession, WithdrawnMessages,
 };
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ impl OrgOperations<'_> {
             changed.session.sync_clock(changed.now);
             let session = changed.session.clone();
             let takeover = self.takeover_change(stored, changed, action, data);
-            match store.apply_takeover(takeover).await {
+            match store.apply_operator_change(takeover).await {
                 Err(StoreError::ConversationChanged) => {}
                 // The same request came twice at once, and the other one was stored.
                 Err(StoreError::Conflict(_)) if self.run_id.is_some() => {}
@@ -106,7 +106,7 @@ impl OrgOperations<'_> {
         changed: SessionChange,
         action: &str,
         data: &Value,
-    ) -> TakeoverChange {
+    ) -> OperatorChange {
         let SessionChange { view, session, pending, inbox, run, now, .. } = changed;
         let record = RunRecord {
             v: RUN_RECORD_VERSION,
@@ -120,7 +120,7 @@ impl OrgOperations<'_> {
             side_turns: Vec::new(),
             credits: Credits::ZERO,
         };
-        TakeoverChange {
+        OperatorChange {
             read: stored,
             session: session.to_state(),
             due: next_due(&view, &session, now).map_or(SessionDue::Never, SessionDue::At),

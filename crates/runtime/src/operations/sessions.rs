@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::session_change::SessionChange;
-use super::{OperationError, OrgOperations, Result, continuation};
+use super::{OperationError, OrgOperations, Result, follow_up_entry};
 use crate::ids::fresh;
 use crate::records::entry::InboxEntry;
 use crate::records::message::ThreadMessage;
@@ -73,7 +73,7 @@ impl OrgOperations<'_> {
             change.pending.add_event("session_closed", closed);
             if change.view.settings.close.summarizes(change.session.messages as usize) {
                 let key = format!("summary:{}", change.session.id);
-                change.inbox.push(continuation(key, &InboxEntry::Tick));
+                change.inbox.push(follow_up_entry(key, &InboxEntry::Tick));
             }
             Ok(())
         };
@@ -103,7 +103,7 @@ impl OrgOperations<'_> {
         let audit = self.audit_entry("assign_team", &id, &json!({"agents": agents}));
         store
             .audited(audit)
-            .continue_conversation(session.conversation, continuation(key, &entry))
+            .continue_conversation(session.conversation, follow_up_entry(key, &entry))
             .await?;
         self.inner().bell.ring_for(&session.key());
         Ok(agents)

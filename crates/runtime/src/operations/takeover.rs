@@ -8,7 +8,7 @@ use ostler_store::Author;
 use serde_json::json;
 
 use super::session_change::SessionChange;
-use super::{OperationError, OrgOperations, Result, continuation};
+use super::{OperationError, OrgOperations, Result, follow_up_entry};
 use crate::conversation::reply_route;
 use crate::ids::fresh;
 use crate::pending_commit::DraftMessage;
@@ -33,8 +33,9 @@ impl OrgOperations<'_> {
         let user = self.actor.user_id();
         let data = json!({"user": user});
         let change = |change: &mut SessionChange| begin_takeover(change, user);
-        let (session, silenced) = self.change_session(id, "take_over", &data, change).await?;
-        let (withdrawn, in_flight) = (silenced.withdrawn, silenced.in_flight);
+        let (session, withdrawn_messages) =
+            self.change_session(id, "take_over", &data, change).await?;
+        let (withdrawn, in_flight) = (withdrawn_messages.withdrawn, withdrawn_messages.in_flight);
         Ok(Takeover { session, withdrawn, in_flight })
     }
 
@@ -106,7 +107,7 @@ fn end_escalation(change: &mut SessionChange, event: &EscalationEvent) -> Result
     let SessionChange { session, pending, earlier, inbox, now, .. } = change;
     team::end_escalation(session, pending, earlier, &effects, *now);
     let next = team::follow_up_entries(session, earlier, &effects);
-    inbox.extend(next.into_iter().map(|(key, entry)| continuation(key, &entry)));
+    inbox.extend(next.into_iter().map(|(key, entry)| follow_up_entry(key, &entry)));
     if effects.contains(&EscalationEffect::RecordFalsePositive) {
         let data = json!({"session": session.id, "escalation":
             session.escalation.as_ref().map(|one| one.id)});

@@ -6,7 +6,7 @@ use ostler_engine::outcome::ToolOutcome;
 use ostler_store::StoredCall;
 use serde_json::json;
 
-use super::{OperationError, OrgOperations, Result, continuation};
+use super::{OperationError, OrgOperations, Result, follow_up_entry};
 use crate::records::encode;
 use crate::records::entry::InboxEntry;
 
@@ -31,7 +31,7 @@ impl OrgOperations<'_> {
         let audit = self.audit_entry("resolve_unknown", &call, &json!({"outcome": outcome}));
         let known = encode(&ToolOutcome::ok(outcome.clone()));
         let entry = InboxEntry::OutcomeResolved { call, outcome };
-        let then = continuation(format!("resolved:{call}"), &entry);
+        let then = follow_up_entry(format!("resolved:{call}"), &entry);
         let conversation =
             store.resolve_unknown_outcome_with_follow_up(call, known, then, audit).await?;
         self.wake_conversation(conversation).await;

@@ -23,7 +23,7 @@
 //! | `record_changes` | writes of local tools, committed with the turn |
 //! | `sessions`       | reading and listing sessions and runs |
 //! | `side_effects`   | what a turn commits besides its messages |
-//! | `takeover`       | changes that a person makes in a conversation |
+//! | `operator_change`       | changes that a person makes in a conversation |
 //! | `transcript`     | what the person in a web chat reads of their conversation |
 //! | `turn`           | the one commit of a turn |
 
@@ -36,9 +36,9 @@ pub(crate) mod history;
 pub(crate) mod inbox;
 pub(crate) mod journal;
 pub(crate) mod lease;
+pub(crate) mod operator_change;
 pub(crate) mod record_changes;
 pub(crate) mod sessions;
 pub(crate) mod side_effects;
-pub(crate) mod takeover;
 pub(crate) mod transcript;
 pub(crate) mod turn;

@@ -11,8 +11,8 @@ use ostler_domain::id::{
 use ostler_domain::time::Timestamp;
 use ostler_store::{
     ApprovalVerdict, CallOutcome, Checkpoint, ClaimedConversation, FollowUpEntry, NewAuditEntry,
-    NewRun, RetrySafety, SessionDue, SessionState, Store, StoreError, StoredApproval, StoredIntent,
-    TakeoverChange, TurnSideEffects,
+    NewRun, OperatorChange, RetrySafety, SessionDue, SessionState, Store, StoreError,
+    StoredApproval, StoredIntent, TurnSideEffects,
 };
 
 use crate::approvals::ask;
@@ -158,7 +158,7 @@ on_every_backend!(
 async fn z08_a_takeover_of_a_stale_session_is_refused(store: &Store) {
     let org = with_org(store, 1).await;
     let id = with_session(store, org, "rosa", None).await;
-    let step = |read: ostler_store::StoredSession, data: &str| TakeoverChange {
+    let step = |read: ostler_store::StoredSession, data: &str| OperatorChange {
         session: SessionState {
             id: read.id,
             thread: read.thread,
@@ -179,13 +179,17 @@ async fn z08_a_takeover_of_a_stale_session_is_refused(store: &Store) {
     let mut commit = turn(&claim(store).await.unwrap());
     commit.session.data = "{\"spent\":5}".into();
     store.commit_turn(commit).await.unwrap();
-    let refused = store.org(org).apply_takeover(step(stale, "{\"spent\":0}")).await;
+    let refused = store.org(org).apply_operator_change(step(stale, "{\"spent\":0}")).await;
     assert!(matches!(refused, Err(StoreError::ConversationChanged)), "{refused:?}");
     assert!(actions(store, org).await.is_empty());
     let read = store.org(org).session(id).await.unwrap();
     assert_eq!(read.data, "{\"spent\":5}");
-    store.org(org).apply_takeover(step(read.clone(), "{\"spent\":5,\"by\":1}")).await.unwrap();
-    let again = store.org(org).apply_takeover(step(read, "{}")).await;
+    store
+        .org(org)
+        .apply_operator_change(step(read.clone(), "{\"spent\":5,\"by\":1}"))
+        .await
+        .unwrap();
+    let again = store.org(org).apply_operator_change(step(read, "{}")).await;
     assert!(matches!(again, Err(StoreError::ConversationChanged)), "{again:?}");
     let expected = ["{\"entry\":\"first\"}", "{\"entry\":\"second\"}"];
     assert_eq!(claimed_payloads(store).await, expected);

@@ -8,8 +8,8 @@ use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::{Timestamp, Window};
 use ostler_store::{
     Author, ClaimedConversation, CommitOutcome, CounterIncrement, FollowUpEntry, NewAuditEntry,
-    NewEvent, NewMessage, NewNotice, NewOutboxEntry, NewRun, OutboxState, SessionDue,
-    SessionFilter, SessionState, Store, StoreError, TakeoverChange, TurnCommit, TurnSideEffects,
+    NewEvent, NewMessage, NewNotice, NewOutboxEntry, NewRun, OperatorChange, OutboxState,
+    SessionDue, SessionFilter, SessionState, Store, StoreError, TurnCommit, TurnSideEffects,
 };
 
 use crate::on_every_backend;
@@ -23,12 +23,12 @@ async fn takeover_change(
     store: &Store,
     claimed: &ClaimedConversation,
     text: &str,
-) -> TakeoverChange {
+) -> OperatorChange {
     let commit = turn(claimed);
     let of = store.org(claimed.lease.org());
     let read = of.newest_session(claimed.lease.conversation()).await.unwrap().unwrap();
     let data = format!("{{\"text\":\"{text}\"}}");
-    TakeoverChange {
+    OperatorChange {
         read,
         session: SessionState {
             status: "handed_off".into(),
@@ -115,10 +115,10 @@ async fn z08_a_takeover_during_a_turn_withdraws_its_replies(store: &Store) {
     let claimed = claim(store).await.unwrap();
 
     let step = takeover_change(store, &claimed, "hello, this is Ada").await;
-    let withdrawn = store.org(org).apply_takeover(step.clone()).await.unwrap();
+    let withdrawn = store.org(org).apply_operator_change(step.clone()).await.unwrap();
     assert_eq!(withdrawn.withdrawn, 1);
     assert_eq!(store.org(org).outbox_state(unsent).await.unwrap(), OutboxState::Withdrawn);
-    let again = store.org(org).apply_takeover(step).await;
+    let again = store.org(org).apply_operator_change(step).await;
     assert!(matches!(again, Err(StoreError::ConversationChanged)), "{again:?}");
 
     let late = turn(&claimed);
@@ -158,7 +158,7 @@ async fn a_takeover_can_add_an_entry_for_the_agent(store: &Store) {
         payload: "{\"text\":\"go_on\"}".into(),
     }];
     step.due = SessionDue::Never;
-    store.org(org).apply_takeover(step).await.unwrap();
+    store.org(org).apply_operator_change(step).await.unwrap();
     let later = claim(store).await.unwrap();
     assert_eq!(later.lease.conversation(), claimed.lease.conversation());
     assert!(later.messages[0].payload.contains("go_on"));

@@ -1,5 +1,5 @@
-//! Takeovers: a person changes a conversation without waiting for the worker that
-//! holds its lease, and messages that agents wrote before are withdrawn.
+//! Changes by a person (takeover, message, resume, dismissal, close). They do not wait
+//! for the worker that holds the lease, and unsent messages of agents are withdrawn.
 
 use ostler_domain::id::OrgId;
 
@@ -19,7 +19,7 @@ use crate::{OrgStore, events};
 
 /// The changes of a person in a conversation, in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakeoverChange {
+pub struct OperatorChange {
     /// The session that was read, with the epoch of the conversation at that time.
     pub read: StoredSession,
     /// The new state of the session.
@@ -51,14 +51,14 @@ impl OrgStore<'_> {
     /// Raises the epoch of the conversation, withdraws unsent messages of agents, and
     /// changes the session. Fails with [`StoreError::ConversationChanged`] if another
     /// takeover or a turn has changed the session since it was read.
-    pub async fn apply_takeover(&self, change: TakeoverChange) -> Result<WithdrawnMessages> {
-        self.store.write(ApplyTakeover(self.org, change)).await
+    pub async fn apply_operator_change(&self, change: OperatorChange) -> Result<WithdrawnMessages> {
+        self.store.write(ApplyOperatorChange(self.org, change)).await
     }
 }
 
-struct ApplyTakeover(OrgId, TakeoverChange);
+struct ApplyOperatorChange(OrgId, OperatorChange);
 
-impl Operation for ApplyTakeover {
+impl Operation for ApplyOperatorChange {
     type Output = WithdrawnMessages;
 
     fn scope(&self) -> Scope {
