@@ -166,7 +166,8 @@ rules:
     let steps = json!([{"id": "a", "prompt": "pay", "retries": 3}]);
     let failed = workflows.run(steps, json!({})).await;
     let why = failed.summary.why.unwrap();
-    assert!(why.contains("(not retried, because a tool had already been called"), "{why}");
+    let expected = "kept calling `note` (not retried, because it already had an external effect)";
+    assert!(why.contains(expected), "{why}");
     assert_eq!(workflows.log().iter().filter(|line| *line == "pay ten").count(), 1);
 }
 

@@ -53,11 +53,11 @@ pub(super) fn complete(
         },
         TurnProgress::Ended(end) => failed_turn(&end),
     };
-    if let StepOutcome::Failed { reason: why, retryable: again @ true } = &mut result.outcome
+    if let StepOutcome::Failed { reason, retryable: retryable @ true } = &mut result.outcome
         && had_effects
     {
-        *again = false;
-        why.push_str(" (not retried, because a tool had already been called)");
+        *retryable = false;
+        reason.push_str(" (not retried, because it already had an external effect)");
     }
     let effects = match result.outcome {
         StepOutcome::Done => turn.account().effects.clone(),
