@@ -164,12 +164,3 @@ impl From<tokio_postgres::Error> for StoreError {
         }
     }
 }
-
-impl From<deadpool_postgres::PoolError> for StoreError {
-    fn from(error: deadpool_postgres::PoolError) -> Self {
-        match error {
-            deadpool_postgres::PoolError::Backend(error) => error.into(),
-            other => Self::Unavailable(other.to_string()),
-        }
-    }
-}

@@ -40,12 +40,12 @@ mod workflows;
 
 use std::sync::Arc;
 
-use futures_util::future::Either;
 use ostler_domain::id::OrgId;
 
 pub use agents::daily_usage::AgentDailyUsage;
 pub use agents::proposals::{ProposalActivity, StoredProposal};
 pub use agents::versions::AgentVersion;
+pub use backend::job::StoreFuture;
 pub use batcher::{BatchHandler, Batcher};
 pub use contacts::blobs::{NewBlob, StoredBlob};
 pub use contacts::contact::StoredContact;
@@ -111,9 +111,8 @@ pub use workflows::events::PublishOutcome;
 pub use workflows::signals::{WorkflowAnswer, WorkflowSignals};
 pub use workflows::{NewWorkflow, StoredTask, StoredWorkflow};
 
-use backend::Operation;
-use backend::postgres::Postgres;
-use backend::sqlite::Sqlite;
+use backend::job::Access;
+use backend::{Backend, Operation};
 use conversation::backlog::BacklogAllowance;
 use ledger::ReservationBatchers;
 use maintenance::schema;
@@ -126,27 +125,12 @@ pub struct Store {
     reservation_batchers: Arc<ReservationBatchers>,
 }
 
-#[derive(Debug, Clone)]
-enum Backend {
-    Sqlite(Sqlite),
-    Postgres(Postgres),
-}
-
 impl Store {
     /// Connects to `sqlite:PATH`, `sqlite::memory:` or `postgres://…` without
     /// checking the schema.
     pub fn connect(url: &str) -> Result<Self> {
-        let backend = match url.split_once(':') {
-            Some(("sqlite", ":memory:" | "//:memory:")) => Backend::Sqlite(Sqlite::open(None)?),
-            Some(("sqlite", path)) if !path.is_empty() => {
-                let path = path.strip_prefix("//").unwrap_or(path);
-                Backend::Sqlite(Sqlite::open(Some(path.as_ref()))?)
-            }
-            Some(("postgres" | "postgresql", _)) => Backend::Postgres(Postgres::open(url)?),
-            _ => return Err(StoreError::InvalidUrl),
-        };
         Ok(Self {
-            backend,
+            backend: Backend::connect(url)?,
             backlog_allowance: Arc::default(),
             reservation_batchers: Arc::default(),
         })
@@ -187,21 +171,14 @@ impl Store {
         OrgStore { store: self, org }
     }
 
-    /// Runs an operation that writes. The future is small: it is copied into others,
-    /// and hundreds of them wait at a time.
-    fn write<O: Operation>(&self, operation: O) -> impl Future<Output = Result<O::Output>> {
-        match &self.backend {
-            Backend::Sqlite(sqlite) => Either::Left(sqlite.write(operation)),
-            Backend::Postgres(postgres) => Either::Right(Box::pin(postgres.write(operation))),
-        }
+    fn write<O: Operation>(&self, operation: O) -> StoreFuture<O::Output> {
+        let access = if O::DURABLE { Access::Write } else { Access::WriteLater };
+        self.backend.run(operation.scope(), access, Box::new(move |tx| operation.run(tx)))
     }
 
-    /// Runs an operation that reads.
-    fn read<O: Operation>(&self, operation: O) -> impl Future<Output = Result<O::Output>> {
-        match &self.backend {
-            Backend::Sqlite(sqlite) => Either::Left(Box::pin(sqlite.read(operation))),
-            Backend::Postgres(postgres) => Either::Right(Box::pin(postgres.read(operation))),
-        }
+    fn read<O: Operation>(&self, operation: O) -> StoreFuture<O::Output> {
+        let access = if O::ON_WRITER { Access::ReadHot } else { Access::Read };
+        self.backend.run(operation.scope(), access, Box::new(move |tx| operation.run(tx)))
     }
 }
 

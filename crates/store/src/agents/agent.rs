@@ -69,16 +69,16 @@ impl Operation for Save {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u32> {
+    fn run(&self, tx: &Tx) -> Result<u32> {
         let Self(agent) = self;
         let data = Value::json(agent)?;
         let params = [agent.org.into(), agent.id.into(), agent.slug.as_str().into(), data.clone()];
-        let saved = tx.first(&SAVE, &params).await.map_err(|error| match error {
+        let saved = tx.first(&SAVE, &params).map_err(|error| match error {
             StoreError::Conflict(_) => StoreError::Conflict(format!("agent `{}`", agent.slug)),
             other => other,
         })?;
         let version = saved.ok_or(StoreError::NotFound("agent"))?.version(0)?;
-        versions::insert_version(tx, agent, version, data).await?;
+        versions::insert_version(tx, agent, version, data)?;
         Ok(version)
     }
 }
@@ -92,14 +92,14 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Agent> {
-        get(tx, self.0, self.1).await
+    fn run(&self, tx: &Tx) -> Result<Agent> {
+        get(tx, self.0, self.1)
     }
 }
 
 /// Returns an agent, inside a transaction.
-pub(crate) async fn get<T: Tx>(tx: &T, org: OrgId, id: AgentId) -> Result<Agent> {
-    let row = tx.first(&GET, &[org.into(), id.into()]).await?;
+pub(crate) fn get(tx: &Tx, org: OrgId, id: AgentId) -> Result<Agent> {
+    let row = tx.first(&GET, &[org.into(), id.into()])?;
     row.ok_or(StoreError::NotFound("agent"))?.json(0, "agent")
 }
 
@@ -112,8 +112,8 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Agent>> {
-        let rows = tx.query(&LIST, &[self.0.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Vec<Agent>> {
+        let rows = tx.query(&LIST, &[self.0.into()])?;
         rows.iter().map(|row| row.json(0, "agent")).collect()
     }
 }
@@ -127,27 +127,22 @@ impl Operation for PushSoul {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        push_soul(tx, self.0, self.1, &self.2).await
+    fn run(&self, tx: &Tx) -> Result<()> {
+        push_soul(tx, self.0, self.1, &self.2)
     }
 }
 
 /// Stores the next version of a soul, inside a transaction.
-pub(crate) async fn push_soul<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    owner: AgentId,
-    version: &SoulVersion,
-) -> Result<()> {
+pub(crate) fn push_soul(tx: &Tx, org: OrgId, owner: AgentId, version: &SoulVersion) -> Result<()> {
     let number = version.version;
     let stale = || StoreError::Conflict(format!("version {number} of this soul"));
-    let newest = tx.first(&NEWEST_SOUL_VERSION, &[org.into(), owner.into()]).await?;
+    let newest = tx.first(&NEWEST_SOUL_VERSION, &[org.into(), owner.into()])?;
     if newest.map_or(Ok(0), |row| row.int(0))? + 1 != i64::from(number) {
         return Err(stale());
     }
     // Of two concurrent writers the primary key lets one pass.
     let params = [org.into(), owner.into(), number.into(), Value::json(version)?];
-    match tx.execute(&PUSH_SOUL, &params).await {
+    match tx.execute(&PUSH_SOUL, &params) {
         Err(StoreError::Conflict(_)) => Err(stale()),
         other => other.map(|_| ()),
     }
@@ -162,17 +157,13 @@ impl Operation for ListSoulVersions {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<SoulVersion>> {
-        soul_versions(tx, self.0, self.1).await
+    fn run(&self, tx: &Tx) -> Result<Vec<SoulVersion>> {
+        soul_versions(tx, self.0, self.1)
     }
 }
 
 /// Returns every version of a soul, inside a transaction.
-pub(crate) async fn soul_versions<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    owner: AgentId,
-) -> Result<Vec<SoulVersion>> {
-    let rows = tx.query(&LIST_SOUL_VERSIONS, &[org.into(), owner.into()]).await?;
+pub(crate) fn soul_versions(tx: &Tx, org: OrgId, owner: AgentId) -> Result<Vec<SoulVersion>> {
+    let rows = tx.query(&LIST_SOUL_VERSIONS, &[org.into(), owner.into()])?;
     rows.iter().map(|row| row.json(0, "soul")).collect()
 }

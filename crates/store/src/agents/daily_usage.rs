@@ -50,14 +50,14 @@ impl Operation for ReadDailyUsage {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<AgentDailyUsage> {
+    fn run(&self, tx: &Tx) -> Result<AgentDailyUsage> {
         let recipient = Value::json(&NoticeRecipient::Agent(self.agent))?;
         let unread = [self.org.into(), recipient, NoticeId::from_u128(0).into(), self.limit.into()];
         let [first, second] =
             self.counters.each_ref().map(|what| rate::key(self.org, what, Window::Day));
         let queries: [(&'static Sql, &[Value]); 3] =
             [(&rate::CURRENT, &first), (&rate::CURRENT, &second), (&notices::UNREAD, &unread)];
-        let answers = tx.query_in_order(&queries).await?;
+        let answers = tx.query_in_order(&queries)?;
         let [first, second, unread] = &answers[..] else { return Err(no_clock()) };
         let used = |rows: &[_]| rate::read_usage(rows.first().ok_or_else(no_clock)?);
         Ok(AgentDailyUsage {

@@ -152,8 +152,8 @@ impl Operation for ReadActivity {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<ProposalActivity> {
-        let row = tx.first(&ACTIVITY, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<ProposalActivity> {
+        let row = tx.first(&ACTIVITY, &[self.0.into(), self.1.into()])?;
         let row = row.ok_or(StoreError::NotFound("agent"))?;
         let count = |column| row.int(column).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         Ok(ProposalActivity {
@@ -179,12 +179,12 @@ impl Operation for Decide {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
         let decide = |stored: &mut StoredProposal, now| match &self.rejection {
             None => stored.proposal.approve(self.by, now),
             Some(reason) => stored.proposal.reject(self.by, reason, now),
         };
-        decisions::change(tx, self.org, self.id.into(), decide).await
+        decisions::change(tx, self.org, self.id.into(), decide)
     }
 }
 
@@ -197,20 +197,19 @@ impl Operation for Apply {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
         let Self(org, id) = *self;
-        let approved =
-            decisions::Get::<StoredProposal>(org, id.into(), PhantomData).run(tx).await?;
+        let approved = decisions::Get::<StoredProposal>(org, id.into(), PhantomData).run(tx)?;
         let target = approved.proposal.target;
-        let agent: Agent = agent::get(tx, org, target).await?;
-        let versions = agent::soul_versions(tx, org, target).await?;
+        let agent: Agent = agent::get(tx, org, target)?;
+        let versions = agent::soul_versions(tx, org, target)?;
         let history = SoulHistory::from_versions(versions);
         let mut history = history.ok_or(StoreError::NotFound("soul"))?;
         let apply =
             |stored: &mut StoredProposal, now| stored.proposal.apply(&agent, &mut history, now);
-        let applied = decisions::change(tx, org, id.into(), apply).await?;
+        let applied = decisions::change(tx, org, id.into(), apply)?;
         if applied.is_ok() {
-            let pushed = agent::push_soul(tx, org, target, history.current()).await;
+            let pushed = agent::push_soul(tx, org, target, history.current());
             // The soul has changed concurrently: try again.
             pushed.map_err(|error| match error {
                 StoreError::Conflict(_) => StoreError::Busy,

@@ -56,13 +56,8 @@ impl OrgStore<'_> {
 }
 
 /// Stores a version unless it exists.
-pub(crate) async fn insert_version<T: Tx>(
-    tx: &T,
-    agent: &Agent,
-    version: u32,
-    data: Value,
-) -> Result<()> {
-    tx.execute(&INSERT, &[agent.org.into(), agent.id.into(), version.into(), data]).await?;
+pub(crate) fn insert_version(tx: &Tx, agent: &Agent, version: u32, data: Value) -> Result<()> {
+    tx.execute(&INSERT, &[agent.org.into(), agent.id.into(), version.into(), data])?;
     Ok(())
 }
 
@@ -80,9 +75,9 @@ impl Operation for List {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<AgentVersion>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<AgentVersion>> {
         let params = [self.org.into(), self.id.into(), self.upto.into(), self.limit.into()];
-        tx.query(&LIST, &params).await?.iter().map(read_version).collect()
+        tx.query(&LIST, &params)?.iter().map(read_version).collect()
     }
 }
 

@@ -1,74 +1,159 @@
 //! The two databases, and what an operation sees of them.
 //!
-//! An operation is written once, over [`Tx`]. Its SQL is one text where both
-//! databases understand it, and two texts side by side where they differ. On
-//! SQLite it runs to completion on the writer thread; on PostgreSQL it awaits.
+//! An operation is a closure over a [`Tx`], written once for both databases. It runs
+//! on a thread of the database and may block there; its caller awaits a
+//! [`StoreFuture`]. Its SQL is one text where both databases understand it, and two
+//! texts side by side where they differ.
 
+pub(crate) mod job;
 pub(crate) mod postgres;
 pub(crate) mod sql;
 pub(crate) mod sqlite;
 pub(crate) mod value;
 
-use std::future::Future;
+use std::pin::Pin;
 
 use ostler_domain::id::OrgId;
 
 use crate::error::{Result, StoreError};
+use job::{Access, Job, Request, StoreFuture};
+use postgres::{PgTx, Postgres};
 use sql::Sql;
+use sqlite::{Sqlite, SqliteTx};
 use value::{Row, Value};
 
+/// One of the two databases.
+#[derive(Debug, Clone)]
+pub(crate) enum Backend {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Backend {
+    /// Connects to `sqlite:PATH`, `sqlite::memory:` or `postgres://…`.
+    pub(crate) fn connect(url: &str) -> Result<Self> {
+        match url.split_once(':') {
+            Some(("sqlite", ":memory:" | "//:memory:")) => Ok(Self::Sqlite(Sqlite::open(None)?)),
+            Some(("sqlite", path)) if !path.is_empty() => {
+                let path = path.strip_prefix("//").unwrap_or(path);
+                Ok(Self::Sqlite(Sqlite::open(Some(path.as_ref()))?))
+            }
+            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres(Postgres::open(url)?)),
+            _ => Err(StoreError::InvalidUrl),
+        }
+    }
+
+    /// Prepares an operation, which starts when the future is first polled. It may
+    /// run several times until one run is committed.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        scope: Scope,
+        access: Access,
+        operation: job::Operation<T>,
+    ) -> StoreFuture<T> {
+        let (job, response) = Job::new(operation);
+        StoreFuture::new(self.clone(), Request { scope, access, job }, response)
+    }
+
+    /// Passes a request to its thread. The future, if any, must end before the
+    /// response counts.
+    fn submit(self, request: Request) -> Option<Submission> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.submit(request),
+            Self::Postgres(postgres) => {
+                postgres.submit(request);
+                None
+            }
+        }
+    }
+}
+
+/// A request that is waiting for its thread.
+type Submission = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
+
 /// An open transaction, or a read-only connection.
-pub(crate) trait Tx {
+pub(crate) enum Tx<'t, 'c> {
+    Sqlite(SqliteTx<'t, 'c>),
+    Postgres(PgTx<'t>),
+}
+
+impl Tx<'_, '_> {
     /// Runs a statement and returns how many rows it changed, or found if it only
     /// reads.
-    fn execute(&self, sql: &'static Sql, params: &[Value]) -> impl Future<Output = Result<u64>>;
+    pub(crate) fn execute(&self, sql: &'static Sql, params: &[Value]) -> Result<u64> {
+        match self {
+            Self::Sqlite(tx) => tx.execute(sql.sqlite, params),
+            Self::Postgres(tx) => tx.execute(sql.postgres, params),
+        }
+    }
 
     /// Runs a query and returns all its rows.
-    fn query(&self, sql: &'static Sql, params: &[Value]) -> impl Future<Output = Result<Vec<Row>>>;
+    pub(crate) fn query(&self, sql: &'static Sql, params: &[Value]) -> Result<Vec<Row>> {
+        match self {
+            Self::Sqlite(tx) => tx.query(sql.sqlite, params),
+            Self::Postgres(tx) => tx.query(sql.postgres, params),
+        }
+    }
+
+    /// Runs a query and returns its first row, if there is one.
+    pub(crate) fn first(&self, sql: &'static Sql, params: &[Value]) -> Result<Option<Row>> {
+        Ok(self.query(sql, params)?.into_iter().next())
+    }
 
     /// Runs queries in order, pipelined on PostgreSQL, and returns the rows of
     /// each. A later one sees what was committed while an earlier one waited.
-    fn query_in_order(
+    pub(crate) fn query_in_order(
         &self,
         queries: &[(&'static Sql, &[Value])],
-    ) -> impl Future<Output = Result<Vec<Vec<Row>>>>;
+    ) -> Result<Vec<Vec<Row>>> {
+        match self {
+            Self::Sqlite(_) => {
+                queries.iter().map(|(sql, params)| self.query(sql, params)).collect()
+            }
+            Self::Postgres(tx) => tx.query_in_order(queries),
+        }
+    }
+
+    /// Runs a query once for each set of parameters, pipelined on PostgreSQL, and
+    /// returns the rows of each.
+    pub(crate) fn query_each(
+        &self,
+        sql: &'static Sql,
+        params: &[Vec<Value>],
+    ) -> Result<Vec<Vec<Row>>> {
+        let mut answers = Vec::with_capacity(params.len());
+        for chunk in params.chunks(PIPELINE_LENGTH) {
+            let queries: Vec<_> = chunk.iter().map(|params| (sql, params.as_slice())).collect();
+            answers.extend(self.query_in_order(&queries)?);
+        }
+        Ok(answers)
+    }
 
     /// Runs statements in order, pipelined on PostgreSQL, and returns how many rows
     /// each changed.
-    fn batch(&self, batch: &[Statement]) -> impl Future<Output = Result<Vec<u64>>>;
+    pub(crate) fn batch(&self, batch: &[Statement]) -> Result<Vec<u64>> {
+        match self {
+            Self::Sqlite(tx) => tx.batch(batch),
+            Self::Postgres(tx) => tx.batch(batch),
+        }
+    }
 
     /// Runs the last statements of a transaction like [`batch`](Self::batch). On
     /// PostgreSQL the commit is sent with them, so the caller must not fail
     /// afterwards. The transaction is rolled back if a statement with
     /// [`Statement::on_no_rows`] changes no row.
-    fn finish(&self, batch: &[Statement]) -> impl Future<Output = Result<Vec<u64>>>;
-
-    /// Runs a migration.
-    fn script(&self, sql: &'static Sql) -> impl Future<Output = Result<()>>;
-
-    /// Runs a query and returns its first row, if there is one.
-    fn first(
-        &self,
-        sql: &'static Sql,
-        params: &[Value],
-    ) -> impl Future<Output = Result<Option<Row>>> {
-        async move { Ok(self.query(sql, params).await?.into_iter().next()) }
+    pub(crate) fn finish(&self, batch: &[Statement]) -> Result<Vec<u64>> {
+        match self {
+            Self::Sqlite(tx) => tx.batch(batch),
+            Self::Postgres(tx) => tx.finish(batch),
+        }
     }
 
-    /// Runs a query once for each set of parameters, pipelined on PostgreSQL, and
-    /// returns the rows of each.
-    fn query_each(
-        &self,
-        sql: &'static Sql,
-        params: &[Vec<Value>],
-    ) -> impl Future<Output = Result<Vec<Vec<Row>>>> {
-        async move {
-            let mut answers = Vec::with_capacity(params.len());
-            for chunk in params.chunks(PIPELINE_LENGTH) {
-                let queries = chunk.iter().map(|params| self.query(sql, params));
-                answers.extend(futures_util::future::try_join_all(queries).await?);
-            }
-            Ok(answers)
+    /// Runs a migration.
+    pub(crate) fn script(&self, sql: &'static Sql) -> Result<()> {
+        match self {
+            Self::Sqlite(tx) => tx.script(sql.sqlite),
+            Self::Postgres(tx) => tx.script(sql.postgres),
         }
     }
 }
@@ -146,19 +231,8 @@ pub(crate) enum Scope {
 /// one run is committed.
 pub(crate) trait Operation: Send + Sync + 'static {
     type Output: Send + 'static;
-
-    /// Whether the caller waits until the write is on disk. A write that is not
-    /// durable reaches the disk with the next one that is.
     const DURABLE: bool = true;
-
-    /// Whether SQLite reads on the writer's connection, which has the pages in
-    /// memory; other connections fetch them again after each commit. For reads of
-    /// every turn.
     const ON_WRITER: bool = false;
-
-    /// Returns whose rows it reads and changes.
     fn scope(&self) -> Scope;
-
-    /// Runs in an open transaction, which is committed unless it fails.
-    fn run<T: Tx>(&self, tx: &T) -> impl Future<Output = Result<Self::Output>>;
+    fn run(&self, tx: &Tx) -> Result<Self::Output>;
 }

@@ -22,14 +22,17 @@ use std::time::{Duration, SystemTime};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 use flush::{Flusher, Progress};
-use job::{WriterJob, WriterMessage};
+use job::WriterMessage;
 use prepared::Writer;
 use readers::Readers;
+pub(crate) use tx::SqliteTx;
 
-use super::Operation;
+use super::Submission;
+use super::job::{Access, Request};
 use crate::error::{Result, StoreError};
 
 /// The capacity of the writer's queue; callers wait while it is full.
@@ -93,44 +96,35 @@ impl Sqlite {
         Ok(Self { jobs, file })
     }
 
-    /// Runs an operation that writes.
-    pub(crate) fn write<O: Operation>(
-        &self,
-        operation: O,
-    ) -> impl Future<Output = Result<O::Output>> {
-        self.on_writer(operation, false)
-    }
-
-    fn on_writer<O: Operation>(
-        &self,
-        operation: O,
-        reads: bool,
-    ) -> impl Future<Output = Result<O::Output>> {
-        let (sender, response) = oneshot::channel();
-        let job = Box::new(WriterJob::new(operation, reads, sender));
-        async move {
-            let stopped = || StoreError::Unavailable("the writer has stopped".into());
-            self.jobs.send(WriterMessage::Job(job)).await.map_err(|_| stopped())?;
-            let (result, _operation) = response.await.map_err(|_| stopped())?;
-            result
+    /// Passes a request to its thread.
+    pub(crate) fn submit(self, request: Request) -> Option<Submission> {
+        match self.file {
+            Some(file) if request.access == Access::Read => Some(Box::pin(file.read(request))),
+            _ => match self.jobs.try_send(WriterMessage::Request(request)) {
+                Err(TrySendError::Full(request)) => Some(Box::pin(async move {
+                    // If the thread has stopped, the caller learns it by the response.
+                    let _ = self.jobs.send(request).await;
+                    Ok(())
+                })),
+                Ok(()) | Err(TrySendError::Closed(_)) => None,
+            },
         }
     }
+}
 
-    /// Runs an operation that reads.
-    pub(crate) async fn read<O: Operation>(&self, operation: O) -> Result<O::Output> {
-        let file = self.file.as_ref().filter(|_| !O::ON_WRITER);
-        let Some(DatabaseFile { readers, progress }) = file.cloned() else {
-            return self.on_writer(operation, true).await;
-        };
+impl DatabaseFile {
+    /// Reads on a connection of its own, and waits until all that the operation may
+    /// have seen is on disk.
+    async fn read(self, request: Request) -> Result<()> {
+        let Self { readers, progress } = self;
         let permit = readers.permits.clone().acquire_owned().await;
-        let read = tokio::task::spawn_blocking(move || {
+        tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            readers.run(&operation)
+            readers.run(request);
         })
         .await
         .map_err(|error| StoreError::Backend(error.to_string()))?;
-        progress.wait_until_flushed().await?;
-        read
+        progress.wait_until_flushed().await
     }
 }
 

@@ -73,11 +73,11 @@ impl Operation for Put {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, attachment, bytes) = self;
         let id = attachment.blob;
         let params = [(*org).into(), id.into(), Value::json(attachment)?, bytes.clone()];
-        match tx.execute(&PUT, &params).await {
+        match tx.execute(&PUT, &params) {
             Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("blob {id}"))),
             other => other.map(|_| ()),
         }
@@ -93,8 +93,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<StoredBlob> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<StoredBlob> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
         let row = row.ok_or(StoreError::NotFound("blob"))?;
         Ok(StoredBlob {
             attachment: row.json(0, "blob")?,
@@ -113,8 +113,8 @@ impl Operation for GetAttachment {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Attachment> {
-        let row = tx.first(&GET_ATTACHMENT, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Attachment> {
+        let row = tx.first(&GET_ATTACHMENT, &[self.0.into(), self.1.into()])?;
         row.ok_or(StoreError::NotFound("blob"))?.json(0, "blob")
     }
 }
@@ -128,8 +128,8 @@ impl Operation for Delete {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        match tx.execute(&DELETE, &[self.0.into(), self.1.into()]).await? {
+    fn run(&self, tx: &Tx) -> Result<()> {
+        match tx.execute(&DELETE, &[self.0.into(), self.1.into()])? {
             0 => Err(StoreError::NotFound("blob")),
             _ => Ok(()),
         }

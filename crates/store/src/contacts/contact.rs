@@ -108,15 +108,15 @@ impl Operation for Create {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<StoredContact> {
-        create(tx, self.0, &self.1).await
+    fn run(&self, tx: &Tx) -> Result<StoredContact> {
+        create(tx, self.0, &self.1)
     }
 }
 
 /// Creates a contact, inside a transaction.
-pub(crate) async fn create<T: Tx>(tx: &T, org: OrgId, contact: &Contact) -> Result<StoredContact> {
+pub(crate) fn create(tx: &Tx, org: OrgId, contact: &Contact) -> Result<StoredContact> {
     let id = contact.id;
-    let row = tx.first(&CREATE, &columns(org, contact)?).await.map_err(|error| match error {
+    let row = tx.first(&CREATE, &columns(org, contact)?).map_err(|error| match error {
         StoreError::Conflict(_) => StoreError::Conflict(format!("contact {id}")),
         other => other,
     })?;
@@ -139,34 +139,34 @@ impl Operation for Update {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<StoredContact> {
-        update(tx, self.0, self.1, &self.2).await
+    fn run(&self, tx: &Tx) -> Result<StoredContact> {
+        update(tx, self.0, self.1, &self.2)
     }
 }
 
 /// Replaces a contact that is still at `version`, inside a transaction.
-pub(crate) async fn update<T: Tx>(
-    tx: &T,
+pub(crate) fn update(
+    tx: &Tx,
     org: OrgId,
     version: i64,
     contact: &Contact,
 ) -> Result<StoredContact> {
     let mut params = columns(org, contact)?.to_vec();
     params.push(version.into());
-    if let Some(row) = tx.first(&UPDATE, &params).await? {
+    if let Some(row) = tx.first(&UPDATE, &params)? {
         return read_contact(&row);
     }
-    get(tx, org, contact.id).await?;
+    get(tx, org, contact.id)?;
     Err(StoreError::Conflict(format!("a newer version of contact {}", contact.id)))
 }
 
 /// Deletes a contact that is still at `version`, with its identifiers.
-pub(crate) async fn delete<T: Tx>(tx: &T, org: OrgId, id: ContactId, version: i64) -> Result<()> {
-    if tx.execute(&DELETE, &[org.into(), id.into(), version.into()]).await? == 0 {
-        get(tx, org, id).await?;
+pub(crate) fn delete(tx: &Tx, org: OrgId, id: ContactId, version: i64) -> Result<()> {
+    if tx.execute(&DELETE, &[org.into(), id.into(), version.into()])? == 0 {
+        get(tx, org, id)?;
         return Err(StoreError::Conflict(format!("a newer version of contact {id}")));
     }
-    tx.execute(&DELETE_IDENTIFIERS, &[org.into(), id.into()]).await?;
+    tx.execute(&DELETE_IDENTIFIERS, &[org.into(), id.into()])?;
     Ok(())
 }
 
@@ -179,14 +179,14 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<StoredContact> {
-        get(tx, self.0, self.1).await
+    fn run(&self, tx: &Tx) -> Result<StoredContact> {
+        get(tx, self.0, self.1)
     }
 }
 
 /// Returns a contact, inside a transaction.
-pub(crate) async fn get<T: Tx>(tx: &T, org: OrgId, id: ContactId) -> Result<StoredContact> {
-    let row = tx.first(&GET, &[org.into(), id.into()]).await?;
+pub(crate) fn get(tx: &Tx, org: OrgId, id: ContactId) -> Result<StoredContact> {
+    let row = tx.first(&GET, &[org.into(), id.into()])?;
     read_contact(&row.ok_or(StoreError::NotFound("contact"))?)
 }
 
@@ -199,9 +199,9 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredContact>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredContact>> {
         let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params).await?.iter().map(read_contact).collect()
+        tx.query(&LIST, &params)?.iter().map(read_contact).collect()
     }
 }
 
@@ -214,37 +214,29 @@ impl Operation for FindBy {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<StoredContact>> {
-        find_by(tx, self.0, self.1, self.2.as_deref()).await
+    fn run(&self, tx: &Tx) -> Result<Option<StoredContact>> {
+        find_by(tx, self.0, self.1, self.2.as_deref())
     }
 }
 
-async fn find_by<T: Tx>(
-    tx: &T,
+fn find_by(
+    tx: &Tx,
     org: OrgId,
     sql: &'static Sql,
     key: Option<&str>,
 ) -> Result<Option<StoredContact>> {
     let Some(key) = key else { return Ok(None) };
-    tx.first(sql, &[org.into(), key.into()]).await?.as_ref().map(read_contact).transpose()
+    tx.first(sql, &[org.into(), key.into()])?.as_ref().map(read_contact).transpose()
 }
 
 /// Returns the contact with this telephone number, inside a transaction.
-pub(crate) async fn by_phone<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    number: &str,
-) -> Result<Option<StoredContact>> {
-    find_by(tx, org, &BY_PHONE, normalize_phone(number).as_deref()).await
+pub(crate) fn by_phone(tx: &Tx, org: OrgId, number: &str) -> Result<Option<StoredContact>> {
+    find_by(tx, org, &BY_PHONE, normalize_phone(number).as_deref())
 }
 
 /// Returns the contact with this e-mail address, inside a transaction.
-pub(crate) async fn by_email<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    address: &str,
-) -> Result<Option<StoredContact>> {
-    find_by(tx, org, &BY_EMAIL, normalize_email(address).as_deref()).await
+pub(crate) fn by_email(tx: &Tx, org: OrgId, address: &str) -> Result<Option<StoredContact>> {
+    find_by(tx, org, &BY_EMAIL, normalize_email(address).as_deref())
 }
 
 fn read_contact(row: &Row) -> Result<StoredContact> {

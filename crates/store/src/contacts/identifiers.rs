@@ -83,25 +83,25 @@ impl OrgStore<'_> {
 }
 
 /// Returns the normalized identifiers of a contact, inside a transaction.
-pub(crate) async fn identifiers_of<T: Tx>(
-    tx: &T,
+pub(crate) fn identifiers_of(
+    tx: &Tx,
     org: OrgId,
     contact: ContactId,
     limit: u32,
 ) -> Result<Vec<(Channel, String)>> {
-    let rows = tx.query(&LIST, &[org.into(), contact.into(), limit.into()]).await?;
+    let rows = tx.query(&LIST, &[org.into(), contact.into(), limit.into()])?;
     let identifier = |row: &Row| Ok((Channel::from(row.text(0)?), row.text(1)?.to_owned()));
     rows.iter().map(identifier).collect()
 }
 
 /// Recognizes a contact, inside a transaction.
-pub(crate) async fn find_contact<T: Tx>(
-    tx: &T,
+pub(crate) fn find_contact(
+    tx: &Tx,
     org: OrgId,
     channel: Channel,
     identifier: String,
 ) -> Result<Option<StoredContact>> {
-    ChannelIdentifier { channel, identifier }.find(tx, org).await
+    ChannelIdentifier { channel, identifier }.find(tx, org)
 }
 
 /// An identifier on a channel.
@@ -122,29 +122,29 @@ impl ChannelIdentifier {
         Some([org.into(), self.channel.name().into(), identifier.into()])
     }
 
-    async fn linked<T: Tx>(&self, tx: &T, org: OrgId) -> Result<Option<StoredContact>> {
+    fn linked(&self, tx: &Tx, org: OrgId) -> Result<Option<StoredContact>> {
         let Some(key) = self.key(org) else { return Ok(None) };
-        let Some(row) = tx.first(&FIND, &key).await? else { return Ok(None) };
-        contact::get(tx, org, row.id(0)?).await.map(Some)
+        let Some(row) = tx.first(&FIND, &key)? else { return Ok(None) };
+        contact::get(tx, org, row.id(0)?).map(Some)
     }
 
-    async fn find<T: Tx>(&self, tx: &T, org: OrgId) -> Result<Option<StoredContact>> {
-        if let Some(linked) = self.linked(tx, org).await? {
+    fn find(&self, tx: &Tx, org: OrgId) -> Result<Option<StoredContact>> {
+        if let Some(linked) = self.linked(tx, org)? {
             return Ok(Some(linked));
         }
         if self.channel.uses_phone_numbers()
-            && let Some(found) = contact::by_phone(tx, org, &self.identifier).await?
+            && let Some(found) = contact::by_phone(tx, org, &self.identifier)?
         {
             return Ok(Some(found));
         }
-        contact::by_email(tx, org, &self.identifier).await
+        contact::by_email(tx, org, &self.identifier)
     }
 
     /// Links the identifier to a contact, unless it is linked already.
-    async fn link<T: Tx>(&self, tx: &T, org: OrgId, contact: ContactId) -> Result<()> {
+    fn link(&self, tx: &Tx, org: OrgId, contact: ContactId) -> Result<()> {
         let key = self.key(org).ok_or(StoreError::NotFound("identifier"))?;
         let [org, channel, identifier] = key;
-        tx.execute(&LINK, &[org, channel, identifier, contact.into()]).await?;
+        tx.execute(&LINK, &[org, channel, identifier, contact.into()])?;
         Ok(())
     }
 }
@@ -159,8 +159,8 @@ impl Operation for Recognize {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<StoredContact>> {
-        self.1.find(tx, self.0).await
+    fn run(&self, tx: &Tx) -> Result<Option<StoredContact>> {
+        self.1.find(tx, self.0)
     }
 }
 
@@ -173,8 +173,8 @@ impl Operation for Linked {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<StoredContact>> {
-        self.1.linked(tx, self.0).await
+    fn run(&self, tx: &Tx) -> Result<Option<StoredContact>> {
+        self.1.linked(tx, self.0)
     }
 }
 
@@ -187,17 +187,17 @@ impl Operation for RecognizeOrCreate {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<ContactResolution> {
+    fn run(&self, tx: &Tx) -> Result<ContactResolution> {
         let Self(org, identifier, new) = self;
         // Serialized, so that a person who writes on two channels at once with the
         // same number becomes one contact.
-        lock_org(tx, *org).await?;
-        let resolved = match identifier.find(tx, *org).await? {
+        lock_org(tx, *org)?;
+        let resolved = match identifier.find(tx, *org)? {
             Some(known) => ContactResolution::Known(known),
-            None => ContactResolution::Created(contact::create(tx, *org, new).await?),
+            None => ContactResolution::Created(contact::create(tx, *org, new)?),
         };
         let (ContactResolution::Known(stored) | ContactResolution::Created(stored)) = &resolved;
-        identifier.link(tx, *org, stored.contact.id).await?;
+        identifier.link(tx, *org, stored.contact.id)?;
         Ok(resolved)
     }
 }
@@ -211,13 +211,13 @@ impl Operation for Link {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, contact, identifier) = self;
         // Not while a contact with this identifier is being created.
-        lock_org(tx, *org).await?;
-        contact::get(tx, *org, *contact).await?;
-        identifier.link(tx, *org, *contact).await?;
-        match identifier.linked(tx, *org).await? {
+        lock_org(tx, *org)?;
+        contact::get(tx, *org, *contact)?;
+        identifier.link(tx, *org, *contact)?;
+        match identifier.linked(tx, *org)? {
             Some(linked) if linked.contact.id != *contact => {
                 let ChannelIdentifier { channel, identifier } = identifier;
                 Err(StoreError::Conflict(format!(
@@ -238,8 +238,8 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<(Channel, String)>> {
-        contact::get(tx, self.0, self.1).await?;
-        identifiers_of(tx, self.0, self.1, self.2).await
+    fn run(&self, tx: &Tx) -> Result<Vec<(Channel, String)>> {
+        contact::get(tx, self.0, self.1)?;
+        identifiers_of(tx, self.0, self.1, self.2)
     }
 }

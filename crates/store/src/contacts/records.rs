@@ -78,21 +78,15 @@ impl Operation for Create {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        create(tx, self.0, &self.1, self.2, &self.3).await
+    fn run(&self, tx: &Tx) -> Result<()> {
+        create(tx, self.0, &self.1, self.2, &self.3)
     }
 }
 
 /// Creates a record, inside a transaction.
-pub(crate) async fn create<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    kind: &str,
-    id: RecordId,
-    data: &str,
-) -> Result<()> {
+pub(crate) fn create(tx: &Tx, org: OrgId, kind: &str, id: RecordId, data: &str) -> Result<()> {
     let params = [org.into(), kind.into(), id.into(), data.into()];
-    tx.execute(&CREATE, &params).await.map_err(|error| match error {
+    tx.execute(&CREATE, &params).map_err(|error| match error {
         StoreError::Conflict(_) => StoreError::Conflict(format!("{kind} {id}")),
         other => other,
     })?;
@@ -108,14 +102,14 @@ impl Operation for Update {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        update(tx, self.0, &self.1, self.2, self.3, &self.4).await
+    fn run(&self, tx: &Tx) -> Result<()> {
+        update(tx, self.0, &self.1, self.2, self.3, &self.4)
     }
 }
 
 /// Replaces a record that is still at `version`, inside a transaction.
-pub(crate) async fn update<T: Tx>(
-    tx: &T,
+pub(crate) fn update(
+    tx: &Tx,
     org: OrgId,
     kind: &str,
     id: RecordId,
@@ -125,10 +119,10 @@ pub(crate) async fn update<T: Tx>(
     let key = [Value::from(org), kind.into(), id.into()];
     let [org, kind_value, id_value] = key.clone();
     let params = [org, kind_value, id_value, data.into(), version.into()];
-    if tx.execute(&UPDATE, &params).await? == 1 {
+    if tx.execute(&UPDATE, &params)? == 1 {
         return Ok(());
     }
-    match tx.first(&GET, &key).await? {
+    match tx.first(&GET, &key)? {
         Some(_) => Err(StoreError::Conflict(format!("a newer version of {kind} {id}"))),
         None => Err(StoreError::NotFound("record")),
     }
@@ -143,9 +137,9 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Record> {
+    fn run(&self, tx: &Tx) -> Result<Record> {
         let Self(org, kind, id) = self;
-        let row = tx.first(&GET, &[(*org).into(), kind.as_str().into(), (*id).into()]).await?;
+        let row = tx.first(&GET, &[(*org).into(), kind.as_str().into(), (*id).into()])?;
         read_record(&row.ok_or(StoreError::NotFound("record"))?)
     }
 }
@@ -159,10 +153,10 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Record>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<Record>> {
         let Self(org, kind, after, limit) = self;
         let params = [(*org).into(), kind.as_str().into(), (*after).into(), (*limit).into()];
-        tx.query(&LIST, &params).await?.iter().map(read_record).collect()
+        tx.query(&LIST, &params)?.iter().map(read_record).collect()
     }
 }
 

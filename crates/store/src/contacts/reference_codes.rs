@@ -37,10 +37,10 @@ impl Operation for Draw {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<CodeBlock> {
-        let now = tx.first(&NOW, &[]).await?.ok_or_else(missing)?.int(0)?;
+    fn run(&self, tx: &Tx) -> Result<CodeBlock> {
+        let now = tx.first(&NOW, &[])?.ok_or_else(missing)?.int(0)?;
         let day = Timestamp::from_millis(now).utc_day();
-        Ok(CodeBlock::new(day, draw(tx, day, self.0).await?, u64::from(self.0)))
+        Ok(CodeBlock::new(day, draw(tx, day, self.0)?, u64::from(self.0)))
     }
 }
 
@@ -53,13 +53,13 @@ impl Operation for DrawNumbers {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
-        draw(tx, self.0, self.1).await
+    fn run(&self, tx: &Tx) -> Result<u64> {
+        draw(tx, self.0, self.1)
     }
 }
 
-async fn draw<T: Tx>(tx: &T, day: UtcDay, count: u32) -> Result<u64> {
-    let row = tx.first(&DRAW, &[day.number().into(), count.into()]).await?;
+fn draw(tx: &Tx, day: UtcDay, count: u32) -> Result<u64> {
+    let row = tx.first(&DRAW, &[day.number().into(), count.into()])?;
     let used = u64::try_from(row.ok_or_else(missing)?.int(0)?).unwrap_or_default();
     Ok(used - u64::from(count) + 1)
 }

@@ -139,11 +139,11 @@ impl Operation for ExpireWithFollowUp {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
-        let expired = decisions::Expire(self.0, PhantomData).run(tx).await?;
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
+        let expired = decisions::Expire(self.0, PhantomData).run(tx)?;
         for (org, stored) in &expired {
             if let Some(follow_up) = (self.1)(stored) {
-                add_follow_up(tx, *org, stored.approval.session, &follow_up).await?;
+                add_follow_up(tx, *org, stored.approval.session, &follow_up)?;
             }
         }
         Ok(expired)
@@ -152,14 +152,9 @@ impl Operation for ExpireWithFollowUp {
 
 /// Adds an entry to the inbox of a session's conversation, unless the session was
 /// deleted.
-async fn add_follow_up<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    session: SessionId,
-    follow_up: &FollowUpEntry,
-) -> Result<()> {
-    match inbox::conversation_of(tx, org, session).await {
-        Ok(conversation) => inbox::add_follow_up(tx, org, conversation, follow_up).await.map(drop),
+fn add_follow_up(tx: &Tx, org: OrgId, session: SessionId, follow_up: &FollowUpEntry) -> Result<()> {
+    match inbox::conversation_of(tx, org, session) {
+        Ok(conversation) => inbox::add_follow_up(tx, org, conversation, follow_up).map(drop),
         Err(StoreError::NotFound(_)) => Ok(()),
         Err(other) => Err(other),
     }
@@ -205,7 +200,7 @@ impl Operation for Decide {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
         let decide = |stored: &mut StoredApproval, now| {
             let approval = &mut stored.approval;
             match &self.verdict {
@@ -218,7 +213,7 @@ impl Operation for Decide {
                 }
             }
         };
-        decisions::change(tx, self.org, self.id.into(), decide).await
+        decisions::change(tx, self.org, self.id.into(), decide)
     }
 }
 
@@ -235,15 +230,15 @@ impl Operation for DecideWithFollowUp {
         self.decide.scope()
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
         let Self { decide: Decide { org, id, .. }, follow_up, audit } = self;
-        let decided = self.decide.run(tx).await?;
+        let decided = self.decide.run(tx)?;
         if matches!(decided, Ok(_) | Err(ApprovalError::JustExpired(_))) {
             let get = decisions::Get::<StoredApproval>(*org, (*id).into(), PhantomData);
-            add_follow_up(tx, *org, get.run(tx).await?.approval.session, follow_up).await?;
+            add_follow_up(tx, *org, get.run(tx)?.approval.session, follow_up)?;
         }
         if decided.is_ok() {
-            tx.batch(&[audit::append(*org, audit)?]).await?;
+            tx.batch(&[audit::append(*org, audit)?])?;
         }
         Ok(decided)
     }
@@ -258,9 +253,9 @@ impl Operation for UseApproval {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
         let Self(org, id, arguments) = *self;
         let use_up = |stored: &mut StoredApproval, _| stored.approval.consume(arguments);
-        decisions::change(tx, org, id.into(), use_up).await
+        decisions::change(tx, org, id.into(), use_up)
     }
 }

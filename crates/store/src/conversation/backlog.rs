@@ -78,14 +78,14 @@ impl BacklogCheck {
     }
 
     /// Fails if the backlog of the org is full.
-    pub(crate) async fn check<T: Tx>(&self, tx: &T, org: OrgId) -> Result<()> {
+    pub(crate) fn check(&self, tx: &Tx, org: OrgId) -> Result<()> {
         let Self::Limited { limit, allowance } = self else { return Ok(()) };
         let (limit, margin) = (*limit, limit / MARGIN_DIVISOR);
         let full = StoreError::BacklogFull { limit };
         let Some(max_before) = limit.checked_sub(1) else { return Err(full) };
-        if !more_than(tx, org, max_before - margin).await? {
+        if !more_than(tx, org, max_before - margin)? {
             allowance.set(org, margin);
-        } else if margin == 0 || more_than(tx, org, max_before).await? {
+        } else if margin == 0 || more_than(tx, org, max_before)? {
             return Err(full);
         }
         Ok(())
@@ -93,6 +93,6 @@ impl BacklogCheck {
 }
 
 /// Returns whether more than `count` messages of an org are pending.
-async fn more_than<T: Tx>(tx: &T, org: OrgId, count: u32) -> Result<bool> {
-    Ok(tx.first(&PENDING_BEYOND, &[org.into(), count.into()]).await?.is_some())
+fn more_than(tx: &Tx, org: OrgId, count: u32) -> Result<bool> {
+    Ok(tx.first(&PENDING_BEYOND, &[org.into(), count.into()])?.is_some())
 }

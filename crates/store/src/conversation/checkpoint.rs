@@ -109,7 +109,7 @@ impl Operation for Save {
         Scope::Org(self.lease.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Lease { org, conversation, token, .. } = self.lease;
         let Checkpoint { run, version, state } = &self.checkpoint;
         let key = || [Value::from(org), conversation.into()];
@@ -128,7 +128,7 @@ impl Operation for Save {
         all.extend(
             self.intents.iter().map(|intent| journal::intent_statement(self.lease, *run, intent)),
         );
-        tx.finish(&all).await?;
+        tx.finish(&all)?;
         Ok(())
     }
 }
@@ -142,14 +142,14 @@ impl Operation for Open {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<OpenCheckpoint>> {
+    fn run(&self, tx: &Tx) -> Result<Option<OpenCheckpoint>> {
         let Lease { org, conversation, .. } = self.0;
-        check_fence(tx, self.0).await?;
-        let Some(row) = tx.first(&READ, &[org.into(), conversation.into()]).await? else {
+        check_fence(tx, self.0)?;
+        let Some(row) = tx.first(&READ, &[org.into(), conversation.into()])? else {
             return Ok(None);
         };
         let checkpoint = checkpoint(&row)?;
-        let calls = journal::recover(tx, org, checkpoint.run).await?;
+        let calls = journal::recover(tx, org, checkpoint.run)?;
         Ok(Some(OpenCheckpoint { checkpoint, calls }))
     }
 }
@@ -171,9 +171,9 @@ impl Operation for Discard {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        check_fence(tx, self.0).await?;
-        tx.batch(&[delete_statement(self.0)]).await?;
+    fn run(&self, tx: &Tx) -> Result<()> {
+        check_fence(tx, self.0)?;
+        tx.batch(&[delete_statement(self.0)])?;
         Ok(())
     }
 }

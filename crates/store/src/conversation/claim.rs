@@ -168,8 +168,8 @@ impl Operation for Claim {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<ClaimedConversation>> {
-        Ok(claim(tx, self.0, 1).await?.pop())
+    fn run(&self, tx: &Tx) -> Result<Option<ClaimedConversation>> {
+        Ok(claim(tx, self.0, 1)?.pop())
     }
 }
 
@@ -185,11 +185,11 @@ impl Operation for ClaimTurns {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
-        let claimed = claim(tx, self.policy, self.limit).await?;
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
+        let claimed = claim(tx, self.policy, self.limit)?;
         let conversations: Vec<_> =
             claimed.iter().map(|claimed| (claimed.lease.org, claimed.lease.conversation)).collect();
-        let starts = sessions::turn_starts(tx, &conversations).await?;
+        let starts = sessions::turn_starts(tx, &conversations)?;
         Ok(claimed.into_iter().zip(starts).collect())
     }
 }
@@ -202,18 +202,14 @@ struct LeasedConversation {
 
 /// Claims up to `limit` conversations; tries others if nothing is left to answer in
 /// the first ones.
-async fn claim<T: Tx>(
-    tx: &T,
-    policy: ClaimPolicy,
-    limit: usize,
-) -> Result<Vec<ClaimedConversation>> {
+fn claim(tx: &Tx, policy: ClaimPolicy, limit: usize) -> Result<Vec<ClaimedConversation>> {
     loop {
-        let due = find_due(tx, policy, limit).await?;
+        let due = find_due(tx, policy, limit)?;
         if due.is_empty() {
             return Ok(Vec::new());
         }
-        let leased = lease_all(tx, policy, due).await?;
-        let claimed = read_pending(tx, policy, leased).await?;
+        let leased = lease_all(tx, policy, due)?;
+        let claimed = read_pending(tx, policy, leased)?;
         if !claimed.is_empty() {
             return Ok(claimed);
         }
@@ -222,10 +218,10 @@ async fn claim<T: Tx>(
 
 /// Finds due conversations: the same number of each org, as far as it has them and
 /// its limit allows.
-async fn find_due<T: Tx>(tx: &T, policy: ClaimPolicy, limit: usize) -> Result<Vec<(OrgId, Row)>> {
+fn find_due(tx: &Tx, policy: ClaimPolicy, limit: usize) -> Result<Vec<(OrgId, Row)>> {
     let (max_per_org, max_orgs) = (i64::from(policy.max_per_org), limit.max(MAX_ORGS) as i64);
     let mut quotas: Vec<(OrgId, i64)> = Vec::new();
-    for row in tx.query(&DUE_ORGS, &[max_per_org.into(), max_orgs.into()]).await? {
+    for row in tx.query(&DUE_ORGS, &[max_per_org.into(), max_orgs.into()])? {
         quotas.push((row.id(0)?, max_per_org - row.int(1)?));
     }
     // No more orgs than needed, and no more of each than its share: other workers
@@ -236,7 +232,7 @@ async fn find_due<T: Tx>(tx: &T, policy: ClaimPolicy, limit: usize) -> Result<Ve
             .iter()
             .map(|(org, quota)| vec![(*org).into(), share.min(*quota).into()])
             .collect();
-        let found = tx.query_each(&DUE_CONVERSATIONS, &params).await?;
+        let found = tx.query_each(&DUE_CONVERSATIONS, &params)?;
         let due = round_robin(chunk.iter().map(|(org, _)| *org).zip(found), limit);
         if !due.is_empty() {
             return Ok(due);
@@ -261,8 +257,8 @@ fn round_robin(found: impl Iterator<Item = (OrgId, Vec<Row>)>, limit: usize) -> 
 }
 
 /// Leases conversations, and postpones those that only a newer program can read.
-async fn lease_all<T: Tx>(
-    tx: &T,
+fn lease_all(
+    tx: &Tx,
     policy: ClaimPolicy,
     due: Vec<(OrgId, Row)>,
 ) -> Result<Vec<LeasedConversation>> {
@@ -281,23 +277,23 @@ async fn lease_all<T: Tx>(
         let lease = Lease { org, conversation, token: row.int(1)? + 1, epoch: row.int(2)? };
         leased.push(LeasedConversation { lease, key });
     }
-    tx.batch(&statements).await?;
+    tx.batch(&statements)?;
     Ok(leased)
 }
 
 /// Reads the pending messages of leased conversations and counts an attempt on them;
 /// releases conversations without any.
-async fn read_pending<T: Tx>(
-    tx: &T,
+fn read_pending(
+    tx: &Tx,
     policy: ClaimPolicy,
     leased: Vec<LeasedConversation>,
 ) -> Result<Vec<ClaimedConversation>> {
     let params: Vec<Vec<Value>> =
         leased.iter().map(|leased| pending_params(leased.lease)).collect();
-    let found = tx.query_each(&PENDING, &params).await?;
+    let found = tx.query_each(&PENDING, &params)?;
     let (mut claimed, mut statements) = (Vec::new(), Vec::new());
     for (LeasedConversation { lease, key }, rows) in leased.into_iter().zip(found) {
-        let messages = due_messages(tx, lease, policy.max_attempts, rows).await?;
+        let messages = due_messages(tx, lease, policy.max_attempts, rows)?;
         if messages.is_empty() {
             let params = vec![lease.org.into(), lease.conversation.into()];
             statements.push(Statement { sql: &RELEASE, params, on_no_rows: None });
@@ -306,7 +302,7 @@ async fn read_pending<T: Tx>(
         statements.extend(count_attempts(lease.org, &messages));
         claimed.push(ClaimedConversation { lease, key, messages });
     }
-    tx.batch(&statements).await?;
+    tx.batch(&statements)?;
     Ok(claimed)
 }
 
@@ -318,16 +314,16 @@ fn pending_params(lease: Lease) -> Vec<Value> {
 /// Returns the messages for the next turn: all that are due, but one that was tried
 /// before comes alone, so that it cannot make others fail. Messages without attempts
 /// left become dead letters.
-async fn due_messages<T: Tx>(
-    tx: &T,
+fn due_messages(
+    tx: &Tx,
     lease: Lease,
     max_attempts: u32,
     mut rows: Vec<Row>,
 ) -> Result<Vec<PendingMessage>> {
     if rows.iter().any(|row| row.int(2).is_ok_and(|attempts| attempts >= i64::from(max_attempts))) {
         let params = [lease.org.into(), lease.conversation.into(), max_attempts.into()];
-        tx.execute(&MARK_DEAD, &params).await?;
-        rows = tx.query(&PENDING, &pending_params(lease)).await?;
+        tx.execute(&MARK_DEAD, &params)?;
+        rows = tx.query(&PENDING, &pending_params(lease))?;
     }
     let rows = rows.iter().take_while(|row| row.int(4).is_ok_and(|due| due == 1));
     let mut due = rows.map(pending_message).collect::<Result<Vec<PendingMessage>>>()?;
@@ -357,12 +353,12 @@ impl Operation for ClaimMore {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<PendingMessage>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<PendingMessage>> {
         let Self(lease, policy) = *self;
-        check_fence(tx, lease).await?;
-        let rows = tx.query(&PENDING, &pending_params(lease)).await?;
-        let due = due_messages(tx, lease, policy.max_attempts, rows).await?;
-        tx.batch(&count_attempts(lease.org, &due).collect::<Vec<_>>()).await?;
+        check_fence(tx, lease)?;
+        let rows = tx.query(&PENDING, &pending_params(lease))?;
+        let due = due_messages(tx, lease, policy.max_attempts, rows)?;
+        tx.batch(&count_attempts(lease.org, &due).collect::<Vec<_>>())?;
         Ok(due)
     }
 }

@@ -49,8 +49,8 @@ impl Operation for LastForTurn {
         self.0.scope()
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredMessage>> {
-        self.0.run(tx).await
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredMessage>> {
+        self.0.run(tx)
     }
 }
 
@@ -64,8 +64,8 @@ impl Operation for Last {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredMessage>> {
-        let rows = tx.query(&LAST, &[self.0.into(), self.1.into(), self.2.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredMessage>> {
+        let rows = tx.query(&LAST, &[self.0.into(), self.1.into(), self.2.into()])?;
         rows.iter().rev().map(message).collect()
     }
 }

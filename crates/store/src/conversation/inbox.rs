@@ -84,28 +84,24 @@ impl OrgStore<'_> {
 
 /// Adds an entry to the inbox of an existing conversation. The backlog limit is for
 /// messages from outside and does not apply.
-pub(crate) async fn add_follow_up<T: Tx>(
-    tx: &T,
+pub(crate) fn add_follow_up(
+    tx: &Tx,
     org: OrgId,
     conversation: ConversationId,
     entry: &FollowUpEntry,
 ) -> Result<AcceptOutcome> {
-    let row = tx.first(&KEY, &[org.into(), conversation.into()]).await?;
+    let row = tx.first(&KEY, &[org.into(), conversation.into()])?;
     let row = row.ok_or(StoreError::NotFound("conversation"))?;
     let key = ConversationKey::parse(org, row.text(0)?);
     let key = key.ok_or(StoreError::NotFound("conversation"))?;
     let FollowUpEntry { id, provider_id, payload } = entry.clone();
     let message = NewInboxEntry { id, key, new_conversation: conversation, provider_id, payload };
-    Accept { org, message, backlog: BacklogCheck::Unlimited }.run(tx).await
+    Accept { org, message, backlog: BacklogCheck::Unlimited }.run(tx)
 }
 
 /// Returns the conversation of a session.
-pub(crate) async fn conversation_of<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    session: SessionId,
-) -> Result<ConversationId> {
-    let row = tx.first(&CONVERSATION_OF_SESSION, &[org.into(), session.into()]).await?;
+pub(crate) fn conversation_of(tx: &Tx, org: OrgId, session: SessionId) -> Result<ConversationId> {
+    let row = tx.first(&CONVERSATION_OF_SESSION, &[org.into(), session.into()])?;
     row.ok_or(StoreError::NotFound("session"))?.id(0)
 }
 
@@ -122,43 +118,40 @@ impl Operation for Accept {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<AcceptOutcome> {
+    fn run(&self, tx: &Tx) -> Result<AcceptOutcome> {
         let NewInboxEntry { id, key, new_conversation, provider_id, payload } = &self.message;
         let (org, key_text) = (Value::from(self.org), Value::from(key.to_text()));
         let duplicate = [org.clone(), key.binding.into(), provider_id.as_str().into()];
-        if let Some(row) = tx.first(&FIND_DUPLICATE, &duplicate).await? {
+        if let Some(row) = tx.first(&FIND_DUPLICATE, &duplicate)? {
             return Ok(AcceptOutcome::Duplicate(row.id(0)?));
         }
-        self.backlog.check(tx, self.org).await?;
+        self.backlog.check(tx, self.org)?;
         let params = [org.clone(), (*new_conversation).into(), key_text];
-        let row =
-            tx.first(&NEXT_IN_SEQ, &params).await?.ok_or(StoreError::NotFound("organization"))?;
+        let row = tx.first(&NEXT_IN_SEQ, &params)?.ok_or(StoreError::NotFound("organization"))?;
         let conversation: ConversationId = row.id(0)?;
         let seq = row.int(1)?;
         if seq == 1 {
-            tx.batch(&[privacy::record_conversation_peer(key, conversation)]).await?;
+            tx.batch(&[privacy::record_conversation_peer(key, conversation)])?;
         }
-        let added = tx
-            .execute(
-                &INSERT,
-                &[
-                    org,
-                    (*id).into(),
-                    conversation.into(),
-                    seq.into(),
-                    key.binding.into(),
-                    provider_id.as_str().into(),
-                    payload.as_str().into(),
-                ],
-            )
-            .await?;
+        let added = tx.execute(
+            &INSERT,
+            &[
+                org,
+                (*id).into(),
+                conversation.into(),
+                seq.into(),
+                key.binding.into(),
+                provider_id.as_str().into(),
+                payload.as_str().into(),
+            ],
+        )?;
         if added == 0 {
-            let row = tx.first(&FIND_DUPLICATE, &duplicate).await?;
+            let row = tx.first(&FIND_DUPLICATE, &duplicate)?;
             return Ok(AcceptOutcome::Duplicate(
                 row.ok_or(StoreError::NotFound("message"))?.id(0)?,
             ));
         }
-        tx.batch(&blob_uses::record_uses(self.org, conversation, payload)).await?;
+        tx.batch(&blob_uses::record_uses(self.org, conversation, payload))?;
         Ok(AcceptOutcome::New(*id))
     }
 }

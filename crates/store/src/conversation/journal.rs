@@ -194,10 +194,10 @@ pub(crate) fn intent_statement(lease: Lease, run: RunId, intent: &StoredIntent) 
 
 /// Returns the calls of a run that another worker continues; open calls that are not
 /// idempotent become unknown.
-pub(crate) async fn recover<T: Tx>(tx: &T, org: OrgId, run: RunId) -> Result<Vec<StoredCall>> {
+pub(crate) fn recover(tx: &Tx, org: OrgId, run: RunId) -> Result<Vec<StoredCall>> {
     let params = [Value::from(org), run.into()];
-    tx.execute(&MARK_UNKNOWN, &params).await?;
-    tx.query(&CALLS_OF_RUN, &params).await?.iter().map(call).collect()
+    tx.execute(&MARK_UNKNOWN, &params)?;
+    tx.query(&CALLS_OF_RUN, &params)?.iter().map(call).collect()
 }
 
 fn call(row: &Row) -> Result<StoredCall> {
@@ -230,7 +230,7 @@ impl Operation for Record {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<LeaseStatus> {
+    fn run(&self, tx: &Tx) -> Result<LeaseStatus> {
         let Self(Lease { org, conversation, token, .. }, call, outcome) = self;
         let (state, known, why) = match outcome {
             CallOutcome::Known(outcome) => ("done", Some(outcome.as_str()), None),
@@ -245,23 +245,23 @@ impl Operation for Record {
             why.into(),
             conversation_id.clone(),
         ];
-        if tx.execute(&RECORD_OUTCOME, &params).await? == 0 {
-            check_same_outcome(tx, &org, *call, Some(*conversation), (state, known)).await?;
+        if tx.execute(&RECORD_OUTCOME, &params)? == 0 {
+            check_same_outcome(tx, &org, *call, Some(*conversation), (state, known))?;
         }
-        let held = tx.first(&LEASE_IS_HELD, &[org, conversation_id, (*token).into()]).await?;
+        let held = tx.first(&LEASE_IS_HELD, &[org, conversation_id, (*token).into()])?;
         Ok(if held.is_some() { LeaseStatus::Held } else { LeaseStatus::Lost })
     }
 }
 
 /// Fails unless the stored outcome of a call is the same.
-async fn check_same_outcome<T: Tx>(
-    tx: &T,
+fn check_same_outcome(
+    tx: &Tx,
     org: &Value,
     call: CallId,
     conversation: Option<ConversationId>,
     (state, outcome): (&str, Option<&str>),
 ) -> Result<()> {
-    let row = tx.first(&GET, &[org.clone(), call.into()]).await?;
+    let row = tx.first(&GET, &[org.clone(), call.into()])?;
     let row = row.ok_or(StoreError::NotFound("call"))?;
     if conversation.is_some_and(|own| row.id(2).ok() != Some(own)) {
         return Err(StoreError::NotFound("call"));
@@ -283,9 +283,9 @@ impl Operation for ListUnknown {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredCall>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredCall>> {
         let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST_UNKNOWN, &params).await?.iter().map(call).collect()
+        tx.query(&LIST_UNKNOWN, &params)?.iter().map(call).collect()
     }
 }
 
@@ -298,12 +298,12 @@ impl Operation for Resolve {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, call, outcome) = self;
         let params = [(*org).into(), (*call).into(), outcome.as_str().into()];
-        if tx.execute(&RESOLVE, &params).await? == 0 {
+        if tx.execute(&RESOLVE, &params)? == 0 {
             let expected = ("done", Some(outcome.as_str()));
-            check_same_outcome(tx, &(*org).into(), *call, None, expected).await?;
+            check_same_outcome(tx, &(*org).into(), *call, None, expected)?;
         }
         Ok(())
     }
@@ -322,13 +322,13 @@ impl Operation for ResolveWithFollowUp {
         self.resolve.scope()
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<ConversationId> {
+    fn run(&self, tx: &Tx) -> Result<ConversationId> {
         let Self { resolve: Resolve(org, call, _), follow_up, audit } = self;
-        self.resolve.run(tx).await?;
-        let row = tx.first(&GET, &[(*org).into(), (*call).into()]).await?;
+        self.resolve.run(tx)?;
+        let row = tx.first(&GET, &[(*org).into(), (*call).into()])?;
         let conversation = row.ok_or(StoreError::NotFound("call"))?.id(2)?;
-        inbox::add_follow_up(tx, *org, conversation, follow_up).await?;
-        tx.batch(&[audit::append(*org, audit)?]).await?;
+        inbox::add_follow_up(tx, *org, conversation, follow_up)?;
+        tx.batch(&[audit::append(*org, audit)?])?;
         Ok(conversation)
     }
 }
@@ -342,8 +342,8 @@ impl Operation for CountUnknown {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
-        let row = tx.first(&COUNT_UNKNOWN, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<u64> {
+        let row = tx.first(&COUNT_UNKNOWN, &[self.0.into(), self.1.into()])?;
         let count = row.map_or(Ok(0), |row| row.int(0))?;
         Ok(u64::try_from(count).unwrap_or_default())
     }

@@ -118,10 +118,10 @@ impl Operation for Renew {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Lease { org, conversation, token, .. } = self.0;
         let params = [org.into(), conversation.into(), token.into(), self.1.lease.into()];
-        check_renewed(tx.execute(&RENEW, &params).await?)
+        check_renewed(tx.execute(&RENEW, &params)?)
     }
 }
 
@@ -134,20 +134,20 @@ impl Operation for Release {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(lease, reason) = *self;
         let [org, conversation] = [Value::from(lease.org), lease.conversation.into()];
-        check_fence(tx, lease).await?;
+        check_fence(tx, lease)?;
         match reason {
             ReleaseReason::Untried => {
-                tx.execute(&UNCOUNT_ATTEMPT, &[org.clone(), conversation.clone()]).await?
+                tx.execute(&UNCOUNT_ATTEMPT, &[org.clone(), conversation.clone()])?
             }
             ReleaseReason::Failed { retry_after } => {
                 let params = [org.clone(), conversation.clone(), retry_after.into()];
-                tx.execute(&DELAY, &params).await?
+                tx.execute(&DELAY, &params)?
             }
         };
-        tx.execute(&RELEASE, &[org, conversation]).await?;
+        tx.execute(&RELEASE, &[org, conversation])?;
         Ok(())
     }
 }
@@ -161,8 +161,8 @@ pub(crate) fn fence(lease: Lease, sends: usize) -> Statement {
     Statement { sql: &FENCE, params, on_no_rows: Some(Refusal::StaleLease) }
 }
 
-pub(crate) async fn check_fence<T: Tx>(tx: &T, lease: Lease) -> Result<()> {
-    tx.batch(&[fence(lease, 0)]).await.map(|_| ())
+pub(crate) fn check_fence(tx: &Tx, lease: Lease) -> Result<()> {
+    tx.batch(&[fence(lease, 0)]).map(|_| ())
 }
 
 const fn check_renewed(changed: u64) -> Result<()> {

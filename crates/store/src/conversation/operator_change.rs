@@ -65,21 +65,19 @@ impl Operation for ApplyOperatorChange {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<WithdrawnMessages> {
+    fn run(&self, tx: &Tx) -> Result<WithdrawnMessages> {
         let Self(org, change) = self;
         let StoredSession { conversation, epoch, .. } = change.read;
         let key = [Value::from(*org), conversation.into()];
-        let found = tx
-            .first(&LOCK_CONVERSATION, &key)
-            .await?
-            .ok_or(StoreError::NotFound("conversation"))?;
+        let found =
+            tx.first(&LOCK_CONVERSATION, &key)?.ok_or(StoreError::NotFound("conversation"))?;
         // The row of the conversation is locked now, and every turn writes it first.
-        let session = tx.first(&READ_SESSION, &[(*org).into(), change.read.id.into()]).await?;
+        let session = tx.first(&READ_SESSION, &[(*org).into(), change.read.id.into()])?;
         let session = session.ok_or(StoreError::NotFound("session"))?;
         if found.int(0)? != epoch || session.text(0)? != change.read.data {
             return Err(StoreError::ConversationChanged);
         }
-        let withdrawn = WithdrawAgentMessages(*org, conversation).run(tx).await?;
+        let withdrawn = WithdrawAgentMessages(*org, conversation).run(tx)?;
         let due = match change.due {
             SessionDue::At(at) => at.as_millis().into(),
             SessionDue::Never => Value::Null,
@@ -87,17 +85,17 @@ impl Operation for ApplyOperatorChange {
         let SessionState { id, thread, status, data } = &change.session;
         let params =
             [(*org).into(), (*id).into(), status.as_str().into(), data.as_str().into(), due];
-        tx.execute(&UPDATE_SESSION, &params).await?;
+        tx.execute(&UPDATE_SESSION, &params)?;
         let count = i64::try_from(change.outbox.len()).unwrap_or(i64::MAX);
-        tx.execute(&RESERVE_OUT_SEQ, &[key[0].clone(), key[1].clone(), count.into()]).await?;
+        tx.execute(&RESERVE_OUT_SEQ, &[key[0].clone(), key[1].clone(), count.into()])?;
         let writer = MessageWriter { org: *org, conversation, epoch: epoch + 1, thread: *thread };
         let mut all = vec![run_row(*org, *id, change.run.clone())];
         all.extend(writer.write(change.messages.clone(), change.outbox.clone()));
         all.extend(events::append(*org, change.run.id, &change.events)?);
         all.push(audit::append(*org, &change.audit)?);
-        tx.batch(&all).await?;
+        tx.batch(&all)?;
         for entry in &change.inbox {
-            inbox::add_follow_up(tx, *org, conversation, entry).await?;
+            inbox::add_follow_up(tx, *org, conversation, entry)?;
         }
         Ok(withdrawn)
     }

@@ -58,34 +58,32 @@ impl Operation for Apply {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        apply(tx, self.0, &self.1).await
+    fn run(&self, tx: &Tx) -> Result<()> {
+        apply(tx, self.0, &self.1)
     }
 }
 
 /// Applies changes of an org in order. The caller's transaction must be rolled back if
 /// one of them fails.
-pub(crate) async fn apply<T: Tx>(tx: &T, org: OrgId, changes: &[RecordChange]) -> Result<()> {
+pub(crate) fn apply(tx: &Tx, org: OrgId, changes: &[RecordChange]) -> Result<()> {
     for change in changes {
-        change.apply(tx, org).await?;
+        change.apply(tx, org)?;
     }
     Ok(())
 }
 
 impl RecordChange {
-    async fn apply<T: Tx>(&self, tx: &T, org: OrgId) -> Result<()> {
+    fn apply(&self, tx: &Tx, org: OrgId) -> Result<()> {
         match self {
-            Self::CreateRecord { kind, id, data } => {
-                records::create(tx, org, kind, *id, data).await
-            }
+            Self::CreateRecord { kind, id, data } => records::create(tx, org, kind, *id, data),
             Self::UpdateRecord { kind, id, version, data } => {
-                records::update(tx, org, kind, *id, *version, data).await
+                records::update(tx, org, kind, *id, *version, data)
             }
-            Self::CreateContact(contact) => contact::create(tx, org, contact).await.map(|_| ()),
+            Self::CreateContact(contact) => contact::create(tx, org, contact).map(|_| ()),
             Self::UpdateContact { version, contact } => {
-                contact::update(tx, org, *version, contact).await.map(|_| ())
+                contact::update(tx, org, *version, contact).map(|_| ())
             }
-            Self::DeleteContact { id, version } => contact::delete(tx, org, *id, *version).await,
+            Self::DeleteContact { id, version } => contact::delete(tx, org, *id, *version),
         }
     }
 }

@@ -220,22 +220,22 @@ impl Operation for ReadTurnStart {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<TurnStart> {
-        let start = turn_starts(tx, &[(self.0, self.1)]).await?.pop();
+    fn run(&self, tx: &Tx) -> Result<TurnStart> {
+        let start = turn_starts(tx, &[(self.0, self.1)])?.pop();
         start.ok_or(StoreError::NotFound("conversation"))
     }
 }
 
 /// Reads what the next turns of conversations start from.
-pub(crate) async fn turn_starts<T: Tx>(
-    tx: &T,
+pub(crate) fn turn_starts(
+    tx: &Tx,
     conversations: &[(OrgId, ConversationId)],
 ) -> Result<Vec<TurnStart>> {
     let keys: Vec<[Value; 2]> =
         conversations.iter().map(|(org, id)| [(*org).into(), (*id).into()]).collect();
     let mut queries: Vec<(&'static Sql, &[Value])> = vec![(&CHANGE_COUNTERS, &[])];
     queries.extend(keys.iter().map(|key| (&NEWEST, key.as_slice())));
-    let mut results = tx.query_in_order(&queries).await?.into_iter();
+    let mut results = tx.query_in_order(&queries)?.into_iter();
     let counters = results.next().unwrap_or_default();
     let counter = |index: usize| counters.get(index).map_or(Ok(0), |row: &Row| row.int(0));
     let (config_version, documents_version) = (counter(0)?, counter(1)?);
@@ -257,8 +257,8 @@ impl Operation for ConfigVersion {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<i64> {
-        tx.first(&CHANGE_COUNTERS, &[]).await?.map_or(Ok(0), |row| row.int(0))
+    fn run(&self, tx: &Tx) -> Result<i64> {
+        tx.first(&CHANGE_COUNTERS, &[])?.map_or(Ok(0), |row| row.int(0))
     }
 }
 
@@ -275,7 +275,7 @@ impl Operation for Due {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<DueSession>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<DueSession>> {
         let (due_at, org, id) = self.after;
         let params = [
             self.now.as_millis().into(),
@@ -284,7 +284,7 @@ impl Operation for Due {
             id.into(),
             self.limit.into(),
         ];
-        let rows = tx.query(&DUE, &params).await?;
+        let rows = tx.query(&DUE, &params)?;
         let due = |row: &Row| {
             let org = row.id(0)?;
             Ok(DueSession {
@@ -308,8 +308,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<StoredSession> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<StoredSession> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
         session(&row.ok_or(StoreError::NotFound("session"))?)
     }
 }
@@ -323,8 +323,8 @@ impl Operation for Newest {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<StoredSession>> {
-        let row = tx.first(&NEWEST, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Option<StoredSession>> {
+        let row = tx.first(&NEWEST, &[self.0.into(), self.1.into()])?;
         row.as_ref().map(session).transpose()
     }
 }
@@ -343,13 +343,13 @@ impl Operation for List {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredSession>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredSession>> {
         let sql = match self.filter {
             SessionFilter::All => &LIST,
             SessionFilter::HandedOff => &LIST_HANDED_OFF,
         };
         let params = [self.org.into(), self.before.into(), self.limit.into()];
-        tx.query(sql, &params).await?.iter().map(session).collect()
+        tx.query(sql, &params)?.iter().map(session).collect()
     }
 }
 
@@ -362,8 +362,8 @@ impl Operation for Run {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<StoredRun> {
-        let row = tx.first(&RUN, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<StoredRun> {
+        let row = tx.first(&RUN, &[self.0.into(), self.1.into()])?;
         run(&row.ok_or(StoreError::NotFound("run"))?)
     }
 }
@@ -382,9 +382,9 @@ impl Operation for Runs {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredRun>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredRun>> {
         let params = [self.org.into(), self.session.into(), self.before.into(), self.limit.into()];
-        tx.query(&RUNS, &params).await?.iter().map(run).collect()
+        tx.query(&RUNS, &params)?.iter().map(run).collect()
     }
 }
 
@@ -397,8 +397,8 @@ impl Operation for Key {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<ConversationKey> {
-        let row = tx.first(&KEY, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<ConversationKey> {
+        let row = tx.first(&KEY, &[self.0.into(), self.1.into()])?;
         key(self.0, row.ok_or(StoreError::NotFound("conversation"))?.text(0)?)
     }
 }

@@ -78,12 +78,12 @@ impl TurnSideEffects {
     }
 
     /// Makes the changes that read before they write.
-    pub(crate) async fn apply<T: Tx>(&self, tx: &T, org: OrgId) -> Result<()> {
+    pub(crate) fn apply(&self, tx: &Tx, org: OrgId) -> Result<()> {
         for approval in &self.approvals {
-            decisions::Create(org, approval.clone()).run(tx).await?;
+            decisions::Create(org, approval.clone()).run(tx)?;
         }
         for notice in &self.notices {
-            Notify(org, notice.clone()).run(tx).await?;
+            Notify(org, notice.clone()).run(tx)?;
         }
         Ok(())
     }

@@ -131,18 +131,18 @@ impl Operation for ReadTranscript {
 
     /// Reads messages before the outbox: an entry that changes in between was sent or
     /// withdrawn, and is returned as such.
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Transcript>> {
-        let Some(conversation) = find(tx, self.org, &self.key).await? else { return Ok(None) };
+    fn run(&self, tx: &Tx) -> Result<Option<Transcript>> {
+        let Some(conversation) = find(tx, self.org, &self.key)? else { return Ok(None) };
         let key = [Value::from(self.org), conversation.into()];
-        let session = tx.first(&NEWEST, &key).await?.as_ref().map(newest).transpose()?;
-        let messages = self.messages(tx, conversation, session.map(|(id, _)| id)).await?;
-        let unsent = payloads(&tx.query(&UNSENT, &key).await?)?;
+        let session = tx.first(&NEWEST, &key)?.as_ref().map(newest).transpose()?;
+        let messages = self.messages(tx, conversation, session.map(|(id, _)| id))?;
+        let unsent = payloads(&tx.query(&UNSENT, &key)?)?;
         let withdrawn = match messages.first() {
             Some((_, first)) => {
                 let since = first.id.as_u128().saturating_sub(ID_TOLERANCE);
                 let since = ostler_domain::id::OutboxId::from_u128(since);
                 let params = [self.org.into(), conversation.into(), since.into()];
-                payloads(&tx.query(&WITHDRAWN, &params).await?)?
+                payloads(&tx.query(&WITHDRAWN, &params)?)?
             }
             None => Vec::new(),
         };
@@ -151,9 +151,9 @@ impl Operation for ReadTranscript {
 }
 
 impl ReadTranscript {
-    async fn messages<T: Tx>(
+    fn messages(
         &self,
-        tx: &T,
+        tx: &Tx,
         conversation: ConversationId,
         newest: Option<SessionId>,
     ) -> Result<Vec<(TranscriptCursor, StoredMessage)>> {
@@ -161,7 +161,7 @@ impl ReadTranscript {
             (_, None) => return Ok(Vec::new()),
             (TranscriptStart::Newest, Some(session)) => {
                 let params = [self.org.into(), session.into(), self.limit.into()];
-                tx.query(&LAST, &params).await?
+                tx.query(&LAST, &params)?
             }
             (TranscriptStart::After(TranscriptCursor { session, seq }), Some(_)) => {
                 let params = [
@@ -171,7 +171,7 @@ impl ReadTranscript {
                     seq.into(),
                     self.limit.into(),
                 ];
-                tx.query(&AFTER, &params).await?
+                tx.query(&AFTER, &params)?
             }
         };
         if self.start == TranscriptStart::Newest {
@@ -185,8 +185,8 @@ impl ReadTranscript {
     }
 }
 
-async fn find<T: Tx>(tx: &T, org: OrgId, key: &str) -> Result<Option<ConversationId>> {
-    let row = tx.first(&CONVERSATION, &[org.into(), key.into()]).await?;
+fn find(tx: &Tx, org: OrgId, key: &str) -> Result<Option<ConversationId>> {
+    let row = tx.first(&CONVERSATION, &[org.into(), key.into()])?;
     row.map(|row| row.id(0)).transpose()
 }
 
@@ -208,10 +208,10 @@ impl Operation for UsesBlob {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
-        let found = find(tx, self.0, &self.1).await?;
+    fn run(&self, tx: &Tx) -> Result<bool> {
+        let found = find(tx, self.0, &self.1)?;
         let conversation = found.ok_or(StoreError::NotFound("conversation"))?;
         let params = [self.0.into(), conversation.into(), self.2.into()];
-        Ok(tx.first(&BLOB_USE, &params).await?.is_some())
+        Ok(tx.first(&BLOB_USE, &params)?.is_some())
     }
 }

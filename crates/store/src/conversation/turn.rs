@@ -217,18 +217,18 @@ impl Operation for Commit {
         self.scope
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<CommitOutcome> {
+    fn run(&self, tx: &Tx) -> Result<CommitOutcome> {
         // The fence comes first and locks the row of the conversation, so messages
         // accepted from now on come after this turn. The run comes before the
         // changes, so that a repeated commit is recognized before it makes them.
         if self.changes.is_empty() && !self.side_effects.needs_queries() {
-            tx.finish(&self.statements).await?;
+            tx.finish(&self.statements)?;
         } else {
             let (checks, others) = self.statements.split_at(CHECKS);
-            tx.batch(checks).await?;
-            record_changes::apply(tx, self.org, &self.changes).await.map_err(stale_changes)?;
-            self.side_effects.apply(tx, self.org).await?;
-            tx.finish(others).await?;
+            tx.batch(checks)?;
+            record_changes::apply(tx, self.org, &self.changes).map_err(stale_changes)?;
+            self.side_effects.apply(tx, self.org)?;
+            tx.finish(others)?;
         }
         Ok(self.outcome)
     }
@@ -251,8 +251,8 @@ impl Operation for RunExists {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
-        Ok(tx.first(&RUN_EXISTS, &[self.0.into(), self.1.into()]).await?.is_some())
+    fn run(&self, tx: &Tx) -> Result<bool> {
+        Ok(tx.first(&RUN_EXISTS, &[self.0.into(), self.1.into()])?.is_some())
     }
 }
 

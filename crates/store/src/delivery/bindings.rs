@@ -71,9 +71,9 @@ impl Operation for Save {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, OrgBinding { binding, agent, settings, secret }) = self;
-        let known = tx.first(&AGENT, &[(*org).into(), (*agent).into()]).await?;
+        let known = tx.first(&AGENT, &[(*org).into(), (*agent).into()])?;
         known.ok_or(StoreError::NotFound("agent"))?;
         let params = [
             (*org).into(),
@@ -84,7 +84,7 @@ impl Operation for Save {
             secret.as_ref().map(ToString::to_string).into(),
         ];
         // A conflict means that the id belongs to another org.
-        tx.execute(&SAVE, &params).await.map_err(|error| match error {
+        tx.execute(&SAVE, &params).map_err(|error| match error {
             StoreError::Conflict(_) => StoreError::NotFound("binding"),
             other => other,
         })?;
@@ -101,24 +101,19 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<OrgBinding> {
-        get(tx, self.0, self.1).await?.ok_or(StoreError::NotFound("binding"))
+    fn run(&self, tx: &Tx) -> Result<OrgBinding> {
+        get(tx, self.0, self.1)?.ok_or(StoreError::NotFound("binding"))
     }
 }
 
 /// Returns a binding of an org, if it exists.
-pub(crate) async fn get<T: Tx>(tx: &T, org: OrgId, id: BindingId) -> Result<Option<OrgBinding>> {
-    tx.first(&GET, &[org.into(), id.into()]).await?.as_ref().map(binding).transpose()
+pub(crate) fn get(tx: &Tx, org: OrgId, id: BindingId) -> Result<Option<OrgBinding>> {
+    tx.first(&GET, &[org.into(), id.into()])?.as_ref().map(binding).transpose()
 }
 
 /// Lists bindings of an org.
-pub(crate) async fn list<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    after: BindingId,
-    limit: u32,
-) -> Result<Vec<OrgBinding>> {
-    tx.query(&LIST, &[org.into(), after.into(), limit.into()]).await?.iter().map(binding).collect()
+pub(crate) fn list(tx: &Tx, org: OrgId, after: BindingId, limit: u32) -> Result<Vec<OrgBinding>> {
+    tx.query(&LIST, &[org.into(), after.into(), limit.into()])?.iter().map(binding).collect()
 }
 
 struct List(OrgId, BindingId, u32);
@@ -130,8 +125,8 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<OrgBinding>> {
-        list(tx, self.0, self.1, self.2).await
+    fn run(&self, tx: &Tx) -> Result<Vec<OrgBinding>> {
+        list(tx, self.0, self.1, self.2)
     }
 }
 
@@ -145,8 +140,8 @@ impl Operation for Find {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<(OrgId, OrgBinding)> {
-        let row = tx.first(&FIND, &[self.0.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<(OrgId, OrgBinding)> {
+        let row = tx.first(&FIND, &[self.0.into()])?;
         let row = row.ok_or(StoreError::NotFound("binding"))?;
         Ok((row.id(4)?, binding(&row)?))
     }

@@ -156,7 +156,7 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredDeadLetter>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredDeadLetter>> {
         let Self(org, after, limit) = *self;
         let params = |after: Value, limit: u32| [org.into(), after, limit.into()];
         let (inbox, outbox) = match after {
@@ -166,13 +166,13 @@ impl Operation for List {
         };
         let mut all = match inbox {
             Some(id) => {
-                dead_letters(&tx.query(&LIST_INBOX, &params(id.into(), limit)).await?, from_inbox)?
+                dead_letters(&tx.query(&LIST_INBOX, &params(id.into(), limit))?, from_inbox)?
             }
             None => Vec::new(),
         };
         let rest = limit.saturating_sub(u32::try_from(all.len()).unwrap_or(u32::MAX));
         if rest > 0 {
-            let rows = tx.query(&LIST_OUTBOX, &params(outbox.into(), rest)).await?;
+            let rows = tx.query(&LIST_OUTBOX, &params(outbox.into(), rest))?;
             all.extend(dead_letters(&rows, from_outbox)?);
         }
         Ok(all)
@@ -210,12 +210,12 @@ fn dead_letter(row: &Row, id: DeadLetterId) -> Result<StoredDeadLetter> {
     })
 }
 
-async fn find<T: Tx>(tx: &T, org: OrgId, id: DeadLetterId) -> Result<StoredDeadLetter> {
+fn find(tx: &Tx, org: OrgId, id: DeadLetterId) -> Result<StoredDeadLetter> {
     let (sql, value) = match id {
         DeadLetterId::Inbox(id) => (&GET_INBOX, Value::from(id)),
         DeadLetterId::Outbox(id) => (&GET_OUTBOX, Value::from(id)),
     };
-    let row = tx.first(sql, &[org.into(), value]).await?;
+    let row = tx.first(sql, &[org.into(), value])?;
     dead_letter(&row.ok_or(StoreError::NotFound("dead letter"))?, id)
 }
 
@@ -228,8 +228,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<StoredDeadLetter> {
-        find(tx, self.0, self.1).await
+    fn run(&self, tx: &Tx) -> Result<StoredDeadLetter> {
+        find(tx, self.0, self.1)
     }
 }
 
@@ -242,26 +242,26 @@ impl Operation for Replay {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, id) = *self;
-        let dead_letter = find(tx, org, id).await?;
+        let dead_letter = find(tx, org, id)?;
         let (lock, refused) = match id {
             DeadLetterId::Inbox(_) => (&MAKE_PENDING, StoreError::NotFound("dead letter")),
             DeadLetterId::Outbox(_) => (&LOCK_CONVERSATION, StoreError::TakenOver),
         };
-        tx.execute(lock, &[org.into(), dead_letter.conversation.into()]).await?;
+        tx.execute(lock, &[org.into(), dead_letter.conversation.into()])?;
         let replayed = match id {
-            DeadLetterId::Inbox(id) => tx.execute(&REPLAY_INBOX, &[org.into(), id.into()]).await?,
+            DeadLetterId::Inbox(id) => tx.execute(&REPLAY_INBOX, &[org.into(), id.into()])?,
             DeadLetterId::Outbox(id) => {
                 let key = [org.into(), Value::from(id)];
-                let row = tx.first(&GET_PROGRESS, &key).await?;
+                let row = tx.first(&GET_PROGRESS, &key)?;
                 let before = outbox::progress(&row.ok_or(StoreError::NotFound("dead letter"))?, 0)?;
                 let may_have_arrived =
                     before.may_have_arrived || dead_letter.kind == DeadLetterKind::Unknown;
                 let progress =
                     SendProgress { failed_attempts: 0, times_dead: 0, may_have_arrived, ..before };
                 let [org, id] = key;
-                tx.execute(&REPLAY_OUTBOX, &[org, id, outbox::progress_value(&progress)?]).await?
+                tx.execute(&REPLAY_OUTBOX, &[org, id, outbox::progress_value(&progress)?])?
             }
         };
         if replayed == 0 { Err(refused) } else { Ok(()) }
@@ -277,12 +277,12 @@ impl Operation for Abandon {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let (sql, value) = match self.1 {
             DeadLetterId::Inbox(id) => (&ABANDON_INBOX, Value::from(id)),
             DeadLetterId::Outbox(id) => (&ABANDON_OUTBOX, Value::from(id)),
         };
-        match tx.execute(sql, &[self.0.into(), value, self.2.as_str().into()]).await? {
+        match tx.execute(sql, &[self.0.into(), value, self.2.as_str().into()])? {
             0 => Err(StoreError::NotFound("dead letter")),
             _ => Ok(()),
         }
@@ -298,12 +298,12 @@ impl Operation for MakeDeadLetter {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(lease, id, why) = self;
-        check_fence(tx, *lease).await?;
+        check_fence(tx, *lease)?;
         let params =
             [lease.org.into(), (*id).into(), lease.conversation.into(), why.as_str().into()];
-        match tx.execute(&MARK_DEAD, &params).await? {
+        match tx.execute(&MARK_DEAD, &params)? {
             0 => Err(StoreError::NotFound("pending message")),
             _ => Ok(()),
         }

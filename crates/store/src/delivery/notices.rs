@@ -108,18 +108,18 @@ impl Operation for Notify {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<NotifyOutcome> {
+    fn run(&self, tx: &Tx) -> Result<NotifyOutcome> {
         let Self(org, NewNotice { id, kind, recipient, subject, data }) = self;
         let (kind_text, recipient) = (Value::json(kind)?, Value::json(recipient)?);
         let subject = Value::from(subject.as_str());
         let cooldown = kind.cooldown().into();
         let key = [(*org).into(), kind_text.clone(), subject.clone(), recipient.clone(), cooldown];
-        if tx.execute(&START_COOLDOWN, &key).await? == 0 {
+        if tx.execute(&START_COOLDOWN, &key)? == 0 {
             return Ok(NotifyOutcome::Suppressed);
         }
         let params =
             [(*org).into(), (*id).into(), kind_text, recipient, subject, data.as_str().into()];
-        match tx.execute(&INSERT, &params).await {
+        match tx.execute(&INSERT, &params) {
             Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("notice {id}"))),
             other => other.map(|_| NotifyOutcome::Stored),
         }
@@ -135,10 +135,10 @@ impl Operation for Unread {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredNotice>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredNotice>> {
         let Self(org, recipient, after, limit) = self;
         let params = [(*org).into(), Value::json(recipient)?, (*after).into(), (*limit).into()];
-        tx.query(&UNREAD, &params).await?.iter().map(notice).collect()
+        tx.query(&UNREAD, &params)?.iter().map(notice).collect()
     }
 }
 
@@ -151,8 +151,8 @@ impl Operation for MarkRead {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        match tx.execute(&MARK_READ, &[self.0.into(), self.1.into()]).await? {
+    fn run(&self, tx: &Tx) -> Result<()> {
+        match tx.execute(&MARK_READ, &[self.0.into(), self.1.into()])? {
             0 => Err(StoreError::NotFound("notice")),
             _ => Ok(()),
         }
@@ -168,8 +168,8 @@ impl Operation for PruneCooldowns {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
-        tx.execute(&DELETE_COOLDOWNS, &[self.0.into()]).await
+    fn run(&self, tx: &Tx) -> Result<u64> {
+        tx.execute(&DELETE_COOLDOWNS, &[self.0.into()])
     }
 }
 

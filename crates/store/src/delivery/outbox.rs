@@ -249,8 +249,8 @@ impl Operation for Claim {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<OutboxEntry>> {
-        let Some(row) = tx.first(&CLAIM, &[self.0.into()]).await? else {
+    fn run(&self, tx: &Tx) -> Result<Option<OutboxEntry>> {
+        let Some(row) = tx.first(&CLAIM, &[self.0.into()])? else {
             return Ok(None);
         };
         Ok(Some(OutboxEntry {
@@ -274,8 +274,8 @@ impl Operation for Sweep {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
-        tx.execute(&MARK_UNREPORTED, &[]).await
+    fn run(&self, tx: &Tx) -> Result<u64> {
+        tx.execute(&MARK_UNREPORTED, &[])
     }
 }
 
@@ -314,7 +314,7 @@ impl Operation for Record {
         Scope::Org(self.claimed.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let OutboxEntry { org, id, conversation, attempts, progress, .. } = &self.claimed;
         let now = Duration::ZERO;
         let (state, reason, wait, retry) = match &self.delivery {
@@ -339,14 +339,14 @@ impl Operation for Record {
             progress_value(progress)?,
             retry.map_or(Value::Null, Value::from),
         ];
-        if tx.execute(&RECORD, &params).await? == 0 {
+        if tx.execute(&RECORD, &params)? == 0 {
             return Err(StoreError::NotFound("message that is being sent"));
         }
         if let Some(team_message) = &self.follow_up.team_message {
-            record_team_message(tx, *org, *conversation, team_message).await?;
+            record_team_message(tx, *org, *conversation, team_message)?;
         }
         if let Some(notice) = &self.follow_up.notice {
-            Notify(*org, notice.clone()).run(tx).await?;
+            Notify(*org, notice.clone()).run(tx)?;
         }
         Ok(())
     }
@@ -361,13 +361,13 @@ impl Operation for WithdrawAgentMessages {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<WithdrawnMessages> {
+    fn run(&self, tx: &Tx) -> Result<WithdrawnMessages> {
         let key = [Value::from(self.0), self.1.into()];
-        if tx.execute(&RAISE_EPOCH, &key).await? == 0 {
+        if tx.execute(&RAISE_EPOCH, &key)? == 0 {
             return Err(StoreError::NotFound("conversation"));
         }
-        let withdrawn = tx.execute(&WITHDRAW, &key).await?;
-        let rows = tx.query(&IN_FLIGHT, &key).await?;
+        let withdrawn = tx.execute(&WITHDRAW, &key)?;
+        let rows = tx.query(&IN_FLIGHT, &key)?;
         let in_flight = rows.iter().map(|row| row.id(0)).collect::<Result<_>>()?;
         Ok(WithdrawnMessages { withdrawn, in_flight })
     }
@@ -382,8 +382,8 @@ impl Operation for State {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<OutboxState> {
-        let row = tx.first(&STATE, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<OutboxState> {
+        let row = tx.first(&STATE, &[self.0.into(), self.1.into()])?;
         let row = row.ok_or(StoreError::NotFound("message"))?;
         let name = row.text(0)?;
         OutboxState::ALL.into_iter().find(|state| state.name() == name).ok_or_else(|| {

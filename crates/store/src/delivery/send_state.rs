@@ -149,8 +149,8 @@ impl OrgStore<'_> {
 }
 
 /// Stores a team message and deletes old ones of the same chat.
-pub(crate) async fn record_team_message<T: Tx>(
-    tx: &T,
+pub(crate) fn record_team_message(
+    tx: &Tx,
     org: OrgId,
     conversation: ConversationId,
     team_message: &TeamMessage,
@@ -158,10 +158,9 @@ pub(crate) async fn record_team_message<T: Tx>(
     let TeamMessage { binding, chat, provider_id } = team_message;
     let chat_key = || [Value::from(org), (*binding).into(), chat.as_str().into()];
     let [a, b, c] = chat_key();
-    tx.execute(&INSERT_TEAM_MESSAGE, &[a, b, c, provider_id.as_str().into(), conversation.into()])
-        .await?;
+    tx.execute(&INSERT_TEAM_MESSAGE, &[a, b, c, provider_id.as_str().into(), conversation.into()])?;
     let [a, b, c] = chat_key();
-    tx.execute(&DELETE_OLD_TEAM_MESSAGES, &[a, b, c, REPLY_TIME.into()]).await?;
+    tx.execute(&DELETE_OLD_TEAM_MESSAGES, &[a, b, c, REPLY_TIME.into()])?;
     Ok(())
 }
 
@@ -174,13 +173,13 @@ impl Operation for RetryDeadLetter {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
-        let Some(row) = tx.first(&DUE_DEAD_LETTER, &[]).await? else { return Ok(false) };
+    fn run(&self, tx: &Tx) -> Result<bool> {
+        let Some(row) = tx.first(&DUE_DEAD_LETTER, &[])? else { return Ok(false) };
         let (org, id): (OrgId, OutboxId) = (row.id(0)?, row.id(1)?);
         let conversation: ConversationId = row.id(2)?;
         // The lock prevents a takeover until the commit.
-        tx.execute(&LOCK_CONVERSATION, &[org.into(), conversation.into()]).await?;
-        tx.execute(&RETRY, &[org.into(), id.into()]).await?;
+        tx.execute(&LOCK_CONVERSATION, &[org.into(), conversation.into()])?;
+        tx.execute(&RETRY, &[org.into(), id.into()])?;
         Ok(true)
     }
 }
@@ -194,7 +193,7 @@ impl Operation for RecordProgress {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<SendPermit> {
+    fn run(&self, tx: &Tx) -> Result<SendPermit> {
         let Self(OutboxEntry { org, id, attempts, progress, .. }, claim_time) = self;
         let params = [
             (*org).into(),
@@ -203,7 +202,7 @@ impl Operation for RecordProgress {
             progress_value(progress)?,
             (*claim_time).into(),
         ];
-        Ok(if tx.execute(&UPDATE_PROGRESS, &params).await? == 0 {
+        Ok(if tx.execute(&UPDATE_PROGRESS, &params)? == 0 {
             SendPermit::Revoked
         } else {
             SendPermit::Granted
@@ -220,8 +219,8 @@ impl Operation for BindingForSend {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<(OrgBinding, Duration)> {
-        let row = tx.first(&BINDING_FOR_SEND, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<(OrgBinding, Duration)> {
+        let row = tx.first(&BINDING_FOR_SEND, &[self.0.into(), self.1.into()])?;
         let row = row.ok_or(StoreError::NotFound("binding"))?;
         let pause = Duration::from_millis(u64::try_from(row.int(4)?).unwrap_or(0));
         Ok((binding(&row)?, pause))
@@ -237,8 +236,8 @@ impl Operation for PauseBinding {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        tx.execute(&PAUSE_BINDING, &[self.0.into(), self.1.into(), self.2.into()]).await.map(drop)
+    fn run(&self, tx: &Tx) -> Result<()> {
+        tx.execute(&PAUSE_BINDING, &[self.0.into(), self.1.into(), self.2.into()]).map(drop)
     }
 }
 
@@ -257,7 +256,7 @@ impl Operation for FindSession {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<SessionId>> {
+    fn run(&self, tx: &Tx) -> Result<Option<SessionId>> {
         let mut params = vec![self.org.into(), self.binding.into(), self.chat.as_str().into()];
         let sql = match &self.provider_id {
             Some(id) => {
@@ -266,6 +265,6 @@ impl Operation for FindSession {
             }
             None => &LAST_HANDED_OFF_SESSION,
         };
-        tx.first(sql, &params).await?.map(|row| row.id(0)).transpose()
+        tx.first(sql, &params)?.map(|row| row.id(0)).transpose()
     }
 }

@@ -144,8 +144,8 @@ impl Operation for ReadEnd {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<EventCursor> {
-        let last = tx.first(&END, &[self.0.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<EventCursor> {
+        let last = tx.first(&END, &[self.0.into()])?;
         last.as_ref().map_or_else(|| Ok(EventCursor::default()), cursor_of)
     }
 }
@@ -159,10 +159,10 @@ impl Operation for ReadAfter {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredEvent>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredEvent>> {
         let Self(org, cursor, limit) = self;
         let params = [(*org).into(), cursor.transaction.into(), cursor.id.into(), (*limit).into()];
-        let rows = tx.query(&AFTER, &params).await?;
+        let rows = tx.query(&AFTER, &params)?;
         for row in &rows {
             if row.int(5)? == 1 {
                 return Err(StoreError::EventsPruned { go_on_from: cursor_of(row)? });

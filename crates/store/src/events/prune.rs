@@ -118,9 +118,9 @@ impl Operation for NthNewest {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<EventCursor>> {
+    fn run(&self, tx: &Tx) -> Result<Option<EventCursor>> {
         let skip = i64::try_from(self.1).unwrap_or(i64::MAX);
-        let Some(row) = tx.first(&NTH_NEWEST, &[self.0.into(), skip.into()]).await? else {
+        let Some(row) = tx.first(&NTH_NEWEST, &[self.0.into(), skip.into()])? else {
             return Ok(None);
         };
         // The events of later rows are newer, and so are some of this row.
@@ -151,7 +151,7 @@ impl Operation for PruneStep {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<EventCursor>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<EventCursor>> {
         let org = Value::from(self.org);
         let params = [
             org.clone(),
@@ -162,16 +162,16 @@ impl Operation for PruneStep {
             self.max_age.into(),
             self.batch.into(),
         ];
-        let rows = tx.query(&OLDEST, &params).await?;
+        let rows = tx.query(&OLDEST, &params)?;
         let deleted = self.deletable(&rows)?;
         if self.mode == PruneMode::Delete
             && let Some(last) = deleted.last()
         {
             let key = [org, last.transaction.into(), last.id.into()];
-            tx.execute(&DELETE, &key).await?;
-            tx.execute(&FLOOR, &key).await?;
+            tx.execute(&DELETE, &key)?;
+            tx.execute(&FLOOR, &key)?;
             for row in &rows {
-                self.rewrite_row(tx, row, *last).await?;
+                self.rewrite_row(tx, row, *last)?;
             }
         }
         Ok(deleted)
@@ -196,19 +196,19 @@ impl PruneStep {
     }
 
     /// Removes the events up to `last` from the row that also has later ones.
-    async fn rewrite_row<T: Tx>(&self, tx: &T, row: &Row, last: EventCursor) -> Result<()> {
+    fn rewrite_row(&self, tx: &Tx, row: &Row, last: EventCursor) -> Result<()> {
         let id = row.int(1)?;
         let remaining = cursors_in(row, last)?.count();
         if cursor_of(row)? <= last || i64::try_from(remaining).ok() == Some(row.int(2)?) {
             return Ok(());
         }
         let key = [Value::from(self.org), id.into()];
-        let Some(found) = tx.first(&DATA, &key).await? else { return Ok(()) };
+        let Some(found) = tx.first(&DATA, &key)? else { return Ok(()) };
         let events = packed::unpack(found.text(0)?)?;
         let kept = events.get(events.len().saturating_sub(remaining)..).unwrap_or_default();
         let [org, id] = key;
         let count = i64::try_from(kept.len()).unwrap_or(i64::MAX);
-        tx.execute(&REWRITE, &[org, id, count.into(), packed::pack(kept)?.into()]).await?;
+        tx.execute(&REWRITE, &[org, id, count.into(), packed::pack(kept)?.into()])?;
         Ok(())
     }
 }

@@ -37,14 +37,14 @@ impl Operation for List {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<DocumentSummary>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<DocumentSummary>> {
         if self.tags.is_empty() {
-            return tx.query(&ALL, &self.page()).await?.iter().map(read_summary).collect();
+            return tx.query(&ALL, &self.page())?.iter().map(read_summary).collect();
         }
         // The first documents overall are among the first of each tag.
         let page = |tag: &String| [self.page(), vec![tag.as_str().into()]].concat();
         let pages: Vec<Vec<Value>> = self.tags.iter().map(page).collect();
-        let rows = tx.query_each(&TAGGED, &pages).await?;
+        let rows = tx.query_each(&TAGGED, &pages)?;
         let mut found: Vec<DocumentSummary> =
             rows.iter().flatten().map(read_summary).collect::<Result<_>>()?;
         found.sort_by_key(|document| std::cmp::Reverse((document.updated_at, document.id)));

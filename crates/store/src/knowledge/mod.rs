@@ -126,8 +126,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<StoredDocument> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<StoredDocument> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
         read_document(&row.ok_or(StoreError::NotFound("document"))?)
     }
 }

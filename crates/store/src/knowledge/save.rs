@@ -44,15 +44,15 @@ impl Operation for Create {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, id, document) = self;
         let exists = || StoreError::Conflict(format!("document {id}"));
-        let created = tx.first(&CREATE, &columns(*org, *id, document)?).await;
+        let created = tx.first(&CREATE, &columns(*org, *id, document)?);
         let row = created.map_err(|error| match error {
             StoreError::Conflict(_) => exists(),
             other => other,
         })?;
-        write_index(tx, *org, *id, document, &row.ok_or_else(exists)?).await
+        write_index(tx, *org, *id, document, &row.ok_or_else(exists)?)
     }
 }
 
@@ -70,15 +70,15 @@ impl Operation for Update {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, id, version, document) = self;
         let mut params = columns(*org, *id, document)?;
         params.push((*version).into());
-        if let Some(row) = tx.first(&UPDATE, &params).await? {
-            tx.batch(&delete_index(*org, *id)).await?;
-            return write_index(tx, *org, *id, document, &row).await;
+        if let Some(row) = tx.first(&UPDATE, &params)? {
+            tx.batch(&delete_index(*org, *id))?;
+            return write_index(tx, *org, *id, document, &row);
         }
-        match tx.first(&GET, &[(*org).into(), (*id).into()]).await? {
+        match tx.first(&GET, &[(*org).into(), (*id).into()])? {
             Some(_) => Err(StoreError::Conflict(format!("a newer version of document {id}"))),
             None => Err(StoreError::NotFound("document")),
         }
@@ -94,12 +94,12 @@ impl Operation for Delete {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, id) = *self;
-        if tx.execute(&DELETE, &[org.into(), id.into()]).await? == 0 {
+        if tx.execute(&DELETE, &[org.into(), id.into()])? == 0 {
             return Err(StoreError::NotFound("document"));
         }
-        tx.batch(&delete_index(org, id)).await.map(|_| ())
+        tx.batch(&delete_index(org, id)).map(|_| ())
     }
 }
 
@@ -116,13 +116,7 @@ fn columns(org: OrgId, id: DocumentId, document: &Document) -> Result<Vec<Value>
 }
 
 /// Writes the index entries of a document; `row` holds its time of change.
-async fn write_index<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    id: DocumentId,
-    document: &Document,
-    row: &Row,
-) -> Result<()> {
+fn write_index(tx: &Tx, org: OrgId, id: DocumentId, document: &Document, row: &Row) -> Result<()> {
     let tags = Value::json(document.tags())?;
     let words = Value::json(&word_weights(document))?;
     let statements = [
@@ -137,7 +131,7 @@ async fn write_index<T: Tx>(
             on_no_rows: None,
         },
     ];
-    tx.batch(&statements).await.map(|_| ())
+    tx.batch(&statements).map(|_| ())
 }
 
 fn delete_index(org: OrgId, id: DocumentId) -> [Statement; 2] {

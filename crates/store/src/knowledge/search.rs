@@ -45,10 +45,10 @@ impl Operation for Search {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<DocumentHit>> {
-        let found = self.find_postings(tx).await?;
+    fn run(&self, tx: &Tx) -> Result<Vec<DocumentHit>> {
+        let found = self.find_postings(tx)?;
         let counted =
-            tx.first(&COUNT_DOCUMENTS, &[self.org.into(), MAX_DOCUMENTS_PER_WORD.into()]).await?;
+            tx.first(&COUNT_DOCUMENTS, &[self.org.into(), MAX_DOCUMENTS_PER_WORD.into()])?;
         let counted = counted.map_or(Ok(0), |row| row.int(0))?;
         let ranked = rank(&found, u32::try_from(counted).unwrap_or(u32::MAX));
         let rarest_first: Vec<String> = found.into_iter().map(|postings| postings.word).collect();
@@ -57,7 +57,7 @@ impl Operation for Search {
             if hits.len() >= self.limit {
                 break;
             }
-            hits.extend(self.read_hits(tx, matches, &rarest_first).await?);
+            hits.extend(self.read_hits(tx, matches, &rarest_first)?);
         }
         hits.truncate(self.limit);
         Ok(hits)
@@ -66,12 +66,12 @@ impl Operation for Search {
 
 impl Search {
     /// Returns the postings of the words, rarest word first.
-    async fn find_postings<T: Tx>(&self, tx: &T) -> Result<Vec<PostingList>> {
+    fn find_postings(&self, tx: &Tx) -> Result<Vec<PostingList>> {
         let params = |word: &String| {
             vec![self.org.into(), word.as_str().into(), MAX_DOCUMENTS_PER_WORD.into()]
         };
         let params: Vec<Vec<Value>> = self.words.iter().map(params).collect();
-        let rows = tx.query_each(&POSTINGS, &params).await?;
+        let rows = tx.query_each(&POSTINGS, &params)?;
         let all = self.words.iter().zip(&rows);
         let mut found: Vec<PostingList> =
             all.map(|(word, rows)| read_postings(word, rows)).collect::<Result<_>>()?;
@@ -81,15 +81,15 @@ impl Search {
     }
 
     /// Reads the matches whose tags are wanted.
-    async fn read_hits<T: Tx>(
+    fn read_hits(
         &self,
-        tx: &T,
+        tx: &Tx,
         matches: &[DocumentMatch],
         words: &[String],
     ) -> Result<Vec<DocumentHit>> {
         let key = |found: &DocumentMatch| vec![self.org.into(), found.document.into()];
         let keys: Vec<Vec<Value>> = matches.iter().map(key).collect();
-        let rows = tx.query_each(&GET, &keys).await?;
+        let rows = tx.query_each(&GET, &keys)?;
         let mut hits = Vec::new();
         for (row, found) in rows.iter().map(|rows| rows.first()).zip(matches) {
             let Some(row) = row else { continue };

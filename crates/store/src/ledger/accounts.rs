@@ -85,12 +85,8 @@ pub(crate) fn open_account(org: OrgId) -> Statement {
 }
 
 /// Moves an org's account to another plan; returns the statements that write it.
-pub(crate) async fn change_plan<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    plan: LicencePlan,
-) -> Result<Vec<Statement>> {
-    let mut accounts = LockedAccounts::open(tx, org).await?;
+pub(crate) fn change_plan(tx: &Tx, org: OrgId, plan: LicencePlan) -> Result<Vec<Statement>> {
+    let mut accounts = LockedAccounts::open(tx, org)?;
     accounts.account_mut()?.change_plan(plan);
     accounts.write_back()
 }
@@ -107,11 +103,11 @@ impl<R: Send + 'static, F: Fn(&LockedAccounts) -> R + Send + Sync + 'static> Ope
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<R> {
-        let mut accounts = LockedAccounts::open(tx, self.0).await?;
-        accounts.lock_parent(tx).await?;
+    fn run(&self, tx: &Tx) -> Result<R> {
+        let mut accounts = LockedAccounts::open(tx, self.0)?;
+        accounts.lock_parent(tx)?;
         let result = (self.1)(&accounts);
-        tx.finish(&accounts.write_back()?).await?;
+        tx.finish(&accounts.write_back()?)?;
         Ok(result)
     }
 }
@@ -126,10 +122,10 @@ impl<F: Fn(&mut LockedAccounts) + Send + Sync + 'static> Operation for UpdateAcc
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        let mut accounts = LockedAccounts::open(tx, self.0).await?;
+    fn run(&self, tx: &Tx) -> Result<()> {
+        let mut accounts = LockedAccounts::open(tx, self.0)?;
         (self.1)(&mut accounts);
-        tx.finish(&accounts.write_back()?).await.map(|_| ())
+        tx.finish(&accounts.write_back()?).map(|_| ())
     }
 }
 
@@ -156,10 +152,10 @@ impl Operation for Grant {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, new) = self;
-        let mut accounts = LockedAccounts::open(tx, *org).await?;
-        match lines::granted(tx, *org, &new.reference).await? {
+        let mut accounts = LockedAccounts::open(tx, *org)?;
+        match lines::granted(tx, *org, &new.reference)? {
             Some(before) if before == (new.pool, new.amount) => return Ok(()),
             Some(_) => {
                 let what = format!("another grant with the reference `{}`", new.reference);
@@ -167,6 +163,6 @@ impl Operation for Grant {
             }
             None => accounts.grant(new.clone())?,
         }
-        tx.finish(&accounts.write_back()?).await.map(|_| ())
+        tx.finish(&accounts.write_back()?).map(|_| ())
     }
 }

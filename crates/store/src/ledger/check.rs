@@ -62,13 +62,13 @@ impl Operation for CheckLedger {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<LedgerCheck> {
+    fn run(&self, tx: &Tx) -> Result<LedgerCheck> {
         let mut lines: BTreeMap<OrgId, (Credits, Credits)> = BTreeMap::new();
-        for row in tx.query(&LINES, &[]).await? {
+        for row in tx.query(&LINES, &[])? {
             lines.insert(row.id(0)?, (credits(row.int(1)?), credits(row.int(2)?)));
         }
         let mut held: BTreeMap<OrgId, Credits> = BTreeMap::new();
-        for row in tx.query(&RESERVATIONS, &[]).await? {
+        for row in tx.query(&RESERVATIONS, &[])? {
             let reservation: Reservation = row.json(0, "reservation")?;
             for (org, amount) in reservation.held_by_org() {
                 let sum = held.entry(org).or_default();
@@ -76,7 +76,7 @@ impl Operation for CheckLedger {
             }
         }
         let mut check = LedgerCheck::default();
-        for row in tx.query(&ACCOUNTS, &[]).await? {
+        for row in tx.query(&ACCOUNTS, &[])? {
             let org: OrgId = row.id(0)?;
             let (granted, spent) = lines.get(&org).copied().unwrap_or_default();
             let reserved = held.get(&org).copied().unwrap_or_default();

@@ -85,12 +85,8 @@ pub(super) fn grant(
 }
 
 /// Returns the grant with a reference, if any.
-pub(super) async fn granted<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    reference: &str,
-) -> Result<Option<(PoolKind, Credits)>> {
-    let row = tx.first(&GRANTED, &[org.into(), reference.into()]).await?;
+pub(super) fn granted(tx: &Tx, org: OrgId, reference: &str) -> Result<Option<(PoolKind, Credits)>> {
+    let row = tx.first(&GRANTED, &[org.into(), reference.into()])?;
     row.map(|row| Ok((row.json(0, "ledger line")?, credits(row.int(1)?)))).transpose()
 }
 
@@ -133,8 +129,8 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<LedgerLine>> {
-        let rows = tx.query(&LIST, &[self.0.into(), self.1.into(), self.2.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Vec<LedgerLine>> {
+        let rows = tx.query(&LIST, &[self.0.into(), self.1.into(), self.2.into()])?;
         rows.iter().map(read_line).collect()
     }
 }
@@ -166,9 +162,9 @@ impl Operation for SpentSince {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Credits> {
+    fn run(&self, tx: &Tx) -> Result<Credits> {
         let params = [self.0.into(), self.1.into(), self.2.as_millis().into()];
-        let row = tx.first(&SPENT_SINCE, &params).await?;
+        let row = tx.first(&SPENT_SINCE, &params)?;
         Ok(credits(row.ok_or(StoreError::NotFound("ledger"))?.int(0)?))
     }
 }

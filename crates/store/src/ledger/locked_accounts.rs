@@ -59,8 +59,8 @@ pub(super) struct LockedAccounts {
 
 impl LockedAccounts {
     /// Locks an org's account and starts the periods that are due.
-    pub(super) async fn open<T: Tx>(tx: &T, org: OrgId) -> Result<Self> {
-        let locked = lock_account(tx, org).await?;
+    pub(super) fn open(tx: &Tx, org: OrgId) -> Result<Self> {
+        let locked = lock_account(tx, org)?;
         let (ledger, org) = (Ledger::default(), locked.org.clone());
         let mut accounts =
             Self { ledger, now: locked.now, org, snapshots: Vec::new(), grant: None };
@@ -70,11 +70,11 @@ impl LockedAccounts {
 
     /// Locks the current parent's account too. Returns false if there is no parent or
     /// it is locked already.
-    pub(super) async fn lock_parent<T: Tx>(&mut self, tx: &T) -> Result<bool> {
+    pub(super) fn lock_parent(&mut self, tx: &Tx) -> Result<bool> {
         let Some(parent) = self.org.parent().filter(|&parent| !self.has_locked(parent)) else {
             return Ok(false);
         };
-        self.lock_others(tx, [parent].into()).await?;
+        self.lock_others(tx, [parent].into())?;
         Ok(true)
     }
 
@@ -84,7 +84,7 @@ impl LockedAccounts {
 
     /// Locks the accounts of other orgs, always after the org's own and in the order of
     /// their ids, so that deadlocks are rare.
-    async fn lock_others<T: Tx>(&mut self, tx: &T, mut others: BTreeSet<OrgId>) -> Result<()> {
+    fn lock_others(&mut self, tx: &Tx, mut others: BTreeSet<OrgId>) -> Result<()> {
         others.retain(|&org| !self.has_locked(org));
         if others.is_empty() {
             return Ok(());
@@ -94,9 +94,9 @@ impl LockedAccounts {
             .chain(others.iter().copied())
             .map(|org| format!("{:032x}", org.as_u128()))
             .collect();
-        tx.query(&EXTEND_SCOPE, &[orgs.join(",").into()]).await?;
+        tx.query(&EXTEND_SCOPE, &[orgs.join(",").into()])?;
         for other in others {
-            let locked = lock_account(tx, other).await?;
+            let locked = lock_account(tx, other)?;
             self.add(&locked)?;
         }
         if let Some(parent) = self.org.parent().filter(|&parent| self.has_locked(parent)) {
@@ -153,9 +153,9 @@ impl LockedAccounts {
     /// Adds open reservations and locks the accounts that they draw on. These are the
     /// parents at the time of the reservation; the current parent is locked with them,
     /// since more may be drawn from it.
-    pub(super) async fn add_reservations<T: Tx>(
+    pub(super) fn add_reservations(
         &mut self,
-        tx: &T,
+        tx: &Tx,
         reservations: Vec<(ReservationId, Reservation)>,
     ) -> Result<()> {
         let draws = reservations.iter().flat_map(|(_, reservation)| reservation.held_by_org());
@@ -164,7 +164,7 @@ impl LockedAccounts {
         if !payers.is_empty() {
             payers.extend(self.org.parent());
         }
-        self.lock_others(tx, payers).await?;
+        self.lock_others(tx, payers)?;
         for (id, reservation) in reservations {
             self.ledger.insert_reservation(id, reservation);
         }
@@ -258,9 +258,9 @@ struct LockedRow {
     now: Timestamp,
 }
 
-async fn lock_account<T: Tx>(tx: &T, org: OrgId) -> Result<LockedRow> {
+fn lock_account(tx: &Tx, org: OrgId) -> Result<LockedRow> {
     let id = [Value::from(org)];
-    let answers = tx.query_in_order(&[(&LOCK, &id), (&ORG, &id)]).await?;
+    let answers = tx.query_in_order(&[(&LOCK, &id), (&ORG, &id)])?;
     let mut answers = answers.into_iter().map(|rows| rows.into_iter().next());
     let (Some(Some(account)), Some(Some(row))) = (answers.next(), answers.next()) else {
         return Err(StoreError::NotFound("organization"));

@@ -134,14 +134,14 @@ impl Operation for Count {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<CountOutcome> {
+    fn run(&self, tx: &Tx) -> Result<CountOutcome> {
         let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         let mut params = key(self.org, &self.what, self.window);
         params.extend([number(self.amount), number(self.limit)]);
-        if let Some(row) = tx.first(&COUNT, &params).await? {
+        if let Some(row) = tx.first(&COUNT, &params)? {
             return Ok(CountOutcome::Within(read_usage(&row)?));
         }
-        Ok(CountOutcome::Exceeded(current(tx, self.org, &self.what, self.window).await?))
+        Ok(CountOutcome::Exceeded(current(tx, self.org, &self.what, self.window)?))
     }
 }
 
@@ -154,8 +154,8 @@ impl Operation for Current {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<CounterUsage> {
-        current(tx, self.0, &self.1, self.2).await
+    fn run(&self, tx: &Tx) -> Result<CounterUsage> {
+        current(tx, self.0, &self.1, self.2)
     }
 }
 
@@ -168,13 +168,13 @@ impl Operation for Sweep {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
-        tx.execute(&SWEEP, &[self.0.into()]).await
+    fn run(&self, tx: &Tx) -> Result<u64> {
+        tx.execute(&SWEEP, &[self.0.into()])
     }
 }
 
-async fn current<T: Tx>(tx: &T, org: OrgId, what: &str, window: Window) -> Result<CounterUsage> {
-    let row = tx.first(&CURRENT, &key(org, what, window)).await?;
+fn current(tx: &Tx, org: OrgId, what: &str, window: Window) -> Result<CounterUsage> {
+    let row = tx.first(&CURRENT, &key(org, what, window))?;
     read_usage(&row.ok_or_else(|| StoreError::Backend("the database has no clock".into()))?)
 }
 

@@ -61,11 +61,11 @@ impl Operation for ReserveAll {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Option<RemainingCredits>>> {
-        let mut accounts = LockedAccounts::open(tx, self.0).await?;
+    fn run(&self, tx: &Tx) -> Result<Vec<Option<RemainingCredits>>> {
+        let mut accounts = LockedAccounts::open(tx, self.0)?;
         let (mut answers, mut all) = (Vec::with_capacity(self.1.len()), Vec::new());
         for new in &self.1 {
-            answers.push(match reserve_in(tx, &mut accounts, self.0, *new).await {
+            answers.push(match reserve_in(tx, &mut accounts, self.0, *new) {
                 Ok((reserved, add)) => {
                     all.push(add);
                     Some(reserved)
@@ -75,7 +75,7 @@ impl Operation for ReserveAll {
             });
         }
         all.extend(accounts.write_back()?);
-        tx.finish(&all).await?;
+        tx.finish(&all)?;
         Ok(answers)
     }
 }

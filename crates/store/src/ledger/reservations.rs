@@ -125,20 +125,20 @@ impl Operation for Reserve {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<RemainingCredits> {
-        let mut accounts = LockedAccounts::open(tx, self.0).await?;
-        let (reserved, add) = reserve_in(tx, &mut accounts, self.0, self.1).await?;
+    fn run(&self, tx: &Tx) -> Result<RemainingCredits> {
+        let mut accounts = LockedAccounts::open(tx, self.0)?;
+        let (reserved, add) = reserve_in(tx, &mut accounts, self.0, self.1)?;
         let mut statements = vec![add];
         statements.extend(accounts.write_back()?);
-        tx.finish(&statements).await?;
+        tx.finish(&statements)?;
         Ok(reserved)
     }
 }
 
 /// Reserves credits in locked accounts; returns the statement that stores the
 /// reservation.
-pub(super) async fn reserve_in<T: Tx>(
-    tx: &T,
+pub(super) fn reserve_in(
+    tx: &Tx,
     accounts: &mut LockedAccounts,
     org: OrgId,
     new: NewReservation,
@@ -146,8 +146,7 @@ pub(super) async fn reserve_in<T: Tx>(
     let (now, expires_at) = (accounts.now, accounts.now + new.ttl);
     draw_with_parent(tx, accounts, |accounts| {
         accounts.ledger.reserve(new.id, org, new.budget_owner, new.amount, now, expires_at)
-    })
-    .await?;
+    })?;
     let reservation = Value::json(open_reservation(accounts, new.id)?)?;
     let params = vec![org.into(), new.id.into(), expires_at.as_millis().into(), reservation];
     let reserved = RemainingCredits { affordable: accounts.ledger.affordable(org, now) };
@@ -155,13 +154,13 @@ pub(super) async fn reserve_in<T: Tx>(
 }
 
 /// Draws on the org's own credits, and on its parent's if they do not suffice.
-async fn draw_with_parent<T: Tx>(
-    tx: &T,
+fn draw_with_parent(
+    tx: &Tx,
     accounts: &mut LockedAccounts,
     mut draw: impl FnMut(&mut LockedAccounts) -> std::result::Result<(), ReserveError>,
 ) -> Result<()> {
     let result = match draw(accounts) {
-        Err(ReserveError::Exhausted { .. }) if accounts.lock_parent(tx).await? => draw(accounts),
+        Err(ReserveError::Exhausted { .. }) if accounts.lock_parent(tx)? => draw(accounts),
         result => result,
     };
     Ok(result?)
@@ -184,9 +183,9 @@ impl Operation for FindExisting {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Existing>> {
+    fn run(&self, tx: &Tx) -> Result<Option<Existing>> {
         let Self(org, new) = *self;
-        let Some(row) = tx.first(&FIND, &[org.into(), new.id.into()]).await? else {
+        let Some(row) = tx.first(&FIND, &[org.into(), new.id.into()])? else {
             return Ok(None);
         };
         let found: Reservation = row.json(0, "reservation")?;
@@ -202,8 +201,8 @@ fn open_reservation(accounts: &LockedAccounts, id: ReservationId) -> Result<&Res
 }
 
 /// Locks and returns an open reservation.
-async fn lock_reservation<T: Tx>(tx: &T, org: OrgId, id: ReservationId) -> Result<Reservation> {
-    let row = tx.first(&OPEN, &[org.into(), id.into()]).await?;
+fn lock_reservation(tx: &Tx, org: OrgId, id: ReservationId) -> Result<Reservation> {
+    let row = tx.first(&OPEN, &[org.into(), id.into()])?;
     read_reservation(&row.ok_or(ReserveError::NotOpen(id))?, 0, 1)
 }
 
@@ -225,21 +224,20 @@ impl Operation for TopUp {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, id, total, ttl) = *self;
-        let mut accounts = LockedAccounts::open(tx, org).await?;
-        let reservation = lock_reservation(tx, org, id).await?;
+        let mut accounts = LockedAccounts::open(tx, org)?;
+        let reservation = lock_reservation(tx, org, id)?;
         let more = total.saturating_sub(reservation.amount());
-        accounts.add_reservations(tx, vec![(id, reservation)]).await?;
+        accounts.add_reservations(tx, vec![(id, reservation)])?;
         let now = accounts.now;
-        draw_with_parent(tx, &mut accounts, |accounts| accounts.ledger.top_up(id, more, now))
-            .await?;
+        draw_with_parent(tx, &mut accounts, |accounts| accounts.ledger.top_up(id, more, now))?;
         let reservation = Value::json(open_reservation(&accounts, id)?)?;
         let expires_at = (now + ttl).as_millis().into();
         let params = vec![org.into(), id.into(), reservation, expires_at];
         let mut statements = vec![Statement { sql: &CHANGE, params, on_no_rows: None }];
         statements.extend(accounts.write_back()?);
-        tx.finish(&statements).await.map(|_| ())
+        tx.finish(&statements).map(|_| ())
     }
 }
 
@@ -252,8 +250,8 @@ impl Operation for Release {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Credits> {
-        release_reservation(tx, self.0, self.1, ReleaseWhen::Now).await
+    fn run(&self, tx: &Tx) -> Result<Credits> {
+        release_reservation(tx, self.0, self.1, ReleaseWhen::Now)
     }
 }
 
@@ -266,22 +264,22 @@ pub(super) enum ReleaseWhen {
 }
 
 /// Ends a reservation without charges.
-pub(super) async fn release_reservation<T: Tx>(
-    tx: &T,
+pub(super) fn release_reservation(
+    tx: &Tx,
     org: OrgId,
     id: ReservationId,
     when: ReleaseWhen,
 ) -> Result<Credits> {
-    let mut accounts = LockedAccounts::open(tx, org).await?;
-    let reservation = lock_reservation(tx, org, id).await?;
+    let mut accounts = LockedAccounts::open(tx, org)?;
+    let reservation = lock_reservation(tx, org, id)?;
     if when == ReleaseWhen::Expired && reservation.expires_at > accounts.now {
         return Err(ReserveError::NotOpen(id).into());
     }
-    accounts.add_reservations(tx, vec![(id, reservation)]).await?;
+    accounts.add_reservations(tx, vec![(id, reservation)])?;
     let released = accounts.ledger.release(id)?;
     let mut statements =
         vec![Statement { sql: &REMOVE, params: vec![org.into(), id.into()], on_no_rows: None }];
     statements.extend(accounts.write_back()?);
-    tx.finish(&statements).await?;
+    tx.finish(&statements)?;
     Ok(released)
 }

@@ -163,8 +163,8 @@ impl Operation for ListUnsettledOrgs {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<OrgId>> {
-        tx.query(&UNSETTLED_ORGS, &[]).await?.iter().map(|row| row.id(0)).collect()
+    fn run(&self, tx: &Tx) -> Result<Vec<OrgId>> {
+        tx.query(&UNSETTLED_ORGS, &[])?.iter().map(|row| row.id(0)).collect()
     }
 }
 
@@ -177,12 +177,12 @@ impl Operation for ApplySettlements {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
+    fn run(&self, tx: &Tx) -> Result<u64> {
         let org = self.0;
-        let mut accounts = LockedAccounts::open(tx, org).await?;
-        let rows = tx.query(&SETTLED, &[org.into(), BATCH_SIZE.into()]).await?;
+        let mut accounts = LockedAccounts::open(tx, org)?;
+        let rows = tx.query(&SETTLED, &[org.into(), BATCH_SIZE.into()])?;
         let settled = rows.iter().map(|row| Ok((row.id(0)?, read_reservation(row, 1, 2)?)));
-        accounts.add_reservations(tx, settled.collect::<Result<_>>()?).await?;
+        accounts.add_reservations(tx, settled.collect::<Result<_>>()?)?;
         let mut all = Vec::new();
         for row in &rows {
             let id: ReservationId = row.id(0)?;
@@ -199,10 +199,10 @@ impl Operation for ApplySettlements {
         if let Some(last) = rows.last() {
             let last: ReservationId = last.id(0)?;
             for (whose, notice) in accounts.low_credits(last)? {
-                Notify(whose, notice).run(tx).await?;
+                Notify(whose, notice).run(tx)?;
             }
             all.extend(accounts.write_back()?);
-            tx.finish(&all).await?;
+            tx.finish(&all)?;
         }
         Ok(rows.len() as u64)
     }
@@ -217,8 +217,8 @@ impl Operation for ListExpired {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<(OrgId, ReservationId)>> {
-        let rows = tx.query(&EXPIRED, &[SWEEP_LIMIT.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Vec<(OrgId, ReservationId)>> {
+        let rows = tx.query(&EXPIRED, &[SWEEP_LIMIT.into()])?;
         rows.iter().map(|row| Ok((row.id(0)?, row.id(1)?))).collect()
     }
 }
@@ -232,7 +232,7 @@ impl Operation for ReleaseExpired {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        release_reservation(tx, self.0, self.1, ReleaseWhen::Expired).await.map(|_| ())
+    fn run(&self, tx: &Tx) -> Result<()> {
+        release_reservation(tx, self.0, self.1, ReleaseWhen::Expired).map(|_| ())
     }
 }

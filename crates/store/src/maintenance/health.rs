@@ -167,13 +167,13 @@ impl Operation for ReadBasics {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<(u64, RowSecurity)> {
-        let row_security = match number(tx, &BYPASSES_ROW_SECURITY, &[]).await? {
+    fn run(&self, tx: &Tx) -> Result<(u64, RowSecurity)> {
+        let row_security = match number(tx, &BYPASSES_ROW_SECURITY, &[])? {
             0 => RowSecurity::Enforced,
             1 => RowSecurity::Bypassed,
             _ => RowSecurity::Unsupported,
         };
-        Ok((number(tx, &SIZE, &[]).await?, row_security))
+        Ok((number(tx, &SIZE, &[])?, row_security))
     }
 }
 
@@ -186,25 +186,25 @@ impl Operation for CountWork {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<WorkCounts> {
+    fn run(&self, tx: &Tx) -> Result<WorkCounts> {
         let limit = Value::Int(i64::try_from(WorkCounts::MAX_COUNT).unwrap_or(i64::MAX));
         let late = |held: u32| [WorkCounts::LATE.into(), held.into(), limit.clone()];
         let limit = std::slice::from_ref(&limit);
         Ok(WorkCounts {
-            abandoned_leases: number(tx, &LATE, &late(1)).await?,
-            overdue_conversations: number(tx, &LATE, &late(0)).await?,
-            outbox_overdue: Duration::from_millis(number(tx, &OVERDUE, &[]).await?),
-            unknown_sends: number(tx, &UNKNOWN_SENDS, limit).await?,
-            unknown_calls: number(tx, &UNKNOWN_CALLS, limit).await?,
-            dead_letters: number(tx, &DEAD_LETTERS, limit).await?,
-            events: number(tx, &EVENTS, &[]).await?,
+            abandoned_leases: number(tx, &LATE, &late(1))?,
+            overdue_conversations: number(tx, &LATE, &late(0))?,
+            outbox_overdue: Duration::from_millis(number(tx, &OVERDUE, &[])?),
+            unknown_sends: number(tx, &UNKNOWN_SENDS, limit)?,
+            unknown_calls: number(tx, &UNKNOWN_CALLS, limit)?,
+            dead_letters: number(tx, &DEAD_LETTERS, limit)?,
+            events: number(tx, &EVENTS, &[])?,
             ledger: LedgerCheck::default(),
         })
     }
 }
 
 /// Reads a number; negative ones count as 0.
-async fn number<T: Tx>(tx: &T, sql: &'static Sql, params: &[Value]) -> Result<u64> {
-    let found = tx.first(sql, params).await?.map_or(Ok(0), |row| row.int(0))?;
+fn number(tx: &Tx, sql: &'static Sql, params: &[Value]) -> Result<u64> {
+    let found = tx.first(sql, params)?.map_or(Ok(0), |row| row.int(0))?;
     Ok(u64::try_from(found).unwrap_or(0))
 }

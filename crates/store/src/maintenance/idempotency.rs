@@ -41,7 +41,7 @@ impl Operation for DeleteOld {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
-        tx.execute(&DELETE_OLD, &[self.0.into(), self.1.into()]).await
+    fn run(&self, tx: &Tx) -> Result<u64> {
+        tx.execute(&DELETE_OLD, &[self.0.into(), self.1.into()])
     }
 }

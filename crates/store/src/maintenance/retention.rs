@@ -252,10 +252,10 @@ impl Operation for PrunePage {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<(u64, Option<Value>)> {
+    fn run(&self, tx: &Tx) -> Result<(u64, Option<Value>)> {
         let (org, max_age) = (Value::from(self.org), Value::from(self.max_age));
         let params = [org.clone(), self.after.clone(), max_age.clone(), self.batch.into()];
-        let page = tx.query(&self.table.page, &params).await?;
+        let page = tx.query(&self.table.page, &params)?;
         let old = page.iter().map(|row| row.int(1)).collect::<Result<Vec<i64>>>()?.contains(&1);
         let last = match page.last() {
             Some(row) if old => row.0.first().cloned().ok_or(StoreError::NotFound("id"))?,
@@ -263,14 +263,14 @@ impl Operation for PrunePage {
         };
         let range = [org, self.after.clone(), last.clone(), max_age];
         let rows = match self.mode {
-            PruneMode::Delete => tx.execute(&self.table.delete, &range).await?,
-            PruneMode::Count => count(tx, &self.table.count, &range).await?,
+            PruneMode::Delete => tx.execute(&self.table.delete, &range)?,
+            PruneMode::Count => count(tx, &self.table.count, &range)?,
         };
         Ok((rows, (page.len() as u64 == u64::from(self.batch)).then_some(last)))
     }
 }
 
-async fn count<T: Tx>(tx: &T, sql: &'static Sql, params: &[Value]) -> Result<u64> {
-    let counted = tx.first(sql, params).await?.map_or(Ok(0), |row| row.int(0))?;
+fn count(tx: &Tx, sql: &'static Sql, params: &[Value]) -> Result<u64> {
+    let counted = tx.first(sql, params)?.map_or(Ok(0), |row| row.int(0))?;
     Ok(u64::try_from(counted).unwrap_or(0))
 }

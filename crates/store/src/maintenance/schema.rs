@@ -76,12 +76,12 @@ impl Operation for ReadVersion {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<i64> {
-        check_supported(tx).await?;
-        if !table_exists(tx, "schema_migrations").await? {
+    fn run(&self, tx: &Tx) -> Result<i64> {
+        check_supported(tx)?;
+        if !table_exists(tx, "schema_migrations")? {
             return Ok(0);
         }
-        read_version(tx).await
+        read_version(tx)
     }
 }
 
@@ -96,18 +96,18 @@ impl Operation for Migrate {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<i64> {
-        check_supported(tx).await?;
-        tx.script(&CREATE_TABLE).await?;
-        let found = read_version(tx).await?;
+    fn run(&self, tx: &Tx) -> Result<i64> {
+        check_supported(tx)?;
+        tx.script(&CREATE_TABLE)?;
+        let found = read_version(tx)?;
         check_not_newer(found, self.0.len() as i64)?;
         for (migration, version) in self.0.iter().zip(1..) {
             if version > found {
-                tx.script(&migration.script).await?;
-                tx.execute(&RECORD_VERSION, &[Value::Int(version), migration.name.into()]).await?;
+                tx.script(&migration.script)?;
+                tx.execute(&RECORD_VERSION, &[Value::Int(version), migration.name.into()])?;
             }
         }
-        tx.script(&GUARD).await?;
+        tx.script(&GUARD)?;
         Ok(found)
     }
 }
@@ -125,8 +125,8 @@ impl Operation for SetDiskFull {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        tx.script(if self.0 { &LIMIT_SIZE } else { &UNLIMIT_SIZE }).await
+    fn run(&self, tx: &Tx) -> Result<()> {
+        tx.script(if self.0 { &LIMIT_SIZE } else { &UNLIMIT_SIZE })
     }
 }
 
@@ -146,18 +146,18 @@ fn check_not_newer(found: i64, known: i64) -> Result<()> {
     Ok(())
 }
 
-async fn check_supported<T: Tx>(tx: &T) -> Result<()> {
-    if table_exists(tx, UNSUPPORTED_TABLE).await? {
+fn check_supported(tx: &Tx) -> Result<()> {
+    if table_exists(tx, UNSUPPORTED_TABLE)? {
         return Err(StoreError::UnsupportedSchema);
     }
     Ok(())
 }
 
-async fn table_exists<T: Tx>(tx: &T, name: &str) -> Result<bool> {
-    let count = tx.first(&TABLE_EXISTS, &[name.into()]).await?.map_or(Ok(0), |row| row.int(0))?;
+fn table_exists(tx: &Tx, name: &str) -> Result<bool> {
+    let count = tx.first(&TABLE_EXISTS, &[name.into()])?.map_or(Ok(0), |row| row.int(0))?;
     Ok(count > 0)
 }
 
-async fn read_version<T: Tx>(tx: &T) -> Result<i64> {
-    tx.first(&READ_VERSION, &[]).await?.map_or(Ok(0), |row| row.int(0))
+fn read_version(tx: &Tx) -> Result<i64> {
+    tx.first(&READ_VERSION, &[])?.map_or(Ok(0), |row| row.int(0))
 }

@@ -210,17 +210,17 @@ impl Operation for Save {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, agent) = self;
         check_size("configuration of an agent", &agent.config, MAX_BYTES)?;
         check_size("type of an agent", &agent.agent_type, MAX_BYTES)?;
         check_count("capabilities of an agent", agent.capabilities.len())?;
         // Concurrent writers of this agent wait here.
-        if tx.execute(&SAVE, &agent.params(*org)?).await? == 0 {
+        if tx.execute(&SAVE, &agent.params(*org)?)? == 0 {
             let what = format!("agent `{}` with another placement", agent.name);
             return Err(StoreError::Conflict(what));
         }
-        tx.finish(&agent.capability_statements(*org)).await.map(drop)
+        tx.finish(&agent.capability_statements(*org)).map(drop)
     }
 }
 
@@ -263,8 +263,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<StoredQueueAgent>> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.as_str().into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Option<StoredQueueAgent>> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.as_str().into()])?;
         row.as_ref().map(read_agent).transpose()
     }
 }
@@ -278,10 +278,10 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredQueueAgent>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredQueueAgent>> {
         let after = self.1.as_ref().map_or("", AgentName::as_str);
         let params = [self.0.into(), after.into(), self.2.into()];
-        tx.query(&LIST, &params).await?.iter().map(read_agent).collect()
+        tx.query(&LIST, &params)?.iter().map(read_agent).collect()
     }
 }
 
@@ -294,9 +294,9 @@ impl Operation for ListWithCapability {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<StoredQueueAgent>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<StoredQueueAgent>> {
         let params = [self.0.into(), self.2.into(), text(&self.1), self.3.into()];
-        tx.query(&WITH_CAPABILITY, &params).await?.iter().map(read_agent).collect()
+        tx.query(&WITH_CAPABILITY, &params)?.iter().map(read_agent).collect()
     }
 }
 
@@ -309,8 +309,8 @@ impl Operation for ReadCoverage {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<CapabilityCoverage>> {
-        let rows = tx.query(&COVERAGE, &[self.0.into(), self.1.into(), self.2.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Vec<CapabilityCoverage>> {
+        let rows = tx.query(&COVERAGE, &[self.0.into(), self.1.into(), self.2.into()])?;
         let coverage = |row: &Row| {
             let (available, all) = (row.int(1)?, row.int(2)?);
             let count = |count| u64::try_from(count).unwrap_or_default();
@@ -336,13 +336,13 @@ impl Operation for Renew {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, loads, until) = self;
         let renew = |(name, load): &(AgentName, u64)| {
             let params = vec![(*org).into(), name.as_str().into(), number(*load), (*until).into()];
             Statement { sql: &RENEW, params, on_no_rows: None }
         };
-        tx.finish(&loads.iter().map(renew).collect::<Vec<_>>()).await.map(drop)
+        tx.finish(&loads.iter().map(renew).collect::<Vec<_>>()).map(drop)
     }
 }
 
@@ -355,8 +355,8 @@ impl Operation for Withdraw {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
-        let affected = tx.execute(&WITHDRAW, &[self.0.into(), self.1.as_str().into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<bool> {
+        let affected = tx.execute(&WITHDRAW, &[self.0.into(), self.1.as_str().into()])?;
         Ok(affected > 0)
     }
 }
@@ -370,10 +370,10 @@ impl Operation for DeleteAgent {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
+    fn run(&self, tx: &Tx) -> Result<bool> {
         let key = || vec![self.0.into(), self.1.as_str().into()];
         let delete = |sql| Statement { sql, params: key(), on_no_rows: None };
-        let affected = tx.finish(&[delete(&DELETE), delete(&DELETE_CAPABILITIES)]).await?;
+        let affected = tx.finish(&[delete(&DELETE), delete(&DELETE_CAPABILITIES)])?;
         Ok(affected.first().is_some_and(|rows| *rows > 0))
     }
 }

@@ -108,16 +108,16 @@ impl Operation for CreateDelegation {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, delegation) = self;
         check_size("description of a delegation", &delegation.description, MAX_BYTES)?;
         check_count("blockers of a delegation", delegation.blocked_by.len())?;
         let mut board = DelegationBoard::default();
         if !delegation.blocked_by.is_empty() {
-            orgs::lock_org(tx, *org).await?;
+            orgs::lock_org(tx, *org)?;
             let known = delegation.blocked_by.iter().chain([&delegation.id]);
             let keys = known.map(|id| vec![(*org).into(), (*id).into()]);
-            let found = tx.query_each(&GET, &keys.collect::<Vec<_>>()).await?;
+            let found = tx.query_each(&GET, &keys.collect::<Vec<_>>())?;
             board = read_board(found.iter().flatten())?;
         }
         board.delegate(delegation.clone())?;
@@ -136,7 +136,7 @@ impl Operation for CreateDelegation {
         for blocker in &delegation.blocked_by {
             batch.push(blocker_statement(*org, &board, delegation.id, *blocker)?);
         }
-        match tx.finish(&batch).await {
+        match tx.finish(&batch) {
             Err(StoreError::Conflict(_)) => Err(DelegationRefused::Exists(delegation.id).into()),
             other => other.map(drop),
         }
@@ -152,8 +152,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Delegation>> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Option<Delegation>> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
         row.as_ref().map(read_delegation).transpose()
     }
 }
@@ -172,22 +172,22 @@ impl Operation for Update {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Delegation>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<Delegation>> {
         let Self { org, id, to, now } = *self;
         let completes = to == DelegationStatus::Complete;
         if completes {
-            orgs::lock_org(tx, org).await?;
+            orgs::lock_org(tx, org)?;
         }
         let key = [org.into(), id.into()];
         let related = if completes { &NEIGHBOURS } else { &BLOCKERS };
-        let found = tx.query_in_order(&[(&LOCK, &key), (related, &key)]).await?;
+        let found = tx.query_in_order(&[(&LOCK, &key), (related, &key)])?;
         let mut board = read_board(found.iter().flatten())?;
         let ready = board.update(id, to, now)?;
         let mut batch = vec![update_statement(org, board.get(id)?)?];
         if completes {
             batch.push(Statement { sql: &COMPLETE_BLOCKER, params: key.into(), on_no_rows: None });
         }
-        tx.finish(&batch).await?;
+        tx.finish(&batch)?;
         ready.into_iter().map(|id| Ok(board.get(id)?.clone())).collect()
     }
 }
@@ -205,11 +205,11 @@ impl Operation for Block {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self { org, task, blocker } = *self;
-        orgs::lock_org(tx, org).await?;
+        orgs::lock_org(tx, org)?;
         let (task_key, blocker_key) = ([org.into(), task.into()], [org.into(), blocker.into()]);
-        let found = tx.query_in_order(&[(&LOCK, &task_key), (&UPSTREAM, &blocker_key)]).await?;
+        let found = tx.query_in_order(&[(&LOCK, &task_key), (&UPSTREAM, &blocker_key)])?;
         let mut board = read_board(found.iter().flatten())?;
         board.block(task, blocker)?;
         let delegation = board.get(task)?;
@@ -218,7 +218,6 @@ impl Operation for Block {
             update_statement(org, delegation)?,
             blocker_statement(org, &board, task, blocker)?,
         ])
-        .await
         .map(drop)
     }
 }

@@ -148,14 +148,14 @@ impl Operation for Hold {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<HeldMessage> {
+    fn run(&self, tx: &Tx) -> Result<HeldMessage> {
         check_size("held message", &self.2, MAX_BYTES)?;
         let key = self.0.params(self.1);
         let mut params = key.clone();
         params.push(self.2.as_str().into());
-        tx.execute(&HOLD, &params).await?;
+        tx.execute(&HOLD, &params)?;
         // It may have been taken in between.
-        read_held(&tx.first(&GET, &key).await?.ok_or(StoreError::Busy)?)
+        read_held(&tx.first(&GET, &key)?.ok_or(StoreError::Busy)?)
     }
 }
 
@@ -168,8 +168,8 @@ impl Operation for Get {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<HeldMessage>> {
-        tx.first(&GET, &self.0.params(self.1)).await?.as_ref().map(read_held).transpose()
+    fn run(&self, tx: &Tx) -> Result<Option<HeldMessage>> {
+        tx.first(&GET, &self.0.params(self.1))?.as_ref().map(read_held).transpose()
     }
 }
 
@@ -182,12 +182,12 @@ impl Operation for Update {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
+    fn run(&self, tx: &Tx) -> Result<bool> {
         let HeldMessage { message, version, data } = &self.1;
         check_size("held message", data, MAX_BYTES)?;
         let mut params = self.0.params(*message);
         params.extend([(*version).into(), data.as_str().into()]);
-        Ok(tx.execute(&UPDATE, &params).await? == 1)
+        Ok(tx.execute(&UPDATE, &params)? == 1)
     }
 }
 
@@ -200,8 +200,8 @@ impl Operation for Take {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<HeldMessage>> {
-        tx.first(&TAKE, &self.0.params(self.1)).await?.as_ref().map(read_held).transpose()
+    fn run(&self, tx: &Tx) -> Result<Option<HeldMessage>> {
+        tx.first(&TAKE, &self.0.params(self.1))?.as_ref().map(read_held).transpose()
     }
 }
 
@@ -214,10 +214,10 @@ impl Operation for ListPage {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<HeldMessage>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<HeldMessage>> {
         let mut params = self.0.params(self.1);
         params.push(self.2.into());
-        tx.query(&LIST, &params).await?.iter().map(read_held).collect()
+        tx.query(&LIST, &params)?.iter().map(read_held).collect()
     }
 }
 

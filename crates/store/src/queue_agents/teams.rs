@@ -89,17 +89,17 @@ impl Operation for Create {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, team) = self;
         check_count("members of a team", team.members().len())?;
-        if tx.execute(&CREATE, &team_params(*org, team)?).await? == 0 {
+        if tx.execute(&CREATE, &team_params(*org, team)?)? == 0 {
             return Err(StoreError::Conflict(format!("team `{}`", team.name)));
         }
         let key = [Value::from(*org), team.name.as_str().into()];
         let mut batch =
             vec![Statement { sql: &REMOVE_MEMBERS, params: key.into(), on_no_rows: None }];
         batch.extend(team.members().iter().map(|agent| membership(&ADD_MEMBER, *org, team, agent)));
-        tx.finish(&batch).await.map(drop)
+        tx.finish(&batch).map(drop)
     }
 }
 
@@ -112,9 +112,9 @@ impl Operation for Apply {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<TeamLifecycleEffect>> {
+    fn run(&self, tx: &Tx) -> Result<Option<TeamLifecycleEffect>> {
         let Self(org, name, change) = self;
-        let row = tx.first(&LOCK, &[(*org).into(), name.as_str().into()]).await?;
+        let row = tx.first(&LOCK, &[(*org).into(), name.as_str().into()])?;
         let mut team = read_team(&row.ok_or(StoreError::NotFound("team"))?)?;
         let effect = change.apply(&mut team)?;
         check_count("members of a team", team.members().len())?;
@@ -128,7 +128,7 @@ impl Operation for Apply {
             | TeamChange::Lead(_)
             | TeamChange::Dissolve => {}
         }
-        tx.finish(&batch).await?;
+        tx.finish(&batch)?;
         Ok(effect)
     }
 }
@@ -142,8 +142,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<Team>> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.as_str().into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Option<Team>> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.as_str().into()])?;
         row.as_ref().map(read_team).transpose()
     }
 }
@@ -162,13 +162,13 @@ impl Operation for List {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Team>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<Team>> {
         let after = self.after.as_ref().map_or("", TeamName::as_str);
         let mut params = vec![self.org.into(), after.into(), self.limit.into()];
         let member = self.member.as_ref().map(|agent| Value::from(agent.as_str()));
         let sql = if member.is_some() { &LIST_OF_MEMBER } else { &LIST };
         params.extend(member);
-        tx.query(sql, &params).await?.iter().map(read_team).collect()
+        tx.query(sql, &params)?.iter().map(read_team).collect()
     }
 }
 

@@ -88,9 +88,9 @@ impl Operation for Append {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, entry) = self;
-        match tx.batch(&[append(*org, entry)?]).await {
+        match tx.batch(&[append(*org, entry)?]) {
             Err(StoreError::Conflict(_)) => {
                 Err(StoreError::Conflict(format!("audit entry {}", entry.id)))
             }
@@ -113,7 +113,7 @@ impl Operation for List {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<AuditEntry>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<AuditEntry>> {
         let mut params = vec![self.org.into(), self.before.into(), self.limit.into()];
         let sql = match &self.subject {
             None => &ALL,
@@ -122,7 +122,7 @@ impl Operation for List {
                 &ABOUT
             }
         };
-        tx.query(sql, &params).await?.iter().map(read_entry).collect()
+        tx.query(sql, &params)?.iter().map(read_entry).collect()
     }
 }
 

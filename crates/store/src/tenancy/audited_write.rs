@@ -155,9 +155,9 @@ impl<O: Operation> Operation for WithAuditEntry<O> {
         self.operation.scope()
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<O::Output> {
-        tx.batch(&[audit::append(self.org, &self.entry)?]).await?;
-        self.operation.run(tx).await
+    fn run(&self, tx: &Tx) -> Result<O::Output> {
+        tx.batch(&[audit::append(self.org, &self.entry)?])?;
+        self.operation.run(tx)
     }
 }
 
@@ -170,8 +170,8 @@ impl Operation for PutInboxEntry {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        inbox::add_follow_up(tx, self.0, self.1, &self.2).await.map(drop)
+    fn run(&self, tx: &Tx) -> Result<()> {
+        inbox::add_follow_up(tx, self.0, self.1, &self.2).map(drop)
     }
 }
 
@@ -185,8 +185,8 @@ impl<A: Operation, B: Operation> Operation for Both<A, B> {
         self.0.scope()
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        self.0.run(tx).await?;
-        self.1.run(tx).await.map(drop)
+    fn run(&self, tx: &Tx) -> Result<()> {
+        self.0.run(tx)?;
+        self.1.run(tx).map(drop)
     }
 }

@@ -121,7 +121,7 @@ impl Operation for Save {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, OrgIntegration { id, service, connection, settings, secret }) = self;
         let params = [
             (*org).into(),
@@ -131,7 +131,7 @@ impl Operation for Save {
             settings.as_str().into(),
             secret.as_ref().map(ToString::to_string).into(),
         ];
-        tx.execute(&SAVE, &params).await.map_err(|error| match error {
+        tx.execute(&SAVE, &params).map_err(|error| match error {
             StoreError::Conflict(_) => StoreError::Conflict(format!("integration `{service}`")),
             other => other,
         })?;
@@ -148,9 +148,9 @@ impl Operation for SetConnection {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let params = [self.0.into(), self.1.into(), self.2.name().into()];
-        match tx.execute(&SET_CONNECTION, &params).await? {
+        match tx.execute(&SET_CONNECTION, &params)? {
             0 => Err(StoreError::NotFound("integration")),
             _ => Ok(()),
         }
@@ -166,8 +166,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<OrgIntegration> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<OrgIntegration> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
         read_integration(&row.ok_or(StoreError::NotFound("integration"))?)
     }
 }
@@ -181,9 +181,9 @@ impl Operation for GetByService {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Option<OrgIntegration>> {
+    fn run(&self, tx: &Tx) -> Result<Option<OrgIntegration>> {
         let params = [self.0.into(), self.1.to_string().into()];
-        tx.first(&GET_BY_SERVICE, &params).await?.as_ref().map(read_integration).transpose()
+        tx.first(&GET_BY_SERVICE, &params)?.as_ref().map(read_integration).transpose()
     }
 }
 
@@ -196,9 +196,9 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<OrgIntegration>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<OrgIntegration>> {
         let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params).await?.iter().map(read_integration).collect()
+        tx.query(&LIST, &params)?.iter().map(read_integration).collect()
     }
 }
 
@@ -211,8 +211,8 @@ impl Operation for ListConnected {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<BTreeSet<Integration>> {
-        let rows = tx.query(&LIST_CONNECTED, &[self.0.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<BTreeSet<Integration>> {
+        let rows = tx.query(&LIST_CONNECTED, &[self.0.into()])?;
         rows.iter().map(|row| row.text(0).map(Integration::new)).collect()
     }
 }

@@ -125,9 +125,9 @@ impl Operation for Create {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let NewApiKey { id, name, role, expires_at } = &self.key;
-        if !role.exists_in(lock_org(tx, self.org).await?.place) {
+        if !role.exists_in(lock_org(tx, self.org)?.place) {
             return Err(StoreError::NotFound("role"));
         }
         let params = [
@@ -139,7 +139,7 @@ impl Operation for Create {
             Value::Bytes(self.digest.clone()),
             (*expires_at).into(),
         ];
-        tx.execute(&CREATE, &params).await.map_err(|error| match error {
+        tx.execute(&CREATE, &params).map_err(|error| match error {
             StoreError::Conflict(_) => StoreError::Conflict("a key with this id or secret".into()),
             other => other,
         })?;
@@ -164,9 +164,9 @@ impl Operation for Find {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<FoundKey> {
+    fn run(&self, tx: &Tx) -> Result<FoundKey> {
         let params = [Value::Bytes(self.0.clone()), USE_INTERVAL.into()];
-        let row = tx.first(&FIND, &params).await?.ok_or(StoreError::NotFound("key"))?;
+        let row = tx.first(&FIND, &params)?.ok_or(StoreError::NotFound("key"))?;
         Ok(FoundKey { org: row.id(8)?, key: read_key(&row)?, stale_use: row.int(9)? == 1 })
     }
 }
@@ -180,8 +180,8 @@ impl Operation for RecordUse {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        tx.execute(&RECORD_USE, &[self.0.into(), self.1.into(), USE_INTERVAL.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<()> {
+        tx.execute(&RECORD_USE, &[self.0.into(), self.1.into(), USE_INTERVAL.into()])?;
         Ok(())
     }
 }
@@ -195,9 +195,9 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<ApiKey>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<ApiKey>> {
         let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params).await?.iter().map(read_key).collect()
+        tx.query(&LIST, &params)?.iter().map(read_key).collect()
     }
 }
 
@@ -210,8 +210,8 @@ impl Operation for Revoke {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        match tx.execute(&REVOKE, &[self.0.into(), self.1.into()]).await? {
+    fn run(&self, tx: &Tx) -> Result<()> {
+        match tx.execute(&REVOKE, &[self.0.into(), self.1.into()])? {
             0 => Err(StoreError::NotFound("key")),
             _ => Ok(()),
         }

@@ -72,17 +72,17 @@ impl Operation for Set {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, user, role) = *self;
-        if !role.exists_in(lock_org(tx, org).await?.place) {
+        if !role.exists_in(lock_org(tx, org)?.place) {
             return Err(StoreError::NotFound("role"));
         }
-        if let Some(before) = role_of(tx, org, user).await?
+        if let Some(before) = role_of(tx, org, user)?
             && before != role
         {
-            check_may_leave(tx, org, before).await?;
+            check_may_leave(tx, org, before)?;
         }
-        let set = tx.execute(&SET, &[org.into(), user.into(), role.name().into()]).await;
+        let set = tx.execute(&SET, &[org.into(), user.into(), role.name().into()]);
         // The org exists, so the missing reference is the user.
         set.map(|_| ()).map_err(|error| match error {
             StoreError::NotFound(_) => StoreError::NotFound("user"),
@@ -100,25 +100,25 @@ impl Operation for Remove {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, user) = *self;
-        lock_org(tx, org).await?;
-        let role = role_of(tx, org, user).await?.ok_or(StoreError::NotFound("user"))?;
-        check_may_leave(tx, org, role).await?;
-        tx.execute(&REMOVE, &[org.into(), user.into()]).await?;
+        lock_org(tx, org)?;
+        let role = role_of(tx, org, user)?.ok_or(StoreError::NotFound("user"))?;
+        check_may_leave(tx, org, role)?;
+        tx.execute(&REMOVE, &[org.into(), user.into()])?;
         Ok(())
     }
 }
 
-async fn role_of<T: Tx>(tx: &T, org: OrgId, user: UserId) -> Result<Option<Role>> {
-    let row = tx.first(&ROLE, &[org.into(), user.into()]).await?;
+fn role_of(tx: &Tx, org: OrgId, user: UserId) -> Result<Option<Role>> {
+    let row = tx.first(&ROLE, &[org.into(), user.into()])?;
     row.map(|row| row.parsed(0, "role")).transpose()
 }
 
 /// Checks that a holder of a role may leave it. The org is locked, so of two who
 /// leave concurrently the second sees that the first has gone.
-async fn check_may_leave<T: Tx>(tx: &T, org: OrgId, role: Role) -> Result<()> {
-    let holders = tx.query(&HOLDERS, &[org.into(), role.name().into()]).await?;
+fn check_may_leave(tx: &Tx, org: OrgId, role: Role) -> Result<()> {
+    let holders = tx.query(&HOLDERS, &[org.into(), role.name().into()])?;
     if role.must_be_held() && holders.len() < 2 {
         return Err(StoreError::LastWithRole(role));
     }
@@ -134,8 +134,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Member> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Member> {
+        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
         read_member(&row.ok_or(StoreError::NotFound("user"))?)
     }
 }
@@ -149,9 +149,9 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Member>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<Member>> {
         let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params).await?.iter().map(read_member).collect()
+        tx.query(&LIST, &params)?.iter().map(read_member).collect()
     }
 }
 

@@ -52,8 +52,8 @@ impl OrgStore<'_> {
 
 /// Returns the org and locks its row until the transaction ends. Serializes
 /// decisions that depend on several rows of an org.
-pub(crate) async fn lock_org<T: Tx>(tx: &T, org: OrgId) -> Result<Org> {
-    let row = tx.first(&LOCK, &[org.into()]).await?;
+pub(crate) fn lock_org(tx: &Tx, org: OrgId) -> Result<Org> {
+    let row = tx.first(&LOCK, &[org.into()])?;
     row.ok_or(StoreError::NotFound("organization"))?.json(0, "organization")
 }
 
@@ -66,14 +66,14 @@ impl Operation for Create {
         Scope::Org(self.0.id)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org) = self;
         let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
-        tx.execute(&INSERT, &params).await.map_err(|error| match error {
+        tx.execute(&INSERT, &params).map_err(|error| match error {
             StoreError::Conflict(_) => StoreError::Conflict(format!("org `{}`", org.slug)),
             other => other,
         })?;
-        tx.batch(&[open_account(org.id)]).await?;
+        tx.batch(&[open_account(org.id)])?;
         Ok(())
     }
 }
@@ -87,8 +87,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Org> {
-        let row = tx.first(&GET, &[self.0.into()]).await?;
+    fn run(&self, tx: &Tx) -> Result<Org> {
+        let row = tx.first(&GET, &[self.0.into()])?;
         row.ok_or(StoreError::NotFound("organization"))?.json(0, "organization")
     }
 }
@@ -102,8 +102,8 @@ impl Operation for List {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Org>> {
-        let rows = tx.query(&LIST, &[]).await?;
+    fn run(&self, tx: &Tx) -> Result<Vec<Org>> {
+        let rows = tx.query(&LIST, &[])?;
         rows.iter().map(|row| row.json(0, "organization")).collect()
     }
 }
@@ -117,11 +117,11 @@ impl Operation for Update {
         Scope::Org(self.0.id)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org) = self;
         let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
-        let account = change_plan(tx, org.id, org.plan).await?;
-        tx.execute(&UPDATE, &params).await?;
-        tx.finish(&account).await.map(|_| ())
+        let account = change_plan(tx, org.id, org.plan)?;
+        tx.execute(&UPDATE, &params)?;
+        tx.finish(&account).map(|_| ())
     }
 }

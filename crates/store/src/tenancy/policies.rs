@@ -113,17 +113,17 @@ impl PolicyOwner {
     }
 
     /// Returns the versions up to `upto`, newest first.
-    async fn read<T: Tx>(self, tx: &T, upto: u32, limit: u32) -> Result<Vec<PolicyVersion>> {
+    fn read(self, tx: &Tx, upto: u32, limit: u32) -> Result<Vec<PolicyVersion>> {
         let rows = match self {
-            Self::Platform => tx.query(&OF_PLATFORM, &[upto.into(), limit.into()]).await?,
-            Self::Org(org) => tx.query(&OF_ORG, &[org.into(), upto.into(), limit.into()]).await?,
+            Self::Platform => tx.query(&OF_PLATFORM, &[upto.into(), limit.into()])?,
+            Self::Org(org) => tx.query(&OF_ORG, &[org.into(), upto.into(), limit.into()])?,
         };
         rows.iter().map(read_policy).collect()
     }
 
     /// Returns the newest version up to `upto`.
-    async fn at<T: Tx>(self, tx: &T, upto: u32) -> Result<PolicyVersion> {
-        Ok(self.read(tx, upto, 1).await?.into_iter().next().unwrap_or_default())
+    fn at(self, tx: &Tx, upto: u32) -> Result<PolicyVersion> {
+        Ok(self.read(tx, upto, 1)?.into_iter().next().unwrap_or_default())
     }
 }
 
@@ -141,13 +141,13 @@ impl Operation for Save {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u32> {
+    fn run(&self, tx: &Tx) -> Result<u32> {
         let Self { org, owner, base_version, policy } = self;
-        let place = lock_org(tx, *org).await?.place;
+        let place = lock_org(tx, *org)?.place;
         if matches!(owner, PolicyOwner::Platform) && place != OrgPlace::Platform {
             return Err(StoreError::NotFound("policy of the platform"));
         }
-        let newest = owner.at(tx, u32::MAX).await?.version;
+        let newest = owner.at(tx, u32::MAX)?.version;
         if *base_version > newest {
             return Err(StoreError::NotFound("version of this policy"));
         }
@@ -157,7 +157,7 @@ impl Operation for Save {
         let layer = owner.policy_layer();
         let next = newest + 1;
         let params = [(*org).into(), layer.into(), next.into(), Value::json(policy)?];
-        tx.execute(&SAVE, &params).await?;
+        tx.execute(&SAVE, &params)?;
         Ok(next)
     }
 }
@@ -171,8 +171,8 @@ impl Operation for ReadAt {
         self.0.scope()
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<PolicyVersion> {
-        self.0.at(tx, self.1).await
+    fn run(&self, tx: &Tx) -> Result<PolicyVersion> {
+        self.0.at(tx, self.1)
     }
 }
 
@@ -185,8 +185,8 @@ impl Operation for History {
         self.0.scope()
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<PolicyVersion>> {
-        self.0.read(tx, self.1, self.2).await
+    fn run(&self, tx: &Tx) -> Result<Vec<PolicyVersion>> {
+        self.0.read(tx, self.1, self.2)
     }
 }
 

@@ -96,7 +96,7 @@ impl Operation for Create {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(User { id, email, name }, password) = self;
         let key = email_key(email);
         let params = [
@@ -106,7 +106,7 @@ impl Operation for Create {
             name.as_str().into(),
             password.expose().into(),
         ];
-        tx.execute(&CREATE, &params).await.map_err(conflict)?;
+        tx.execute(&CREATE, &params).map_err(conflict)?;
         Ok(())
     }
 }
@@ -120,11 +120,11 @@ impl Operation for Update {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(User { id, email, name }) = self;
         let key = email_key(email);
         let params = [(*id).into(), email.as_str().into(), key.into(), name.as_str().into()];
-        match tx.execute(&UPDATE, &params).await.map_err(conflict)? {
+        match tx.execute(&UPDATE, &params).map_err(conflict)? {
             0 => Err(StoreError::NotFound("user")),
             _ => Ok(()),
         }
@@ -140,8 +140,8 @@ impl Operation for SetPassword {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        match tx.execute(&SET_PASSWORD, &[self.0.into(), self.1.expose().into()]).await? {
+    fn run(&self, tx: &Tx) -> Result<()> {
+        match tx.execute(&SET_PASSWORD, &[self.0.into(), self.1.expose().into()])? {
             0 => Err(StoreError::NotFound("user")),
             _ => Ok(()),
         }
@@ -163,14 +163,14 @@ impl Operation for Get {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<UserAccount> {
+    fn run(&self, tx: &Tx) -> Result<UserAccount> {
         let found = match &self.0 {
-            Lookup::Id(id) => tx.first(&BY_ID, &[(*id).into()]).await?,
-            Lookup::Email(key) => tx.first(&BY_EMAIL, &[key.as_str().into()]).await?,
+            Lookup::Id(id) => tx.first(&BY_ID, &[(*id).into()])?,
+            Lookup::Email(key) => tx.first(&BY_EMAIL, &[key.as_str().into()])?,
         };
         let row = found.ok_or(StoreError::NotFound("user"))?;
         let user = read_user(&row)?;
-        let rows = tx.query(&MEMBERSHIPS, &[Value::from(user.id)]).await?;
+        let rows = tx.query(&MEMBERSHIPS, &[Value::from(user.id)])?;
         let membership =
             |row: &Row| Ok(Membership { org: row.id(0)?, role: row.parsed(1, "role")? });
         let memberships = rows.iter().map(membership).collect::<Result<_>>()?;

@@ -148,12 +148,12 @@ impl Operation for Claim {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
-        let Some(row) = tx.first(&CLAIM, &[self.0.into()]).await? else { return Ok(None) };
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
+        let Some(row) = tx.first(&CLAIM, &[self.0.into()])? else { return Ok(None) };
         let lease = WorkflowLease { org: row.id(0)?, workflow: row.id(1)?, token: row.int(2)? };
         let attempts = u32::try_from(row.int(3)?).unwrap_or(u32::MAX);
-        let (workflow, tasks) = get(tx, lease.org, lease.workflow).await?;
-        let signals = renew(tx, lease, self.0).await?;
+        let (workflow, tasks) = get(tx, lease.org, lease.workflow)?;
+        let signals = renew(tx, lease, self.0)?;
         Ok(Some(ClaimedWorkflow { lease, attempts, workflow, tasks, signals }))
     }
 }
@@ -167,8 +167,8 @@ impl Operation for Renew {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<WorkflowSignals> {
-        renew(tx, self.0, self.1).await
+    fn run(&self, tx: &Tx) -> Result<WorkflowSignals> {
+        renew(tx, self.0, self.1)
     }
 }
 
@@ -181,20 +181,20 @@ impl Operation for Release {
         Scope::Org(self.0.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let [org, workflow] = self.0.key();
         let uncounted = i64::from(self.2 == WorkflowAttempt::Uncounted);
         let params = [org, workflow, self.0.token.into(), self.1.into(), uncounted.into()];
-        tx.execute(&RELEASE, &params).await.map(drop)
+        tx.execute(&RELEASE, &params).map(drop)
     }
 }
 
-async fn renew<T: Tx>(tx: &T, lease: WorkflowLease, ttl: Duration) -> Result<WorkflowSignals> {
+fn renew(tx: &Tx, lease: WorkflowLease, ttl: Duration) -> Result<WorkflowSignals> {
     let [org, workflow] = lease.key();
     let params = [org, workflow, lease.token.into(), ttl.into()];
-    let row = tx.first(&RENEW, &params).await?.ok_or(StoreError::StaleLease)?;
+    let row = tx.first(&RENEW, &params)?.ok_or(StoreError::StaleLease)?;
     let (count, cancelled) = (row.int(0)?, row.int(1)? != 0);
-    Ok(WorkflowSignals { count, cancelled, answers: pending_answers(tx, lease).await? })
+    Ok(WorkflowSignals { count, cancelled, answers: pending_answers(tx, lease)? })
 }
 
 struct CheckpointTask {
@@ -212,16 +212,16 @@ impl Operation for CheckpointTask {
         Scope::Org(self.lease.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         check_size("turn", &self.checkpoint)?;
-        renew(tx, self.lease, self.ttl).await?;
+        renew(tx, self.lease, self.ttl)?;
         let params = |last: &str| {
             let [org, workflow] = self.lease.key();
             [org, workflow, self.task.as_str().into(), last.into()]
         };
-        tx.execute(&CHECKPOINT, &params(&self.checkpoint)).await?;
+        tx.execute(&CHECKPOINT, &params(&self.checkpoint))?;
         for question in &self.consumed {
-            tx.execute(&CONSUME_ANSWER, &params(question)).await?;
+            tx.execute(&CONSUME_ANSWER, &params(question))?;
         }
         Ok(())
     }

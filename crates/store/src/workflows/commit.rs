@@ -114,11 +114,11 @@ impl Operation for Commit {
         payer.map_or(Scope::Org(org), |payer| Scope::OrgAndPayer(org, payer))
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let commit = &self.0;
         check_size("workflow", &commit.state)?;
         // Event names are locked before the row, in the same order as publishers do.
-        events::lock_names(tx, commit.lease, &commit.waits).await?;
+        events::lock_names(tx, commit.lease, &commit.waits)?;
         let [org, workflow] = commit.lease.key();
         let params = [
             org,
@@ -129,16 +129,14 @@ impl Operation for Commit {
             i64::try_from(commit.spent).unwrap_or(i64::MAX).into(),
             commit.lease_ttl.into(),
         ];
-        if tx.execute(&FENCE, &params).await? == 0 {
+        if tx.execute(&FENCE, &params)? == 0 {
             return Err(StoreError::StaleLease);
         }
-        record_changes::apply(tx, commit.lease.org, &commit.changes)
-            .await
-            .map_err(stale_changes)?;
+        record_changes::apply(tx, commit.lease.org, &commit.changes).map_err(stale_changes)?;
         for wait in &commit.waits {
-            events::start_wait(tx, commit.lease, wait).await?;
+            events::start_wait(tx, commit.lease, wait)?;
         }
-        tx.finish(&self.statements()?).await.map(drop)
+        tx.finish(&self.statements()?).map(drop)
     }
 }
 

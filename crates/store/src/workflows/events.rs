@@ -81,24 +81,24 @@ impl Operation for Publish {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<PublishOutcome> {
+    fn run(&self, tx: &Tx) -> Result<PublishOutcome> {
         check_size("event", &self.payload)?;
         let (org, name) = (Value::from(self.org), Value::from(self.name.as_str()));
-        tx.execute(&LOCK, &[org.clone(), name.clone()]).await?;
+        tx.execute(&LOCK, &[org.clone(), name.clone()])?;
         let payload = Value::from(self.payload.as_str());
         let event = [org.clone(), self.id.into(), name.clone(), payload.clone()];
-        if tx.execute(&PUBLISH, &event).await? == 0 {
+        if tx.execute(&PUBLISH, &event)? == 0 {
             return Ok(PublishOutcome::Duplicate);
         }
-        while let Some(row) = tx.first(&WAITING, &[org.clone(), name.clone()]).await? {
+        while let Some(row) = tx.first(&WAITING, &[org.clone(), name.clone()])? {
             let (workflow, task, question) = (row.value(0)?, row.value(1)?, row.value(2)?);
             let waiting = [org.clone(), workflow.clone(), task.clone()];
-            tx.execute(&DELETE_WAIT, &waiting).await?;
+            tx.execute(&DELETE_WAIT, &waiting)?;
             // A workflow that has ended does not wait any more.
-            if tx.execute(&NOTIFY, &[org.clone(), workflow.clone()]).await? > 0 {
+            if tx.execute(&NOTIFY, &[org.clone(), workflow.clone()])? > 0 {
                 let receiver = [org.clone(), self.id.into(), workflow.clone(), task.clone()];
-                tx.execute(&SET_RECEIVER, &receiver).await?;
-                tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, payload]).await?;
+                tx.execute(&SET_RECEIVER, &receiver)?;
+                tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, payload])?;
                 return Ok(PublishOutcome::Delivered {
                     workflow: row.id(0)?,
                     task: row.text(1)?.into(),
@@ -110,34 +110,26 @@ impl Operation for Publish {
 }
 
 /// Locks the names of the awaited events, in a fixed order.
-pub(super) async fn lock_names<T: Tx>(
-    tx: &T,
-    lease: WorkflowLease,
-    waits: &[WorkflowWait],
-) -> Result<()> {
+pub(super) fn lock_names(tx: &Tx, lease: WorkflowLease, waits: &[WorkflowWait]) -> Result<()> {
     let mut names: Vec<&str> = waits.iter().map(|wait| wait.event.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     for name in names {
-        tx.execute(&LOCK, &[lease.org.into(), name.into()]).await?;
+        tx.execute(&LOCK, &[lease.org.into(), name.into()])?;
     }
     Ok(())
 }
 
 /// Makes a step wait, or delivers a stored event to it. The names are locked.
-pub(super) async fn start_wait<T: Tx>(
-    tx: &T,
-    lease: WorkflowLease,
-    wait: &WorkflowWait,
-) -> Result<()> {
+pub(super) fn start_wait(tx: &Tx, lease: WorkflowLease, wait: &WorkflowWait) -> Result<()> {
     let [org, workflow] = lease.key();
     let (task, event) = (Value::from(wait.task.as_str()), Value::from(wait.event.as_str()));
     let question = Value::from(wait.question.as_str());
-    let Some(stored) = tx.first(&STORED, &[org.clone(), event.clone()]).await? else {
-        return tx.execute(&WAIT, &[org, workflow, task, event, question]).await.map(drop);
+    let Some(stored) = tx.first(&STORED, &[org.clone(), event.clone()])? else {
+        return tx.execute(&WAIT, &[org, workflow, task, event, question]).map(drop);
     };
     let receiver = [org.clone(), stored.value(0)?, workflow.clone(), task.clone()];
-    tx.execute(&SET_RECEIVER, &receiver).await?;
-    tx.execute(&NOTIFY, &[org.clone(), workflow.clone()]).await?;
-    tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, stored.value(1)?]).await.map(drop)
+    tx.execute(&SET_RECEIVER, &receiver)?;
+    tx.execute(&NOTIFY, &[org.clone(), workflow.clone()])?;
+    tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, stored.value(1)?]).map(drop)
 }

@@ -124,7 +124,7 @@ impl Operation for Start {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let NewWorkflow { id, name, definition, input, state } = &self.1;
         for text in [definition, input, state] {
             check_size("workflow", text)?;
@@ -137,7 +137,7 @@ impl Operation for Start {
             input.as_str().into(),
             state.as_str().into(),
         ];
-        tx.execute(&START, &params).await.map(drop)
+        tx.execute(&START, &params).map(drop)
     }
 }
 
@@ -150,8 +150,8 @@ impl Operation for Get {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
-        get(tx, self.0, self.1).await
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
+        get(tx, self.0, self.1)
     }
 }
 
@@ -164,20 +164,16 @@ impl Operation for List {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
         let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params).await?.iter().map(read_workflow).collect()
+        tx.query(&LIST, &params)?.iter().map(read_workflow).collect()
     }
 }
 
-async fn get<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    id: WorkflowId,
-) -> Result<(StoredWorkflow, Vec<StoredTask>)> {
+fn get(tx: &Tx, org: OrgId, id: WorkflowId) -> Result<(StoredWorkflow, Vec<StoredTask>)> {
     let key = [Value::from(org), id.into()];
-    let row = tx.first(&GET, &key).await?.ok_or(StoreError::NotFound("workflow"))?;
-    let tasks = tx.query(&TASKS, &key).await?;
+    let row = tx.first(&GET, &key)?.ok_or(StoreError::NotFound("workflow"))?;
+    let tasks = tx.query(&TASKS, &key)?;
     Ok((read_workflow(&row)?, tasks.iter().map(read_task).collect::<Result<_>>()?))
 }
 

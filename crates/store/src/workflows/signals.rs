@@ -70,11 +70,8 @@ impl OrgStore<'_> {
 }
 
 /// Returns the answers that no step has consumed yet.
-pub(super) async fn pending_answers<T: Tx>(
-    tx: &T,
-    lease: WorkflowLease,
-) -> Result<Vec<WorkflowAnswer>> {
-    let rows = tx.query(&PENDING_ANSWERS, &lease.key()).await?;
+pub(super) fn pending_answers(tx: &Tx, lease: WorkflowLease) -> Result<Vec<WorkflowAnswer>> {
+    let rows = tx.query(&PENDING_ANSWERS, &lease.key())?;
     let answers = rows.iter().map(|row| {
         let [task, question, data] = [row.text(0)?, row.text(1)?, row.text(2)?].map(str::to_owned);
         Ok(WorkflowAnswer { task, question, data })
@@ -91,17 +88,17 @@ impl Operation for Answer {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let WorkflowAnswer { task, question, data } = &self.2;
         check_size("answer", data)?;
         let key = [Value::from(self.0), self.1.into()];
-        if tx.execute(&NOTIFY, &key).await? == 0 {
+        if tx.execute(&NOTIFY, &key)? == 0 {
             return Err(StoreError::NotFound("workflow that waits"));
         }
         let [org, workflow] = key;
         let texts = [task, question, data].map(|text| Value::from(text.as_str()));
         let [task, question, data] = texts;
-        if tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, data]).await? == 0 {
+        if tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, data])? == 0 {
             return Err(StoreError::Conflict("an answer to this question".to_owned()));
         }
         Ok(())
@@ -117,12 +114,12 @@ impl Operation for Cancel {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<bool> {
+    fn run(&self, tx: &Tx) -> Result<bool> {
         let key = [Value::from(self.0), self.1.into()];
-        if tx.execute(&CANCEL, &key).await? > 0 {
+        if tx.execute(&CANCEL, &key)? > 0 {
             return Ok(true);
         }
-        tx.first(&EXISTS, &key).await?.ok_or(StoreError::NotFound("workflow"))?;
+        tx.first(&EXISTS, &key)?.ok_or(StoreError::NotFound("workflow"))?;
         Ok(false)
     }
 }

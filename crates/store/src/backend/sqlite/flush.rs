@@ -14,7 +14,8 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, watch};
 
-use super::job::{Job, WriteFailure, WriterMessage};
+use super::job::{WriteFailure, WriterMessage};
+use crate::backend::job::Request;
 use crate::error::{Result, StoreError};
 
 /// How many groups of writes may wait for the disk; the writer waits beyond that.
@@ -50,7 +51,7 @@ impl Progress {
 /// A committed group of writes whose callers wait for the disk.
 struct Group {
     number: u64,
-    jobs: Vec<Box<dyn Job>>,
+    jobs: Vec<Request>,
 }
 
 /// The writer's handle of the flush thread.
@@ -102,7 +103,7 @@ impl Flusher {
     }
 
     /// Answers the group once it is on disk.
-    pub(super) fn flush(&self, jobs: Vec<Box<dyn Job>>) {
+    pub(super) fn flush(&self, jobs: Vec<Request>) {
         let number = self.progress.written.load(Ordering::Acquire);
         self.last_sent.set(number);
         if let Err(unsent) = self.groups.send(Group { number, jobs }) {
@@ -151,7 +152,7 @@ impl Drop for ExitGuard<'_> {
     }
 }
 
-fn answer(jobs: Vec<Box<dyn Job>>, failed: Option<&str>) {
+fn answer(jobs: Vec<Request>, failed: Option<&str>) {
     for job in jobs {
         job.finish(failed.map_or(Ok(()), |why| Err(WriteFailure::Disk(why))));
     }

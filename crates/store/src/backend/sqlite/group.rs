@@ -9,8 +9,9 @@
 use tokio::sync::mpsc;
 
 use super::flush::Flusher;
-use super::job::{Job, WriteFailure, WriterMessage};
+use super::job::{WriteFailure, WriterMessage};
 use super::prepared::Writer;
+use crate::backend::job::Request;
 
 /// How many jobs may share a transaction.
 const MAX_GROUP: usize = 512;
@@ -25,11 +26,11 @@ pub(super) fn write_all(
 ) {
     let mut savepoint_groups = 0;
     while let Some(first) = queue.blocking_recv() {
-        let mut group = Vec::from_iter(first.job());
+        let mut group = Vec::from_iter(first.request());
         while group.len() < MAX_GROUP
             && let Ok(next) = queue.try_recv()
         {
-            group.extend(next.job());
+            group.extend(next.request());
         }
         if let Some(why) = flusher.and_then(Flusher::failed) {
             group.drain(..).for_each(|job| job.finish(Err(WriteFailure::Disk(why))));
@@ -43,23 +44,20 @@ pub(super) fn write_all(
 }
 
 /// Returns the next job of the queue; waits for one only while the disk is busy.
-fn next(
-    flusher: Option<&Flusher>,
-    queue: &mut mpsc::Receiver<WriterMessage>,
-) -> Option<Box<dyn Job>> {
+fn next(flusher: Option<&Flusher>, queue: &mut mpsc::Receiver<WriterMessage>) -> Option<Request> {
     loop {
         let message = match flusher {
             Some(flusher) if flusher.is_busy() => queue.blocking_recv()?,
             _ => queue.try_recv().ok()?,
         };
-        if let WriterMessage::Job(job) = message {
-            return Some(job);
+        if let WriterMessage::Request(request) = message {
+            return Some(request);
         }
     }
 }
 
 /// Runs and answers the reads of a group in one snapshot, and returns its writes.
-fn read_group(writer: &Writer<'_>, group: Vec<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
+fn read_group(writer: &Writer<'_>, group: Vec<Request>) -> Vec<Request> {
     let (reads, writes): (Vec<_>, Vec<_>) = group.into_iter().partition(|job| job.reads());
     if reads.is_empty() {
         return writes;
@@ -93,10 +91,10 @@ enum TransactionEnd {
 fn write_group(
     writer: &Writer<'_>,
     flusher: Option<&Flusher>,
-    mut group: Vec<Box<dyn Job>>,
-    more: &mut impl FnMut() -> Option<Box<dyn Job>>,
+    mut group: Vec<Request>,
+    more: &mut impl FnMut() -> Option<Request>,
     savepoint_groups: &mut u32,
-) -> Vec<Box<dyn Job>> {
+) -> Vec<Request> {
     if let Some(flusher) = flusher {
         flusher.begin();
     }
@@ -119,14 +117,14 @@ fn write_group(
 #[derive(Default)]
 struct UnansweredJobs {
     /// Committed, but not on disk.
-    flush: Vec<Box<dyn Job>>,
-    retry: Vec<Box<dyn Job>>,
+    flush: Vec<Request>,
+    retry: Vec<Request>,
 }
 
 /// Answers the jobs that need not wait for the disk or run again.
 fn answer(
     end: rusqlite::Result<TransactionEnd>,
-    mut group: Vec<Box<dyn Job>>,
+    mut group: Vec<Request>,
     savepoint_groups: &mut u32,
     has_flusher: bool,
 ) -> UnansweredJobs {
@@ -161,8 +159,8 @@ fn answer(
 /// Runs all jobs, and further ones from `more`; commits unless one fails.
 fn run_without_savepoints(
     writer: &Writer<'_>,
-    group: &mut Vec<Box<dyn Job>>,
-    more: &mut impl FnMut() -> Option<Box<dyn Job>>,
+    group: &mut Vec<Request>,
+    more: &mut impl FnMut() -> Option<Request>,
 ) -> rusqlite::Result<TransactionEnd> {
     writer.execute("BEGIN IMMEDIATE")?;
     for at in 0..MAX_GROUP {
@@ -185,7 +183,7 @@ fn run_without_savepoints(
 /// Runs all jobs and commits those that succeed.
 fn run_with_savepoints(
     writer: &Writer<'_>,
-    group: &mut [Box<dyn Job>],
+    group: &mut [Request],
 ) -> rusqlite::Result<TransactionEnd> {
     let mut failed = false;
     writer.execute("BEGIN IMMEDIATE")?;

@@ -1,13 +1,10 @@
-//! Jobs for the writer thread.
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use tokio::sync::oneshot;
+//! What the writer thread receives.
 
 use super::prepared::Writer;
-use super::tx::{SqliteTx, finish_now};
-use crate::backend::Operation;
-use crate::error::{Result, StoreError};
+use super::tx::SqliteTx;
+use crate::backend::Tx;
+use crate::backend::job::{Access, Request, RunEnd};
+use crate::error::StoreError;
 
 /// Why a write is not stored.
 #[derive(Clone, Copy)]
@@ -34,76 +31,37 @@ impl From<WriteFailure<'_>> for StoreError {
 
 /// A message to the writer thread.
 pub(super) enum WriterMessage {
-    Job(Box<dyn Job>),
+    Request(Request),
     /// A flush has finished.
     Flushed,
 }
 
 impl WriterMessage {
-    pub(super) fn job(self) -> Option<Box<dyn Job>> {
+    pub(super) fn request(self) -> Option<Request> {
         match self {
-            Self::Job(job) => Some(job),
+            Self::Request(request) => Some(request),
             Self::Flushed => None,
         }
     }
 }
 
-/// An operation whose caller waits for it.
-pub(super) trait Job: Send {
-    /// Returns whether the operation only reads.
-    fn reads(&self) -> bool;
+impl Request {
+    pub(super) const fn reads(&self) -> bool {
+        self.access.reads()
+    }
+
     /// Returns whether the caller waits until the write is on disk.
-    fn is_durable(&self) -> bool;
+    pub(super) fn is_durable(&self) -> bool {
+        self.access == Access::Write
+    }
+
     /// Runs the operation; returns false if it failed and must be rolled back.
-    fn run(&mut self, writer: &Writer<'_>) -> bool;
+    pub(super) fn run(&mut self, writer: &Writer<'_>) -> bool {
+        self.job.run(&Tx::Sqlite(SqliteTx::Write(writer))) == RunEnd::Succeeded
+    }
+
     /// Answers the caller, after the commit or its failure.
-    fn finish(self: Box<Self>, committed: std::result::Result<(), WriteFailure<'_>>);
-}
-
-/// An operation and its caller. The operation is returned with the result, so that
-/// the writer thread need not drop it.
-pub(super) struct WriterJob<O: Operation> {
-    operation: O,
-    reads: bool,
-    result: Option<Result<O::Output>>,
-    sender: oneshot::Sender<(Result<O::Output>, O)>,
-}
-
-impl<O: Operation> WriterJob<O> {
-    pub(super) const fn new(
-        operation: O,
-        reads: bool,
-        sender: oneshot::Sender<(Result<O::Output>, O)>,
-    ) -> Self {
-        Self { operation, reads, result: None, sender }
-    }
-}
-
-impl<O: Operation> Job for WriterJob<O> {
-    fn reads(&self) -> bool {
-        self.reads
-    }
-
-    fn is_durable(&self) -> bool {
-        O::DURABLE && !self.reads
-    }
-
-    fn run(&mut self, writer: &Writer<'_>) -> bool {
-        let tx = SqliteTx::Write(writer);
-        let result = catch_unwind(AssertUnwindSafe(|| finish_now(self.operation.run(&tx))))
-            .unwrap_or_else(|_| Err(StoreError::Backend("an operation panicked".into())));
-        let succeeded = result.is_ok();
-        self.result = Some(result);
-        succeeded
-    }
-
-    fn finish(self: Box<Self>, committed: std::result::Result<(), WriteFailure<'_>>) {
-        let result = match (committed, self.result) {
-            (Ok(()), Some(result)) => result,
-            (Err(failure), _) => Err(failure.into()),
-            (Ok(()), None) => Err(StoreError::Backend("an operation did not run".into())),
-        };
-        // The caller may have gone away; the write stays.
-        let _ = self.sender.send((result, self.operation));
+    pub(super) fn finish(self, committed: Result<(), WriteFailure<'_>>) {
+        self.job.finish(committed.map_err(StoreError::from));
     }
 }

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use rusqlite::{Connection, Statement};
 
 /// The writer's connection. All texts are static, so the cache is bounded.
-pub(super) struct Writer<'c> {
+pub(crate) struct Writer<'c> {
     pub(super) connection: &'c Connection,
     cache: RefCell<HashMap<(*const u8, usize), Statement<'c>>>,
 }

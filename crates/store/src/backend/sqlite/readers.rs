@@ -7,8 +7,9 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
 use super::connect;
-use super::tx::{SqliteTx, finish_now};
-use crate::backend::Operation;
+use super::tx::SqliteTx;
+use crate::backend::Tx;
+use crate::backend::job::Request;
 use crate::error::Result;
 
 /// How many operations may read at the same time.
@@ -27,7 +28,15 @@ impl Readers {
         Self { path, idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(READERS)) }
     }
 
-    pub(super) fn run<O: Operation>(&self, operation: &O) -> Result<O::Output> {
+    /// Runs an operation and answers its caller.
+    pub(super) fn run(&self, mut request: Request) {
+        let done = self.with_connection(|connection| {
+            request.job.run(&Tx::Sqlite(SqliteTx::Read(connection)));
+        });
+        request.job.finish(done);
+    }
+
+    fn with_connection(&self, run: impl FnOnce(&Connection)) -> Result<()> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let reused = idle().pop();
         let connection = match reused {
@@ -36,12 +45,12 @@ impl Readers {
         };
         // One snapshot for all queries of the operation.
         connection.prepare_cached("BEGIN")?.execute([])?;
-        let result = finish_now(operation.run(&SqliteTx::Read(&connection)));
+        run(&connection);
         // A connection that cannot end its transaction is not used again.
         if connection.execute_batch("COMMIT").is_ok() {
             idle().push(connection);
         }
-        result
+        Ok(())
     }
 
     fn connect(&self) -> Result<Connection> {

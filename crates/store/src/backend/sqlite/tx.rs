@@ -1,20 +1,15 @@
-//! Transactions on SQLite, where every call completes immediately.
-
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+//! Transactions on SQLite.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement as Prepared, params_from_iter};
 
 use super::prepared::Writer;
-use crate::backend::sql::Sql;
+use crate::backend::Statement;
 use crate::backend::value::{Row, Value};
-use crate::backend::{Statement, Tx};
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 
 /// A transaction of the writer, or of a read-only connection.
-pub(super) enum SqliteTx<'t, 'c> {
+pub(crate) enum SqliteTx<'t, 'c> {
     Write(&'t Writer<'c>),
     Read(&'t Connection),
 }
@@ -30,11 +25,9 @@ impl SqliteTx<'_, '_> {
             Self::Read(connection) => run(&mut *connection.prepare_cached(text)?)?,
         })
     }
-}
 
-impl Tx for SqliteTx<'_, '_> {
-    async fn execute(&self, sql: &'static Sql, params: &[Value]) -> Result<u64> {
-        self.prepared(sql.sqlite, |statement| {
+    pub(crate) fn execute(&self, text: &'static str, params: &[Value]) -> Result<u64> {
+        self.prepared(text, |statement| {
             if !statement.readonly() {
                 return Ok(statement.execute(params_from_iter(params))? as u64);
             }
@@ -46,8 +39,8 @@ impl Tx for SqliteTx<'_, '_> {
         })
     }
 
-    async fn query(&self, sql: &'static Sql, params: &[Value]) -> Result<Vec<Row>> {
-        self.prepared(sql.sqlite, |statement| {
+    pub(crate) fn query(&self, text: &'static str, params: &[Value]) -> Result<Vec<Row>> {
+        self.prepared(text, |statement| {
             let columns = statement.column_count();
             let mut rows = statement.query(params_from_iter(params))?;
             let mut all = Vec::new();
@@ -59,18 +52,10 @@ impl Tx for SqliteTx<'_, '_> {
         })
     }
 
-    async fn query_in_order(&self, queries: &[(&'static Sql, &[Value])]) -> Result<Vec<Vec<Row>>> {
-        let mut answers = Vec::with_capacity(queries.len());
-        for (sql, params) in queries {
-            answers.push(self.query(sql, params).await?);
-        }
-        Ok(answers)
-    }
-
-    async fn batch(&self, batch: &[Statement]) -> Result<Vec<u64>> {
+    pub(crate) fn batch(&self, batch: &[Statement]) -> Result<Vec<u64>> {
         let mut touched = Vec::with_capacity(batch.len());
         for statement in batch {
-            let rows = self.execute(statement.sql, &statement.params).await?;
+            let rows = self.execute(statement.sql.sqlite, &statement.params)?;
             if rows == 0
                 && let Some(refusal) = statement.on_no_rows
             {
@@ -81,24 +66,12 @@ impl Tx for SqliteTx<'_, '_> {
         Ok(touched)
     }
 
-    async fn finish(&self, batch: &[Statement]) -> Result<Vec<u64>> {
-        self.batch(batch).await
-    }
-
-    async fn script(&self, sql: &'static Sql) -> Result<()> {
+    pub(crate) fn script(&self, text: &'static str) -> Result<()> {
         let connection = match self {
             Self::Write(writer) => writer.connection,
             Self::Read(connection) => connection,
         };
-        Ok(connection.execute_batch(sql.sqlite)?)
-    }
-}
-
-/// Runs a future that never waits; fails if it does.
-pub(super) fn finish_now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => result,
-        Poll::Pending => Err(StoreError::Backend("an operation waited for something".into())),
+        Ok(connection.execute_batch(text)?)
     }
 }
 

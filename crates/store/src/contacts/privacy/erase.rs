@@ -153,23 +153,23 @@ impl Operation for Detach {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Deleted> {
+    fn run(&self, tx: &Tx) -> Result<Deleted> {
         let Self(org, id) = *self;
         // Prevents concurrent linking and recognition.
-        lock_org(tx, org).await?;
+        lock_org(tx, org)?;
         let mut counts = PersonalDataCounts::new();
-        let contact = match contact::get(tx, org, id).await {
+        let contact = match contact::get(tx, org, id) {
             Err(StoreError::NotFound(what)) => {
-                let started = tx.first(&STARTED, &[org.into(), id.into()]).await?;
+                let started = tx.first(&STARTED, &[org.into(), id.into()])?;
                 started.ok_or(StoreError::NotFound(what))?;
                 return Ok(Deleted { counts, remaining: Remaining::Nothing });
             }
             found => found?,
         };
         let limit = usize::try_from(BATCH_ROWS).unwrap_or(usize::MAX);
-        let own = find::conversations(tx, org, &contact, limit).await?;
+        let own = find::conversations(tx, org, &contact, limit)?;
         for own in &own {
-            detach(tx, org, id, own).await?;
+            detach(tx, org, id, own)?;
         }
         if own.len() == limit {
             return Ok(Deleted { counts, remaining: Remaining::More });
@@ -180,45 +180,36 @@ impl Operation for Detach {
             statement(&DELETE_IDENTIFIERS, key()),
             statement(&START, key()),
         ];
-        add(&mut counts, PersonalDataKind::Contact, tx.batch(&statements).await?[0]);
+        add(&mut counts, PersonalDataKind::Contact, tx.batch(&statements)?[0]);
         add(
             &mut counts,
             PersonalDataKind::Notice,
-            delete_notices_about(tx, org, [id.to_string()]).await?,
+            delete_notices_about(tx, org, [id.to_string()])?,
         );
         Ok(Deleted { counts, remaining: Remaining::Nothing })
     }
 }
 
-async fn detach<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    contact: ContactId,
-    own: &OwnConversation,
-) -> Result<()> {
+fn detach(tx: &Tx, org: OrgId, contact: ContactId, own: &OwnConversation) -> Result<()> {
     let no_key = format!("erasing {}", own.id);
-    if tx.execute(&DETACH, &[org.into(), own.id.into(), no_key.into()]).await? == 0 {
+    if tx.execute(&DETACH, &[org.into(), own.id.into(), no_key.into()])? == 0 {
         return Err(StoreError::ConversationBusy);
     }
     let peer = find::peer_form(&own.key);
     let rename = [org.into(), peer.into(), own.id.into(), erasure_peer(contact).into()];
-    tx.execute(&RELABEL_PEER, &rename).await?;
+    tx.execute(&RELABEL_PEER, &rename)?;
     Ok(())
 }
 
 /// Deletes the notices about objects and the details of audit entries about them.
 /// Returns the number of notices.
-async fn delete_notices_about<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    ids: impl IntoIterator<Item = String>,
-) -> Result<u64> {
+fn delete_notices_about(tx: &Tx, org: OrgId, ids: impl IntoIterator<Item = String>) -> Result<u64> {
     let mut statements = Vec::new();
     for id in ids {
         statements.push(statement(&DELETE_NOTICES, [org.into(), id.as_str().into()]));
         statements.push(statement(&STRIP_AUDIT, [org.into(), id.into()]));
     }
-    Ok(tx.batch(&statements).await?.iter().step_by(2).sum())
+    Ok(tx.batch(&statements)?.iter().step_by(2).sum())
 }
 
 /// Deletes contents of detached conversations in one transaction.
@@ -231,7 +222,7 @@ impl Operation for DeleteContents {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Deleted> {
+    fn run(&self, tx: &Tx) -> Result<Deleted> {
         let mut counts = PersonalDataCounts::new();
         for _ in 0..PAGES {
             let budget = BATCH_ROWS.saturating_sub(used_budget(&counts));
@@ -239,12 +230,12 @@ impl Operation for DeleteContents {
                 break;
             }
             let params = [Value::from(self.0), erasure_peer(self.1).into()];
-            let Some(row) = tx.first(&NEXT_CONVERSATION, &params).await? else {
+            let Some(row) = tx.first(&NEXT_CONVERSATION, &params)? else {
                 return Ok(Deleted { counts, remaining: Remaining::Nothing });
             };
             let erasure = ConversationErasure { tx, org: self.0, conversation: row.id(0)? };
-            if !erasure.delete_some(budget, &mut counts).await? {
-                erasure.delete_conversation(self.1, &mut counts).await?;
+            if !erasure.delete_some(budget, &mut counts)? {
+                erasure.delete_conversation(self.1, &mut counts)?;
             }
         }
         Ok(Deleted { counts, remaining: Remaining::More })
@@ -258,56 +249,56 @@ fn used_budget(counts: &PersonalDataCounts) -> u64 {
 }
 
 /// A conversation whose contents are being deleted.
-struct ConversationErasure<'t, T> {
-    tx: &'t T,
+struct ConversationErasure<'t, 'c> {
+    tx: &'t Tx<'t, 'c>,
     org: OrgId,
     conversation: ConversationId,
 }
 
-impl<T: Tx> ConversationErasure<'_, T> {
+impl ConversationErasure<'_, '_> {
     /// Deletes some of its contents; returns whether there was anything.
-    async fn delete_some(&self, budget: u64, counts: &mut PersonalDataCounts) -> Result<bool> {
+    fn delete_some(&self, budget: u64, counts: &mut PersonalDataCounts) -> Result<bool> {
         let owner = Value::from(self.conversation);
         for table in &OF_CONVERSATION {
-            if self.delete_rows(table, &owner, budget, counts).await? {
+            if self.delete_rows(table, &owner, budget, counts)? {
                 return Ok(true);
             }
         }
-        if let Some(row) = self.page(&SESSIONS, &owner, 1).await?.first() {
+        if let Some(row) = self.page(&SESSIONS, &owner, 1)?.first() {
             let (session, thread): (SessionId, ThreadId) = (row.id(0)?, row.id(1)?);
             for table in &OF_SESSION {
-                if self.delete_rows(table, &session.into(), budget, counts).await? {
+                if self.delete_rows(table, &session.into(), budget, counts)? {
                     return Ok(true);
                 }
             }
-            if !self.delete_rows(&MESSAGES, &thread.into(), budget, counts).await? {
-                self.delete_rows(&SESSIONS, &owner, 1, counts).await?;
+            if !self.delete_rows(&MESSAGES, &thread.into(), budget, counts)? {
+                self.delete_rows(&SESSIONS, &owner, 1, counts)?;
             }
             return Ok(true);
         }
         let params = [self.org.into(), owner, Value::Int(BATCH_FILES as i64)];
-        let rows = self.tx.query(&BLOB_USES, &params).await?;
+        let rows = self.tx.query(&BLOB_USES, &params)?;
         let used = rows.iter().map(|row| row.id(0)).collect::<Result<Vec<BlobId>>>()?;
-        self.delete_files(&used, counts).await?;
+        self.delete_files(&used, counts)?;
         Ok(!used.is_empty())
     }
 
-    async fn page(&self, table: &'static Table, owner: &Value, limit: u64) -> Result<Vec<Row>> {
+    fn page(&self, table: &'static Table, owner: &Value, limit: u64) -> Result<Vec<Row>> {
         let limit = Value::Int(i64::try_from(limit).unwrap_or(i64::MAX));
         let params = [self.org.into(), owner.clone(), (table.start)(), limit];
-        self.tx.query(&table.page, &params).await
+        self.tx.query(&table.page, &params)
     }
 
     /// Deletes the first rows of a table with their notices and files; returns whether
     /// there were any.
-    async fn delete_rows(
+    fn delete_rows(
         &self,
         table: &'static Table,
         owner: &Value,
         budget: u64,
         counts: &mut PersonalDataCounts,
     ) -> Result<bool> {
-        let mut rows = self.page(table, owner, budget).await?;
+        let mut rows = self.page(table, owner, budget)?;
         let mut files = Vec::new();
         let is_full = |row: &Row| {
             files.extend(blobs_in_row(row));
@@ -317,24 +308,20 @@ impl<T: Tx> ConversationErasure<'_, T> {
         rows.truncate(take);
         let Some(last) = rows.last() else { return Ok(false) };
         let params = [self.org.into(), owner.clone(), last.value(0)?];
-        self.tx.execute(&table.delete, &params).await?;
+        self.tx.execute(&table.delete, &params)?;
         for row in &rows {
             add(counts, table.kind, table.item_count(row)?);
         }
         if let Some(id_text) = table.id_text {
             let ids = rows.iter().map(id_text).collect::<Result<Vec<_>>>()?;
-            add(
-                counts,
-                PersonalDataKind::Notice,
-                delete_notices_about(self.tx, self.org, ids).await?,
-            );
+            add(counts, PersonalDataKind::Notice, delete_notices_about(self.tx, self.org, ids)?);
         }
-        self.delete_files(&files, counts).await?;
+        self.delete_files(&files, counts)?;
         Ok(true)
     }
 
     /// Deletes files, unless another conversation refers to them.
-    async fn delete_files(&self, files: &[BlobId], counts: &mut PersonalDataCounts) -> Result<()> {
+    fn delete_files(&self, files: &[BlobId], counts: &mut PersonalDataCounts) -> Result<()> {
         let mut statements = Vec::new();
         for file in files {
             let [org, file] = [Value::from(self.org), (*file).into()];
@@ -342,13 +329,13 @@ impl<T: Tx> ConversationErasure<'_, T> {
             statements.push(statement(&DELETE_BLOB_USE, [org.clone(), key, file.clone()]));
             statements.push(statement(&DELETE_BLOB, [org, file]));
         }
-        let affected = self.tx.batch(&statements).await?;
+        let affected = self.tx.batch(&statements)?;
         add(counts, PersonalDataKind::File, affected.iter().skip(1).step_by(2).sum());
         Ok(())
     }
 
     /// Deletes the conversation itself, once it is empty.
-    async fn delete_conversation(
+    fn delete_conversation(
         &self,
         contact: ContactId,
         counts: &mut PersonalDataCounts,
@@ -362,8 +349,8 @@ impl<T: Tx> ConversationErasure<'_, T> {
             ),
             statement(&DELETE_TEAM_MESSAGES, [org.into(), conversation.into()]),
         ];
-        add(counts, PersonalDataKind::Conversation, tx.batch(&statements).await?[0]);
-        let notices = delete_notices_about(tx, org, [conversation.to_string()]).await?;
+        add(counts, PersonalDataKind::Conversation, tx.batch(&statements)?[0]);
+        let notices = delete_notices_about(tx, org, [conversation.to_string()])?;
         add(counts, PersonalDataKind::Notice, notices);
         Ok(())
     }
@@ -379,10 +366,10 @@ impl Operation for Finish {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
+    fn run(&self, tx: &Tx) -> Result<()> {
         let Self(org, contact, entry) = self;
-        if tx.execute(&FINISH, &[(*org).into(), (*contact).into()]).await? == 1 {
-            tx.batch(&[audit::append(*org, entry)?]).await?;
+        if tx.execute(&FINISH, &[(*org).into(), (*contact).into()])? == 1 {
+            tx.batch(&[audit::append(*org, entry)?])?;
         }
         Ok(())
     }

@@ -198,10 +198,10 @@ impl Operation for ReadContact {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
         let Self(org, id) = *self;
-        let contact = contact::get(tx, org, id).await?;
-        let linked = identifiers::identifiers_of(tx, org, id, u32::MAX).await?;
+        let contact = contact::get(tx, org, id)?;
+        let linked = identifiers::identifiers_of(tx, org, id, u32::MAX)?;
         let value = json!({
             "contact": contact.contact,
             "identifiers": linked.iter()
@@ -210,14 +210,14 @@ impl Operation for ReadContact {
             "created_at": contact.created_at,
             "updated_at": contact.updated_at,
             // They belong to several people and are not exported to one of them.
-            "group_conversations_left_out": find::count_group_conversations(tx, org, id).await?,
+            "group_conversations_left_out": find::count_group_conversations(tx, org, id)?,
         });
         let mut page = vec![ExportedItem { kind: PersonalDataKind::Contact, value }];
-        page.extend(notices_about(tx, org, &[id.to_string()]).await?);
-        let own = find::conversations(tx, org, &contact, usize::MAX).await?;
+        page.extend(notices_about(tx, org, &[id.to_string()])?);
+        let own = find::conversations(tx, org, &contact, usize::MAX)?;
         page.extend(own.iter().map(conversation_item));
         let ids: Vec<String> = own.iter().map(|own| own.id.to_string()).collect();
-        page.extend(notices_about(tx, org, &ids).await?);
+        page.extend(notices_about(tx, org, &ids)?);
         Ok((page, own.into_iter().map(|own| own.id).collect()))
     }
 }
@@ -234,10 +234,10 @@ fn conversation_item(own: &OwnConversation) -> ExportedItem {
 }
 
 /// The notices about these objects.
-async fn notices_about<T: Tx>(tx: &T, org: OrgId, ids: &[String]) -> Result<Vec<ExportedItem>> {
+fn notices_about(tx: &Tx, org: OrgId, ids: &[String]) -> Result<Vec<ExportedItem>> {
     let params: Vec<Vec<Value>> =
         ids.iter().map(|id| vec![org.into(), id.as_str().into()]).collect();
-    let rows = tx.query_each(&NOTICES, &params).await?;
+    let rows = tx.query_each(&NOTICES, &params)?;
     let item = |row: &Row| {
         notice_json(row).map(|value| ExportedItem { kind: PersonalDataKind::Notice, value })
     };
@@ -253,10 +253,10 @@ impl Operation for ReadPage {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
         let Self(org, TablePosition { table, owner, after }) = self;
         let params = [(*org).into(), owner.clone(), after.clone(), PAGE_SIZE.into()];
-        let rows = tx.query(&table.page, &params).await?;
+        let rows = tx.query(&table.page, &params)?;
         let mut page = Vec::with_capacity(rows.len());
         for row in &rows {
             let items = table.items(row)?.into_iter();
@@ -264,7 +264,7 @@ impl Operation for ReadPage {
         }
         if let Some(id_text) = table.id_text {
             let ids = rows.iter().map(id_text).collect::<Result<Vec<_>>>()?;
-            page.extend(notices_about(tx, *org, &ids).await?);
+            page.extend(notices_about(tx, *org, &ids)?);
         }
         Ok((page, rows))
     }
@@ -279,9 +279,9 @@ impl Operation for ReadBlobUses {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<BlobId>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<BlobId>> {
         let params = [self.0.into(), self.1.into(), self.2.into(), PAGE_SIZE.into()];
-        tx.query(&BLOB_USES, &params).await?.iter().map(|row| row.id(0)).collect()
+        tx.query(&BLOB_USES, &params)?.iter().map(|row| row.id(0)).collect()
     }
 }
 
@@ -294,10 +294,10 @@ impl Operation for ReadFiles {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<ExportedItem>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<ExportedItem>> {
         let params: Vec<Vec<Value>> =
             self.1.iter().map(|blob| vec![self.0.into(), (*blob).into()]).collect();
-        let rows = tx.query_each(&FILE, &params).await?;
+        let rows = tx.query_each(&FILE, &params)?;
         let item = |row: &Row| {
             let file: Attachment = row.json(0, "blob")?;
             Ok(ExportedItem { kind: PersonalDataKind::File, value: json!(file) })

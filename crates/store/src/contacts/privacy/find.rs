@@ -62,21 +62,21 @@ pub(super) struct OwnConversation {
 }
 
 /// Returns up to `limit` conversations of a contact.
-pub(super) async fn conversations<T: Tx>(
-    tx: &T,
+pub(super) fn conversations(
+    tx: &Tx,
     org: OrgId,
     contact: &StoredContact,
     limit: usize,
 ) -> Result<Vec<OwnConversation>> {
     let mut own = Vec::new();
-    for name in search_forms(tx, org, contact).await? {
+    for name in search_forms(tx, org, contact)? {
         let mut after = Some(ConversationId::from_u128(0));
         while let Some(start) = after {
             let params = [org.into(), name.as_str().into(), start.into(), PAGE_SIZE.into()];
-            let rows = tx.query(&BY_PEER, &params).await?;
+            let rows = tx.query(&BY_PEER, &params)?;
             for row in &rows {
                 let Some(key) = ConversationKey::parse(org, row.text(1)?) else { continue };
-                if own.len() < limit && belongs_to(tx, contact.contact.id, &key).await? {
+                if own.len() < limit && belongs_to(tx, contact.contact.id, &key)? {
                     own.push(OwnConversation { id: row.id(0)?, key });
                 }
             }
@@ -88,12 +88,8 @@ pub(super) async fn conversations<T: Tx>(
 }
 
 /// The search forms of all identifiers and details of a contact.
-async fn search_forms<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    contact: &StoredContact,
-) -> Result<BTreeSet<String>> {
-    let linked = identifiers::identifiers_of(tx, org, contact.contact.id, u32::MAX).await?;
+fn search_forms(tx: &Tx, org: OrgId, contact: &StoredContact) -> Result<BTreeSet<String>> {
+    let linked = identifiers::identifiers_of(tx, org, contact.contact.id, u32::MAX)?;
     let details = &contact.contact.details;
     let known = [&details.phone, &details.email].into_iter().flatten();
     let linked = linked.iter().map(|(_, identifier)| identifier);
@@ -102,28 +98,24 @@ async fn search_forms<T: Tx>(
 }
 
 /// Whether a conversation key is recognized as this contact.
-async fn belongs_to<T: Tx>(tx: &T, contact: ContactId, key: &ConversationKey) -> Result<bool> {
+fn belongs_to(tx: &Tx, contact: ContactId, key: &ConversationKey) -> Result<bool> {
     let Peer::Person(name) = &key.peer else { return Ok(false) };
-    let Some(bound) = bindings::get(tx, key.org, key.binding).await? else { return Ok(false) };
-    let found = identifiers::find_contact(tx, key.org, bound.binding.channel, name.clone()).await?;
+    let Some(bound) = bindings::get(tx, key.org, key.binding)? else { return Ok(false) };
+    let found = identifiers::find_contact(tx, key.org, bound.binding.channel, name.clone())?;
     Ok(found.is_some_and(|found| found.contact.id == contact))
 }
 
 /// Returns how many group conversations there are on the channels that a contact is
 /// linked on. Keys do not tell in which of them the contact wrote.
-pub(super) async fn count_group_conversations<T: Tx>(
-    tx: &T,
-    org: OrgId,
-    contact: ContactId,
-) -> Result<u64> {
-    let linked = identifiers::identifiers_of(tx, org, contact, u32::MAX).await?;
+pub(super) fn count_group_conversations(tx: &Tx, org: OrgId, contact: ContactId) -> Result<u64> {
+    let linked = identifiers::identifiers_of(tx, org, contact, u32::MAX)?;
     let channels: BTreeSet<Channel> = linked.into_iter().map(|(channel, _)| channel).collect();
     let (mut count, mut after) = (0, Some(BindingId::from_u128(0)));
     while let Some(start) = after {
-        let page = bindings::list(tx, org, start, PAGE_SIZE).await?;
+        let page = bindings::list(tx, org, start, PAGE_SIZE)?;
         for bound in page.iter().filter(|bound| channels.contains(&bound.binding.channel)) {
             let params = [Value::from(org), group_form(bound.binding.id).into()];
-            count += tx.first(&COUNT, &params).await?.map_or(Ok(0), |row| row.int(0))?;
+            count += tx.first(&COUNT, &params)?.map_or(Ok(0), |row| row.int(0))?;
         }
         let is_full = page.len() as u64 == u64::from(PAGE_SIZE);
         after = page.last().filter(|_| is_full).map(|bound| bound.binding.id);

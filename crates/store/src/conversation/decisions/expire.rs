@@ -33,9 +33,9 @@ impl<D: Decision> Operation for Expire<D> {
         Scope::All
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<(OrgId, D)>> {
-        let rows = tx.query(&OVERDUE, &[D::KIND.into(), self.0.into()]).await?;
-        let now = now(tx).await?;
+    fn run(&self, tx: &Tx) -> Result<Vec<(OrgId, D)>> {
+        let rows = tx.query(&OVERDUE, &[D::KIND.into(), self.0.into()])?;
+        let now = now(tx)?;
         let (mut expired, mut statements) = (Vec::new(), Vec::new());
         for row in &rows {
             let org: OrgId = row.id(3)?;
@@ -53,7 +53,7 @@ impl<D: Decision> Operation for Expire<D> {
                 Err(other) => return Err(other),
             }
         }
-        tx.batch(&statements).await?;
+        tx.batch(&statements)?;
         Ok(expired)
     }
 }

@@ -50,11 +50,11 @@ impl<D: Decision> Operation for List<D> {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<D>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<D>> {
         let state = self.state.name().into();
         let params =
             [self.org.into(), D::KIND.into(), state, self.after.clone(), self.limit.into()];
-        tx.query(&LIST, &params).await?.iter().map(read).collect()
+        tx.query(&LIST, &params)?.iter().map(read).collect()
     }
 }
 
@@ -74,10 +74,10 @@ impl<D: Decision> Operation for PendingBySubject<D> {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<D>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<D>> {
         let [subject, after] = [self.subject.clone(), self.after.clone()];
         let params = [self.org.into(), D::KIND.into(), subject, after, self.limit.into()];
-        tx.query(&PENDING_BY_SUBJECT, &params).await?.iter().map(read).collect()
+        tx.query(&PENDING_BY_SUBJECT, &params)?.iter().map(read).collect()
     }
 }
 
@@ -95,11 +95,11 @@ impl<D: Decision> Operation for Count<D> {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<u64> {
+    fn run(&self, tx: &Tx) -> Result<u64> {
         let [org, kind] = [Value::from(self.org), D::KIND.into()];
         let row = match &self.subject {
-            None => tx.first(&COUNT, &[org, kind]).await?,
-            Some(subject) => tx.first(&COUNT_BY_SUBJECT, &[org, kind, subject.clone()]).await?,
+            None => tx.first(&COUNT, &[org, kind])?,
+            Some(subject) => tx.first(&COUNT_BY_SUBJECT, &[org, kind, subject.clone()])?,
         };
         let count = row.map_or(Ok(0), |row| row.int(0))?;
         Ok(u64::try_from(count).unwrap_or_default())

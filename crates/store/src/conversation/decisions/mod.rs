@@ -102,19 +102,19 @@ pub(crate) fn insert<D: Decision>(org: OrgId, mut decision: D) -> Result<Stateme
 
 /// Changes a decision with `act`, which gets the current time. A change is stored even
 /// if `act` fails: a decision that had expired unnoticed is stored as expired.
-pub(crate) async fn change<T: Tx, D: Decision, E>(
-    tx: &T,
+pub(crate) fn change<D: Decision, E>(
+    tx: &Tx,
     org: OrgId,
     id: Value,
     act: impl FnOnce(&mut D, Timestamp) -> std::result::Result<(), E>,
 ) -> Result<std::result::Result<D, E>> {
-    let row = tx.first(&LOCK, &[org.into(), D::KIND.into(), id.clone()]).await?;
-    let now = now(tx).await?;
+    let row = tx.first(&LOCK, &[org.into(), D::KIND.into(), id.clone()])?;
+    let now = now(tx)?;
     let mut decision: D = read(&row.ok_or(StoreError::NotFound(D::KIND))?)?;
     let before = decision.state();
     let outcome = act(&mut decision, now);
     if decision.state() != before {
-        let updated = tx.batch(&[update(org, &decision, before, now)?]).await?;
+        let updated = tx.batch(&[update(org, &decision, before, now)?])?;
         if updated != [1] {
             // Cannot happen while the row is locked.
             return Err(StoreError::Busy);
@@ -142,8 +142,8 @@ fn update<D: Decision>(
     Ok(Statement { sql: &UPDATE, params, on_no_rows: None })
 }
 
-async fn now<T: Tx>(tx: &T) -> Result<Timestamp> {
-    let row = tx.first(&NOW, &[]).await?;
+fn now(tx: &Tx) -> Result<Timestamp> {
+    let row = tx.first(&NOW, &[])?;
     let row = row.ok_or_else(|| StoreError::Backend("the database has no clock".into()))?;
     Ok(Timestamp::from_millis(row.int(0)?))
 }
@@ -166,8 +166,8 @@ impl<D: Decision + Clone + Sync> Operation for Create<D> {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<()> {
-        match tx.batch(&[insert(self.0, self.1.clone())?]).await {
+    fn run(&self, tx: &Tx) -> Result<()> {
+        match tx.batch(&[insert(self.0, self.1.clone())?]) {
             Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("this {}", D::KIND))),
             other => other.map(|_| ()),
         }
@@ -184,8 +184,8 @@ impl<D: Decision> Operation for Get<D> {
         Scope::Org(self.0)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<D> {
-        let row = tx.first(&GET, &[self.0.into(), D::KIND.into(), self.1.clone()]).await?;
+    fn run(&self, tx: &Tx) -> Result<D> {
+        let row = tx.first(&GET, &[self.0.into(), D::KIND.into(), self.1.clone()])?;
         read(&row.ok_or(StoreError::NotFound(D::KIND))?)
     }
 }

@@ -114,19 +114,19 @@ impl Operation for PruneSessions {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<PrunedRows> {
+    fn run(&self, tx: &Tx) -> Result<PrunedRows> {
         let (closed_at, id) = self.after;
         let params =
             [self.org.into(), self.max_age.into(), closed_at.into(), id.into(), self.batch.into()];
-        let sessions = tx.query(&CLOSED, &params).await?;
+        let sessions = tx.query(&CLOSED, &params)?;
         let mut pruned = PrunedRows::default();
         let mut position = self.after;
         for row in &sessions {
             let thread = (row.int(3)? == 0).then(|| row.0[2].clone());
             let session: SessionId = row.id(0)?;
             let complete = match self.mode {
-                PruneMode::Count => self.count(tx, session, thread, &mut pruned).await?,
-                PruneMode::Delete => self.delete(tx, session, thread, &mut pruned).await?,
+                PruneMode::Count => self.count(tx, session, thread, &mut pruned)?,
+                PruneMode::Delete => self.delete(tx, session, thread, &mut pruned)?,
             };
             if complete {
                 position = (row.int(1)?, session);
@@ -141,27 +141,27 @@ impl Operation for PruneSessions {
 }
 
 impl PruneSessions {
-    async fn count<T: Tx>(
+    fn count(
         &self,
-        tx: &T,
+        tx: &Tx,
         session: SessionId,
         thread: Option<Value>,
         pruned: &mut PrunedRows,
     ) -> Result<bool> {
         let org = || Value::from(self.org);
         if let Some(thread) = thread {
-            pruned.messages += super::count(tx, &MESSAGES, &[org(), thread]).await?;
+            pruned.messages += super::count(tx, &MESSAGES, &[org(), thread])?;
         }
-        pruned.runs += super::count(tx, &RUNS, &[org(), session.into()]).await?;
+        pruned.runs += super::count(tx, &RUNS, &[org(), session.into()])?;
         pruned.sessions += 1;
         Ok(true)
     }
 
     /// Deletes as much of a session as fits this transaction; returns whether all of it is
     /// deleted.
-    async fn delete<T: Tx>(
+    fn delete(
         &self,
-        tx: &T,
+        tx: &Tx,
         session: SessionId,
         thread: Option<Value>,
         pruned: &mut PrunedRows,
@@ -171,16 +171,15 @@ impl PruneSessions {
             Value::Int(i64::from(self.batch) - i64::try_from(pruned.rows()).unwrap_or(i64::MAX))
         };
         if let Some(thread) = thread {
-            pruned.messages +=
-                tx.execute(&DELETE_MESSAGES, &[org(), thread, remaining(pruned)]).await?;
+            pruned.messages += tx.execute(&DELETE_MESSAGES, &[org(), thread, remaining(pruned)])?;
         }
         let runs = [org(), session.into(), remaining(pruned)];
-        tx.execute(&UNLINK, &runs).await?;
-        pruned.runs += tx.execute(&DELETE_RUNS, &runs).await?;
+        tx.execute(&UNLINK, &runs)?;
+        pruned.runs += tx.execute(&DELETE_RUNS, &runs)?;
         if remaining(pruned) == Value::Int(0) {
             return Ok(false);
         }
-        pruned.sessions += tx.execute(&DELETE, &[org(), session.into()]).await?;
+        pruned.sessions += tx.execute(&DELETE, &[org(), session.into()])?;
         Ok(true)
     }
 }

@@ -84,7 +84,7 @@ impl Operation for List {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Vec<Delegation>> {
+    fn run(&self, tx: &Tx) -> Result<Vec<Delegation>> {
         let (sql, of) = match &self.filter {
             DelegationFilter::All => (&ALL, None),
             DelegationFilter::AssignedTo(agent) => (&OF, Some(Value::from(agent.as_str()))),
@@ -95,6 +95,6 @@ impl Operation for List {
         };
         let mut params = vec![self.org.into(), self.after.into(), self.limit.into()];
         params.extend(of);
-        tx.query(sql, &params).await?.iter().map(read_delegation).collect()
+        tx.query(sql, &params)?.iter().map(read_delegation).collect()
     }
 }

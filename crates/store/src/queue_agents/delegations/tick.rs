@@ -65,12 +65,12 @@ impl Operation for Tick {
         Scope::Org(self.org)
     }
 
-    async fn run<T: Tx>(&self, tx: &T) -> Result<Self::Output> {
+    fn run(&self, tx: &Tx) -> Result<Self::Output> {
         let params = |before: Timestamp| [self.org.into(), before.into(), self.limit.into()];
         let patience = i64::try_from(self.policy.retry_interval.as_millis()).unwrap_or(i64::MAX);
         let acted = Timestamp::from_millis(self.now.as_millis().saturating_sub(patience));
         let (late, acted) = (params(self.now), params(acted));
-        let found = tx.query_in_order(&[(&LATE, &late), (&ACTED, &acted)]).await?;
+        let found = tx.query_in_order(&[(&LATE, &late), (&ACTED, &acted)])?;
         let (mut due, mut batch) = (Vec::new(), Vec::new());
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         for row in found.iter().flatten() {
@@ -80,7 +80,7 @@ impl Operation for Tick {
                 due.push((delegation, action));
             }
         }
-        tx.finish(&batch).await?;
+        tx.finish(&batch)?;
         Ok(due)
     }
 }
