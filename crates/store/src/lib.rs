@@ -34,6 +34,7 @@ mod events;
 mod knowledge;
 mod ledger;
 mod maintenance;
+mod operation;
 mod queue_agents;
 mod tenancy;
 mod workflows;

@@ -6,6 +6,7 @@ use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::workflow::EventName;
 
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::{Operation, Scope, Tx};
 use crate::conversation::inbox::{self, FollowUpEntry};
 use crate::delivery::bindings::{self, OrgBinding};
@@ -16,7 +17,7 @@ use crate::knowledge::{Create, Delete};
 use crate::ledger::{Grant, NewGrant};
 use crate::tenancy::audit::{self, NewAuditEntry};
 use crate::tenancy::integrations::{self, OrgIntegration};
-use crate::tenancy::keys::{self, NewApiKey};
+use crate::tenancy::keys::{self, HashedSecret, NewApiKey};
 use crate::workflows::events::{self, PublishOutcome};
 use crate::workflows::signals::{self, WorkflowAnswer};
 use crate::workflows::{self, NewWorkflow};
@@ -95,15 +96,14 @@ impl AuditedWrite<'_> {
     }
 
     /// Creates a key; see [`OrgStore::create_key`].
-    pub async fn create_key(self, key: NewApiKey, secret: &ApiKeySecret) -> Result<()> {
-        let create = keys::Create::new(self.org.id(), key, secret);
-        self.write(create).await
+    pub fn create_key(self, key: NewApiKey, secret: &ApiKeySecret) -> StoreFuture<()> {
+        let secret = HashedSecret::new(secret);
+        self.run(move |tx, org| keys::create(tx, org, &key, &secret))
     }
 
     /// Revokes a key; see [`OrgStore::revoke_key`].
-    pub async fn revoke_key(self, id: KeyId) -> Result<()> {
-        let revoke = keys::Revoke(self.org.id(), id);
-        self.write(revoke).await
+    pub fn revoke_key(self, id: KeyId) -> StoreFuture<()> {
+        self.run(move |tx, org| keys::revoke(tx, org, id))
     }
 
     /// Starts a workflow; see [`OrgStore::start_workflow`].
@@ -133,6 +133,19 @@ impl AuditedWrite<'_> {
     ) -> Result<PublishOutcome> {
         let publish = events::Publish { org: self.org.id(), id, name, payload };
         self.write(publish).await
+    }
+
+    /// The audit entry goes first, because the operation may end with the commit.
+    fn run<T, F>(self, run: F) -> StoreFuture<T>
+    where
+        T: Send + 'static,
+        F: Fn(&Tx, OrgId) -> Result<T> + Send + 'static,
+    {
+        let (org, entry) = (self.org.id(), self.entry);
+        self.org.write(move |tx| {
+            tx.batch(&[audit::append(org, &entry)?])?;
+            run(tx, org)
+        })
     }
 
     async fn write<O: Operation>(self, operation: O) -> Result<O::Output> {

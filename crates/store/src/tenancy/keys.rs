@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::error::{Result, StoreError};
 use crate::tenancy::orgs::lock_org;
 use crate::{OrgStore, Store};
@@ -72,78 +73,22 @@ impl Store {
     /// Returns the key with this secret and its org. A revoked or expired key is not
     /// found.
     pub async fn authenticate(&self, secret: &ApiKeySecret) -> Result<(OrgId, ApiKey)> {
-        let FoundKey { org, key, stale_use } = self.read(Find(digest(secret))).await?;
+        let FoundKey { org, key, stale_use } = self.find_key(digest(secret)).await?;
         if stale_use {
             // Informational only: a failure to record it must not lock anybody out.
-            let _ = self.write(RecordUse(org, key.id)).await;
+            let params = [key.id.into(), USE_INTERVAL.into()];
+            let _ = self.org(org).execute(&RECORD_USE, params).await;
         }
         Ok((org, key))
     }
-}
 
-impl OrgStore<'_> {
-    /// Creates a key. Fails with [`StoreError::NotFound`] if its role does not exist
-    /// in this kind of org, and with [`StoreError::Conflict`] if its id or secret is
-    /// taken.
-    pub async fn create_key(&self, key: NewApiKey, secret: &ApiKeySecret) -> Result<()> {
-        self.store.write(Create::new(self.org, key, secret)).await
-    }
-
-    /// Returns the org's keys after `after`, oldest first, including revoked ones.
-    pub async fn keys(&self, after: Option<KeyId>, limit: u32) -> Result<Vec<ApiKey>> {
-        let after = after.unwrap_or(KeyId::from_u128(0));
-        self.store.read(List(self.org, after, limit)).await
-    }
-
-    /// Revokes a key. Revoking it again keeps the first time.
-    pub async fn revoke_key(&self, id: KeyId) -> Result<()> {
-        self.store.write(Revoke(self.org, id)).await
-    }
-}
-
-fn digest(secret: &ApiKeySecret) -> Vec<u8> {
-    Sha256::digest(secret.expose().as_bytes()).to_vec()
-}
-
-pub(crate) struct Create {
-    org: OrgId,
-    key: NewApiKey,
-    shown: String,
-    digest: Vec<u8>,
-}
-
-impl Create {
-    pub(crate) fn new(org: OrgId, key: NewApiKey, secret: &ApiKeySecret) -> Self {
-        Self { org, key, shown: secret.prefix().to_owned(), digest: digest(secret) }
-    }
-}
-
-impl Operation for Create {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let NewApiKey { id, name, role, expires_at } = &self.key;
-        if !role.exists_in(lock_org(tx, self.org)?.place) {
-            return Err(StoreError::NotFound("role"));
-        }
-        let params = [
-            self.org.into(),
-            (*id).into(),
-            name.as_str().into(),
-            role.name().into(),
-            self.shown.as_str().into(),
-            Value::Bytes(self.digest.clone()),
-            (*expires_at).into(),
-        ];
-        tx.execute(&CREATE, &params).map_err(|error| match error {
-            StoreError::Conflict(_) => StoreError::Conflict("a key with this id or secret".into()),
-            other => other,
-        })?;
-        Ok(())
+    /// The org is not known before the key is found.
+    fn find_key(&self, digest: Vec<u8>) -> StoreFuture<FoundKey> {
+        let params = [Value::Bytes(digest), USE_INTERVAL.into()];
+        self.read_all_orgs(move |tx| {
+            let row = tx.first(&FIND, &params)?.ok_or(StoreError::NotFound("key"))?;
+            Ok(FoundKey { org: row.id(8)?, key: read_key(&row)?, stale_use: row.int(9)? == 1 })
+        })
     }
 }
 
@@ -154,67 +99,71 @@ struct FoundKey {
     stale_use: bool,
 }
 
-struct Find(Vec<u8>);
-
-impl Operation for Find {
-    type Output = FoundKey;
-
-    /// The org is not known before the key is found.
-    fn scope(&self) -> Scope {
-        Scope::All
+impl OrgStore<'_> {
+    /// Creates a key. Fails with [`StoreError::NotFound`] if its role does not exist
+    /// in this kind of org, and with [`StoreError::Conflict`] if its id or secret is
+    /// taken.
+    pub fn create_key(&self, key: NewApiKey, secret: &ApiKeySecret) -> StoreFuture<()> {
+        let (org, secret) = (self.org, HashedSecret::new(secret));
+        self.write(move |tx| create(tx, org, &key, &secret))
     }
 
-    fn run(&self, tx: &Tx) -> Result<FoundKey> {
-        let params = [Value::Bytes(self.0.clone()), USE_INTERVAL.into()];
-        let row = tx.first(&FIND, &params)?.ok_or(StoreError::NotFound("key"))?;
-        Ok(FoundKey { org: row.id(8)?, key: read_key(&row)?, stale_use: row.int(9)? == 1 })
-    }
-}
-
-struct RecordUse(OrgId, KeyId);
-
-impl Operation for RecordUse {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+    /// Returns the org's keys after `after`, oldest first, including revoked ones.
+    pub fn keys(&self, after: Option<KeyId>, limit: u32) -> StoreFuture<Vec<ApiKey>> {
+        let after = after.unwrap_or(KeyId::from_u128(0));
+        self.rows(&LIST, [after.into(), limit.into()], read_key)
     }
 
-    fn run(&self, tx: &Tx) -> Result<()> {
-        tx.execute(&RECORD_USE, &[self.0.into(), self.1.into(), USE_INTERVAL.into()])?;
-        Ok(())
+    /// Revokes a key. Revoking it again keeps the first time.
+    pub fn revoke_key(&self, id: KeyId) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| revoke(tx, org, id))
     }
 }
 
-struct List(OrgId, KeyId, u32);
+fn digest(secret: &ApiKeySecret) -> Vec<u8> {
+    Sha256::digest(secret.expose().as_bytes()).to_vec()
+}
 
-impl Operation for List {
-    type Output = Vec<ApiKey>;
+/// What is stored of a secret.
+pub(crate) struct HashedSecret {
+    prefix: String,
+    digest: Vec<u8>,
+}
 
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<ApiKey>> {
-        let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params)?.iter().map(read_key).collect()
+impl HashedSecret {
+    pub(crate) fn new(secret: &ApiKeySecret) -> Self {
+        Self { prefix: secret.prefix().to_owned(), digest: digest(secret) }
     }
 }
 
-pub(crate) struct Revoke(pub(crate) OrgId, pub(crate) KeyId);
-
-impl Operation for Revoke {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+/// Creates a key, inside a transaction.
+pub(crate) fn create(tx: &Tx, org: OrgId, key: &NewApiKey, secret: &HashedSecret) -> Result<()> {
+    let NewApiKey { id, name, role, expires_at } = key;
+    if !role.exists_in(lock_org(tx, org)?.place) {
+        return Err(StoreError::NotFound("role"));
     }
+    let params = [
+        org.into(),
+        (*id).into(),
+        name.as_str().into(),
+        role.name().into(),
+        secret.prefix.as_str().into(),
+        Value::Bytes(secret.digest.clone()),
+        (*expires_at).into(),
+    ];
+    tx.execute(&CREATE, &params).map_err(|error| match error {
+        StoreError::Conflict(_) => StoreError::Conflict("a key with this id or secret".into()),
+        other => other,
+    })?;
+    Ok(())
+}
 
-    fn run(&self, tx: &Tx) -> Result<()> {
-        match tx.execute(&REVOKE, &[self.0.into(), self.1.into()])? {
-            0 => Err(StoreError::NotFound("key")),
-            _ => Ok(()),
-        }
+/// Revokes a key, inside a transaction.
+pub(crate) fn revoke(tx: &Tx, org: OrgId, id: KeyId) -> Result<()> {
+    match tx.execute(&REVOKE, &[org.into(), id.into()])? {
+        0 => Err(StoreError::NotFound("key")),
+        _ => Ok(()),
     }
 }
 
