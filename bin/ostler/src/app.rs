@@ -175,10 +175,10 @@ impl App {
     }
 
     fn receiver(&self) -> InboundReceiver {
-        let (store, channels) = (self.store.clone(), self.channels.clone());
+        let (org_views, channels) = (self.worker.org_views().clone(), self.channels.clone());
         let operations = Arc::new(Operations::for_worker(&self.worker));
         let clock = self.worker.deps().clock.clone();
-        InboundReceiver::new(store, self.intake.clone(), channels, operations, clock)
+        InboundReceiver::new(org_views, self.intake.clone(), channels, operations, clock)
     }
 
     fn server(&self) -> Server {

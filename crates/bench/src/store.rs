@@ -72,7 +72,7 @@ async fn commits(
                 while start.elapsed() < time {
                     let turn = fixture::turn(lease);
                     let began = Instant::now();
-                    store.commit_turn(turn).await?;
+                    store.commit_turn(&turn).await?;
                     each.push(began.elapsed());
                 }
                 Ok::<_, BenchError>(each)

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
+use ostler_http::{HttpSetupError, client_builder};
 use reqwest::{Client, RequestBuilder, Response};
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::time::timeout;
 
 use crate::network::NetworkAccess;
@@ -37,15 +37,6 @@ impl Default for HttpLimits {
             max_response_bytes: 4 * 1024 * 1024,
         }
     }
-}
-
-/// Why the HTTP client cannot be created.
-#[derive(Debug, thiserror::Error)]
-pub enum HttpSetupError {
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[from] rustls::Error),
-    #[error("the HTTP client cannot be set up: {0}")]
-    Client(#[from] reqwest::Error),
 }
 
 /// The HTTP client of all channels. Clones share one connection pool.
@@ -77,22 +68,12 @@ pub(crate) struct HttpResponse {
 
 impl HttpClient {
     pub(crate) fn new(limits: HttpLimits, network: NetworkAccess) -> Result<Self, HttpSetupError> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_platform_verifier()?
-            .with_no_client_auth();
-        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let mut client = Client::builder()
-            .tls_backend_preconfigured(tls)
+        let mut client = client_builder()?
             .dns_resolver(Arc::new(network))
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
             .connect_timeout(limits.connect_timeout)
             // Shorter than the usual timeout of servers, so that no request uses a
             // connection that the server is closing.
-            .pool_idle_timeout(Duration::from_secs(20))
-            .user_agent(concat!("ostler/", env!("CARGO_PKG_VERSION")));
+            .pool_idle_timeout(Duration::from_secs(20));
         if network == NetworkAccess::Public {
             // A proxy would resolve names itself, without the check.
             client = client.no_proxy();

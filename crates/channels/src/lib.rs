@@ -47,8 +47,9 @@ use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::OrgId;
 use ostler_domain::secret::SecretRef;
+use ostler_http::HttpSetupError;
 
-pub use crate::http::{HttpLimits, HttpSetupError};
+pub use crate::http::HttpLimits;
 pub use crate::network::NetworkAccess;
 
 use crate::connection::ChannelConnection;

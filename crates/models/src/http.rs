@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use ostler_engine::model::ModelErrorKind;
 use ostler_engine::secret::Secret;
+use ostler_http::{HttpSetupError, client_builder};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, StatusCode};
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::time::{Instant, timeout_at};
 
 use crate::fault::Fault;
@@ -46,16 +46,6 @@ impl Default for ClientLimits {
     }
 }
 
-/// The reason why the HTTP client cannot be created.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientSetupError {
-    /// The certificates or ciphers of the machine cannot be used.
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[from] rustls::Error),
-    #[error("the HTTP client cannot be set up: {0}")]
-    Client(#[from] reqwest::Error),
-}
-
 /// An HTTP client for providers. Clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Http {
@@ -74,20 +64,8 @@ pub(crate) struct PostRequest {
 
 impl Http {
     /// Creates a client that verifies servers with the certificates of the machine.
-    pub fn new(limits: ClientLimits) -> Result<Self, ClientSetupError> {
-        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-        let mut tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_platform_verifier()?
-            .with_no_client_auth();
-        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .connect_timeout(limits.connect)
-            .user_agent(concat!("ostler/", env!("CARGO_PKG_VERSION")))
-            .build()?;
+    pub fn new(limits: ClientLimits) -> Result<Self, HttpSetupError> {
+        let client = client_builder()?.connect_timeout(limits.connect).build()?;
         Ok(Self { client, limits })
     }
 

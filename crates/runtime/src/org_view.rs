@@ -1,18 +1,20 @@
 //! The configuration of an org and its agents, cached until any of it changes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection};
 use ostler_domain::id::{AgentId, OrgId, RecordId};
+use ostler_domain::org::Org;
 use ostler_domain::org::layer::{BusinessLayer, BusinessPosition};
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::scope::ToolScope;
-use ostler_domain::soul::{Soul, soul_owner};
+use ostler_domain::soul::Soul;
 use ostler_domain::tool::Integration;
-use ostler_store::{OrgBinding, PolicyVersion, Store, StoreError};
+use ostler_store::{
+    AgentConfig, ConfigVersion, OrgBinding, OrgConfig, PolicyVersion, Store, StoreError,
+};
 
 use crate::records::decode;
 
@@ -88,41 +90,34 @@ impl OrgView {
 
     /// Loads the configuration of an org.
     pub async fn load(store: &Store, id: OrgId) -> Result<Self, StoreError> {
-        let of = store.org(id);
-        let org = of.org().await?;
-        let parent = match org.place {
-            OrgPlace::SubOrg { parent } => Some(store.org(parent).org().await?),
-            OrgPlace::Platform | OrgPlace::TopLevel => None,
-        };
-        let mut agents = Vec::new();
-        let mut souls: BTreeMap<AgentId, (u32, Soul)> = BTreeMap::new();
-        for agent in of.agents().await? {
-            let owner = soul_owner(&agent);
-            if let std::collections::btree_map::Entry::Vacant(free) = souls.entry(owner) {
-                let newest = of.soul_versions(owner).await?.pop();
-                free.insert(newest.map_or((0, Soul::default()), |one| (one.version, one.soul)));
-            }
-            let (soul_version, soul) = souls.get(&owner).cloned().unwrap_or_default();
-            let version = of.agent_version(agent.id).await?.version;
-            let position = BusinessPosition::of(&org, &agent.subtype);
-            agents.push(AgentView { agent, version, position, soul, soul_version });
-        }
-        let settings = match of.record(SETTINGS, settings_record(id)).await {
-            Ok(record) => decode("settings", &record.data)
+        let config = store.org(id).config(MAX_BINDINGS).await?;
+        let shared = store.shared_config(config.org.place).await?;
+        let OrgConfig { org, policy, integrations, bindings, .. } = config;
+        let agents: Vec<_> =
+            config.agents.into_iter().map(|one| AgentView::new(&org, one)).collect();
+        let settings = match config.settings {
+            Some(data) => decode("settings", &data)
                 .map_err(|unreadable| StoreError::Backend(unreadable.to_string()))?,
-            Err(StoreError::NotFound(_)) => OrgSettings::default(),
-            Err(other) => return Err(other),
+            None => OrgSettings::default(),
         };
-        let platform_agent = platform_agent(store, &org, &agents).await?;
+        let other_platform = shared.platform.filter(|platform| *platform != id);
+        let platform_agent = match other_platform {
+            Some(platform) if !has_somebody(&agents) => {
+                platform_agent(store, &org, platform).await?
+            }
+            _ => None,
+        };
+        let mut all = agents.iter().chain(&platform_agent);
+        let platform_pays = all.any(|one| one.agent.protection != Protection::Open);
         Ok(Self {
-            parent,
-            policy: of.policy().await?,
-            platform_policy: store.platform_policy().await?,
-            platform: platform(store, agents.iter().chain(&platform_agent)).await?,
+            parent: shared.parent,
+            policy,
+            platform_policy: shared.platform_policy,
+            platform: shared.platform.filter(|_| platform_pays),
             platform_agent,
             agents,
-            integrations: of.connected_services().await?,
-            bindings: of.bindings(None, MAX_BINDINGS).await?,
+            integrations,
+            bindings,
             settings,
             org,
             scopes: Mutex::default(),
@@ -130,20 +125,22 @@ impl OrgView {
     }
 }
 
-/// Returns the platform org if it pays for one of the agents.
-async fn platform(
-    store: &Store,
-    mut agents: impl Iterator<Item = &AgentView>,
-) -> Result<Option<OrgId>, StoreError> {
-    if agents.all(|one| one.agent.protection == Protection::Open) {
-        return Ok(None);
+impl AgentView {
+    fn new(org: &Org, config: AgentConfig) -> Self {
+        let AgentConfig { agent, version, soul } = config;
+        let position = BusinessPosition::of(org, &agent.subtype);
+        let (soul_version, soul) =
+            soul.map_or((0, Soul::default()), |newest| (newest.version, newest.soul));
+        Self { agent, version, position, soul, soul_version }
     }
-    find_platform(store).await
 }
 
-async fn find_platform(store: &Store) -> Result<Option<OrgId>, StoreError> {
-    let orgs = store.orgs().await?;
-    Ok(orgs.iter().find(|org| org.place == OrgPlace::Platform).map(|org| org.id))
+/// Returns whether an agent takes messages, or a template can make one that does.
+fn has_somebody(agents: &[AgentView]) -> bool {
+    let makes_workers = |one: &AgentView| {
+        one.agent.kind == AgentKind::Template && one.agent.status == AgentStatus::Active
+    };
+    agents.iter().any(|one| one.agent.receives_messages() || makes_workers(one))
 }
 
 /// Returns the platform's system agent for an org in which nobody can answer. It works under
@@ -152,58 +149,62 @@ async fn find_platform(store: &Store) -> Result<Option<OrgId>, StoreError> {
 async fn platform_agent(
     store: &Store,
     org: &Org,
-    agents: &[AgentView],
+    platform: OrgId,
 ) -> Result<Option<AgentView>, StoreError> {
-    let makes_workers = |one: &AgentView| {
-        one.agent.kind == AgentKind::Template && one.agent.status == AgentStatus::Active
-    };
-    if agents.iter().any(|one| one.agent.receives_messages() || makes_workers(one)) {
-        return Ok(None);
-    }
-    let Some(platform) = find_platform(store).await?.filter(|id| *id != org.id) else {
-        return Ok(None);
-    };
-    let of = store.org(platform);
-    let system = of.agents().await?.into_iter().filter(|agent| {
-        agent.subtype == Subtype::System
-            && agent.protection == Protection::Protected
-            && agent.kind == AgentKind::Conversational
-            && agent.receives_messages()
+    let system = store.org(platform).agent_configs().await?.into_iter().filter(|one| {
+        one.agent.subtype == Subtype::System
+            && one.agent.protection == Protection::Protected
+            && one.agent.kind == AgentKind::Conversational
+            && one.agent.receives_messages()
     });
-    let Some(agent) = system.min_by_key(|agent| (agent.created_at, agent.id)) else {
-        return Ok(None);
-    };
-    let newest = of.soul_versions(soul_owner(&agent)).await?.pop();
-    let (soul_version, soul) = newest.map_or((0, Soul::default()), |one| (one.version, one.soul));
-    let version = of.agent_version(agent.id).await?.version;
-    let position = BusinessPosition {
-        guardrail_layer: BusinessLayer::EndCustomer,
-        ..BusinessPosition::of(org, &agent.subtype)
-    };
-    let agent = Agent { org: org.id, ..agent };
-    Ok(Some(AgentView { agent, version, position, soul, soul_version }))
+    let oldest = system.min_by_key(|one| (one.agent.created_at, one.agent.id));
+    Ok(oldest.map(|config| {
+        let mut view = AgentView::new(org, config);
+        view.position.guardrail_layer = BusinessLayer::EndCustomer;
+        view.agent.org = org.id;
+        view
+    }))
 }
 
-/// The cached configuration of many orgs.
-#[derive(Debug, Default)]
-pub(crate) struct OrgViewCache(Mutex<HashMap<OrgId, (i64, Arc<OrgView>)>>);
+/// The configuration of orgs, cached. A process has one; clones share it.
+#[derive(Debug, Clone)]
+pub struct OrgViews {
+    store: Store,
+    cached: Arc<Mutex<CachedViews>>,
+}
 
-impl OrgViewCache {
-    /// Returns the view of an org at a version of the configuration.
-    pub(crate) async fn get(
+/// Views with the versions that they were loaded for.
+type CachedViews = HashMap<OrgId, (ConfigVersion, Arc<OrgView>)>;
+
+impl OrgViews {
+    /// Creates an empty cache.
+    pub fn new(store: Store) -> Self {
+        Self { store, cached: Arc::default() }
+    }
+
+    /// Returns the store whose orgs these are.
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Returns the current view of an org.
+    pub async fn current(&self, org: OrgId) -> Result<Arc<OrgView>, StoreError> {
+        self.at(org, self.store.org(org).config_version().await?).await
+    }
+
+    /// Returns the view of an org at a version of its configuration.
+    pub(crate) async fn at(
         &self,
-        store: &Store,
         org: OrgId,
-        version: i64,
+        version: ConfigVersion,
     ) -> Result<Arc<OrgView>, StoreError> {
-        let known =
-            self.lock().get(&org).filter(|(at, _)| *at == version).map(|(_, view)| view.clone());
-        if let Some(view) = known {
+        let known = self.lock().get(&org).filter(|(at, _)| *at == version).cloned();
+        if let Some((_, view)) = known {
             return Ok(view);
         }
         // The loaded view may be newer than the version, never older. Then it is loaded once
         // more for the newer version.
-        let view = Arc::new(OrgView::load(store, org).await?);
+        let view = Arc::new(OrgView::load(&self.store, org).await?);
         let mut all = self.lock();
         if all.len() >= MAX_CACHED_ORGS {
             all.clear();
@@ -212,7 +213,7 @@ impl OrgViewCache {
         Ok(view)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, (i64, Arc<OrgView>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, CachedViews> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

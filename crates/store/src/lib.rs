@@ -96,7 +96,7 @@ pub use maintenance::retention::{
 #[doc(hidden)]
 pub use maintenance::schema::Migration;
 pub use maintenance::schema::SCHEMA_VERSION;
-pub use queue_agents::agents::{AgentPlacement, CapabilityCoverage, StoredQueueAgent};
+pub use queue_agents::agents::StoredQueueAgent;
 pub use queue_agents::delegations::DelegationFilter;
 pub use queue_agents::held::{HeldMessage, HeldMessageKind};
 pub use tenancy::audit::{AuditEntry, NewAuditEntry};
@@ -104,6 +104,7 @@ pub use tenancy::audited_write::AuditedWrite;
 pub use tenancy::integrations::{IntegrationConnection, OrgIntegration};
 pub use tenancy::keys::{ApiKey, NewApiKey};
 pub use tenancy::members::Member;
+pub use tenancy::org_config::{AgentConfig, ConfigVersion, OrgConfig, SharedConfig};
 pub use tenancy::policies::PolicyVersion;
 pub use tenancy::users::{Membership, User, UserAccount};
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};
@@ -112,8 +113,7 @@ pub use workflows::events::PublishOutcome;
 pub use workflows::signals::{WorkflowAnswer, WorkflowSignals};
 pub use workflows::{NewWorkflow, StoredTask, StoredWorkflow};
 
-use backend::job::Access;
-use backend::{Backend, Operation};
+use backend::Backend;
 use conversation::backlog::BacklogAllowance;
 use ledger::ReservationBatchers;
 use maintenance::schema;
@@ -145,41 +145,31 @@ impl Store {
     }
 
     /// Returns the schema version of the database; 0 means that it has no schema.
-    pub async fn schema_version(&self) -> Result<i64> {
-        self.read(schema::ReadVersion).await
+    pub fn schema_version(&self) -> StoreFuture<i64> {
+        self.read_all_orgs(schema::version)
     }
 
     /// Brings the schema up to date and returns the version before.
-    pub async fn migrate(&self) -> Result<i64> {
-        self.migrate_with(schema::MIGRATIONS).await
+    pub fn migrate(&self) -> StoreFuture<i64> {
+        self.migrate_with(schema::MIGRATIONS)
     }
 
     /// Brings the schema up to date with other migrations than this program's; for
     /// tests of migrations.
     #[doc(hidden)]
-    pub async fn migrate_with(&self, migrations: &'static [Migration]) -> Result<i64> {
-        self.write(schema::Migrate(migrations)).await
+    pub fn migrate_with(&self, migrations: &'static [Migration]) -> StoreFuture<i64> {
+        self.write_all_orgs(move |tx| schema::migrate(tx, migrations))
     }
 
     /// Simulates a full disk on SQLite, or ends the simulation; for tests.
     #[doc(hidden)]
-    pub async fn simulate_full_disk(&self, full: bool) -> Result<()> {
-        self.write(schema::SetDiskFull(full)).await
+    pub fn simulate_full_disk(&self, full: bool) -> StoreFuture<()> {
+        self.write_all_orgs(move |tx| schema::set_disk_full(tx, full))
     }
 
     /// Returns the data of one org.
     pub const fn org(&self, org: OrgId) -> OrgStore<'_> {
         OrgStore { store: self, org }
-    }
-
-    fn write<O: Operation>(&self, operation: O) -> StoreFuture<O::Output> {
-        let access = if O::DURABLE { Access::Write } else { Access::WriteLater };
-        self.backend.run(operation.scope(), access, Box::new(move |tx| operation.run(tx)))
-    }
-
-    fn read<O: Operation>(&self, operation: O) -> StoreFuture<O::Output> {
-        let access = if O::ON_WRITER { Access::ReadHot } else { Access::Read };
-        self.backend.run(operation.scope(), access, Box::new(move |tx| operation.run(tx)))
     }
 }
 

@@ -23,7 +23,6 @@ pub mod records;
 mod schema;
 mod store_tool;
 mod text_query;
-mod tls;
 pub mod web;
 
 pub use effects::effect_planner;

@@ -97,8 +97,9 @@ impl Online {
             });
         let (channels, clock, store) = (channels.unwrap(), Clock::system(), scenario.store.clone());
         let (intake, people) = (scenario.intake.clone(), Arc::new(RefuseAll));
+        let org_views = scenario.worker.org_views().clone();
         let receiver =
-            InboundReceiver::new(store.clone(), intake, channels.clone(), people, clock.clone());
+            InboundReceiver::new(org_views, intake, channels.clone(), people, clock.clone());
         let bell = scenario.worker.outbox_bell().clone();
         let options = DeliveryOptions::default();
         let delivery =

@@ -144,11 +144,10 @@ impl ConnectedOrg {
         .unwrap();
         let (store, clock) = (scenario.store.clone(), Clock::system());
         let bell = scenario.worker.outbox_bell().clone();
-        let delivery =
-            DeliveryWorker::new(store.clone(), channels.clone(), clock.clone(), options, bell);
+        let delivery = DeliveryWorker::new(store, channels.clone(), clock.clone(), options, bell);
         let team_requests = Arc::new(TeamRequestLog::default());
         let receiver = InboundReceiver::new(
-            store,
+            scenario.worker.org_views().clone(),
             scenario.intake.clone(),
             channels.clone(),
             team_requests.clone(),
@@ -246,7 +245,7 @@ impl ConnectedOrg {
             answered: claimed.messages.iter().map(|message| message.id).collect(),
             lease_action: LeaseAction::Release,
         };
-        store.commit_turn(commit).await.unwrap();
+        store.commit_turn(&commit).await.unwrap();
         id
     }
 

@@ -240,7 +240,7 @@ impl Scenario {
     pub(crate) async fn add_member(&self, id: UserId, role: Role) {
         let email = format!("{id}@example.org");
         let user = User { id, email, name: "Somebody".into() };
-        self.store.create_user(user, "$test$hash".parse().unwrap()).await.unwrap();
+        self.store.create_user(user, &"$test$hash".parse().unwrap()).await.unwrap();
         self.org().set_member(id, role).await.unwrap();
     }
 

@@ -62,6 +62,12 @@ async fn a_schema_of_another_version_fails_and_says_what_to_do() {
     let url = in_folder(folder.path());
     drop(Store::connect(&url).expect("the file opens"));
     assert!(failed(&url).contains("There are no tables yet; run `ostler migrate`."));
+    let older = folder.path().join("older.db");
+    std::fs::write(&older, include_bytes!("fixtures/version1.db")).expect("the file is written");
+    let older = format!("sqlite:{}", older.display());
+    assert!(failed(&older).contains("at version 1"), "{}", failed(&older));
+    stdout(&["migrate", "--database", &older]);
+    assert!(doctor(&older).status.success(), "an older database can be migrated");
     let newer = folder.path().join("newer.db");
     std::fs::write(&newer, include_bytes!("fixtures/newer.db")).expect("the file is written");
     let newer = failed(&format!("sqlite:{}", newer.display()));

@@ -113,7 +113,7 @@ pub(crate) async fn thread(
         commit.messages = (0..some)
             .map(|_| NewMessage { id: MessageId::from_u128(next()), data: payload() })
             .collect();
-        store.commit_turn(commit).await?;
+        store.commit_turn(&commit).await?;
         left -= some;
     }
     let number = leases.first().map_or(0, |lease| lease.conversation().as_u128());

@@ -31,6 +31,40 @@ impl From<AgentSkill> for String {
     }
 }
 
+/// Where an agent receives its messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// In a queue of its own.
+    #[default]
+    Pinned,
+    /// In a shared queue; it is created when a message arrives.
+    Hosted,
+}
+
+impl Placement {
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned",
+            Self::Hosted => "hosted",
+        }
+    }
+
+    /// Returns the placement with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Pinned, Self::Hosted].into_iter().find(|placement| placement.name() == name)
+    }
+}
+
+/// How many agents have a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillCoverage {
+    pub capability: AgentSkill,
+    pub available: u64,
+    pub unavailable: u64,
+}
+
 /// Whether an agent takes work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -63,7 +63,9 @@ pub use human::HumanAgent;
 pub use page::{MAX_PAGE_SIZE, Page};
 pub use patterns::{CouncilAnswers, CouncilOptions};
 pub use plans::{MemoryPlans, PlanKey, Plans, ReceivedPlanAnswer};
-pub use registry::{AgentPresence, AgentRecord, Coverage, MemoryRegistry, Placement, Registry};
+pub use registry::{
+    AgentPresence, AgentRecord, MemoryRegistry, Placement, Registry, SkillCoverage,
+};
 pub use runtime::{
     AgentHealth, AgentRuntime, AgentRuntimeBuilder, HostingOptions, QueueAgentStatus,
     RuntimeOptions, RuntimeStatus, TaskAssignment, TeamSpec,

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use ostler_bus::BoxFuture;
 use ostler_domain::queue_agent::name::AgentName;
 use ostler_domain::queue_agent::selection::{AgentSkill, Availability, DelegationCandidate};
+pub use ostler_domain::queue_agent::selection::{Placement, SkillCoverage};
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,17 +23,6 @@ use super::page::Page;
 use super::spec::TeamWork;
 
 pub use memory::MemoryRegistry;
-
-/// Where an agent receives its messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Placement {
-    /// In a queue of its own.
-    #[default]
-    Pinned,
-    /// In a shared queue; it is created when a message arrives.
-    Hosted,
-}
 
 /// The record of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,14 +95,6 @@ pub struct AgentPresence {
     pub load: u64,
 }
 
-/// How many agents have a capability.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Coverage {
-    pub capability: AgentSkill,
-    pub available: u64,
-    pub unavailable: u64,
-}
-
 /// The records of agents. All methods may be called concurrently, also from
 /// several processes, and each is atomic.
 pub trait Registry: Send + Sync + 'static {
@@ -148,7 +130,7 @@ pub trait Registry: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<AgentRecord>>>;
 
     /// Returns the coverage of each capability, ordered by name.
-    fn coverage(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Coverage>>>;
+    fn coverage(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<SkillCoverage>>>;
 
     /// Returns records ordered by name.
     fn list(&self, page: Page<AgentName>) -> BoxFuture<'_, Result<Vec<AgentRecord>>>;

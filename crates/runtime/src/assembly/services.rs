@@ -4,13 +4,13 @@ use crate::assembly::documents::DocumentCache;
 use crate::assembly::thread_cache::ThreadCache;
 use crate::deps::Deps;
 use crate::inbox::Doorbell;
-use crate::org_view::OrgViewCache;
+use crate::org_view::OrgViews;
 use crate::running_turns::RunningTurns;
 
 /// The dependencies, caches and bells that all turns of a process share.
 pub struct Services {
     pub(crate) deps: Deps,
-    pub(crate) org_views: OrgViewCache,
+    pub(crate) org_views: OrgViews,
     pub(crate) documents: DocumentCache,
     pub(crate) thread_cache: ThreadCache,
     pub(crate) running_turns: RunningTurns,
@@ -21,8 +21,8 @@ pub struct Services {
 impl Services {
     pub(crate) fn new(deps: Deps, running_turns: RunningTurns) -> Self {
         Self {
+            org_views: OrgViews::new(deps.store.clone()),
             deps,
-            org_views: OrgViewCache::default(),
             documents: DocumentCache::default(),
             thread_cache: ThreadCache::default(),
             running_turns,

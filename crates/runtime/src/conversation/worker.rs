@@ -26,6 +26,7 @@ use crate::assembly::Services;
 use crate::deps::Deps;
 use crate::ids::derived;
 use crate::inbox::Doorbell;
+use crate::org_view::OrgViews;
 use crate::outage_log::OutageLog;
 use crate::records::entry::{InboxEntry, IncomingMessage};
 use crate::records::{UnreadableRecord, decode};
@@ -66,6 +67,11 @@ impl Worker {
     /// Returns the turns that are running in this process.
     pub fn running_turns(&self) -> &RunningTurns {
         &self.services.running_turns
+    }
+
+    /// Returns the cached configuration of the orgs.
+    pub fn org_views(&self) -> &OrgViews {
+        &self.services.org_views
     }
 
     /// Returns what the turns of this process share.
@@ -176,7 +182,7 @@ impl Worker {
             Some(start) => start,
             None => store.turn_start(lease).await?,
         };
-        let view = self.services.org_views.get(store, lease.org(), start.config_version).await?;
+        let view = self.services.org_views.at(lease.org(), start.config_version).await?;
         let (id, attempt) = (first.id, first.attempts);
         let context = RunContext {
             services: &self.services,

@@ -40,7 +40,7 @@ use crate::conversation::Worker;
 use crate::deps::Clock;
 use crate::ids::{derived, fresh};
 use crate::inbox::Doorbell;
-use crate::org_view::{OrgView, OrgViewCache};
+use crate::org_view::{OrgView, OrgViews};
 use crate::records::encode;
 use crate::records::entry::InboxEntry;
 use crate::running_turns::RunningTurns;
@@ -66,32 +66,34 @@ struct Inner {
     clock: Clock,
     bell: Doorbell,
     running_turns: RunningTurns,
-    views: OrgViewCache,
+    org_views: OrgViews,
 }
 
 impl Operations {
     /// Creates operations for a process that answers no conversations itself.
     pub fn new(store: Store, tools: Arc<ToolSet>, clock: Clock) -> Self {
-        Self::with(store, tools, clock, Doorbell::default(), RunningTurns::default())
+        Self(Arc::new(Inner {
+            org_views: OrgViews::new(store.clone()),
+            store,
+            tools,
+            clock,
+            bell: Doorbell::default(),
+            running_turns: RunningTurns::default(),
+        }))
     }
 
     /// Creates operations that share the process of a worker: a takeover aborts its turn, and
     /// it is woken for new entries.
     pub fn for_worker(worker: &Worker) -> Self {
         let deps = worker.deps();
-        let (store, tools, clock) = (deps.store.clone(), deps.tools.clone(), deps.clock.clone());
-        Self::with(store, tools, clock, worker.bell().clone(), worker.running_turns().clone())
-    }
-
-    fn with(
-        store: Store,
-        tools: Arc<ToolSet>,
-        clock: Clock,
-        bell: Doorbell,
-        running_turns: RunningTurns,
-    ) -> Self {
-        let views = OrgViewCache::default();
-        Self(Arc::new(Inner { store, tools, clock, bell, running_turns, views }))
+        Self(Arc::new(Inner {
+            store: deps.store.clone(),
+            tools: deps.tools.clone(),
+            clock: deps.clock.clone(),
+            bell: worker.bell().clone(),
+            running_turns: worker.running_turns().clone(),
+            org_views: worker.org_views().clone(),
+        }))
     }
 
     /// Returns the operations of an actor in an org.
@@ -136,9 +138,7 @@ impl<'o> OrgOperations<'o> {
 
     /// Returns the current configuration of the org.
     async fn view(&self) -> Result<Arc<OrgView>> {
-        let Inner { store, views, .. } = self.inner();
-        let stamp = store.config_version().await?;
-        Ok(views.get(store, self.org, stamp).await?)
+        Ok(self.inner().org_views.current(self.org).await?)
     }
 
     fn audit_entry(&self, action: &str, subject: &impl ToString, data: &Value) -> NewAuditEntry {

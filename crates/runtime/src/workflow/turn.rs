@@ -36,8 +36,7 @@ pub(super) async fn run(
     lease: WorkflowLease,
     job: StepJob,
 ) -> Result<StepResult, StoreError> {
-    let store = &services.deps.store;
-    let view = services.org_views.get(store, lease.org(), store.config_version().await?).await?;
+    let view = services.org_views.current(lease.org()).await?;
     let named = match &job.action {
         StepAction::Prompt { agent, .. } | StepAction::Call { agent, .. } => agent.as_deref(),
         _ => None,

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use ostler_domain::queue_agent::selection::{AgentSkill, Availability};
 use ostler_domain::time::UtcDay;
-use ostler_runtime::agents::{AgentPresence, AgentRecord, Coverage, Page, Placement, QueueError};
+use ostler_runtime::agents::{
+    AgentPresence, AgentRecord, Page, Placement, QueueError, SkillCoverage,
+};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -55,7 +57,7 @@ async fn x22_records_are_found_and_presence_expires(stores: RecordStores) {
     // Only pinned agents have to renew their presence.
     assert_eq!(able(1000).await, [(z, true), (b, false), (a, false)]);
     let coverage = registry.coverage(at(999), 10).await.unwrap();
-    let covered = |what: &str, available, unavailable| Coverage {
+    let covered = |what: &str, available, unavailable| SkillCoverage {
         capability: what.into(),
         available,
         unavailable,

@@ -6,9 +6,10 @@ use ostler_domain::soul::SoulVersion;
 
 use crate::OrgStore;
 use crate::agents::versions;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// Writes the row even without a change, so that concurrent saves are serialized.
@@ -35,101 +36,50 @@ impl OrgStore<'_> {
         if agent.org != self.org {
             return Err(StoreError::NotFound("agent"));
         }
-        self.store.write(Save(agent)).await
+        self.write(move |tx| save(tx, &agent)).await
     }
 
     /// Returns an agent of this org.
-    pub async fn agent(&self, id: AgentId) -> Result<Agent> {
-        self.store.read(Get(self.org, id)).await
+    pub fn agent(&self, id: AgentId) -> StoreFuture<Agent> {
+        let org = self.org;
+        self.read(move |tx| get(tx, org, id))
     }
 
     /// Returns every agent of this org, ordered by id.
-    pub async fn agents(&self) -> Result<Vec<Agent>> {
-        self.store.read(List(self.org)).await
+    pub fn agents(&self) -> StoreFuture<Vec<Agent>> {
+        self.rows(&LIST, [], |row| row.json(0, "agent"))
     }
 
     /// Stores the next version of a soul. Fails with [`StoreError::Conflict`] if the
     /// version is not the next one.
-    pub async fn push_soul(&self, owner: AgentId, version: SoulVersion) -> Result<()> {
-        self.store.write(PushSoul(self.org, owner, version)).await
+    pub fn push_soul(&self, owner: AgentId, version: SoulVersion) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| push_soul(tx, org, owner, &version))
     }
 
     /// Returns every version of a soul, from 1.
-    pub async fn soul_versions(&self, owner: AgentId) -> Result<Vec<SoulVersion>> {
-        self.store.read(ListSoulVersions(self.org, owner)).await
+    pub fn soul_versions(&self, owner: AgentId) -> StoreFuture<Vec<SoulVersion>> {
+        let org = self.org;
+        self.read(move |tx| soul_versions(tx, org, owner))
     }
 }
 
-struct Save(Agent);
-
-impl Operation for Save {
-    type Output = u32;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<u32> {
-        let Self(agent) = self;
-        let data = Value::json(agent)?;
-        let params = [agent.org.into(), agent.id.into(), agent.slug.as_str().into(), data.clone()];
-        let saved = tx.first(&SAVE, &params).map_err(|error| match error {
-            StoreError::Conflict(_) => StoreError::Conflict(format!("agent `{}`", agent.slug)),
-            other => other,
-        })?;
-        let version = saved.ok_or(StoreError::NotFound("agent"))?.version(0)?;
-        versions::insert_version(tx, agent, version, data)?;
-        Ok(version)
-    }
-}
-
-struct Get(OrgId, AgentId);
-
-impl Operation for Get {
-    type Output = Agent;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Agent> {
-        get(tx, self.0, self.1)
-    }
+fn save(tx: &Tx, agent: &Agent) -> Result<u32> {
+    let data = Value::json(agent)?;
+    let params = [agent.org.into(), agent.id.into(), agent.slug.as_str().into(), data.clone()];
+    let saved = tx.first(&SAVE, &params).map_err(|error| match error {
+        StoreError::Conflict(_) => StoreError::Conflict(format!("agent `{}`", agent.slug)),
+        other => other,
+    })?;
+    let version = saved.ok_or(StoreError::NotFound("agent"))?.version(0)?;
+    versions::insert_version(tx, agent, version, data)?;
+    Ok(version)
 }
 
 /// Returns an agent, inside a transaction.
 pub(crate) fn get(tx: &Tx, org: OrgId, id: AgentId) -> Result<Agent> {
     let row = tx.first(&GET, &[org.into(), id.into()])?;
     row.ok_or(StoreError::NotFound("agent"))?.json(0, "agent")
-}
-
-struct List(OrgId);
-
-impl Operation for List {
-    type Output = Vec<Agent>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<Agent>> {
-        let rows = tx.query(&LIST, &[self.0.into()])?;
-        rows.iter().map(|row| row.json(0, "agent")).collect()
-    }
-}
-
-struct PushSoul(OrgId, AgentId, SoulVersion);
-
-impl Operation for PushSoul {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        push_soul(tx, self.0, self.1, &self.2)
-    }
 }
 
 /// Stores the next version of a soul, inside a transaction.
@@ -145,20 +95,6 @@ pub(crate) fn push_soul(tx: &Tx, org: OrgId, owner: AgentId, version: &SoulVersi
     match tx.execute(&PUSH_SOUL, &params) {
         Err(StoreError::Conflict(_)) => Err(stale()),
         other => other.map(|_| ()),
-    }
-}
-
-struct ListSoulVersions(OrgId, AgentId);
-
-impl Operation for ListSoulVersions {
-    type Output = Vec<SoulVersion>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<SoulVersion>> {
-        soul_versions(tx, self.0, self.1)
     }
 }
 

@@ -5,9 +5,10 @@ use ostler_domain::notice::NoticeRecipient;
 use ostler_domain::time::Window;
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::Sql;
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::delivery::notices::{self, StoredNotice};
 use crate::error::{Result, StoreError};
 use crate::ledger::rate::{self, CounterUsage};
@@ -24,47 +25,36 @@ pub struct AgentDailyUsage {
 impl OrgStore<'_> {
     /// Returns today's usage of two counters and the first unread notices of an
     /// agent.
-    pub async fn agent_daily_usage(
+    pub fn agent_daily_usage(
         &self,
         agent: AgentId,
         counters: [&str; 2],
         limit: u32,
-    ) -> Result<AgentDailyUsage> {
-        let counters = counters.map(str::to_owned);
-        self.store.read(ReadDailyUsage { org: self.org, agent, counters, limit }).await
+    ) -> StoreFuture<AgentDailyUsage> {
+        let (org, counters) = (self.org, counters.map(str::to_owned));
+        self.read_hot(move |tx| read_daily_usage(tx, org, agent, &counters, limit))
     }
 }
 
-struct ReadDailyUsage {
+fn read_daily_usage(
+    tx: &Tx,
     org: OrgId,
     agent: AgentId,
-    counters: [String; 2],
+    counters: &[String; 2],
     limit: u32,
-}
-
-impl Operation for ReadDailyUsage {
-    type Output = AgentDailyUsage;
-    const ON_WRITER: bool = true;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<AgentDailyUsage> {
-        let recipient = Value::json(&NoticeRecipient::Agent(self.agent))?;
-        let unread = [self.org.into(), recipient, NoticeId::from_u128(0).into(), self.limit.into()];
-        let [first, second] =
-            self.counters.each_ref().map(|what| rate::key(self.org, what, Window::Day));
-        let queries: [(&'static Sql, &[Value]); 3] =
-            [(&rate::CURRENT, &first), (&rate::CURRENT, &second), (&notices::UNREAD, &unread)];
-        let answers = tx.query_in_order(&queries)?;
-        let [first, second, unread] = &answers[..] else { return Err(no_clock()) };
-        let used = |rows: &[_]| rate::read_usage(rows.first().ok_or_else(no_clock)?);
-        Ok(AgentDailyUsage {
-            counters: [used(first)?, used(second)?],
-            notices: unread.iter().map(notices::notice).collect::<Result<_>>()?,
-        })
-    }
+) -> Result<AgentDailyUsage> {
+    let recipient = Value::json(&NoticeRecipient::Agent(agent))?;
+    let unread = [org.into(), recipient, NoticeId::from_u128(0).into(), limit.into()];
+    let [first, second] = counters.each_ref().map(|what| rate::key(org, what, Window::Day));
+    let queries: [(&'static Sql, &[Value]); 3] =
+        [(&rate::CURRENT, &first), (&rate::CURRENT, &second), (&notices::UNREAD, &unread)];
+    let answers = tx.query_in_order(&queries)?;
+    let [first, second, unread] = &answers[..] else { return Err(no_clock()) };
+    let used = |rows: &[_]| rate::read_usage(rows.first().ok_or_else(no_clock)?);
+    Ok(AgentDailyUsage {
+        counters: [used(first)?, used(second)?],
+        notices: unread.iter().map(notices::notice).collect::<Result<_>>()?,
+    })
 }
 
 fn no_clock() -> StoreError {

@@ -1,9 +1,6 @@
 //! Soul proposals: proposed soul changes that a person approves or rejects, and
 //! that are then applied.
 
-use std::marker::PhantomData;
-
-use ostler_domain::agent::Agent;
 use ostler_domain::id::{AgentId, OrgId, ProposalId, UserId};
 use ostler_domain::soul::SoulHistory;
 use ostler_domain::soul::proposal::{Proposal, ProposalError, ProposalStatus};
@@ -11,9 +8,10 @@ use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::agents::agent;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::Sql;
-use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
+use crate::backend::value::{Row, Value};
 use crate::conversation::decisions::{self, Decision, DecisionState};
 use crate::error::{Result, StoreError};
 use crate::{OrgStore, Store};
@@ -52,42 +50,44 @@ const ACTIVITY: Sql = Sql {
 
 impl OrgStore<'_> {
     /// Stores a new proposal. Fails with [`StoreError::Conflict`] if its id is taken.
-    pub async fn create_proposal(&self, proposal: StoredProposal) -> Result<()> {
-        self.store.write(decisions::Create(self.org, proposal)).await
+    pub fn create_proposal(&self, proposal: StoredProposal) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| decisions::create(tx, org, proposal.clone()))
     }
 
     /// Returns a proposal.
-    pub async fn proposal(&self, id: ProposalId) -> Result<StoredProposal> {
-        self.store.read(decisions::Get(self.org, id.into(), PhantomData)).await
+    pub fn proposal(&self, id: ProposalId) -> StoreFuture<StoredProposal> {
+        let org = self.org;
+        self.read(move |tx| decisions::get(tx, org, id.into()))
     }
 
     /// Returns the proposals in a state after `after`, oldest first.
-    pub async fn proposals(
+    pub fn proposals(
         &self,
         state: DecisionState,
         after: Option<ProposalId>,
         limit: u32,
-    ) -> Result<Vec<StoredProposal>> {
-        let after = after.unwrap_or(ProposalId::from_u128(0)).into();
-        let list = decisions::List { org: self.org, state, after, limit, of: PhantomData };
-        self.store.read(list).await
+    ) -> StoreFuture<Vec<StoredProposal>> {
+        let (org, after) = (self.org, after.unwrap_or(ProposalId::from_u128(0)));
+        self.read(move |tx| decisions::list(tx, org, state, after.into(), limit))
     }
 
     /// Returns how many proposals are pending, in the org or for one agent's soul.
-    pub async fn count_pending_proposals(&self, target: Option<AgentId>) -> Result<u64> {
-        let subject = target.map(Value::from);
-        let count = decisions::Count::<StoredProposal> { org: self.org, subject, of: PhantomData };
-        self.store.read(count).await
+    pub fn count_pending_proposals(&self, target: Option<AgentId>) -> StoreFuture<u64> {
+        let org = self.org;
+        self.read(move |tx| decisions::count::<StoredProposal>(tx, org, target.map(Value::from)))
     }
 
     /// Returns what an agent has proposed so far.
-    pub async fn proposal_activity(&self, proposer: AgentId) -> Result<ProposalActivity> {
-        self.store.read(ReadActivity(self.org, proposer)).await
+    pub fn proposal_activity(&self, proposer: AgentId) -> StoreFuture<ProposalActivity> {
+        self.one("agent", &ACTIVITY, [proposer.into()], read_activity)
     }
 
     /// Approves a pending proposal. Of several decisions the first counts.
     pub async fn approve_proposal(&self, id: ProposalId, by: UserId) -> Result<StoredProposal> {
-        Ok(self.store.write(Decide { org: self.org, id, by, rejection: None }).await??)
+        let org = self.org;
+        let approve = move |stored: &mut StoredProposal, now| stored.proposal.approve(by, now);
+        Ok(self.write(move |tx| decisions::change(tx, org, id, approve)).await??)
     }
 
     /// Rejects a pending proposal. Of several decisions the first counts.
@@ -97,22 +97,28 @@ impl OrgStore<'_> {
         by: UserId,
         reason: &str,
     ) -> Result<StoredProposal> {
-        let rejection = Some(reason.to_owned());
-        Ok(self.store.write(Decide { org: self.org, id, by, rejection }).await??)
+        let (org, reason) = (self.org, reason.to_owned());
+        let rejected = self.write(move |tx| {
+            let reject =
+                |stored: &mut StoredProposal, now| stored.proposal.reject(by, &reason, now);
+            decisions::change(tx, org, id, reject)
+        });
+        Ok(rejected.await??)
     }
 
     /// Applies an approved proposal once, as a new version of the soul. A proposal
     /// whose soul has changed since it was made becomes superseded.
     pub async fn apply_proposal(&self, id: ProposalId) -> Result<StoredProposal> {
-        Ok(self.store.write(Apply(self.org, id)).await??)
+        let org = self.org;
+        Ok(self.write(move |tx| apply(tx, org, id)).await??)
     }
 }
 
 impl Store {
     /// Expires undecided proposals of all orgs, the longest overdue first, and
     /// returns them.
-    pub async fn expire_proposals(&self, limit: u32) -> Result<Vec<(OrgId, StoredProposal)>> {
-        self.write(decisions::Expire(limit, PhantomData)).await
+    pub fn expire_proposals(&self, limit: u32) -> StoreFuture<Vec<(OrgId, StoredProposal)>> {
+        self.write_all_orgs(move |tx| decisions::expire(tx, limit))
     }
 }
 
@@ -143,79 +149,34 @@ impl Decision for StoredProposal {
     }
 }
 
-struct ReadActivity(OrgId, AgentId);
-
-impl Operation for ReadActivity {
-    type Output = ProposalActivity;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<ProposalActivity> {
-        let row = tx.first(&ACTIVITY, &[self.0.into(), self.1.into()])?;
-        let row = row.ok_or(StoreError::NotFound("agent"))?;
-        let count = |column| row.int(column).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        Ok(ProposalActivity {
-            made_today: count(0)?,
-            pending: count(1)?,
-            last_rejection_at: row.opt_int(2)?.map(Timestamp::from_millis),
-        })
-    }
+fn read_activity(row: &Row) -> Result<ProposalActivity> {
+    let count = |column| row.int(column).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    Ok(ProposalActivity {
+        made_today: count(0)?,
+        pending: count(1)?,
+        last_rejection_at: row.opt_time(2)?,
+    })
 }
 
-struct Decide {
+fn apply(
+    tx: &Tx,
     org: OrgId,
     id: ProposalId,
-    by: UserId,
-    /// The reason; `None` approves.
-    rejection: Option<String>,
-}
-
-impl Operation for Decide {
-    type Output = std::result::Result<StoredProposal, ProposalError>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
+) -> Result<std::result::Result<StoredProposal, ProposalError>> {
+    let approved: StoredProposal = decisions::get(tx, org, id.into())?;
+    let target = approved.proposal.target;
+    let agent = agent::get(tx, org, target)?;
+    let history = SoulHistory::from_versions(agent::soul_versions(tx, org, target)?);
+    let mut history = history.ok_or(StoreError::NotFound("soul"))?;
+    let apply = |stored: &mut StoredProposal, now| stored.proposal.apply(&agent, &mut history, now);
+    let applied = decisions::change(tx, org, id, apply)?;
+    if applied.is_ok() {
+        let pushed = agent::push_soul(tx, org, target, history.current());
+        // The soul has changed concurrently: try again.
+        pushed.map_err(|error| match error {
+            StoreError::Conflict(_) => StoreError::Busy,
+            other => other,
+        })?;
     }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let decide = |stored: &mut StoredProposal, now| match &self.rejection {
-            None => stored.proposal.approve(self.by, now),
-            Some(reason) => stored.proposal.reject(self.by, reason, now),
-        };
-        decisions::change(tx, self.org, self.id.into(), decide)
-    }
-}
-
-struct Apply(OrgId, ProposalId);
-
-impl Operation for Apply {
-    type Output = std::result::Result<StoredProposal, ProposalError>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let Self(org, id) = *self;
-        let approved = decisions::Get::<StoredProposal>(org, id.into(), PhantomData).run(tx)?;
-        let target = approved.proposal.target;
-        let agent: Agent = agent::get(tx, org, target)?;
-        let versions = agent::soul_versions(tx, org, target)?;
-        let history = SoulHistory::from_versions(versions);
-        let mut history = history.ok_or(StoreError::NotFound("soul"))?;
-        let apply =
-            |stored: &mut StoredProposal, now| stored.proposal.apply(&agent, &mut history, now);
-        let applied = decisions::change(tx, org, id.into(), apply)?;
-        if applied.is_ok() {
-            let pushed = agent::push_soul(tx, org, target, history.current());
-            // The soul has changed concurrently: try again.
-            pushed.map_err(|error| match error {
-                StoreError::Conflict(_) => StoreError::Busy,
-                other => other,
-            })?;
-        }
-        Ok(applied)
-    }
+    Ok(applied)
 }

@@ -2,13 +2,14 @@
 //! run records by number which one it used.
 
 use ostler_domain::agent::Agent;
-use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::id::AgentId;
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// A version of an agent's configuration.
@@ -45,13 +46,13 @@ impl OrgStore<'_> {
     }
 
     /// Returns the versions of an agent up to `upto`, newest first.
-    pub async fn agent_versions(
+    pub fn agent_versions(
         &self,
         id: AgentId,
         upto: u32,
         limit: u32,
-    ) -> Result<Vec<AgentVersion>> {
-        self.store.read(List { org: self.org, id, upto, limit }).await
+    ) -> StoreFuture<Vec<AgentVersion>> {
+        self.rows(&LIST, [id.into(), upto.into(), limit.into()], read_version)
     }
 }
 
@@ -59,26 +60,6 @@ impl OrgStore<'_> {
 pub(crate) fn insert_version(tx: &Tx, agent: &Agent, version: u32, data: Value) -> Result<()> {
     tx.execute(&INSERT, &[agent.org.into(), agent.id.into(), version.into(), data])?;
     Ok(())
-}
-
-struct List {
-    org: OrgId,
-    id: AgentId,
-    upto: u32,
-    limit: u32,
-}
-
-impl Operation for List {
-    type Output = Vec<AgentVersion>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<AgentVersion>> {
-        let params = [self.org.into(), self.id.into(), self.upto.into(), self.limit.into()];
-        tx.query(&LIST, &params)?.iter().map(read_version).collect()
-    }
 }
 
 fn read_version(row: &Row) -> Result<AgentVersion> {

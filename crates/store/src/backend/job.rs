@@ -60,20 +60,13 @@ pub(crate) enum RunEnd {
 
 /// An operation and its caller. The operation is returned with the result, so that
 /// the thread of the database need not drop it.
-pub(super) struct Job<T> {
+struct Job<T> {
     operation: Operation<T>,
     result: Option<Result<T>>,
     sender: oneshot::Sender<Response<T>>,
 }
 
 type Response<T> = (Result<T>, Operation<T>);
-
-impl<T: Send + 'static> Job<T> {
-    pub(super) fn new(operation: Operation<T>) -> (Box<dyn Run>, oneshot::Receiver<Response<T>>) {
-        let (sender, response) = oneshot::channel();
-        (Box::new(Self { operation, result: None, sender }), response)
-    }
-}
 
 impl<T: Send> Run for Job<T> {
     fn run(&mut self, tx: &Tx<'_, '_>) -> RunEnd {
@@ -114,13 +107,16 @@ enum State {
     Waiting,
 }
 
-impl<T> StoreFuture<T> {
-    pub(super) const fn new(
+impl<T: Send + 'static> StoreFuture<T> {
+    pub(super) fn new(
         backend: Backend,
-        request: Request,
-        response: oneshot::Receiver<Response<T>>,
+        scope: Scope,
+        access: Access,
+        operation: Operation<T>,
     ) -> Self {
-        Self { state: State::New(Some((backend, request))), response }
+        let (sender, response) = oneshot::channel();
+        let job = Box::new(Job { operation, result: None, sender });
+        Self { state: State::New(Some((backend, Request { scope, access, job }))), response }
     }
 }
 

@@ -16,7 +16,7 @@ use std::pin::Pin;
 use ostler_domain::id::OrgId;
 
 use crate::error::{Result, StoreError};
-use job::{Access, Job, Request, StoreFuture};
+use job::{Access, Operation, Request, StoreFuture};
 use postgres::{PgTx, Postgres};
 use sql::Sql;
 use sqlite::{Sqlite, SqliteTx};
@@ -49,10 +49,9 @@ impl Backend {
         &self,
         scope: Scope,
         access: Access,
-        operation: job::Operation<T>,
+        operation: Operation<T>,
     ) -> StoreFuture<T> {
-        let (job, response) = Job::new(operation);
-        StoreFuture::new(self.clone(), Request { scope, access, job }, response)
+        StoreFuture::new(self.clone(), scope, access, operation)
     }
 
     /// Passes a request to its thread. The future, if any, must end before the
@@ -225,14 +224,4 @@ pub(crate) enum Scope {
     OrgAndPayer(OrgId, OrgId),
     /// All orgs: for workers that search for work, and for the platform itself.
     All,
-}
-
-/// The work of one transaction, on either database. It may run several times until
-/// one run is committed.
-pub(crate) trait Operation: Send + Sync + 'static {
-    type Output: Send + 'static;
-    const DURABLE: bool = true;
-    const ON_WRITER: bool = false;
-    fn scope(&self) -> Scope;
-    fn run(&self, tx: &Tx) -> Result<Self::Output>;
 }

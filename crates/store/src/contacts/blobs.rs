@@ -1,13 +1,13 @@
 //! Blobs: the bytes of files that messages refer to. They are immutable.
 
-use ostler_domain::id::{BlobId, OrgId};
+use ostler_domain::id::BlobId;
 use ostler_domain::message::{Attachment, MAX_BLOB_BYTES, MediaType};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// A blob to store.
@@ -44,94 +44,33 @@ impl OrgStore<'_> {
             return Err(StoreError::TooLarge { what: "file", limit: MAX_BLOB_BYTES });
         }
         let attachment = Attachment { blob: id, media_type, name, size: bytes.len() as u64 };
-        self.store.write(Put(self.org, attachment.clone(), Value::Bytes(bytes))).await?;
-        Ok(attachment)
+        let params = [id.into(), Value::json(&attachment)?, Value::Bytes(bytes)];
+        match self.execute(&PUT, params).await {
+            Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("blob {id}"))),
+            other => other.map(|_| attachment),
+        }
     }
 
     /// Returns a blob.
-    pub async fn blob(&self, id: BlobId) -> Result<StoredBlob> {
-        self.store.read(Get(self.org, id)).await
+    pub fn blob(&self, id: BlobId) -> StoreFuture<StoredBlob> {
+        let key = [self.org.into(), id.into()];
+        self.read(move |tx| {
+            let row = tx.first(&GET, &key)?.ok_or(StoreError::NotFound("blob"))?;
+            Ok(StoredBlob {
+                attachment: row.json(0, "blob")?,
+                created_at: row.time(1)?,
+                bytes: row.into_bytes(2)?,
+            })
+        })
     }
 
     /// Returns the attachment of a blob, without its bytes.
-    pub async fn attachment(&self, id: BlobId) -> Result<Attachment> {
-        self.store.read(GetAttachment(self.org, id)).await
+    pub fn attachment(&self, id: BlobId) -> StoreFuture<Attachment> {
+        self.one("blob", &GET_ATTACHMENT, [id.into()], |row| row.json(0, "blob"))
     }
 
     /// Deletes a blob.
-    pub async fn delete_blob(&self, id: BlobId) -> Result<()> {
-        self.store.write(Delete(self.org, id)).await
-    }
-}
-
-struct Put(OrgId, Attachment, Value);
-
-impl Operation for Put {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, attachment, bytes) = self;
-        let id = attachment.blob;
-        let params = [(*org).into(), id.into(), Value::json(attachment)?, bytes.clone()];
-        match tx.execute(&PUT, &params) {
-            Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("blob {id}"))),
-            other => other.map(|_| ()),
-        }
-    }
-}
-
-struct Get(OrgId, BlobId);
-
-impl Operation for Get {
-    type Output = StoredBlob;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<StoredBlob> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
-        let row = row.ok_or(StoreError::NotFound("blob"))?;
-        Ok(StoredBlob {
-            attachment: row.json(0, "blob")?,
-            created_at: Timestamp::from_millis(row.int(1)?),
-            bytes: row.into_bytes(2)?,
-        })
-    }
-}
-
-struct GetAttachment(OrgId, BlobId);
-
-impl Operation for GetAttachment {
-    type Output = Attachment;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Attachment> {
-        let row = tx.first(&GET_ATTACHMENT, &[self.0.into(), self.1.into()])?;
-        row.ok_or(StoreError::NotFound("blob"))?.json(0, "blob")
-    }
-}
-
-struct Delete(OrgId, BlobId);
-
-impl Operation for Delete {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        match tx.execute(&DELETE, &[self.0.into(), self.1.into()])? {
-            0 => Err(StoreError::NotFound("blob")),
-            _ => Ok(()),
-        }
+    pub fn delete_blob(&self, id: BlobId) -> StoreFuture<()> {
+        self.change("blob", &DELETE, [id.into()])
     }
 }

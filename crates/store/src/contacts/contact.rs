@@ -6,9 +6,10 @@ use ostler_domain::id::{ContactId, OrgId};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// A stored contact.
@@ -61,55 +62,45 @@ const BY_EMAIL: Sql = Sql {
 impl OrgStore<'_> {
     /// Creates a contact without identifiers. Fails with [`StoreError::Conflict`] if
     /// its id is taken.
-    pub async fn create_contact(&self, contact: Contact) -> Result<StoredContact> {
-        self.store.write(Create(self.org, contact)).await
+    pub fn create_contact(&self, contact: Contact) -> StoreFuture<StoredContact> {
+        let org = self.org;
+        self.write(move |tx| create(tx, org, &contact))
     }
 
     /// Replaces a contact that is still at `version`. Fails with
     /// [`StoreError::Conflict`] if it has changed since.
-    pub async fn update_contact(&self, version: i64, contact: Contact) -> Result<StoredContact> {
-        self.store.write(Update(self.org, version, contact)).await
+    pub fn update_contact(&self, version: i64, contact: Contact) -> StoreFuture<StoredContact> {
+        let org = self.org;
+        self.write(move |tx| update(tx, org, version, &contact))
     }
 
     /// Returns a contact.
-    pub async fn contact(&self, id: ContactId) -> Result<StoredContact> {
-        self.store.read(Get(self.org, id)).await
+    pub fn contact(&self, id: ContactId) -> StoreFuture<StoredContact> {
+        self.one("contact", &GET, [id.into()], read_contact)
     }
 
     /// Returns the contacts after `after`, oldest first.
-    pub async fn contacts(
+    pub fn contacts(
         &self,
         after: Option<ContactId>,
         limit: u32,
-    ) -> Result<Vec<StoredContact>> {
+    ) -> StoreFuture<Vec<StoredContact>> {
         let after = after.unwrap_or(ContactId::from_u128(0));
-        self.store.read(List(self.org, after, limit)).await
+        self.rows(&LIST, [after.into(), limit.into()], read_contact)
     }
 
     /// Returns the contact with this telephone number, ignoring white space; the
     /// oldest if several share it.
-    pub async fn contact_by_phone(&self, number: &str) -> Result<Option<StoredContact>> {
-        self.store.read(FindBy(self.org, &BY_PHONE, normalize_phone(number))).await
+    pub fn contact_by_phone(&self, number: &str) -> StoreFuture<Option<StoredContact>> {
+        let (org, number) = (self.org, number.to_owned());
+        self.read(move |tx| by_phone(tx, org, &number))
     }
 
     /// Returns the contact with this e-mail address, ignoring case; the oldest if
     /// several share it.
-    pub async fn contact_by_email(&self, address: &str) -> Result<Option<StoredContact>> {
-        self.store.read(FindBy(self.org, &BY_EMAIL, normalize_email(address))).await
-    }
-}
-
-struct Create(OrgId, Contact);
-
-impl Operation for Create {
-    type Output = StoredContact;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<StoredContact> {
-        create(tx, self.0, &self.1)
+    pub fn contact_by_email(&self, address: &str) -> StoreFuture<Option<StoredContact>> {
+        let (org, address) = (self.org, address.to_owned());
+        self.read(move |tx| by_email(tx, org, &address))
     }
 }
 
@@ -128,20 +119,6 @@ fn columns(org: OrgId, contact: &Contact) -> Result<[Value; 5]> {
     let phone = contact.details.phone.as_deref().and_then(normalize_phone);
     let email = contact.details.email.as_deref().and_then(normalize_email);
     Ok([org.into(), contact.id.into(), phone.into(), email.into(), Value::json(contact)?])
-}
-
-struct Update(OrgId, i64, Contact);
-
-impl Operation for Update {
-    type Output = StoredContact;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<StoredContact> {
-        update(tx, self.0, self.1, &self.2)
-    }
 }
 
 /// Replaces a contact that is still at `version`, inside a transaction.
@@ -170,60 +147,17 @@ pub(crate) fn delete(tx: &Tx, org: OrgId, id: ContactId, version: i64) -> Result
     Ok(())
 }
 
-struct Get(OrgId, ContactId);
-
-impl Operation for Get {
-    type Output = StoredContact;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<StoredContact> {
-        get(tx, self.0, self.1)
-    }
-}
-
 /// Returns a contact, inside a transaction.
 pub(crate) fn get(tx: &Tx, org: OrgId, id: ContactId) -> Result<StoredContact> {
     let row = tx.first(&GET, &[org.into(), id.into()])?;
     read_contact(&row.ok_or(StoreError::NotFound("contact"))?)
 }
 
-struct List(OrgId, ContactId, u32);
-
-impl Operation for List {
-    type Output = Vec<StoredContact>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredContact>> {
-        let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params)?.iter().map(read_contact).collect()
-    }
-}
-
-struct FindBy(OrgId, &'static Sql, Option<String>);
-
-impl Operation for FindBy {
-    type Output = Option<StoredContact>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<StoredContact>> {
-        find_by(tx, self.0, self.1, self.2.as_deref())
-    }
-}
-
 fn find_by(
     tx: &Tx,
     org: OrgId,
     sql: &'static Sql,
-    key: Option<&str>,
+    key: Option<String>,
 ) -> Result<Option<StoredContact>> {
     let Some(key) = key else { return Ok(None) };
     tx.first(sql, &[org.into(), key.into()])?.as_ref().map(read_contact).transpose()
@@ -231,12 +165,12 @@ fn find_by(
 
 /// Returns the contact with this telephone number, inside a transaction.
 pub(crate) fn by_phone(tx: &Tx, org: OrgId, number: &str) -> Result<Option<StoredContact>> {
-    find_by(tx, org, &BY_PHONE, normalize_phone(number).as_deref())
+    find_by(tx, org, &BY_PHONE, normalize_phone(number))
 }
 
 /// Returns the contact with this e-mail address, inside a transaction.
 pub(crate) fn by_email(tx: &Tx, org: OrgId, address: &str) -> Result<Option<StoredContact>> {
-    find_by(tx, org, &BY_EMAIL, normalize_email(address).as_deref())
+    find_by(tx, org, &BY_EMAIL, normalize_email(address))
 }
 
 fn read_contact(row: &Row) -> Result<StoredContact> {

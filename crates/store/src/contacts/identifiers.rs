@@ -6,9 +6,10 @@ use ostler_domain::contact::{Contact, normalize_identifier};
 use ostler_domain::id::{ContactId, OrgId};
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::contacts::contact::{self, StoredContact};
 use crate::error::{Result, StoreError};
 use crate::tenancy::orgs::lock_org;
@@ -35,13 +36,13 @@ const LIST: Sql = sql!(
 impl OrgStore<'_> {
     /// Returns the contact with this identifier on a channel: by a linked identifier,
     /// on phone channels by telephone number, on all channels by e-mail address.
-    pub async fn recognize(
+    pub fn recognize(
         &self,
         channel: &Channel,
         identifier: &str,
-    ) -> Result<Option<StoredContact>> {
-        let identifier = ChannelIdentifier::new(channel, identifier);
-        self.store.read(Recognize(self.org, identifier)).await
+    ) -> StoreFuture<Option<StoredContact>> {
+        let (org, identifier) = (self.org, ChannelIdentifier::new(channel, identifier));
+        self.read_hot(move |tx| identifier.find(tx, org))
     }
 
     /// Returns the contact that [`recognize`](Self::recognize) finds, or creates
@@ -52,33 +53,38 @@ impl OrgStore<'_> {
         identifier: &str,
         new: Contact,
     ) -> Result<ContactResolution> {
-        let identifier = ChannelIdentifier::new(channel, identifier);
+        let (org, identifier) = (self.org, ChannelIdentifier::new(channel, identifier));
         // Nearly every sender is linked already and found without a write.
-        if let Some(known) = self.store.read(Linked(self.org, identifier.clone())).await? {
+        let sender = identifier.clone();
+        if let Some(known) = self.read(move |tx| sender.linked(tx, org)).await? {
             return Ok(ContactResolution::Known(known));
         }
-        self.store.write(RecognizeOrCreate(self.org, identifier, new)).await
+        self.write(move |tx| find_or_create(tx, org, &identifier, &new)).await
     }
 
     /// Links an identifier on a channel to a contact. Fails with
     /// [`StoreError::Conflict`] if it belongs to another contact.
-    pub async fn link_identifier(
+    pub fn link_identifier(
         &self,
         contact: ContactId,
         channel: &Channel,
         identifier: &str,
-    ) -> Result<()> {
-        let identifier = ChannelIdentifier::new(channel, identifier);
-        self.store.write(Link(self.org, contact, identifier)).await
+    ) -> StoreFuture<()> {
+        let (org, identifier) = (self.org, ChannelIdentifier::new(channel, identifier));
+        self.write(move |tx| link_to_contact(tx, org, contact, &identifier))
     }
 
     /// Returns the identifiers of a contact, ordered by channel.
-    pub async fn identifiers(
+    pub fn identifiers(
         &self,
         contact: ContactId,
         limit: u32,
-    ) -> Result<Vec<(Channel, String)>> {
-        self.store.read(List(self.org, contact, limit)).await
+    ) -> StoreFuture<Vec<(Channel, String)>> {
+        let org = self.org;
+        self.read(move |tx| {
+            contact::get(tx, org, contact)?;
+            identifiers_of(tx, org, contact, limit)
+        })
     }
 }
 
@@ -149,97 +155,39 @@ impl ChannelIdentifier {
     }
 }
 
-struct Recognize(OrgId, ChannelIdentifier);
-
-impl Operation for Recognize {
-    type Output = Option<StoredContact>;
-    const ON_WRITER: bool = true;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<StoredContact>> {
-        self.1.find(tx, self.0)
-    }
+fn find_or_create(
+    tx: &Tx,
+    org: OrgId,
+    identifier: &ChannelIdentifier,
+    new: &Contact,
+) -> Result<ContactResolution> {
+    // Serialized, so that a person who writes on two channels at once with the
+    // same number becomes one contact.
+    lock_org(tx, org)?;
+    let resolved = match identifier.find(tx, org)? {
+        Some(known) => ContactResolution::Known(known),
+        None => ContactResolution::Created(contact::create(tx, org, new)?),
+    };
+    let (ContactResolution::Known(stored) | ContactResolution::Created(stored)) = &resolved;
+    identifier.link(tx, org, stored.contact.id)?;
+    Ok(resolved)
 }
 
-struct Linked(OrgId, ChannelIdentifier);
-
-impl Operation for Linked {
-    type Output = Option<StoredContact>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<StoredContact>> {
-        self.1.linked(tx, self.0)
-    }
-}
-
-struct RecognizeOrCreate(OrgId, ChannelIdentifier, Contact);
-
-impl Operation for RecognizeOrCreate {
-    type Output = ContactResolution;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<ContactResolution> {
-        let Self(org, identifier, new) = self;
-        // Serialized, so that a person who writes on two channels at once with the
-        // same number becomes one contact.
-        lock_org(tx, *org)?;
-        let resolved = match identifier.find(tx, *org)? {
-            Some(known) => ContactResolution::Known(known),
-            None => ContactResolution::Created(contact::create(tx, *org, new)?),
-        };
-        let (ContactResolution::Known(stored) | ContactResolution::Created(stored)) = &resolved;
-        identifier.link(tx, *org, stored.contact.id)?;
-        Ok(resolved)
-    }
-}
-
-struct Link(OrgId, ContactId, ChannelIdentifier);
-
-impl Operation for Link {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, contact, identifier) = self;
-        // Not while a contact with this identifier is being created.
-        lock_org(tx, *org)?;
-        contact::get(tx, *org, *contact)?;
-        identifier.link(tx, *org, *contact)?;
-        match identifier.linked(tx, *org)? {
-            Some(linked) if linked.contact.id != *contact => {
-                let ChannelIdentifier { channel, identifier } = identifier;
-                Err(StoreError::Conflict(format!(
-                    "another contact that is {identifier} on {channel}"
-                )))
-            }
-            _ => Ok(()),
+fn link_to_contact(
+    tx: &Tx,
+    org: OrgId,
+    contact: ContactId,
+    identifier: &ChannelIdentifier,
+) -> Result<()> {
+    // Not while a contact with this identifier is being created.
+    lock_org(tx, org)?;
+    contact::get(tx, org, contact)?;
+    identifier.link(tx, org, contact)?;
+    match identifier.linked(tx, org)? {
+        Some(linked) if linked.contact.id != contact => {
+            let ChannelIdentifier { channel, identifier } = identifier;
+            Err(StoreError::Conflict(format!("another contact that is {identifier} on {channel}")))
         }
-    }
-}
-
-struct List(OrgId, ContactId, u32);
-
-impl Operation for List {
-    type Output = Vec<(Channel, String)>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<(Channel, String)>> {
-        contact::get(tx, self.0, self.1)?;
-        identifiers_of(tx, self.0, self.1, self.2)
+        _ => Ok(()),
     }
 }

@@ -6,9 +6,10 @@ use ostler_domain::id::{OrgId, RecordId};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// A stored business record.
@@ -42,44 +43,32 @@ const LIST: Sql = sql!(
 
 impl OrgStore<'_> {
     /// Creates a record. Fails with [`StoreError::Conflict`] if its id is taken.
-    pub async fn create_record(&self, kind: &str, id: RecordId, data: String) -> Result<()> {
-        self.store.write(Create(self.org, kind.to_owned(), id, data)).await
+    pub fn create_record(&self, kind: &str, id: RecordId, data: String) -> StoreFuture<()> {
+        let (org, kind) = (self.org, kind.to_owned());
+        self.write(move |tx| create(tx, org, &kind, id, &data))
     }
 
     /// Replaces a record that is still at the version of `read`. Fails with
     /// [`StoreError::Conflict`] if it has changed since.
-    pub async fn update_record(&self, kind: &str, read: &Record, data: String) -> Result<()> {
-        self.store.write(Update(self.org, kind.to_owned(), read.id, read.version, data)).await
+    pub fn update_record(&self, kind: &str, read: &Record, data: String) -> StoreFuture<()> {
+        let (org, kind, id, version) = (self.org, kind.to_owned(), read.id, read.version);
+        self.write(move |tx| update(tx, org, &kind, id, version, &data))
     }
 
     /// Returns a record.
-    pub async fn record(&self, kind: &str, id: RecordId) -> Result<Record> {
-        self.store.read(Get(self.org, kind.to_owned(), id)).await
+    pub fn record(&self, kind: &str, id: RecordId) -> StoreFuture<Record> {
+        self.one("record", &GET, [kind.into(), id.into()], read_record)
     }
 
     /// Returns the records of a kind after `after`, oldest first.
-    pub async fn records(
+    pub fn records(
         &self,
         kind: &str,
         after: Option<RecordId>,
         limit: u32,
-    ) -> Result<Vec<Record>> {
+    ) -> StoreFuture<Vec<Record>> {
         let after = after.unwrap_or(RecordId::from_u128(0));
-        self.store.read(List(self.org, kind.to_owned(), after, limit)).await
-    }
-}
-
-struct Create(OrgId, String, RecordId, String);
-
-impl Operation for Create {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        create(tx, self.0, &self.1, self.2, &self.3)
+        self.rows(&LIST, [kind.into(), after.into(), limit.into()], read_record)
     }
 }
 
@@ -91,20 +80,6 @@ pub(crate) fn create(tx: &Tx, org: OrgId, kind: &str, id: RecordId, data: &str) 
         other => other,
     })?;
     Ok(())
-}
-
-struct Update(OrgId, String, RecordId, i64, String);
-
-impl Operation for Update {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        update(tx, self.0, &self.1, self.2, self.3, &self.4)
-    }
 }
 
 /// Replaces a record that is still at `version`, inside a transaction.
@@ -125,38 +100,6 @@ pub(crate) fn update(
     match tx.first(&GET, &key)? {
         Some(_) => Err(StoreError::Conflict(format!("a newer version of {kind} {id}"))),
         None => Err(StoreError::NotFound("record")),
-    }
-}
-
-struct Get(OrgId, String, RecordId);
-
-impl Operation for Get {
-    type Output = Record;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Record> {
-        let Self(org, kind, id) = self;
-        let row = tx.first(&GET, &[(*org).into(), kind.as_str().into(), (*id).into()])?;
-        read_record(&row.ok_or(StoreError::NotFound("record"))?)
-    }
-}
-
-struct List(OrgId, String, RecordId, u32);
-
-impl Operation for List {
-    type Output = Vec<Record>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<Record>> {
-        let Self(org, kind, after, limit) = self;
-        let params = [(*org).into(), kind.as_str().into(), (*after).into(), (*limit).into()];
-        tx.query(&LIST, &params)?.iter().map(read_record).collect()
     }
 }
 

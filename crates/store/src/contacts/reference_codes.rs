@@ -5,8 +5,9 @@ use ostler_domain::reference::CodeBlock;
 use ostler_domain::time::{Timestamp, UtcDay};
 
 use crate::Store;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 const NOW: Sql = sql!("SELECT now_ms()");
@@ -18,43 +19,17 @@ const DRAW: Sql = sql!(
 
 impl Store {
     /// Draws a block of `count` codes of today, by the database's clock.
-    pub async fn draw_reference_codes(&self, count: u32) -> Result<CodeBlock> {
-        self.write(Draw(count)).await
+    pub fn draw_reference_codes(&self, count: u32) -> StoreFuture<CodeBlock> {
+        self.write_all_orgs(move |tx| {
+            let now = tx.first(&NOW, &[])?.ok_or_else(missing)?.int(0)?;
+            let day = Timestamp::from_millis(now).utc_day();
+            Ok(CodeBlock::new(day, draw(tx, day, count)?, u64::from(count)))
+        })
     }
 
     /// Draws `count` numbers of a day and returns the first.
-    pub async fn draw_reference_numbers(&self, day: UtcDay, count: u32) -> Result<u64> {
-        self.write(DrawNumbers(day, count)).await
-    }
-}
-
-struct Draw(u32);
-
-impl Operation for Draw {
-    type Output = CodeBlock;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<CodeBlock> {
-        let now = tx.first(&NOW, &[])?.ok_or_else(missing)?.int(0)?;
-        let day = Timestamp::from_millis(now).utc_day();
-        Ok(CodeBlock::new(day, draw(tx, day, self.0)?, u64::from(self.0)))
-    }
-}
-
-struct DrawNumbers(UtcDay, u32);
-
-impl Operation for DrawNumbers {
-    type Output = u64;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<u64> {
-        draw(tx, self.0, self.1)
+    pub fn draw_reference_numbers(&self, day: UtcDay, count: u32) -> StoreFuture<u64> {
+        self.write_all_orgs(move |tx| draw(tx, day, count))
     }
 }
 

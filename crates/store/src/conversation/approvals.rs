@@ -1,14 +1,13 @@
 //! Approvals: tool calls that wait for a person, with their arguments.
 
-use std::marker::PhantomData;
-
 use ostler_domain::gate::approval::{Approval, ApprovalError, ApprovalStatus, ArgumentsHash};
 use ostler_domain::id::{ApprovalId, OrgId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::conversation::decisions::{self, Decision, DecisionState};
 use crate::conversation::inbox::{self, FollowUpEntry};
 use crate::error::{Result, StoreError};
@@ -41,45 +40,45 @@ pub enum ApprovalVerdict {
 
 impl OrgStore<'_> {
     /// Stores a new approval.
-    pub async fn create_approval(&self, approval: StoredApproval) -> Result<()> {
-        self.store.write(decisions::Create(self.org, approval)).await
+    pub fn create_approval(&self, approval: StoredApproval) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| decisions::create(tx, org, approval.clone()))
     }
 
     /// Returns an approval.
-    pub async fn approval(&self, id: ApprovalId) -> Result<StoredApproval> {
-        self.store.read(decisions::Get(self.org, id.into(), PhantomData)).await
+    pub fn approval(&self, id: ApprovalId) -> StoreFuture<StoredApproval> {
+        let org = self.org;
+        self.read(move |tx| decisions::get(tx, org, id.into()))
     }
 
     /// Lists the approvals in a state, oldest first.
-    pub async fn approvals(
+    pub fn approvals(
         &self,
         state: DecisionState,
         after: Option<ApprovalId>,
         limit: u32,
-    ) -> Result<Vec<StoredApproval>> {
-        let after = after.unwrap_or(ApprovalId::from_u128(0)).into();
-        let list = decisions::List { org: self.org, state, after, limit, of: PhantomData };
-        self.store.read(list).await
+    ) -> StoreFuture<Vec<StoredApproval>> {
+        let (org, after) = (self.org, after.unwrap_or(ApprovalId::from_u128(0)));
+        self.read(move |tx| decisions::list(tx, org, state, after.into(), limit))
     }
 
     /// Lists the pending approvals of a session, oldest first.
-    pub async fn pending_approvals(
+    pub fn pending_approvals(
         &self,
         session: SessionId,
         after: Option<ApprovalId>,
         limit: u32,
-    ) -> Result<Vec<StoredApproval>> {
-        let after = after.unwrap_or(ApprovalId::from_u128(0)).into();
-        let (org, subject) = (self.org, session.into());
-        let list = decisions::PendingBySubject { org, subject, after, limit, of: PhantomData };
-        self.store.read(list).await
+    ) -> StoreFuture<Vec<StoredApproval>> {
+        let (org, after) = (self.org, after.unwrap_or(ApprovalId::from_u128(0)));
+        self.read(move |tx| {
+            decisions::pending_by_subject(tx, org, session.into(), after.into(), limit)
+        })
     }
 
     /// Returns the number of pending approvals, of the org or of one session.
-    pub async fn count_pending_approvals(&self, session: Option<SessionId>) -> Result<u64> {
-        let subject = session.map(Value::from);
-        let count = decisions::Count::<StoredApproval> { org: self.org, subject, of: PhantomData };
-        self.store.read(count).await
+    pub fn count_pending_approvals(&self, session: Option<SessionId>) -> StoreFuture<u64> {
+        let org = self.org;
+        self.read(move |tx| decisions::count::<StoredApproval>(tx, org, session.map(Value::from)))
     }
 
     /// Decides an approval; the first decision counts.
@@ -89,7 +88,8 @@ impl OrgStore<'_> {
         by: UserId,
         verdict: ApprovalVerdict,
     ) -> Result<StoredApproval> {
-        Ok(self.store.write(Decide { org: self.org, id, by, verdict }).await??)
+        let org = self.org;
+        Ok(self.write(move |tx| decide(tx, org, id, by, &verdict)).await??)
     }
 
     /// Decides an approval, adds `follow_up` to the inbox of its conversation and `audit`
@@ -103,8 +103,19 @@ impl OrgStore<'_> {
         follow_up: FollowUpEntry,
         audit: NewAuditEntry,
     ) -> Result<StoredApproval> {
-        let decide = Decide { org: self.org, id, by, verdict };
-        Ok(self.store.write(DecideWithFollowUp { decide, follow_up, audit }).await??)
+        let org = self.org;
+        let decided = self.write(move |tx| {
+            let decided = decide(tx, org, id, by, &verdict)?;
+            if matches!(decided, Ok(_) | Err(ApprovalError::JustExpired(_))) {
+                let stored: StoredApproval = decisions::get(tx, org, id.into())?;
+                add_follow_up(tx, org, stored.approval.session, &follow_up)?;
+            }
+            if decided.is_ok() {
+                tx.batch(&[audit::append(org, &audit)?])?;
+            }
+            Ok(decided)
+        });
+        Ok(decided.await??)
     }
 
     /// Uses an approval for a call with these arguments; succeeds only once.
@@ -113,7 +124,12 @@ impl OrgStore<'_> {
         id: ApprovalId,
         arguments: ArgumentsHash,
     ) -> Result<StoredApproval> {
-        Ok(self.store.write(UseApproval(self.org, id, arguments)).await??)
+        let org = self.org;
+        let used = self.write(move |tx| {
+            let use_up = |stored: &mut StoredApproval, _| stored.approval.consume(arguments);
+            decisions::change(tx, org, id, use_up)
+        });
+        Ok(used.await??)
     }
 }
 
@@ -121,33 +137,42 @@ impl Store {
     /// Expires overdue approvals of all orgs, the longest overdue first, and returns
     /// them. Adds the entry that `follow_up` makes of each to the inbox of its
     /// conversation, in the same transaction.
-    pub async fn expire_approvals(
+    pub fn expire_approvals(
         &self,
         limit: u32,
         follow_up: fn(&StoredApproval) -> Option<FollowUpEntry>,
-    ) -> Result<Vec<(OrgId, StoredApproval)>> {
-        self.write(ExpireWithFollowUp(limit, follow_up)).await
+    ) -> StoreFuture<Vec<(OrgId, StoredApproval)>> {
+        self.write_all_orgs(move |tx| {
+            let expired = decisions::expire::<StoredApproval>(tx, limit)?;
+            for (org, stored) in &expired {
+                if let Some(follow_up) = follow_up(stored) {
+                    add_follow_up(tx, *org, stored.approval.session, &follow_up)?;
+                }
+            }
+            Ok(expired)
+        })
     }
 }
 
-struct ExpireWithFollowUp(u32, fn(&StoredApproval) -> Option<FollowUpEntry>);
-
-impl Operation for ExpireWithFollowUp {
-    type Output = Vec<(OrgId, StoredApproval)>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let expired = decisions::Expire(self.0, PhantomData).run(tx)?;
-        for (org, stored) in &expired {
-            if let Some(follow_up) = (self.1)(stored) {
-                add_follow_up(tx, *org, stored.approval.session, &follow_up)?;
+fn decide(
+    tx: &Tx,
+    org: OrgId,
+    id: ApprovalId,
+    by: UserId,
+    verdict: &ApprovalVerdict,
+) -> Result<std::result::Result<StoredApproval, ApprovalError>> {
+    decisions::change(tx, org, id, |stored: &mut StoredApproval, now| {
+        let approval = &mut stored.approval;
+        match verdict {
+            ApprovalVerdict::Approve => approval.approve(by, now),
+            ApprovalVerdict::Reject { reason } => approval.reject(by, reason, now),
+            ApprovalVerdict::ApproveWith { arguments, payload } => {
+                approval.approve_with_arguments(by, *arguments, now)?;
+                stored.payload.clone_from(payload);
+                Ok(())
             }
         }
-        Ok(expired)
-    }
+    })
 }
 
 /// Adds an entry to the inbox of a session's conversation, unless the session was
@@ -183,79 +208,5 @@ impl Decision for StoredApproval {
 
     fn expire(&mut self, now: Timestamp) -> bool {
         self.approval.expire(now)
-    }
-}
-
-struct Decide {
-    org: OrgId,
-    id: ApprovalId,
-    by: UserId,
-    verdict: ApprovalVerdict,
-}
-
-impl Operation for Decide {
-    type Output = std::result::Result<StoredApproval, ApprovalError>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let decide = |stored: &mut StoredApproval, now| {
-            let approval = &mut stored.approval;
-            match &self.verdict {
-                ApprovalVerdict::Approve => approval.approve(self.by, now),
-                ApprovalVerdict::Reject { reason } => approval.reject(self.by, reason, now),
-                ApprovalVerdict::ApproveWith { arguments, payload } => {
-                    approval.approve_with_arguments(self.by, *arguments, now)?;
-                    stored.payload.clone_from(payload);
-                    Ok(())
-                }
-            }
-        };
-        decisions::change(tx, self.org, self.id.into(), decide)
-    }
-}
-
-struct DecideWithFollowUp {
-    decide: Decide,
-    follow_up: FollowUpEntry,
-    audit: NewAuditEntry,
-}
-
-impl Operation for DecideWithFollowUp {
-    type Output = std::result::Result<StoredApproval, ApprovalError>;
-
-    fn scope(&self) -> Scope {
-        self.decide.scope()
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let Self { decide: Decide { org, id, .. }, follow_up, audit } = self;
-        let decided = self.decide.run(tx)?;
-        if matches!(decided, Ok(_) | Err(ApprovalError::JustExpired(_))) {
-            let get = decisions::Get::<StoredApproval>(*org, (*id).into(), PhantomData);
-            add_follow_up(tx, *org, get.run(tx)?.approval.session, follow_up)?;
-        }
-        if decided.is_ok() {
-            tx.batch(&[audit::append(*org, audit)?])?;
-        }
-        Ok(decided)
-    }
-}
-
-struct UseApproval(OrgId, ApprovalId, ArgumentsHash);
-
-impl Operation for UseApproval {
-    type Output = std::result::Result<StoredApproval, ApprovalError>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let Self(org, id, arguments) = *self;
-        let use_up = |stored: &mut StoredApproval, _| stored.approval.consume(arguments);
-        decisions::change(tx, org, id.into(), use_up)
     }
 }

@@ -8,9 +8,10 @@ use std::time::Duration;
 use ostler_domain::id::RunId;
 
 use crate::Store;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
+use crate::backend::{Refusal, Statement, Tx};
 use crate::conversation::journal::{self, StoredCall, StoredIntent};
 use crate::conversation::lease::{Lease, check_fence};
 use crate::error::Result;
@@ -66,25 +67,36 @@ const DELETE: Sql = sql!("DELETE FROM checkpoints WHERE org = ?1 AND conversatio
 impl Store {
     /// Stores the state of a turn with the intents of its next calls, and extends the
     /// lease beyond `timeout`, the time limit of a call. A repeat changes nothing.
-    pub async fn checkpoint_turn(
+    pub fn checkpoint_turn(
         &self,
         lease: Lease,
         checkpoint: Checkpoint,
         intents: Vec<StoredIntent>,
         timeout: Duration,
-    ) -> Result<()> {
-        self.write(Save { lease, checkpoint, intents, timeout }).await
+    ) -> StoreFuture<()> {
+        let save = move |tx: &Tx| save(tx, lease, &checkpoint, &intents, timeout);
+        self.org(lease.org).write(save)
     }
 
     /// Returns the unfinished turn of a worker that died. An idempotent call without an
     /// outcome is to be retried; the outcome of any other becomes unknown.
-    pub async fn open_checkpoint(&self, lease: Lease) -> Result<Option<OpenCheckpoint>> {
-        self.write(Open(lease)).await
+    pub fn open_checkpoint(&self, lease: Lease) -> StoreFuture<Option<OpenCheckpoint>> {
+        let key = [Value::from(lease.org), lease.conversation.into()];
+        self.org(lease.org).write(move |tx| {
+            check_fence(tx, lease)?;
+            let Some(row) = tx.first(&READ, &key)? else { return Ok(None) };
+            let checkpoint = checkpoint(&row)?;
+            let calls = journal::recover(tx, lease.org, checkpoint.run)?;
+            Ok(Some(OpenCheckpoint { checkpoint, calls }))
+        })
     }
 
     /// Discards an unfinished turn; the outcomes of its open calls become unknown.
-    pub async fn discard_checkpoint(&self, lease: Lease) -> Result<()> {
-        self.write(Discard(lease)).await
+    pub fn discard_checkpoint(&self, lease: Lease) -> StoreFuture<()> {
+        self.org(lease.org).write(move |tx| {
+            check_fence(tx, lease)?;
+            tx.batch(&[delete_statement(lease)]).map(drop)
+        })
     }
 }
 
@@ -95,63 +107,30 @@ pub(crate) fn delete_statement(lease: Lease) -> Statement {
     Statement { sql: &DELETE, params, on_no_rows: None }
 }
 
-struct Save {
+fn save(
+    tx: &Tx,
     lease: Lease,
-    checkpoint: Checkpoint,
-    intents: Vec<StoredIntent>,
+    checkpoint: &Checkpoint,
+    intents: &[StoredIntent],
     timeout: Duration,
-}
-
-impl Operation for Save {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.lease.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Lease { org, conversation, token, .. } = self.lease;
-        let Checkpoint { run, version, state } = &self.checkpoint;
-        let key = || [Value::from(org), conversation.into()];
-        let statement = |sql, more: Vec<Value>| {
-            let params = key().into_iter().chain(more).collect();
-            Statement { sql, params, on_no_rows: None }
-        };
-        let lease_time = self.timeout.saturating_add(RECORDING_TIME);
-        let extend = statement(&EXTEND_LEASE, vec![token.into(), lease_time.into()]);
-        let save = vec![(*run).into(), (*version).into(), state.as_str().into()];
-        let mut all = vec![
-            Statement { on_no_rows: Some(Refusal::StaleLease), ..extend },
-            statement(&DELETE_OTHER_RUN, vec![(*run).into()]),
-            statement(&SAVE, save),
-        ];
-        all.extend(
-            self.intents.iter().map(|intent| journal::intent_statement(self.lease, *run, intent)),
-        );
-        tx.finish(&all)?;
-        Ok(())
-    }
-}
-
-struct Open(Lease);
-
-impl Operation for Open {
-    type Output = Option<OpenCheckpoint>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<OpenCheckpoint>> {
-        let Lease { org, conversation, .. } = self.0;
-        check_fence(tx, self.0)?;
-        let Some(row) = tx.first(&READ, &[org.into(), conversation.into()])? else {
-            return Ok(None);
-        };
-        let checkpoint = checkpoint(&row)?;
-        let calls = journal::recover(tx, org, checkpoint.run)?;
-        Ok(Some(OpenCheckpoint { checkpoint, calls }))
-    }
+) -> Result<()> {
+    let Lease { org, conversation, token, .. } = lease;
+    let Checkpoint { run, version, state } = checkpoint;
+    let statement = |sql, more: Vec<Value>| {
+        let key = [Value::from(org), conversation.into()];
+        Statement { sql, params: key.into_iter().chain(more).collect(), on_no_rows: None }
+    };
+    let lease_time = timeout.saturating_add(RECORDING_TIME);
+    let extend = statement(&EXTEND_LEASE, vec![token.into(), lease_time.into()]);
+    let save = vec![(*run).into(), (*version).into(), state.as_str().into()];
+    let mut all = vec![
+        Statement { on_no_rows: Some(Refusal::StaleLease), ..extend },
+        statement(&DELETE_OTHER_RUN, vec![(*run).into()]),
+        statement(&SAVE, save),
+    ];
+    all.extend(intents.iter().map(|intent| journal::intent_statement(lease, *run, intent)));
+    tx.finish(&all)?;
+    Ok(())
 }
 
 fn checkpoint(row: &Row) -> Result<Checkpoint> {
@@ -160,20 +139,4 @@ fn checkpoint(row: &Row) -> Result<Checkpoint> {
         version: u32::try_from(row.int(1)?).unwrap_or(u32::MAX),
         state: row.text(2)?.to_owned(),
     })
-}
-
-struct Discard(Lease);
-
-impl Operation for Discard {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        check_fence(tx, self.0)?;
-        tx.batch(&[delete_statement(self.0)])?;
-        Ok(())
-    }
 }

@@ -13,9 +13,10 @@ use ostler_domain::session::key::ConversationKey;
 use ostler_domain::time::Timestamp;
 
 use crate::Store;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::conversation::lease::{Lease, RELEASE, check_fence};
 use crate::conversation::sessions::{self, TurnStart};
 use crate::error::Result;
@@ -130,67 +131,45 @@ impl Store {
     /// within an org. Counts the attempt, and makes dead letters of messages that were
     /// tried too often. The limit of an org may be exceeded by workers that claim at
     /// the same moment.
-    pub async fn claim_conversation(
+    pub fn claim_conversation(
         &self,
         policy: ClaimPolicy,
-    ) -> Result<Option<ClaimedConversation>> {
-        self.write(Claim(policy)).await
+    ) -> StoreFuture<Option<ClaimedConversation>> {
+        self.write_all_orgs(move |tx| Ok(claim(tx, policy, 1)?.pop()))
     }
 
     /// Claims up to `limit` conversations like
     /// [`claim_conversation`](Self::claim_conversation), for workers that claim at the
     /// same time, and reads what their turns start from.
-    pub async fn claim_turns(
+    pub fn claim_turns(
         &self,
         policy: ClaimPolicy,
         limit: usize,
-    ) -> Result<Vec<(ClaimedConversation, TurnStart)>> {
-        self.write(ClaimTurns { policy, limit }).await
+    ) -> StoreFuture<Vec<(ClaimedConversation, TurnStart)>> {
+        self.write_all_orgs(move |tx| {
+            let claimed = claim(tx, policy, limit)?;
+            let leases = claimed.iter().map(|claimed| claimed.lease);
+            let conversations: Vec<_> =
+                leases.map(|lease| (lease.org, lease.conversation)).collect();
+            let starts = sessions::turn_starts(tx, &conversations)?;
+            Ok(claimed.into_iter().zip(starts).collect())
+        })
     }
 
     /// Returns the messages that have come into a conversation whose lease the worker
     /// kept, and counts an attempt. If there is none, the lease can be released.
-    pub async fn claim_more_messages(
+    pub fn claim_more_messages(
         &self,
         lease: Lease,
         policy: ClaimPolicy,
-    ) -> Result<Vec<PendingMessage>> {
-        self.write(ClaimMore(lease, policy)).await
-    }
-}
-
-struct Claim(ClaimPolicy);
-
-impl Operation for Claim {
-    type Output = Option<ClaimedConversation>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<ClaimedConversation>> {
-        Ok(claim(tx, self.0, 1)?.pop())
-    }
-}
-
-struct ClaimTurns {
-    policy: ClaimPolicy,
-    limit: usize,
-}
-
-impl Operation for ClaimTurns {
-    type Output = Vec<(ClaimedConversation, TurnStart)>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let claimed = claim(tx, self.policy, self.limit)?;
-        let conversations: Vec<_> =
-            claimed.iter().map(|claimed| (claimed.lease.org, claimed.lease.conversation)).collect();
-        let starts = sessions::turn_starts(tx, &conversations)?;
-        Ok(claimed.into_iter().zip(starts).collect())
+    ) -> StoreFuture<Vec<PendingMessage>> {
+        self.org(lease.org).write(move |tx| {
+            check_fence(tx, lease)?;
+            let rows = tx.query(&PENDING, &pending_params(lease))?;
+            let due = due_messages(tx, lease, policy.max_attempts, rows)?;
+            tx.batch(&count_attempts(lease.org, &due).collect::<Vec<_>>())?;
+            Ok(due)
+        })
     }
 }
 
@@ -342,25 +321,6 @@ fn count_attempts(org: OrgId, messages: &[PendingMessage]) -> impl Iterator<Item
         params: vec![org.into(), message.id.into()],
         on_no_rows: None,
     })
-}
-
-struct ClaimMore(Lease, ClaimPolicy);
-
-impl Operation for ClaimMore {
-    type Output = Vec<PendingMessage>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<PendingMessage>> {
-        let Self(lease, policy) = *self;
-        check_fence(tx, lease)?;
-        let rows = tx.query(&PENDING, &pending_params(lease))?;
-        let due = due_messages(tx, lease, policy.max_attempts, rows)?;
-        tx.batch(&count_attempts(lease.org, &due).collect::<Vec<_>>())?;
-        Ok(due)
-    }
 }
 
 fn pending_message(row: &Row) -> Result<PendingMessage> {

@@ -3,9 +3,10 @@
 use ostler_domain::id::{MessageId, OrgId, ThreadId};
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Row;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
 /// A stored message.
@@ -25,49 +26,21 @@ const LAST: Sql = sql!(
 
 impl OrgStore<'_> {
     /// Returns the last messages of a thread, oldest first.
-    pub async fn last_messages(&self, thread: ThreadId, limit: u32) -> Result<Vec<StoredMessage>> {
-        self.store.read(Last(self.org, thread, limit)).await
+    pub fn last_messages(&self, thread: ThreadId, limit: u32) -> StoreFuture<Vec<StoredMessage>> {
+        let org = self.org;
+        self.read(move |tx| last(tx, org, thread, limit))
     }
 
     /// Returns the same for a worker that continues the conversation.
-    pub async fn thread_for_turn(
-        &self,
-        thread: ThreadId,
-        limit: u32,
-    ) -> Result<Vec<StoredMessage>> {
-        self.store.read(LastForTurn(Last(self.org, thread, limit))).await
+    pub fn thread_for_turn(&self, thread: ThreadId, limit: u32) -> StoreFuture<Vec<StoredMessage>> {
+        let org = self.org;
+        self.read_hot(move |tx| last(tx, org, thread, limit))
     }
 }
 
-struct LastForTurn(Last);
-
-impl Operation for LastForTurn {
-    type Output = Vec<StoredMessage>;
-    const ON_WRITER: bool = true;
-
-    fn scope(&self) -> Scope {
-        self.0.scope()
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredMessage>> {
-        self.0.run(tx)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Last(OrgId, ThreadId, u32);
-
-impl Operation for Last {
-    type Output = Vec<StoredMessage>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredMessage>> {
-        let rows = tx.query(&LAST, &[self.0.into(), self.1.into(), self.2.into()])?;
-        rows.iter().rev().map(message).collect()
-    }
+fn last(tx: &Tx, org: OrgId, thread: ThreadId, limit: u32) -> Result<Vec<StoredMessage>> {
+    let rows = tx.query(&LAST, &[org.into(), thread.into(), limit.into()])?;
+    rows.iter().rev().map(message).collect()
 }
 
 pub(crate) fn message(row: &Row) -> Result<StoredMessage> {

@@ -4,9 +4,9 @@ use ostler_domain::id::{ConversationId, InboxId, OrgId, SessionId};
 use ostler_domain::session::key::ConversationKey;
 
 use crate::OrgStore;
+use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::contacts::blob_uses;
 use crate::contacts::privacy;
 use crate::conversation::backlog::BacklogCheck;
@@ -74,11 +74,12 @@ impl OrgStore<'_> {
         message: NewInboxEntry,
         backlog: u32,
     ) -> Result<AcceptOutcome> {
-        if message.key.org != self.org {
+        let org = self.org;
+        if message.key.org != org {
             return Err(StoreError::NotFound("organization"));
         }
-        let backlog = BacklogCheck::new(self.org, backlog, &self.store.backlog_allowance);
-        self.store.write(Accept { org: self.org, message, backlog }).await
+        let backlog = BacklogCheck::new(org, backlog, &self.store.backlog_allowance);
+        self.write(move |tx| accept(tx, org, &message, &backlog)).await
     }
 }
 
@@ -96,7 +97,7 @@ pub(crate) fn add_follow_up(
     let key = key.ok_or(StoreError::NotFound("conversation"))?;
     let FollowUpEntry { id, provider_id, payload } = entry.clone();
     let message = NewInboxEntry { id, key, new_conversation: conversation, provider_id, payload };
-    Accept { org, message, backlog: BacklogCheck::Unlimited }.run(tx)
+    accept(tx, org, &message, &BacklogCheck::Unlimited)
 }
 
 /// Returns the conversation of a session.
@@ -105,53 +106,42 @@ pub(crate) fn conversation_of(tx: &Tx, org: OrgId, session: SessionId) -> Result
     row.ok_or(StoreError::NotFound("session"))?.id(0)
 }
 
-pub(crate) struct Accept {
-    pub(crate) org: OrgId,
-    pub(crate) message: NewInboxEntry,
-    pub(crate) backlog: BacklogCheck,
-}
-
-impl Operation for Accept {
-    type Output = AcceptOutcome;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
+/// Accepts a message, inside a transaction.
+pub(crate) fn accept(
+    tx: &Tx,
+    org: OrgId,
+    message: &NewInboxEntry,
+    backlog: &BacklogCheck,
+) -> Result<AcceptOutcome> {
+    let NewInboxEntry { id, key, new_conversation, provider_id, payload } = message;
+    let duplicate = [Value::from(org), key.binding.into(), provider_id.as_str().into()];
+    if let Some(row) = tx.first(&FIND_DUPLICATE, &duplicate)? {
+        return Ok(AcceptOutcome::Duplicate(row.id(0)?));
     }
-
-    fn run(&self, tx: &Tx) -> Result<AcceptOutcome> {
-        let NewInboxEntry { id, key, new_conversation, provider_id, payload } = &self.message;
-        let (org, key_text) = (Value::from(self.org), Value::from(key.to_text()));
-        let duplicate = [org.clone(), key.binding.into(), provider_id.as_str().into()];
-        if let Some(row) = tx.first(&FIND_DUPLICATE, &duplicate)? {
-            return Ok(AcceptOutcome::Duplicate(row.id(0)?));
-        }
-        self.backlog.check(tx, self.org)?;
-        let params = [org.clone(), (*new_conversation).into(), key_text];
-        let row = tx.first(&NEXT_IN_SEQ, &params)?.ok_or(StoreError::NotFound("organization"))?;
-        let conversation: ConversationId = row.id(0)?;
-        let seq = row.int(1)?;
-        if seq == 1 {
-            tx.batch(&[privacy::record_conversation_peer(key, conversation)])?;
-        }
-        let added = tx.execute(
-            &INSERT,
-            &[
-                org,
-                (*id).into(),
-                conversation.into(),
-                seq.into(),
-                key.binding.into(),
-                provider_id.as_str().into(),
-                payload.as_str().into(),
-            ],
-        )?;
-        if added == 0 {
-            let row = tx.first(&FIND_DUPLICATE, &duplicate)?;
-            return Ok(AcceptOutcome::Duplicate(
-                row.ok_or(StoreError::NotFound("message"))?.id(0)?,
-            ));
-        }
-        tx.batch(&blob_uses::record_uses(self.org, conversation, payload))?;
-        Ok(AcceptOutcome::New(*id))
+    backlog.check(tx, org)?;
+    let params = [org.into(), (*new_conversation).into(), key.to_text().into()];
+    let row = tx.first(&NEXT_IN_SEQ, &params)?.ok_or(StoreError::NotFound("organization"))?;
+    let conversation: ConversationId = row.id(0)?;
+    let seq = row.int(1)?;
+    if seq == 1 {
+        tx.batch(&[privacy::record_conversation_peer(key, conversation)])?;
     }
+    let added = tx.execute(
+        &INSERT,
+        &[
+            org.into(),
+            (*id).into(),
+            conversation.into(),
+            seq.into(),
+            key.binding.into(),
+            provider_id.as_str().into(),
+            payload.as_str().into(),
+        ],
+    )?;
+    if added == 0 {
+        let row = tx.first(&FIND_DUPLICATE, &duplicate)?;
+        return Ok(AcceptOutcome::Duplicate(row.ok_or(StoreError::NotFound("message"))?.id(0)?));
+    }
+    tx.batch(&blob_uses::record_uses(org, conversation, payload))?;
+    Ok(AcceptOutcome::New(*id))
 }

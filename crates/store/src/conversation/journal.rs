@@ -6,9 +6,10 @@
 use ostler_domain::id::{CallId, ConversationId, OrgId, RunId};
 use ostler_domain::time::Timestamp;
 
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
+use crate::backend::{Refusal, Statement, Tx};
 use crate::conversation::inbox::{self, FollowUpEntry};
 use crate::conversation::lease::Lease;
 use crate::error::{Result, StoreError};
@@ -131,49 +132,59 @@ const LEASE_IS_HELD: Sql = sql!(
 impl Store {
     /// Records the outcome of a call. The same outcome again changes nothing; fails with
     /// [`StoreError::Conflict`] if another one is stored.
-    pub async fn record_outcome(
+    pub fn record_outcome(
         &self,
         lease: Lease,
         call: CallId,
         outcome: CallOutcome,
-    ) -> Result<LeaseStatus> {
-        self.write(Record(lease, call, outcome)).await
+    ) -> StoreFuture<LeaseStatus> {
+        self.org(lease.org).write(move |tx| record(tx, lease, call, &outcome))
     }
 }
 
 impl OrgStore<'_> {
     /// Lists calls with unknown outcomes, in the order of their ids.
-    pub async fn unknown_outcomes(
+    pub fn unknown_outcomes(
         &self,
         after: Option<CallId>,
         limit: u32,
-    ) -> Result<Vec<StoredCall>> {
+    ) -> StoreFuture<Vec<StoredCall>> {
         let after = after.unwrap_or(CallId::from_u128(0));
-        self.store.read(ListUnknown(self.org, after, limit)).await
+        self.rows(&LIST_UNKNOWN, [after.into(), limit.into()], call)
     }
 
     /// Returns the number of calls of a conversation with unknown outcomes.
-    pub async fn count_unknown_outcomes(&self, conversation: ConversationId) -> Result<u64> {
-        self.store.read(CountUnknown(self.org, conversation)).await
+    pub fn count_unknown_outcomes(&self, conversation: ConversationId) -> StoreFuture<u64> {
+        self.one("call", &COUNT_UNKNOWN, [conversation.into()], |row| {
+            Ok(u64::try_from(row.int(0)?).unwrap_or_default())
+        })
     }
 
     /// Resolves an unknown outcome, adds `follow_up` to the inbox of the conversation
     /// and `audit` to the audit trail, in one transaction.
-    pub async fn resolve_unknown_outcome_with_follow_up(
+    pub fn resolve_unknown_outcome_with_follow_up(
         &self,
         call: CallId,
         outcome: String,
         follow_up: FollowUpEntry,
         audit: NewAuditEntry,
-    ) -> Result<ConversationId> {
-        let resolve = Resolve(self.org, call, outcome);
-        self.store.write(ResolveWithFollowUp { resolve, follow_up, audit }).await
+    ) -> StoreFuture<ConversationId> {
+        let org = self.org;
+        self.write(move |tx| {
+            resolve(tx, org, call, &outcome)?;
+            let row = tx.first(&GET, &[org.into(), call.into()])?;
+            let conversation = row.ok_or(StoreError::NotFound("call"))?.id(2)?;
+            inbox::add_follow_up(tx, org, conversation, &follow_up)?;
+            tx.batch(&[audit::append(org, &audit)?])?;
+            Ok(conversation)
+        })
     }
 
     /// Resolves an unknown outcome that a person has found out or that came late. No
     /// lease is needed.
-    pub async fn resolve_unknown_outcome(&self, call: CallId, outcome: String) -> Result<()> {
-        self.store.write(Resolve(self.org, call, outcome)).await
+    pub fn resolve_unknown_outcome(&self, call: CallId, outcome: String) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| resolve(tx, org, call, &outcome))
     }
 }
 
@@ -221,47 +232,37 @@ fn call(row: &Row) -> Result<StoredCall> {
     })
 }
 
-struct Record(Lease, CallId, CallOutcome);
-
-impl Operation for Record {
-    type Output = LeaseStatus;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
+fn record(tx: &Tx, lease: Lease, call: CallId, outcome: &CallOutcome) -> Result<LeaseStatus> {
+    let Lease { org, conversation, token, .. } = lease;
+    let (state, known, why) = match outcome {
+        CallOutcome::Known(outcome) => ("done", Some(outcome.as_str()), None),
+        CallOutcome::Unknown(why) => ("unknown", None, Some(why.as_str())),
+    };
+    let params =
+        [org.into(), call.into(), state.into(), known.into(), why.into(), conversation.into()];
+    if tx.execute(&RECORD_OUTCOME, &params)? == 0 {
+        check_same_outcome(tx, org, call, Some(conversation), (state, known))?;
     }
+    let held = tx.first(&LEASE_IS_HELD, &[org.into(), conversation.into(), token.into()])?;
+    Ok(if held.is_some() { LeaseStatus::Held } else { LeaseStatus::Lost })
+}
 
-    fn run(&self, tx: &Tx) -> Result<LeaseStatus> {
-        let Self(Lease { org, conversation, token, .. }, call, outcome) = self;
-        let (state, known, why) = match outcome {
-            CallOutcome::Known(outcome) => ("done", Some(outcome.as_str()), None),
-            CallOutcome::Unknown(why) => ("unknown", None, Some(why.as_str())),
-        };
-        let (org, conversation_id) = (Value::from(*org), Value::from(*conversation));
-        let params = [
-            org.clone(),
-            (*call).into(),
-            state.into(),
-            known.into(),
-            why.into(),
-            conversation_id.clone(),
-        ];
-        if tx.execute(&RECORD_OUTCOME, &params)? == 0 {
-            check_same_outcome(tx, &org, *call, Some(*conversation), (state, known))?;
-        }
-        let held = tx.first(&LEASE_IS_HELD, &[org, conversation_id, (*token).into()])?;
-        Ok(if held.is_some() { LeaseStatus::Held } else { LeaseStatus::Lost })
+fn resolve(tx: &Tx, org: OrgId, call: CallId, outcome: &str) -> Result<()> {
+    if tx.execute(&RESOLVE, &[org.into(), call.into(), outcome.into()])? == 0 {
+        check_same_outcome(tx, org, call, None, ("done", Some(outcome)))?;
     }
+    Ok(())
 }
 
 /// Fails unless the stored outcome of a call is the same.
 fn check_same_outcome(
     tx: &Tx,
-    org: &Value,
+    org: OrgId,
     call: CallId,
     conversation: Option<ConversationId>,
     (state, outcome): (&str, Option<&str>),
 ) -> Result<()> {
-    let row = tx.first(&GET, &[org.clone(), call.into()])?;
+    let row = tx.first(&GET, &[org.into(), call.into()])?;
     let row = row.ok_or(StoreError::NotFound("call"))?;
     if conversation.is_some_and(|own| row.id(2).ok() != Some(own)) {
         return Err(StoreError::NotFound("call"));
@@ -271,80 +272,5 @@ fn check_same_outcome(
         (found, None) if found == state => Ok(()),
         ("done", Some(outcome)) if row.text(1)? == outcome => Ok(()),
         _ => Err(StoreError::Conflict("another outcome of this call".into())),
-    }
-}
-
-struct ListUnknown(OrgId, CallId, u32);
-
-impl Operation for ListUnknown {
-    type Output = Vec<StoredCall>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredCall>> {
-        let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST_UNKNOWN, &params)?.iter().map(call).collect()
-    }
-}
-
-struct Resolve(OrgId, CallId, String);
-
-impl Operation for Resolve {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, call, outcome) = self;
-        let params = [(*org).into(), (*call).into(), outcome.as_str().into()];
-        if tx.execute(&RESOLVE, &params)? == 0 {
-            let expected = ("done", Some(outcome.as_str()));
-            check_same_outcome(tx, &(*org).into(), *call, None, expected)?;
-        }
-        Ok(())
-    }
-}
-
-struct ResolveWithFollowUp {
-    resolve: Resolve,
-    follow_up: FollowUpEntry,
-    audit: NewAuditEntry,
-}
-
-impl Operation for ResolveWithFollowUp {
-    type Output = ConversationId;
-
-    fn scope(&self) -> Scope {
-        self.resolve.scope()
-    }
-
-    fn run(&self, tx: &Tx) -> Result<ConversationId> {
-        let Self { resolve: Resolve(org, call, _), follow_up, audit } = self;
-        self.resolve.run(tx)?;
-        let row = tx.first(&GET, &[(*org).into(), (*call).into()])?;
-        let conversation = row.ok_or(StoreError::NotFound("call"))?.id(2)?;
-        inbox::add_follow_up(tx, *org, conversation, follow_up)?;
-        tx.batch(&[audit::append(*org, audit)?])?;
-        Ok(conversation)
-    }
-}
-
-struct CountUnknown(OrgId, ConversationId);
-
-impl Operation for CountUnknown {
-    type Output = u64;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<u64> {
-        let row = tx.first(&COUNT_UNKNOWN, &[self.0.into(), self.1.into()])?;
-        let count = row.map_or(Ok(0), |row| row.int(0))?;
-        Ok(u64::try_from(count).unwrap_or_default())
     }
 }

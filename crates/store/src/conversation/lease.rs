@@ -8,9 +8,10 @@ use std::time::Duration;
 use ostler_domain::id::{ConversationId, OrgId};
 
 use crate::Store;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
+use crate::backend::{Refusal, Statement, Tx};
 use crate::conversation::claim::ClaimPolicy;
 use crate::error::{Result, StoreError};
 
@@ -99,57 +100,34 @@ pub enum ReleaseReason {
 
 impl Store {
     /// Extends a lease. Fails with [`StoreError::StaleLease`] if it has expired.
-    pub async fn renew_lease(&self, lease: Lease, policy: ClaimPolicy) -> Result<()> {
-        self.write(Renew(lease, policy)).await
+    pub fn renew_lease(&self, lease: Lease, policy: ClaimPolicy) -> StoreFuture<()> {
+        let Lease { org, conversation, token, .. } = lease;
+        let params = [org.into(), conversation.into(), token.into(), policy.lease.into()];
+        self.org(org).write(move |tx| match tx.execute(&RENEW, &params)? {
+            0 => Err(StoreError::StaleLease),
+            _ => Ok(()),
+        })
     }
 
     /// Releases a lease without an answer.
-    pub async fn release_lease(&self, lease: Lease, reason: ReleaseReason) -> Result<()> {
-        self.write(Release(lease, reason)).await
+    pub fn release_lease(&self, lease: Lease, reason: ReleaseReason) -> StoreFuture<()> {
+        self.org(lease.org).write(move |tx| release(tx, lease, reason))
     }
 }
 
-struct Renew(Lease, ClaimPolicy);
-
-impl Operation for Renew {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Lease { org, conversation, token, .. } = self.0;
-        let params = [org.into(), conversation.into(), token.into(), self.1.lease.into()];
-        check_renewed(tx.execute(&RENEW, &params)?)
-    }
-}
-
-struct Release(Lease, ReleaseReason);
-
-impl Operation for Release {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(lease, reason) = *self;
-        let [org, conversation] = [Value::from(lease.org), lease.conversation.into()];
-        check_fence(tx, lease)?;
-        match reason {
-            ReleaseReason::Untried => {
-                tx.execute(&UNCOUNT_ATTEMPT, &[org.clone(), conversation.clone()])?
-            }
-            ReleaseReason::Failed { retry_after } => {
-                let params = [org.clone(), conversation.clone(), retry_after.into()];
-                tx.execute(&DELAY, &params)?
-            }
-        };
-        tx.execute(&RELEASE, &[org, conversation])?;
-        Ok(())
-    }
+fn release(tx: &Tx, lease: Lease, reason: ReleaseReason) -> Result<()> {
+    let [org, conversation] = [Value::from(lease.org), lease.conversation.into()];
+    check_fence(tx, lease)?;
+    match reason {
+        ReleaseReason::Untried => {
+            tx.execute(&UNCOUNT_ATTEMPT, &[org.clone(), conversation.clone()])?
+        }
+        ReleaseReason::Failed { retry_after } => {
+            tx.execute(&DELAY, &[org.clone(), conversation.clone(), retry_after.into()])?
+        }
+    };
+    tx.execute(&RELEASE, &[org, conversation])?;
+    Ok(())
 }
 
 /// Checks the lease, locks the row of the conversation, and reserves numbers for
@@ -163,8 +141,4 @@ pub(crate) fn fence(lease: Lease, sends: usize) -> Statement {
 
 pub(crate) fn check_fence(tx: &Tx, lease: Lease) -> Result<()> {
     tx.batch(&[fence(lease, 0)]).map(|_| ())
-}
-
-const fn check_renewed(changed: u64) -> Result<()> {
-    if changed == 0 { Err(StoreError::StaleLease) } else { Ok(()) }
 }

@@ -3,16 +3,17 @@
 
 use ostler_domain::id::OrgId;
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::conversation::inbox::{self, FollowUpEntry};
 use crate::conversation::sessions::StoredSession;
 use crate::conversation::side_effects::SessionDue;
 use crate::conversation::turn::{
     MessageWriter, NewEvent, NewMessage, NewOutboxEntry, NewRun, SessionState, run_row,
 };
-use crate::delivery::outbox::{WithdrawAgentMessages, WithdrawnMessages};
+use crate::delivery::outbox::{self, WithdrawnMessages};
 use crate::error::{Result, StoreError};
 use crate::tenancy::audit::{self, NewAuditEntry};
 use crate::{OrgStore, events};
@@ -51,52 +52,40 @@ impl OrgStore<'_> {
     /// Raises the epoch of the conversation, withdraws unsent messages of agents, and
     /// changes the session. Fails with [`StoreError::ConversationChanged`] if another
     /// takeover or a turn has changed the session since it was read.
-    pub async fn apply_operator_change(&self, change: OperatorChange) -> Result<WithdrawnMessages> {
-        self.store.write(ApplyOperatorChange(self.org, change)).await
+    pub fn apply_operator_change(&self, change: OperatorChange) -> StoreFuture<WithdrawnMessages> {
+        let org = self.org;
+        self.write(move |tx| apply(tx, org, &change))
     }
 }
 
-struct ApplyOperatorChange(OrgId, OperatorChange);
-
-impl Operation for ApplyOperatorChange {
-    type Output = WithdrawnMessages;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+fn apply(tx: &Tx, org: OrgId, change: &OperatorChange) -> Result<WithdrawnMessages> {
+    let StoredSession { conversation, epoch, .. } = change.read;
+    let key = [Value::from(org), conversation.into()];
+    let found = tx.first(&LOCK_CONVERSATION, &key)?.ok_or(StoreError::NotFound("conversation"))?;
+    // The row of the conversation is locked now, and every turn writes it first.
+    let session = tx.first(&READ_SESSION, &[org.into(), change.read.id.into()])?;
+    let session = session.ok_or(StoreError::NotFound("session"))?;
+    if found.int(0)? != epoch || session.text(0)? != change.read.data {
+        return Err(StoreError::ConversationChanged);
     }
-
-    fn run(&self, tx: &Tx) -> Result<WithdrawnMessages> {
-        let Self(org, change) = self;
-        let StoredSession { conversation, epoch, .. } = change.read;
-        let key = [Value::from(*org), conversation.into()];
-        let found =
-            tx.first(&LOCK_CONVERSATION, &key)?.ok_or(StoreError::NotFound("conversation"))?;
-        // The row of the conversation is locked now, and every turn writes it first.
-        let session = tx.first(&READ_SESSION, &[(*org).into(), change.read.id.into()])?;
-        let session = session.ok_or(StoreError::NotFound("session"))?;
-        if found.int(0)? != epoch || session.text(0)? != change.read.data {
-            return Err(StoreError::ConversationChanged);
-        }
-        let withdrawn = WithdrawAgentMessages(*org, conversation).run(tx)?;
-        let due = match change.due {
-            SessionDue::At(at) => at.as_millis().into(),
-            SessionDue::Never => Value::Null,
-        };
-        let SessionState { id, thread, status, data } = &change.session;
-        let params =
-            [(*org).into(), (*id).into(), status.as_str().into(), data.as_str().into(), due];
-        tx.execute(&UPDATE_SESSION, &params)?;
-        let count = i64::try_from(change.outbox.len()).unwrap_or(i64::MAX);
-        tx.execute(&RESERVE_OUT_SEQ, &[key[0].clone(), key[1].clone(), count.into()])?;
-        let writer = MessageWriter { org: *org, conversation, epoch: epoch + 1, thread: *thread };
-        let mut all = vec![run_row(*org, *id, change.run.clone())];
-        all.extend(writer.write(change.messages.clone(), change.outbox.clone()));
-        all.extend(events::append(*org, change.run.id, &change.events)?);
-        all.push(audit::append(*org, &change.audit)?);
-        tx.batch(&all)?;
-        for entry in &change.inbox {
-            inbox::add_follow_up(tx, *org, conversation, entry)?;
-        }
-        Ok(withdrawn)
+    let withdrawn = outbox::withdraw_agent_messages(tx, org, conversation)?;
+    let due = match change.due {
+        SessionDue::At(at) => at.as_millis().into(),
+        SessionDue::Never => Value::Null,
+    };
+    let SessionState { id, thread, status, data } = &change.session;
+    let params = [org.into(), (*id).into(), status.as_str().into(), data.as_str().into(), due];
+    tx.execute(&UPDATE_SESSION, &params)?;
+    let count = i64::try_from(change.outbox.len()).unwrap_or(i64::MAX);
+    tx.execute(&RESERVE_OUT_SEQ, &[key[0].clone(), key[1].clone(), count.into()])?;
+    let writer = MessageWriter { org, conversation, epoch: epoch + 1, thread: *thread };
+    let mut all = vec![run_row(org, *id, &change.run)];
+    all.extend(writer.write(&change.messages, &change.outbox));
+    all.extend(events::append(org, change.run.id, &change.events)?);
+    all.push(audit::append(org, &change.audit)?);
+    tx.batch(&all)?;
+    for entry in &change.inbox {
+        inbox::add_follow_up(tx, org, conversation, entry)?;
     }
+    Ok(withdrawn)
 }

@@ -5,7 +5,8 @@ use ostler_domain::contact::Contact;
 use ostler_domain::id::{ContactId, OrgId, RecordId};
 
 use crate::OrgStore;
-use crate::backend::{Operation, Scope, Tx};
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::contacts::contact;
 use crate::contacts::records;
 use crate::error::Result;
@@ -39,27 +40,14 @@ pub enum RecordChange {
 
 impl OrgStore<'_> {
     /// Applies changes in order, or none if one of them is based on an old version.
-    pub async fn apply_changes(&self, changes: Vec<RecordChange>) -> Result<()> {
-        self.store.write(Apply(self.org, changes)).await
+    pub fn apply_changes(&self, changes: Vec<RecordChange>) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| apply(tx, org, &changes))
     }
 
     /// Deletes a contact with its identifiers, if it still has this version.
-    pub async fn delete_contact(&self, id: ContactId, version: i64) -> Result<()> {
-        self.apply_changes(vec![RecordChange::DeleteContact { id, version }]).await
-    }
-}
-
-struct Apply(OrgId, Vec<RecordChange>);
-
-impl Operation for Apply {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        apply(tx, self.0, &self.1)
+    pub fn delete_contact(&self, id: ContactId, version: i64) -> StoreFuture<()> {
+        self.apply_changes(vec![RecordChange::DeleteContact { id, version }])
     }
 }
 

@@ -1,15 +1,19 @@
 //! Reading sessions and runs, for people and for the worker of the next turn.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ostler_domain::id::{ConversationId, OrgId, RunId, SessionId, ThreadId};
 use ostler_domain::session::key::ConversationKey;
 use ostler_domain::time::Timestamp;
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::conversation::lease::Lease;
 use crate::error::{Result, StoreError};
-use crate::{OrgStore, Store};
+use crate::tenancy::org_config::{OrgVersions, VERSIONS, read_versions, versions_key};
+use crate::{ConfigVersion, OrgStore, Store};
 
 /// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +39,8 @@ pub struct TurnStart {
     pub session: Option<StoredSession>,
     /// The number of the last message of the thread; 0 if there is none.
     pub last_seq: i64,
-    /// Grows with every change of the configuration of agents.
-    pub config_version: i64,
-    /// Grows with every change of a document or of the configuration.
+    pub config_version: ConfigVersion,
+    /// Grows with every change of the org's documents or configuration.
     pub documents_version: i64,
 }
 
@@ -58,8 +61,6 @@ pub enum SessionFilter {
     HandedOff,
 }
 
-/// First the configuration, then the documents.
-const CHANGE_COUNTERS: Sql = sql!("SELECT value FROM change_counters ORDER BY id");
 /// A conversation has few sessions and an org many: without the hints, both databases
 /// would scan the org's sessions backwards.
 const NEWEST: Sql = Sql {
@@ -118,75 +119,82 @@ pub struct DueSession {
 
 impl Store {
     /// Reads what a worker needs to start a turn.
-    pub async fn turn_start(&self, lease: Lease) -> Result<TurnStart> {
-        self.read(ReadTurnStart(lease.org, lease.conversation)).await
+    pub fn turn_start(&self, lease: Lease) -> StoreFuture<TurnStart> {
+        self.org(lease.org).read_hot(move |tx| {
+            let start = turn_starts(tx, &[(lease.org, lease.conversation)])?.pop();
+            start.ok_or(StoreError::NotFound("conversation"))
+        })
     }
 
     /// Lists due sessions of all orgs, the longest due first. `after` is the last one of
     /// the previous page. `now` is of the clock that set the due times, which is not
     /// the database's.
-    pub async fn due_sessions(
+    pub fn due_sessions(
         &self,
         now: Timestamp,
         after: Option<&DueSession>,
         limit: u32,
-    ) -> Result<Vec<DueSession>> {
+    ) -> StoreFuture<Vec<DueSession>> {
         let first =
             (Timestamp::from_millis(i64::MIN), OrgId::from_u128(0), SessionId::from_u128(0));
-        let after = after.map_or(first, |last| (last.due_at, last.org, last.id));
-        self.read(Due { now, after, limit }).await
-    }
-
-    /// Returns a number that grows with every change of the configuration of agents.
-    pub async fn config_version(&self) -> Result<i64> {
-        self.read(ConfigVersion).await
+        let (due_at, org, id) = after.map_or(first, |last| (last.due_at, last.org, last.id));
+        let params = [now.into(), due_at.into(), org.into(), id.into(), limit.into()];
+        self.read_all_orgs(move |tx| tx.query(&DUE, &params)?.iter().map(due_session).collect())
     }
 }
 
 impl OrgStore<'_> {
     /// Returns a session.
-    pub async fn session(&self, id: SessionId) -> Result<StoredSession> {
-        self.store.read(Get(self.org, id)).await
+    pub fn session(&self, id: SessionId) -> StoreFuture<StoredSession> {
+        self.one("session", &GET, [id.into()], session)
     }
 
     /// Returns the newest session of a conversation.
-    pub async fn newest_session(
+    pub fn newest_session(
         &self,
         conversation: ConversationId,
-    ) -> Result<Option<StoredSession>> {
-        self.store.read(Newest(self.org, conversation)).await
+    ) -> StoreFuture<Option<StoredSession>> {
+        self.optional(&NEWEST, [conversation.into()], session)
     }
 
     /// Lists sessions, newest first. `before` is the last one of the previous page.
-    pub async fn sessions(
+    pub fn sessions(
         &self,
         filter: SessionFilter,
         before: Option<SessionId>,
         limit: u32,
-    ) -> Result<Vec<StoredSession>> {
+    ) -> StoreFuture<Vec<StoredSession>> {
         let before = before.unwrap_or(SessionId::from_u128(u128::MAX));
-        self.store.read(List { org: self.org, filter, before, limit }).await
+        let sql = match filter {
+            SessionFilter::All => &LIST,
+            SessionFilter::HandedOff => &LIST_HANDED_OFF,
+        };
+        self.rows(sql, [before.into(), limit.into()], session)
     }
 
     /// Returns a run.
-    pub async fn run(&self, id: RunId) -> Result<StoredRun> {
-        self.store.read(Run(self.org, id)).await
+    pub fn run(&self, id: RunId) -> StoreFuture<StoredRun> {
+        self.one("run", &RUN, [id.into()], run)
     }
 
     /// Lists the runs of a session, newest first.
-    pub async fn runs(
+    pub fn runs(
         &self,
         session: SessionId,
         before: Option<RunId>,
         limit: u32,
-    ) -> Result<Vec<StoredRun>> {
+    ) -> StoreFuture<Vec<StoredRun>> {
         let before = before.unwrap_or(RunId::from_u128(u128::MAX));
-        self.store.read(Runs { org: self.org, session, before, limit }).await
+        self.rows(&RUNS, [session.into(), before.into(), limit.into()], run)
     }
 
     /// Returns the key of a conversation.
-    pub async fn conversation_key(&self, id: ConversationId) -> Result<ConversationKey> {
-        self.store.read(Key(self.org, id)).await
+    pub fn conversation_key(&self, id: ConversationId) -> StoreFuture<ConversationKey> {
+        let org = self.org;
+        self.read(move |tx| {
+            let row = tx.first(&KEY, &[org.into(), id.into()])?;
+            key(org, row.ok_or(StoreError::NotFound("conversation"))?.text(0)?)
+        })
     }
 }
 
@@ -210,20 +218,15 @@ fn key(org: OrgId, text: &str) -> Result<ConversationKey> {
     ConversationKey::parse(org, text).ok_or(StoreError::NotFound("conversation"))
 }
 
-struct ReadTurnStart(OrgId, ConversationId);
-
-impl Operation for ReadTurnStart {
-    type Output = TurnStart;
-    const ON_WRITER: bool = true;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<TurnStart> {
-        let start = turn_starts(tx, &[(self.0, self.1)])?.pop();
-        start.ok_or(StoreError::NotFound("conversation"))
-    }
+fn due_session(row: &Row) -> Result<DueSession> {
+    let org = row.id(0)?;
+    Ok(DueSession {
+        org,
+        id: row.id(1)?,
+        conversation: row.id(2)?,
+        due_at: Timestamp::from_millis(row.int(3)?),
+        key: key(org, row.text(4)?)?,
+    })
 }
 
 /// Reads what the next turns of conversations start from.
@@ -231,174 +234,27 @@ pub(crate) fn turn_starts(
     tx: &Tx,
     conversations: &[(OrgId, ConversationId)],
 ) -> Result<Vec<TurnStart>> {
+    let orgs: BTreeSet<OrgId> = conversations.iter().map(|(org, _)| *org).collect();
+    let org_keys: Vec<[Value; 2]> = orgs.iter().map(|org| versions_key(*org)).collect();
     let keys: Vec<[Value; 2]> =
         conversations.iter().map(|(org, id)| [(*org).into(), (*id).into()]).collect();
-    let mut queries: Vec<(&'static Sql, &[Value])> = vec![(&CHANGE_COUNTERS, &[])];
+    let mut queries: Vec<(&'static Sql, &[Value])> = Vec::with_capacity(orgs.len() + keys.len());
+    queries.extend(org_keys.iter().map(|key| (&VERSIONS, key.as_slice())));
     queries.extend(keys.iter().map(|key| (&NEWEST, key.as_slice())));
     let mut results = tx.query_in_order(&queries)?.into_iter();
-    let counters = results.next().unwrap_or_default();
-    let counter = |index: usize| counters.get(index).map_or(Ok(0), |row: &Row| row.int(0));
-    let (config_version, documents_version) = (counter(0)?, counter(1)?);
-    let starts = results.map(|newest| {
+    let mut versions: BTreeMap<OrgId, OrgVersions> = BTreeMap::new();
+    for (org, rows) in orgs.into_iter().zip(&mut results) {
+        versions.insert(org, read_versions(&rows)?);
+    }
+    let start = |((org, _), newest): (&(OrgId, ConversationId), Vec<Row>)| {
         let newest = newest.first();
-        let session = newest.map(session).transpose()?;
-        let last_seq = newest.map_or(Ok(0), |row| row.int(7))?;
-        Ok(TurnStart { session, last_seq, config_version, documents_version })
-    });
-    starts.collect()
-}
-
-struct ConfigVersion;
-
-impl Operation for ConfigVersion {
-    type Output = i64;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<i64> {
-        tx.first(&CHANGE_COUNTERS, &[])?.map_or(Ok(0), |row| row.int(0))
-    }
-}
-
-struct Due {
-    now: Timestamp,
-    after: (Timestamp, OrgId, SessionId),
-    limit: u32,
-}
-
-impl Operation for Due {
-    type Output = Vec<DueSession>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<DueSession>> {
-        let (due_at, org, id) = self.after;
-        let params = [
-            self.now.as_millis().into(),
-            due_at.as_millis().into(),
-            org.into(),
-            id.into(),
-            self.limit.into(),
-        ];
-        let rows = tx.query(&DUE, &params)?;
-        let due = |row: &Row| {
-            let org = row.id(0)?;
-            Ok(DueSession {
-                org,
-                id: row.id(1)?,
-                conversation: row.id(2)?,
-                due_at: Timestamp::from_millis(row.int(3)?),
-                key: key(org, row.text(4)?)?,
-            })
-        };
-        rows.iter().map(due).collect()
-    }
-}
-
-struct Get(OrgId, SessionId);
-
-impl Operation for Get {
-    type Output = StoredSession;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<StoredSession> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
-        session(&row.ok_or(StoreError::NotFound("session"))?)
-    }
-}
-
-struct Newest(OrgId, ConversationId);
-
-impl Operation for Newest {
-    type Output = Option<StoredSession>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<StoredSession>> {
-        let row = tx.first(&NEWEST, &[self.0.into(), self.1.into()])?;
-        row.as_ref().map(session).transpose()
-    }
-}
-
-struct List {
-    org: OrgId,
-    filter: SessionFilter,
-    before: SessionId,
-    limit: u32,
-}
-
-impl Operation for List {
-    type Output = Vec<StoredSession>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredSession>> {
-        let sql = match self.filter {
-            SessionFilter::All => &LIST,
-            SessionFilter::HandedOff => &LIST_HANDED_OFF,
-        };
-        let params = [self.org.into(), self.before.into(), self.limit.into()];
-        tx.query(sql, &params)?.iter().map(session).collect()
-    }
-}
-
-struct Run(OrgId, RunId);
-
-impl Operation for Run {
-    type Output = StoredRun;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<StoredRun> {
-        let row = tx.first(&RUN, &[self.0.into(), self.1.into()])?;
-        run(&row.ok_or(StoreError::NotFound("run"))?)
-    }
-}
-
-struct Runs {
-    org: OrgId,
-    session: SessionId,
-    before: RunId,
-    limit: u32,
-}
-
-impl Operation for Runs {
-    type Output = Vec<StoredRun>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredRun>> {
-        let params = [self.org.into(), self.session.into(), self.before.into(), self.limit.into()];
-        tx.query(&RUNS, &params)?.iter().map(run).collect()
-    }
-}
-
-struct Key(OrgId, ConversationId);
-
-impl Operation for Key {
-    type Output = ConversationKey;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<ConversationKey> {
-        let row = tx.first(&KEY, &[self.0.into(), self.1.into()])?;
-        key(self.0, row.ok_or(StoreError::NotFound("conversation"))?.text(0)?)
-    }
+        let OrgVersions { config, documents } = versions.get(org).copied().unwrap_or_default();
+        Ok(TurnStart {
+            session: newest.map(session).transpose()?,
+            last_seq: newest.map_or(Ok(0), |row| row.int(7))?,
+            config_version: config,
+            documents_version: documents,
+        })
+    };
+    conversations.iter().zip(results).map(start).collect()
 }

@@ -6,11 +6,11 @@ use ostler_domain::time::{Timestamp, Window};
 
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::conversation::approvals::StoredApproval;
 use crate::conversation::decisions;
 use crate::conversation::turn::SessionState;
-use crate::delivery::notices::{self, NewNotice, Notify};
+use crate::delivery::notices::{self, NewNotice};
 use crate::error::Result;
 use crate::ledger::rate;
 
@@ -80,10 +80,10 @@ impl TurnSideEffects {
     /// Makes the changes that read before they write.
     pub(crate) fn apply(&self, tx: &Tx, org: OrgId) -> Result<()> {
         for approval in &self.approvals {
-            decisions::Create(org, approval.clone()).run(tx)?;
+            decisions::create(tx, org, approval.clone())?;
         }
         for notice in &self.notices {
-            Notify(org, notice.clone()).run(tx)?;
+            notices::notify(tx, org, notice)?;
         }
         Ok(())
     }

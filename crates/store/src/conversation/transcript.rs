@@ -8,9 +8,10 @@ use ostler_domain::id::{BlobId, ConversationId, OrgId, SessionId};
 use ostler_domain::session::key::ConversationKey;
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::conversation::history::{self, StoredMessage};
 use crate::error::{Result, StoreError};
 
@@ -95,94 +96,84 @@ const BLOB_USE: Sql =
 impl OrgStore<'_> {
     /// Returns a page of the transcript of a conversation; None if the conversation does
     /// not exist.
-    pub async fn transcript(
+    pub fn transcript(
         &self,
         key: &ConversationKey,
         start: TranscriptStart,
         limit: u32,
-    ) -> Result<Option<Transcript>> {
-        let key = key.to_text();
-        self.store.read(ReadTranscript { org: self.org, key, start, limit }).await
+    ) -> StoreFuture<Option<Transcript>> {
+        let (org, key) = (self.org, key.to_text());
+        self.read(move |tx| match find(tx, org, &key)? {
+            Some(conversation) => read_page(tx, org, conversation, start, limit).map(Some),
+            None => Ok(None),
+        })
     }
 
     /// Returns whether a conversation refers to a blob.
-    pub async fn conversation_uses_blob(
-        &self,
-        key: &ConversationKey,
-        blob: BlobId,
-    ) -> Result<bool> {
-        self.store.read(UsesBlob(self.org, key.to_text(), blob)).await
+    pub fn conversation_uses_blob(&self, key: &ConversationKey, blob: BlobId) -> StoreFuture<bool> {
+        let (org, key) = (self.org, key.to_text());
+        self.read(move |tx| {
+            let found = find(tx, org, &key)?;
+            let conversation = found.ok_or(StoreError::NotFound("conversation"))?;
+            let params = [org.into(), conversation.into(), blob.into()];
+            Ok(tx.first(&BLOB_USE, &params)?.is_some())
+        })
     }
 }
 
-struct ReadTranscript {
+/// Reads messages before the outbox: an entry that changes in between was sent or
+/// withdrawn, and is returned as such.
+fn read_page(
+    tx: &Tx,
     org: OrgId,
-    key: String,
+    conversation: ConversationId,
     start: TranscriptStart,
     limit: u32,
-}
-
-impl Operation for ReadTranscript {
-    type Output = Option<Transcript>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    /// Reads messages before the outbox: an entry that changes in between was sent or
-    /// withdrawn, and is returned as such.
-    fn run(&self, tx: &Tx) -> Result<Option<Transcript>> {
-        let Some(conversation) = find(tx, self.org, &self.key)? else { return Ok(None) };
-        let key = [Value::from(self.org), conversation.into()];
-        let session = tx.first(&NEWEST, &key)?.as_ref().map(newest).transpose()?;
-        let messages = self.messages(tx, conversation, session.map(|(id, _)| id))?;
-        let unsent = payloads(&tx.query(&UNSENT, &key)?)?;
-        let withdrawn = match messages.first() {
-            Some((_, first)) => {
-                let since = first.id.as_u128().saturating_sub(ID_TOLERANCE);
-                let since = ostler_domain::id::OutboxId::from_u128(since);
-                let params = [self.org.into(), conversation.into(), since.into()];
-                payloads(&tx.query(&WITHDRAWN, &params)?)?
-            }
-            None => Vec::new(),
-        };
-        Ok(Some(Transcript { conversation, session, messages, unsent, withdrawn }))
-    }
-}
-
-impl ReadTranscript {
-    fn messages(
-        &self,
-        tx: &Tx,
-        conversation: ConversationId,
-        newest: Option<SessionId>,
-    ) -> Result<Vec<(TranscriptCursor, StoredMessage)>> {
-        let mut rows = match (self.start, newest) {
-            (_, None) => return Ok(Vec::new()),
-            (TranscriptStart::Newest, Some(session)) => {
-                let params = [self.org.into(), session.into(), self.limit.into()];
-                tx.query(&LAST, &params)?
-            }
-            (TranscriptStart::After(TranscriptCursor { session, seq }), Some(_)) => {
-                let params = [
-                    self.org.into(),
-                    conversation.into(),
-                    session.into(),
-                    seq.into(),
-                    self.limit.into(),
-                ];
-                tx.query(&AFTER, &params)?
-            }
-        };
-        if self.start == TranscriptStart::Newest {
-            rows.reverse();
+) -> Result<Transcript> {
+    let key = [Value::from(org), conversation.into()];
+    let session = tx.first(&NEWEST, &key)?.as_ref().map(newest).transpose()?;
+    let messages = match session {
+        Some((newest, _)) => read_messages(tx, org, conversation, newest, start, limit)?,
+        None => Vec::new(),
+    };
+    let unsent = payloads(&tx.query(&UNSENT, &key)?)?;
+    let withdrawn = match messages.first() {
+        Some((_, first)) => {
+            let since = first.id.as_u128().saturating_sub(ID_TOLERANCE);
+            let since = ostler_domain::id::OutboxId::from_u128(since);
+            let params = [org.into(), conversation.into(), since.into()];
+            payloads(&tx.query(&WITHDRAWN, &params)?)?
         }
-        let with_cursor = |row: &Row| {
-            let message = history::message(row)?;
-            Ok((TranscriptCursor { session: row.id(3)?, seq: message.seq }, message))
-        };
-        rows.iter().map(with_cursor).collect()
-    }
+        None => Vec::new(),
+    };
+    Ok(Transcript { conversation, session, messages, unsent, withdrawn })
+}
+
+fn read_messages(
+    tx: &Tx,
+    org: OrgId,
+    conversation: ConversationId,
+    newest: SessionId,
+    start: TranscriptStart,
+    limit: u32,
+) -> Result<Vec<(TranscriptCursor, StoredMessage)>> {
+    let rows = match start {
+        TranscriptStart::Newest => {
+            let mut rows = tx.query(&LAST, &[org.into(), newest.into(), limit.into()])?;
+            rows.reverse();
+            rows
+        }
+        TranscriptStart::After(TranscriptCursor { session, seq }) => {
+            let params =
+                [org.into(), conversation.into(), session.into(), seq.into(), limit.into()];
+            tx.query(&AFTER, &params)?
+        }
+    };
+    let with_cursor = |row: &Row| {
+        let message = history::message(row)?;
+        Ok((TranscriptCursor { session: row.id(3)?, seq: message.seq }, message))
+    };
+    rows.iter().map(with_cursor).collect()
 }
 
 fn find(tx: &Tx, org: OrgId, key: &str) -> Result<Option<ConversationId>> {
@@ -197,21 +188,4 @@ fn newest(row: &Row) -> Result<(SessionId, SessionPhase)> {
 
 fn payloads(rows: &[Row]) -> Result<Vec<String>> {
     rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
-}
-
-struct UsesBlob(OrgId, String, BlobId);
-
-impl Operation for UsesBlob {
-    type Output = bool;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<bool> {
-        let found = find(tx, self.0, &self.1)?;
-        let conversation = found.ok_or(StoreError::NotFound("conversation"))?;
-        let params = [self.0.into(), conversation.into(), self.2.into()];
-        Ok(tx.first(&BLOB_USE, &params)?.is_some())
-    }
 }

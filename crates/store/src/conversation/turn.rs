@@ -4,9 +4,10 @@ use ostler_domain::id::{
     ConversationId, InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId,
 };
 
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Refusal, Scope, Statement, Tx};
+use crate::backend::{Refusal, Statement, Tx};
 use crate::contacts::blob_uses;
 use crate::conversation::checkpoint;
 use crate::conversation::lease::{Lease, RELEASE, fence};
@@ -171,16 +172,23 @@ impl Store {
     /// was read, and with [`StoreError::StaleChanges`] if one of the changes is based on
     /// an old version. After the last two the lease is still valid, and the turn can be
     /// committed with values computed again.
-    pub async fn commit_turn(&self, turn: TurnCommit) -> Result<CommitOutcome> {
+    pub async fn commit_turn(&self, turn: &TurnCommit) -> Result<CommitOutcome> {
         let (org, run) = (turn.lease.org, turn.run.id);
-        match self.write(Commit::new(turn)?).await {
+        let other = turn.charges.iter().map(|charges| charges.payer).find(|payer| *payer != org);
+        let commit = Commit::new(turn)?;
+        match self.write_with_payer(org, other, move |tx| commit.run(tx)).await {
             Err(StoreError::StaleLease | StoreError::Conflict(_) | StoreError::NotFound(_))
-                if self.read(RunExists(org, run)).await? =>
+                if self.run_exists(org, run).await? =>
             {
                 Ok(CommitOutcome::AlreadyCommitted)
             }
             result => result,
         }
+    }
+
+    fn run_exists(&self, org: OrgId, run: RunId) -> StoreFuture<bool> {
+        let params = [org.into(), run.into()];
+        self.org(org).read(move |tx| Ok(tx.first(&RUN_EXISTS, &params)?.is_some()))
     }
 }
 
@@ -198,7 +206,6 @@ pub enum CommitOutcome {
 /// A turn as statements. The caller builds them, so that the SQLite writer thread only
 /// runs them.
 struct Commit {
-    scope: Scope,
     org: OrgId,
     outcome: CommitOutcome,
     /// The first [`CHECKS`] decide whether the turn can be committed.
@@ -210,11 +217,38 @@ struct Commit {
 /// The number of statements that can refuse the commit.
 const CHECKS: usize = 3;
 
-impl Operation for Commit {
-    type Output = CommitOutcome;
-
-    fn scope(&self) -> Scope {
-        self.scope
+impl Commit {
+    fn new(turn: &TurnCommit) -> Result<Self> {
+        let TurnCommit { session, run, outbox, side_effects, .. } = turn;
+        let (lease, start_epoch, read_epoch) = (turn.lease, turn.start_epoch, turn.read_epoch);
+        let org = lease.org;
+        let outcome = if start_epoch == read_epoch {
+            CommitOutcome::Complete
+        } else {
+            CommitOutcome::RepliesWithdrawn
+        };
+        let writer = MessageWriter {
+            org,
+            conversation: lease.conversation,
+            epoch: start_epoch,
+            thread: session.thread,
+        };
+        let mut all = Vec::with_capacity(16);
+        all.extend(checks(lease, read_epoch, session.id, run, outbox.len()));
+        all.push(session_row(lease, session));
+        all.extend(turn.answered.iter().map(|id| answered(lease, *id, run.id)));
+        all.extend(writer.write(&turn.messages, outbox));
+        all.extend(side_effects.statements(org, session.id));
+        all.extend(events::append(org, run.id, &turn.events)?);
+        for charges in &turn.charges {
+            all.push(charge_statement(charges)?);
+        }
+        all.push(checkpoint::delete_statement(lease));
+        if turn.lease_action == LeaseAction::Release {
+            all.push(statement(&RELEASE, [org.into(), lease.conversation.into()]));
+        }
+        let (changes, side_effects) = (turn.changes.clone(), side_effects.clone());
+        Ok(Self { org, outcome, statements: all, changes, side_effects })
     }
 
     fn run(&self, tx: &Tx) -> Result<CommitOutcome> {
@@ -242,64 +276,11 @@ pub(crate) fn stale_changes(error: StoreError) -> StoreError {
     }
 }
 
-struct RunExists(OrgId, RunId);
-
-impl Operation for RunExists {
-    type Output = bool;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<bool> {
-        Ok(tx.first(&RUN_EXISTS, &[self.0.into(), self.1.into()])?.is_some())
-    }
-}
-
-impl Commit {
-    fn new(turn: TurnCommit) -> Result<Self> {
-        let org = turn.lease.org;
-        let other = turn.charges.iter().map(|charges| charges.payer).find(|payer| *payer != org);
-        let scope = other.map_or(Scope::Org(org), |payer| Scope::OrgAndPayer(org, payer));
-        let TurnCommit {
-            lease, session, run, messages, charges, outbox, events, side_effects, ..
-        } = turn;
-        let (start_epoch, read_epoch) = (turn.start_epoch, turn.read_epoch);
-        let outcome = if start_epoch == read_epoch {
-            CommitOutcome::Complete
-        } else {
-            CommitOutcome::RepliesWithdrawn
-        };
-        let writer = MessageWriter {
-            org,
-            conversation: lease.conversation,
-            epoch: start_epoch,
-            thread: session.thread,
-        };
-        let run_id = run.id;
-        let mut all = Vec::with_capacity(16);
-        all.extend(checks(lease, read_epoch, session.id, run, outbox.len()));
-        all.push(session_row(lease, &session));
-        all.extend(turn.answered.into_iter().map(|id| answered(lease, id, run_id)));
-        all.extend(writer.write(messages, outbox));
-        all.extend(side_effects.statements(org, session.id));
-        all.extend(events::append(org, run_id, &events)?);
-        for charges in &charges {
-            all.push(charge_statement(charges)?);
-        }
-        all.push(checkpoint::delete_statement(lease));
-        if turn.lease_action == LeaseAction::Release {
-            all.push(statement(&RELEASE, [org.into(), lease.conversation.into()]));
-        }
-        Ok(Self { scope, org, outcome, statements: all, changes: turn.changes, side_effects })
-    }
-}
-
 fn checks(
     lease: Lease,
     read_epoch: i64,
     session: SessionId,
-    run: NewRun,
+    run: &NewRun,
     sends: usize,
 ) -> [Statement; CHECKS] {
     let Lease { org, conversation, .. } = lease;
@@ -329,8 +310,9 @@ fn answered(lease: Lease, id: InboxId, run: RunId) -> Statement {
 }
 
 /// Inserts the run of a session.
-pub(crate) fn run_row(org: OrgId, session: SessionId, run: NewRun) -> Statement {
-    statement(&INSERT_RUN, [org.into(), run.id.into(), session.into(), run.data.into()])
+pub(crate) fn run_row(org: OrgId, session: SessionId, run: &NewRun) -> Statement {
+    let data = run.data.as_str().into();
+    statement(&INSERT_RUN, [org.into(), run.id.into(), session.into(), data])
 }
 
 /// Writes the messages of a conversation.
@@ -347,34 +329,34 @@ impl MessageWriter {
     /// reserved numbers.
     pub(crate) fn write(
         &self,
-        messages: Vec<NewMessage>,
-        outbox: Vec<NewOutboxEntry>,
+        messages: &[NewMessage],
+        outbox: &[NewOutboxEntry],
     ) -> Vec<Statement> {
         let texts = messages.iter().map(|message| &message.data);
         let texts = texts.chain(outbox.iter().map(|sent| &sent.payload));
         let mut all: Vec<Statement> = texts
             .flat_map(|text| blob_uses::record_uses(self.org, self.conversation, text))
             .collect();
-        all.extend(messages.into_iter().map(|new| self.message(new)));
+        all.extend(messages.iter().map(|new| self.message(new)));
         let behind = (0..outbox.len() as i64).rev();
-        all.extend(outbox.into_iter().zip(behind).map(|(new, behind)| self.send(new, behind)));
+        all.extend(outbox.iter().zip(behind).map(|(new, behind)| self.send(new, behind)));
         all
     }
 
-    fn message(&self, new: NewMessage) -> Statement {
-        let params = [self.org.into(), self.thread.into(), new.id.into(), new.data.into()];
+    fn message(&self, new: &NewMessage) -> Statement {
+        let params = [self.org.into(), self.thread.into(), new.id.into(), new.data.as_str().into()];
         statement(&INSERT_MESSAGE, params)
     }
 
     /// `behind` is the number of messages sent after this one.
-    fn send(&self, new: NewOutboxEntry, behind: i64) -> Statement {
+    fn send(&self, new: &NewOutboxEntry, behind: i64) -> Statement {
         let params = [
             self.org.into(),
             new.id.into(),
             self.conversation.into(),
             new.author.name().into(),
             self.epoch.into(),
-            new.payload.into(),
+            new.payload.as_str().into(),
             behind.into(),
         ];
         statement(&INSERT_OUTBOX, params)

@@ -5,9 +5,10 @@ use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::secret::SecretRef;
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::{OrgStore, Store};
 
@@ -39,71 +40,52 @@ const FIND: Sql = sql!("SELECT data, agent, settings, secret, org FROM bindings 
 impl Store {
     /// Returns a binding and its org, for a webhook that knows only the id. The channel
     /// verifies whether the caller may use it.
-    pub async fn binding(&self, id: BindingId) -> Result<(OrgId, OrgBinding)> {
-        self.read(Find(id)).await
+    pub fn binding(&self, id: BindingId) -> StoreFuture<(OrgId, OrgBinding)> {
+        self.read_all_orgs(move |tx| {
+            let row = tx.first(&FIND, &[id.into()])?.ok_or(StoreError::NotFound("binding"))?;
+            Ok((row.id(4)?, binding(&row)?))
+        })
     }
 }
 
 impl OrgStore<'_> {
     /// Creates or changes a binding. Its agent must be one of this org.
-    pub async fn save_binding(&self, binding: OrgBinding) -> Result<()> {
-        self.store.write(Save(self.org, binding)).await
+    pub fn save_binding(&self, binding: OrgBinding) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| save(tx, org, &binding))
     }
 
     /// Returns a binding of this org.
-    pub async fn binding(&self, id: BindingId) -> Result<OrgBinding> {
-        self.store.read(Get(self.org, id)).await
+    pub fn binding(&self, id: BindingId) -> StoreFuture<OrgBinding> {
+        self.one("binding", &GET, [id.into()], binding)
     }
 
     /// Lists the bindings in the order of their ids.
-    pub async fn bindings(&self, after: Option<BindingId>, limit: u32) -> Result<Vec<OrgBinding>> {
+    pub fn bindings(&self, after: Option<BindingId>, limit: u32) -> StoreFuture<Vec<OrgBinding>> {
         let after = after.unwrap_or(BindingId::from_u128(0));
-        self.store.read(List(self.org, after, limit)).await
+        self.rows(&LIST, [after.into(), limit.into()], binding)
     }
 }
 
-pub(crate) struct Save(pub(crate) OrgId, pub(crate) OrgBinding);
-
-impl Operation for Save {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, OrgBinding { binding, agent, settings, secret }) = self;
-        let known = tx.first(&AGENT, &[(*org).into(), (*agent).into()])?;
-        known.ok_or(StoreError::NotFound("agent"))?;
-        let params = [
-            (*org).into(),
-            binding.id.into(),
-            (*agent).into(),
-            Value::json(binding)?,
-            settings.as_str().into(),
-            secret.as_ref().map(ToString::to_string).into(),
-        ];
-        // A conflict means that the id belongs to another org.
-        tx.execute(&SAVE, &params).map_err(|error| match error {
-            StoreError::Conflict(_) => StoreError::NotFound("binding"),
-            other => other,
-        })?;
-        Ok(())
-    }
-}
-
-struct Get(OrgId, BindingId);
-
-impl Operation for Get {
-    type Output = OrgBinding;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<OrgBinding> {
-        get(tx, self.0, self.1)?.ok_or(StoreError::NotFound("binding"))
-    }
+/// Creates or changes a binding, inside a transaction.
+pub(crate) fn save(tx: &Tx, org: OrgId, binding: &OrgBinding) -> Result<()> {
+    let OrgBinding { binding, agent, settings, secret } = binding;
+    let known = tx.first(&AGENT, &[org.into(), (*agent).into()])?;
+    known.ok_or(StoreError::NotFound("agent"))?;
+    let params = [
+        org.into(),
+        binding.id.into(),
+        (*agent).into(),
+        Value::json(binding)?,
+        settings.as_str().into(),
+        secret.as_ref().map(ToString::to_string).into(),
+    ];
+    // A conflict means that the id belongs to another org.
+    tx.execute(&SAVE, &params).map_err(|error| match error {
+        StoreError::Conflict(_) => StoreError::NotFound("binding"),
+        other => other,
+    })?;
+    Ok(())
 }
 
 /// Returns a binding of an org, if it exists.
@@ -114,37 +96,6 @@ pub(crate) fn get(tx: &Tx, org: OrgId, id: BindingId) -> Result<Option<OrgBindin
 /// Lists bindings of an org.
 pub(crate) fn list(tx: &Tx, org: OrgId, after: BindingId, limit: u32) -> Result<Vec<OrgBinding>> {
     tx.query(&LIST, &[org.into(), after.into(), limit.into()])?.iter().map(binding).collect()
-}
-
-struct List(OrgId, BindingId, u32);
-
-impl Operation for List {
-    type Output = Vec<OrgBinding>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<OrgBinding>> {
-        list(tx, self.0, self.1, self.2)
-    }
-}
-
-struct Find(BindingId);
-
-impl Operation for Find {
-    type Output = (OrgId, OrgBinding);
-
-    /// The caller does not know the org.
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<(OrgId, OrgBinding)> {
-        let row = tx.first(&FIND, &[self.0.into()])?;
-        let row = row.ok_or(StoreError::NotFound("binding"))?;
-        Ok((row.id(4)?, binding(&row)?))
-    }
 }
 
 /// Reads a binding from the first four columns of a row.

@@ -4,9 +4,10 @@
 use ostler_domain::id::{ConversationId, InboxId, OrgId, OutboxId};
 use ostler_domain::time::Timestamp;
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::conversation::lease::{Lease, check_fence};
 use crate::delivery::outbox::{self, SendProgress};
 use crate::error::{Result, StoreError};
@@ -111,17 +112,19 @@ const MARK_DEAD: Sql = sql!(
 impl OrgStore<'_> {
     /// Lists dead letters: those of the inbox, then those of the outbox, each in the order
     /// of their ids. `after` is the last one of the previous page.
-    pub async fn dead_letters(
+    pub fn dead_letters(
         &self,
         after: Option<DeadLetterId>,
         limit: u32,
-    ) -> Result<Vec<StoredDeadLetter>> {
-        self.store.read(List(self.org, after, limit)).await
+    ) -> StoreFuture<Vec<StoredDeadLetter>> {
+        let org = self.org;
+        self.read(move |tx| list_dead_letters(tx, org, after, limit))
     }
 
     /// Returns a dead letter.
-    pub async fn dead_letter(&self, id: DeadLetterId) -> Result<StoredDeadLetter> {
-        self.store.read(Get(self.org, id)).await
+    pub fn dead_letter(&self, id: DeadLetterId) -> StoreFuture<StoredDeadLetter> {
+        let org = self.org;
+        self.read(move |tx| find(tx, org, id))
     }
 
     /// Retries a dead letter on request of a person.
@@ -130,53 +133,54 @@ impl OrgStore<'_> {
     /// next in its conversation, from the first piece that was not sent; this fails with
     /// [`StoreError::TakenOver`] if an agent wrote it and a person has taken over since.
     /// One with an unknown outcome may arrive twice and is marked so.
-    pub async fn replay_dead_letter(&self, id: DeadLetterId) -> Result<()> {
-        self.store.write(Replay(self.org, id)).await
+    pub fn replay_dead_letter(&self, id: DeadLetterId) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| replay(tx, org, id))
     }
 
     /// Closes a dead letter without a retry.
-    pub async fn abandon_dead_letter(&self, id: DeadLetterId, why: &str) -> Result<()> {
-        self.store.write(Abandon(self.org, id, why.to_owned())).await
+    pub fn abandon_dead_letter(&self, id: DeadLetterId, why: &str) -> StoreFuture<()> {
+        let (org, why) = (self.org, why.to_owned());
+        self.write(move |tx| abandon(tx, org, id, &why))
     }
 }
 
 impl Store {
     /// Makes a pending message a dead letter, because a retry would not help.
-    pub async fn make_dead_letter(&self, lease: Lease, id: InboxId, why: &str) -> Result<()> {
-        self.write(MakeDeadLetter(lease, id, why.to_owned())).await
+    pub fn make_dead_letter(&self, lease: Lease, id: InboxId, why: &str) -> StoreFuture<()> {
+        let params = [lease.org.into(), id.into(), lease.conversation.into(), why.into()];
+        self.org(lease.org).write(move |tx| {
+            check_fence(tx, lease)?;
+            match tx.execute(&MARK_DEAD, &params)? {
+                0 => Err(StoreError::NotFound("pending message")),
+                _ => Ok(()),
+            }
+        })
     }
 }
 
-struct List(OrgId, Option<DeadLetterId>, u32);
-
-impl Operation for List {
-    type Output = Vec<StoredDeadLetter>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+fn list_dead_letters(
+    tx: &Tx,
+    org: OrgId,
+    after: Option<DeadLetterId>,
+    limit: u32,
+) -> Result<Vec<StoredDeadLetter>> {
+    let params = |after: Value, limit: u32| [org.into(), after, limit.into()];
+    let (inbox, outbox) = match after {
+        None => (Some(InboxId::from_u128(0)), OutboxId::from_u128(0)),
+        Some(DeadLetterId::Inbox(id)) => (Some(id), OutboxId::from_u128(0)),
+        Some(DeadLetterId::Outbox(id)) => (None, id),
+    };
+    let mut all = match inbox {
+        Some(id) => dead_letters(&tx.query(&LIST_INBOX, &params(id.into(), limit))?, from_inbox)?,
+        None => Vec::new(),
+    };
+    let rest = limit.saturating_sub(u32::try_from(all.len()).unwrap_or(u32::MAX));
+    if rest > 0 {
+        let rows = tx.query(&LIST_OUTBOX, &params(outbox.into(), rest))?;
+        all.extend(dead_letters(&rows, from_outbox)?);
     }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredDeadLetter>> {
-        let Self(org, after, limit) = *self;
-        let params = |after: Value, limit: u32| [org.into(), after, limit.into()];
-        let (inbox, outbox) = match after {
-            None => (Some(InboxId::from_u128(0)), OutboxId::from_u128(0)),
-            Some(DeadLetterId::Inbox(id)) => (Some(id), OutboxId::from_u128(0)),
-            Some(DeadLetterId::Outbox(id)) => (None, id),
-        };
-        let mut all = match inbox {
-            Some(id) => {
-                dead_letters(&tx.query(&LIST_INBOX, &params(id.into(), limit))?, from_inbox)?
-            }
-            None => Vec::new(),
-        };
-        let rest = limit.saturating_sub(u32::try_from(all.len()).unwrap_or(u32::MAX));
-        if rest > 0 {
-            let rows = tx.query(&LIST_OUTBOX, &params(outbox.into(), rest))?;
-            all.extend(dead_letters(&rows, from_outbox)?);
-        }
-        Ok(all)
-    }
+    Ok(all)
 }
 
 fn dead_letters(
@@ -219,93 +223,39 @@ fn find(tx: &Tx, org: OrgId, id: DeadLetterId) -> Result<StoredDeadLetter> {
     dead_letter(&row.ok_or(StoreError::NotFound("dead letter"))?, id)
 }
 
-struct Get(OrgId, DeadLetterId);
-
-impl Operation for Get {
-    type Output = StoredDeadLetter;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<StoredDeadLetter> {
-        find(tx, self.0, self.1)
-    }
-}
-
-pub(crate) struct Replay(pub(crate) OrgId, pub(crate) DeadLetterId);
-
-impl Operation for Replay {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, id) = *self;
-        let dead_letter = find(tx, org, id)?;
-        let (lock, refused) = match id {
-            DeadLetterId::Inbox(_) => (&MAKE_PENDING, StoreError::NotFound("dead letter")),
-            DeadLetterId::Outbox(_) => (&LOCK_CONVERSATION, StoreError::TakenOver),
-        };
-        tx.execute(lock, &[org.into(), dead_letter.conversation.into()])?;
-        let replayed = match id {
-            DeadLetterId::Inbox(id) => tx.execute(&REPLAY_INBOX, &[org.into(), id.into()])?,
-            DeadLetterId::Outbox(id) => {
-                let key = [org.into(), Value::from(id)];
-                let row = tx.first(&GET_PROGRESS, &key)?;
-                let before = outbox::progress(&row.ok_or(StoreError::NotFound("dead letter"))?, 0)?;
-                let may_have_arrived =
-                    before.may_have_arrived || dead_letter.kind == DeadLetterKind::Unknown;
-                let progress =
-                    SendProgress { failed_attempts: 0, times_dead: 0, may_have_arrived, ..before };
-                let [org, id] = key;
-                tx.execute(&REPLAY_OUTBOX, &[org, id, outbox::progress_value(&progress)?])?
-            }
-        };
-        if replayed == 0 { Err(refused) } else { Ok(()) }
-    }
-}
-
-pub(crate) struct Abandon(pub(crate) OrgId, pub(crate) DeadLetterId, pub(crate) String);
-
-impl Operation for Abandon {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let (sql, value) = match self.1 {
-            DeadLetterId::Inbox(id) => (&ABANDON_INBOX, Value::from(id)),
-            DeadLetterId::Outbox(id) => (&ABANDON_OUTBOX, Value::from(id)),
-        };
-        match tx.execute(sql, &[self.0.into(), value, self.2.as_str().into()])? {
-            0 => Err(StoreError::NotFound("dead letter")),
-            _ => Ok(()),
+/// Retries a dead letter, inside a transaction.
+pub(crate) fn replay(tx: &Tx, org: OrgId, id: DeadLetterId) -> Result<()> {
+    let dead_letter = find(tx, org, id)?;
+    let (lock, refused) = match id {
+        DeadLetterId::Inbox(_) => (&MAKE_PENDING, StoreError::NotFound("dead letter")),
+        DeadLetterId::Outbox(_) => (&LOCK_CONVERSATION, StoreError::TakenOver),
+    };
+    tx.execute(lock, &[org.into(), dead_letter.conversation.into()])?;
+    let replayed = match id {
+        DeadLetterId::Inbox(id) => tx.execute(&REPLAY_INBOX, &[org.into(), id.into()])?,
+        DeadLetterId::Outbox(id) => {
+            let key = [org.into(), Value::from(id)];
+            let row = tx.first(&GET_PROGRESS, &key)?;
+            let before = outbox::progress(&row.ok_or(StoreError::NotFound("dead letter"))?, 0)?;
+            let may_have_arrived =
+                before.may_have_arrived || dead_letter.kind == DeadLetterKind::Unknown;
+            let progress =
+                SendProgress { failed_attempts: 0, times_dead: 0, may_have_arrived, ..before };
+            let [org, id] = key;
+            tx.execute(&REPLAY_OUTBOX, &[org, id, outbox::progress_value(&progress)?])?
         }
-    }
+    };
+    if replayed == 0 { Err(refused) } else { Ok(()) }
 }
 
-struct MakeDeadLetter(Lease, InboxId, String);
-
-impl Operation for MakeDeadLetter {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(lease, id, why) = self;
-        check_fence(tx, *lease)?;
-        let params =
-            [lease.org.into(), (*id).into(), lease.conversation.into(), why.as_str().into()];
-        match tx.execute(&MARK_DEAD, &params)? {
-            0 => Err(StoreError::NotFound("pending message")),
-            _ => Ok(()),
-        }
+/// Closes a dead letter, inside a transaction.
+pub(crate) fn abandon(tx: &Tx, org: OrgId, id: DeadLetterId, why: &str) -> Result<()> {
+    let (sql, value) = match id {
+        DeadLetterId::Inbox(id) => (&ABANDON_INBOX, Value::from(id)),
+        DeadLetterId::Outbox(id) => (&ABANDON_OUTBOX, Value::from(id)),
+    };
+    match tx.execute(sql, &[org.into(), value, why.into()])? {
+        0 => Err(StoreError::NotFound("dead letter")),
+        _ => Ok(()),
     }
 }

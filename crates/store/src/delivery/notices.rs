@@ -4,9 +4,10 @@ use ostler_domain::id::{NoticeId, OrgId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::Timestamp;
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::{OrgStore, Store};
 
@@ -71,105 +72,52 @@ const DELETE_COOLDOWNS: Sql = Sql {
 impl OrgStore<'_> {
     /// Stores a notice, unless the recipient got the same within the cooldown of its
     /// kind.
-    pub async fn notify(&self, notice: NewNotice) -> Result<NotifyOutcome> {
-        self.store.write(Notify(self.org, notice)).await
+    pub fn notify(&self, notice: NewNotice) -> StoreFuture<NotifyOutcome> {
+        let org = self.org;
+        self.write(move |tx| notify(tx, org, &notice))
     }
 
     /// Lists the unread notices of a recipient, oldest first.
-    pub async fn unread_notices(
+    pub fn unread_notices(
         &self,
         recipient: NoticeRecipient,
         after: Option<NoticeId>,
         limit: u32,
-    ) -> Result<Vec<StoredNotice>> {
-        let after = after.unwrap_or(NoticeId::from_u128(0));
-        self.store.read(Unread(self.org, recipient, after, limit)).await
+    ) -> StoreFuture<Vec<StoredNotice>> {
+        let (org, after) = (self.org, after.unwrap_or(NoticeId::from_u128(0)));
+        self.read(move |tx| {
+            let params = [org.into(), Value::json(&recipient)?, after.into(), limit.into()];
+            tx.query(&UNREAD, &params)?.iter().map(notice).collect()
+        })
     }
 
     /// Marks a notice as read; a repeat changes nothing.
-    pub async fn mark_notice_read(&self, id: NoticeId) -> Result<()> {
-        self.store.write(MarkRead(self.org, id)).await
+    pub fn mark_notice_read(&self, id: NoticeId) -> StoreFuture<()> {
+        self.change("notice", &MARK_READ, [id.into()])
     }
 }
 
 impl Store {
     /// Deletes up to `limit` expired cooldowns of all orgs and returns their number.
-    pub async fn prune_notice_cooldowns(&self, limit: u32) -> Result<u64> {
-        self.write(PruneCooldowns(limit)).await
+    pub fn prune_notice_cooldowns(&self, limit: u32) -> StoreFuture<u64> {
+        self.write_all_orgs(move |tx| tx.execute(&DELETE_COOLDOWNS, &[limit.into()]))
     }
 }
 
-pub(crate) struct Notify(pub(crate) OrgId, pub(crate) NewNotice);
-
-impl Operation for Notify {
-    type Output = NotifyOutcome;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+/// Stores a notice, inside a transaction.
+pub(crate) fn notify(tx: &Tx, org: OrgId, notice: &NewNotice) -> Result<NotifyOutcome> {
+    let NewNotice { id, kind, recipient, subject, data } = notice;
+    let (kind_text, recipient) = (Value::json(kind)?, Value::json(recipient)?);
+    let subject = Value::from(subject.as_str());
+    let cooldown = kind.cooldown().into();
+    let key = [org.into(), kind_text.clone(), subject.clone(), recipient.clone(), cooldown];
+    if tx.execute(&START_COOLDOWN, &key)? == 0 {
+        return Ok(NotifyOutcome::Suppressed);
     }
-
-    fn run(&self, tx: &Tx) -> Result<NotifyOutcome> {
-        let Self(org, NewNotice { id, kind, recipient, subject, data }) = self;
-        let (kind_text, recipient) = (Value::json(kind)?, Value::json(recipient)?);
-        let subject = Value::from(subject.as_str());
-        let cooldown = kind.cooldown().into();
-        let key = [(*org).into(), kind_text.clone(), subject.clone(), recipient.clone(), cooldown];
-        if tx.execute(&START_COOLDOWN, &key)? == 0 {
-            return Ok(NotifyOutcome::Suppressed);
-        }
-        let params =
-            [(*org).into(), (*id).into(), kind_text, recipient, subject, data.as_str().into()];
-        match tx.execute(&INSERT, &params) {
-            Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("notice {id}"))),
-            other => other.map(|_| NotifyOutcome::Stored),
-        }
-    }
-}
-
-struct Unread(OrgId, NoticeRecipient, NoticeId, u32);
-
-impl Operation for Unread {
-    type Output = Vec<StoredNotice>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredNotice>> {
-        let Self(org, recipient, after, limit) = self;
-        let params = [(*org).into(), Value::json(recipient)?, (*after).into(), (*limit).into()];
-        tx.query(&UNREAD, &params)?.iter().map(notice).collect()
-    }
-}
-
-struct MarkRead(OrgId, NoticeId);
-
-impl Operation for MarkRead {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        match tx.execute(&MARK_READ, &[self.0.into(), self.1.into()])? {
-            0 => Err(StoreError::NotFound("notice")),
-            _ => Ok(()),
-        }
-    }
-}
-
-struct PruneCooldowns(u32);
-
-impl Operation for PruneCooldowns {
-    type Output = u64;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<u64> {
-        tx.execute(&DELETE_COOLDOWNS, &[self.0.into()])
+    let params = [org.into(), (*id).into(), kind_text, recipient, subject, data.as_str().into()];
+    match tx.execute(&INSERT, &params) {
+        Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("notice {id}"))),
+        other => other.map(|_| NotifyOutcome::Stored),
     }
 }
 

@@ -8,11 +8,12 @@ use std::time::Duration;
 use ostler_domain::id::{ConversationId, OrgId, OutboxId};
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::conversation::turn::Author;
-use crate::delivery::notices::{NewNotice, Notify};
+use crate::delivery::notices::{NewNotice, notify};
 use crate::delivery::send_state::{TeamMessage, record_team_message};
 use crate::error::{Result, StoreError};
 use crate::{OrgStore, Store};
@@ -190,14 +191,16 @@ const STATE: Sql = sql!("SELECT state FROM outbox WHERE org = ?1 AND id = ?2");
 impl Store {
     /// Claims the next due entry for `claim_time`. Messages of a conversation are sent in
     /// order; a dead or unknown one does not block the others.
-    pub async fn claim_outbox(&self, claim_time: Duration) -> Result<Option<OutboxEntry>> {
-        self.write(Claim(claim_time)).await
+    pub fn claim_outbox(&self, claim_time: Duration) -> StoreFuture<Option<OutboxEntry>> {
+        self.write_all_orgs(move |tx| {
+            tx.first(&CLAIM, &[claim_time.into()])?.as_ref().map(read_claimed).transpose()
+        })
     }
 
     /// Marks entries whose sender did not report in time as unknown, and returns their
     /// number.
-    pub async fn sweep_outbox(&self) -> Result<u64> {
-        self.write(Sweep).await
+    pub fn sweep_outbox(&self) -> StoreFuture<u64> {
+        self.write_all_orgs(|tx| tx.execute(&MARK_UNREPORTED, &[]))
     }
 }
 
@@ -222,61 +225,36 @@ impl OrgStore<'_> {
         if claimed.org != self.org {
             return Err(StoreError::NotFound("message that is being sent"));
         }
-        self.store.write(Record { claimed: claimed.clone(), delivery, follow_up }).await
+        let claimed = claimed.clone();
+        self.write(move |tx| record_report(tx, &claimed, &delivery, &follow_up)).await
     }
 
     /// Withdraws the pending messages of agents in a conversation; from this commit on,
     /// none of them is claimed.
-    pub async fn withdraw_agent_messages(
+    pub fn withdraw_agent_messages(
         &self,
         conversation: ConversationId,
-    ) -> Result<WithdrawnMessages> {
-        self.store.write(WithdrawAgentMessages(self.org, conversation)).await
+    ) -> StoreFuture<WithdrawnMessages> {
+        let org = self.org;
+        self.write(move |tx| withdraw_agent_messages(tx, org, conversation))
     }
 
     /// Returns the state of an entry.
-    pub async fn outbox_state(&self, id: OutboxId) -> Result<OutboxState> {
-        self.store.read(State(self.org, id)).await
+    pub fn outbox_state(&self, id: OutboxId) -> StoreFuture<OutboxState> {
+        self.one("message", &STATE, [id.into()], read_state)
     }
 }
 
-struct Claim(Duration);
-
-impl Operation for Claim {
-    type Output = Option<OutboxEntry>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<OutboxEntry>> {
-        let Some(row) = tx.first(&CLAIM, &[self.0.into()])? else {
-            return Ok(None);
-        };
-        Ok(Some(OutboxEntry {
-            org: row.id(0)?,
-            id: row.id(1)?,
-            conversation: row.id(2)?,
-            payload: row.text(3)?.to_owned(),
-            attempts: u32::try_from(row.int(4)?).unwrap_or(u32::MAX),
-            author: author(row.text(5)?)?,
-            progress: progress(&row, 6)?,
-        }))
-    }
-}
-
-struct Sweep;
-
-impl Operation for Sweep {
-    type Output = u64;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<u64> {
-        tx.execute(&MARK_UNREPORTED, &[])
-    }
+fn read_claimed(row: &Row) -> Result<OutboxEntry> {
+    Ok(OutboxEntry {
+        org: row.id(0)?,
+        id: row.id(1)?,
+        conversation: row.id(2)?,
+        payload: row.text(3)?.to_owned(),
+        attempts: u32::try_from(row.int(4)?).unwrap_or(u32::MAX),
+        author: author(row.text(5)?)?,
+        progress: progress(row, 6)?,
+    })
 }
 
 fn author(name: &str) -> Result<Author> {
@@ -301,96 +279,65 @@ pub(crate) fn progress_value(progress: &SendProgress) -> Result<Value> {
     }
 }
 
-struct Record {
-    claimed: OutboxEntry,
-    delivery: OutboxDelivery,
-    follow_up: DeliveryFollowUp,
+fn record_report(
+    tx: &Tx,
+    claimed: &OutboxEntry,
+    delivery: &OutboxDelivery,
+    follow_up: &DeliveryFollowUp,
+) -> Result<()> {
+    let OutboxEntry { org, id, conversation, attempts, progress, .. } = claimed;
+    let now = Duration::ZERO;
+    let (state, reason, wait, retry) = match delivery {
+        OutboxDelivery::Sent => (OutboxState::Sent, None, now, None),
+        OutboxDelivery::RetryAfter(wait) => (OutboxState::Pending, None, *wait, None),
+        OutboxDelivery::Dead(why) => (OutboxState::Dead, Some(why.as_str()), now, None),
+        OutboxDelivery::Postponed { why, retry_after } => {
+            (OutboxState::Dead, Some(why.as_str()), now, Some(*retry_after))
+        }
+        OutboxDelivery::Abandoned(why) => (OutboxState::Abandoned, Some(why.as_str()), now, None),
+        OutboxDelivery::Unknown(why) => (OutboxState::Unknown, Some(why.as_str()), now, None),
+    };
+    let params = [
+        (*org).into(),
+        (*id).into(),
+        state.name().into(),
+        reason.into(),
+        wait.into(),
+        (*attempts).into(),
+        progress_value(progress)?,
+        retry.map_or(Value::Null, Value::from),
+    ];
+    if tx.execute(&RECORD, &params)? == 0 {
+        return Err(StoreError::NotFound("message that is being sent"));
+    }
+    if let Some(team_message) = &follow_up.team_message {
+        record_team_message(tx, *org, *conversation, team_message)?;
+    }
+    if let Some(notice) = &follow_up.notice {
+        notify(tx, *org, notice)?;
+    }
+    Ok(())
 }
 
-impl Operation for Record {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.claimed.org)
+/// Withdraws the pending messages of agents in a conversation, inside a transaction.
+pub(crate) fn withdraw_agent_messages(
+    tx: &Tx,
+    org: OrgId,
+    conversation: ConversationId,
+) -> Result<WithdrawnMessages> {
+    let key = [Value::from(org), conversation.into()];
+    if tx.execute(&RAISE_EPOCH, &key)? == 0 {
+        return Err(StoreError::NotFound("conversation"));
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let OutboxEntry { org, id, conversation, attempts, progress, .. } = &self.claimed;
-        let now = Duration::ZERO;
-        let (state, reason, wait, retry) = match &self.delivery {
-            OutboxDelivery::Sent => (OutboxState::Sent, None, now, None),
-            OutboxDelivery::RetryAfter(wait) => (OutboxState::Pending, None, *wait, None),
-            OutboxDelivery::Dead(why) => (OutboxState::Dead, Some(why.as_str()), now, None),
-            OutboxDelivery::Postponed { why, retry_after } => {
-                (OutboxState::Dead, Some(why.as_str()), now, Some(*retry_after))
-            }
-            OutboxDelivery::Abandoned(why) => {
-                (OutboxState::Abandoned, Some(why.as_str()), now, None)
-            }
-            OutboxDelivery::Unknown(why) => (OutboxState::Unknown, Some(why.as_str()), now, None),
-        };
-        let params = [
-            (*org).into(),
-            (*id).into(),
-            state.name().into(),
-            reason.into(),
-            wait.into(),
-            (*attempts).into(),
-            progress_value(progress)?,
-            retry.map_or(Value::Null, Value::from),
-        ];
-        if tx.execute(&RECORD, &params)? == 0 {
-            return Err(StoreError::NotFound("message that is being sent"));
-        }
-        if let Some(team_message) = &self.follow_up.team_message {
-            record_team_message(tx, *org, *conversation, team_message)?;
-        }
-        if let Some(notice) = &self.follow_up.notice {
-            Notify(*org, notice.clone()).run(tx)?;
-        }
-        Ok(())
-    }
+    let withdrawn = tx.execute(&WITHDRAW, &key)?;
+    let rows = tx.query(&IN_FLIGHT, &key)?;
+    let in_flight = rows.iter().map(|row| row.id(0)).collect::<Result<_>>()?;
+    Ok(WithdrawnMessages { withdrawn, in_flight })
 }
 
-pub(crate) struct WithdrawAgentMessages(pub(crate) OrgId, pub(crate) ConversationId);
-
-impl Operation for WithdrawAgentMessages {
-    type Output = WithdrawnMessages;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<WithdrawnMessages> {
-        let key = [Value::from(self.0), self.1.into()];
-        if tx.execute(&RAISE_EPOCH, &key)? == 0 {
-            return Err(StoreError::NotFound("conversation"));
-        }
-        let withdrawn = tx.execute(&WITHDRAW, &key)?;
-        let rows = tx.query(&IN_FLIGHT, &key)?;
-        let in_flight = rows.iter().map(|row| row.id(0)).collect::<Result<_>>()?;
-        Ok(WithdrawnMessages { withdrawn, in_flight })
-    }
-}
-
-struct State(OrgId, OutboxId);
-
-impl Operation for State {
-    type Output = OutboxState;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<OutboxState> {
-        let row = tx.first(&STATE, &[self.0.into(), self.1.into()])?;
-        let row = row.ok_or(StoreError::NotFound("message"))?;
-        let name = row.text(0)?;
-        OutboxState::ALL.into_iter().find(|state| state.name() == name).ok_or_else(|| {
-            StoreError::CorruptValue {
-                what: "outbox state",
-                why: format!("unknown value `{name}`"),
-            }
-        })
-    }
+fn read_state(row: &Row) -> Result<OutboxState> {
+    let name = row.text(0)?;
+    OutboxState::ALL.into_iter().find(|state| state.name() == name).ok_or_else(|| {
+        StoreError::CorruptValue { what: "outbox state", why: format!("unknown value `{name}`") }
+    })
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use ostler_domain::id::{BindingId, ConversationId, OrgId, OutboxId, SessionId};
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::delivery::bindings::{OrgBinding, binding};
 use crate::delivery::dead_letters::LOCK_CONVERSATION;
 use crate::delivery::outbox::{OutboxEntry, progress_value};
@@ -96,8 +97,16 @@ const LAST_HANDED_OFF_SESSION: Sql = sql!(
 impl Store {
     /// Retries a dead letter that is due; returns false if there is none. A message of an
     /// agent from before a takeover is withdrawn instead.
-    pub async fn retry_due_dead_letter(&self) -> Result<bool> {
-        self.write(RetryDeadLetter).await
+    pub fn retry_due_dead_letter(&self) -> StoreFuture<bool> {
+        self.write_all_orgs(|tx| {
+            let Some(row) = tx.first(&DUE_DEAD_LETTER, &[])? else { return Ok(false) };
+            let (org, id): (OrgId, OutboxId) = (row.id(0)?, row.id(1)?);
+            let conversation: ConversationId = row.id(2)?;
+            // The lock prevents a takeover until the commit.
+            tx.execute(&LOCK_CONVERSATION, &[org.into(), conversation.into()])?;
+            tx.execute(&RETRY, &[org.into(), id.into()])?;
+            Ok(true)
+        })
     }
 }
 
@@ -108,43 +117,50 @@ impl OrgStore<'_> {
         claimed: &OutboxEntry,
         claim_time: Duration,
     ) -> Result<SendPermit> {
-        if claimed.org != self.org {
+        let OutboxEntry { org, id, attempts, progress, .. } = claimed;
+        if *org != self.org {
             return Err(StoreError::NotFound("message that is being sent"));
         }
-        self.store.write(RecordProgress(claimed.clone(), claim_time)).await
+        let progress = progress_value(progress)?;
+        let params = [(*id).into(), (*attempts).into(), progress, claim_time.into()];
+        Ok(match self.execute(&UPDATE_PROGRESS, params).await? {
+            0 => SendPermit::Revoked,
+            _ => SendPermit::Granted,
+        })
     }
 
     /// Returns a binding to send through, and the rest of its pause.
-    pub async fn binding_for_send(&self, id: BindingId) -> Result<(OrgBinding, Duration)> {
-        self.store.read(BindingForSend(self.org, id)).await
+    pub fn binding_for_send(&self, id: BindingId) -> StoreFuture<(OrgBinding, Duration)> {
+        self.one("binding", &BINDING_FOR_SEND, [id.into()], |row| {
+            let pause = Duration::from_millis(u64::try_from(row.int(4)?).unwrap_or(0));
+            Ok((binding(row)?, pause))
+        })
     }
 
     /// Pauses sending through a binding, because its provider asked for it.
-    pub async fn pause_binding(&self, id: BindingId, pause: Duration) -> Result<()> {
-        self.store.write(PauseBinding(self.org, id, pause)).await
+    pub fn pause_binding(&self, id: BindingId, pause: Duration) -> StoreFuture<()> {
+        let params = [self.org.into(), id.into(), pause.into()];
+        self.write(move |tx| tx.execute(&PAUSE_BINDING, &params).map(drop))
     }
 
     /// Returns the session that a team message is about.
-    pub async fn session_replied_to(
+    pub fn session_replied_to(
         &self,
         binding: BindingId,
         chat: &str,
         provider_id: &str,
-    ) -> Result<Option<SessionId>> {
-        let provider_id = Some(provider_id.to_owned());
-        self.store
-            .read(FindSession { org: self.org, binding, chat: chat.to_owned(), provider_id })
-            .await
+    ) -> StoreFuture<Option<SessionId>> {
+        let params = [binding.into(), chat.into(), provider_id.into()];
+        self.optional(&SESSION_REPLIED_TO, params, |row| row.id(0))
     }
 
     /// Returns the handed-off session that the last team message of a chat is about.
-    pub async fn last_handed_off_session(
+    pub fn last_handed_off_session(
         &self,
         binding: BindingId,
         chat: &str,
-    ) -> Result<Option<SessionId>> {
-        let (chat, provider_id) = (chat.to_owned(), None);
-        self.store.read(FindSession { org: self.org, binding, chat, provider_id }).await
+    ) -> StoreFuture<Option<SessionId>> {
+        self.optional(&LAST_HANDED_OFF_SESSION, [binding.into(), chat.into()], |row| row.id(0))
     }
 }
 
@@ -162,109 +178,4 @@ pub(crate) fn record_team_message(
     let [a, b, c] = chat_key();
     tx.execute(&DELETE_OLD_TEAM_MESSAGES, &[a, b, c, REPLY_TIME.into()])?;
     Ok(())
-}
-
-struct RetryDeadLetter;
-
-impl Operation for RetryDeadLetter {
-    type Output = bool;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<bool> {
-        let Some(row) = tx.first(&DUE_DEAD_LETTER, &[])? else { return Ok(false) };
-        let (org, id): (OrgId, OutboxId) = (row.id(0)?, row.id(1)?);
-        let conversation: ConversationId = row.id(2)?;
-        // The lock prevents a takeover until the commit.
-        tx.execute(&LOCK_CONVERSATION, &[org.into(), conversation.into()])?;
-        tx.execute(&RETRY, &[org.into(), id.into()])?;
-        Ok(true)
-    }
-}
-
-struct RecordProgress(OutboxEntry, Duration);
-
-impl Operation for RecordProgress {
-    type Output = SendPermit;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<SendPermit> {
-        let Self(OutboxEntry { org, id, attempts, progress, .. }, claim_time) = self;
-        let params = [
-            (*org).into(),
-            (*id).into(),
-            (*attempts).into(),
-            progress_value(progress)?,
-            (*claim_time).into(),
-        ];
-        Ok(if tx.execute(&UPDATE_PROGRESS, &params)? == 0 {
-            SendPermit::Revoked
-        } else {
-            SendPermit::Granted
-        })
-    }
-}
-
-struct BindingForSend(OrgId, BindingId);
-
-impl Operation for BindingForSend {
-    type Output = (OrgBinding, Duration);
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<(OrgBinding, Duration)> {
-        let row = tx.first(&BINDING_FOR_SEND, &[self.0.into(), self.1.into()])?;
-        let row = row.ok_or(StoreError::NotFound("binding"))?;
-        let pause = Duration::from_millis(u64::try_from(row.int(4)?).unwrap_or(0));
-        Ok((binding(&row)?, pause))
-    }
-}
-
-struct PauseBinding(OrgId, BindingId, Duration);
-
-impl Operation for PauseBinding {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        tx.execute(&PAUSE_BINDING, &[self.0.into(), self.1.into(), self.2.into()]).map(drop)
-    }
-}
-
-struct FindSession {
-    org: OrgId,
-    binding: BindingId,
-    chat: String,
-    /// None finds the last handed-off session.
-    provider_id: Option<String>,
-}
-
-impl Operation for FindSession {
-    type Output = Option<SessionId>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<SessionId>> {
-        let mut params = vec![self.org.into(), self.binding.into(), self.chat.as_str().into()];
-        let sql = match &self.provider_id {
-            Some(id) => {
-                params.push(id.as_str().into());
-                &SESSION_REPLIED_TO
-            }
-            None => &LAST_HANDED_OFF_SESSION,
-        };
-        tx.first(sql, &params)?.map(|row| row.id(0)).transpose()
-    }
 }

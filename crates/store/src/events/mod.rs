@@ -18,9 +18,10 @@ use ostler_domain::id::{OrgId, RunId};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::Sql;
 use crate::backend::value::Row;
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::conversation::turn::NewEvent;
 use crate::error::{Result, StoreError};
 
@@ -125,56 +126,35 @@ pub(crate) fn append(org: OrgId, run: RunId, events: &[NewEvent]) -> Result<Opti
 impl OrgStore<'_> {
     /// Returns the events after a cursor, oldest first. Fails with
     /// [`EventsPruned`](crate::StoreError::EventsPruned) if some of them were pruned.
-    pub async fn events_after(&self, cursor: EventCursor, limit: u32) -> Result<Vec<StoredEvent>> {
-        self.store.read(ReadAfter(self.org, cursor, limit)).await
+    pub fn events_after(&self, cursor: EventCursor, limit: u32) -> StoreFuture<Vec<StoredEvent>> {
+        let org = self.org;
+        self.read(move |tx| read_after(tx, org, cursor, limit))
     }
 
     /// Returns the end of the log; reading after it returns only new events.
-    pub async fn end_of_events(&self) -> Result<EventCursor> {
-        self.store.read(ReadEnd(self.org)).await
+    pub fn end_of_events(&self) -> StoreFuture<EventCursor> {
+        let org = self.org;
+        self.read(move |tx| {
+            let last = tx.first(&END, &[org.into()])?;
+            last.as_ref().map_or_else(|| Ok(EventCursor::default()), cursor_of)
+        })
     }
 }
 
-struct ReadEnd(OrgId);
-
-impl Operation for ReadEnd {
-    type Output = EventCursor;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<EventCursor> {
-        let last = tx.first(&END, &[self.0.into()])?;
-        last.as_ref().map_or_else(|| Ok(EventCursor::default()), cursor_of)
-    }
-}
-
-struct ReadAfter(OrgId, EventCursor, u32);
-
-impl Operation for ReadAfter {
-    type Output = Vec<StoredEvent>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredEvent>> {
-        let Self(org, cursor, limit) = self;
-        let params = [(*org).into(), cursor.transaction.into(), cursor.id.into(), (*limit).into()];
-        let rows = tx.query(&AFTER, &params)?;
-        for row in &rows {
-            if row.int(5)? == 1 {
-                return Err(StoreError::EventsPruned { go_on_from: cursor_of(row)? });
-            }
+fn read_after(tx: &Tx, org: OrgId, cursor: EventCursor, limit: u32) -> Result<Vec<StoredEvent>> {
+    let params = [org.into(), cursor.transaction.into(), cursor.id.into(), limit.into()];
+    let rows = tx.query(&AFTER, &params)?;
+    for row in &rows {
+        if row.int(5)? == 1 {
+            return Err(StoreError::EventsPruned { go_on_from: cursor_of(row)? });
         }
-        let mut events = Vec::new();
-        for row in &rows {
-            events.extend(events_in(row, *cursor)?);
-        }
-        events.truncate(usize::try_from(*limit).unwrap_or(usize::MAX));
-        Ok(events)
     }
+    let mut events = Vec::new();
+    for row in &rows {
+        events.extend(events_in(row, cursor)?);
+    }
+    events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(events)
 }
 
 fn cursor_of(row: &Row) -> Result<EventCursor> {

@@ -9,9 +9,9 @@ use std::time::Duration;
 use ostler_domain::id::OrgId;
 
 use super::{EventCursor, cursor_of, cursors_in, packed};
+use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 use crate::maintenance::retention::PruneMode;
 use crate::{OrgStore, Store};
@@ -83,10 +83,11 @@ pub(crate) async fn prune(
     batch: u32,
     mut report: impl FnMut(u64),
 ) -> Result<()> {
-    let Some(last) = store.read(NthNewest(org, 1)).await? else {
+    let store = store.org(org);
+    let Some(last) = store.read(move |tx| nth_newest(tx, org, 1)).await? else {
         return Ok(());
     };
-    let surplus = store.read(NthNewest(org, limits.max_events)).await?;
+    let surplus = store.read(move |tx| nth_newest(tx, org, limits.max_events)).await?;
     let mut step = PruneStep {
         org,
         after: EventCursor::default(),
@@ -97,7 +98,7 @@ pub(crate) async fn prune(
         mode,
     };
     loop {
-        let deleted = store.write(step).await?;
+        let deleted = store.write(move |tx| step.run(tx)).await?;
         let Some(newest) = deleted.last() else {
             return Ok(());
         };
@@ -109,25 +110,15 @@ pub(crate) async fn prune(
     }
 }
 
-struct NthNewest(OrgId, u64);
-
-impl Operation for NthNewest {
-    type Output = Option<EventCursor>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<EventCursor>> {
-        let skip = i64::try_from(self.1).unwrap_or(i64::MAX);
-        let Some(row) = tx.first(&NTH_NEWEST, &[self.0.into(), skip.into()])? else {
-            return Ok(None);
-        };
-        // The events of later rows are newer, and so are some of this row.
-        let EventCursor { transaction, id } = cursor_of(&row)?;
-        let newer = row.int(2)? - row.int(3)?;
-        Ok(Some(EventCursor { transaction, id: id - (skip - newer) }))
-    }
+fn nth_newest(tx: &Tx, org: OrgId, n: u64) -> Result<Option<EventCursor>> {
+    let skip = i64::try_from(n).unwrap_or(i64::MAX);
+    let Some(row) = tx.first(&NTH_NEWEST, &[org.into(), skip.into()])? else {
+        return Ok(None);
+    };
+    // The events of later rows are newer, and so are some of this row.
+    let EventCursor { transaction, id } = cursor_of(&row)?;
+    let newer = row.int(2)? - row.int(3)?;
+    Ok(Some(EventCursor { transaction, id: id - (skip - newer) }))
 }
 
 /// One transaction of a pruning run.
@@ -144,13 +135,8 @@ struct PruneStep {
     mode: PruneMode,
 }
 
-impl Operation for PruneStep {
-    type Output = Vec<EventCursor>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
+impl PruneStep {
+    /// Returns the events that were deleted or counted.
     fn run(&self, tx: &Tx) -> Result<Vec<EventCursor>> {
         let org = Value::from(self.org);
         let params = [
@@ -176,9 +162,7 @@ impl Operation for PruneStep {
         }
         Ok(deleted)
     }
-}
 
-impl PruneStep {
     /// The events to delete.
     fn deletable(&self, rows: &[Row]) -> Result<Vec<EventCursor>> {
         let mut deleted = Vec::new();

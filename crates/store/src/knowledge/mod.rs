@@ -11,17 +11,18 @@ mod search;
 
 use std::collections::BTreeSet;
 
-use ostler_domain::id::{DocumentId, OrgId};
+use ostler_domain::id::DocumentId;
+use ostler_domain::knowledge::search::query_words;
 use ostler_domain::knowledge::{Document, clean_tag};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Row;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
-pub(crate) use save::{Create, Delete};
+pub(crate) use save::{create, delete};
 
 /// A stored document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,70 +67,62 @@ const GET: Sql = sql!(
 
 impl OrgStore<'_> {
     /// Creates a document. Fails with [`StoreError::Conflict`] if its id is taken.
-    pub async fn create_document(&self, id: DocumentId, document: Document) -> Result<()> {
-        self.store.write(save::Create(self.org, id, document)).await
+    pub fn create_document(&self, id: DocumentId, document: Document) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| create(tx, org, id, &document))
     }
 
     /// Replaces a document that is still at `read_version`. Fails with
     /// [`StoreError::Conflict`] if it has changed since.
-    pub async fn update_document(
+    pub fn update_document(
         &self,
         id: DocumentId,
         read_version: i64,
         document: Document,
-    ) -> Result<()> {
-        self.store.write(save::Update(self.org, id, read_version, document)).await
+    ) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| save::update(tx, org, id, read_version, &document))
     }
 
     /// Deletes a document.
-    pub async fn delete_document(&self, id: DocumentId) -> Result<()> {
-        self.store.write(save::Delete(self.org, id)).await
+    pub fn delete_document(&self, id: DocumentId) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| delete(tx, org, id))
     }
 
     /// Returns a document.
-    pub async fn document(&self, id: DocumentId) -> Result<StoredDocument> {
-        self.store.read(Get(self.org, id)).await
+    pub fn document(&self, id: DocumentId) -> StoreFuture<StoredDocument> {
+        self.one("document", &GET, [id.into()], read_document)
     }
 
     /// Returns the documents before `before`, last changed first: those with one of
     /// these tags, or all if `tags` is empty.
-    pub async fn documents(
+    pub fn documents(
         &self,
         tags: &BTreeSet<String>,
         before: Option<(Timestamp, DocumentId)>,
         limit: u32,
-    ) -> Result<Vec<DocumentSummary>> {
-        let tags = tags.iter().map(|tag| clean_tag(tag)).collect();
-        self.store.read(list::List { org: self.org, tags, before, limit }).await
+    ) -> StoreFuture<Vec<DocumentSummary>> {
+        let (org, tags) = (self.org, clean_tags(tags));
+        self.read(move |tx| list::list(tx, org, &tags, before, limit))
     }
 
     /// Returns the documents with a word of `question`, best match first, restricted to
     /// those with one of these tags unless `tags` is empty. `question` is plain text
     /// without operators.
-    pub async fn search_documents(
+    pub fn search_documents(
         &self,
         question: &str,
         tags: &BTreeSet<String>,
         limit: u32,
-    ) -> Result<Vec<DocumentHit>> {
-        let tags = tags.iter().map(|tag| clean_tag(tag)).collect();
-        self.store.read(search::Search::new(self.org, question, tags, limit)).await
+    ) -> StoreFuture<Vec<DocumentHit>> {
+        let (org, words, tags) = (self.org, query_words(question), clean_tags(tags));
+        self.read(move |tx| search::search(tx, org, &words, &tags, limit as usize))
     }
 }
 
-struct Get(OrgId, DocumentId);
-
-impl Operation for Get {
-    type Output = StoredDocument;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<StoredDocument> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
-        read_document(&row.ok_or(StoreError::NotFound("document"))?)
-    }
+fn clean_tags(tags: &BTreeSet<String>) -> BTreeSet<String> {
+    tags.iter().map(|tag| clean_tag(tag)).collect()
 }
 
 fn read_document(row: &Row) -> Result<StoredDocument> {

@@ -7,7 +7,7 @@ use ostler_domain::knowledge::tokenizer::word_weights;
 use super::GET;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 
 const CREATE: Sql = sql!(
@@ -35,72 +35,42 @@ const INSERT_WORDS: Sql = Sql {
        SELECT $1, $2, key, value::bigint FROM json_each_text(($3::text)::json)",
 };
 
-pub(crate) struct Create(pub(crate) OrgId, pub(crate) DocumentId, pub(crate) Document);
+/// Creates a document, inside a transaction.
+pub(crate) fn create(tx: &Tx, org: OrgId, id: DocumentId, document: &Document) -> Result<()> {
+    let exists = || StoreError::Conflict(format!("document {id}"));
+    let created = tx.first(&CREATE, &columns(org, id, document)?);
+    let row = created.map_err(|error| match error {
+        StoreError::Conflict(_) => exists(),
+        other => other,
+    })?;
+    write_index(tx, org, id, document, &row.ok_or_else(exists)?)
+}
 
-impl Operation for Create {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+pub(super) fn update(
+    tx: &Tx,
+    org: OrgId,
+    id: DocumentId,
+    version: i64,
+    document: &Document,
+) -> Result<()> {
+    let mut params = columns(org, id, document)?;
+    params.push(version.into());
+    if let Some(row) = tx.first(&UPDATE, &params)? {
+        tx.batch(&delete_index(org, id))?;
+        return write_index(tx, org, id, document, &row);
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, id, document) = self;
-        let exists = || StoreError::Conflict(format!("document {id}"));
-        let created = tx.first(&CREATE, &columns(*org, *id, document)?);
-        let row = created.map_err(|error| match error {
-            StoreError::Conflict(_) => exists(),
-            other => other,
-        })?;
-        write_index(tx, *org, *id, document, &row.ok_or_else(exists)?)
+    match tx.first(&GET, &[org.into(), id.into()])? {
+        Some(_) => Err(StoreError::Conflict(format!("a newer version of document {id}"))),
+        None => Err(StoreError::NotFound("document")),
     }
 }
 
-pub(super) struct Update(
-    pub(super) OrgId,
-    pub(super) DocumentId,
-    pub(super) i64,
-    pub(super) Document,
-);
-
-impl Operation for Update {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+/// Deletes a document, inside a transaction.
+pub(crate) fn delete(tx: &Tx, org: OrgId, id: DocumentId) -> Result<()> {
+    if tx.execute(&DELETE, &[org.into(), id.into()])? == 0 {
+        return Err(StoreError::NotFound("document"));
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, id, version, document) = self;
-        let mut params = columns(*org, *id, document)?;
-        params.push((*version).into());
-        if let Some(row) = tx.first(&UPDATE, &params)? {
-            tx.batch(&delete_index(*org, *id))?;
-            return write_index(tx, *org, *id, document, &row);
-        }
-        match tx.first(&GET, &[(*org).into(), (*id).into()])? {
-            Some(_) => Err(StoreError::Conflict(format!("a newer version of document {id}"))),
-            None => Err(StoreError::NotFound("document")),
-        }
-    }
-}
-
-pub(crate) struct Delete(pub(crate) OrgId, pub(crate) DocumentId);
-
-impl Operation for Delete {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, id) = *self;
-        if tx.execute(&DELETE, &[org.into(), id.into()])? == 0 {
-            return Err(StoreError::NotFound("document"));
-        }
-        tx.batch(&delete_index(org, id)).map(|_| ())
-    }
+    tx.batch(&delete_index(org, id)).map(|_| ())
 }
 
 fn columns(org: OrgId, id: DocumentId, document: &Document) -> Result<Vec<Value>> {

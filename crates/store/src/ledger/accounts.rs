@@ -10,8 +10,9 @@ use ostler_domain::org::plan::LicencePlan;
 use super::lines;
 use super::locked_accounts::LockedAccounts;
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 
 const OPEN: Sql = sql!(
@@ -35,41 +36,55 @@ impl OrgStore<'_> {
     /// Returns the org's account, with due periods started and settlements applied.
     pub async fn credit_account(&self) -> Result<CreditAccount> {
         self.apply_settlements().await?;
-        self.store
-            .write(ReadAccounts(self.org, |accounts: &LockedAccounts| accounts.account()))
-            .await
+        self.read_accounts(LockedAccounts::account).await
     }
 
     /// Returns what the org can spend now, including its parent's share; `None` means
     /// no limit.
     pub async fn affordable(&self) -> Result<Option<Credits>> {
         self.apply_settlements_with_parent().await?;
-        self.store.write(ReadAccounts(self.org, LockedAccounts::affordable)).await
+        self.read_accounts(LockedAccounts::affordable).await
     }
 
     /// Returns the three budgets that a harness shows.
     pub async fn budget(&self, session: SessionBudget) -> Result<BudgetView> {
         self.apply_settlements_with_parent().await?;
         let org = self.org;
-        let view = move |accounts: &LockedAccounts| {
-            accounts.ledger.budget_view(org, &session, accounts.now)
-        };
-        self.store.write(ReadAccounts(org, view)).await
+        self.read_accounts(move |accounts| accounts.ledger.budget_view(org, &session, accounts.now))
+            .await
     }
 
     /// Adds credits to a pool. Repeating a grant changes nothing; a different grant
     /// with the same reference fails with [`StoreError::Conflict`].
-    pub async fn grant_credits(&self, new: NewGrant) -> Result<()> {
-        self.store.write(Grant::new(self.org, new)?).await
+    pub fn grant_credits(&self, new: NewGrant) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| grant(tx, org, &new))
     }
 
     /// Sets what the org pays for its children.
-    pub async fn set_sharing(&self, policy: SharingPolicy) -> Result<()> {
-        self.store
-            .write(UpdateAccount(self.org, move |accounts: &mut LockedAccounts| {
-                accounts.set_sharing(policy.clone());
-            }))
-            .await
+    pub fn set_sharing(&self, policy: SharingPolicy) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| {
+            let mut accounts = LockedAccounts::open(tx, org)?;
+            accounts.set_sharing(policy.clone());
+            tx.finish(&accounts.write_back()?).map(drop)
+        })
+    }
+
+    /// Reads from an account with due periods started, and from the parent's.
+    fn read_accounts<T, F>(&self, read: F) -> StoreFuture<T>
+    where
+        T: Send + 'static,
+        F: Fn(&LockedAccounts) -> T + Send + 'static,
+    {
+        let org = self.org;
+        self.write(move |tx| {
+            let mut accounts = LockedAccounts::open(tx, org)?;
+            accounts.lock_parent(tx)?;
+            let result = read(&accounts);
+            tx.finish(&accounts.write_back()?)?;
+            Ok(result)
+        })
     }
 }
 
@@ -91,78 +106,23 @@ pub(crate) fn change_plan(tx: &Tx, org: OrgId, plan: LicencePlan) -> Result<Vec<
     accounts.write_back()
 }
 
-/// Reads from an account with due periods started, and from the parent's.
-struct ReadAccounts<F>(OrgId, F);
-
-impl<R: Send + 'static, F: Fn(&LockedAccounts) -> R + Send + Sync + 'static> Operation
-    for ReadAccounts<F>
-{
-    type Output = R;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+/// Adds credits to a pool, inside a transaction. Fails if the grant is not allowed.
+pub(crate) fn grant(tx: &Tx, org: OrgId, new: &NewGrant) -> Result<()> {
+    check_amount(new.amount)?;
+    if new.reference.len() > MAX_REFERENCE_BYTES {
+        return Err(StoreError::TooLarge { what: "reference", limit: MAX_REFERENCE_BYTES });
     }
-
-    fn run(&self, tx: &Tx) -> Result<R> {
-        let mut accounts = LockedAccounts::open(tx, self.0)?;
-        accounts.lock_parent(tx)?;
-        let result = (self.1)(&accounts);
-        tx.finish(&accounts.write_back()?)?;
-        Ok(result)
+    if !PoolKind::DRAW_ORDER.contains(&new.pool) {
+        return Err(StoreError::NotFound("pool to grant credits to"));
     }
-}
-
-/// Changes an account in place.
-struct UpdateAccount<F>(OrgId, F);
-
-impl<F: Fn(&mut LockedAccounts) + Send + Sync + 'static> Operation for UpdateAccount<F> {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let mut accounts = LockedAccounts::open(tx, self.0)?;
-        (self.1)(&mut accounts);
-        tx.finish(&accounts.write_back()?).map(|_| ())
-    }
-}
-
-pub(crate) struct Grant(OrgId, NewGrant);
-
-impl Grant {
-    /// Fails if the grant is not allowed.
-    pub(crate) fn new(org: OrgId, new: NewGrant) -> Result<Self> {
-        check_amount(new.amount)?;
-        if new.reference.len() > MAX_REFERENCE_BYTES {
-            return Err(StoreError::TooLarge { what: "reference", limit: MAX_REFERENCE_BYTES });
+    let mut accounts = LockedAccounts::open(tx, org)?;
+    match lines::granted(tx, org, &new.reference)? {
+        Some(before) if before == (new.pool, new.amount) => return Ok(()),
+        Some(_) => {
+            let what = format!("another grant with the reference `{}`", new.reference);
+            return Err(StoreError::Conflict(what));
         }
-        if !PoolKind::DRAW_ORDER.contains(&new.pool) {
-            return Err(StoreError::NotFound("pool to grant credits to"));
-        }
-        Ok(Self(org, new))
+        None => accounts.grant(new.clone())?,
     }
-}
-
-impl Operation for Grant {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, new) = self;
-        let mut accounts = LockedAccounts::open(tx, *org)?;
-        match lines::granted(tx, *org, &new.reference)? {
-            Some(before) if before == (new.pool, new.amount) => return Ok(()),
-            Some(_) => {
-                let what = format!("another grant with the reference `{}`", new.reference);
-                return Err(StoreError::Conflict(what));
-            }
-            None => accounts.grant(new.clone())?,
-        }
-        tx.finish(&accounts.write_back()?).map(|_| ())
-    }
+    tx.finish(&accounts.write_back()?).map(drop)
 }

@@ -9,8 +9,9 @@ use ostler_domain::money::ledger::Reservation;
 use ostler_domain::money::pools::{CreditAccount, PoolKind};
 
 use crate::Store;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
 const ACCOUNTS: Sql = sql!("SELECT org, account FROM credit_accounts WHERE account <> ''");
@@ -48,49 +49,34 @@ pub struct AccountMismatch {
 
 impl Store {
     /// Checks all accounts against all reservations and ledger lines.
-    pub async fn check_ledger(&self) -> Result<LedgerCheck> {
-        self.read(CheckLedger).await
+    pub fn check_ledger(&self) -> StoreFuture<LedgerCheck> {
+        self.read_all_orgs(check_ledger)
     }
 }
 
-struct CheckLedger;
-
-impl Operation for CheckLedger {
-    type Output = LedgerCheck;
-
-    fn scope(&self) -> Scope {
-        Scope::All
+fn check_ledger(tx: &Tx) -> Result<LedgerCheck> {
+    let mut lines: BTreeMap<OrgId, (Credits, Credits)> = BTreeMap::new();
+    for row in tx.query(&LINES, &[])? {
+        lines.insert(row.id(0)?, (credits(row.int(1)?), credits(row.int(2)?)));
     }
-
-    fn run(&self, tx: &Tx) -> Result<LedgerCheck> {
-        let mut lines: BTreeMap<OrgId, (Credits, Credits)> = BTreeMap::new();
-        for row in tx.query(&LINES, &[])? {
-            lines.insert(row.id(0)?, (credits(row.int(1)?), credits(row.int(2)?)));
+    let mut held: BTreeMap<OrgId, Credits> = BTreeMap::new();
+    for row in tx.query(&RESERVATIONS, &[])? {
+        let reservation: Reservation = row.json(0, "reservation")?;
+        for (org, amount) in reservation.held_by_org() {
+            let sum = held.entry(org).or_default();
+            *sum = *sum + amount;
         }
-        let mut held: BTreeMap<OrgId, Credits> = BTreeMap::new();
-        for row in tx.query(&RESERVATIONS, &[])? {
-            let reservation: Reservation = row.json(0, "reservation")?;
-            for (org, amount) in reservation.held_by_org() {
-                let sum = held.entry(org).or_default();
-                *sum = *sum + amount;
-            }
-        }
-        let mut check = LedgerCheck::default();
-        for row in tx.query(&ACCOUNTS, &[])? {
-            let org: OrgId = row.id(0)?;
-            let (granted, spent) = lines.get(&org).copied().unwrap_or_default();
-            let reserved = held.get(&org).copied().unwrap_or_default();
-            check.accounts += 1;
-            check.mismatches.extend(find_mismatch(
-                org,
-                &row.json(1, "account")?,
-                granted,
-                reserved,
-                spent,
-            ));
-        }
-        Ok(check)
     }
+    let mut check = LedgerCheck::default();
+    for row in tx.query(&ACCOUNTS, &[])? {
+        let org: OrgId = row.id(0)?;
+        let (granted, spent) = lines.get(&org).copied().unwrap_or_default();
+        let reserved = held.get(&org).copied().unwrap_or_default();
+        let account = row.json(1, "account")?;
+        check.accounts += 1;
+        check.mismatches.extend(find_mismatch(org, &account, granted, reserved, spent));
+    }
+    Ok(check)
 }
 
 fn credits(number: i64) -> Credits {

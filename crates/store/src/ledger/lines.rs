@@ -9,8 +9,8 @@ use ostler_domain::time::Timestamp;
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
-use crate::error::{Result, StoreError};
+use crate::backend::{Statement, Tx};
+use crate::error::Result;
 
 /// A line of an org's ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,28 +110,14 @@ impl OrgStore<'_> {
     /// settlements applied.
     pub async fn ledger_lines(&self, before: Option<i64>, limit: u32) -> Result<Vec<LedgerLine>> {
         self.apply_settlements().await?;
-        self.store.read(List(self.org, before.unwrap_or(i64::MAX), limit)).await
+        self.rows(&LIST, [before.unwrap_or(i64::MAX).into(), limit.into()], read_line).await
     }
 
     /// Returns what an agent has cost this org since a moment, from any account.
     pub async fn spent_since(&self, agent: AgentId, since: Timestamp) -> Result<Credits> {
         self.apply_settlements().await?;
-        self.store.read(SpentSince(self.org, agent, since)).await
-    }
-}
-
-struct List(OrgId, i64, u32);
-
-impl Operation for List {
-    type Output = Vec<LedgerLine>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<LedgerLine>> {
-        let rows = tx.query(&LIST, &[self.0.into(), self.1.into(), self.2.into()])?;
-        rows.iter().map(read_line).collect()
+        let params = [agent.into(), since.into()];
+        self.one("ledger", &SPENT_SINCE, params, |row| row.int(0).map(credits)).await
     }
 }
 
@@ -151,20 +137,4 @@ fn read_line(row: &Row) -> Result<LedgerLine> {
 
 fn credits(number: i64) -> Credits {
     Credits::new(u64::try_from(number).unwrap_or_default())
-}
-
-struct SpentSince(OrgId, AgentId, Timestamp);
-
-impl Operation for SpentSince {
-    type Output = Credits;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Credits> {
-        let params = [self.0.into(), self.1.into(), self.2.as_millis().into()];
-        let row = tx.first(&SPENT_SINCE, &params)?;
-        Ok(credits(row.ok_or(StoreError::NotFound("ledger"))?.int(0)?))
-    }
 }

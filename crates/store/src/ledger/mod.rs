@@ -21,6 +21,6 @@ pub use lines::{LedgerLine, LedgerLineKind};
 pub use reservations::{NewReservation, RemainingCredits};
 pub use settle::TurnCharges;
 
-pub(crate) use accounts::{Grant, change_plan, open_account};
+pub(crate) use accounts::{change_plan, grant, open_account};
 pub(crate) use reservation_batch::ReservationBatchers;
 pub(crate) use settle::charge_statement;

@@ -3,9 +3,10 @@
 use ostler_domain::id::OrgId;
 use ostler_domain::time::{Timestamp, Window};
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::Sql;
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::{OrgStore, Store};
 
@@ -88,89 +89,45 @@ const SWEEP: Sql = Sql {
 impl OrgStore<'_> {
     /// Adds `amount` to a counter if it stays within `limit`. Pass [`u64::MAX`] to count
     /// unconditionally.
-    pub async fn count_within_limit(
+    pub fn count_within_limit(
         &self,
         what: &str,
         window: Window,
         amount: u64,
         limit: u64,
-    ) -> Result<CountOutcome> {
-        let what = what.to_owned();
-        self.store.write(Count { org: self.org, what, window, amount, limit }).await
+    ) -> StoreFuture<CountOutcome> {
+        let (org, what) = (self.org, what.to_owned());
+        let mut params = add(org, &what, window, amount);
+        params.push(number(limit));
+        self.write(move |tx| match tx.first(&COUNT, &params)? {
+            Some(row) => read_usage(&row).map(CountOutcome::Within),
+            None => current(tx, org, &what, window).map(CountOutcome::Exceeded),
+        })
     }
 
     /// Returns the usage of a counter in its current window.
-    pub async fn counter_usage(&self, what: &str, window: Window) -> Result<CounterUsage> {
-        self.store.read(Current(self.org, what.to_owned(), window)).await
+    pub fn counter_usage(&self, what: &str, window: Window) -> StoreFuture<CounterUsage> {
+        let (org, what) = (self.org, what.to_owned());
+        self.read(move |tx| current(tx, org, &what, window))
     }
 }
 
 impl Store {
     /// Deletes counters of all orgs whose window has ended, and returns how many.
-    pub async fn sweep_counters(&self, limit: u32) -> Result<u64> {
-        self.write(Sweep(limit)).await
+    pub fn sweep_counters(&self, limit: u32) -> StoreFuture<u64> {
+        self.write_all_orgs(move |tx| tx.execute(&SWEEP, &[limit.into()]))
     }
 }
 
 /// The parameters of [`ADD`].
 pub(crate) fn add(org: OrgId, what: &str, window: Window, amount: u64) -> Vec<Value> {
     let mut params = key(org, what, window);
-    params.push(Value::Int(i64::try_from(amount).unwrap_or(i64::MAX)));
+    params.push(number(amount));
     params
 }
 
-struct Count {
-    org: OrgId,
-    what: String,
-    window: Window,
-    amount: u64,
-    limit: u64,
-}
-
-impl Operation for Count {
-    type Output = CountOutcome;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<CountOutcome> {
-        let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
-        let mut params = key(self.org, &self.what, self.window);
-        params.extend([number(self.amount), number(self.limit)]);
-        if let Some(row) = tx.first(&COUNT, &params)? {
-            return Ok(CountOutcome::Within(read_usage(&row)?));
-        }
-        Ok(CountOutcome::Exceeded(current(tx, self.org, &self.what, self.window)?))
-    }
-}
-
-struct Current(OrgId, String, Window);
-
-impl Operation for Current {
-    type Output = CounterUsage;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<CounterUsage> {
-        current(tx, self.0, &self.1, self.2)
-    }
-}
-
-struct Sweep(u32);
-
-impl Operation for Sweep {
-    type Output = u64;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<u64> {
-        tx.execute(&SWEEP, &[self.0.into()])
-    }
+fn number(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 fn current(tx: &Tx, org: OrgId, what: &str, window: Window) -> Result<CounterUsage> {

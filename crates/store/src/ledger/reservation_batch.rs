@@ -10,7 +10,7 @@ use ostler_domain::id::OrgId;
 use super::locked_accounts::LockedAccounts;
 use super::reservations::{NewReservation, RemainingCredits, reserve_in};
 use crate::Store;
-use crate::backend::{Operation, Scope, Tx};
+use crate::backend::Tx;
 use crate::batcher::{BatchHandler, Batcher};
 use crate::error::{Result, StoreError};
 
@@ -38,8 +38,9 @@ impl BatchHandler for ReservationBatch {
     async fn handle_batch(&self, questions: Vec<Self::Request>) -> Vec<Self::Response> {
         let (stores, all): (Vec<Store>, Vec<NewReservation>) = questions.into_iter().unzip();
         let Some(store) = stores.first() else { return Vec::new() };
-        let many = all.len();
-        match store.write(ReserveAll(self.0, all)).await {
+        let (org, many) = (self.0, all.len());
+        // Does not wait for the disk, like a single reservation.
+        match store.org(org).write_later(move |tx| reserve_all(tx, org, &all)).await {
             Ok(reserved) => reserved.into_iter().map(|one| one.map(Ok)).collect(),
             Err(StoreError::Unavailable(why)) => {
                 let gone = || Some(Err(StoreError::Unavailable(why.clone())));
@@ -50,32 +51,24 @@ impl BatchHandler for ReservationBatch {
     }
 }
 
-/// Does not wait for the disk, like a single reservation.
-struct ReserveAll(OrgId, Vec<NewReservation>);
-
-impl Operation for ReserveAll {
-    type Output = Vec<Option<RemainingCredits>>;
-    const DURABLE: bool = false;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+fn reserve_all(
+    tx: &Tx,
+    org: OrgId,
+    reservations: &[NewReservation],
+) -> Result<Vec<Option<RemainingCredits>>> {
+    let mut accounts = LockedAccounts::open(tx, org)?;
+    let (mut answers, mut all) = (Vec::with_capacity(reservations.len()), Vec::new());
+    for new in reservations {
+        answers.push(match reserve_in(tx, &mut accounts, org, *new) {
+            Ok((reserved, add)) => {
+                all.push(add);
+                Some(reserved)
+            }
+            Err(StoreError::Credits(_)) => None,
+            Err(other) => return Err(other),
+        });
     }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<Option<RemainingCredits>>> {
-        let mut accounts = LockedAccounts::open(tx, self.0)?;
-        let (mut answers, mut all) = (Vec::with_capacity(self.1.len()), Vec::new());
-        for new in &self.1 {
-            answers.push(match reserve_in(tx, &mut accounts, self.0, *new) {
-                Ok((reserved, add)) => {
-                    all.push(add);
-                    Some(reserved)
-                }
-                Err(StoreError::Credits(_)) => None,
-                Err(other) => return Err(other),
-            });
-        }
-        all.extend(accounts.write_back()?);
-        tx.finish(&all)?;
-        Ok(answers)
-    }
+    all.extend(accounts.write_back()?);
+    tx.finish(&all)?;
+    Ok(answers)
 }

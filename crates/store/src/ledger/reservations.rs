@@ -3,7 +3,7 @@
 //! On PostgreSQL they are committed without waiting for the disk: the commit of the
 //! turn comes later in the same log and does wait. A crash of the machine loses a
 //! reservation only together with its turn; if only the database crashes, the cost
-//! of the turn becomes an overrun. Balances are right either way.
+//! of the turn becomes an overrun borne by the platform. Balances are right either way.
 
 use std::time::Duration;
 
@@ -15,9 +15,10 @@ use ostler_domain::time::Timestamp;
 use super::accounts::check_amount;
 use super::locked_accounts::LockedAccounts;
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 
 /// Credits to reserve for a turn.
@@ -63,9 +64,10 @@ impl OrgStore<'_> {
         if let Some(Some(answer)) = batcher.submit((self.store.clone(), new)).await {
             return answer;
         }
-        match self.draw(Reserve(self.org, new)).await {
+        let org = self.org;
+        match self.draw(move |tx| reserve(tx, org, new)).await {
             Err(refused @ (StoreError::Conflict(_) | StoreError::Credits(_))) => {
-                match self.store.read(FindExisting(self.org, new)).await? {
+                match self.read(move |tx| find_existing(tx, org, new)).await? {
                     Some(Existing::Same) => {
                         Ok(RemainingCredits { affordable: self.affordable().await? })
                     }
@@ -89,50 +91,41 @@ impl OrgStore<'_> {
         ttl: Duration,
     ) -> Result<()> {
         check_amount(total)?;
-        self.draw(TopUp(self.org, id, total, ttl)).await
+        let org = self.org;
+        self.draw(move |tx| top_up(tx, org, id, total, ttl)).await
     }
 
     /// Releases the reservation of a failed turn and returns its amount.
-    pub async fn release_reservation(&self, id: ReservationId) -> Result<Credits> {
-        self.store.write(Release(self.org, id)).await
+    pub fn release_reservation(&self, id: ReservationId) -> StoreFuture<Credits> {
+        let org = self.org;
+        self.write(move |tx| release_reservation(tx, org, id, ReleaseWhen::Now))
     }
 
-    /// Runs an operation that draws credits. Before refusing, applies pending settlements
-    /// and tries again; the settlements stay applied either way.
-    async fn draw<O: Operation + Copy>(&self, operation: O) -> Result<O::Output> {
-        match self.store.write(operation).await {
+    /// Runs an operation that draws credits, without waiting for the disk. Before
+    /// refusing, applies pending settlements and tries again; the settlements stay applied
+    /// either way.
+    async fn draw<T, F>(&self, run: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Fn(&Tx) -> Result<T> + Copy + Send + 'static,
+    {
+        match self.write_later(run).await {
             Err(StoreError::Credits(ReserveError::Exhausted { .. } | ReserveError::Cap(_))) => {
                 self.apply_settlements_with_parent().await?;
-                self.store.write(operation).await
+                self.write_later(run).await
             }
             result => result,
         }
     }
 }
 
-/// Does not wait for the disk. If the whole machine crashes, the turn is lost with the
-/// reservation, or was committed later in the same log. If only the database crashes,
-/// the worker continues: its charges find no reservation and are an overrun borne by
-/// the platform. The balances are right either way.
-#[derive(Clone, Copy)]
-struct Reserve(OrgId, NewReservation);
-
-impl Operation for Reserve {
-    type Output = RemainingCredits;
-    const DURABLE: bool = false;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<RemainingCredits> {
-        let mut accounts = LockedAccounts::open(tx, self.0)?;
-        let (reserved, add) = reserve_in(tx, &mut accounts, self.0, self.1)?;
-        let mut statements = vec![add];
-        statements.extend(accounts.write_back()?);
-        tx.finish(&statements)?;
-        Ok(reserved)
-    }
+fn reserve(tx: &Tx, org: OrgId, new: NewReservation) -> Result<RemainingCredits> {
+    let mut accounts = LockedAccounts::open(tx, org)?;
+    let (reserved, add) = reserve_in(tx, &mut accounts, org, new)?;
+    let mut statements = vec![add];
+    statements.extend(accounts.write_back()?);
+    tx.finish(&statements)?;
+    Ok(reserved)
 }
 
 /// Reserves credits in locked accounts; returns the statement that stores the
@@ -174,26 +167,15 @@ enum Existing {
     Different,
 }
 
-struct FindExisting(OrgId, NewReservation);
-
-impl Operation for FindExisting {
-    type Output = Option<Existing>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<Existing>> {
-        let Self(org, new) = *self;
-        let Some(row) = tx.first(&FIND, &[org.into(), new.id.into()])? else {
-            return Ok(None);
-        };
-        let found: Reservation = row.json(0, "reservation")?;
-        let same = row.opt_int(1)?.is_none()
-            && found.budget_owner == new.budget_owner
-            && found.amount() == new.amount;
-        Ok(Some(if same { Existing::Same } else { Existing::Different }))
-    }
+fn find_existing(tx: &Tx, org: OrgId, new: NewReservation) -> Result<Option<Existing>> {
+    let Some(row) = tx.first(&FIND, &[org.into(), new.id.into()])? else {
+        return Ok(None);
+    };
+    let found: Reservation = row.json(0, "reservation")?;
+    let same = row.opt_int(1)?.is_none()
+        && found.budget_owner == new.budget_owner
+        && found.amount() == new.amount;
+    Ok(Some(if same { Existing::Same } else { Existing::Different }))
 }
 
 fn open_reservation(accounts: &LockedAccounts, id: ReservationId) -> Result<&Reservation> {
@@ -213,46 +195,19 @@ pub(super) fn read_reservation(row: &Row, data: usize, expires_at: usize) -> Res
     Ok(reservation)
 }
 
-#[derive(Clone, Copy)]
-struct TopUp(OrgId, ReservationId, Credits, Duration);
-
-impl Operation for TopUp {
-    type Output = ();
-    const DURABLE: bool = false;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, id, total, ttl) = *self;
-        let mut accounts = LockedAccounts::open(tx, org)?;
-        let reservation = lock_reservation(tx, org, id)?;
-        let more = total.saturating_sub(reservation.amount());
-        accounts.add_reservations(tx, vec![(id, reservation)])?;
-        let now = accounts.now;
-        draw_with_parent(tx, &mut accounts, |accounts| accounts.ledger.top_up(id, more, now))?;
-        let reservation = Value::json(open_reservation(&accounts, id)?)?;
-        let expires_at = (now + ttl).as_millis().into();
-        let params = vec![org.into(), id.into(), reservation, expires_at];
-        let mut statements = vec![Statement { sql: &CHANGE, params, on_no_rows: None }];
-        statements.extend(accounts.write_back()?);
-        tx.finish(&statements).map(|_| ())
-    }
-}
-
-struct Release(OrgId, ReservationId);
-
-impl Operation for Release {
-    type Output = Credits;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Credits> {
-        release_reservation(tx, self.0, self.1, ReleaseWhen::Now)
-    }
+fn top_up(tx: &Tx, org: OrgId, id: ReservationId, total: Credits, ttl: Duration) -> Result<()> {
+    let mut accounts = LockedAccounts::open(tx, org)?;
+    let reservation = lock_reservation(tx, org, id)?;
+    let more = total.saturating_sub(reservation.amount());
+    accounts.add_reservations(tx, vec![(id, reservation)])?;
+    let now = accounts.now;
+    draw_with_parent(tx, &mut accounts, |accounts| accounts.ledger.top_up(id, more, now))?;
+    let reservation = Value::json(open_reservation(&accounts, id)?)?;
+    let expires_at = (now + ttl).as_millis().into();
+    let params = vec![org.into(), id.into(), reservation, expires_at];
+    let mut statements = vec![Statement { sql: &CHANGE, params, on_no_rows: None }];
+    statements.extend(accounts.write_back()?);
+    tx.finish(&statements).map(drop)
 }
 
 /// ReleaseWhen a reservation may be released.

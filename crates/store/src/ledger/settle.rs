@@ -9,10 +9,11 @@ use super::accounts::check_amount;
 use super::lines;
 use super::locked_accounts::LockedAccounts;
 use super::reservations::{REMOVE, ReleaseWhen, read_reservation, release_reservation};
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Statement, Tx};
-use crate::delivery::notices::Notify;
+use crate::backend::{Statement, Tx};
+use crate::delivery::notices::notify;
 use crate::error::{Result, StoreError};
 use crate::{OrgStore, Store};
 
@@ -81,7 +82,7 @@ impl Store {
     /// stop the others; the first failure is returned at the end.
     pub async fn apply_settlements(&self) -> Result<u64> {
         let mut all = Results::default();
-        for org in self.read(ListUnsettledOrgs).await? {
+        for org in self.unsettled_orgs().await? {
             all.add(self.org(org).apply_settlements().await)?;
         }
         Ok(all.done()?.into_iter().sum())
@@ -91,14 +92,28 @@ impl Store {
     /// others; the first failure is returned at the end.
     pub async fn sweep_reservations(&self) -> Result<Vec<(OrgId, ReservationId)>> {
         let mut all = Results::default();
-        for (org, id) in self.read(ListExpired).await? {
-            match self.write(ReleaseExpired(org, id)).await {
+        for (org, id) in self.expired_reservations().await? {
+            let release = move |tx: &Tx| release_reservation(tx, org, id, ReleaseWhen::Expired);
+            match self.org(org).write(release).await {
                 // Its turn has settled it meanwhile.
                 Err(StoreError::Credits(ReserveError::NotOpen(_))) => {}
-                result => all.add(result.map(|()| (org, id)))?,
+                result => all.add(result.map(|_| (org, id)))?,
             }
         }
         all.done()
+    }
+
+    fn unsettled_orgs(&self) -> StoreFuture<Vec<OrgId>> {
+        self.read_all_orgs(|tx| {
+            tx.query(&UNSETTLED_ORGS, &[])?.iter().map(|row| row.id(0)).collect()
+        })
+    }
+
+    fn expired_reservations(&self) -> StoreFuture<Vec<(OrgId, ReservationId)>> {
+        self.read_all_orgs(|tx| {
+            let rows = tx.query(&EXPIRED, &[SWEEP_LIMIT.into()])?;
+            rows.iter().map(|row| Ok((row.id(0)?, row.id(1)?))).collect()
+        })
     }
 }
 
@@ -133,9 +148,9 @@ impl<T> Results<T> {
 impl OrgStore<'_> {
     /// Applies the settlements of this org and returns how many there were.
     pub async fn apply_settlements(&self) -> Result<u64> {
-        let mut applied = 0;
+        let (org, mut applied) = (self.org, 0);
         loop {
-            let count = self.store.write(ApplySettlements(self.org)).await?;
+            let count = self.write(move |tx| apply_batch(tx, org)).await?;
             applied += count;
             if count < u64::from(BATCH_SIZE) {
                 return Ok(applied);
@@ -154,85 +169,29 @@ impl OrgStore<'_> {
     }
 }
 
-struct ListUnsettledOrgs;
-
-impl Operation for ListUnsettledOrgs {
-    type Output = Vec<OrgId>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<OrgId>> {
-        tx.query(&UNSETTLED_ORGS, &[])?.iter().map(|row| row.id(0)).collect()
-    }
-}
-
-struct ApplySettlements(OrgId);
-
-impl Operation for ApplySettlements {
-    type Output = u64;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<u64> {
-        let org = self.0;
-        let mut accounts = LockedAccounts::open(tx, org)?;
-        let rows = tx.query(&SETTLED, &[org.into(), BATCH_SIZE.into()])?;
-        let settled = rows.iter().map(|row| Ok((row.id(0)?, read_reservation(row, 1, 2)?)));
-        accounts.add_reservations(tx, settled.collect::<Result<_>>()?)?;
-        let mut all = Vec::new();
-        for row in &rows {
-            let id: ReservationId = row.id(0)?;
-            let charges: Vec<Charge> = row.json(3, "charge")?;
-            for entry in accounts.ledger.settle(id, &charges)?.entries {
-                all.push(lines::expense(&entry)?);
-            }
-            all.push(Statement {
-                sql: &REMOVE,
-                params: vec![org.into(), id.into()],
-                on_no_rows: None,
-            });
+/// Applies the oldest settlements of an org, at most [`BATCH_SIZE`], and returns how many.
+fn apply_batch(tx: &Tx, org: OrgId) -> Result<u64> {
+    let mut accounts = LockedAccounts::open(tx, org)?;
+    let rows = tx.query(&SETTLED, &[org.into(), BATCH_SIZE.into()])?;
+    let settled = rows.iter().map(|row| Ok((row.id(0)?, read_reservation(row, 1, 2)?)));
+    accounts.add_reservations(tx, settled.collect::<Result<_>>()?)?;
+    let mut all = Vec::new();
+    for row in &rows {
+        let id: ReservationId = row.id(0)?;
+        let charges: Vec<Charge> = row.json(3, "charge")?;
+        for entry in accounts.ledger.settle(id, &charges)?.entries {
+            all.push(lines::expense(&entry)?);
         }
-        if let Some(last) = rows.last() {
-            let last: ReservationId = last.id(0)?;
-            for (whose, notice) in accounts.low_credits(last)? {
-                Notify(whose, notice).run(tx)?;
-            }
-            all.extend(accounts.write_back()?);
-            tx.finish(&all)?;
+        let params = vec![org.into(), id.into()];
+        all.push(Statement { sql: &REMOVE, params, on_no_rows: None });
+    }
+    if let Some(last) = rows.last() {
+        let last: ReservationId = last.id(0)?;
+        for (whose, notice) in accounts.low_credits(last)? {
+            notify(tx, whose, &notice)?;
         }
-        Ok(rows.len() as u64)
+        all.extend(accounts.write_back()?);
+        tx.finish(&all)?;
     }
-}
-
-struct ListExpired;
-
-impl Operation for ListExpired {
-    type Output = Vec<(OrgId, ReservationId)>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<(OrgId, ReservationId)>> {
-        let rows = tx.query(&EXPIRED, &[SWEEP_LIMIT.into()])?;
-        rows.iter().map(|row| Ok((row.id(0)?, row.id(1)?))).collect()
-    }
-}
-
-struct ReleaseExpired(OrgId, ReservationId);
-
-impl Operation for ReleaseExpired {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        release_reservation(tx, self.0, self.1, ReleaseWhen::Expired).map(|_| ())
-    }
+    Ok(rows.len() as u64)
 }

@@ -6,9 +6,9 @@ mod assess;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::{Backend, LedgerCheck, SCHEMA_VERSION, Store};
 
@@ -146,11 +146,11 @@ impl Store {
             Backend::Sqlite(_) => DatabaseKind::Sqlite,
             Backend::Postgres(_) => DatabaseKind::Postgres,
         };
-        let (bytes, row_security) = self.read(ReadBasics).await?;
+        let (bytes, row_security) = self.read_all_orgs(read_basics).await?;
         let work = match schema_version {
             SCHEMA_VERSION => Some(WorkCounts {
                 ledger: self.check_ledger().await?,
-                ..self.read(CountWork).await?
+                ..self.read_all_orgs(count_work).await?
             }),
             _ => None,
         };
@@ -158,49 +158,30 @@ impl Store {
     }
 }
 
-struct ReadBasics;
-
-impl Operation for ReadBasics {
-    type Output = (u64, RowSecurity);
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<(u64, RowSecurity)> {
-        let row_security = match number(tx, &BYPASSES_ROW_SECURITY, &[])? {
-            0 => RowSecurity::Enforced,
-            1 => RowSecurity::Bypassed,
-            _ => RowSecurity::Unsupported,
-        };
-        Ok((number(tx, &SIZE, &[])?, row_security))
-    }
+/// Reads the size of the database, and whether row-level security applies.
+fn read_basics(tx: &Tx) -> Result<(u64, RowSecurity)> {
+    let row_security = match number(tx, &BYPASSES_ROW_SECURITY, &[])? {
+        0 => RowSecurity::Enforced,
+        1 => RowSecurity::Bypassed,
+        _ => RowSecurity::Unsupported,
+    };
+    Ok((number(tx, &SIZE, &[])?, row_security))
 }
 
-struct CountWork;
-
-impl Operation for CountWork {
-    type Output = WorkCounts;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<WorkCounts> {
-        let limit = Value::Int(i64::try_from(WorkCounts::MAX_COUNT).unwrap_or(i64::MAX));
-        let late = |held: u32| [WorkCounts::LATE.into(), held.into(), limit.clone()];
-        let limit = std::slice::from_ref(&limit);
-        Ok(WorkCounts {
-            abandoned_leases: number(tx, &LATE, &late(1))?,
-            overdue_conversations: number(tx, &LATE, &late(0))?,
-            outbox_overdue: Duration::from_millis(number(tx, &OVERDUE, &[])?),
-            unknown_sends: number(tx, &UNKNOWN_SENDS, limit)?,
-            unknown_calls: number(tx, &UNKNOWN_CALLS, limit)?,
-            dead_letters: number(tx, &DEAD_LETTERS, limit)?,
-            events: number(tx, &EVENTS, &[])?,
-            ledger: LedgerCheck::default(),
-        })
-    }
+fn count_work(tx: &Tx) -> Result<WorkCounts> {
+    let limit = Value::Int(i64::try_from(WorkCounts::MAX_COUNT).unwrap_or(i64::MAX));
+    let late = |held: u32| [WorkCounts::LATE.into(), held.into(), limit.clone()];
+    let limit = std::slice::from_ref(&limit);
+    Ok(WorkCounts {
+        abandoned_leases: number(tx, &LATE, &late(1))?,
+        overdue_conversations: number(tx, &LATE, &late(0))?,
+        outbox_overdue: Duration::from_millis(number(tx, &OVERDUE, &[])?),
+        unknown_sends: number(tx, &UNKNOWN_SENDS, limit)?,
+        unknown_calls: number(tx, &UNKNOWN_CALLS, limit)?,
+        dead_letters: number(tx, &DEAD_LETTERS, limit)?,
+        events: number(tx, &EVENTS, &[])?,
+        ledger: LedgerCheck::default(),
+    })
 }
 
 /// Reads a number; negative ones count as 0.

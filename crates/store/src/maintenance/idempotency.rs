@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use crate::Store;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::Sql;
-use crate::backend::{Operation, Scope, Tx};
-use crate::error::Result;
 
 /// The kind of the records that hold idempotent responses.
 pub const IDEMPOTENCY_RECORD_KIND: &str = "idempotency";
@@ -27,21 +26,7 @@ const DELETE_OLD: Sql = Sql {
 impl Store {
     /// Deletes idempotency records of all orgs that are older than `max_age`, oldest first,
     /// and returns how many.
-    pub async fn delete_idempotency_records(&self, max_age: Duration, limit: u32) -> Result<u64> {
-        self.write(DeleteOld(max_age, limit)).await
-    }
-}
-
-struct DeleteOld(Duration, u32);
-
-impl Operation for DeleteOld {
-    type Output = u64;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<u64> {
-        tx.execute(&DELETE_OLD, &[self.0.into(), self.1.into()])
+    pub fn delete_idempotency_records(&self, max_age: Duration, limit: u32) -> StoreFuture<u64> {
+        self.write_all_orgs(move |tx| tx.execute(&DELETE_OLD, &[max_age.into(), limit.into()]))
     }
 }

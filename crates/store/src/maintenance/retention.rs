@@ -12,9 +12,9 @@ use ostler_domain::id::OrgId;
 use ostler_domain::org::Org;
 
 use crate::Store;
+use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventLimits};
 
@@ -221,7 +221,7 @@ impl Store {
             let mut after = Some(Value::Bytes(Vec::new()));
             while let Some(id) = after {
                 let page = PrunePage { org, table, after: id, max_age, batch, mode };
-                let (rows, next) = self.write(page).await?;
+                let (rows, next) = self.org(org).write(move |tx| page.prune(tx)).await?;
                 report(table.kind, rows);
                 after = next;
             }
@@ -234,7 +234,7 @@ impl Store {
     }
 }
 
-/// Prunes one page of a table.
+/// One page of a table to prune.
 struct PrunePage {
     org: OrgId,
     table: &'static Table,
@@ -244,15 +244,9 @@ struct PrunePage {
     mode: PruneMode,
 }
 
-impl Operation for PrunePage {
-    /// The number of rows, and where the next page starts if there is one.
-    type Output = (u64, Option<Value>);
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<(u64, Option<Value>)> {
+impl PrunePage {
+    /// Returns the number of rows, and where the next page starts if there is one.
+    fn prune(&self, tx: &Tx) -> Result<(u64, Option<Value>)> {
         let (org, max_age) = (Value::from(self.org), Value::from(self.max_age));
         let params = [org.clone(), self.after.clone(), max_age.clone(), self.batch.into()];
         let page = tx.query(&self.table.page, &params)?;

@@ -5,9 +5,9 @@
 //! is newer than this program, or older than the first released schema, is never
 //! changed.
 
+use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// One step of the schema: a script for each database.
@@ -38,7 +38,7 @@ macro_rules! migrations {
 
 /// All migrations, oldest first. Their number is the schema version; one that was
 /// released is never changed.
-pub(crate) const MIGRATIONS: &[Migration] = &migrations!["0001_schema"];
+pub(crate) const MIGRATIONS: &[Migration] = &migrations!["0001_schema", "0002_config_versions"];
 
 /// The schema version that this program needs.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
@@ -67,67 +67,34 @@ const GUARD: Sql =
 const UNSUPPORTED_TABLE: &str = "schema_version";
 
 /// Reads the schema version; 0 means that there is no schema.
-pub(crate) struct ReadVersion;
-
-impl Operation for ReadVersion {
-    type Output = i64;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<i64> {
-        check_supported(tx)?;
-        if !table_exists(tx, "schema_migrations")? {
-            return Ok(0);
-        }
-        read_version(tx)
-    }
+pub(crate) fn version(tx: &Tx) -> Result<i64> {
+    check_supported(tx)?;
+    if table_exists(tx, "schema_migrations")? { read_version(tx) } else { Ok(0) }
 }
 
 /// Runs the migrations that are missing and returns the version before. Either
 /// all of them take effect or none.
-pub(crate) struct Migrate(pub(crate) &'static [Migration]);
-
-impl Operation for Migrate {
-    type Output = i64;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<i64> {
-        check_supported(tx)?;
-        tx.script(&CREATE_TABLE)?;
-        let found = read_version(tx)?;
-        check_not_newer(found, self.0.len() as i64)?;
-        for (migration, version) in self.0.iter().zip(1..) {
-            if version > found {
-                tx.script(&migration.script)?;
-                tx.execute(&RECORD_VERSION, &[Value::Int(version), migration.name.into()])?;
-            }
+pub(crate) fn migrate(tx: &Tx, migrations: &'static [Migration]) -> Result<i64> {
+    check_supported(tx)?;
+    tx.script(&CREATE_TABLE)?;
+    let found = read_version(tx)?;
+    check_not_newer(found, migrations.len() as i64)?;
+    for (migration, version) in migrations.iter().zip(1..) {
+        if version > found {
+            tx.script(&migration.script)?;
+            tx.execute(&RECORD_VERSION, &[Value::Int(version), migration.name.into()])?;
         }
-        tx.script(&GUARD)?;
-        Ok(found)
     }
+    tx.script(&GUARD)?;
+    Ok(found)
 }
-
-/// Limits the SQLite file to its present size, or removes the limit.
-pub(crate) struct SetDiskFull(pub(crate) bool);
 
 const LIMIT_SIZE: Sql = Sql { sqlite: "PRAGMA max_page_count = 1", postgres: "" };
 const UNLIMIT_SIZE: Sql = Sql { sqlite: "PRAGMA max_page_count = 1073741823", postgres: "" };
 
-impl Operation for SetDiskFull {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        tx.script(if self.0 { &LIMIT_SIZE } else { &UNLIMIT_SIZE })
-    }
+/// Limits the SQLite file to its present size, or removes the limit.
+pub(crate) fn set_disk_full(tx: &Tx, full: bool) -> Result<()> {
+    tx.script(if full { &LIMIT_SIZE } else { &UNLIMIT_SIZE })
 }
 
 /// Fails unless the schema has exactly the version that this program needs.

@@ -6,40 +6,16 @@ use std::collections::BTreeSet;
 
 use ostler_domain::id::OrgId;
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_domain::queue_agent::selection::{AgentSkill, Availability};
+use ostler_domain::queue_agent::selection::{AgentSkill, Availability, Placement, SkillCoverage};
 use ostler_domain::time::Timestamp;
 
 use super::{MAX_BYTES, check_count, check_size, variant_name};
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
-
-/// Which queue an agent consumes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AgentPlacement {
-    /// Its own queue.
-    Pinned,
-    /// A queue shared with other agents.
-    Hosted,
-}
-
-impl AgentPlacement {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Pinned => "pinned",
-            Self::Hosted => "hosted",
-        }
-    }
-
-    fn from_name(name: &str) -> Result<Self> {
-        let known =
-            [Self::Pinned, Self::Hosted].into_iter().find(|placement| placement.name() == name);
-        let why = || format!("`{name}` is not a placement");
-        known.ok_or_else(|| StoreError::CorruptValue { what: WHAT, why: why() })
-    }
-}
 
 /// A registered queue agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +25,7 @@ pub struct StoredQueueAgent {
     /// The registered type that implements it.
     pub agent_type: String,
     /// Where its messages wait.
-    pub placement: AgentPlacement,
+    pub placement: Placement,
     pub capabilities: BTreeSet<AgentSkill>,
     /// As last reported.
     pub availability: Availability,
@@ -63,14 +39,6 @@ pub struct StoredQueueAgent {
     pub config: String,
     /// Whether it consumes work addressed to any member of its team.
     pub shares_work: bool,
-}
-
-/// How many agents have a capability.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CapabilityCoverage {
-    pub capability: AgentSkill,
-    pub available: u64,
-    pub unavailable: u64,
 }
 
 const WHAT: &str = "queue agent";
@@ -139,89 +107,89 @@ const COVERAGE: Sql = sql!(concat!(
 impl OrgStore<'_> {
     /// Registers or replaces an agent. Fails with [`StoreError::Conflict`] if one of the same
     /// name has another placement.
-    pub async fn save_queue_agent(&self, agent: StoredQueueAgent) -> Result<()> {
-        self.store.write(Save(self.org, agent)).await
+    pub fn save_queue_agent(&self, agent: StoredQueueAgent) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| save_agent(tx, org, &agent))
     }
 
     /// Returns an agent by its name.
-    pub async fn queue_agent(&self, name: &AgentName) -> Result<Option<StoredQueueAgent>> {
-        self.store.read(Get(self.org, name.clone())).await
+    pub fn queue_agent(&self, name: &AgentName) -> StoreFuture<Option<StoredQueueAgent>> {
+        self.optional(&GET, [name.as_str().into()], read_agent)
     }
 
     /// Returns the agents after `after`, ordered by name.
-    pub async fn queue_agents(
+    pub fn queue_agents(
         &self,
         after: Option<&AgentName>,
         limit: u32,
-    ) -> Result<Vec<StoredQueueAgent>> {
-        self.store.read(List(self.org, after.cloned(), limit)).await
+    ) -> StoreFuture<Vec<StoredQueueAgent>> {
+        let after = after.map_or("", AgentName::as_str);
+        self.rows(&LIST, [after.into(), limit.into()], read_agent)
     }
 
     /// Returns the agents with a capability: available ones first, then the least busy, then
     /// by name.
-    pub async fn queue_agents_with_capability(
+    pub fn queue_agents_with_capability(
         &self,
         capability: &AgentSkill,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<StoredQueueAgent>> {
-        self.store.read(ListWithCapability(self.org, capability.clone(), now, limit)).await
+    ) -> StoreFuture<Vec<StoredQueueAgent>> {
+        self.rows(&WITH_CAPABILITY, [now.into(), text(capability), limit.into()], read_agent)
     }
 
     /// Returns how many agents are available and unavailable for each capability, ordered by
     /// capability.
-    pub async fn capability_coverage(
+    pub fn capability_coverage(
         &self,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<CapabilityCoverage>> {
-        self.store.read(ReadCoverage(self.org, now, limit)).await
+    ) -> StoreFuture<Vec<SkillCoverage>> {
+        self.rows(&COVERAGE, [now.into(), limit.into()], read_coverage)
     }
 
     /// Renews the availability and load of agents until a time; unregistered agents are
     /// skipped. May be lost in a crash of the server, since it is repeated soon.
-    pub async fn renew_queue_agents(
+    pub fn renew_queue_agents(
         &self,
         mut loads: Vec<(AgentName, u64)>,
         until: Timestamp,
-    ) -> Result<()> {
+    ) -> StoreFuture<()> {
         // Concurrent renewals lock the rows in the same order.
         loads.sort();
-        self.store.write(Renew(self.org, loads, until)).await
+        let renew = |(name, load): (AgentName, u64)| {
+            let params = vec![self.org.into(), name.as_str().into(), number(load), until.into()];
+            Statement { sql: &RENEW, params, on_no_rows: None }
+        };
+        let batch: Vec<_> = loads.into_iter().map(renew).collect();
+        self.write_later(move |tx| tx.finish(&batch).map(drop))
     }
 
     /// Marks an agent as unavailable; returns whether it exists.
-    pub async fn withdraw_queue_agent(&self, name: &AgentName) -> Result<bool> {
-        self.store.write(Withdraw(self.org, name.clone())).await
+    pub fn withdraw_queue_agent(&self, name: &AgentName) -> StoreFuture<bool> {
+        let params = [self.org.into(), name.as_str().into()];
+        self.write(move |tx| Ok(tx.execute(&WITHDRAW, &params)? > 0))
     }
 
     /// Deletes an agent; returns whether it existed.
-    pub async fn delete_queue_agent(&self, name: &AgentName) -> Result<bool> {
-        self.store.write(DeleteAgent(self.org, name.clone())).await
+    pub fn delete_queue_agent(&self, name: &AgentName) -> StoreFuture<bool> {
+        let key = || vec![self.org.into(), name.as_str().into()];
+        let delete = |sql| Statement { sql, params: key(), on_no_rows: None };
+        let batch = [delete(&DELETE), delete(&DELETE_CAPABILITIES)];
+        self.write(move |tx| Ok(tx.finish(&batch)?.first().is_some_and(|rows| *rows > 0)))
     }
 }
 
-struct Save(OrgId, StoredQueueAgent);
-
-impl Operation for Save {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+fn save_agent(tx: &Tx, org: OrgId, agent: &StoredQueueAgent) -> Result<()> {
+    check_size("configuration of an agent", &agent.config, MAX_BYTES)?;
+    check_size("type of an agent", &agent.agent_type, MAX_BYTES)?;
+    check_count("capabilities of an agent", agent.capabilities.len())?;
+    // Concurrent writers of this agent wait here.
+    if tx.execute(&SAVE, &agent.params(org)?)? == 0 {
+        let what = format!("agent `{}` with another placement", agent.name);
+        return Err(StoreError::Conflict(what));
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, agent) = self;
-        check_size("configuration of an agent", &agent.config, MAX_BYTES)?;
-        check_size("type of an agent", &agent.agent_type, MAX_BYTES)?;
-        check_count("capabilities of an agent", agent.capabilities.len())?;
-        // Concurrent writers of this agent wait here.
-        if tx.execute(&SAVE, &agent.params(*org)?)? == 0 {
-            let what = format!("agent `{}` with another placement", agent.name);
-            return Err(StoreError::Conflict(what));
-        }
-        tx.finish(&agent.capability_statements(*org)).map(drop)
-    }
+    tx.finish(&agent.capability_statements(org)).map(drop)
 }
 
 impl StoredQueueAgent {
@@ -254,130 +222,6 @@ impl StoredQueueAgent {
     }
 }
 
-struct Get(OrgId, AgentName);
-
-impl Operation for Get {
-    type Output = Option<StoredQueueAgent>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<StoredQueueAgent>> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.as_str().into()])?;
-        row.as_ref().map(read_agent).transpose()
-    }
-}
-
-struct List(OrgId, Option<AgentName>, u32);
-
-impl Operation for List {
-    type Output = Vec<StoredQueueAgent>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredQueueAgent>> {
-        let after = self.1.as_ref().map_or("", AgentName::as_str);
-        let params = [self.0.into(), after.into(), self.2.into()];
-        tx.query(&LIST, &params)?.iter().map(read_agent).collect()
-    }
-}
-
-struct ListWithCapability(OrgId, AgentSkill, Timestamp, u32);
-
-impl Operation for ListWithCapability {
-    type Output = Vec<StoredQueueAgent>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<StoredQueueAgent>> {
-        let params = [self.0.into(), self.2.into(), text(&self.1), self.3.into()];
-        tx.query(&WITH_CAPABILITY, &params)?.iter().map(read_agent).collect()
-    }
-}
-
-struct ReadCoverage(OrgId, Timestamp, u32);
-
-impl Operation for ReadCoverage {
-    type Output = Vec<CapabilityCoverage>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<CapabilityCoverage>> {
-        let rows = tx.query(&COVERAGE, &[self.0.into(), self.1.into(), self.2.into()])?;
-        let coverage = |row: &Row| {
-            let (available, all) = (row.int(1)?, row.int(2)?);
-            let count = |count| u64::try_from(count).unwrap_or_default();
-            let capability = row.text(0)?.into();
-            Ok(CapabilityCoverage {
-                capability,
-                available: count(available),
-                unavailable: count(all - available),
-            })
-        };
-        rows.iter().map(coverage).collect()
-    }
-}
-
-struct Renew(OrgId, Vec<(AgentName, u64)>, Timestamp);
-
-impl Operation for Renew {
-    type Output = ();
-
-    const DURABLE: bool = false;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, loads, until) = self;
-        let renew = |(name, load): &(AgentName, u64)| {
-            let params = vec![(*org).into(), name.as_str().into(), number(*load), (*until).into()];
-            Statement { sql: &RENEW, params, on_no_rows: None }
-        };
-        tx.finish(&loads.iter().map(renew).collect::<Vec<_>>()).map(drop)
-    }
-}
-
-struct Withdraw(OrgId, AgentName);
-
-impl Operation for Withdraw {
-    type Output = bool;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<bool> {
-        let affected = tx.execute(&WITHDRAW, &[self.0.into(), self.1.as_str().into()])?;
-        Ok(affected > 0)
-    }
-}
-
-struct DeleteAgent(OrgId, AgentName);
-
-impl Operation for DeleteAgent {
-    type Output = bool;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<bool> {
-        let key = || vec![self.0.into(), self.1.as_str().into()];
-        let delete = |sql| Statement { sql, params: key(), on_no_rows: None };
-        let affected = tx.finish(&[delete(&DELETE), delete(&DELETE_CAPABILITIES)])?;
-        Ok(affected.first().is_some_and(|rows| *rows > 0))
-    }
-}
-
 fn number(count: u64) -> Value {
     Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
@@ -391,7 +235,7 @@ fn read_agent(row: &Row) -> Result<StoredQueueAgent> {
     Ok(StoredQueueAgent {
         name: row.parsed(0, WHAT)?,
         agent_type: row.text(1)?.to_owned(),
-        placement: AgentPlacement::from_name(row.text(2)?)?,
+        placement: read_placement(row.text(2)?)?,
         capabilities: row.json(3, WHAT)?,
         availability: if available { Availability::Available } else { Availability::Unavailable },
         available_until: row.opt_time(5)?,
@@ -399,5 +243,20 @@ fn read_agent(row: &Row) -> Result<StoredQueueAgent> {
         load: u64::try_from(row.int(7)?).unwrap_or_default(),
         config: row.text(8)?.to_owned(),
         shares_work: row.int(9)? != 0,
+    })
+}
+
+fn read_placement(name: &str) -> Result<Placement> {
+    let why = || format!("`{name}` is not a placement");
+    Placement::named(name).ok_or_else(|| StoreError::CorruptValue { what: WHAT, why: why() })
+}
+
+fn read_coverage(row: &Row) -> Result<SkillCoverage> {
+    let (available, all) = (row.int(1)?, row.int(2)?);
+    let count = |count| u64::try_from(count).unwrap_or_default();
+    Ok(SkillCoverage {
+        capability: row.text(0)?.into(),
+        available: count(available),
+        unavailable: count(all - available),
     })
 }

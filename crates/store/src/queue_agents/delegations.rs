@@ -18,9 +18,10 @@ use ostler_domain::time::Timestamp;
 
 use super::{MAX_BYTES, check_count, check_size, variant_name};
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 use crate::tenancy::orgs;
 
@@ -72,154 +73,103 @@ const UPSTREAM: Sql = sql!(
 
 impl OrgStore<'_> {
     /// Stores a new delegation. Its blockers must exist.
-    pub async fn create_delegation(&self, delegation: Delegation) -> Result<()> {
-        self.store.write(CreateDelegation(self.org, delegation)).await
+    pub fn create_delegation(&self, delegation: Delegation) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| create_delegation(tx, org, &delegation))
     }
 
     /// Returns a delegation.
-    pub async fn delegation(&self, id: DelegationId) -> Result<Option<Delegation>> {
-        self.store.read(Get(self.org, id)).await
+    pub fn delegation(&self, id: DelegationId) -> StoreFuture<Option<Delegation>> {
+        self.optional(&GET, [id.into()], read_delegation)
     }
 
     /// Changes the status of a delegation and returns the delegations that became ready by it.
     /// Of several concurrent completions of the last blockers, one returns them.
-    pub async fn update_delegation(
+    pub fn update_delegation(
         &self,
         id: DelegationId,
         to: DelegationStatus,
         now: Timestamp,
-    ) -> Result<Vec<Delegation>> {
-        self.store.write(Update { org: self.org, id, to, now }).await
+    ) -> StoreFuture<Vec<Delegation>> {
+        let org = self.org;
+        self.write(move |tx| update_delegation(tx, org, id, to, now))
     }
 
     /// Adds a blocker to a delegation. Fails with [`StoreError::Delegation`] if that would
     /// close a cycle.
-    pub async fn block_delegation(&self, task: DelegationId, blocker: DelegationId) -> Result<()> {
-        self.store.write(Block { org: self.org, task, blocker }).await
+    pub fn block_delegation(&self, task: DelegationId, blocker: DelegationId) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| block_delegation(tx, org, task, blocker))
     }
 }
 
-struct CreateDelegation(OrgId, Delegation);
-
-impl Operation for CreateDelegation {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+fn create_delegation(tx: &Tx, org: OrgId, delegation: &Delegation) -> Result<()> {
+    check_size("description of a delegation", &delegation.description, MAX_BYTES)?;
+    check_count("blockers of a delegation", delegation.blocked_by.len())?;
+    let mut board = DelegationBoard::default();
+    if !delegation.blocked_by.is_empty() {
+        orgs::lock_org(tx, org)?;
+        let known = delegation.blocked_by.iter().chain([&delegation.id]);
+        let keys = known.map(|id| vec![org.into(), (*id).into()]);
+        let found = tx.query_each(&GET, &keys.collect::<Vec<_>>())?;
+        board = read_board(found.iter().flatten())?;
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, delegation) = self;
-        check_size("description of a delegation", &delegation.description, MAX_BYTES)?;
-        check_count("blockers of a delegation", delegation.blocked_by.len())?;
-        let mut board = DelegationBoard::default();
-        if !delegation.blocked_by.is_empty() {
-            orgs::lock_org(tx, *org)?;
-            let known = delegation.blocked_by.iter().chain([&delegation.id]);
-            let keys = known.map(|id| vec![(*org).into(), (*id).into()]);
-            let found = tx.query_each(&GET, &keys.collect::<Vec<_>>())?;
-            board = read_board(found.iter().flatten())?;
-        }
-        board.delegate(delegation.clone())?;
-        let open = delegation.status != DelegationStatus::Complete;
-        let watch = delegation.due.filter(|_| open).map(SlaWatch::new);
-        let params = vec![
-            (*org).into(),
-            delegation.id.into(),
-            delegation.assignee.as_str().into(),
-            variant_name(&delegation.status)?,
-            delegation.due.into(),
-            Value::json(delegation)?,
-            watch.map_or(Ok(Value::Null), |watch| Value::json(&watch))?,
-        ];
-        let mut batch = vec![Statement { sql: &INSERT, params, on_no_rows: None }];
-        for blocker in &delegation.blocked_by {
-            batch.push(blocker_statement(*org, &board, delegation.id, *blocker)?);
-        }
-        match tx.finish(&batch) {
-            Err(StoreError::Conflict(_)) => Err(DelegationRefused::Exists(delegation.id).into()),
-            other => other.map(drop),
-        }
+    board.delegate(delegation.clone())?;
+    let open = delegation.status != DelegationStatus::Complete;
+    let watch = delegation.due.filter(|_| open).map(SlaWatch::new);
+    let params = vec![
+        org.into(),
+        delegation.id.into(),
+        delegation.assignee.as_str().into(),
+        variant_name(&delegation.status)?,
+        delegation.due.into(),
+        Value::json(delegation)?,
+        watch.map_or(Ok(Value::Null), |watch| Value::json(&watch))?,
+    ];
+    let mut batch = vec![Statement { sql: &INSERT, params, on_no_rows: None }];
+    for blocker in &delegation.blocked_by {
+        batch.push(blocker_statement(org, &board, delegation.id, *blocker)?);
+    }
+    match tx.finish(&batch) {
+        Err(StoreError::Conflict(_)) => Err(DelegationRefused::Exists(delegation.id).into()),
+        other => other.map(drop),
     }
 }
 
-struct Get(OrgId, DelegationId);
-
-impl Operation for Get {
-    type Output = Option<Delegation>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<Delegation>> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
-        row.as_ref().map(read_delegation).transpose()
-    }
-}
-
-struct Update {
+fn update_delegation(
+    tx: &Tx,
     org: OrgId,
     id: DelegationId,
     to: DelegationStatus,
     now: Timestamp,
-}
-
-impl Operation for Update {
-    type Output = Vec<Delegation>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<Delegation>> {
-        let Self { org, id, to, now } = *self;
-        let completes = to == DelegationStatus::Complete;
-        if completes {
-            orgs::lock_org(tx, org)?;
-        }
-        let key = [org.into(), id.into()];
-        let related = if completes { &NEIGHBOURS } else { &BLOCKERS };
-        let found = tx.query_in_order(&[(&LOCK, &key), (related, &key)])?;
-        let mut board = read_board(found.iter().flatten())?;
-        let ready = board.update(id, to, now)?;
-        let mut batch = vec![update_statement(org, board.get(id)?)?];
-        if completes {
-            batch.push(Statement { sql: &COMPLETE_BLOCKER, params: key.into(), on_no_rows: None });
-        }
-        tx.finish(&batch)?;
-        ready.into_iter().map(|id| Ok(board.get(id)?.clone())).collect()
-    }
-}
-
-struct Block {
-    org: OrgId,
-    task: DelegationId,
-    blocker: DelegationId,
-}
-
-impl Operation for Block {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self { org, task, blocker } = *self;
+) -> Result<Vec<Delegation>> {
+    let completes = to == DelegationStatus::Complete;
+    if completes {
         orgs::lock_org(tx, org)?;
-        let (task_key, blocker_key) = ([org.into(), task.into()], [org.into(), blocker.into()]);
-        let found = tx.query_in_order(&[(&LOCK, &task_key), (&UPSTREAM, &blocker_key)])?;
-        let mut board = read_board(found.iter().flatten())?;
-        board.block(task, blocker)?;
-        let delegation = board.get(task)?;
-        check_count("blockers of a delegation", delegation.blocked_by.len())?;
-        tx.finish(&[
-            update_statement(org, delegation)?,
-            blocker_statement(org, &board, task, blocker)?,
-        ])
-        .map(drop)
     }
+    let key = [org.into(), id.into()];
+    let related = if completes { &NEIGHBOURS } else { &BLOCKERS };
+    let found = tx.query_in_order(&[(&LOCK, &key), (related, &key)])?;
+    let mut board = read_board(found.iter().flatten())?;
+    let ready = board.update(id, to, now)?;
+    let mut batch = vec![update_statement(org, board.get(id)?)?];
+    if completes {
+        batch.push(Statement { sql: &COMPLETE_BLOCKER, params: key.into(), on_no_rows: None });
+    }
+    tx.finish(&batch)?;
+    ready.into_iter().map(|id| Ok(board.get(id)?.clone())).collect()
+}
+
+fn block_delegation(tx: &Tx, org: OrgId, task: DelegationId, blocker: DelegationId) -> Result<()> {
+    orgs::lock_org(tx, org)?;
+    let (task_key, blocker_key) = ([org.into(), task.into()], [org.into(), blocker.into()]);
+    let found = tx.query_in_order(&[(&LOCK, &task_key), (&UPSTREAM, &blocker_key)])?;
+    let mut board = read_board(found.iter().flatten())?;
+    board.block(task, blocker)?;
+    let delegation = board.get(task)?;
+    check_count("blockers of a delegation", delegation.blocked_by.len())?;
+    tx.finish(&[update_statement(org, delegation)?, blocker_statement(org, &board, task, blocker)?])
+        .map(drop)
 }
 
 fn update_statement(org: OrgId, delegation: &Delegation) -> Result<Statement> {

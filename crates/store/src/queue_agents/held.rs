@@ -1,14 +1,14 @@
 //! Messages held for an agent until a plan is approved or a person answers. Their content
 //! is the caller's JSON.
 
-use ostler_domain::id::{EnvelopeId, OrgId};
+use ostler_domain::id::EnvelopeId;
 use ostler_domain::queue_agent::name::AgentName;
 
 use super::check_size;
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// The most bytes of a held message.
@@ -64,26 +64,7 @@ const LIST: Sql = sql!(
      WHERE org = ?1 AND kind = ?2 AND agent = ?3 AND message > ?4 ORDER BY message LIMIT ?5"
 );
 
-/// The held messages of one kind for one agent.
-#[derive(Debug, Clone)]
-struct HeldList {
-    org: OrgId,
-    kind: HeldMessageKind,
-    agent: AgentName,
-}
-
-impl HeldList {
-    fn params(&self, message: EnvelopeId) -> Vec<Value> {
-        let kind = self.kind.name().into();
-        vec![self.org.into(), kind, self.agent.as_str().into(), message.into()]
-    }
-}
-
 impl OrgStore<'_> {
-    fn held_list(&self, kind: HeldMessageKind, agent: &AgentName) -> HeldList {
-        HeldList { org: self.org, kind, agent: agent.clone() }
-    }
-
     /// Holds a message for an agent, unless it is held already, and returns the held message.
     pub async fn hold_message(
         &self,
@@ -92,17 +73,26 @@ impl OrgStore<'_> {
         message: EnvelopeId,
         data: String,
     ) -> Result<HeldMessage> {
-        self.store.write(Hold(self.held_list(kind, agent), message, data)).await
+        check_size("held message", &data, MAX_BYTES)?;
+        let [kind, agent, message] = key(kind, agent, message);
+        let params = [self.org.into(), kind, agent, message, data.into()];
+        self.write(move |tx| {
+            tx.execute(&HOLD, &params)?;
+            let [key @ .., _data] = &params;
+            // It may have been taken in between.
+            read_held(&tx.first(&GET, key)?.ok_or(StoreError::Busy)?)
+        })
+        .await
     }
 
     /// Returns a held message.
-    pub async fn held_message(
+    pub fn held_message(
         &self,
         kind: HeldMessageKind,
         agent: &AgentName,
         message: EnvelopeId,
-    ) -> Result<Option<HeldMessage>> {
-        self.store.read(Get(self.held_list(kind, agent), message)).await
+    ) -> StoreFuture<Option<HeldMessage>> {
+        self.optional(&GET, key(kind, agent, message), read_held)
     }
 
     /// Replaces a message that is still at the version of `changed`. Returns false if it has
@@ -113,112 +103,42 @@ impl OrgStore<'_> {
         agent: &AgentName,
         changed: HeldMessage,
     ) -> Result<bool> {
-        self.store.write(Update(self.held_list(kind, agent), changed)).await
+        let HeldMessage { message, version, data } = changed;
+        check_size("held message", &data, MAX_BYTES)?;
+        let [kind, agent, message] = key(kind, agent, message);
+        let params = [kind, agent, message, version.into(), data.into()];
+        Ok(self.execute(&UPDATE, params).await? == 1)
     }
 
     /// Removes and returns a message. Of several concurrent callers one gets it.
-    pub async fn take_held_message(
+    pub fn take_held_message(
         &self,
         kind: HeldMessageKind,
         agent: &AgentName,
         message: EnvelopeId,
-    ) -> Result<Option<HeldMessage>> {
-        self.store.write(Take(self.held_list(kind, agent), message)).await
+    ) -> StoreFuture<Option<HeldMessage>> {
+        let [kind, agent, message] = key(kind, agent, message);
+        let params = [self.org.into(), kind, agent, message];
+        self.write(move |tx| tx.first(&TAKE, &params)?.as_ref().map(read_held).transpose())
     }
 
     /// Returns the held messages after `after`, oldest first.
-    pub async fn held_messages(
+    pub fn held_messages(
         &self,
         kind: HeldMessageKind,
         agent: &AgentName,
         after: Option<EnvelopeId>,
         limit: u32,
-    ) -> Result<Vec<HeldMessage>> {
+    ) -> StoreFuture<Vec<HeldMessage>> {
         let after = after.unwrap_or(EnvelopeId::from_u128(0));
-        self.store.read(ListPage(self.held_list(kind, agent), after, limit)).await
+        let [kind, agent, after] = key(kind, agent, after);
+        self.rows(&LIST, [kind, agent, after, limit.into()], read_held)
     }
 }
 
-struct Hold(HeldList, EnvelopeId, String);
-
-impl Operation for Hold {
-    type Output = HeldMessage;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<HeldMessage> {
-        check_size("held message", &self.2, MAX_BYTES)?;
-        let key = self.0.params(self.1);
-        let mut params = key.clone();
-        params.push(self.2.as_str().into());
-        tx.execute(&HOLD, &params)?;
-        // It may have been taken in between.
-        read_held(&tx.first(&GET, &key)?.ok_or(StoreError::Busy)?)
-    }
-}
-
-struct Get(HeldList, EnvelopeId);
-
-impl Operation for Get {
-    type Output = Option<HeldMessage>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<HeldMessage>> {
-        tx.first(&GET, &self.0.params(self.1))?.as_ref().map(read_held).transpose()
-    }
-}
-
-struct Update(HeldList, HeldMessage);
-
-impl Operation for Update {
-    type Output = bool;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<bool> {
-        let HeldMessage { message, version, data } = &self.1;
-        check_size("held message", data, MAX_BYTES)?;
-        let mut params = self.0.params(*message);
-        params.extend([(*version).into(), data.as_str().into()]);
-        Ok(tx.execute(&UPDATE, &params)? == 1)
-    }
-}
-
-struct Take(HeldList, EnvelopeId);
-
-impl Operation for Take {
-    type Output = Option<HeldMessage>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<HeldMessage>> {
-        tx.first(&TAKE, &self.0.params(self.1))?.as_ref().map(read_held).transpose()
-    }
-}
-
-struct ListPage(HeldList, EnvelopeId, u32);
-
-impl Operation for ListPage {
-    type Output = Vec<HeldMessage>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<HeldMessage>> {
-        let mut params = self.0.params(self.1);
-        params.push(self.2.into());
-        tx.query(&LIST, &params)?.iter().map(read_held).collect()
-    }
+/// The columns after the org that identify a held message.
+fn key(kind: HeldMessageKind, agent: &AgentName, message: EnvelopeId) -> [Value; 3] {
+    [kind.name().into(), agent.as_str().into(), message.into()]
 }
 
 fn read_held(row: &Row) -> Result<HeldMessage> {

@@ -8,9 +8,10 @@ use ostler_domain::queue_agent::team_lifecycle::{Team, TeamChange, TeamLifecycle
 
 use super::{check_count, variant_name};
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 
 /// A name is free again once the team that had it is complete.
@@ -49,127 +50,77 @@ const REMOVE_MEMBERS: Sql = sql!("DELETE FROM queue_team_members WHERE org = ?1 
 impl OrgStore<'_> {
     /// Stores a new team. Fails with [`StoreError::Conflict`] if its name belongs to a team that
     /// is not complete.
-    pub async fn create_team(&self, team: Team) -> Result<()> {
-        self.store.write(Create(self.org, team)).await
+    pub fn create_team(&self, team: Team) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| create_team(tx, org, &team))
     }
 
     /// Applies a change to a team and returns its effect. Fails with [`StoreError::Team`] if the
     /// rules refuse it.
-    pub async fn change_team(
+    pub fn change_team(
         &self,
         name: &TeamName,
         change: TeamChange,
-    ) -> Result<Option<TeamLifecycleEffect>> {
-        self.store.write(Apply(self.org, name.clone(), change)).await
+    ) -> StoreFuture<Option<TeamLifecycleEffect>> {
+        let (org, name) = (self.org, name.clone());
+        self.write(move |tx| change_team(tx, org, &name, &change))
     }
 
     /// Returns a team by its name.
-    pub async fn team(&self, name: &TeamName) -> Result<Option<Team>> {
-        self.store.read(Get(self.org, name.clone())).await
+    pub fn team(&self, name: &TeamName) -> StoreFuture<Option<Team>> {
+        self.optional(&GET, [name.as_str().into()], read_team)
     }
 
     /// Returns the teams after `after`, ordered by name; only those of a member if one is given.
-    pub async fn teams(
+    pub fn teams(
         &self,
         member: Option<&AgentName>,
         after: Option<&TeamName>,
         limit: u32,
-    ) -> Result<Vec<Team>> {
-        let (member, after) = (member.cloned(), after.cloned());
-        self.store.read(List { org: self.org, member, after, limit }).await
-    }
-}
-
-struct Create(OrgId, Team);
-
-impl Operation for Create {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, team) = self;
-        check_count("members of a team", team.members().len())?;
-        if tx.execute(&CREATE, &team_params(*org, team)?)? == 0 {
-            return Err(StoreError::Conflict(format!("team `{}`", team.name)));
+    ) -> StoreFuture<Vec<Team>> {
+        let (after, limit) = (after.map_or("", TeamName::as_str).into(), limit.into());
+        match member {
+            Some(member) => {
+                self.rows(&LIST_OF_MEMBER, [after, limit, member.as_str().into()], read_team)
+            }
+            None => self.rows(&LIST, [after, limit], read_team),
         }
-        let key = [Value::from(*org), team.name.as_str().into()];
-        let mut batch =
-            vec![Statement { sql: &REMOVE_MEMBERS, params: key.into(), on_no_rows: None }];
-        batch.extend(team.members().iter().map(|agent| membership(&ADD_MEMBER, *org, team, agent)));
-        tx.finish(&batch).map(drop)
     }
 }
 
-struct Apply(OrgId, TeamName, TeamChange);
-
-impl Operation for Apply {
-    type Output = Option<TeamLifecycleEffect>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+fn create_team(tx: &Tx, org: OrgId, team: &Team) -> Result<()> {
+    check_count("members of a team", team.members().len())?;
+    if tx.execute(&CREATE, &team_params(org, team)?)? == 0 {
+        return Err(StoreError::Conflict(format!("team `{}`", team.name)));
     }
-
-    fn run(&self, tx: &Tx) -> Result<Option<TeamLifecycleEffect>> {
-        let Self(org, name, change) = self;
-        let row = tx.first(&LOCK, &[(*org).into(), name.as_str().into()])?;
-        let mut team = read_team(&row.ok_or(StoreError::NotFound("team"))?)?;
-        let effect = change.apply(&mut team)?;
-        check_count("members of a team", team.members().len())?;
-        let params = team_params(*org, &team)?.into();
-        let mut batch = vec![Statement { sql: &UPDATE, params, on_no_rows: None }];
-        match change {
-            TeamChange::Join(agent) => batch.push(membership(&ADD_MEMBER, *org, &team, agent)),
-            TeamChange::Leave(agent) => batch.push(membership(&REMOVE_MEMBER, *org, &team, agent)),
-            TeamChange::Started(_)
-            | TeamChange::Stopped(_)
-            | TeamChange::Lead(_)
-            | TeamChange::Dissolve => {}
-        }
-        tx.finish(&batch)?;
-        Ok(effect)
-    }
+    let key = [Value::from(org), team.name.as_str().into()];
+    let mut batch = vec![Statement { sql: &REMOVE_MEMBERS, params: key.into(), on_no_rows: None }];
+    batch.extend(team.members().iter().map(|agent| membership(&ADD_MEMBER, org, team, agent)));
+    tx.finish(&batch).map(drop)
 }
 
-struct Get(OrgId, TeamName);
-
-impl Operation for Get {
-    type Output = Option<Team>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<Team>> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.as_str().into()])?;
-        row.as_ref().map(read_team).transpose()
-    }
-}
-
-struct List {
+fn change_team(
+    tx: &Tx,
     org: OrgId,
-    member: Option<AgentName>,
-    after: Option<TeamName>,
-    limit: u32,
-}
-
-impl Operation for List {
-    type Output = Vec<Team>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
+    name: &TeamName,
+    change: &TeamChange,
+) -> Result<Option<TeamLifecycleEffect>> {
+    let row = tx.first(&LOCK, &[org.into(), name.as_str().into()])?;
+    let mut team = read_team(&row.ok_or(StoreError::NotFound("team"))?)?;
+    let effect = change.apply(&mut team)?;
+    check_count("members of a team", team.members().len())?;
+    let params = team_params(org, &team)?.into();
+    let mut batch = vec![Statement { sql: &UPDATE, params, on_no_rows: None }];
+    match change {
+        TeamChange::Join(agent) => batch.push(membership(&ADD_MEMBER, org, &team, agent)),
+        TeamChange::Leave(agent) => batch.push(membership(&REMOVE_MEMBER, org, &team, agent)),
+        TeamChange::Started(_)
+        | TeamChange::Stopped(_)
+        | TeamChange::Lead(_)
+        | TeamChange::Dissolve => {}
     }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<Team>> {
-        let after = self.after.as_ref().map_or("", TeamName::as_str);
-        let mut params = vec![self.org.into(), after.into(), self.limit.into()];
-        let member = self.member.as_ref().map(|agent| Value::from(agent.as_str()));
-        let sql = if member.is_some() { &LIST_OF_MEMBER } else { &LIST };
-        params.extend(member);
-        tx.query(sql, &params)?.iter().map(read_team).collect()
-    }
+    tx.finish(&batch)?;
+    Ok(effect)
 }
 
 fn team_params(org: OrgId, team: &Team) -> Result<[Value; 4]> {

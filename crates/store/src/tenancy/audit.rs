@@ -6,9 +6,10 @@ use ostler_domain::id::{AuditId, OrgId};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::Statement;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
 use crate::error::{Result, StoreError};
 
 /// An audit entry to append.
@@ -48,21 +49,29 @@ const ABOUT: Sql = Sql {
 
 impl OrgStore<'_> {
     /// Appends an entry. Fails with [`StoreError::Conflict`] if its id is taken.
-    pub async fn append_audit(&self, entry: NewAuditEntry) -> Result<()> {
-        self.store.write(Append(self.org, entry)).await
+    pub fn append_audit(&self, entry: NewAuditEntry) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| match tx.batch(&[append(org, &entry)?]) {
+            Err(StoreError::Conflict(_)) => {
+                Err(StoreError::Conflict(format!("audit entry {}", entry.id)))
+            }
+            other => other.map(|_| ()),
+        })
     }
 
     /// Returns the entries before `before`, newest first, optionally only those about
     /// one subject.
-    pub async fn audit_entries(
+    pub fn audit_entries(
         &self,
         subject: Option<&str>,
         before: Option<AuditId>,
         limit: u32,
-    ) -> Result<Vec<AuditEntry>> {
-        let before = before.unwrap_or(AuditId::from_u128(u128::MAX));
-        let subject = subject.map(ToOwned::to_owned);
-        self.store.read(List { org: self.org, subject, before, limit }).await
+    ) -> StoreFuture<Vec<AuditEntry>> {
+        let before = before.unwrap_or(AuditId::from_u128(u128::MAX)).into();
+        match subject {
+            None => self.rows(&ALL, [before, limit.into()], read_entry),
+            Some(subject) => self.rows(&ABOUT, [before, limit.into(), subject.into()], read_entry),
+        }
     }
 }
 
@@ -77,53 +86,6 @@ pub(crate) fn append(org: OrgId, entry: &NewAuditEntry) -> Result<Statement> {
         entry.data.as_str().into(),
     ];
     Ok(Statement { sql: &APPEND, params, on_no_rows: None })
-}
-
-struct Append(OrgId, NewAuditEntry);
-
-impl Operation for Append {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, entry) = self;
-        match tx.batch(&[append(*org, entry)?]) {
-            Err(StoreError::Conflict(_)) => {
-                Err(StoreError::Conflict(format!("audit entry {}", entry.id)))
-            }
-            other => other.map(|_| ()),
-        }
-    }
-}
-
-struct List {
-    org: OrgId,
-    subject: Option<String>,
-    before: AuditId,
-    limit: u32,
-}
-
-impl Operation for List {
-    type Output = Vec<AuditEntry>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<AuditEntry>> {
-        let mut params = vec![self.org.into(), self.before.into(), self.limit.into()];
-        let sql = match &self.subject {
-            None => &ALL,
-            Some(subject) => {
-                params.push(subject.as_str().into());
-                &ABOUT
-            }
-        };
-        tx.query(sql, &params)?.iter().map(read_entry).collect()
-    }
 }
 
 fn read_entry(row: &Row) -> Result<AuditEntry> {

@@ -8,9 +8,10 @@ use ostler_domain::secret::SecretRef;
 use ostler_domain::tool::Integration;
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Row;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// Whether an integration is usable.
@@ -56,46 +57,54 @@ const LIST_CONNECTED: Sql =
 impl OrgStore<'_> {
     /// Creates or replaces an integration. Fails with [`StoreError::Conflict`] if the
     /// service has another one.
-    pub async fn save_integration(&self, integration: OrgIntegration) -> Result<()> {
-        self.store.write(Save(self.org, integration)).await
+    pub fn save_integration(&self, integration: OrgIntegration) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| save(tx, org, &integration))
     }
 
     /// Connects or disconnects an integration, keeping its settings.
-    pub async fn set_connection(
+    pub fn set_connection(
         &self,
         id: IntegrationId,
         connection: IntegrationConnection,
-    ) -> Result<()> {
-        self.store.write(SetConnection(self.org, id, connection)).await
+    ) -> StoreFuture<()> {
+        self.change("integration", &SET_CONNECTION, [id.into(), connection.name().into()])
     }
 
     /// Returns an integration.
-    pub async fn integration(&self, id: IntegrationId) -> Result<OrgIntegration> {
-        self.store.read(Get(self.org, id)).await
+    pub fn integration(&self, id: IntegrationId) -> StoreFuture<OrgIntegration> {
+        self.one("integration", &GET, [id.into()], read_integration)
     }
 
     /// Returns the integration with a service, connected or not.
-    pub async fn integration_by_service(
+    pub fn integration_by_service(
         &self,
         service: &Integration,
-    ) -> Result<Option<OrgIntegration>> {
-        self.store.read(GetByService(self.org, service.clone())).await
+    ) -> StoreFuture<Option<OrgIntegration>> {
+        self.optional(&GET_BY_SERVICE, [service.to_string().into()], read_integration)
     }
 
     /// Returns the integrations after `after`, ordered by id.
-    pub async fn integrations(
+    pub fn integrations(
         &self,
         after: Option<IntegrationId>,
         limit: u32,
-    ) -> Result<Vec<OrgIntegration>> {
+    ) -> StoreFuture<Vec<OrgIntegration>> {
         let after = after.unwrap_or(IntegrationId::from_u128(0));
-        self.store.read(List(self.org, after, limit)).await
+        self.rows(&LIST, [after.into(), limit.into()], read_integration)
     }
 
     /// Returns the connected services, which the org's tools can use.
-    pub async fn connected_services(&self) -> Result<BTreeSet<Integration>> {
-        self.store.read(ListConnected(self.org)).await
+    pub fn connected_services(&self) -> StoreFuture<BTreeSet<Integration>> {
+        let org = self.org;
+        self.read(move |tx| connected(tx, org))
     }
+}
+
+/// Returns the connected services, inside a transaction.
+pub(crate) fn connected(tx: &Tx, org: OrgId) -> Result<BTreeSet<Integration>> {
+    let rows = tx.query(&LIST_CONNECTED, &[org.into()])?;
+    rows.iter().map(|row| row.text(0).map(Integration::new)).collect()
 }
 
 impl IntegrationConnection {
@@ -112,109 +121,22 @@ impl IntegrationConnection {
     }
 }
 
-pub(crate) struct Save(pub(crate) OrgId, pub(crate) OrgIntegration);
-
-impl Operation for Save {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, OrgIntegration { id, service, connection, settings, secret }) = self;
-        let params = [
-            (*org).into(),
-            (*id).into(),
-            service.to_string().into(),
-            connection.name().into(),
-            settings.as_str().into(),
-            secret.as_ref().map(ToString::to_string).into(),
-        ];
-        tx.execute(&SAVE, &params).map_err(|error| match error {
-            StoreError::Conflict(_) => StoreError::Conflict(format!("integration `{service}`")),
-            other => other,
-        })?;
-        Ok(())
-    }
-}
-
-struct SetConnection(OrgId, IntegrationId, IntegrationConnection);
-
-impl Operation for SetConnection {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let params = [self.0.into(), self.1.into(), self.2.name().into()];
-        match tx.execute(&SET_CONNECTION, &params)? {
-            0 => Err(StoreError::NotFound("integration")),
-            _ => Ok(()),
-        }
-    }
-}
-
-struct Get(OrgId, IntegrationId);
-
-impl Operation for Get {
-    type Output = OrgIntegration;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<OrgIntegration> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
-        read_integration(&row.ok_or(StoreError::NotFound("integration"))?)
-    }
-}
-
-struct GetByService(OrgId, Integration);
-
-impl Operation for GetByService {
-    type Output = Option<OrgIntegration>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Option<OrgIntegration>> {
-        let params = [self.0.into(), self.1.to_string().into()];
-        tx.first(&GET_BY_SERVICE, &params)?.as_ref().map(read_integration).transpose()
-    }
-}
-
-struct List(OrgId, IntegrationId, u32);
-
-impl Operation for List {
-    type Output = Vec<OrgIntegration>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<OrgIntegration>> {
-        let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params)?.iter().map(read_integration).collect()
-    }
-}
-
-struct ListConnected(OrgId);
-
-impl Operation for ListConnected {
-    type Output = BTreeSet<Integration>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<BTreeSet<Integration>> {
-        let rows = tx.query(&LIST_CONNECTED, &[self.0.into()])?;
-        rows.iter().map(|row| row.text(0).map(Integration::new)).collect()
-    }
+/// Creates or replaces an integration, inside a transaction.
+pub(crate) fn save(tx: &Tx, org: OrgId, integration: &OrgIntegration) -> Result<()> {
+    let OrgIntegration { id, service, connection, settings, secret } = integration;
+    let params = [
+        org.into(),
+        (*id).into(),
+        service.to_string().into(),
+        connection.name().into(),
+        settings.as_str().into(),
+        secret.as_ref().map(ToString::to_string).into(),
+    ];
+    tx.execute(&SAVE, &params).map_err(|error| match error {
+        StoreError::Conflict(_) => StoreError::Conflict(format!("integration `{service}`")),
+        other => other,
+    })?;
+    Ok(())
 }
 
 fn read_integration(row: &Row) -> Result<OrgIntegration> {

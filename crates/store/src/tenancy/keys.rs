@@ -9,10 +9,10 @@ use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::time::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::backend::sql::{Sql, sql};
-use crate::backend::value::{Row, Value};
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
 use crate::error::{Result, StoreError};
 use crate::tenancy::orgs::lock_org;
 use crate::{OrgStore, Store};

@@ -5,9 +5,10 @@ use ostler_domain::id::{OrgId, UserId};
 use ostler_domain::org::role::Role;
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Row;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::tenancy::orgs::lock_org;
 use crate::tenancy::users::{User, read_user};
@@ -41,73 +42,50 @@ impl OrgStore<'_> {
     /// [`StoreError::LastWithRole`] if the role they leave must be held and has no other
     /// holder, and with [`StoreError::NotFound`] if the role does not exist in this
     /// kind of org.
-    pub async fn set_member(&self, user: UserId, role: Role) -> Result<()> {
-        self.store.write(Set(self.org, user, role)).await
+    pub fn set_member(&self, user: UserId, role: Role) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| set_member(tx, org, user, role))
     }
 
     /// Removes a user from the org; their account stays. Fails with
     /// [`StoreError::LastWithRole`] like [`set_member`](Self::set_member).
-    pub async fn remove_member(&self, user: UserId) -> Result<()> {
-        self.store.write(Remove(self.org, user)).await
+    pub fn remove_member(&self, user: UserId) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| {
+            lock_org(tx, org)?;
+            let role = role_of(tx, org, user)?.ok_or(StoreError::NotFound("user"))?;
+            check_may_leave(tx, org, role)?;
+            tx.execute(&REMOVE, &[org.into(), user.into()]).map(drop)
+        })
     }
 
     /// Returns a member of the org.
-    pub async fn member(&self, user: UserId) -> Result<Member> {
-        self.store.read(Get(self.org, user)).await
+    pub fn member(&self, user: UserId) -> StoreFuture<Member> {
+        self.one("user", &GET, [user.into()], read_member)
     }
 
     /// Returns the members after `after`, ordered by user id.
-    pub async fn members(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Member>> {
+    pub fn members(&self, after: Option<UserId>, limit: u32) -> StoreFuture<Vec<Member>> {
         let after = after.unwrap_or(UserId::from_u128(0));
-        self.store.read(List(self.org, after, limit)).await
+        self.rows(&LIST, [after.into(), limit.into()], read_member)
     }
 }
 
-struct Set(OrgId, UserId, Role);
-
-impl Operation for Set {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+fn set_member(tx: &Tx, org: OrgId, user: UserId, role: Role) -> Result<()> {
+    if !role.exists_in(lock_org(tx, org)?.place) {
+        return Err(StoreError::NotFound("role"));
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, user, role) = *self;
-        if !role.exists_in(lock_org(tx, org)?.place) {
-            return Err(StoreError::NotFound("role"));
-        }
-        if let Some(before) = role_of(tx, org, user)?
-            && before != role
-        {
-            check_may_leave(tx, org, before)?;
-        }
-        let set = tx.execute(&SET, &[org.into(), user.into(), role.name().into()]);
-        // The org exists, so the missing reference is the user.
-        set.map(|_| ()).map_err(|error| match error {
-            StoreError::NotFound(_) => StoreError::NotFound("user"),
-            other => other,
-        })
+    if let Some(before) = role_of(tx, org, user)?
+        && before != role
+    {
+        check_may_leave(tx, org, before)?;
     }
-}
-
-struct Remove(OrgId, UserId);
-
-impl Operation for Remove {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, user) = *self;
-        lock_org(tx, org)?;
-        let role = role_of(tx, org, user)?.ok_or(StoreError::NotFound("user"))?;
-        check_may_leave(tx, org, role)?;
-        tx.execute(&REMOVE, &[org.into(), user.into()])?;
-        Ok(())
-    }
+    let set = tx.execute(&SET, &[org.into(), user.into(), role.name().into()]);
+    // The org exists, so the missing reference is the user.
+    set.map(|_| ()).map_err(|error| match error {
+        StoreError::NotFound(_) => StoreError::NotFound("user"),
+        other => other,
+    })
 }
 
 fn role_of(tx: &Tx, org: OrgId, user: UserId) -> Result<Option<Role>> {
@@ -123,36 +101,6 @@ fn check_may_leave(tx: &Tx, org: OrgId, role: Role) -> Result<()> {
         return Err(StoreError::LastWithRole(role));
     }
     Ok(())
-}
-
-struct Get(OrgId, UserId);
-
-impl Operation for Get {
-    type Output = Member;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Member> {
-        let row = tx.first(&GET, &[self.0.into(), self.1.into()])?;
-        read_member(&row.ok_or(StoreError::NotFound("user"))?)
-    }
-}
-
-struct List(OrgId, UserId, u32);
-
-impl Operation for List {
-    type Output = Vec<Member>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<Member>> {
-        let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params)?.iter().map(read_member).collect()
-    }
 }
 
 fn read_member(row: &Row) -> Result<Member> {

@@ -12,6 +12,7 @@
 //! | `integrations`  | connections of an org to external services |
 //! | `keys`          | API keys |
 //! | `members`       | which user has which role in which org |
+//! | `org_config`    | the whole configuration of an org, and its version |
 //! | `orgs`          | orgs |
 //! | `policies`      | versioned tool policies of the platform and of orgs |
 //! | `users`         | user accounts |
@@ -21,6 +22,7 @@ pub(crate) mod audited_write;
 pub(crate) mod integrations;
 pub(crate) mod keys;
 pub(crate) mod members;
+pub(crate) mod org_config;
 pub(crate) mod orgs;
 pub(crate) mod policies;
 pub(crate) mod users;

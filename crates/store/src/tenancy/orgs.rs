@@ -3,9 +3,10 @@
 use ostler_domain::id::OrgId;
 use ostler_domain::org::Org;
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::ledger::{change_plan, open_account};
 use crate::{OrgStore, Store};
@@ -24,20 +25,29 @@ const UPDATE: Sql = sql!("UPDATE orgs SET slug = ?2, data = ?3 WHERE id = ?1");
 impl Store {
     /// Creates an org with an empty credit account. Fails with
     /// [`StoreError::Conflict`] if its id or slug is taken.
-    pub async fn create_org(&self, org: Org) -> Result<()> {
-        self.write(Create(org)).await
+    pub fn create_org(&self, org: Org) -> StoreFuture<()> {
+        self.org(org.id).write(move |tx| {
+            let params = [org.id.into(), org.slug.as_str().into(), Value::json(&org)?];
+            tx.execute(&INSERT, &params).map_err(|error| match error {
+                StoreError::Conflict(_) => StoreError::Conflict(format!("org `{}`", org.slug)),
+                other => other,
+            })?;
+            tx.batch(&[open_account(org.id)]).map(drop)
+        })
     }
 
     /// Returns every org, ordered by id.
-    pub async fn orgs(&self) -> Result<Vec<Org>> {
-        self.read(List).await
+    pub fn orgs(&self) -> StoreFuture<Vec<Org>> {
+        self.read_all_orgs(|tx| {
+            tx.query(&LIST, &[])?.iter().map(|row| row.json(0, "organization")).collect()
+        })
     }
 }
 
 impl OrgStore<'_> {
     /// Returns the org.
-    pub async fn org(&self) -> Result<Org> {
-        self.store.read(Get(self.org)).await
+    pub fn org(&self) -> StoreFuture<Org> {
+        self.one("organization", &GET, [], |row| row.json(0, "organization"))
     }
 
     /// Replaces everything but the org's id, and moves its credit account to its
@@ -46,8 +56,20 @@ impl OrgStore<'_> {
         if org.id != self.org {
             return Err(StoreError::NotFound("organization"));
         }
-        self.store.write(Update(org)).await
+        self.write(move |tx| {
+            let params = [org.id.into(), org.slug.as_str().into(), Value::json(&org)?];
+            let account = change_plan(tx, org.id, org.plan)?;
+            tx.execute(&UPDATE, &params)?;
+            tx.finish(&account).map(drop)
+        })
+        .await
     }
+}
+
+/// Returns an org, inside a transaction.
+pub(crate) fn get(tx: &Tx, org: OrgId) -> Result<Org> {
+    let row = tx.first(&GET, &[org.into()])?;
+    row.ok_or(StoreError::NotFound("organization"))?.json(0, "organization")
 }
 
 /// Returns the org and locks its row until the transaction ends. Serializes
@@ -55,73 +77,4 @@ impl OrgStore<'_> {
 pub(crate) fn lock_org(tx: &Tx, org: OrgId) -> Result<Org> {
     let row = tx.first(&LOCK, &[org.into()])?;
     row.ok_or(StoreError::NotFound("organization"))?.json(0, "organization")
-}
-
-struct Create(Org);
-
-impl Operation for Create {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.id)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org) = self;
-        let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
-        tx.execute(&INSERT, &params).map_err(|error| match error {
-            StoreError::Conflict(_) => StoreError::Conflict(format!("org `{}`", org.slug)),
-            other => other,
-        })?;
-        tx.batch(&[open_account(org.id)])?;
-        Ok(())
-    }
-}
-
-struct Get(OrgId);
-
-impl Operation for Get {
-    type Output = Org;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Org> {
-        let row = tx.first(&GET, &[self.0.into()])?;
-        row.ok_or(StoreError::NotFound("organization"))?.json(0, "organization")
-    }
-}
-
-struct List;
-
-impl Operation for List {
-    type Output = Vec<Org>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<Org>> {
-        let rows = tx.query(&LIST, &[])?;
-        rows.iter().map(|row| row.json(0, "organization")).collect()
-    }
-}
-
-struct Update(Org);
-
-impl Operation for Update {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.id)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org) = self;
-        let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
-        let account = change_plan(tx, org.id, org.plan)?;
-        tx.execute(&UPDATE, &params)?;
-        tx.finish(&account).map(|_| ())
-    }
 }

@@ -7,9 +7,10 @@ use ostler_domain::org::OrgPlace;
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::time::Timestamp;
 
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 use crate::tenancy::orgs::lock_org;
 use crate::{OrgStore, Store};
@@ -32,6 +33,7 @@ const OF_ORG: Sql = sql!(
     "SELECT version, data, saved_at FROM tool_policies
      WHERE org = ?1 AND policy_layer = 'org' AND version <= ?2 ORDER BY version DESC LIMIT ?3"
 );
+/// Every org reads the platform's policy: this selects only rows of that policy.
 const OF_PLATFORM: Sql = sql!(
     "SELECT version, data, saved_at FROM tool_policies
      WHERE policy_layer = 'platform' AND version <= ?1 ORDER BY version DESC LIMIT ?2"
@@ -40,58 +42,57 @@ const OF_PLATFORM: Sql = sql!(
 impl Store {
     /// Returns the platform's policy, which applies to every org and is readable by
     /// all.
-    pub async fn platform_policy(&self) -> Result<PolicyVersion> {
-        self.read(ReadAt(PolicyOwner::Platform, u32::MAX)).await
+    pub fn platform_policy(&self) -> StoreFuture<PolicyVersion> {
+        self.read_all_orgs(|tx| PolicyOwner::Platform.newest(tx))
     }
 
     /// Returns one version of the platform's policy.
-    pub async fn platform_policy_at(&self, version: u32) -> Result<PolicyVersion> {
-        require_version(version, self.read(ReadAt(PolicyOwner::Platform, version)).await?)
+    pub fn platform_policy_at(&self, version: u32) -> StoreFuture<PolicyVersion> {
+        self.read_all_orgs(move |tx| PolicyOwner::Platform.at(tx, version))
     }
 
     /// Returns the versions of the platform's policy up to `upto`, newest first.
-    pub async fn platform_policies(&self, upto: u32, limit: u32) -> Result<Vec<PolicyVersion>> {
-        self.read(History(PolicyOwner::Platform, upto, limit)).await
+    pub fn platform_policies(&self, upto: u32, limit: u32) -> StoreFuture<Vec<PolicyVersion>> {
+        self.read_all_orgs(move |tx| PolicyOwner::Platform.list(tx, upto, limit))
     }
 }
 
 impl OrgStore<'_> {
     /// Saves the org's policy as the version after `base_version` and returns its
     /// number. Fails with [`StoreError::Conflict`] if there is a newer version.
-    pub async fn save_policy(&self, base_version: u32, policy: ToolPolicy) -> Result<u32> {
-        let owner = PolicyOwner::Org(self.org);
-        self.store.write(Save { org: self.org, owner, base_version, policy }).await
+    pub fn save_policy(&self, base_version: u32, policy: ToolPolicy) -> StoreFuture<u32> {
+        let org = self.org;
+        self.write(move |tx| save(tx, org, PolicyOwner::Org(org), base_version, &policy))
     }
 
     /// Saves the platform's policy like [`save_policy`](Self::save_policy); fails
     /// with [`StoreError::NotFound`] unless this is the platform's org.
-    pub async fn save_platform_policy(&self, base_version: u32, policy: ToolPolicy) -> Result<u32> {
-        let owner = PolicyOwner::Platform;
-        self.store.write(Save { org: self.org, owner, base_version, policy }).await
+    pub fn save_platform_policy(&self, base_version: u32, policy: ToolPolicy) -> StoreFuture<u32> {
+        let org = self.org;
+        self.write(move |tx| save(tx, org, PolicyOwner::Platform, base_version, &policy))
     }
 
     /// Returns the org's policy.
-    pub async fn policy(&self) -> Result<PolicyVersion> {
-        self.store.read(ReadAt(PolicyOwner::Org(self.org), u32::MAX)).await
+    pub fn policy(&self) -> StoreFuture<PolicyVersion> {
+        let owner = PolicyOwner::Org(self.org);
+        self.read(move |tx| owner.newest(tx))
     }
 
     /// Returns one version of the org's policy.
-    pub async fn policy_at(&self, version: u32) -> Result<PolicyVersion> {
-        require_version(
-            version,
-            self.store.read(ReadAt(PolicyOwner::Org(self.org), version)).await?,
-        )
+    pub fn policy_at(&self, version: u32) -> StoreFuture<PolicyVersion> {
+        let owner = PolicyOwner::Org(self.org);
+        self.read(move |tx| owner.at(tx, version))
     }
 
     /// Returns the versions of the org's policy up to `upto`, newest first.
-    pub async fn policies(&self, upto: u32, limit: u32) -> Result<Vec<PolicyVersion>> {
-        self.store.read(History(PolicyOwner::Org(self.org), upto, limit)).await
+    pub fn policies(&self, upto: u32, limit: u32) -> StoreFuture<Vec<PolicyVersion>> {
+        self.rows(&OF_ORG, [upto.into(), limit.into()], read_policy)
     }
 }
 
 /// The owner of a policy.
 #[derive(Debug, Clone, Copy)]
-enum PolicyOwner {
+pub(super) enum PolicyOwner {
     Platform,
     Org(OrgId),
 }
@@ -104,16 +105,8 @@ impl PolicyOwner {
         }
     }
 
-    /// Orgs read the platform's policy: its query selects only rows of that policy.
-    const fn scope(self) -> Scope {
-        match self {
-            Self::Platform => Scope::All,
-            Self::Org(org) => Scope::Org(org),
-        }
-    }
-
     /// Returns the versions up to `upto`, newest first.
-    fn read(self, tx: &Tx, upto: u32, limit: u32) -> Result<Vec<PolicyVersion>> {
+    fn list(self, tx: &Tx, upto: u32, limit: u32) -> Result<Vec<PolicyVersion>> {
         let rows = match self {
             Self::Platform => tx.query(&OF_PLATFORM, &[upto.into(), limit.into()])?,
             Self::Org(org) => tx.query(&OF_ORG, &[org.into(), upto.into(), limit.into()])?,
@@ -121,82 +114,39 @@ impl PolicyOwner {
         rows.iter().map(read_policy).collect()
     }
 
-    /// Returns the newest version up to `upto`.
-    fn at(self, tx: &Tx, upto: u32) -> Result<PolicyVersion> {
-        Ok(self.read(tx, upto, 1)?.into_iter().next().unwrap_or_default())
+    pub(super) fn newest(self, tx: &Tx) -> Result<PolicyVersion> {
+        Ok(self.list(tx, u32::MAX, 1)?.into_iter().next().unwrap_or_default())
+    }
+
+    fn at(self, tx: &Tx, version: u32) -> Result<PolicyVersion> {
+        let found = self.list(tx, version, 1)?.into_iter().next().unwrap_or_default();
+        let exact = Some(found).filter(|found| found.version == version);
+        exact.ok_or(StoreError::NotFound("version of this policy"))
     }
 }
 
-struct Save {
+fn save(
+    tx: &Tx,
     org: OrgId,
     owner: PolicyOwner,
     base_version: u32,
-    policy: ToolPolicy,
-}
-
-impl Operation for Save {
-    type Output = u32;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
+    policy: &ToolPolicy,
+) -> Result<u32> {
+    let place = lock_org(tx, org)?.place;
+    if matches!(owner, PolicyOwner::Platform) && place != OrgPlace::Platform {
+        return Err(StoreError::NotFound("policy of the platform"));
     }
-
-    fn run(&self, tx: &Tx) -> Result<u32> {
-        let Self { org, owner, base_version, policy } = self;
-        let place = lock_org(tx, *org)?.place;
-        if matches!(owner, PolicyOwner::Platform) && place != OrgPlace::Platform {
-            return Err(StoreError::NotFound("policy of the platform"));
-        }
-        let newest = owner.at(tx, u32::MAX)?.version;
-        if *base_version > newest {
-            return Err(StoreError::NotFound("version of this policy"));
-        }
-        if *base_version < newest {
-            return Err(StoreError::Conflict(format!("version {newest} of this policy")));
-        }
-        let layer = owner.policy_layer();
-        let next = newest + 1;
-        let params = [(*org).into(), layer.into(), next.into(), Value::json(policy)?];
-        tx.execute(&SAVE, &params)?;
-        Ok(next)
+    let newest = owner.newest(tx)?.version;
+    if base_version > newest {
+        return Err(StoreError::NotFound("version of this policy"));
     }
-}
-
-struct ReadAt(PolicyOwner, u32);
-
-impl Operation for ReadAt {
-    type Output = PolicyVersion;
-
-    fn scope(&self) -> Scope {
-        self.0.scope()
+    if base_version < newest {
+        return Err(StoreError::Conflict(format!("version {newest} of this policy")));
     }
-
-    fn run(&self, tx: &Tx) -> Result<PolicyVersion> {
-        self.0.at(tx, self.1)
-    }
-}
-
-struct History(PolicyOwner, u32, u32);
-
-impl Operation for History {
-    type Output = Vec<PolicyVersion>;
-
-    fn scope(&self) -> Scope {
-        self.0.scope()
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<PolicyVersion>> {
-        self.0.read(tx, self.1, self.2)
-    }
-}
-
-/// Returns `found` if it is the requested version and not an earlier one.
-fn require_version(version: u32, found: PolicyVersion) -> Result<PolicyVersion> {
-    if found.version == version {
-        Ok(found)
-    } else {
-        Err(StoreError::NotFound("version of this policy"))
-    }
+    let next = newest + 1;
+    let layer = owner.policy_layer().into();
+    tx.execute(&SAVE, &[org.into(), layer, next.into(), Value::json(policy)?])?;
+    Ok(next)
 }
 
 fn read_policy(row: &Row) -> Result<PolicyVersion> {

@@ -8,9 +8,9 @@ use ostler_domain::org::role::Role;
 use ostler_domain::secret::PasswordHash;
 
 use crate::Store;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// A user who can log in.
@@ -49,28 +49,55 @@ const MEMBERSHIPS: Sql = sql!("SELECT org, role FROM memberships WHERE user_id =
 impl Store {
     /// Creates a user without memberships. Fails with [`StoreError::Conflict`] if
     /// the id or e-mail address is taken.
-    pub async fn create_user(&self, user: User, password: PasswordHash) -> Result<()> {
-        self.write(Create(user, password)).await
+    pub fn create_user(&self, user: User, password: &PasswordHash) -> StoreFuture<()> {
+        let User { id, email, name } = user;
+        let key = email_key(&email);
+        let params = [id.into(), email.into(), key.into(), name.into(), password.expose().into()];
+        self.write_all_orgs(move |tx| tx.execute(&CREATE, &params).map_err(conflict).map(drop))
     }
 
     /// Changes a user's e-mail address and name.
-    pub async fn update_user(&self, user: User) -> Result<()> {
-        self.write(Update(user)).await
+    pub fn update_user(&self, user: User) -> StoreFuture<()> {
+        let User { id, email, name } = user;
+        let key = email_key(&email);
+        self.change_user(&UPDATE, [id.into(), email.into(), key.into(), name.into()])
     }
 
     /// Replaces a user's password hash.
-    pub async fn set_password(&self, user: UserId, password: PasswordHash) -> Result<()> {
-        self.write(SetPassword(user, password)).await
+    pub fn set_password(&self, user: UserId, password: &PasswordHash) -> StoreFuture<()> {
+        self.change_user(&SET_PASSWORD, [user.into(), password.expose().into()])
     }
 
     /// Returns a user's account.
-    pub async fn user_account(&self, user: UserId) -> Result<UserAccount> {
-        self.read(Get(Lookup::Id(user))).await
+    pub fn user_account(&self, user: UserId) -> StoreFuture<UserAccount> {
+        self.find_account(&BY_ID, [user.into()])
     }
 
     /// Returns the account with this e-mail address, ignoring case.
-    pub async fn user_account_by_email(&self, email: &str) -> Result<UserAccount> {
-        self.read(Get(Lookup::Email(email_key(email)))).await
+    pub fn user_account_by_email(&self, email: &str) -> StoreFuture<UserAccount> {
+        self.find_account(&BY_EMAIL, [email_key(email).into()])
+    }
+
+    fn change_user<const N: usize>(
+        &self,
+        sql: &'static Sql,
+        params: [Value; N],
+    ) -> StoreFuture<()> {
+        self.write_all_orgs(move |tx| match tx.execute(sql, &params).map_err(conflict)? {
+            0 => Err(StoreError::NotFound("user")),
+            _ => Ok(()),
+        })
+    }
+
+    /// A log-in is not bound to an org yet.
+    fn find_account(&self, sql: &'static Sql, key: [Value; 1]) -> StoreFuture<UserAccount> {
+        self.read_all_orgs(move |tx| {
+            let row = tx.first(sql, &key)?.ok_or(StoreError::NotFound("user"))?;
+            let user = read_user(&row)?;
+            let memberships = tx.query(&MEMBERSHIPS, &[user.id.into()])?;
+            let memberships = memberships.iter().map(read_membership).collect::<Result<_>>()?;
+            Ok(UserAccount { user, password: row.parsed(3, "password hash")?, memberships })
+        })
     }
 }
 
@@ -87,98 +114,11 @@ fn conflict(error: StoreError) -> StoreError {
     }
 }
 
-struct Create(User, PasswordHash);
-
-impl Operation for Create {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(User { id, email, name }, password) = self;
-        let key = email_key(email);
-        let params = [
-            (*id).into(),
-            email.as_str().into(),
-            key.into(),
-            name.as_str().into(),
-            password.expose().into(),
-        ];
-        tx.execute(&CREATE, &params).map_err(conflict)?;
-        Ok(())
-    }
-}
-
-struct Update(User);
-
-impl Operation for Update {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(User { id, email, name }) = self;
-        let key = email_key(email);
-        let params = [(*id).into(), email.as_str().into(), key.into(), name.as_str().into()];
-        match tx.execute(&UPDATE, &params).map_err(conflict)? {
-            0 => Err(StoreError::NotFound("user")),
-            _ => Ok(()),
-        }
-    }
-}
-
-struct SetPassword(UserId, PasswordHash);
-
-impl Operation for SetPassword {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        match tx.execute(&SET_PASSWORD, &[self.0.into(), self.1.expose().into()])? {
-            0 => Err(StoreError::NotFound("user")),
-            _ => Ok(()),
-        }
-    }
-}
-
-enum Lookup {
-    Id(UserId),
-    Email(String),
-}
-
-struct Get(Lookup);
-
-impl Operation for Get {
-    type Output = UserAccount;
-
-    /// A log-in is not bound to an org yet.
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<UserAccount> {
-        let found = match &self.0 {
-            Lookup::Id(id) => tx.first(&BY_ID, &[(*id).into()])?,
-            Lookup::Email(key) => tx.first(&BY_EMAIL, &[key.as_str().into()])?,
-        };
-        let row = found.ok_or(StoreError::NotFound("user"))?;
-        let user = read_user(&row)?;
-        let rows = tx.query(&MEMBERSHIPS, &[Value::from(user.id)])?;
-        let membership =
-            |row: &Row| Ok(Membership { org: row.id(0)?, role: row.parsed(1, "role")? });
-        let memberships = rows.iter().map(membership).collect::<Result<_>>()?;
-        Ok(UserAccount { user, password: row.parsed(3, "password hash")?, memberships })
-    }
-}
-
 /// Reads a user from the first three columns of a row.
 pub(crate) fn read_user(row: &Row) -> Result<User> {
     Ok(User { id: row.id(0)?, email: row.text(1)?.to_owned(), name: row.text(2)?.to_owned() })
+}
+
+fn read_membership(row: &Row) -> Result<Membership> {
+    Ok(Membership { org: row.id(0)?, role: row.parsed(1, "role")? })
 }

@@ -8,9 +8,10 @@ use ostler_domain::id::{OrgId, WorkflowId};
 use super::signals::{WorkflowSignals, pending_answers};
 use super::{StoredTask, StoredWorkflow, check_size, get};
 use crate::Store;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// A lease of a workflow. Only [`Store::claim_workflow`] creates one.
@@ -100,92 +101,64 @@ const RELEASE: Sql = sql!(
 impl Store {
     /// Claims the workflow of any org that has been due longest, with a lease of `ttl`.
     /// Returns `None` if none is due.
-    pub async fn claim_workflow(&self, ttl: Duration) -> Result<Option<ClaimedWorkflow>> {
-        self.write(Claim(ttl)).await
+    pub fn claim_workflow(&self, ttl: Duration) -> StoreFuture<Option<ClaimedWorkflow>> {
+        self.write_all_orgs(move |tx| {
+            let Some(row) = tx.first(&CLAIM, &[ttl.into()])? else { return Ok(None) };
+            let lease = WorkflowLease { org: row.id(0)?, workflow: row.id(1)?, token: row.int(2)? };
+            let attempts = u32::try_from(row.int(3)?).unwrap_or(u32::MAX);
+            let (workflow, tasks) = get(tx, lease.org, lease.workflow)?;
+            let signals = renew(tx, lease, ttl)?;
+            Ok(Some(ClaimedWorkflow { lease, attempts, workflow, tasks, signals }))
+        })
     }
 
     /// Extends a lease to at least `ttl` from now and returns the workflow's signals. Fails
     /// with [`StoreError::StaleLease`] if another worker holds the workflow.
-    pub async fn renew_workflow_lease(
+    pub fn renew_workflow_lease(
         &self,
         lease: WorkflowLease,
         ttl: Duration,
-    ) -> Result<WorkflowSignals> {
-        self.write(Renew(lease, ttl)).await
+    ) -> StoreFuture<WorkflowSignals> {
+        self.org(lease.org).write(move |tx| renew(tx, lease, ttl))
     }
 
     /// Releases a workflow that did not advance; it is due again after `retry_in`.
-    pub async fn release_workflow(
+    pub fn release_workflow(
         &self,
         lease: WorkflowLease,
         retry_in: Duration,
         attempt: WorkflowAttempt,
-    ) -> Result<()> {
-        self.write(Release(lease, retry_in, attempt)).await
+    ) -> StoreFuture<()> {
+        let uncounted = i64::from(attempt == WorkflowAttempt::Uncounted);
+        let [org, workflow] = lease.key();
+        let params = [org, workflow, lease.token.into(), retry_in.into(), uncounted.into()];
+        self.org(lease.org).write(move |tx| tx.execute(&RELEASE, &params).map(drop))
     }
 
     /// Stores the state of a task's turn before or after an external call, marks the
     /// answers it has consumed, and extends the lease to at least `ttl`.
-    pub async fn checkpoint_workflow_task(
+    pub fn checkpoint_workflow_task(
         &self,
         lease: WorkflowLease,
         task: &str,
         checkpoint: String,
         consumed: &[String],
         ttl: Duration,
-    ) -> Result<()> {
+    ) -> StoreFuture<()> {
         let (task, consumed) = (task.to_owned(), consumed.to_vec());
-        self.write(CheckpointTask { lease, task, checkpoint, consumed, ttl }).await
-    }
-}
-
-struct Claim(Duration);
-
-impl Operation for Claim {
-    type Output = Option<ClaimedWorkflow>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let Some(row) = tx.first(&CLAIM, &[self.0.into()])? else { return Ok(None) };
-        let lease = WorkflowLease { org: row.id(0)?, workflow: row.id(1)?, token: row.int(2)? };
-        let attempts = u32::try_from(row.int(3)?).unwrap_or(u32::MAX);
-        let (workflow, tasks) = get(tx, lease.org, lease.workflow)?;
-        let signals = renew(tx, lease, self.0)?;
-        Ok(Some(ClaimedWorkflow { lease, attempts, workflow, tasks, signals }))
-    }
-}
-
-struct Renew(WorkflowLease, Duration);
-
-impl Operation for Renew {
-    type Output = WorkflowSignals;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<WorkflowSignals> {
-        renew(tx, self.0, self.1)
-    }
-}
-
-struct Release(WorkflowLease, Duration, WorkflowAttempt);
-
-impl Operation for Release {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let [org, workflow] = self.0.key();
-        let uncounted = i64::from(self.2 == WorkflowAttempt::Uncounted);
-        let params = [org, workflow, self.0.token.into(), self.1.into(), uncounted.into()];
-        tx.execute(&RELEASE, &params).map(drop)
+        self.org(lease.org).write(move |tx| {
+            check_size("turn", &checkpoint)?;
+            renew(tx, lease, ttl)?;
+            let params = |last: &str| {
+                let [org, workflow] = lease.key();
+                [org, workflow, task.as_str().into(), last.into()]
+            };
+            tx.execute(&CHECKPOINT, &params(&checkpoint))?;
+            for question in &consumed {
+                tx.execute(&CONSUME_ANSWER, &params(question))?;
+            }
+            Ok(())
+        })
     }
 }
 
@@ -195,34 +168,4 @@ fn renew(tx: &Tx, lease: WorkflowLease, ttl: Duration) -> Result<WorkflowSignals
     let row = tx.first(&RENEW, &params)?.ok_or(StoreError::StaleLease)?;
     let (count, cancelled) = (row.int(0)?, row.int(1)? != 0);
     Ok(WorkflowSignals { count, cancelled, answers: pending_answers(tx, lease)? })
-}
-
-struct CheckpointTask {
-    lease: WorkflowLease,
-    task: String,
-    checkpoint: String,
-    consumed: Vec<String>,
-    ttl: Duration,
-}
-
-impl Operation for CheckpointTask {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.lease.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        check_size("turn", &self.checkpoint)?;
-        renew(tx, self.lease, self.ttl)?;
-        let params = |last: &str| {
-            let [org, workflow] = self.lease.key();
-            [org, workflow, self.task.as_str().into(), last.into()]
-        };
-        tx.execute(&CHECKPOINT, &params(&self.checkpoint))?;
-        for question in &self.consumed {
-            tx.execute(&CONSUME_ANSWER, &params(question))?;
-        }
-        Ok(())
-    }
 }

@@ -8,9 +8,10 @@ use ostler_domain::workflow::EventName;
 use super::claim::WorkflowLease;
 use super::{StoredTask, check_size, events};
 use crate::Store;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::conversation::record_changes::{self, RecordChange};
 use crate::conversation::turn::{stale_changes, statement};
 use crate::error::{Result, StoreError};
@@ -98,87 +99,71 @@ impl Store {
     /// Commits changes of a workflow. Fails with [`StoreError::StaleLease`] if another
     /// worker holds it, and with [`StoreError::StaleChanges`] if a changed record is no
     /// longer at the version that was read; then the lease remains valid.
-    pub async fn commit_workflow(&self, commit: WorkflowCommit) -> Result<()> {
-        self.write(Commit(commit)).await
+    pub fn commit_workflow(&self, commit: WorkflowCommit) -> StoreFuture<()> {
+        let org = commit.lease.org;
+        let payer = commit.charges.iter().map(|charges| charges.payer).find(|payer| *payer != org);
+        self.write_with_payer(org, payer, move |tx| run_commit(tx, &commit))
     }
 }
 
-struct Commit(WorkflowCommit);
-
-impl Operation for Commit {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        let org = self.0.lease.org;
-        let payer = self.0.charges.iter().map(|charges| charges.payer).find(|payer| *payer != org);
-        payer.map_or(Scope::Org(org), |payer| Scope::OrgAndPayer(org, payer))
+fn run_commit(tx: &Tx, commit: &WorkflowCommit) -> Result<()> {
+    check_size("workflow", &commit.state)?;
+    // Event names are locked before the row, in the same order as publishers do.
+    events::lock_names(tx, commit.lease, &commit.waits)?;
+    let [org, workflow] = commit.lease.key();
+    let params = [
+        org,
+        workflow,
+        commit.lease.token.into(),
+        commit.status.as_str().into(),
+        commit.state.as_str().into(),
+        i64::try_from(commit.spent).unwrap_or(i64::MAX).into(),
+        commit.lease_ttl.into(),
+    ];
+    if tx.execute(&FENCE, &params)? == 0 {
+        return Err(StoreError::StaleLease);
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let commit = &self.0;
-        check_size("workflow", &commit.state)?;
-        // Event names are locked before the row, in the same order as publishers do.
-        events::lock_names(tx, commit.lease, &commit.waits)?;
-        let [org, workflow] = commit.lease.key();
-        let params = [
-            org,
-            workflow,
-            commit.lease.token.into(),
-            commit.status.as_str().into(),
-            commit.state.as_str().into(),
-            i64::try_from(commit.spent).unwrap_or(i64::MAX).into(),
-            commit.lease_ttl.into(),
-        ];
-        if tx.execute(&FENCE, &params)? == 0 {
-            return Err(StoreError::StaleLease);
-        }
-        record_changes::apply(tx, commit.lease.org, &commit.changes).map_err(stale_changes)?;
-        for wait in &commit.waits {
-            events::start_wait(tx, commit.lease, wait)?;
-        }
-        tx.finish(&self.statements()?).map(drop)
+    record_changes::apply(tx, commit.lease.org, &commit.changes).map_err(stale_changes)?;
+    for wait in &commit.waits {
+        events::start_wait(tx, commit.lease, wait)?;
     }
+    tx.finish(&final_statements(commit)?).map(drop)
 }
 
-impl Commit {
-    fn statements(&self) -> Result<Vec<Statement>> {
-        let commit = &self.0;
-        let mut statements = Vec::new();
-        let key = || commit.lease.key();
-        for StoredTask { task, result, checkpoint, record } in &commit.tasks {
-            for text in [result, checkpoint, record].into_iter().flatten() {
-                check_size("result", text)?;
-            }
-            let [org, workflow] = key();
-            let texts = [result, checkpoint, record].map(|text| Value::from(text.clone()));
-            let [result, checkpoint, record] = texts;
-            statements.push(statement(
-                &SAVE_TASK,
-                [org, workflow, task.as_str().into(), result, checkpoint, record],
-            ));
+fn final_statements(commit: &WorkflowCommit) -> Result<Vec<Statement>> {
+    let mut statements = Vec::new();
+    let key = || commit.lease.key();
+    for StoredTask { task, result, checkpoint, record } in &commit.tasks {
+        for text in [result, checkpoint, record].into_iter().flatten() {
+            check_size("result", text)?;
         }
-        for (task, question) in &commit.consumed_answers {
-            let [org, workflow] = key();
-            let params = [org, workflow, task.as_str().into(), question.as_str().into()];
-            statements.push(statement(&CONSUME_ANSWER, params));
-        }
-        for charges in &commit.charges {
-            statements.push(charge_statement(charges)?);
-        }
-        if commit.clear_waits {
-            statements.push(statement(&DELETE_WAITS, key()));
-        }
-        match commit.lease_action {
-            WorkflowLeaseAction::Keep => {}
-            WorkflowLeaseAction::Release { seen_signals, recheck_in } => {
-                let [org, workflow] = key();
-                statements.push(statement(
-                    &RELEASE,
-                    [org, workflow, seen_signals.into(), recheck_in.into()],
-                ));
-            }
-            WorkflowLeaseAction::End => statements.push(statement(&END, key())),
-        }
-        Ok(statements)
+        let [org, workflow] = key();
+        let texts = [result, checkpoint, record].map(|text| Value::from(text.clone()));
+        let [result, checkpoint, record] = texts;
+        statements.push(statement(
+            &SAVE_TASK,
+            [org, workflow, task.as_str().into(), result, checkpoint, record],
+        ));
     }
+    for (task, question) in &commit.consumed_answers {
+        let [org, workflow] = key();
+        let params = [org, workflow, task.as_str().into(), question.as_str().into()];
+        statements.push(statement(&CONSUME_ANSWER, params));
+    }
+    for charges in &commit.charges {
+        statements.push(charge_statement(charges)?);
+    }
+    if commit.clear_waits {
+        statements.push(statement(&DELETE_WAITS, key()));
+    }
+    match commit.lease_action {
+        WorkflowLeaseAction::Keep => {}
+        WorkflowLeaseAction::Release { seen_signals, recheck_in } => {
+            let [org, workflow] = key();
+            statements
+                .push(statement(&RELEASE, [org, workflow, seen_signals.into(), recheck_in.into()]));
+        }
+        WorkflowLeaseAction::End => statements.push(statement(&END, key())),
+    }
+    Ok(statements)
 }

@@ -10,9 +10,10 @@ use super::claim::WorkflowLease;
 use super::commit::WorkflowWait;
 use super::signals::{INSERT_ANSWER, NOTIFY};
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
 /// The result of publishing an event.
@@ -57,56 +58,49 @@ const DELETE_WAIT: Sql =
 impl OrgStore<'_> {
     /// Publishes an event: delivers it to the step that has waited longest, or stores it
     /// for the first that will. Publishing the same id again does nothing.
-    pub async fn publish_event(
+    pub fn publish_event(
         &self,
         id: EventId,
         name: EventName,
         payload: String,
-    ) -> Result<PublishOutcome> {
-        self.store.write(Publish { org: self.org, id, name, payload }).await
+    ) -> StoreFuture<PublishOutcome> {
+        let org = self.org;
+        self.write(move |tx| publish(tx, org, id, &name, &payload))
     }
 }
 
-pub(crate) struct Publish {
-    pub(crate) org: OrgId,
-    pub(crate) id: EventId,
-    pub(crate) name: EventName,
-    pub(crate) payload: String,
-}
-
-impl Operation for Publish {
-    type Output = PublishOutcome;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
+/// Publishes an event, inside a transaction.
+pub(crate) fn publish(
+    tx: &Tx,
+    org: OrgId,
+    id: EventId,
+    name: &EventName,
+    payload: &str,
+) -> Result<PublishOutcome> {
+    check_size("event", payload)?;
+    let (org, name) = (Value::from(org), Value::from(name.as_str()));
+    tx.execute(&LOCK, &[org.clone(), name.clone()])?;
+    let payload = Value::from(payload);
+    let event = [org.clone(), id.into(), name.clone(), payload.clone()];
+    if tx.execute(&PUBLISH, &event)? == 0 {
+        return Ok(PublishOutcome::Duplicate);
     }
-
-    fn run(&self, tx: &Tx) -> Result<PublishOutcome> {
-        check_size("event", &self.payload)?;
-        let (org, name) = (Value::from(self.org), Value::from(self.name.as_str()));
-        tx.execute(&LOCK, &[org.clone(), name.clone()])?;
-        let payload = Value::from(self.payload.as_str());
-        let event = [org.clone(), self.id.into(), name.clone(), payload.clone()];
-        if tx.execute(&PUBLISH, &event)? == 0 {
-            return Ok(PublishOutcome::Duplicate);
+    while let Some(row) = tx.first(&WAITING, &[org.clone(), name.clone()])? {
+        let (workflow, task, question) = (row.value(0)?, row.value(1)?, row.value(2)?);
+        let waiting = [org.clone(), workflow.clone(), task.clone()];
+        tx.execute(&DELETE_WAIT, &waiting)?;
+        // A workflow that has ended does not wait any more.
+        if tx.execute(&NOTIFY, &[org.clone(), workflow.clone()])? > 0 {
+            let receiver = [org.clone(), id.into(), workflow.clone(), task.clone()];
+            tx.execute(&SET_RECEIVER, &receiver)?;
+            tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, payload])?;
+            return Ok(PublishOutcome::Delivered {
+                workflow: row.id(0)?,
+                task: row.text(1)?.into(),
+            });
         }
-        while let Some(row) = tx.first(&WAITING, &[org.clone(), name.clone()])? {
-            let (workflow, task, question) = (row.value(0)?, row.value(1)?, row.value(2)?);
-            let waiting = [org.clone(), workflow.clone(), task.clone()];
-            tx.execute(&DELETE_WAIT, &waiting)?;
-            // A workflow that has ended does not wait any more.
-            if tx.execute(&NOTIFY, &[org.clone(), workflow.clone()])? > 0 {
-                let receiver = [org.clone(), self.id.into(), workflow.clone(), task.clone()];
-                tx.execute(&SET_RECEIVER, &receiver)?;
-                tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, payload])?;
-                return Ok(PublishOutcome::Delivered {
-                    workflow: row.id(0)?,
-                    task: row.text(1)?.into(),
-                });
-            }
-        }
-        Ok(PublishOutcome::Stored)
     }
+    Ok(PublishOutcome::Stored)
 }
 
 /// Locks the names of the awaited events, in a fixed order.

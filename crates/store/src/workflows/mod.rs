@@ -18,9 +18,10 @@ use ostler_domain::id::{OrgId, WorkflowId};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// The most bytes of a definition, an input or a result.
@@ -95,79 +96,43 @@ const TASKS: Sql = sql!(
 
 impl OrgStore<'_> {
     /// Stores a new workflow, due at once.
-    pub async fn start_workflow(&self, new: NewWorkflow) -> Result<()> {
-        self.store.write(Start(self.org, new)).await
+    pub fn start_workflow(&self, new: NewWorkflow) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| start(tx, org, &new))
     }
 
     /// Returns a workflow and its tasks.
-    pub async fn workflow(&self, id: WorkflowId) -> Result<(StoredWorkflow, Vec<StoredTask>)> {
-        self.store.read(Get(self.org, id)).await
+    pub fn workflow(&self, id: WorkflowId) -> StoreFuture<(StoredWorkflow, Vec<StoredTask>)> {
+        let org = self.org;
+        self.read(move |tx| get(tx, org, id))
     }
 
     /// Returns the workflows before `before`, newest first.
-    pub async fn workflows(
+    pub fn workflows(
         &self,
         before: Option<WorkflowId>,
         limit: u32,
-    ) -> Result<Vec<StoredWorkflow>> {
+    ) -> StoreFuture<Vec<StoredWorkflow>> {
         let before = before.unwrap_or(WorkflowId::from_u128(u128::MAX));
-        self.store.read(List(self.org, before, limit)).await
+        self.rows(&LIST, [before.into(), limit.into()], read_workflow)
     }
 }
 
-pub(crate) struct Start(pub(crate) OrgId, pub(crate) NewWorkflow);
-
-impl Operation for Start {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+/// Stores a new workflow, inside a transaction.
+pub(crate) fn start(tx: &Tx, org: OrgId, new: &NewWorkflow) -> Result<()> {
+    let NewWorkflow { id, name, definition, input, state } = new;
+    for text in [definition, input, state] {
+        check_size("workflow", text)?;
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let NewWorkflow { id, name, definition, input, state } = &self.1;
-        for text in [definition, input, state] {
-            check_size("workflow", text)?;
-        }
-        let params = [
-            self.0.into(),
-            (*id).into(),
-            name.as_str().into(),
-            definition.as_str().into(),
-            input.as_str().into(),
-            state.as_str().into(),
-        ];
-        tx.execute(&START, &params).map(drop)
-    }
-}
-
-struct Get(OrgId, WorkflowId);
-
-impl Operation for Get {
-    type Output = (StoredWorkflow, Vec<StoredTask>);
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        get(tx, self.0, self.1)
-    }
-}
-
-struct List(OrgId, WorkflowId, u32);
-
-impl Operation for List {
-    type Output = Vec<StoredWorkflow>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let params = [self.0.into(), self.1.into(), self.2.into()];
-        tx.query(&LIST, &params)?.iter().map(read_workflow).collect()
-    }
+    let params = [
+        org.into(),
+        (*id).into(),
+        name.as_str().into(),
+        definition.as_str().into(),
+        input.as_str().into(),
+        state.as_str().into(),
+    ];
+    tx.execute(&START, &params).map(drop)
 }
 
 fn get(tx: &Tx, org: OrgId, id: WorkflowId) -> Result<(StoredWorkflow, Vec<StoredTask>)> {

@@ -10,9 +10,10 @@ use ostler_domain::id::{OrgId, WorkflowId};
 use super::check_size;
 use super::claim::WorkflowLease;
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::{Result, StoreError};
 
 /// An answer to a question of a step, or an event delivered to it.
@@ -59,13 +60,15 @@ const PENDING_ANSWERS: Sql = sql!(
 impl OrgStore<'_> {
     /// Answers a question of a workflow's step. Fails with [`StoreError::Conflict`] if it
     /// is answered already, and with [`StoreError::NotFound`] if the workflow has ended.
-    pub async fn answer_workflow(&self, id: WorkflowId, answer: WorkflowAnswer) -> Result<()> {
-        self.store.write(Answer(self.org, id, answer)).await
+    pub fn answer_workflow(&self, id: WorkflowId, answer: WorkflowAnswer) -> StoreFuture<()> {
+        let org = self.org;
+        self.write(move |tx| self::answer(tx, org, id, &answer))
     }
 
     /// Cancels a workflow. Returns false if it has ended or was cancelled already.
-    pub async fn cancel_workflow(&self, id: WorkflowId) -> Result<bool> {
-        self.store.write(Cancel(self.org, id)).await
+    pub fn cancel_workflow(&self, id: WorkflowId) -> StoreFuture<bool> {
+        let org = self.org;
+        self.write(move |tx| cancel(tx, org, id))
     }
 }
 
@@ -79,47 +82,28 @@ pub(super) fn pending_answers(tx: &Tx, lease: WorkflowLease) -> Result<Vec<Workf
     answers.collect()
 }
 
-pub(crate) struct Answer(pub(crate) OrgId, pub(crate) WorkflowId, pub(crate) WorkflowAnswer);
-
-impl Operation for Answer {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+/// Answers a question of a workflow's step, inside a transaction.
+pub(crate) fn answer(tx: &Tx, org: OrgId, id: WorkflowId, answer: &WorkflowAnswer) -> Result<()> {
+    let WorkflowAnswer { task, question, data } = answer;
+    check_size("answer", data)?;
+    let key = [Value::from(org), id.into()];
+    if tx.execute(&NOTIFY, &key)? == 0 {
+        return Err(StoreError::NotFound("workflow that waits"));
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let WorkflowAnswer { task, question, data } = &self.2;
-        check_size("answer", data)?;
-        let key = [Value::from(self.0), self.1.into()];
-        if tx.execute(&NOTIFY, &key)? == 0 {
-            return Err(StoreError::NotFound("workflow that waits"));
-        }
-        let [org, workflow] = key;
-        let texts = [task, question, data].map(|text| Value::from(text.as_str()));
-        let [task, question, data] = texts;
-        if tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, data])? == 0 {
-            return Err(StoreError::Conflict("an answer to this question".to_owned()));
-        }
-        Ok(())
+    let [org, workflow] = key;
+    let [task, question, data] = [task, question, data].map(|text| Value::from(text.as_str()));
+    if tx.execute(&INSERT_ANSWER, &[org, workflow, task, question, data])? == 0 {
+        return Err(StoreError::Conflict("an answer to this question".to_owned()));
     }
+    Ok(())
 }
 
-pub(crate) struct Cancel(pub(crate) OrgId, pub(crate) WorkflowId);
-
-impl Operation for Cancel {
-    type Output = bool;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+/// Cancels a workflow, inside a transaction.
+pub(crate) fn cancel(tx: &Tx, org: OrgId, id: WorkflowId) -> Result<bool> {
+    let key = [Value::from(org), id.into()];
+    if tx.execute(&CANCEL, &key)? > 0 {
+        return Ok(true);
     }
-
-    fn run(&self, tx: &Tx) -> Result<bool> {
-        let key = [Value::from(self.0), self.1.into()];
-        if tx.execute(&CANCEL, &key)? > 0 {
-            return Ok(true);
-        }
-        tx.first(&EXISTS, &key)?.ok_or(StoreError::NotFound("workflow"))?;
-        Ok(false)
-    }
+    tx.first(&EXISTS, &key)?.ok_or(StoreError::NotFound("workflow"))?;
+    Ok(false)
 }

@@ -125,12 +125,12 @@ async fn committed(
     commit: ostler_store::TurnCommit,
     overtaken: bool,
 ) -> bool {
-    match store.commit_turn(commit.clone()).await {
+    match store.commit_turn(&commit).await {
         Ok(CommitOutcome::Complete) => {
             assert!(!overtaken, "a commit of a lease that went to another");
             let ids = claimed.messages.iter().map(|message| message.id);
             shared.answered.lock().unwrap().extend(ids);
-            let again = store.commit_turn(commit).await;
+            let again = store.commit_turn(&commit).await;
             assert!(
                 matches!(again, Ok(CommitOutcome::AlreadyCommitted) | Err(StoreError::Busy)),
                 "{again:?}"

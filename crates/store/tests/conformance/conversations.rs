@@ -21,7 +21,7 @@ async fn a_message_is_answered_in_one_commit(store: &Store) {
     let claimed = claim(store).await.unwrap();
     assert_eq!(claimed.messages.len(), 2);
     assert!(claim(store).await.is_none(), "one worker at a time");
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     let expected = [r#"{"text":"m1"}"#, r#"{"text":"m2"}"#, r#"{"text":"reply"}"#];
     assert_eq!(thread_messages(store, &claimed).await, expected);
     assert!(claim(store).await.is_none(), "nothing is left to do");
@@ -90,9 +90,9 @@ async fn f09_later_messages_wait_for_a_failed_one(store: &Store) {
     tokio::time::sleep(Duration::from_millis(400)).await;
     let again = claim(store).await.unwrap();
     assert_eq!((again.messages.len(), again.messages[0].attempts), (1, 2));
-    store.commit_turn(turn(&again)).await.unwrap();
+    store.commit_turn(&turn(&again)).await.unwrap();
     let second = claim(store).await.unwrap();
-    store.commit_turn(turn(&second)).await.unwrap();
+    store.commit_turn(&turn(&second)).await.unwrap();
     let said = thread_messages(store, &second).await;
     assert_eq!((said[0].as_str(), said[2].as_str()), (r#"{"text":"m1"}"#, r#"{"text":"m2"}"#));
 }
@@ -106,13 +106,13 @@ async fn a_stale_worker_commits_nothing(store: &Store) {
     tokio::time::sleep(Duration::from_millis(20)).await;
     let quick = claim(store).await.unwrap();
     assert_eq!(quick.messages[0].attempts, 2);
-    let refused = store.commit_turn(turn(&slow)).await;
+    let refused = store.commit_turn(&turn(&slow)).await;
     assert!(matches!(refused, Err(StoreError::StaleLease)));
     assert!(matches!(store.renew_lease(slow.lease, POLICY).await, Err(StoreError::StaleLease)));
     assert!(thread_messages(store, &slow).await.is_empty(), "nothing of it was written");
-    store.commit_turn(turn(&quick)).await.unwrap();
+    store.commit_turn(&turn(&quick)).await.unwrap();
     assert_eq!(thread_messages(store, &quick).await.len(), 2);
-    let again = store.commit_turn(turn(&quick)).await;
+    let again = store.commit_turn(&turn(&quick)).await;
     assert!(matches!(again, Err(StoreError::StaleLease)), "a lease that was given back is over");
 }
 
@@ -123,15 +123,15 @@ async fn a_repeated_commit_reports_that_it_happened_before(store: &Store) {
     let claimed = claim(store).await.unwrap();
     let commit = turn(&claimed);
     let kept = TurnCommit { lease_action: LeaseAction::Keep, ..commit.clone() };
-    assert_eq!(store.commit_turn(kept.clone()).await.unwrap(), CommitOutcome::Complete);
+    assert_eq!(store.commit_turn(&kept).await.unwrap(), CommitOutcome::Complete);
     assert_eq!(
-        store.commit_turn(kept).await.unwrap(),
+        store.commit_turn(&kept).await.unwrap(),
         CommitOutcome::AlreadyCommitted,
         "while it is held"
     );
     store.release_lease(claimed.lease, ReleaseReason::Untried).await.unwrap();
     assert_eq!(
-        store.commit_turn(commit).await.unwrap(),
+        store.commit_turn(&commit).await.unwrap(),
         CommitOutcome::AlreadyCommitted,
         "and afterwards"
     );
@@ -146,11 +146,11 @@ async fn a_turn_answers_only_pending_messages_of_its_conversation(store: &Store)
     accept(store, org, "otto", "m2").await;
     let otto = claim(store).await.unwrap();
     let wrong = TurnCommit { answered: vec![otto.messages[0].id], ..turn(&rosa) };
-    let refused = store.commit_turn(wrong).await;
+    let refused = store.commit_turn(&wrong).await;
     assert!(matches!(refused, Err(StoreError::NotFound("pending message"))), "{refused:?}");
     assert!(thread_messages(store, &rosa).await.is_empty(), "nothing of it was written");
-    store.commit_turn(turn(&rosa)).await.unwrap();
-    store.commit_turn(turn(&otto)).await.unwrap();
+    store.commit_turn(&turn(&rosa)).await.unwrap();
+    store.commit_turn(&turn(&otto)).await.unwrap();
 }
 
 on_every_backend!(a_retried_message_comes_alone);
@@ -164,7 +164,7 @@ async fn a_retried_message_comes_alone(store: &Store) {
     let second = claim(store).await.unwrap();
     assert_eq!(second.messages.len(), 1);
     assert_eq!(second.messages[0].payload, r#"{"text":"poison"}"#);
-    store.commit_turn(turn(&second)).await.unwrap();
+    store.commit_turn(&turn(&second)).await.unwrap();
     let third = claim(store).await.unwrap();
     assert_eq!((third.messages.len(), third.messages[0].attempts), (1, 1));
 }
@@ -193,7 +193,7 @@ async fn messages_that_arrive_while_others_commit_are_all_answered(store: &Store
                     let last_round = all_sent.load(Ordering::SeqCst);
                     if let Some(claimed) = claim(&store).await {
                         answered += claimed.messages.len();
-                        store.commit_turn(turn(&claimed)).await.unwrap();
+                        store.commit_turn(&turn(&claimed)).await.unwrap();
                     } else if last_round {
                         return answered;
                     } else {
@@ -220,7 +220,7 @@ async fn a_message_accepted_during_a_turn_stays_pending(store: &Store) {
     accept(store, org, "rosa", "m1").await;
     let first = claim(store).await.unwrap();
     accept(store, org, "rosa", "m2").await;
-    store.commit_turn(turn(&first)).await.unwrap();
+    store.commit_turn(&turn(&first)).await.unwrap();
     let second = claim(store).await.unwrap();
     assert_eq!(second.messages[0].payload, r#"{"text":"m2"}"#);
     let failed = ReleaseReason::Failed { retry_after: Duration::ZERO };
@@ -238,11 +238,11 @@ async fn a_worker_that_keeps_the_lease_gets_further_messages(store: &Store) {
     let mut claimed = claim(store).await.unwrap();
     accept(store, org, "rosa", "m2").await;
     let keep = TurnCommit { lease_action: LeaseAction::Keep, ..turn(&claimed) };
-    store.commit_turn(keep).await.unwrap();
+    store.commit_turn(&keep).await.unwrap();
     assert!(claim(store).await.is_none(), "it is still held");
     claimed.messages = store.claim_more_messages(claimed.lease, POLICY).await.unwrap();
     assert_eq!(claimed.messages[0].payload, r#"{"text":"m2"}"#);
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     assert!(claim(store).await.is_none(), "all is answered");
     let late = store.claim_more_messages(claimed.lease, POLICY).await;
     assert!(matches!(late, Err(StoreError::StaleLease)));
@@ -316,7 +316,7 @@ async fn the_backlog_limit_is_exact_between_counts(store: &Store) {
     assert_eq!(fill().await, 99, "what has no limit makes no room");
     let claimed = claim(store).await.unwrap();
     let answered = claimed.messages.len();
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     assert!(answered > 3, "more than are let in without being counted");
     assert_eq!(fill().await, answered, "there is room for as many as were answered");
 }
@@ -336,7 +336,7 @@ async fn f09_many_workers_answer_each_message_once(store: &Store) {
             let mut answered = Vec::new();
             while let Some(claimed) = claim(&store).await {
                 tokio::time::sleep(Duration::from_millis(1)).await;
-                store.commit_turn(turn(&claimed)).await.unwrap();
+                store.commit_turn(&turn(&claimed)).await.unwrap();
                 answered.push(claimed);
             }
             answered

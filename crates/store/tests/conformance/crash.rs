@@ -38,7 +38,7 @@ async fn child_that_is_killed() {
             let name = claimed.messages[0].payload.clone();
             let mut commit = turn(&claimed);
             commit.charges = vec![reserve(&store, org).await];
-            store.commit_turn(commit).await.expect("the turn commits");
+            store.commit_turn(&commit).await.expect("the turn commits");
             println!("answered {name} .");
         }
     }

@@ -29,7 +29,7 @@ async fn reply(store: &Store, person: &str, author: Author, end: OutboxDelivery)
     let mut commit = turn(&claim(store).await.unwrap());
     commit.outbox[0].author = author;
     let id = commit.outbox[0].id;
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     let claimed = store.claim_outbox(SENDING).await.unwrap().unwrap();
     store.org(org).record_delivery(&claimed, end).await.unwrap();
     id
@@ -86,7 +86,7 @@ async fn a_replayed_message_is_answered_before_later_ones(store: &Store) {
     let claimed = claim(store).await.unwrap();
     let came: Vec<_> = claimed.messages.iter().map(|m| (m.payload.as_str(), m.attempts)).collect();
     assert_eq!(came, [(r#"{"text":"poison"}"#, 1), (r#"{"text":"later"}"#, 1)]);
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     assert!(store.org(org).dead_letters(None, 10).await.unwrap().is_empty());
 }
 
@@ -98,7 +98,7 @@ async fn a_message_replayed_during_a_turn_is_answered(store: &Store) {
     let claimed = claim(store).await.unwrap();
     store.org(org).replay_dead_letter(DeadLetterId::Inbox(id)).await.unwrap();
     assert!(claim(store).await.is_none(), "the conversation is held");
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     assert_eq!(claim(store).await.unwrap().messages[0].id, id);
 }
 

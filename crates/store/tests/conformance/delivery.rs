@@ -35,7 +35,7 @@ async fn replies(store: &Store, person: &str, count: usize, author: Author) -> V
         })
         .collect();
     let ids = commit.outbox.iter().map(|sent| sent.id).collect();
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     ids
 }
 
@@ -105,7 +105,7 @@ async fn z08_a_takeover_withdraws_messages_of_agents(store: &Store) {
     let claimed = claim(store).await.unwrap();
     let mut operator = turn(&claimed);
     operator.outbox[0].author = Author::Human;
-    store.commit_turn(operator).await.unwrap();
+    store.commit_turn(&operator).await.unwrap();
     assert!(take(store).await.is_some(), "people are heard in the same conversation");
 }
 
@@ -118,7 +118,7 @@ async fn z08_a_turn_with_a_takeover_in_between_sends_nothing(store: &Store) {
     accept(store, org, "rosa", "m1").await;
     let mut claimed = claim(store).await.unwrap();
     store
-        .commit_turn(TurnCommit { lease_action: LeaseAction::Keep, ..turn(&claimed) })
+        .commit_turn(&TurnCommit { lease_action: LeaseAction::Keep, ..turn(&claimed) })
         .await
         .unwrap();
     let first = take(store).await.unwrap();
@@ -128,7 +128,7 @@ async fn z08_a_turn_with_a_takeover_in_between_sends_nothing(store: &Store) {
     store.org(org).withdraw_agent_messages(claimed.lease.conversation()).await.unwrap();
     let late = after_takeover(turn(&claimed));
     let id = late.outbox[0].id;
-    assert_eq!(store.commit_turn(late).await.unwrap(), CommitOutcome::RepliesWithdrawn);
+    assert_eq!(store.commit_turn(&late).await.unwrap(), CommitOutcome::RepliesWithdrawn);
     assert_eq!(store.org(org).outbox_state(id).await.unwrap(), OutboxState::Withdrawn);
     assert!(take(store).await.is_none());
 }
@@ -144,8 +144,8 @@ async fn z08_a_takeover_during_the_first_turn_withdraws_its_replies(store: &Stor
     store.org(org).withdraw_agent_messages(claimed.lease.conversation()).await.unwrap();
     let late = after_takeover(turn(&claimed));
     let id = late.outbox[0].id;
-    assert_eq!(store.commit_turn(late.clone()).await.unwrap(), CommitOutcome::RepliesWithdrawn);
-    assert_eq!(store.commit_turn(late).await.unwrap(), CommitOutcome::AlreadyCommitted);
+    assert_eq!(store.commit_turn(&late).await.unwrap(), CommitOutcome::RepliesWithdrawn);
+    assert_eq!(store.commit_turn(&late).await.unwrap(), CommitOutcome::AlreadyCommitted);
     assert_eq!(store.org(org).outbox_state(id).await.unwrap(), OutboxState::Withdrawn);
     assert_eq!(thread_messages(store, &claimed).await.len(), 2, "the turn is on record");
     assert!(take(store).await.is_none());
@@ -163,6 +163,6 @@ async fn z08_a_turn_that_begins_after_a_takeover_is_sent(store: &Store) {
     store.org(org).withdraw_agent_messages(claimed.lease.conversation()).await.unwrap();
     let epoch = claimed.lease.epoch() + 1;
     let later = TurnCommit { start_epoch: epoch, read_epoch: epoch, ..turn(&claimed) };
-    assert_eq!(store.commit_turn(later).await.unwrap(), CommitOutcome::Complete);
+    assert_eq!(store.commit_turn(&later).await.unwrap(), CommitOutcome::Complete);
     assert!(take(store).await.is_some());
 }

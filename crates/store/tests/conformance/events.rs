@@ -62,7 +62,7 @@ async fn z03_followers_see_every_event_once(store: &Store) {
                     data: "{}".into(),
                 };
                 commit.events = (0..3).map(event).collect();
-                store.commit_turn(commit).await.expect("the turn commits");
+                store.commit_turn(&commit).await.expect("the turn commits");
             }
         })
     });
@@ -88,7 +88,7 @@ async fn z03_a_reader_resumes_at_any_event(store: &Store) {
         let mut commit = turn(&claim(store).await.unwrap());
         let event = |data: &&str| NewEvent { kind: format!("e{n}"), data: (*data).into() };
         commit.events = texts.iter().map(event).collect();
-        store.commit_turn(commit).await.unwrap();
+        store.commit_turn(&commit).await.unwrap();
     }
     let all = all_of(store, org, 21).await;
     for (at, event) in all.iter().enumerate() {

@@ -56,7 +56,7 @@ async fn a_full_disk_fails_writes_until_there_is_space() {
         assert!(matches!(refused, StoreError::DiskFull), "{refused}");
         let mut commit = turn(&claimed);
         commit.messages[0].data = format!("\"{}\"", "x".repeat(200_000));
-        let refused = store.commit_turn(commit.clone()).await;
+        let refused = store.commit_turn(&commit).await;
         assert!(matches!(refused, Err(StoreError::DiskFull)), "{refused:?}");
         assert!(thread_messages(&store, &claimed).await.is_empty(), "nothing of it was written");
         // Other jobs of the group fail with their own errors.
@@ -73,7 +73,7 @@ async fn a_full_disk_fails_writes_until_there_is_space() {
         store.simulate_full_disk(false).await.unwrap();
         let again = store.org(org).accept_inbound(large(org, &format!("m{accepted}")), 1000).await;
         assert!(matches!(again, Ok(AcceptOutcome::New(_))), "{again:?}");
-        assert_eq!(store.commit_turn(commit).await.unwrap(), CommitOutcome::Complete);
+        assert_eq!(store.commit_turn(&commit).await.unwrap(), CommitOutcome::Complete);
         assert_eq!(claim(&store).await.unwrap().messages.len(), accepted + 1);
     }
 }
@@ -174,7 +174,7 @@ async fn a_lost_connection_is_reported_and_nothing_happens_twice() {
 
 /// Commits a turn unless its lease has expired.
 async fn commit(store: &Store, turn: TurnCommit) -> bool {
-    insist(async || match store.commit_turn(turn.clone()).await {
+    insist(async || match store.commit_turn(&turn).await {
         Err(StoreError::StaleLease) => Ok(false),
         other => other.map(|_| true),
     })

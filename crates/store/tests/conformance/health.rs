@@ -69,7 +69,7 @@ async fn create_problems(store: &Store, org: OrgId) {
         ..commit.outbox[0].clone()
     };
     commit.outbox = vec![another(1 << 64), another(2 << 64), another(3 << 64)];
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     for end in [OutboxDelivery::Unknown("?".into()), OutboxDelivery::Dead("blocked".into())] {
         let sent = store.claim_outbox(Duration::from_secs(30)).await.unwrap().unwrap();
         store.org(org).record_delivery(&sent, end).await.unwrap();

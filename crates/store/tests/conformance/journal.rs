@@ -126,7 +126,7 @@ async fn the_lease_outlasts_the_call(store: &Store) {
     let none = Duration::ZERO;
     store.checkpoint_turn(claimed.lease, state("{}"), vec![], none).await.unwrap();
     store.renew_lease(claimed.lease, POLICY).await.unwrap();
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
 }
 
 on_every_backend!(a_stale_worker_writes_no_checkpoint_but_records_its_outcome);
@@ -165,7 +165,7 @@ async fn the_commit_deletes_the_checkpoint_and_keeps_unknown_outcomes(store: &St
     store.record_outcome(claimed.lease, intents[0].call, known("1")).await.unwrap();
     let why = CallOutcome::Unknown("timed out".into());
     store.record_outcome(claimed.lease, intents[2].call, why.clone()).await.unwrap();
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     let unknown = store.org(org).unknown_outcomes(None, 10).await.unwrap();
     let ids: Vec<CallId> = unknown.iter().map(|call| call.intent.call).collect();
     assert_eq!(ids, [intents[1].call, intents[2].call]);
@@ -198,7 +198,7 @@ async fn unknown_outcomes_are_listed_and_resolved_once(store: &Store) {
     checkpoint(store, claimed.lease, &state("{}"), &intents).await;
     let running = store.org(org).resolve_unknown_outcome(intents[0].call, "1".into()).await;
     assert!(matches!(running, Err(StoreError::NotFound(_))), "it is under way: {running:?}");
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     let (mut listed, mut after) = (Vec::new(), None);
     loop {
         let page = store.org(org).unknown_outcomes(after, 2).await.unwrap();
@@ -244,7 +244,7 @@ async fn a05_calls_belong_to_their_org(store: &Store) {
     let claimed = held(store, here, "rosa").await;
     let one = intent(RetrySafety::Unsafe);
     checkpoint(store, claimed.lease, &state("{}"), std::slice::from_ref(&one)).await;
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     assert!(store.org(there).unknown_outcomes(None, 10).await.unwrap().is_empty());
     let foreign = store.org(there).resolve_unknown_outcome(one.call, "1".into()).await;
     assert!(matches!(foreign, Err(StoreError::NotFound("call"))), "{foreign:?}");
@@ -285,7 +285,7 @@ async fn a_newer_checkpoint_is_left_to_a_newer_worker(store: &Store) {
     assert_eq!(attempts, [1, 1, 1], "nothing was counted");
     let open = store.open_checkpoint(claimed.lease).await.unwrap().unwrap();
     assert_eq!(open.checkpoint, future);
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     accept(store, org, "rosa", "m5").await;
     assert!(claim(store).await.is_some(), "a turn that is over is in nobody's way");
 }

@@ -67,7 +67,7 @@ pub(crate) async fn settle(store: &Store, payer: OrgId, reservation: Reservation
     let mut commit = turn(&claimed);
     let charges = vec![model(amount)];
     commit.charges = vec![TurnCharges { payer, reservation, budget_owner: GIA, charges }];
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
 }
 
 pub(crate) async fn available(store: &Store, org: OrgId) -> u64 {
@@ -96,7 +96,7 @@ async fn e01_model_and_tool_cost_are_ledger_entries_of_the_org(store: &Store) {
     let charges = vec![model(3), Charge { expense: tool.clone(), amount: credits(2) }];
     commit.charges =
         vec![TurnCharges { payer: org, reservation: held.id, budget_owner: GIA, charges }];
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     let lines = store.org(org).ledger_lines(None, 2).await.unwrap();
     let said: Vec<_> = lines
         .iter()
@@ -298,7 +298,7 @@ async fn e12_another_org_can_pay_for_a_turn(store: &Store) {
         budget_owner: GIA,
         charges: vec![model(5)],
     }];
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     assert_eq!((available(store, platform).await, available(store, org).await), (5, 10));
     assert_balanced(store, 2).await;
 }

@@ -247,8 +247,8 @@ async fn late_charge(
     let mut commit = turn(&claimed);
     let charges = vec![model(amount)];
     commit.charges = vec![TurnCharges { payer, reservation: held.id, budget_owner: GIA, charges }];
-    let refused = store.commit_turn(commit).await.map(|_| ());
-    store.commit_turn(turn(&claimed)).await.expect("it can be committed without");
+    let refused = store.commit_turn(&commit).await.map(|_| ());
+    store.commit_turn(&turn(&claimed)).await.expect("it can be committed without");
     refused
 }
 

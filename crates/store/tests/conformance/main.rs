@@ -27,6 +27,7 @@ mod ledger_property;
 mod members;
 mod notices;
 mod operators;
+mod org_config;
 mod policies;
 mod privacy;
 mod proposals;

@@ -52,7 +52,7 @@ async fn with_session(
     let mut commit = turn(&claim(store).await.unwrap());
     commit.side_effects = TurnSideEffects { session_due: due, ..TurnSideEffects::default() };
     let id = commit.session.id;
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     id
 }
 
@@ -178,7 +178,7 @@ async fn z08_a_takeover_of_a_stale_session_is_refused(store: &Store) {
     accept(store, org, "rosa", "more").await;
     let mut commit = turn(&claim(store).await.unwrap());
     commit.session.data = "{\"spent\":5}".into();
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     let refused = store.org(org).apply_operator_change(step(stale, "{\"spent\":0}")).await;
     assert!(matches!(refused, Err(StoreError::ConversationChanged)), "{refused:?}");
     assert!(actions(store, org).await.is_empty());
@@ -235,7 +235,7 @@ async fn z09_resolving_an_unknown_outcome_continues_the_conversation(store: &Sto
     store.checkpoint_turn(claimed.lease, checkpoint, vec![intent], time).await.unwrap();
     let unknown = CallOutcome::Unknown("cut off".into());
     store.record_outcome(claimed.lease, call, unknown).await.unwrap();
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     let conversation = claimed.lease.conversation();
     assert_eq!(store.org(org).count_unknown_outcomes(conversation).await.unwrap(), 1);
     let then = follow_up("resolved");

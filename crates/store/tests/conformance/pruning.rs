@@ -16,7 +16,7 @@ async fn record_events(store: &Store, org: OrgId, count: u32) {
     let mut commit = turn(&claim(store).await.unwrap());
     let event = |n| NewEvent { kind: format!("e{n}"), data: "{}".into() };
     commit.events = (0..count).map(event).collect();
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
 }
 
 /// Reads the log once it is complete: older transactions in the databases of

@@ -107,7 +107,7 @@ async fn a08_counts_of_turns_are_checked_against_the_limit(store: &Store) {
     }
     let workers = turns.into_iter().map(|turn| {
         let store = store.clone();
-        tokio::spawn(async move { store.commit_turn(turn).await.unwrap() })
+        tokio::spawn(async move { store.commit_turn(&turn).await.unwrap() })
     });
     for worker in workers.collect::<Vec<_>>() {
         worker.await.unwrap();

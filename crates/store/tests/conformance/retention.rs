@@ -90,20 +90,20 @@ async fn fill_tables(store: &Store, org: OrgId) {
     let done = call();
     checkpoint(store, &rosa, std::slice::from_ref(&done)).await;
     store.record_outcome(rosa.lease, done.call, CallOutcome::Known("1".into())).await.unwrap();
-    store.commit_turn(session(&rosa, "closed", 10)).await.unwrap();
+    store.commit_turn(&session(&rosa, "closed", 10)).await.unwrap();
     send(store, org, OutboxDelivery::Sent).await;
     // Finished, but the outcome of its call is unknown: only its inbox and outbox
     // rows are pruned.
     let ida = claimed(store, org, "ida").await;
     checkpoint(store, &ida, &[call()]).await;
-    store.commit_turn(session(&ida, "closed", 2)).await.unwrap();
+    store.commit_turn(&session(&ida, "closed", 2)).await.unwrap();
     send(store, org, OutboxDelivery::Sent).await;
     // Open: an active session and a reply with an unknown outcome.
     let otto = claimed(store, org, "otto").await;
-    store.commit_turn(session(&otto, "active", 2)).await.unwrap();
+    store.commit_turn(&session(&otto, "active", 2)).await.unwrap();
     send(store, org, OutboxDelivery::Unknown("?".into())).await;
     let gus = claimed(store, org, "gus").await;
-    store.commit_turn(session(&gus, "handed_off", 2)).await.unwrap();
+    store.commit_turn(&session(&gus, "handed_off", 2)).await.unwrap();
     // Open: a pending reply, a pending message, a dead letter, and an unfinished
     // turn with a recorded outcome.
     let eva = claimed(store, org, "eva").await;
@@ -169,7 +169,7 @@ async fn old_finished_data_is_pruned_and_open_data_is_kept() {
         assert_eq!(store.org(org).unknown_outcomes(None, 10).await.unwrap().len(), 1);
         accept(&store, org, "rosa", "back again").await;
         let back = claim(&store).await.unwrap();
-        store.commit_turn(turn(&back)).await.unwrap();
+        store.commit_turn(&turn(&back)).await.unwrap();
         assert_eq!(thread_messages(&store, &back).await.len(), 2);
     }
 }
@@ -197,10 +197,10 @@ async fn a_thread_used_by_another_session_is_kept() {
         let org = org_with_retention(&store, 1, Some(1)).await;
         let first = session(&claimed(&store, org, "rosa").await, "closed", 4);
         let thread = first.session.thread;
-        store.commit_turn(first).await.unwrap();
+        store.commit_turn(&first).await.unwrap();
         let mut second = session(&claimed(&store, org, "rosa").await, "active", 1);
         second.session.thread = thread;
-        store.commit_turn(second).await.unwrap();
+        store.commit_turn(&second).await.unwrap();
         backend.execute(LONG_AGO).await;
         let pruned = store.prune(DELETE, |_| ()).await.unwrap();
         assert_eq!((pruned[0].sessions, pruned[0].messages), (1, 0));
@@ -216,7 +216,7 @@ async fn messages_answered_after_the_session_closed_are_kept_without_their_run()
         let store = backend.migrated().await;
         let org = org_with_retention(&store, 1, Some(1)).await;
         let turn = session(&claimed(&store, org, "rosa").await, "closed", 1);
-        store.commit_turn(turn).await.unwrap();
+        store.commit_turn(&turn).await.unwrap();
         assert_eq!(backend.count("inbox WHERE run IS NOT NULL").await, 1);
         backend.execute("UPDATE sessions SET closed_at = 1").await;
         let pruned = store.prune(DELETE, |_| ()).await.unwrap();
@@ -238,7 +238,7 @@ async fn the_closing_time_is_set_and_cleared_with_the_status() {
             let mut commit = turn(&claimed);
             commit.session.status = status.into();
             commit.outbox[0].author = Author::System;
-            store.commit_turn(commit).await.unwrap();
+            store.commit_turn(&commit).await.unwrap();
             let found = backend.count("sessions WHERE closed_at > 1600000000000").await;
             assert_eq!(found, closed, "{status}");
         }

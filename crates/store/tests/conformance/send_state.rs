@@ -30,7 +30,7 @@ async fn sending_in(store: &Store, person: &str, author: Author, status: &str) -
     commit.session.status = status.to_owned();
     let id = OutboxId::from_u128(next());
     commit.outbox = vec![NewOutboxEntry { id, author, payload: "{}".into() }];
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     store.claim_outbox(SENDING).await.unwrap().unwrap()
 }
 

@@ -48,7 +48,7 @@ async fn the_transcript_contains_the_sessions_in_order(store: &Store) {
         let claimed = claim(store).await.unwrap();
         let mut commit = in_session(&claimed, number);
         commit.session.status = if id == "m1" { "closed".into() } else { "active".into() };
-        store.commit_turn(commit).await.unwrap();
+        store.commit_turn(&commit).await.unwrap();
         let page = transcript(store, org, TranscriptStart::Newest).await;
         assert_eq!(page.unsent, [r#"{"text":"reply"}"#], "it is not the visitor's yet");
         send(store, org).await;
@@ -79,7 +79,7 @@ async fn z08_the_transcript_lists_withdrawn_messages_separately(store: &Store) {
     let org = with_org(store, 1).await;
     accept(store, org, "rosa", "m1").await;
     let claimed = claim(store).await.unwrap();
-    store.commit_turn(turn(&claimed)).await.unwrap();
+    store.commit_turn(&turn(&claimed)).await.unwrap();
     store.org(org).withdraw_agent_messages(claimed.lease.conversation()).await.unwrap();
     let page = transcript(store, org, TranscriptStart::Newest).await;
     assert_eq!(page.withdrawn, [r#"{"text":"reply"}"#]);
@@ -94,7 +94,7 @@ async fn reading_from_the_end_returns_later_messages(store: &Store) {
     for id in ["m1", "m2"] {
         accept(store, org, "rosa", id).await;
         let claimed = claim(store).await.unwrap();
-        store.commit_turn(turn(&claimed)).await.unwrap();
+        store.commit_turn(&turn(&claimed)).await.unwrap();
     }
     let all = loop {
         let all = store.org(org).events_after(empty, 10).await.unwrap();

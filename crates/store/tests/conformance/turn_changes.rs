@@ -49,7 +49,7 @@ async fn changes_of_tools_are_committed_with_the_turn(store: &Store) {
     let claimed = claim(store).await.unwrap();
     // Later changes of the list see the version of earlier ones.
     let changes = vec![update(old, 1), create(new), update(new, 1)];
-    let committed = store.commit_turn(turn_with(&claimed, changes)).await.unwrap();
+    let committed = store.commit_turn(&turn_with(&claimed, changes)).await.unwrap();
     assert_eq!(committed, CommitOutcome::Complete);
     assert_eq!(record(store, org, old).await, changed(2));
     assert_eq!(record(store, org, new).await, changed(2));
@@ -73,7 +73,7 @@ async fn a_stale_change_fails_the_commit_and_keeps_the_lease(store: &Store) {
         vec![create(new), create(old)],
         vec![create(new), update(missing, 1)],
     ] {
-        let refused = store.commit_turn(TurnCommit { changes, ..commit.clone() }).await;
+        let refused = store.commit_turn(&TurnCommit { changes, ..commit.clone() }).await;
         assert!(matches!(refused, Err(StoreError::StaleChanges(_))), "{refused:?}");
         assert_eq!(record(store, org, new).await, None, "no change was made");
         assert!(
@@ -86,7 +86,7 @@ async fn a_stale_change_fails_the_commit_and_keeps_the_lease(store: &Store) {
 
     store.renew_lease(claimed.lease, POLICY).await.expect("the worker still has it");
     let retried = TurnCommit { changes: vec![create(new), update(old, 2)], ..commit };
-    assert_eq!(store.commit_turn(retried).await.unwrap(), CommitOutcome::Complete);
+    assert_eq!(store.commit_turn(&retried).await.unwrap(), CommitOutcome::Complete);
     assert_eq!(record(store, org, old).await, changed(3));
     assert_eq!(record(store, org, new).await, Some((1, "new".into())));
     assert!(claim(store).await.is_none(), "the message is answered");
@@ -103,14 +103,14 @@ async fn a_repeated_commit_makes_its_changes_once(store: &Store) {
         lease_action: LeaseAction::Keep,
         ..turn_with(&claimed, vec![create(new), update(counter, 1)])
     };
-    assert_eq!(store.commit_turn(keep.clone()).await.unwrap(), CommitOutcome::Complete);
-    assert_eq!(store.commit_turn(keep.clone()).await.unwrap(), CommitOutcome::AlreadyCommitted);
+    assert_eq!(store.commit_turn(&keep).await.unwrap(), CommitOutcome::Complete);
+    assert_eq!(store.commit_turn(&keep).await.unwrap(), CommitOutcome::AlreadyCommitted);
     // Even if its changes could be made again.
     let could = TurnCommit { changes: vec![update(counter, 2)], ..keep };
-    assert_eq!(store.commit_turn(could.clone()).await.unwrap(), CommitOutcome::AlreadyCommitted);
-    store.commit_turn(TurnCommit { answered: vec![], ..turn(&claimed) }).await.unwrap();
+    assert_eq!(store.commit_turn(&could).await.unwrap(), CommitOutcome::AlreadyCommitted);
+    store.commit_turn(&TurnCommit { answered: vec![], ..turn(&claimed) }).await.unwrap();
     assert_eq!(
-        store.commit_turn(could).await.unwrap(),
+        store.commit_turn(&could).await.unwrap(),
         CommitOutcome::AlreadyCommitted,
         "without the lease too"
     );
@@ -126,10 +126,10 @@ async fn a_stale_worker_changes_nothing(store: &Store) {
     let slow = store.claim_conversation(short).await.unwrap().unwrap();
     tokio::time::sleep(Duration::from_millis(20)).await;
     let quick = claim(store).await.unwrap();
-    let refused = store.commit_turn(turn_with(&slow, vec![create(new)])).await;
+    let refused = store.commit_turn(&turn_with(&slow, vec![create(new)])).await;
     assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
     assert_eq!(record(store, org, new).await, None);
-    store.commit_turn(turn_with(&quick, vec![create(new)])).await.unwrap();
+    store.commit_turn(&turn_with(&quick, vec![create(new)])).await.unwrap();
 }
 
 on_every_backend!(
@@ -142,11 +142,11 @@ async fn a05_a_turn_changes_records_of_its_own_org_only(store: &Store) {
     store.org(other).create_record(KIND, id, "theirs".into()).await.unwrap();
     accept(store, org, "rosa", "m1").await;
     let claimed = claim(store).await.unwrap();
-    let refused = store.commit_turn(turn_with(&claimed, vec![update(id, 1)])).await;
+    let refused = store.commit_turn(&turn_with(&claimed, vec![update(id, 1)])).await;
     let Err(StoreError::StaleChanges(why)) = refused else { panic!("{refused:?}") };
     assert!(matches!(*why, StoreError::NotFound("record")), "a foreign id is not found");
     // The same id in this org is another record.
-    store.commit_turn(turn_with(&claimed, vec![create(id)])).await.unwrap();
+    store.commit_turn(&turn_with(&claimed, vec![create(id)])).await.unwrap();
     assert_eq!(record(store, other, id).await, Some((1, "theirs".into())));
     assert_eq!(record(store, org, id).await, Some((1, "new".into())));
 }
@@ -159,10 +159,10 @@ async fn a_takeover_keeps_the_changes_of_the_turn(store: &Store) {
     let claimed = claim(store).await.unwrap();
     store.org(org).withdraw_agent_messages(claimed.lease.conversation()).await.unwrap();
     let late = turn_with(&claimed, vec![create(new)]);
-    let refused = store.commit_turn(late.clone()).await;
+    let refused = store.commit_turn(&late).await;
     assert!(matches!(refused, Err(StoreError::ConversationChanged)), "{refused:?}");
     assert_eq!(record(store, org, new).await, None);
-    let committed = store.commit_turn(after_takeover(late)).await.unwrap();
+    let committed = store.commit_turn(&after_takeover(late)).await.unwrap();
     assert_eq!(committed, CommitOutcome::RepliesWithdrawn);
     assert_eq!(record(store, org, new).await, Some((1, "new".into())));
 }

@@ -16,7 +16,7 @@ pub(crate) fn password(text: &str) -> PasswordHash {
 pub(crate) async fn with_user(store: &Store, email: &str) -> User {
     let id = UserId::from_u128(next());
     let user = User { id, email: email.into(), name: "Ada".into() };
-    store.create_user(user.clone(), password("first")).await.expect("a new person");
+    store.create_user(user.clone(), &password("first")).await.expect("a new person");
     user
 }
 
@@ -49,7 +49,7 @@ async fn duplicate_email_addresses_conflict(store: &Store) {
     let ada = with_user(store, "ada@example.com").await;
     let bob = with_user(store, "bob@example.com").await;
     let twin = User { id: UserId::from_u128(next()), email: "ADA@example.com ".into(), ..ada };
-    let refused = store.create_user(twin.clone(), password("x")).await;
+    let refused = store.create_user(twin.clone(), &password("x")).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     let grab = User { id: bob.id, ..twin };
     let refused = store.update_user(grab).await;
@@ -64,10 +64,10 @@ async fn duplicate_email_addresses_conflict(store: &Store) {
 on_every_backend!(changing_the_password_of_a_missing_user_is_not_found);
 async fn changing_the_password_of_a_missing_user_is_not_found(store: &Store) {
     let ada = with_user(store, "ada@example.com").await;
-    store.set_password(ada.id, password("second")).await.unwrap();
+    store.set_password(ada.id, &password("second")).await.unwrap();
     assert_eq!(store.user_account(ada.id).await.unwrap().password, password("second"));
     let nobody = UserId::from_u128(next());
-    let refused = store.set_password(nobody, password("x")).await;
+    let refused = store.set_password(nobody, &password("x")).await;
     assert!(matches!(refused, Err(StoreError::NotFound("user"))));
     let refused = store.update_user(User { id: nobody, ..ada }).await;
     assert!(matches!(refused, Err(StoreError::NotFound("user"))));

@@ -9,14 +9,13 @@ use std::time::Duration;
 use ostler_domain::id::OrgId;
 use ostler_domain::tool::Integration;
 use ostler_engine::secret::{OrgSecrets, Secret, SecretError};
+use ostler_http::{HttpSetupError, client_builder};
 use ostler_store::{IntegrationConnection, Store, StoreError};
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue};
-use reqwest::{Client, Response, StatusCode, redirect};
+use reqwest::{Client, Response, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
-
-use crate::tls;
 
 /// The name of the integration that an org connects.
 const SERVICE: &str = "unsplash";
@@ -59,10 +58,8 @@ pub enum UnsplashError {
 /// Why the client cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum UnsplashSetupError {
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[from] rustls::Error),
-    #[error("the HTTP client cannot be set up: {0}")]
-    Client(#[from] reqwest::Error),
+    #[error(transparent)]
+    Client(#[from] HttpSetupError),
     #[error("the address of Unsplash is not a valid URL: {0}")]
     Address(#[from] url::ParseError),
 }
@@ -153,13 +150,8 @@ impl Unsplash {
     pub fn new(store: Store, options: UnsplashOptions) -> Result<Self, UnsplashSetupError> {
         let UnsplashOptions { base_url, timeout, secrets } = options;
         let search_url = Url::parse(&base_url)?.join("search/photos")?;
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls::client_config()?)
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .user_agent(concat!("ostler/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT_TIMEOUT)
-            .build()?;
+        let client = client_builder()?.connect_timeout(CONNECT_TIMEOUT).build();
+        let client = client.map_err(HttpSetupError::from)?;
         Ok(Self { client, store, search_url, timeout, secrets })
     }
 

@@ -5,15 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostler_http::client_builder;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
-use reqwest::redirect;
 use reqwest::{Client, Response};
 use url::Url;
 
 use super::policy::FetchPolicy;
 use super::refusal::AddressRefused;
 use super::resolver::{CheckedResolver, HostResolver, SystemResolver};
-use crate::tls;
 
 const MAX_REDIRECTS: usize = 5;
 /// The most bytes of a page that are read.
@@ -81,14 +80,11 @@ impl Fetcher {
     /// Creates a fetcher for the addresses that a policy allows.
     pub fn new(policy: FetchPolicy, resolver: Arc<dyn HostResolver>) -> Result<Self, FetchError> {
         let setup = |error: &dyn fmt::Display| FetchError::Setup(error.to_string());
-        let tls = tls::client_config().map_err(|error| setup(&error))?;
         let checked_resolver = CheckedResolver { policy: policy.clone(), resolver };
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls)
+        let client = client_builder()
+            .map_err(|error| setup(&error))?
             .dns_resolver(Arc::new(checked_resolver))
-            .redirect(redirect::Policy::none())
             .no_proxy()
-            .referer(false)
             .user_agent(USER_AGENT)
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(0)

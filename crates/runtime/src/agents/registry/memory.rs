@@ -9,7 +9,7 @@ use ostler_domain::queue_agent::name::AgentName;
 use ostler_domain::queue_agent::selection::{AgentSkill, Availability};
 use ostler_domain::time::Timestamp;
 
-use super::{AgentPresence, AgentRecord, Coverage, Placement, Registry};
+use super::{AgentPresence, AgentRecord, Placement, Registry, SkillCoverage};
 use crate::agents::error::{QueueError, Result};
 use crate::agents::page::Page;
 
@@ -69,11 +69,11 @@ impl State {
         able.into_iter().take(limit).cloned().collect()
     }
 
-    fn coverage(&self, now: Timestamp, limit: usize) -> Vec<Coverage> {
+    fn coverage(&self, now: Timestamp, limit: usize) -> Vec<SkillCoverage> {
         let count = |(capability, names): (&AgentSkill, &BTreeSet<AgentName>)| {
             let records = names.iter().filter_map(|name| self.records.get(name));
             let available = records.filter(|record| record.is_available(now)).count() as u64;
-            Coverage {
+            SkillCoverage {
                 capability: capability.clone(),
                 available,
                 unavailable: names.len() as u64 - available,
@@ -134,7 +134,7 @@ impl Registry for MemoryRegistry {
         Box::pin(async move { Ok(self.read().able(capability, now, limit)) })
     }
 
-    fn coverage(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Coverage>>> {
+    fn coverage(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<SkillCoverage>>> {
         Box::pin(async move { Ok(self.read().coverage(now, limit)) })
     }
 

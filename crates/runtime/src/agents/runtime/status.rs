@@ -9,7 +9,7 @@ use super::AgentRuntime;
 use crate::agents::error::Result;
 use crate::agents::harness::QueueAgentHarness;
 use crate::agents::page::MAX_PAGE_SIZE;
-use crate::agents::registry::Coverage;
+use crate::agents::registry::SkillCoverage;
 
 /// The overall health of the agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct QueueAgentStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeStatus {
     pub condition: AgentHealth,
-    pub coverage: Vec<Coverage>,
+    pub coverage: Vec<SkillCoverage>,
     /// The agents running in this process, ordered by name.
     pub agents: Vec<QueueAgentStatus>,
     /// Number of hosted agents in memory.

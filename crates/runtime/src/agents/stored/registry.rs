@@ -4,12 +4,12 @@ use ostler_bus::BoxFuture;
 use ostler_domain::queue_agent::name::AgentName;
 use ostler_domain::queue_agent::selection::AgentSkill;
 use ostler_domain::time::Timestamp;
-use ostler_store::{AgentPlacement, StoreError, StoredQueueAgent};
+use ostler_store::{StoreError, StoredQueueAgent};
 
 use super::{StoredRecords, invalid_json, page_limit, to_u32};
 use crate::agents::error::{QueueError, Result};
 use crate::agents::page::Page;
-use crate::agents::registry::{AgentPresence, AgentRecord, Coverage, Placement, Registry};
+use crate::agents::registry::{AgentPresence, AgentRecord, Registry, SkillCoverage};
 use crate::agents::spec::TeamWork;
 
 impl Registry for StoredRecords {
@@ -59,16 +59,8 @@ impl Registry for StoredRecords {
         })
     }
 
-    fn coverage(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Coverage>>> {
-        Box::pin(async move {
-            let found = self.org_store().capability_coverage(now, to_u32(limit)).await?.into_iter();
-            let coverage = |stored: ostler_store::CapabilityCoverage| Coverage {
-                capability: stored.capability,
-                available: stored.available,
-                unavailable: stored.unavailable,
-            };
-            Ok(found.map(coverage).collect())
-        })
+    fn coverage(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<SkillCoverage>>> {
+        Box::pin(async move { Ok(self.org_store().capability_coverage(now, to_u32(limit)).await?) })
     }
 
     fn list(&self, page: Page<AgentName>) -> BoxFuture<'_, Result<Vec<AgentRecord>>> {
@@ -84,10 +76,7 @@ fn encode(record: AgentRecord) -> Result<StoredQueueAgent> {
     Ok(StoredQueueAgent {
         name: record.name,
         agent_type: record.agent_type,
-        placement: match record.placement {
-            Placement::Pinned => AgentPlacement::Pinned,
-            Placement::Hosted => AgentPlacement::Hosted,
-        },
+        placement: record.placement,
         capabilities: record.capabilities,
         availability: record.availability,
         available_until: record.available_until,
@@ -103,10 +92,7 @@ fn decode(agent: StoredQueueAgent) -> Result<AgentRecord> {
         name: agent.name,
         agent_type: agent.agent_type,
         capabilities: agent.capabilities,
-        placement: match agent.placement {
-            AgentPlacement::Pinned => Placement::Pinned,
-            AgentPlacement::Hosted => Placement::Hosted,
-        },
+        placement: agent.placement,
         concurrency: agent.concurrency,
         config: serde_json::from_str(&agent.config).map_err(invalid_json)?,
         team_work: if agent.shares_work { TeamWork::Shared } else { TeamWork::Own },

@@ -37,7 +37,7 @@ use self::team_chats::TeamRequestHandler;
 use crate::channel_binding::binding_config;
 use crate::deps::Clock;
 use crate::inbox::Intake;
-use crate::org_view::{OrgView, OrgViewCache};
+use crate::org_view::{OrgView, OrgViews};
 use crate::records::entry::{InboxEntry, IncomingMessage, MessageSender};
 
 /// What was done with a delivery of a channel.
@@ -71,12 +71,11 @@ pub struct InboundReceiver {
 }
 
 struct Shared {
-    store: Store,
+    org_views: OrgViews,
     intake: Intake,
     channels: Channels,
     team_requests: Arc<dyn TeamRequestHandler>,
     clock: Clock,
-    views: OrgViewCache,
 }
 
 impl std::fmt::Debug for InboundReceiver {
@@ -97,14 +96,13 @@ struct BindingContext<'a> {
 impl InboundReceiver {
     /// Creates a receiver. Requests of the org's people go to `team_requests`.
     pub fn new(
-        store: Store,
+        org_views: OrgViews,
         intake: Intake,
         channels: Channels,
         team_requests: Arc<dyn TeamRequestHandler>,
         clock: Clock,
     ) -> Self {
-        let views = OrgViewCache::default();
-        Self { shared: Arc::new(Shared { store, intake, channels, team_requests, clock, views }) }
+        Self { shared: Arc::new(Shared { org_views, intake, channels, team_requests, clock }) }
     }
 
     /// Receives an HTTP request to a binding's webhook. The channel verifies it.
@@ -122,7 +120,7 @@ impl InboundReceiver {
 
     /// Returns an enabled binding with its org.
     async fn enabled_binding(&self, id: BindingId) -> Result<(OrgId, OrgBinding), InboundError> {
-        match self.shared.store.binding(id).await {
+        match self.store().binding(id).await {
             Ok((org, bound)) if bound.binding.enabled => Ok((org, bound)),
             Ok(_) | Err(StoreError::NotFound(_)) => Err(InboundError::NoBinding),
             Err(other) => Err(other.into()),
@@ -142,8 +140,7 @@ impl InboundReceiver {
             ReceiveOutcome::Ignored(why) => return Ok(InboundOutcome::Ignored(why.to_string())),
         };
         let view = self.view(org).await?;
-        let context =
-            BindingContext { store: self.shared.store.org(org), org, bound, connection, view };
+        let context = BindingContext { store: self.store().org(org), org, bound, connection, view };
         if let Some(outcome) = self.receive_from_team(&context, &inbound).await? {
             return Ok(outcome);
         }
@@ -156,9 +153,12 @@ impl InboundReceiver {
         }
     }
 
+    fn store(&self) -> &Store {
+        self.shared.org_views.store()
+    }
+
     async fn view(&self, org: OrgId) -> Result<Arc<OrgView>, StoreError> {
-        let version = self.shared.store.config_version().await?;
-        self.shared.views.get(&self.shared.store, org, version).await
+        self.shared.org_views.current(org).await
     }
 
     async fn receive_from_person(

@@ -67,7 +67,7 @@ impl InboundReceiver {
         mode: &UpdateMode,
         bots: &mut HashMap<BindingId, RunningBot>,
     ) -> Result<(), StoreError> {
-        let store = &self.shared.store;
+        let store = self.store();
         let mut left = std::mem::take(bots);
         for org in store.orgs().await? {
             let bindings = store.org(org.id).bindings(None, MAX_BINDINGS).await?;

@@ -103,7 +103,7 @@ pub(crate) async fn run(
                 error => RunError::Store(error),
             })?;
         }
-        match store.commit_turn(commit.clone()).await {
+        match store.commit_turn(&commit).await {
             Err(StoreError::StaleChanges(_)) => {}
             Err(StoreError::ConversationChanged) => {
                 rebase_on_takeover(context, &run.session, &mut commit).await?;

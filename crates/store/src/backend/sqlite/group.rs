@@ -58,7 +58,7 @@ fn next(flusher: Option<&Flusher>, queue: &mut mpsc::Receiver<WriterMessage>) ->
 
 /// Runs and answers the reads of a group in one snapshot, and returns its writes.
 fn read_group(writer: &Writer<'_>, group: Vec<Request>) -> Vec<Request> {
-    let (reads, writes): (Vec<_>, Vec<_>) = group.into_iter().partition(|job| job.reads());
+    let (reads, writes): (Vec<_>, Vec<_>) = group.into_iter().partition(Request::reads);
     if reads.is_empty() {
         return writes;
     }

@@ -18,7 +18,7 @@ use super::{PersonalDataCounts, PersonalDataKind};
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::contacts::contact;
 use crate::error::{Result, StoreError};
 use crate::tenancy::audit::{self, NewAuditEntry};
@@ -95,14 +95,13 @@ impl OrgStore<'_> {
     ) -> Result<PersonalDataCounts> {
         let org = self.org;
         let mut counts = PersonalDataCounts::new();
-        while self.store.write(Detach(org, contact)).await?.add_to(&mut counts) == Remaining::More {
+        for delete in [detach_some, delete_contents] {
+            let step = move |tx: &Tx| delete(tx, org, contact);
+            while self.write(step).await?.add_to(&mut counts) == Remaining::More {}
         }
-        while self.store.write(DeleteContents(org, contact)).await?.add_to(&mut counts)
-            == Remaining::More
-        {}
         let (action, subject, data) = (ACTION.into(), contact.to_string(), "{}".into());
         let entry = NewAuditEntry { id: audit_id, actor, action, subject, data };
-        self.store.write(Finish(org, contact, entry)).await?;
+        self.write(move |tx| finish(tx, org, contact, &entry)).await?;
         Ok(counts)
     }
 }
@@ -144,50 +143,35 @@ fn erasure_peer(contact: ContactId) -> String {
 
 /// Detaches conversations from their contact, and deletes the contact once there are
 /// no more.
-struct Detach(OrgId, ContactId);
-
-impl Operation for Detach {
-    type Output = Deleted;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Deleted> {
-        let Self(org, id) = *self;
-        // Prevents concurrent linking and recognition.
-        lock_org(tx, org)?;
-        let mut counts = PersonalDataCounts::new();
-        let contact = match contact::get(tx, org, id) {
-            Err(StoreError::NotFound(what)) => {
-                let started = tx.first(&STARTED, &[org.into(), id.into()])?;
-                started.ok_or(StoreError::NotFound(what))?;
-                return Ok(Deleted { counts, remaining: Remaining::Nothing });
-            }
-            found => found?,
-        };
-        let limit = usize::try_from(BATCH_ROWS).unwrap_or(usize::MAX);
-        let own = find::conversations(tx, org, &contact, limit)?;
-        for own in &own {
-            detach(tx, org, id, own)?;
+fn detach_some(tx: &Tx, org: OrgId, id: ContactId) -> Result<Deleted> {
+    // Prevents concurrent linking and recognition.
+    lock_org(tx, org)?;
+    let mut counts = PersonalDataCounts::new();
+    let contact = match contact::get(tx, org, id) {
+        Err(StoreError::NotFound(what)) => {
+            let started = tx.first(&STARTED, &[org.into(), id.into()])?;
+            started.ok_or(StoreError::NotFound(what))?;
+            return Ok(Deleted { counts, remaining: Remaining::Nothing });
         }
-        if own.len() == limit {
-            return Ok(Deleted { counts, remaining: Remaining::More });
-        }
-        let key = || [Value::from(org), id.into()];
-        let statements = [
-            statement(&DELETE_CONTACT, key()),
-            statement(&DELETE_IDENTIFIERS, key()),
-            statement(&START, key()),
-        ];
-        add(&mut counts, PersonalDataKind::Contact, tx.batch(&statements)?[0]);
-        add(
-            &mut counts,
-            PersonalDataKind::Notice,
-            delete_notices_about(tx, org, [id.to_string()])?,
-        );
-        Ok(Deleted { counts, remaining: Remaining::Nothing })
+        found => found?,
+    };
+    let limit = usize::try_from(BATCH_ROWS).unwrap_or(usize::MAX);
+    let own = find::conversations(tx, org, &contact, limit)?;
+    for own in &own {
+        detach(tx, org, id, own)?;
     }
+    if own.len() == limit {
+        return Ok(Deleted { counts, remaining: Remaining::More });
+    }
+    let key = || [Value::from(org), id.into()];
+    let statements = [
+        statement(&DELETE_CONTACT, key()),
+        statement(&DELETE_IDENTIFIERS, key()),
+        statement(&START, key()),
+    ];
+    add(&mut counts, PersonalDataKind::Contact, tx.batch(&statements)?[0]);
+    add(&mut counts, PersonalDataKind::Notice, delete_notices_about(tx, org, [id.to_string()])?);
+    Ok(Deleted { counts, remaining: Remaining::Nothing })
 }
 
 fn detach(tx: &Tx, org: OrgId, contact: ContactId, own: &OwnConversation) -> Result<()> {
@@ -213,33 +197,23 @@ fn delete_notices_about(tx: &Tx, org: OrgId, ids: impl IntoIterator<Item = Strin
 }
 
 /// Deletes contents of detached conversations in one transaction.
-struct DeleteContents(OrgId, ContactId);
-
-impl Operation for DeleteContents {
-    type Output = Deleted;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Deleted> {
-        let mut counts = PersonalDataCounts::new();
-        for _ in 0..PAGES {
-            let budget = BATCH_ROWS.saturating_sub(used_budget(&counts));
-            if budget == 0 {
-                break;
-            }
-            let params = [Value::from(self.0), erasure_peer(self.1).into()];
-            let Some(row) = tx.first(&NEXT_CONVERSATION, &params)? else {
-                return Ok(Deleted { counts, remaining: Remaining::Nothing });
-            };
-            let erasure = ConversationErasure { tx, org: self.0, conversation: row.id(0)? };
-            if !erasure.delete_some(budget, &mut counts)? {
-                erasure.delete_conversation(self.1, &mut counts)?;
-            }
+fn delete_contents(tx: &Tx, org: OrgId, contact: ContactId) -> Result<Deleted> {
+    let mut counts = PersonalDataCounts::new();
+    for _ in 0..PAGES {
+        let budget = BATCH_ROWS.saturating_sub(used_budget(&counts));
+        if budget == 0 {
+            break;
         }
-        Ok(Deleted { counts, remaining: Remaining::More })
+        let params = [Value::from(org), erasure_peer(contact).into()];
+        let Some(row) = tx.first(&NEXT_CONVERSATION, &params)? else {
+            return Ok(Deleted { counts, remaining: Remaining::Nothing });
+        };
+        let erasure = ConversationErasure { tx, org, conversation: row.id(0)? };
+        if !erasure.delete_some(budget, &mut counts)? {
+            erasure.delete_conversation(contact, &mut counts)?;
+        }
     }
+    Ok(Deleted { counts, remaining: Remaining::More })
 }
 
 /// The share of a transaction's rows that these take; a file counts as many rows.
@@ -357,20 +331,9 @@ impl ConversationErasure<'_, '_> {
 }
 
 /// Marks the erasure as finished and appends its audit entry, once.
-struct Finish(OrgId, ContactId, NewAuditEntry);
-
-impl Operation for Finish {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+fn finish(tx: &Tx, org: OrgId, contact: ContactId, entry: &NewAuditEntry) -> Result<()> {
+    if tx.execute(&FINISH, &[org.into(), contact.into()])? == 1 {
+        tx.batch(&[audit::append(org, entry)?])?;
     }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        let Self(org, contact, entry) = self;
-        if tx.execute(&FINISH, &[(*org).into(), (*contact).into()])? == 1 {
-            tx.batch(&[audit::append(*org, entry)?])?;
-        }
-        Ok(())
-    }
+    Ok(())
 }

@@ -14,9 +14,10 @@ use super::tables::{
 };
 use super::{PersonalDataCounts, PersonalDataKind};
 use crate::OrgStore;
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Tx};
 use crate::contacts::contact;
 use crate::contacts::identifiers;
 use crate::error::Result;
@@ -122,7 +123,8 @@ impl ContactExport<'_> {
     }
 
     async fn export_contact(&mut self, contact: ContactId) -> Result<Vec<ExportedItem>> {
-        let (page, own) = self.org.store.read(ReadContact(self.org.id(), contact)).await?;
+        let org = self.org.id();
+        let (page, own) = self.org.read(move |tx| read_contact(tx, org, contact)).await?;
         for conversation in own.into_iter().rev() {
             let owner = Value::from(conversation);
             self.pending.push(ExportStep::Files(conversation, BlobId::from_u128(0)));
@@ -136,16 +138,14 @@ impl ContactExport<'_> {
     }
 
     async fn export_rows(&mut self, position: TablePosition) -> Result<Vec<ExportedItem>> {
-        let (mut page, rows) =
-            self.org.store.read(ReadPage(self.org.id(), position.clone())).await?;
+        let (mut page, rows) = self.read_page(&position).await?;
         self.pending.extend(position.next(&rows)?.map(ExportStep::Rows));
         page.extend(self.export_files_in(&rows).await?);
         Ok(page)
     }
 
     async fn export_sessions(&mut self, position: TablePosition) -> Result<Vec<ExportedItem>> {
-        let (mut page, rows) =
-            self.org.store.read(ReadPage(self.org.id(), position.clone())).await?;
+        let (mut page, rows) = self.read_page(&position).await?;
         self.pending.extend(position.next(&rows)?.map(ExportStep::Sessions));
         for row in rows.iter().rev() {
             let (session, thread): (SessionId, ThreadId) = (row.id(0)?, row.id(1)?);
@@ -159,13 +159,19 @@ impl ContactExport<'_> {
         Ok(page)
     }
 
+    fn read_page(&self, position: &TablePosition) -> StoreFuture<(Vec<ExportedItem>, Vec<Row>)> {
+        let (org, position) = (self.org.id(), position.clone());
+        self.org.read(move |tx| read_page(tx, org, &position))
+    }
+
     /// Exports files whose messages were pruned.
     async fn export_unlisted_files(
         &mut self,
         of: ConversationId,
         after: BlobId,
     ) -> Result<Vec<ExportedItem>> {
-        let used = self.org.store.read(ReadBlobUses(self.org.id(), of, after)).await?;
+        let params = [of.into(), after.into(), PAGE_SIZE.into()];
+        let used: Vec<BlobId> = self.org.rows(&BLOB_USES, params, |row| row.id(0)).await?;
         if let Some(last) = used.last().filter(|_| used.len() as u64 == u64::from(PAGE_SIZE)) {
             self.pending.push(ExportStep::Files(of, *last));
         }
@@ -185,41 +191,36 @@ impl ContactExport<'_> {
         if new.is_empty() {
             return Ok(Vec::new());
         }
-        self.org.store.read(ReadFiles(self.org.id(), new)).await
+        let org = self.org.id();
+        self.org.read(move |tx| read_files(tx, org, &new)).await
     }
 }
 
-struct ReadContact(OrgId, ContactId);
-
-impl Operation for ReadContact {
-    type Output = (Vec<ExportedItem>, Vec<ConversationId>);
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let Self(org, id) = *self;
-        let contact = contact::get(tx, org, id)?;
-        let linked = identifiers::identifiers_of(tx, org, id, u32::MAX)?;
-        let value = json!({
-            "contact": contact.contact,
-            "identifiers": linked.iter()
-                .map(|(channel, identifier)| json!({"channel": channel, "identifier": identifier}))
-                .collect::<Vec<_>>(),
-            "created_at": contact.created_at,
-            "updated_at": contact.updated_at,
-            // They belong to several people and are not exported to one of them.
-            "group_conversations_left_out": find::count_group_conversations(tx, org, id)?,
-        });
-        let mut page = vec![ExportedItem { kind: PersonalDataKind::Contact, value }];
-        page.extend(notices_about(tx, org, &[id.to_string()])?);
-        let own = find::conversations(tx, org, &contact, usize::MAX)?;
-        page.extend(own.iter().map(conversation_item));
-        let ids: Vec<String> = own.iter().map(|own| own.id.to_string()).collect();
-        page.extend(notices_about(tx, org, &ids)?);
-        Ok((page, own.into_iter().map(|own| own.id).collect()))
-    }
+/// Returns the items of the contact itself, and its conversations.
+fn read_contact(
+    tx: &Tx,
+    org: OrgId,
+    id: ContactId,
+) -> Result<(Vec<ExportedItem>, Vec<ConversationId>)> {
+    let contact = contact::get(tx, org, id)?;
+    let linked = identifiers::identifiers_of(tx, org, id, u32::MAX)?;
+    let value = json!({
+        "contact": contact.contact,
+        "identifiers": linked.iter()
+            .map(|(channel, identifier)| json!({"channel": channel, "identifier": identifier}))
+            .collect::<Vec<_>>(),
+        "created_at": contact.created_at,
+        "updated_at": contact.updated_at,
+        // They belong to several people and are not exported to one of them.
+        "group_conversations_left_out": find::count_group_conversations(tx, org, id)?,
+    });
+    let mut page = vec![ExportedItem { kind: PersonalDataKind::Contact, value }];
+    page.extend(notices_about(tx, org, &[id.to_string()])?);
+    let own = find::conversations(tx, org, &contact, usize::MAX)?;
+    page.extend(own.iter().map(conversation_item));
+    let ids: Vec<String> = own.iter().map(|own| own.id.to_string()).collect();
+    page.extend(notices_about(tx, org, &ids)?);
+    Ok((page, own.into_iter().map(|own| own.id).collect()))
 }
 
 fn conversation_item(own: &OwnConversation) -> ExportedItem {
@@ -244,64 +245,33 @@ fn notices_about(tx: &Tx, org: OrgId, ids: &[String]) -> Result<Vec<ExportedItem
     rows.iter().flatten().map(item).collect()
 }
 
-struct ReadPage(OrgId, TablePosition);
-
-impl Operation for ReadPage {
-    type Output = (Vec<ExportedItem>, Vec<Row>);
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
+fn read_page(
+    tx: &Tx,
+    org: OrgId,
+    position: &TablePosition,
+) -> Result<(Vec<ExportedItem>, Vec<Row>)> {
+    let TablePosition { table, owner, after } = position;
+    let params = [org.into(), owner.clone(), after.clone(), PAGE_SIZE.into()];
+    let rows = tx.query(&table.page, &params)?;
+    let mut page = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let items = table.items(row)?.into_iter();
+        page.extend(items.map(|value| ExportedItem { kind: table.kind, value }));
     }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let Self(org, TablePosition { table, owner, after }) = self;
-        let params = [(*org).into(), owner.clone(), after.clone(), PAGE_SIZE.into()];
-        let rows = tx.query(&table.page, &params)?;
-        let mut page = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let items = table.items(row)?.into_iter();
-            page.extend(items.map(|value| ExportedItem { kind: table.kind, value }));
-        }
-        if let Some(id_text) = table.id_text {
-            let ids = rows.iter().map(id_text).collect::<Result<Vec<_>>>()?;
-            page.extend(notices_about(tx, *org, &ids)?);
-        }
-        Ok((page, rows))
+    if let Some(id_text) = table.id_text {
+        let ids = rows.iter().map(id_text).collect::<Result<Vec<_>>>()?;
+        page.extend(notices_about(tx, org, &ids)?);
     }
+    Ok((page, rows))
 }
 
-struct ReadBlobUses(OrgId, ConversationId, BlobId);
-
-impl Operation for ReadBlobUses {
-    type Output = Vec<BlobId>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<BlobId>> {
-        let params = [self.0.into(), self.1.into(), self.2.into(), PAGE_SIZE.into()];
-        tx.query(&BLOB_USES, &params)?.iter().map(|row| row.id(0)).collect()
-    }
-}
-
-struct ReadFiles(OrgId, Vec<BlobId>);
-
-impl Operation for ReadFiles {
-    type Output = Vec<ExportedItem>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<ExportedItem>> {
-        let params: Vec<Vec<Value>> =
-            self.1.iter().map(|blob| vec![self.0.into(), (*blob).into()]).collect();
-        let rows = tx.query_each(&FILE, &params)?;
-        let item = |row: &Row| {
-            let file: Attachment = row.json(0, "blob")?;
-            Ok(ExportedItem { kind: PersonalDataKind::File, value: json!(file) })
-        };
-        rows.iter().flatten().map(item).collect()
-    }
+fn read_files(tx: &Tx, org: OrgId, blobs: &[BlobId]) -> Result<Vec<ExportedItem>> {
+    let params: Vec<Vec<Value>> =
+        blobs.iter().map(|blob| vec![org.into(), (*blob).into()]).collect();
+    let rows = tx.query_each(&FILE, &params)?;
+    let item = |row: &Row| {
+        let file: Attachment = row.json(0, "blob")?;
+        Ok(ExportedItem { kind: PersonalDataKind::File, value: json!(file) })
+    };
+    rows.iter().flatten().map(item).collect()
 }

@@ -1,12 +1,10 @@
 //! Expiring overdue decisions of all orgs.
 
-use std::marker::PhantomData;
-
 use ostler_domain::id::OrgId;
 
 use super::{Decision, DecisionState, now, read, update};
 use crate::backend::sql::{Sql, sql};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 
 const OVERDUE: Sql = Sql {
@@ -23,37 +21,27 @@ const POSTPONE: Sql = sql!(
      WHERE org = ?1 AND kind = ?2 AND id = ?3 AND state = 'pending'"
 );
 
-/// Expires up to so many decisions, the longest overdue first.
-pub(crate) struct Expire<D>(pub(crate) u32, pub(crate) PhantomData<fn() -> D>);
-
-impl<D: Decision> Operation for Expire<D> {
-    type Output = Vec<(OrgId, D)>;
-
-    fn scope(&self) -> Scope {
-        Scope::All
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<(OrgId, D)>> {
-        let rows = tx.query(&OVERDUE, &[D::KIND.into(), self.0.into()])?;
-        let now = now(tx)?;
-        let (mut expired, mut statements) = (Vec::new(), Vec::new());
-        for row in &rows {
-            let org: OrgId = row.id(3)?;
-            match read::<D>(row) {
-                Ok(mut decision) => {
-                    if decision.expire(now) {
-                        statements.push(update(org, &decision, DecisionState::Pending, now)?);
-                        expired.push((org, decision));
-                    }
+/// Expires up to `limit` decisions, the longest overdue first.
+pub(crate) fn expire<D: Decision>(tx: &Tx, limit: u32) -> Result<Vec<(OrgId, D)>> {
+    let rows = tx.query(&OVERDUE, &[D::KIND.into(), limit.into()])?;
+    let now = now(tx)?;
+    let (mut expired, mut statements) = (Vec::new(), Vec::new());
+    for row in &rows {
+        let org: OrgId = row.id(3)?;
+        match read::<D>(row) {
+            Ok(mut decision) => {
+                if decision.expire(now) {
+                    statements.push(update(org, &decision, DecisionState::Pending, now)?);
+                    expired.push((org, decision));
                 }
-                Err(StoreError::CorruptValue { .. }) => {
-                    let params = vec![org.into(), D::KIND.into(), row.value(4)?];
-                    statements.push(Statement { sql: &POSTPONE, params, on_no_rows: None });
-                }
-                Err(other) => return Err(other),
             }
+            Err(StoreError::CorruptValue { .. }) => {
+                let params = vec![org.into(), D::KIND.into(), row.value(4)?];
+                statements.push(Statement { sql: &POSTPONE, params, on_no_rows: None });
+            }
+            Err(other) => return Err(other),
         }
-        tx.batch(&statements)?;
-        Ok(expired)
     }
+    tx.batch(&statements)?;
+    Ok(expired)
 }

@@ -1,13 +1,11 @@
 //! Listing and counting decisions.
 
-use std::marker::PhantomData;
-
 use ostler_domain::id::OrgId;
 
 use super::{Decision, DecisionState, read};
+use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
 const LIST: Sql = Sql {
@@ -35,73 +33,36 @@ const COUNT_BY_SUBJECT: Sql = Sql {
 };
 
 /// Lists the decisions in a state, oldest first.
-pub(crate) struct List<D> {
-    pub(crate) org: OrgId,
-    pub(crate) state: DecisionState,
-    pub(crate) after: Value,
-    pub(crate) limit: u32,
-    pub(crate) of: PhantomData<fn() -> D>,
-}
-
-impl<D: Decision> Operation for List<D> {
-    type Output = Vec<D>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<D>> {
-        let state = self.state.name().into();
-        let params =
-            [self.org.into(), D::KIND.into(), state, self.after.clone(), self.limit.into()];
-        tx.query(&LIST, &params)?.iter().map(read).collect()
-    }
+pub(crate) fn list<D: Decision>(
+    tx: &Tx,
+    org: OrgId,
+    state: DecisionState,
+    after: Value,
+    limit: u32,
+) -> Result<Vec<D>> {
+    let params = [org.into(), D::KIND.into(), state.name().into(), after, limit.into()];
+    tx.query(&LIST, &params)?.iter().map(read).collect()
 }
 
 /// Lists the pending decisions on a subject, oldest first.
-pub(crate) struct PendingBySubject<D> {
-    pub(crate) org: OrgId,
-    pub(crate) subject: Value,
-    pub(crate) after: Value,
-    pub(crate) limit: u32,
-    pub(crate) of: PhantomData<fn() -> D>,
-}
-
-impl<D: Decision> Operation for PendingBySubject<D> {
-    type Output = Vec<D>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<D>> {
-        let [subject, after] = [self.subject.clone(), self.after.clone()];
-        let params = [self.org.into(), D::KIND.into(), subject, after, self.limit.into()];
-        tx.query(&PENDING_BY_SUBJECT, &params)?.iter().map(read).collect()
-    }
+pub(crate) fn pending_by_subject<D: Decision>(
+    tx: &Tx,
+    org: OrgId,
+    subject: Value,
+    after: Value,
+    limit: u32,
+) -> Result<Vec<D>> {
+    let params = [org.into(), D::KIND.into(), subject, after, limit.into()];
+    tx.query(&PENDING_BY_SUBJECT, &params)?.iter().map(read).collect()
 }
 
 /// Counts the pending decisions of an org, or on one subject.
-pub(crate) struct Count<D> {
-    pub(crate) org: OrgId,
-    pub(crate) subject: Option<Value>,
-    pub(crate) of: PhantomData<fn() -> D>,
-}
-
-impl<D: Decision> Operation for Count<D> {
-    type Output = u64;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<u64> {
-        let [org, kind] = [Value::from(self.org), D::KIND.into()];
-        let row = match &self.subject {
-            None => tx.first(&COUNT, &[org, kind])?,
-            Some(subject) => tx.first(&COUNT_BY_SUBJECT, &[org, kind, subject.clone()])?,
-        };
-        let count = row.map_or(Ok(0), |row| row.int(0))?;
-        Ok(u64::try_from(count).unwrap_or_default())
-    }
+pub(crate) fn count<D: Decision>(tx: &Tx, org: OrgId, subject: Option<Value>) -> Result<u64> {
+    let [org, kind] = [Value::from(org), D::KIND.into()];
+    let row = match subject {
+        None => tx.first(&COUNT, &[org, kind])?,
+        Some(subject) => tx.first(&COUNT_BY_SUBJECT, &[org, kind, subject])?,
+    };
+    let count = row.map_or(Ok(0), |row| row.int(0))?;
+    Ok(u64::try_from(count).unwrap_or_default())
 }

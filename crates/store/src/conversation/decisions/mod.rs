@@ -4,8 +4,6 @@
 mod expire;
 mod list;
 
-use std::marker::PhantomData;
-
 use ostler_domain::id::OrgId;
 use ostler_domain::time::Timestamp;
 use serde::Serialize;
@@ -13,11 +11,11 @@ use serde::de::DeserializeOwned;
 
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 
-pub(crate) use expire::Expire;
-pub(crate) use list::{Count, List, PendingBySubject};
+pub(crate) use expire::expire;
+pub(crate) use list::{count, list, pending_by_subject};
 
 /// The state of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +87,21 @@ const UPDATE: Sql = sql!(
      WHERE org = ?1 AND kind = ?2 AND id = ?3 AND state = ?7"
 );
 
-/// Inserts a new decision.
-pub(crate) fn insert<D: Decision>(org: OrgId, mut decision: D) -> Result<Statement> {
+/// Stores a new decision.
+pub(crate) fn create<D: Decision>(tx: &Tx, org: OrgId, decision: D) -> Result<()> {
+    match tx.batch(&[insert(org, decision)?]) {
+        Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("this {}", D::KIND))),
+        other => other.map(drop),
+    }
+}
+
+/// Reads a decision.
+pub(crate) fn get<D: Decision>(tx: &Tx, org: OrgId, id: Value) -> Result<D> {
+    let row = tx.first(&GET, &[org.into(), D::KIND.into(), id])?;
+    read(&row.ok_or(StoreError::NotFound(D::KIND))?)
+}
+
+fn insert<D: Decision>(org: OrgId, mut decision: D) -> Result<Statement> {
     let data = Value::json(&decision)?;
     let [id, subject, requested_by] = decision.keys();
     let state = decision.state().name().into();
@@ -105,10 +116,10 @@ pub(crate) fn insert<D: Decision>(org: OrgId, mut decision: D) -> Result<Stateme
 pub(crate) fn change<D: Decision, E>(
     tx: &Tx,
     org: OrgId,
-    id: Value,
+    id: impl Into<Value>,
     act: impl FnOnce(&mut D, Timestamp) -> std::result::Result<(), E>,
 ) -> Result<std::result::Result<D, E>> {
-    let row = tx.first(&LOCK, &[org.into(), D::KIND.into(), id.clone()])?;
+    let row = tx.first(&LOCK, &[org.into(), D::KIND.into(), id.into()])?;
     let now = now(tx)?;
     let mut decision: D = read(&row.ok_or(StoreError::NotFound(D::KIND))?)?;
     let before = decision.state();
@@ -154,38 +165,4 @@ fn read<D: Decision>(row: &Row) -> Result<D> {
     *requested_at = Timestamp::from_millis(row.int(1)?);
     *expires_at = Timestamp::from_millis(row.int(2)?);
     Ok(decision)
-}
-
-/// Stores a new decision.
-pub(crate) struct Create<D>(pub(crate) OrgId, pub(crate) D);
-
-impl<D: Decision + Clone + Sync> Operation for Create<D> {
-    type Output = ();
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<()> {
-        match tx.batch(&[insert(self.0, self.1.clone())?]) {
-            Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("this {}", D::KIND))),
-            other => other.map(|_| ()),
-        }
-    }
-}
-
-/// Reads a decision.
-pub(crate) struct Get<D>(pub(crate) OrgId, pub(crate) Value, pub(crate) PhantomData<fn() -> D>);
-
-impl<D: Decision> Operation for Get<D> {
-    type Output = D;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.0)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<D> {
-        let row = tx.first(&GET, &[self.0.into(), D::KIND.into(), self.1.clone()])?;
-        read(&row.ok_or(StoreError::NotFound(D::KIND))?)
-    }
 }

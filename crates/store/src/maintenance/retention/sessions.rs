@@ -7,9 +7,9 @@ use ostler_domain::id::{OrgId, SessionId};
 
 use super::{PruneMode, RetentionKind};
 use crate::Store;
+use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
 use crate::error::Result;
 
 /// Sessions that closed long enough ago and whose conversation has no open call. The last
@@ -68,7 +68,7 @@ pub(super) async fn prune(
     let start = (0, SessionId::from_u128(0));
     let mut step = PruneSessions { org, max_age, mode, batch: batch.max(1), after: start };
     loop {
-        let pruned = store.write(step).await?;
+        let pruned = store.org(org).write(move |tx| step.run(tx)).await?;
         report(RetentionKind::Messages, pruned.messages);
         report(RetentionKind::Runs, pruned.runs);
         report(RetentionKind::Sessions, pruned.sessions);
@@ -107,13 +107,7 @@ impl PrunedRows {
     }
 }
 
-impl Operation for PruneSessions {
-    type Output = PrunedRows;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
+impl PruneSessions {
     fn run(&self, tx: &Tx) -> Result<PrunedRows> {
         let (closed_at, id) = self.after;
         let params =
@@ -138,9 +132,7 @@ impl Operation for PruneSessions {
         pruned.next = (!sessions.is_empty()).then_some(position);
         Ok(pruned)
     }
-}
 
-impl PruneSessions {
     fn count(
         &self,
         tx: &Tx,

@@ -1,16 +1,15 @@
 //! Listing delegations in pages.
 
-use ostler_domain::id::{DelegationId, OrgId};
+use ostler_domain::id::DelegationId;
 use ostler_domain::queue_agent::delegation::Delegation;
 use ostler_domain::queue_agent::name::AgentName;
 use ostler_domain::time::Timestamp;
 
 use super::read_delegation;
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::backend::{Operation, Scope, Tx};
-use crate::error::Result;
 
 /// Which delegations to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,42 +58,23 @@ const OVERDUE: Sql = sql!(
 
 impl OrgStore<'_> {
     /// Returns the matching delegations after `after`, oldest first.
-    pub async fn delegations(
+    pub fn delegations(
         &self,
         filter: DelegationFilter,
         after: Option<DelegationId>,
         limit: u32,
-    ) -> Result<Vec<Delegation>> {
-        let after = after.unwrap_or(DelegationId::from_u128(0));
-        self.store.read(List { org: self.org, filter, after, limit }).await
-    }
-}
-
-struct List {
-    org: OrgId,
-    filter: DelegationFilter,
-    after: DelegationId,
-    limit: u32,
-}
-
-impl Operation for List {
-    type Output = Vec<Delegation>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
-    }
-
-    fn run(&self, tx: &Tx) -> Result<Vec<Delegation>> {
-        let (sql, of) = match &self.filter {
+    ) -> StoreFuture<Vec<Delegation>> {
+        let (sql, of) = match filter {
             DelegationFilter::All => (&ALL, None),
             DelegationFilter::AssignedTo(agent) => (&OF, Some(Value::from(agent.as_str()))),
             DelegationFilter::Blocked => (&BLOCKED, None),
             DelegationFilter::Ready => (&READY, None),
-            DelegationFilter::OverdueAt(now) => (&OVERDUE, Some((*now).into())),
-            DelegationFilter::BlockedBy(id) => (&AFTER, Some((*id).into())),
+            DelegationFilter::OverdueAt(now) => (&OVERDUE, Some(now.into())),
+            DelegationFilter::BlockedBy(id) => (&AFTER, Some(id.into())),
         };
-        let mut params = vec![self.org.into(), self.after.into(), self.limit.into()];
+        let after = after.unwrap_or(DelegationId::from_u128(0));
+        let mut params = vec![self.org.into(), after.into(), limit.into()];
         params.extend(of);
-        tx.query(sql, &params)?.iter().map(read_delegation).collect()
+        self.read(move |tx| tx.query(sql, &params)?.iter().map(read_delegation).collect())
     }
 }

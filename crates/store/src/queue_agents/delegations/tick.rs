@@ -9,9 +9,10 @@ use ostler_domain::time::Timestamp;
 
 use super::{read_delegation, variant_name};
 use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
-use crate::backend::{Operation, Scope, Statement, Tx};
+use crate::backend::{Statement, Tx};
 use crate::error::Result;
 
 /// Delegations whose deadline has passed without an action. Locked rows are skipped.
@@ -41,74 +42,66 @@ impl OrgStore<'_> {
     /// Advances the SLA watches of incomplete delegations and returns at most `limit` due
     /// actions. Each is returned once, to one caller. A delegation whose alert is returned
     /// becomes overdue.
-    pub async fn tick_delegations(
+    pub fn tick_delegations(
         &self,
         policy: SlaPolicy,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<(Delegation, SlaAction)>> {
-        self.store.write(Tick { org: self.org, policy, now, limit }).await
+    ) -> StoreFuture<Vec<(Delegation, SlaAction)>> {
+        let org = self.org;
+        self.write(move |tx| tick_delegations(tx, org, policy, now, limit))
     }
 }
 
-struct Tick {
+fn tick_delegations(
+    tx: &Tx,
     org: OrgId,
     policy: SlaPolicy,
     now: Timestamp,
     limit: u32,
+) -> Result<Vec<(Delegation, SlaAction)>> {
+    let params = |before: Timestamp| [org.into(), before.into(), limit.into()];
+    let patience = i64::try_from(policy.retry_interval.as_millis()).unwrap_or(i64::MAX);
+    let acted = Timestamp::from_millis(now.as_millis().saturating_sub(patience));
+    let (late, acted) = (params(now), params(acted));
+    let found = tx.query_in_order(&[(&LATE, &late), (&ACTED, &acted)])?;
+    let (mut due, mut batch) = (Vec::new(), Vec::new());
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    for row in found.iter().flatten() {
+        if due.len() < limit
+            && let Some((delegation, action)) = advance(org, row, policy, now, &mut batch)?
+        {
+            due.push((delegation, action));
+        }
+    }
+    tx.finish(&batch)?;
+    Ok(due)
 }
 
-impl Operation for Tick {
-    type Output = Vec<(Delegation, SlaAction)>;
-
-    fn scope(&self) -> Scope {
-        Scope::Org(self.org)
+fn advance(
+    org: OrgId,
+    row: &Row,
+    policy: SlaPolicy,
+    now: Timestamp,
+    batch: &mut Vec<Statement>,
+) -> Result<Option<(Delegation, SlaAction)>> {
+    let mut delegation = read_delegation(row)?;
+    let mut watch: SlaWatch = row.json(1, "SLA watch of a delegation")?;
+    let Some(action) = watch.tick(policy, now) else { return Ok(None) };
+    if action == SlaAction::Alert {
+        delegation = mark_overdue(delegation, now)?;
     }
-
-    fn run(&self, tx: &Tx) -> Result<Self::Output> {
-        let params = |before: Timestamp| [self.org.into(), before.into(), self.limit.into()];
-        let patience = i64::try_from(self.policy.retry_interval.as_millis()).unwrap_or(i64::MAX);
-        let acted = Timestamp::from_millis(self.now.as_millis().saturating_sub(patience));
-        let (late, acted) = (params(self.now), params(acted));
-        let found = tx.query_in_order(&[(&LATE, &late), (&ACTED, &acted)])?;
-        let (mut due, mut batch) = (Vec::new(), Vec::new());
-        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        for row in found.iter().flatten() {
-            if due.len() < limit
-                && let Some((delegation, action)) = self.advance(row, &mut batch)?
-            {
-                due.push((delegation, action));
-            }
-        }
-        tx.finish(&batch)?;
-        Ok(due)
-    }
-}
-
-impl Tick {
-    fn advance(
-        &self,
-        row: &Row,
-        batch: &mut Vec<Statement>,
-    ) -> Result<Option<(Delegation, SlaAction)>> {
-        let mut delegation = read_delegation(row)?;
-        let mut watch: SlaWatch = row.json(1, "SLA watch of a delegation")?;
-        let Some(action) = watch.tick(self.policy, self.now) else { return Ok(None) };
-        if action == SlaAction::Alert {
-            delegation = mark_overdue(delegation, self.now)?;
-        }
-        let watch = if watch.is_finished() { Value::Null } else { Value::json(&watch)? };
-        let params = vec![
-            self.org.into(),
-            delegation.id.into(),
-            variant_name(&delegation.status)?,
-            Value::json(&delegation)?,
-            watch,
-            self.now.into(),
-        ];
-        batch.push(Statement { sql: &UPDATE, params, on_no_rows: None });
-        Ok(Some((delegation, action)))
-    }
+    let watch = if watch.is_finished() { Value::Null } else { Value::json(&watch)? };
+    let params = vec![
+        org.into(),
+        delegation.id.into(),
+        variant_name(&delegation.status)?,
+        Value::json(&delegation)?,
+        watch,
+        now.into(),
+    ];
+    batch.push(Statement { sql: &UPDATE, params, on_no_rows: None });
+    Ok(Some((delegation, action)))
 }
 
 /// Marks a delegation as overdue, if it is not already.

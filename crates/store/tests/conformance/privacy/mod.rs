@@ -211,7 +211,7 @@ async fn a_contact_with_a_running_turn_is_not_deleted(store: &Store) {
     let refused = delete(store, org.id, rosa).await;
     assert!(matches!(refused, Err(StoreError::ConversationBusy)), "{refused:?}");
     store.org(org.id).contact(rosa).await.expect("she is still there");
-    store.commit_turn(turn(&claimed)).await.expect("the turn is not disturbed");
+    store.commit_turn(&turn(&claimed)).await.expect("the turn is not disturbed");
 
     // A worker with an expired lease is refused.
     accept(store, message()).await;
@@ -225,7 +225,7 @@ async fn a_contact_with_a_running_turn_is_not_deleted(store: &Store) {
             run: ostler_store::NewRun { id: run, ..commit.run },
             ..commit
         };
-        let refused = store.commit_turn(commit).await;
+        let refused = store.commit_turn(&commit).await;
         assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
     }
     let released = store.release_lease(late.lease, ReleaseReason::Untried).await;
@@ -248,7 +248,7 @@ async fn an_interrupted_deletion_is_finished_by_a_repeat() {
             accept(&store, words(format!("xyzzy {number}"))).await;
             if number % 40 == 0 {
                 let claimed = claim(&store).await.unwrap();
-                store.commit_turn(people::turn_with(&claimed, "xyzzy")).await.unwrap();
+                store.commit_turn(&people::turn_with(&claimed, "xyzzy")).await.unwrap();
             }
         }
         let (mut stopped, mut sent) = (0, 0);
@@ -291,7 +291,7 @@ async fn a_message_during_a_deletion_starts_a_new_conversation(store: &Store) {
     let mut waiting = Vec::new();
     while let Some(claimed) = claim(store).await {
         waiting.extend(claimed.messages.iter().map(|message| message.payload.clone()));
-        store.commit_turn(turn(&claimed)).await.unwrap();
+        store.commit_turn(&turn(&claimed)).await.unwrap();
     }
     assert!(waiting.len() < 200, "the first came before");
     let expected: Vec<String> =
@@ -312,7 +312,7 @@ async fn a_file_is_deleted_with_the_last_contact_that_refers_to_it(store: &Store
         let mut commit = turn(&claimed);
         commit.messages[1].data.clone_from(&part);
         commit.outbox[0].payload.clone_from(&part);
-        store.commit_turn(commit).await.unwrap();
+        store.commit_turn(&commit).await.unwrap();
         all.push(known.id);
     }
     for contact in &all {
@@ -365,7 +365,7 @@ async fn a_long_conversation_is_exported_in_pages(store: &Store) {
         accept(store, message_from(org.id, org.sms, person(PHONE), words)).await;
     }
     while let Some(claimed) = claim(store).await {
-        store.commit_turn(turn(&claimed)).await.unwrap();
+        store.commit_turn(&turn(&claimed)).await.unwrap();
     }
     let mut export = store.org(org.id).export_contact(rosa.id);
     let (mut pages, mut said) = (0, Vec::new());

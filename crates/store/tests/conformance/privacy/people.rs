@@ -133,7 +133,7 @@ pub(crate) async fn converse(store: &Store, message: NewInboxEntry, word: &str) 
     store.checkpoint_turn(lease, state, vec![intent], Duration::from_secs(5)).await.unwrap();
     store.record_outcome(lease, call, CallOutcome::Known(arguments)).await.unwrap();
     let session = commit.session.id;
-    store.commit_turn(commit).await.unwrap();
+    store.commit_turn(&commit).await.unwrap();
     approval(store, org, session, word).await;
     notice(store, org, &format!("{session}/send_email"), word).await;
     notice(store, org, &inbound.to_string(), word).await;

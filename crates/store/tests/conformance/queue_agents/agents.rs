@@ -1,7 +1,7 @@
 //! The registry of queue agents.
 
-use ostler_domain::queue_agent::selection::{AgentSkill, Availability};
-use ostler_store::{AgentPlacement, CapabilityCoverage, Store, StoreError, StoredQueueAgent};
+use ostler_domain::queue_agent::selection::{AgentSkill, Availability, Placement, SkillCoverage};
+use ostler_store::{Store, StoreError, StoredQueueAgent};
 
 use super::{at, name};
 use crate::on_every_backend;
@@ -11,7 +11,7 @@ fn agent(name_text: &str, capabilities: &[&str]) -> StoredQueueAgent {
     StoredQueueAgent {
         name: name(name_text),
         agent_type: "echo".into(),
-        placement: AgentPlacement::Pinned,
+        placement: Placement::Pinned,
         capabilities: capabilities.iter().map(|text| AgentSkill::from(*text)).collect(),
         availability: Availability::Available,
         available_until: Some(at(1000)),
@@ -46,7 +46,7 @@ async fn x22_agents_are_found_by_name_and_capability(store: &Store) {
     let mut away = agent("away", &["REVIEW", "cook"]);
     away.availability = Availability::Unavailable;
     let hosted = StoredQueueAgent {
-        placement: AgentPlacement::Hosted,
+        placement: Placement::Hosted,
         available_until: None,
         ..agent("hosted", &["review"])
     };
@@ -60,7 +60,7 @@ async fn x22_agents_are_found_by_name_and_capability(store: &Store) {
     assert_eq!(with_capability(store, org, "review", 1000).await, ["hosted", "away", "busy"]);
     assert!(with_capability(store, org, "dance", 0).await.is_empty());
     let coverage = org_store.capability_coverage(at(999), 2).await.unwrap();
-    let covered = |capability: &str, available, unavailable| CapabilityCoverage {
+    let covered = |capability: &str, available, unavailable| SkillCoverage {
         capability: capability.into(),
         available,
         unavailable,
@@ -86,8 +86,7 @@ async fn a_queue_agent_is_replaced_renewed_withdrawn_and_deleted(store: &Store) 
     org_store.save_queue_agent(changed.clone()).await.unwrap();
     assert_eq!(org_store.queue_agent(&name("ada")).await.unwrap(), Some(changed));
     assert!(with_capability(store, org, "cook", 0).await.is_empty());
-    let elsewhere =
-        StoredQueueAgent { placement: AgentPlacement::Hosted, ..agent("ada", &["cook"]) };
+    let elsewhere = StoredQueueAgent { placement: Placement::Hosted, ..agent("ada", &["cook"]) };
     let refused = org_store.save_queue_agent(elsewhere).await.unwrap_err();
     assert!(matches!(refused, StoreError::Conflict(_)), "{refused}");
     assert!(with_capability(store, org, "cook", 0).await.is_empty());

@@ -8,6 +8,7 @@ use std::time::Duration;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use ostler_engine::secret;
+use ostler_http::client_builder;
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{RequestBuilder, Response, Url};
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
@@ -100,9 +101,8 @@ pub(super) struct HttpClient(reqwest::Client);
 
 impl HttpClient {
     fn new() -> Result<Self, McpServerError> {
-        // This fails if the program has installed a provider already, which is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
+        let client = client_builder()
+            .map_err(|error| McpServerError::InvalidAddress(error.to_string()))?
             .connect_timeout(CONNECT_TIMEOUT)
             .redirect(Policy::custom(check_redirect))
             // A reused connection stalls if its last answer was not read to the end.
