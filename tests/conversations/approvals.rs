@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::audit::AuditActor;
 use ostler_domain::gate::approval::ApprovalStatus;
-use ostler_domain::id::{ApprovalId, ReservationId};
+use ostler_domain::id::{ApprovalId, AuditId, InboxId, ReservationId};
 use ostler_domain::notice::NoticeKind;
 use ostler_domain::org::settings::{ApprovalSettings, OrgSettings};
 use ostler_domain::team::config::TeamConfig;
@@ -14,7 +15,9 @@ use ostler_domain::tool::{Risk, ToolName};
 use ostler_runtime::deps::Settings;
 use ostler_runtime::operations::{Actor, OperationError, Operations, OrgOperations};
 use ostler_runtime::records::run::RunOutcome;
-use ostler_store::{DecisionState, NewReservation, ReleaseReason, StoredApproval};
+use ostler_store::{
+    DecisionState, FollowUpEntry, NewAuditEntry, NewReservation, ReleaseReason, StoredApproval,
+};
 use ostler_testkit::TestDatabase;
 use proptest::prelude::{ProptestConfig, any};
 use proptest::proptest;
@@ -265,7 +268,7 @@ async fn d09_an_approved_call_without_credits_runs_once_there_are_some() {
     assert_eq!(scenario.runs("rosa").await.pop().unwrap().outcome, RunOutcome::CreditsExhausted);
     scenario.org().release_reservation(held).await.unwrap();
     operator(&operations).approve(id).await.unwrap();
-    operator(&operations).approve(id).await.unwrap();
+    operator(&operations).approve(id).await.unwrap_err();
     answer_and_deliver(&scenario).await;
     assert_eq!(contacts(&scenario).await, ["Rosa"]);
 }
@@ -298,12 +301,65 @@ async fn d06_a_crash_between_using_an_approval_and_the_commit_loses_nothing() {
     let approved = operator(&operations).approve(id).await.unwrap();
     let policy = Settings::default().claims;
     let claimed = scenario.store.claim_conversation(policy).await.unwrap().unwrap();
-    scenario.org().use_approval(id, approved.approval.arguments).await.unwrap();
+    let entry = claimed.messages[0].id;
+    scenario.org().use_approval(id, approved.approval.arguments, entry).await.unwrap();
     let back = ReleaseReason::Failed { retry_after: Duration::ZERO };
     scenario.store.release_lease(claimed.lease, back).await.unwrap();
     answer_and_deliver(&scenario).await;
     assert_eq!(contacts(&scenario).await, ["Rosa"]);
     assert!(answer_and_deliver(&scenario).await.is_empty());
+}
+
+/// D06: two decisions wait when a worker dies after it used the approval for the first; the
+/// next worker makes the call for that one only.
+#[tokio::test]
+async fn d06_a_crash_with_two_decisions_waiting_makes_the_call_once() {
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let (id, session) = (only(&scenario).await, scenario.session("rosa").await);
+    let approved = operator(&operations).approve(id).await.unwrap();
+    for again in ["second", "third"] {
+        let audit = NewAuditEntry {
+            id: AuditId::from_u128(again.len() as u128),
+            actor: AuditActor::Terminal,
+            action: "approve".into(),
+            subject: id.to_string(),
+            data: "{}".into(),
+        };
+        let entry = FollowUpEntry {
+            id: InboxId::from_u128(again.len() as u128),
+            provider_id: format!("decided:{id}:{again}"),
+            payload: json!({"entry": "approval_decided", "approval": id}).to_string(),
+        };
+        let conversation = scenario.org().session(session.id).await.unwrap().conversation;
+        scenario.org().audited(audit).continue_conversation(conversation, entry).await.unwrap();
+    }
+    for waiting in [3, 1, 1] {
+        let policy = Settings::default().claims;
+        let claimed = scenario.store.claim_conversation(policy).await.unwrap().unwrap();
+        assert_eq!(claimed.messages.len(), waiting, "after a failure one at a time");
+        let (entry, arguments) = (claimed.messages[0].id, approved.approval.arguments);
+        scenario.org().use_approval(id, arguments, entry).await.unwrap();
+        let back = ReleaseReason::Failed { retry_after: Duration::ZERO };
+        scenario.store.release_lease(claimed.lease, back).await.unwrap();
+    }
+    answer_and_deliver(&scenario).await;
+    assert_eq!(contacts(&scenario).await, ["Rosa"]);
+}
+
+/// D06: a second click while the first waits is refused and adds nothing.
+#[tokio::test]
+async fn d06_a_second_approval_while_the_call_waits_is_refused() {
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let id = only(&scenario).await;
+    operator(&operations).approve(id).await.unwrap();
+    let again = operator(&operations).approve(id).await.unwrap_err().to_string();
+    assert_eq!(again, format!("{id} is approved already, and the call is about to be made"));
+    answer_and_deliver(&scenario).await;
+    assert_eq!(contacts(&scenario).await, ["Rosa"]);
 }
 
 /// D06: a call approved during a takeover runs when the conversation is handed back to

@@ -106,7 +106,9 @@ impl From<OperationError> for ApiError {
             | OperationError::NoTool(_)
             | OperationError::Unreachable(_)
             | OperationError::NoAnsweringAgent => ProblemCode::NotNow,
-            OperationError::AlreadyBound(_) => ProblemCode::Conflict,
+            OperationError::AlreadyBound(_) | OperationError::AlreadyApproved(_) => {
+                ProblemCode::Conflict
+            }
             OperationError::Team(_)
             | OperationError::NoAgent(_)
             | OperationError::NoService { .. }

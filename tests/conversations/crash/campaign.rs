@@ -40,18 +40,18 @@ const ANYWHERE: &str = "anywhere";
 const ATTEMPTS: u32 = 1000;
 
 /// The kills at one fault point in one database.
-struct Campaign {
+pub(super) struct Campaign {
     place: &'static str,
     database: TestDatabase,
     /// Finishes what a killed process left.
-    org: ConnectedOrg,
+    pub(super) org: ConnectedOrg,
     gateway: Server,
     outside: Server,
     attempts: u32,
 }
 
 impl Campaign {
-    async fn begin(place: &'static str, database: TestDatabase, attempts: u32) -> Self {
+    pub(super) async fn begin(place: &'static str, database: TestDatabase, attempts: u32) -> Self {
         let store = database.migrated().await;
         let [gateway, outside] = [Server::start([fine()]).await, Server::start([fine()]).await];
         let orders = Orders {
@@ -79,7 +79,7 @@ impl Campaign {
         Self { place, database, org, gateway, outside, attempts }
     }
 
-    fn orders(&self, messages: &[CustomerMessage]) -> Orders {
+    pub(super) fn orders(&self, messages: &[CustomerMessage]) -> Orders {
         Orders {
             database: self.database.url.clone(),
             outside: self.outside.url.clone(),
@@ -94,8 +94,17 @@ impl Campaign {
         wait_for_death(start_process(PROCESS, (ORDERS, &orders), Some(fault)), fault).await;
     }
 
+    /// Starts a process that is killed at a fault, or from outside if it does not reach it.
+    pub(super) async fn try_to_kill_at(&self, messages: &[CustomerMessage], fault: &str) {
+        let orders = serde_json::to_string(&self.orders(messages)).unwrap();
+        let mut process = start_process(PROCESS, (ORDERS, &orders), Some(fault));
+        if tokio::time::timeout(Duration::from_millis(800), process.wait()).await.is_err() {
+            process.kill().await.unwrap();
+        }
+    }
+
     /// Starts a process with these messages and kills it after some time.
-    async fn kill_after(&self, messages: &[CustomerMessage], time: Duration) {
+    pub(super) async fn kill_after(&self, messages: &[CustomerMessage], time: Duration) {
         let orders = serde_json::to_string(&self.orders(messages)).unwrap();
         let mut process = start_process(PROCESS, (ORDERS, &orders), None);
         tokio::time::sleep(time).await;
@@ -126,7 +135,7 @@ impl Campaign {
     }
 
     /// Expires the leases and claims of killed processes.
-    async fn expire_leases(&self) {
+    pub(super) async fn expire_leases(&self) {
         let leases =
             "UPDATE conversations SET lease_until = 1, pending_at = 1 WHERE lease_until > 0";
         let sends = "UPDATE outbox SET claimed_until = 1 WHERE state = 'sending'";
@@ -136,7 +145,7 @@ impl Campaign {
     }
 
     /// Answers and sends all that is left.
-    async fn finish(&self) {
+    pub(super) async fn finish(&self) {
         let left = "SELECT (SELECT count(*) FROM inbox WHERE state = 'pending')
             + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending'))";
         eventually("everything to be done", async || {
@@ -236,7 +245,7 @@ impl Campaign {
 
     /// Z01: asserts that the tool of a message acted once or has an unknown outcome;
     /// repeated calls had the same idempotency key.
-    async fn assert_tools_acted_once(&self, message: &CustomerMessage) {
+    pub(super) async fn assert_tools_acted_once(&self, message: &CustomerMessage) {
         let (place, word) = (self.place, &message.word);
         let asked = self.outside.seen();
         let asked: Vec<_> = asked.iter().map(SeenRequest::json).collect();

@@ -5,8 +5,10 @@
 //! |---|---|
 //! | `delivery` | a delivery worker, just before and just after a send |
 //! | `process` | a whole process: it accepts, answers and sends |
+//! | `approvals` | a process that makes approved calls |
 //! | `campaign` | nothing: it kills processes and checks the result |
 
+mod approvals;
 mod campaign;
 mod delivery;
 mod process;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::AskReason;
-use crate::id::{AgentId, ApprovalId, SessionId, UserId};
+use crate::id::{AgentId, ApprovalId, InboxId, SessionId, UserId};
 use crate::time::Timestamp;
 use crate::tool::{Risk, ToolName};
 
@@ -58,6 +58,9 @@ pub enum ApprovalStatus {
     Used {
         /// Who approved it.
         by: UserId,
+        /// The inbox entry whose run makes the call. Later attempts of that run
+        /// continue the call; no other entry may.
+        entry: InboxId,
     },
     Rejected {
         by: UserId,
@@ -155,16 +158,24 @@ impl Approval {
         expired
     }
 
-    /// Marks it as used by a call with these arguments. Fails if it is not approved,
-    /// was used before, or was approved for other arguments.
-    pub fn consume(&mut self, arguments: ArgumentsHash) -> Result<(), ApprovalError> {
-        let ApprovalStatus::Approved { by } = self.status else {
-            return Err(ApprovalError::NotUsable(self.id));
+    /// Marks it as used by the run of an inbox entry, for a call with these arguments.
+    /// The same entry may use it again, because its run may be repeated until it is
+    /// committed. Fails if it is not approved, was used by another entry, or was
+    /// approved for other arguments.
+    pub fn consume(
+        &mut self,
+        arguments: ArgumentsHash,
+        entry: InboxId,
+    ) -> Result<(), ApprovalError> {
+        let by = match self.status {
+            ApprovalStatus::Approved { by } => by,
+            ApprovalStatus::Used { by, entry: user } if user == entry => by,
+            _ => return Err(ApprovalError::NotUsable(self.id)),
         };
         if arguments != self.arguments {
             return Err(ApprovalError::OtherArguments(self.id));
         }
-        self.status = ApprovalStatus::Used { by };
+        self.status = ApprovalStatus::Used { by, entry };
         Ok(())
     }
 }
@@ -185,7 +196,7 @@ mod tests {
     };
     use crate::agent::autonomy::AutonomyLevel;
     use crate::gate::AskReason;
-    use crate::id::{AgentId, ApprovalId, SessionId, UserId};
+    use crate::id::{AgentId, ApprovalId, InboxId, SessionId, UserId};
     use crate::time::Timestamp;
     use crate::tool::{Risk, ToolName};
 
@@ -194,6 +205,7 @@ mod tests {
     const ID: ApprovalId = ApprovalId::from_u128(2);
     const REFUND: ArgumentsHash = ArgumentsHash([1; 32]);
     const LARGER: ArgumentsHash = ArgumentsHash([2; 32]);
+    const ENTRY: InboxId = InboxId::from_u128(9);
 
     fn approval() -> Approval {
         Approval {
@@ -217,11 +229,14 @@ mod tests {
     #[test]
     fn d06_an_approval_is_used_once_for_its_arguments() {
         let mut approval = approval();
-        assert_eq!(approval.consume(REFUND), Err(ApprovalError::NotUsable(ID)));
+        let (first, second) = (InboxId::from_u128(1), InboxId::from_u128(2));
+        assert_eq!(approval.consume(REFUND, first), Err(ApprovalError::NotUsable(ID)));
         approval.approve(OWNER, REQUESTED_AT).unwrap();
-        assert_eq!(approval.consume(LARGER), Err(ApprovalError::OtherArguments(ID)));
-        assert_eq!(approval.consume(REFUND), Ok(()));
-        assert_eq!(approval.consume(REFUND), Err(ApprovalError::NotUsable(ID)));
+        assert_eq!(approval.consume(LARGER, first), Err(ApprovalError::OtherArguments(ID)));
+        assert_eq!(approval.consume(REFUND, first), Ok(()));
+        assert_eq!(approval.consume(REFUND, second), Err(ApprovalError::NotUsable(ID)));
+        assert_eq!(approval.consume(LARGER, first), Err(ApprovalError::OtherArguments(ID)));
+        assert_eq!(approval.consume(REFUND, first), Ok(()), "a repeated run continues");
         assert_eq!(approval.approve(OWNER, REQUESTED_AT), Err(ApprovalError::NotPending(ID)));
     }
 
@@ -233,15 +248,15 @@ mod tests {
         let reason = "too much".to_owned();
         assert_eq!(approval.status, ApprovalStatus::Rejected { by: OWNER, reason });
         assert_eq!(approval.approve(OWNER, REQUESTED_AT), Err(ApprovalError::NotPending(ID)));
-        assert_eq!(approval.consume(REFUND), Err(ApprovalError::NotUsable(ID)));
+        assert_eq!(approval.consume(REFUND, ENTRY), Err(ApprovalError::NotUsable(ID)));
     }
 
     #[test]
     fn an_approval_with_edited_arguments_is_for_the_edited_call() {
         let mut approval = approval();
         approval.approve_with_arguments(OWNER, LARGER, REQUESTED_AT).unwrap();
-        assert_eq!(approval.consume(REFUND), Err(ApprovalError::OtherArguments(ID)));
-        assert_eq!(approval.consume(LARGER), Ok(()));
+        assert_eq!(approval.consume(REFUND, ENTRY), Err(ApprovalError::OtherArguments(ID)));
+        assert_eq!(approval.consume(LARGER, ENTRY), Ok(()));
     }
 
     /// D07: pending for 24 h it expires, once, and can never run.
@@ -254,7 +269,7 @@ mod tests {
         assert!(approval.expire(end));
         assert!(!approval.expire(end));
         assert_eq!(approval.approve(OWNER, end), Err(ApprovalError::NotPending(ID)));
-        assert_eq!(approval.consume(REFUND), Err(ApprovalError::NotUsable(ID)));
+        assert_eq!(approval.consume(REFUND, ENTRY), Err(ApprovalError::NotUsable(ID)));
     }
 
     /// D07: an approval after the expiry is refused, even before the sweep.

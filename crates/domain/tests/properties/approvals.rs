@@ -1,11 +1,13 @@
 //! Properties of approvals: they are counted correctly, used at most once, and only
 //! when approved.
 
+use std::collections::BTreeSet;
+
 use ostler_domain::gate::AskReason;
 use ostler_domain::gate::approval::{
     Approval, ApprovalError, ApprovalStatus, ArgumentsHash, count_pending,
 };
-use ostler_domain::id::{AgentId, ApprovalId, SessionId, UserId};
+use ostler_domain::id::{AgentId, ApprovalId, InboxId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Risk, ToolName};
 use proptest::prelude::*;
@@ -21,7 +23,8 @@ enum Op {
     ApproveWith(u8),
     Reject,
     Expire,
-    Consume(u8),
+    /// The arguments and the inbox entry of the run.
+    Consume(u8, u8),
 }
 
 /// Operations, each on one of the approvals at some time. The times are not in
@@ -32,7 +35,7 @@ fn histories() -> impl Strategy<Value = Vec<(usize, Op, i64)>> {
         2 => (0..3u8).prop_map(Op::ApproveWith),
         1 => Just(Op::Reject),
         2 => Just(Op::Expire),
-        4 => (0..3u8).prop_map(Op::Consume),
+        6 => (0..3u8, 0..3u8).prop_map(|(arguments, entry)| Op::Consume(arguments, entry)),
     ];
     prop::collection::vec((0..4usize, op, 0..200i64), 0..40)
 }
@@ -63,6 +66,7 @@ fn approvals(lifetimes: [i64; 4]) -> Vec<Approval> {
 enum Expected {
     Pending,
     Approved(u8),
+    Used(u8, u8),
     Final,
 }
 
@@ -77,14 +81,19 @@ enum Outcome {
 
 /// Returns the expected status after an operation, and its result.
 fn step(expected: Expected, op: Op, expired: bool) -> (Expected, Outcome) {
-    use Expected::{Approved, Final, Pending};
+    use Expected::{Approved, Final, Pending, Used};
     match (expected, op) {
-        (Pending, Op::Consume(_)) => (Pending, Outcome::Refused),
+        (Pending, Op::Consume(..)) => (Pending, Outcome::Refused),
         (Pending, _) if expired => (Final, Outcome::JustExpired),
         (Pending, Op::Approve) => (Approved(0), Outcome::Done),
         (Pending, Op::ApproveWith(approved)) => (Approved(approved), Outcome::Done),
         (Pending, Op::Reject) => (Final, Outcome::Done),
-        (Approved(approved), Op::Consume(used)) if approved == used => (Final, Outcome::Done),
+        (Approved(approved), Op::Consume(used, entry)) if approved == used => {
+            (Used(used, entry), Outcome::Done)
+        }
+        (Used(used, entry), Op::Consume(same, again)) if (used, entry) == (same, again) => {
+            (Used(used, entry), Outcome::Done)
+        }
         (same, _) => (same, Outcome::Refused),
     }
 }
@@ -96,7 +105,9 @@ fn apply(approval: &mut Approval, op: Op, now: Timestamp) -> Outcome {
         Op::Reject => approval.reject(OWNER, "no", now),
         Op::Expire if approval.expire(now) => return Outcome::JustExpired,
         Op::Expire => return Outcome::Refused,
-        Op::Consume(n) => approval.consume(ArgumentsHash([n; 32])),
+        Op::Consume(n, entry) => {
+            approval.consume(ArgumentsHash([n; 32]), InboxId::from_u128(entry.into()))
+        }
     };
     match result {
         Ok(()) => Outcome::Done,
@@ -106,35 +117,33 @@ fn apply(approval: &mut Approval, op: Op, now: Timestamp) -> Outcome {
 }
 
 /// D06, D07, D08: after every step the pending approvals of each session are
-/// counted correctly, each call runs at most once and only as it was approved, and
+/// counted correctly, each call belongs to at most one run and only as it was approved, and
 /// one that was rejected, expired or decided too late never runs.
 #[test]
 fn d08_any_history_of_approvals_is_counted_and_used_correctly() {
     check(500, &(lifetimes(), histories()), |(lifetimes, history)| {
         let mut approvals = approvals(lifetimes);
         let mut expected = [Expected::Pending; 4];
-        let mut used = [0; 4];
+        let mut users: [BTreeSet<u8>; 4] = Default::default();
         for (index, op, millis) in history {
             let now = Timestamp::from_millis(millis);
-            let before = approvals[index].status.clone();
             let done = apply(&mut approvals[index], op, now);
             let (next, outcome) = step(expected[index], op, millis >= lifetimes[index]);
             expected[index] = next;
             prop_assert_eq!(done, outcome, "{:?} at {}", op, millis);
-            if matches!(op, Op::Consume(_)) && done == Outcome::Done {
-                used[index] += 1;
-                prop_assert_eq!(before, ApprovalStatus::Approved { by: OWNER });
+            if let (Op::Consume(_, entry), Outcome::Done) = (op, done) {
+                users[index].insert(entry);
             }
-            prop_assert!(used[index] <= 1, "used twice");
+            prop_assert!(users[index].len() <= 1, "used by two runs");
             for (n, session) in SESSIONS.into_iter().enumerate() {
                 let of_session = expected.iter().skip(n).step_by(2);
                 let pending = of_session.filter(|&&e| e == Expected::Pending).count();
                 prop_assert_eq!(count_pending(session, &approvals), pending);
             }
         }
-        for (approval, used) in approvals.iter().zip(used) {
+        for (approval, users) in approvals.iter().zip(users) {
             let is_used = matches!(approval.status, ApprovalStatus::Used { .. });
-            prop_assert_eq!(is_used, used == 1, "{:?}", approval.status);
+            prop_assert_eq!(is_used, users.len() == 1, "{:?}", approval.status);
         }
         Ok(())
     });

@@ -48,8 +48,8 @@ pub(crate) async fn run(
             )
             .await;
         }
-        // A later attempt continues the call it began; a first attempt must not repeat it.
-        ApprovalStatus::Used { .. } if context.attempt == 1 => {
+        // A later attempt continues the call that this entry began; no other entry repeats it.
+        ApprovalStatus::Used { entry: user, .. } if *user != entry => {
             return housekeeping::skip(
                 context,
                 entry,
@@ -97,7 +97,7 @@ pub(crate) async fn run(
     );
     let input = Input {
         agent: Some(stored.approval.agent),
-        approved_call: Some(approved_call(&stored)),
+        approved_call: Some(approved_call(entry, &stored)),
         ..Input::from_note(entry, note, lease_action)
     };
     Box::pin(answer(context, input, recovered)).await
@@ -117,10 +117,10 @@ fn session_status(
 }
 
 /// Returns the call as the agent asked for it, or as the person changed it.
-fn approved_call(stored: &StoredApproval) -> ApprovedCall {
+fn approved_call(entry: InboxId, stored: &StoredApproval) -> ApprovedCall {
     let Approval { id, arguments, tool, .. } = &stored.approval;
     let call = ToolCall::new(CallId::new(&id.to_string()), tool.as_str(), &stored.payload);
-    ApprovedCall { approval: *id, arguments: *arguments, call }
+    ApprovedCall { approval: *id, entry, arguments: *arguments, call }
 }
 
 /// Tells the customer and the owner that an approval expired.

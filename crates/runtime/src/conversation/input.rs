@@ -29,6 +29,8 @@ pub(crate) struct Input<'a> {
 /// A call that a person approved.
 pub(crate) struct ApprovedCall {
     pub(crate) approval: ApprovalId,
+    /// The inbox entry of the decision, to which the use of the approval is bound.
+    pub(crate) entry: InboxId,
     /// The arguments that the approval is bound to.
     pub(crate) arguments: ArgumentsHash,
     pub(crate) call: ToolCall,

@@ -4,13 +4,12 @@
 //! conversation over to each other.
 
 use futures_util::future::try_join;
-use ostler_domain::gate::approval::ApprovalError;
 use ostler_domain::id::AgentId;
 use ostler_engine::turn::{KnownOutcomes, NewTurn, Turn};
 use ostler_store::StoreError;
 
 use super::checkpoint::{OpenTurn, RecoveredRun};
-use super::input::Input;
+use super::input::{ApprovedCall, Input};
 use super::run::Run;
 use super::run_context::RunContext;
 use super::steps::credits::CreditsOutcome;
@@ -164,8 +163,8 @@ async fn prepare_turn<'c>(
     Ok(PreparedTurn::Ready { harness, open, turn: Box::new(turn) })
 }
 
-/// Consumes the approval of the run, now that the credits are reserved and the tools are
-/// known.
+/// Uses the approval of the run, now that the credits are reserved and the tools are known.
+/// Fails if another entry's run has used it.
 async fn use_approval(
     context: &RunContext<'_>,
     run: &Run,
@@ -173,11 +172,10 @@ async fn use_approval(
 ) -> Result<(), StoreError> {
     let approved = input.approved_call.as_ref().filter(|_| run.finished_turns.is_empty());
     let Some(approved) = approved else { return Ok(()) };
-    match context.store().use_approval(approved.approval, approved.arguments).await {
-        // An earlier attempt may have used it.
-        Ok(_) | Err(StoreError::Approval(ApprovalError::NotUsable(_))) => Ok(()),
-        Err(other) => Err(other),
-    }
+    let ApprovedCall { approval, arguments, entry, .. } = approved;
+    context.store().use_approval(*approval, *arguments, *entry).await?;
+    crate::faults::point("after_approval");
+    Ok(())
 }
 
 /// Runs the steps after the model.

@@ -80,14 +80,22 @@ impl OrgOperations<'_> {
         Ok(stored)
     }
 
-    /// Tries an approved call again. It is made once all the same, because the approval is
-    /// consumed just before the call.
+    /// Tries an approved call again that could not be made. It is made once all the same,
+    /// because one inbox entry only can use the approval. Fails if the call is about to be
+    /// made.
     async fn retry_call(&self, stored: StoredApproval) -> Result<StoredApproval> {
         let store = self.authorize(OrgPermission::Operate).await?;
         let approval = stored.approval.id;
         let session = store.session(stored.approval.session).await?;
+        let decoded: Session = decode("session", &session.data)?;
+        let decision = decision_key(approval);
+        if decoded.pending_decisions.contains(&approval)
+            || store.has_pending_entry(session.conversation, &decision).await?
+        {
+            return Err(OperationError::AlreadyApproved(approval));
+        }
         let audit = self.audit_entry("approve", &approval, &json!({"again": true}));
-        let key = format!("decided:{approval}:{}", audit.id);
+        let key = format!("{decision}:{}", audit.id);
         let then = follow_up_entry(key, &InboxEntry::ApprovalDecided { approval });
         store.audited(audit).continue_conversation(session.conversation, then).await?;
         self.wake_conversation(session.conversation).await;
@@ -115,5 +123,10 @@ impl OrgOperations<'_> {
 
 /// Returns the entry that a conversation continues with after a decision.
 pub(crate) fn approval_decided(approval: ApprovalId) -> ostler_store::FollowUpEntry {
-    follow_up_entry(format!("decided:{approval}"), &InboxEntry::ApprovalDecided { approval })
+    follow_up_entry(decision_key(approval), &InboxEntry::ApprovalDecided { approval })
+}
+
+/// Returns the provider id of the first inbox entry of a decision; later ones begin with it.
+fn decision_key(approval: ApprovalId) -> String {
+    format!("decided:{approval}")
 }

@@ -1,7 +1,7 @@
 //! Errors of operations, as sentences for the person who asked.
 
 use ostler_domain::human::escalation::EscalationError;
-use ostler_domain::id::BindingId;
+use ostler_domain::id::{ApprovalId, BindingId};
 use ostler_domain::knowledge::DocumentError;
 use ostler_domain::session::status::IllegalStatusChange;
 use ostler_domain::team::TeamAssemblyRefused;
@@ -59,6 +59,9 @@ pub enum OperationError {
     NoTool(String),
     #[error("no tool uses `{name}`; services that can be connected: {known}")]
     NoService { name: String, known: String },
+    /// A decision is given once; the call is made for the first.
+    #[error("{0} is approved already, and the call is about to be made")]
+    AlreadyApproved(ApprovalId),
     #[error("`{0}` is not connected here")]
     NotConnected(String),
     #[error("this organization has no agent that can answer; create one first")]

@@ -1,7 +1,7 @@
 //! Approvals: tool calls that wait for a person, with their arguments.
 
 use ostler_domain::gate::approval::{Approval, ApprovalError, ApprovalStatus, ArgumentsHash};
-use ostler_domain::id::{ApprovalId, OrgId, SessionId, UserId};
+use ostler_domain::id::{ApprovalId, InboxId, OrgId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -118,15 +118,17 @@ impl OrgStore<'_> {
         Ok(decided.await??)
     }
 
-    /// Uses an approval for a call with these arguments; succeeds only once.
+    /// Uses an approval for a call with these arguments, in the run of an inbox entry.
+    /// Succeeds for one entry only, and for that one again.
     pub async fn use_approval(
         &self,
         id: ApprovalId,
         arguments: ArgumentsHash,
+        entry: InboxId,
     ) -> Result<StoredApproval> {
         let org = self.org;
         let used = self.write(move |tx| {
-            let use_up = |stored: &mut StoredApproval, _| stored.approval.consume(arguments);
+            let use_up = |stored: &mut StoredApproval, _| stored.approval.consume(arguments, entry);
             decisions::change(tx, org, id, use_up)
         });
         Ok(used.await??)

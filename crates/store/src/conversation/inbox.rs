@@ -5,6 +5,7 @@ use ostler_domain::session::key::ConversationKey;
 
 use crate::OrgStore;
 use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::contacts::blob_uses;
@@ -62,6 +63,10 @@ const INSERT: Sql = sql!(
 );
 const FIND_DUPLICATE: Sql =
     sql!("SELECT id FROM inbox WHERE org = ?1 AND binding = ?2 AND provider_id = ?3");
+const PENDING_ENTRY: Sql = sql!(
+    "SELECT 1 FROM inbox WHERE org = ?1 AND conversation = ?2 AND state = 'pending'
+       AND (provider_id = ?3 OR provider_id LIKE ?3 || ':%') LIMIT 1"
+);
 const KEY: Sql = sql!("SELECT key FROM conversations WHERE org = ?1 AND id = ?2");
 const CONVERSATION_OF_SESSION: Sql =
     sql!("SELECT conversation FROM sessions WHERE org = ?1 AND id = ?2");
@@ -80,6 +85,19 @@ impl OrgStore<'_> {
         }
         let backlog = BacklogCheck::new(org, backlog, &self.store.backlog_allowance);
         self.write(move |tx| accept(tx, org, &message, &backlog)).await
+    }
+}
+
+impl OrgStore<'_> {
+    /// Returns whether an unanswered entry of a conversation has this provider id, or one
+    /// that begins with it and a colon.
+    pub fn has_pending_entry(
+        &self,
+        conversation: ConversationId,
+        provider_id: &str,
+    ) -> StoreFuture<bool> {
+        let params = [self.org.into(), conversation.into(), provider_id.into()];
+        self.read(move |tx| Ok(tx.first(&PENDING_ENTRY, &params)?.is_some()))
     }
 }
 

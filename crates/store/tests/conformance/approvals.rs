@@ -8,7 +8,7 @@ use ostler_domain::gate::AskReason;
 use ostler_domain::gate::approval::{
     Approval, ApprovalError, ApprovalStatus, ArgumentsHash, DEFAULT_APPROVAL_TTL,
 };
-use ostler_domain::id::{AgentId, ApprovalId, OrgId, SessionId, UserId};
+use ostler_domain::id::{AgentId, ApprovalId, InboxId, OrgId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Risk, ToolName};
 use ostler_store::{ApprovalVerdict, DecisionState, Store, StoreError, StoredApproval};
@@ -20,6 +20,7 @@ const OWNER: UserId = UserId::from_u128(1);
 const SESSION: SessionId = SessionId::from_u128(3);
 const ASKED: ArgumentsHash = ArgumentsHash([1; 32]);
 const EDITED: ArgumentsHash = ArgumentsHash([2; 32]);
+const ENTRY: InboxId = InboxId::from_u128(7);
 
 /// An approval requested by a node with a wrong clock.
 fn new_approval(session: SessionId, time: Duration) -> StoredApproval {
@@ -86,16 +87,18 @@ async fn d06_an_approval_is_decided_and_used(store: &Store) {
     };
     assert_eq!(stored, as_asked);
 
-    let early = store.org(org).use_approval(id, ASKED).await;
+    let early = store.org(org).use_approval(id, ASKED, ENTRY).await;
     assert_eq!(status_of(early), Err(ApprovalError::NotUsable(id)));
     let yes = store.org(org).decide_approval(id, OWNER, ApprovalVerdict::Approve).await;
     assert_eq!(status_of(yes), Ok(ApprovalStatus::Approved { by: OWNER }));
-    let other = store.org(org).use_approval(id, EDITED).await;
+    let other = store.org(org).use_approval(id, EDITED, ENTRY).await;
     assert_eq!(status_of(other), Err(ApprovalError::OtherArguments(id)));
-    let used = store.org(org).use_approval(id, ASKED).await.unwrap();
+    let used = store.org(org).use_approval(id, ASKED, ENTRY).await.unwrap();
     assert_eq!(used.payload, as_asked.payload);
-    let again = store.org(org).use_approval(id, ASKED).await;
-    assert_eq!(status_of(again), Err(ApprovalError::NotUsable(id)));
+    let other = store.org(org).use_approval(id, ASKED, InboxId::from_u128(8)).await;
+    assert_eq!(status_of(other), Err(ApprovalError::NotUsable(id)));
+    let again = store.org(org).use_approval(id, ASKED, ENTRY).await;
+    assert_eq!(status_of(again), Ok(used.approval.status), "a repeated run continues");
 
     let id = ask(store, org, SESSION, DEFAULT_APPROVAL_TTL).await;
     let no = ApprovalVerdict::Reject { reason: "too much".into() };
@@ -110,9 +113,9 @@ async fn d06_an_approval_is_decided_and_used(store: &Store) {
     let verdict =
         ApprovalVerdict::ApproveWith { arguments: EDITED, payload: r#"{"amount":4}"#.into() };
     store.org(org).decide_approval(id, OWNER, verdict).await.unwrap();
-    let as_it_was = store.org(org).use_approval(id, ASKED).await;
+    let as_it_was = store.org(org).use_approval(id, ASKED, ENTRY).await;
     assert_eq!(status_of(as_it_was), Err(ApprovalError::OtherArguments(id)));
-    let used = store.org(org).use_approval(id, EDITED).await.unwrap();
+    let used = store.org(org).use_approval(id, EDITED, ENTRY).await.unwrap();
     assert_eq!(used.payload, r#"{"amount":4}"#);
 }
 
@@ -145,9 +148,9 @@ async fn d06_the_first_decision_and_the_first_use_count(store: &Store) {
 
     let id = ask(store, org, SESSION, DEFAULT_APPROVAL_TTL).await;
     store.org(org).decide_approval(id, OWNER, ApprovalVerdict::Approve).await.unwrap();
-    let take = |_| {
-        let store = store.clone();
-        tokio::spawn(async move { store.org(org).use_approval(id, ASKED).await.is_ok() })
+    let take = |n| {
+        let (store, entry) = (store.clone(), InboxId::from_u128(n));
+        tokio::spawn(async move { store.org(org).use_approval(id, ASKED, entry).await.is_ok() })
     };
     let mut used = 0;
     for taken in (0..100).map(take).collect::<Vec<_>>() {
@@ -195,7 +198,7 @@ async fn d07_an_approval_expires(store: &Store) {
     assert_eq!(expired.into_iter().collect::<BTreeSet<_>>(), over);
     assert!(store.expire_approvals(100, |_| None).await.unwrap().is_empty());
     for (org, id) in over {
-        let used = store.org(org).use_approval(id, ASKED).await;
+        let used = store.org(org).use_approval(id, ASKED, ENTRY).await;
         assert_eq!(status_of(used), Err(ApprovalError::NotUsable(id)));
     }
     assert!(store.org(here).approval(waiting).await.unwrap().approval.is_pending());
@@ -261,7 +264,7 @@ async fn a05_approvals_stay_in_their_org(store: &Store) {
     for refused in [
         spy.approval(id).await,
         spy.decide_approval(id, OWNER, ApprovalVerdict::Approve).await,
-        spy.use_approval(id, ASKED).await,
+        spy.use_approval(id, ASKED, ENTRY).await,
     ] {
         assert!(matches!(refused, Err(StoreError::NotFound("approval"))), "{refused:?}");
     }
