@@ -8,6 +8,7 @@ use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::retry::RetryPolicy;
 use ostler_runtime::delivery::{DeliveryOptions, Typing};
 use ostler_store::{Author, DeadLetterId, NewBlob, OutboxState};
+use ostler_testkit::eventually;
 use serde_json::json;
 
 use crate::fake_server::{Reply, SeenRequest, Server};
@@ -324,4 +325,34 @@ async fn a_typing_indicator_is_shown_during_a_turn() {
     let seen = bot.seen();
     let called = |n: usize| seen[n].path().rsplit('/').next().unwrap();
     assert_eq!((called(0), called(seen.len() - 1)), ("sendChatAction", "sendMessage"));
+}
+
+/// A gateway that does not answer delays its own messages only, and gets no more of
+/// them at a time than its binding allows.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hanging_gateway_delays_its_own_messages_only() {
+    const MESSAGES: usize = 12;
+    let scenario = Scenario::new(SILENT).await;
+    let org = ConnectedOrg::within(scenario, delivery_options(), Duration::from_secs(60));
+    let hanging = org.sms([Reply::Hang]).await;
+    let bot = org.bot([sent_message(1)]).await;
+    let mut quick = Vec::new();
+    for number in 0..MESSAGES {
+        org.queue_message(&format!("+39{number}"), SMS, Author::Agent, hello()).await;
+        quick.push(org.queue_message(&format!("{number}"), BOT, Author::Agent, hello()).await);
+    }
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let worker = org.delivery.clone();
+    let task = tokio::spawn(async move { worker.run(32, stopped).await });
+    for id in quick {
+        eventually("the other binding's messages", async || {
+            org.state(id).await == OutboxState::Sent
+        })
+        .await;
+    }
+    assert_eq!(bot.seen().len(), MESSAGES);
+    let waiting = hanging.seen().len();
+    assert!(waiting <= delivery_options().max_per_binding as usize, "{waiting} at the same time");
+    stop.send_replace(true);
+    task.abort();
 }

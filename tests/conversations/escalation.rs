@@ -12,6 +12,7 @@ use ostler_runtime::records::message::{Purpose, ThreadMessage};
 use ostler_runtime::records::outgoing::OutgoingMessage;
 use ostler_runtime::records::run::RunOutcome;
 use ostler_store::OutboxDelivery;
+use ostler_testkit::claim_send;
 
 use crate::support::{EMAIL, ORG, Scenario, TELEGRAM, text_of};
 
@@ -270,7 +271,7 @@ async fn g36_an_undeliverable_owner_notice_does_not_delay_the_customer() {
     scenario.work().await;
     let late = OutboxDelivery::RetryAfter(Duration::from_secs(3600));
     let mut reached = 0;
-    while let Some(row) = scenario.store.claim_outbox(Duration::from_secs(10)).await.unwrap() {
+    while let Some(row) = claim_send(&scenario.store, Duration::from_secs(10)).await {
         let outgoing: OutgoingMessage = serde_json::from_str(&row.payload).unwrap();
         let owner = outgoing.to == Peer::Person("1001".into());
         reached += usize::from(!owner);

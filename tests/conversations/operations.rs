@@ -22,7 +22,7 @@ use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use ostler_runtime::deps::Settings;
 use ostler_runtime::operations::{Actor, OperationError};
 use ostler_store::{NewGrant, OutboxDelivery, SessionFilter};
-use ostler_testkit::TestDatabase;
+use ostler_testkit::{TestDatabase, claim_send};
 
 use crate::support::{ECHO, ENZO, ORG, OWNER, Scenario, agent, org};
 
@@ -176,7 +176,7 @@ async fn dead_letters_are_replayed_or_discarded() {
     for who in ["rosa", "otto"] {
         scenario.write(who, "hello").await;
         scenario.work().await;
-        let row = scenario.store.claim_outbox(std::time::Duration::from_secs(10)).await.unwrap();
+        let row = claim_send(&scenario.store, std::time::Duration::from_secs(10)).await;
         let row = row.unwrap();
         scenario.org().record_delivery(&row, OutboxDelivery::Dead("blocked".into())).await.unwrap();
     }

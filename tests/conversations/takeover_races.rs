@@ -12,7 +12,7 @@ use ostler_domain::session::status::SessionStatus;
 use ostler_runtime::operations::Actor;
 use ostler_runtime::records::outgoing::OutgoingMessage;
 use ostler_store::{OutboxDelivery, Store};
-use ostler_testkit::TestDatabase;
+use ostler_testkit::{TestDatabase, claim_send};
 
 use crate::support::{GIA, ORG, Scenario, agent, text_of};
 
@@ -44,7 +44,7 @@ async fn send(scenario: Arc<Scenario>, over: Arc<AtomicBool>, stop: Arc<AtomicBo
     loop {
         let last = stop.load(Ordering::SeqCst);
         let after = over.load(Ordering::SeqCst);
-        match scenario.store.claim_outbox(Duration::from_secs(10)).await.unwrap() {
+        match claim_send(&scenario.store, Duration::from_secs(10)).await {
             Some(row) => {
                 let outgoing = serde_json::from_str(&row.payload).unwrap();
                 claims.push(Claim { after, outgoing });
@@ -135,7 +135,7 @@ async fn z08_a_takeover_withdraws_waiting_messages_and_returns_those_in_flight()
     let id = scenario.session("rosa").await.id;
     scenario.write("rosa", "first").await;
     scenario.work().await;
-    let flying = scenario.store.claim_outbox(Duration::from_secs(10)).await.unwrap().unwrap();
+    let flying = claim_send(&scenario.store, Duration::from_secs(10)).await.unwrap();
     scenario.write("rosa", "second").await;
     scenario.work().await;
     let operations = scenario.operations();

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::MAX_DATA_BYTES;
+
 /// The limit of Telegram.
-const MAX_DATA_BYTES: usize = 64;
 const MAX_LABEL_CHARS: usize = 64;
 
 /// A button that every channel with buttons can show. Constructors check its

@@ -27,8 +27,8 @@ pub enum ChannelConnection {
 }
 
 impl ChannelConnection {
-    /// Authenticates and parses an inbound request. `now` is compared with the
-    /// time of the signature.
+    /// Authenticates and parses an inbound request, within [`crate::limits`]. `now` is
+    /// compared with the time of the signature. Parsing takes a while for a large body.
     pub fn receive(
         &self,
         headers: &HeaderMap,
@@ -38,12 +38,18 @@ impl ChannelConnection {
         if body.len() > MAX_BODY_BYTES {
             return Err(ReceiveError::TooLarge(MAX_BODY_BYTES));
         }
-        match self {
+        let outcome = match self {
             Self::Telegram(bot) => bot.receive(headers, body),
             Self::Email(mailbox) => mailbox.receive(headers, body, now),
             Self::Webhook(gateway) => gateway.receive(headers, body, now),
             Self::Webchat(chat) => chat.receive(headers, body, now),
-        }
+        }?;
+        Ok(match outcome {
+            ReceiveOutcome::Message(message) => {
+                ReceiveOutcome::Message(Box::new(message.within_limits()?))
+            }
+            ignored @ ReceiveOutcome::Ignored(_) => ignored,
+        })
     }
 
     /// Splits a message into the pieces that are sent one by one. The same message

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`connection`] | an open binding: one interface to every channel |
 //! | [`inbound`] | inbound messages, in the same form for all channels |
+//! | [`limits`] | the limits of inbound messages |
 //! | [`outbound`] | outbound messages, and the pieces they are sent in |
 //! | [`outcome`] | the outcome of a send |
 //! | [`text`] | Markdown: parsing, splitting, rendering as HTML or plain text |
@@ -30,6 +31,7 @@ mod encoding;
 pub mod error;
 mod http;
 pub mod inbound;
+pub mod limits;
 mod network;
 pub mod outbound;
 pub mod outcome;

@@ -96,7 +96,8 @@ impl PendingCommit {
 
     pub(crate) fn add_outgoing(&mut self, author: Author, outgoing: &OutgoingMessage) {
         let id = fresh(OutboxId::from_u128);
-        self.outbox.push(NewOutboxEntry { id, author, payload: encode(outgoing) });
+        let binding = outgoing.bus_request.is_none().then_some(outgoing.binding);
+        self.outbox.push(NewOutboxEntry { id, binding, author, payload: encode(outgoing) });
     }
 
     /// Adds an event to the org's event log.

@@ -1,28 +1,78 @@
 //! Extractors: JSON bodies within a size limit, queries and path parameters.
 
 use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::HttpBody as _;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use ostler_api::problem::ProblemCode;
 use serde::de::DeserializeOwned;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use crate::error::{ApiError, Result};
 
 /// Limit of operators' bodies: a document and room around it.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
+/// How many larger bodies are read and handled at the same time.
+const MAX_LARGE_BODIES: usize = 4;
+/// How long a large body waits for its turn.
+const PLACE_WAIT: Duration = Duration::from_secs(10);
+/// How long a large body may take to arrive.
+const LARGE_BODY_TIME: Duration = Duration::from_secs(60);
 
 /// Reads a body of at most `limit` bytes.
 pub(crate) async fn read(body: axum::body::Body, limit: usize) -> Result<Bytes> {
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::new(
-            ProblemCode::TooLarge,
-            format!("the body is larger than {limit} bytes"),
-        )),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large(limit)),
         Err(_) => Err(ApiError::new(ProblemCode::BadRequest, "the body was cut off")),
+    }
+}
+
+fn too_large(limit: usize) -> ApiError {
+    ApiError::new(ProblemCode::TooLarge, format!("the body is larger than {limit} bytes"))
+}
+
+/// Reads bodies of anonymous senders, of which only a few may be large at the same time.
+#[derive(Debug, Clone)]
+pub(crate) struct LargeBodies(Arc<Semaphore>);
+
+/// A body, and its place among the large ones while it is handled.
+pub(crate) struct ReadBody {
+    pub(crate) bytes: Bytes,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Default for LargeBodies {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_LARGE_BODIES)))
+    }
+}
+
+impl LargeBodies {
+    /// Reads a body of at most `limit` bytes. One that may be large waits for a place
+    /// first, so that many of them cannot use up the memory.
+    pub(crate) async fn read(&self, body: axum::body::Body, limit: usize) -> Result<ReadBody> {
+        let declared = body.size_hint().upper().unwrap_or(u64::MAX);
+        if declared <= MAX_BYTES as u64 {
+            return Ok(ReadBody { bytes: read(body, limit).await?, _place: None });
+        }
+        if declared != u64::MAX && declared > limit as u64 {
+            return Err(too_large(limit));
+        }
+        let place = timeout(PLACE_WAIT, self.0.clone().acquire_owned()).await;
+        let Ok(Ok(place)) = place else {
+            let detail = "too many large requests at the moment; try again in a few seconds";
+            return Err(ApiError::new(ProblemCode::Unavailable, detail));
+        };
+        let read = timeout(LARGE_BODY_TIME, read(body, limit)).await;
+        let late = |_| ApiError::new(ProblemCode::BadRequest, "the body was sent too slowly");
+        Ok(ReadBody { bytes: read.map_err(late)??, _place: Some(place) })
     }
 }
 

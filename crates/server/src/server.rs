@@ -16,6 +16,7 @@ use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
+use crate::body::LargeBodies;
 use crate::event_tail::EventTails;
 use crate::routes;
 
@@ -50,6 +51,7 @@ pub struct Server {
     pub(crate) deps: Arc<ServerDeps>,
     pub(crate) tails: EventTails,
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) bodies: LargeBodies,
     /// Becomes true on shutdown.
     pub(crate) stop: watch::Sender<bool>,
 }
@@ -59,7 +61,8 @@ impl Server {
     pub fn new(parts: ServerDeps) -> Self {
         let tails = EventTails::new(parts.store.clone());
         let streams = Arc::new(Semaphore::new(MAX_STREAMS));
-        Self { deps: Arc::new(parts), tails, streams, stop: watch::Sender::new(false) }
+        let (bodies, stop) = (LargeBodies::default(), watch::Sender::new(false));
+        Self { deps: Arc::new(parts), tails, streams, bodies, stop }
     }
 
     /// Serves connections until `shutdown` resolves; then ends the streams, lets

@@ -42,8 +42,11 @@ pub(crate) async fn receive(
     request: Request,
 ) -> Result<Json<WebhookResponse>> {
     let binding = body::parse_id(&binding, "binding")?;
+    let receiver = &server.deps.receiver;
     let (head, body) = request.into_parts();
-    let body = body::read(body, MAX_BODY_BYTES).await?;
-    let taken = server.deps.receiver.receive_webhook(binding, &head.headers, &body).await?;
+    // Checked before a large body is read.
+    receiver.check_binding(binding).await?;
+    let body = server.bodies.read(body, MAX_BODY_BYTES).await?;
+    let taken = receiver.receive_webhook(binding, &head.headers, body.bytes).await?;
     Ok(Json(taken.into()))
 }

@@ -21,6 +21,7 @@
 //! | `events`       | the event log |
 //! | `maintenance`  | schema, health, retention, idempotency |
 //! | `backend`      | the two databases and what an operation sees of them |
+//! | `round_robin`  | taking turns, for fairness among orgs |
 //! | `batcher`      | many requests handled in one transaction |
 
 mod agents;
@@ -36,6 +37,7 @@ mod ledger;
 mod maintenance;
 mod operation;
 mod queue_agents;
+mod round_robin;
 mod tenancy;
 mod workflows;
 
@@ -74,7 +76,8 @@ pub use delivery::bindings::OrgBinding;
 pub use delivery::dead_letters::{DeadLetterId, DeadLetterKind, StoredDeadLetter};
 pub use delivery::notices::{NewNotice, NotifyOutcome, StoredNotice};
 pub use delivery::outbox::{
-    DeliveryFollowUp, OutboxDelivery, OutboxEntry, OutboxState, SendProgress, WithdrawnMessages,
+    DeliveryFollowUp, OutboxDelivery, OutboxEntry, OutboxState, SendPolicy, SendProgress,
+    WithdrawnMessages,
 };
 pub use delivery::send_state::{SendPermit, TeamMessage};
 pub use error::{Result, StoreError};

@@ -17,6 +17,8 @@ mod seed;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use ostler_store::{OutboxEntry, SendPolicy, Store};
+
 pub use database::TestDatabase;
 pub use sample::{agent, binding, customer_key, first_soul, org};
 pub use seed::{bind_channel, grant_credits, save_agent};
@@ -43,6 +45,12 @@ pub fn unique_name() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let millis = since.expect("the clock is set").as_millis();
     format!("t{}_{millis:x}_{number}", std::process::id())
+}
+
+/// Claims the next message to send, like a sender that may take `claim_time`.
+pub async fn claim_send(store: &Store, claim_time: Duration) -> Option<OutboxEntry> {
+    let policy = SendPolicy { claim_time, max_per_binding: 8 };
+    store.claim_outbox(policy, 1).await.expect("messages can be claimed").pop()
 }
 
 /// Waits until a condition holds. Panics with its name after three minutes.

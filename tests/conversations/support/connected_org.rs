@@ -238,7 +238,7 @@ impl ConnectedOrg {
             run: NewRun { id: RunId::from_u128(next_id()), data: "{}".into() },
             messages: Vec::new(),
             charges: Vec::new(),
-            outbox: vec![NewOutboxEntry { id, author, payload }],
+            outbox: vec![NewOutboxEntry { id, binding: Some(binding), author, payload }],
             events: Vec::new(),
             changes: Vec::new(),
             side_effects: TurnSideEffects::default(),
@@ -290,7 +290,7 @@ impl ConnectedOrg {
             (HeaderName::from_static(name), HeaderValue::from_str(&value).unwrap())
         };
         let headers: HeaderMap = signed.into_iter().map(pair).collect();
-        self.receiver.receive_webhook(binding, &headers, body.as_bytes()).await.unwrap()
+        self.receiver.receive_webhook(binding, &headers, body.into()).await.unwrap()
     }
 
     /// Returns the header with the secret that a bot gave Telegram in `setWebhook`.
@@ -329,7 +329,7 @@ impl ConnectedOrg {
         headers: &HeaderMap,
         update: &Value,
     ) -> Result<InboundOutcome, InboundError> {
-        self.receiver.receive_webhook(binding, headers, update.to_string().as_bytes()).await
+        self.receiver.receive_webhook(binding, headers, update.to_string().into()).await
     }
 }
 

@@ -30,6 +30,7 @@ use ostler_runtime::records::outgoing::OutgoingMessage;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_store::{AcceptOutcome, OrgStore, OutboxDelivery, Store, User};
 use ostler_testkit as testkit;
+use ostler_testkit::claim_send;
 
 use super::{ModelCalls, catalogue, recording_catalogue, text_of};
 
@@ -335,7 +336,7 @@ impl Scenario {
     /// Marks all waiting messages of the outbox as sent, and returns them.
     pub(crate) async fn deliver(&self) -> Vec<OutgoingMessage> {
         let mut sent = Vec::new();
-        while let Some(row) = self.store.claim_outbox(Duration::from_secs(10)).await.unwrap() {
+        while let Some(row) = claim_send(&self.store, Duration::from_secs(10)).await {
             sent.push(serde_json::from_str(&row.payload).unwrap());
             self.store.org(row.org).record_delivery(&row, OutboxDelivery::Sent).await.unwrap();
         }

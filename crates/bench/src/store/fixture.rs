@@ -85,6 +85,7 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
             charges: vec![Charge { expense: Expense::Model, amount: Credits::new(1) }],
         }],
         outbox: vec![NewOutboxEntry {
+            binding: None,
             id: OutboxId::from_u128(next()),
             author: Author::Agent,
             payload: payload(),

@@ -27,62 +27,99 @@ const SEPARATORS: [&str; 6] = [
 /// Removes the quotation at the end of a text. A text that is only a quotation is
 /// returned unchanged.
 pub(super) fn strip_quoted_text(text: &str) -> &str {
-    let lines = lines_with_offsets(text);
-    let end = (0..lines.len()).find(|at| begins_quote(&lines[*at..])).map(|at| lines[at].0);
-    let new_text = text[..end.unwrap_or(text.len())].trim();
+    let lines = Lines::new(text);
+    let end = (0..lines.all.len()).find(|at| lines.begins_quote(*at));
+    let new_text = text[..end.map_or(text.len(), |at| lines.all[at].offset)].trim();
     if new_text.is_empty() { text.trim() } else { new_text }
 }
 
-/// Returns each line with its byte offset.
-fn lines_with_offsets(text: &str) -> Vec<(usize, &str)> {
-    let mut at = 0;
-    let line = |line: &'_ str| {
-        let start = at;
-        at += line.len();
-        start
-    };
-    let starts: Vec<usize> = text.split_inclusive('\n').map(line).collect();
-    starts.into_iter().zip(text.lines()).collect()
+/// A line of a mail.
+struct Line {
+    /// In bytes, from the start of the text.
+    offset: usize,
+    /// Trimmed, in lower case.
+    text: String,
 }
 
-/// Returns whether a quotation begins here and extends to the end.
-fn begins_quote(rest: &[(usize, &str)]) -> bool {
-    let line = |at: usize| rest.get(at).map_or("", |(_, line)| line.trim());
-    let first = line(0).to_lowercase();
-    if SEPARATORS.iter().any(|separator| first.starts_with(separator)) {
-        return true;
+impl Line {
+    fn is_quoted(&self) -> bool {
+        self.text.starts_with('>')
     }
-    // Outlook quotes the headers of the mail.
-    if first.starts_with("from: ")
-        && ["sent: ", "date: "].iter().any(|name| line(1).to_lowercase().starts_with(name))
-    {
-        return true;
+}
+
+/// The lines of a mail, with what is known about those that follow each of them. The
+/// facts are computed once, so that the work grows with the text and not faster.
+struct Lines {
+    all: Vec<Line>,
+    /// The first line from which on all lines are quoted or empty.
+    quoted_from: usize,
+    /// For each line, the first one from there on that is not empty.
+    next_text: Vec<Option<usize>>,
+}
+
+impl Lines {
+    fn new(text: &str) -> Self {
+        let mut offset = 0;
+        let line = |line: &str| {
+            let start = offset;
+            offset += line.len();
+            Line { offset: start, text: line.trim().to_lowercase() }
+        };
+        let all: Vec<Line> = text.split_inclusive('\n').map(line).collect();
+        let own = |line: &Line| !line.text.is_empty() && !line.is_quoted();
+        let quoted_from = all.iter().rposition(own).map_or(0, |last| last + 1);
+        let mut next_text = vec![None; all.len() + 2];
+        for (at, line) in all.iter().enumerate().rev() {
+            next_text[at] = if line.text.is_empty() { next_text[at + 1] } else { Some(at) };
+        }
+        Self { all, quoted_from, next_text }
     }
-    // The line "… wrote:" may be broken into two.
+
+    fn text(&self, at: usize) -> &str {
+        self.all.get(at).map_or("", |line| line.text.as_str())
+    }
+
+    /// Returns whether a quotation begins at a line and extends to the end.
+    fn begins_quote(&self, at: usize) -> bool {
+        let (first, second) = (self.text(at), self.text(at + 1));
+        if SEPARATORS.iter().any(|separator| first.starts_with(separator)) {
+            return true;
+        }
+        // Outlook quotes the headers of the mail.
+        if first.starts_with("from: ")
+            && ["sent: ", "date: "].iter().any(|name| second.starts_with(name))
+        {
+            return true;
+        }
+        match attribution_lines(first, second) {
+            0 => self.all[at].is_quoted() && at >= self.quoted_from,
+            lines => {
+                let next = self.next_text.get(at + lines).copied().flatten();
+                next.is_none_or(|next| self.all[next].is_quoted())
+                    || first.contains('@')
+                    || first.starts_with("on ")
+            }
+        }
+    }
+}
+
+/// Returns how many lines a line such as "… wrote:" takes: it may be broken into two.
+fn attribution_lines(first: &str, second: &str) -> usize {
     let is_attribution =
         |text: &str| text.ends_with(':') && WROTE_WORDS.iter().any(|wrote| text.contains(wrote));
-    let joined = format!("{first} {}", line(1).to_lowercase());
-    let attribution_lines = if is_attribution(&first) {
+    if is_attribution(first) {
         1
-    } else if is_attribution(&joined) && !first.is_empty() && first.contains(['@', ',', '<']) {
+    } else if first.contains(['@', ',', '<']) && is_attribution(&format!("{first} {second}")) {
         2
     } else {
         0
-    };
-    let quoted = |line: &str| line.trim_start().starts_with('>');
-    if attribution_lines > 0 {
-        let next = rest
-            .iter()
-            .skip(attribution_lines)
-            .map(|(_, line)| *line)
-            .find(|line| !line.trim().is_empty());
-        return next.is_none_or(quoted) || first.contains('@') || first.starts_with("on ");
     }
-    quoted(&first) && rest.iter().all(|(_, line)| line.trim().is_empty() || quoted(line))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::strip_quoted_text;
     use proptest::prelude::proptest;
 
@@ -106,6 +143,25 @@ mod tests {
         check("My aunt wrote:\nno more pizza", "My aunt wrote:\nno more pizza");
         check("> only quoted", "> only quoted");
         check("", "");
+    }
+
+    /// S05: the work grows with the text and not with its square.
+    #[test]
+    fn s05_stripping_quotes_takes_linear_time() {
+        let worst = ["> a\n", "a,\n", "On x wrote:\n\n", "\n", "x wrote:\n"];
+        for line in worst {
+            let time = |bytes: usize| {
+                let text = format!("{}b", line.repeat(bytes / line.len()));
+                let run = || {
+                    let started = std::time::Instant::now();
+                    std::hint::black_box(strip_quoted_text(&text));
+                    started.elapsed()
+                };
+                (0..5).map(|_| run()).min().unwrap()
+            };
+            let (small, large) = (time(256 * 1024), time(1024 * 1024));
+            assert!(large < small * 6 + Duration::from_millis(5), "{line:?}: {small:?}, {large:?}");
+        }
     }
 
     proptest! {

@@ -36,8 +36,9 @@ struct SendRoute<'a> {
 }
 
 impl DeliveryWorker {
-    /// Sends a claimed message and stores the result.
-    pub(super) async fn deliver(&self, mut row: OutboxEntry) -> Result<(), StoreError> {
+    /// Sends a claimed message and stores the result. If it cannot be stored, the outcome
+    /// becomes unknown when the claim expires.
+    pub(super) async fn deliver(&self, mut row: OutboxEntry) {
         let result = match self.attempt(&mut row).await {
             Ok(result) => result,
             Err(error) => {
@@ -45,7 +46,9 @@ impl DeliveryWorker {
                 OutboxDelivery::RetryAfter(RETRY_AFTER_FAILURE).into()
             }
         };
-        self.record(&row, result).await
+        if let Err(error) = self.record(&row, result).await {
+            tracing::warn!(outbox_id = %row.id, %error, "delivery result not stored");
+        }
     }
 
     /// Stores the result of a delivery. Retries for a while, because a result that is not

@@ -1,11 +1,12 @@
-//! Delivery workers: they claim outbox entries, one at a time each.
+//! The delivery worker: it claims outbox entries, fairly among orgs and bindings, and
+//! sends many at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_channels::Channels;
 use ostler_domain::retry::RetryPolicy;
-use ostler_store::{Store, StoreError};
+use ostler_store::{OutboxEntry, SendPolicy, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -14,12 +15,17 @@ use crate::deps::Clock;
 use crate::inbox::Doorbell;
 use crate::outage_log::OutageLog;
 
+/// How many messages are claimed in one transaction.
+const MAX_CLAIM: usize = 32;
+
 /// The options of delivery workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryOptions {
     /// How long one piece of a message may take. A worker that has not reported by then
     /// loses the entry, whose outcome is then unknown.
     pub claim_timeout: Duration,
+    /// How many messages are sent through a binding at the same time.
+    pub max_per_binding: u32,
     /// How long an idle worker waits for the bell before it polls.
     pub poll_interval: Duration,
     /// How often due dead letters and unreported entries are looked for.
@@ -32,10 +38,17 @@ impl Default for DeliveryOptions {
     fn default() -> Self {
         Self {
             claim_timeout: Duration::from_secs(90),
+            max_per_binding: 8,
             poll_interval: Duration::from_millis(500),
             sweep_interval: Duration::from_secs(5),
             dead_letter_retries: RetryPolicy::DEAD_LETTER,
         }
+    }
+}
+
+impl DeliveryOptions {
+    const fn send_policy(&self) -> SendPolicy {
+        SendPolicy { claim_time: self.claim_timeout, max_per_binding: self.max_per_binding }
     }
 }
 
@@ -81,38 +94,49 @@ impl DeliveryWorker {
 
     /// Sends up to `concurrency` messages at once until it is stopped; then finishes those in
     /// progress.
-    pub async fn run(&self, concurrency: usize, stop: watch::Receiver<bool>) {
-        let mut tasks = JoinSet::new();
-        for _ in 0..concurrency.max(1) {
-            let (worker, stop) = (self.clone(), stop.clone());
-            tasks.spawn(async move { worker.work(stop).await });
-        }
-        let worker = self.clone();
-        tasks.spawn(async move { worker.sweep_periodically(stop).await });
-        while tasks.join_next().await.is_some() {}
-    }
-
-    async fn work(&self, mut stop: watch::Receiver<bool>) {
+    pub async fn run(&self, concurrency: usize, mut stop: watch::Receiver<bool>) {
+        let (worker, stopped) = (self.clone(), stop.clone());
+        let sweeper = tokio::spawn(async move { worker.sweep_periodically(stopped).await });
+        let mut sends = JoinSet::new();
         while !*stop.borrow() {
-            match self.send_next().await {
-                Ok(sent) => {
-                    if self.outage.record_success() {
-                        tracing::warn!("outbox entries can be claimed again");
-                    }
-                    if sent {
-                        continue;
-                    }
-                }
-                Err(error) => {
-                    if self.outage.record_failure() {
-                        tracing::warn!(%error, "no outbox entry can be claimed, will retry");
-                    }
-                }
+            let free = concurrency.max(1).saturating_sub(sends.len());
+            let claimed = self.claim(free.min(MAX_CLAIM)).await;
+            let found = !claimed.is_empty();
+            for entry in claimed {
+                let worker = self.clone();
+                sends.spawn(async move { worker.deliver(entry).await });
+            }
+            if found {
+                continue;
             }
             tokio::select! {
-                () = self.bell.local().notified() => {}
+                () = self.bell.local().notified(), if free > 0 => {}
+                Some(_) = sends.join_next() => while sends.try_join_next().is_some() {},
                 () = tokio::time::sleep(self.options.poll_interval) => {}
-                changed = stop.changed() => if changed.is_err() { return },
+                changed = stop.changed() => if changed.is_err() { break },
+            }
+        }
+        while sends.join_next().await.is_some() {}
+        let _ = sweeper.await;
+    }
+
+    /// Claims due messages; none if the store fails.
+    async fn claim(&self, limit: usize) -> Vec<OutboxEntry> {
+        if limit == 0 {
+            return Vec::new();
+        }
+        match self.store.claim_outbox(self.options.send_policy(), limit).await {
+            Ok(claimed) => {
+                if self.outage.record_success() {
+                    tracing::warn!("outbox entries can be claimed again");
+                }
+                claimed
+            }
+            Err(error) => {
+                if self.outage.record_failure() {
+                    tracing::warn!(%error, "no outbox entry can be claimed, will retry");
+                }
+                Vec::new()
             }
         }
     }
@@ -135,10 +159,11 @@ impl DeliveryWorker {
 
     /// Sends one due message and stores the result. Returns whether there was one.
     pub async fn send_next(&self) -> Result<bool, StoreError> {
-        let Some(row) = self.store.claim_outbox(self.options.claim_timeout).await? else {
+        let Some(entry) = self.store.claim_outbox(self.options.send_policy(), 1).await?.pop()
+        else {
             return Ok(false);
         };
-        self.deliver(row).await?;
+        self.deliver(entry).await;
         Ok(true)
     }
 

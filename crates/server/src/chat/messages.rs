@@ -6,7 +6,6 @@ use axum::{Extension, Json};
 use ostler_channels::connection::MAX_BODY_BYTES;
 
 use super::cors::OpenChat;
-use crate::body;
 use crate::error::Result;
 use crate::server::Server;
 use crate::webhooks::WebhookResponse;
@@ -22,8 +21,9 @@ pub(crate) async fn post(
     let now = server.deps.clock.now();
     // Checked before a large body is read.
     chat.conversation_key(bearer(&head.headers), now)?;
-    let body = body::read(body, MAX_BODY_BYTES).await?;
-    let receipt = server.deps.receiver.receive_webhook(chat.binding, &head.headers, &body).await?;
+    let body = server.bodies.read(body, MAX_BODY_BYTES).await?;
+    let receiver = &server.deps.receiver;
+    let receipt = receiver.receive_webhook(chat.binding, &head.headers, body.bytes).await?;
     Ok((StatusCode::ACCEPTED, Json(receipt.into())))
 }
 

@@ -20,6 +20,7 @@ use crate::backend::{Statement, Tx};
 use crate::conversation::lease::{Lease, RELEASE, check_fence};
 use crate::conversation::sessions::{self, TurnStart};
 use crate::error::Result;
+use crate::round_robin::round_robin;
 
 /// The limits of claiming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,21 +219,6 @@ fn find_due(tx: &Tx, policy: ClaimPolicy, limit: usize) -> Result<Vec<(OrgId, Ro
         }
     }
     Ok(Vec::new())
-}
-
-/// Takes one row of each org in turn, up to `limit`.
-fn round_robin(found: impl Iterator<Item = (OrgId, Vec<Row>)>, limit: usize) -> Vec<(OrgId, Row)> {
-    let mut found: Vec<_> = found.map(|(org, rows)| (org, rows.into_iter())).collect();
-    let mut picked = Vec::new();
-    while picked.len() < limit && !found.is_empty() {
-        found.retain_mut(|(org, rows)| {
-            let next = rows.next().filter(|_| picked.len() < limit);
-            let more = next.is_some();
-            picked.extend(next.map(|row| (*org, row)));
-            more
-        });
-    }
-    picked
 }
 
 /// Leases conversations, and postpones those that only a newer program can read.

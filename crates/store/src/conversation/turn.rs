@@ -1,7 +1,7 @@
 //! The commit of a turn: all of its changes in one transaction, or none.
 
 use ostler_domain::id::{
-    ConversationId, InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId,
+    BindingId, ConversationId, InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId,
 };
 
 use crate::backend::job::StoreFuture;
@@ -12,6 +12,7 @@ use crate::contacts::blob_uses;
 use crate::conversation::checkpoint;
 use crate::conversation::lease::{Lease, RELEASE, fence};
 use crate::conversation::record_changes;
+use crate::delivery::outbox;
 use crate::error::{Result, StoreError};
 use crate::ledger::{TurnCharges, charge_statement};
 use crate::{RecordChange, Store, TurnSideEffects, events};
@@ -106,6 +107,8 @@ impl Author {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOutboxEntry {
     pub id: OutboxId,
+    /// The binding that it is sent through, if any.
+    pub binding: Option<BindingId>,
     pub author: Author,
     pub payload: String,
 }
@@ -142,16 +145,17 @@ const INSERT_MESSAGE: Sql = sql!(
 /// takeover is withdrawn immediately.
 const INSERT_OUTBOX: Sql = Sql {
     // INSERT … SELECT may insert several rows, for which SQLite copies every page.
-    sqlite: "INSERT INTO outbox (org, id, conversation, seq, author, epoch, payload, due_at, state)
-       VALUES (?1, ?2, ?3,
+    sqlite: "INSERT INTO outbox
+         (org, id, conversation, lane, seq, author, epoch, payload, due_at, state)
+       VALUES (?1, ?2, ?3, ?8,
          (SELECT out_seq FROM conversations WHERE org = ?1 AND id = ?3) - ?7,
          ?4, ?5, ?6, now_ms(),
          CASE WHEN ?4 = 'agent'
               AND (SELECT epoch FROM conversations WHERE org = ?1 AND id = ?3) <> ?5
            THEN 'withdrawn' ELSE 'pending' END)",
-    postgres:
-        "INSERT INTO outbox (org, id, conversation, seq, author, epoch, payload, due_at, state)
-         SELECT c.org, $2, c.id, c.out_seq - $7, $4, $5, $6, now_ms(),
+    postgres: "INSERT INTO outbox
+           (org, id, conversation, lane, seq, author, epoch, payload, due_at, state)
+         SELECT c.org, $2, c.id, $8, c.out_seq - $7, $4, $5, $6, now_ms(),
            CASE WHEN $4 = 'agent' AND c.epoch <> $5 THEN 'withdrawn' ELSE 'pending' END
          FROM conversations c WHERE c.org = $1 AND c.id = $3",
 };
@@ -358,6 +362,7 @@ impl MessageWriter {
             self.epoch.into(),
             new.payload.as_str().into(),
             behind.into(),
+            outbox::lane(self.org, new.binding),
         ];
         statement(&INSERT_OUTBOX, params)
     }

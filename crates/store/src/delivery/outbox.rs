@@ -3,19 +3,21 @@
 //! An entry is claimed before it is sent. If the sender does not report, the outcome is
 //! unknown, and a person learns that the message may or may not have been sent.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ostler_domain::id::{ConversationId, OrgId, OutboxId};
+use ostler_domain::id::{BindingId, ConversationId, OrgId, OutboxId};
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
+use crate::backend::{Statement, Tx};
 use crate::conversation::turn::Author;
 use crate::delivery::notices::{NewNotice, notify};
 use crate::delivery::send_state::{TeamMessage, record_team_message};
 use crate::error::{Result, StoreError};
+use crate::round_robin::round_robin;
 use crate::{OrgStore, Store};
 
 /// An outbox entry that a sender has claimed.
@@ -31,6 +33,15 @@ pub struct OutboxEntry {
     pub attempts: u32,
     /// Stored with the next report of the sender.
     pub progress: SendProgress,
+}
+
+/// How entries are claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SendPolicy {
+    /// How long a sender may take until it reports.
+    pub claim_time: Duration,
+    /// How many messages are sent through a binding at the same time, by all senders.
+    pub max_per_binding: u32,
 }
 
 /// How much of a message was sent.
@@ -129,39 +140,60 @@ const MARK_UNREPORTED: Sql = sql!(
     "UPDATE outbox SET state = 'unknown', reason = 'the sender did not report', due_at = now_ms()
      WHERE state = 'sending' AND claimed_until <= (SELECT now_ms())"
 );
-/// The first open entry of a conversation. An entry of an agent from before a takeover
-/// is neither sent nor waited for, unless it is being sent.
-const CLAIM: Sql = Sql {
-    sqlite: "UPDATE outbox
-       SET state = 'sending', attempts = attempts + 1, claimed_until = now_ms() + ?1
-       WHERE (org, id) = (
-         SELECT o.org, o.id FROM outbox o INDEXED BY outbox_due
-         JOIN conversations c ON c.org = o.org AND c.id = o.conversation
-         WHERE o.state = 'pending' AND o.due_at <= (SELECT now_ms())
-           AND (o.author <> 'agent' OR o.epoch = c.epoch)
-           AND (o.author = 'notice' OR NOT EXISTS (
-             SELECT 1 FROM outbox e INDEXED BY outbox_open
-             WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
-               AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
-               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
-         ORDER BY o.due_at, o.id LIMIT 1)
-       RETURNING org, id, conversation, payload, attempts, author, progress",
-    postgres: "UPDATE outbox
-       SET state = 'sending', attempts = attempts + 1, claimed_until = now_ms() + $1
-       WHERE (org, id) = (
-         SELECT o.org, o.id FROM outbox o
-         JOIN conversations c ON c.org = o.org AND c.id = o.conversation
-         WHERE o.state = 'pending' AND o.due_at <= (SELECT now_ms())
-           AND (o.author <> 'agent' OR o.epoch = c.epoch)
-           AND (o.author = 'notice' OR NOT EXISTS (
-             SELECT 1 FROM outbox e
-             WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
-               AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
-               AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
-         ORDER BY o.due_at, o.id LIMIT 1
-         FOR UPDATE OF o SKIP LOCKED FOR SHARE OF c SKIP LOCKED)
-       RETURNING org, id, conversation, payload, attempts, author, progress",
+/// Lanes with due entries and how many of each are being sent, those with the fewest
+/// first. The query skips along the index from one lane to the next, so that a long
+/// one costs no more than another.
+const DUE_LANES: Sql = sql!(
+    "WITH RECURSIVE lanes (lane) AS (
+       SELECT (SELECT o.lane FROM outbox o WHERE o.state = 'pending' ORDER BY o.lane LIMIT 1)
+       UNION ALL
+       SELECT (SELECT o.lane FROM outbox o
+               WHERE o.state = 'pending' AND o.lane > lanes.lane ORDER BY o.lane LIMIT 1)
+       FROM lanes WHERE lanes.lane IS NOT NULL),
+     due (lane, active) AS (
+       SELECT lanes.lane, (SELECT count(*) FROM outbox s
+                           WHERE s.state = 'sending' AND s.lane = lanes.lane)
+       FROM lanes WHERE lanes.lane IS NOT NULL AND EXISTS (
+         SELECT 1 FROM outbox d WHERE d.state = 'pending' AND d.lane = lanes.lane
+           AND d.due_at <= (SELECT now_ms())))
+     SELECT lane, active FROM due WHERE active < ?1 ORDER BY active, random() LIMIT ?2"
+);
+/// The due entries of a lane, of each conversation the first open one. An entry of an
+/// agent from before a takeover is neither sent nor waited for, unless it is being
+/// sent.
+const DUE_IN_LANE: Sql = Sql {
+    sqlite: "SELECT o.org, o.id, o.conversation, o.payload, o.attempts + 1, o.author, o.progress
+       FROM outbox o INDEXED BY outbox_due
+       JOIN conversations c ON c.org = o.org AND c.id = o.conversation
+       WHERE o.lane = ?1 AND o.state = 'pending' AND o.due_at <= (SELECT now_ms())
+         AND (o.author <> 'agent' OR o.epoch = c.epoch)
+         AND (o.author = 'notice' OR NOT EXISTS (
+           SELECT 1 FROM outbox e INDEXED BY outbox_open
+           WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
+             AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
+             AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
+       ORDER BY o.due_at, o.id LIMIT ?2",
+    postgres: "SELECT o.org, o.id, o.conversation, o.payload, o.attempts + 1, o.author, o.progress
+       FROM outbox o
+       JOIN conversations c ON c.org = o.org AND c.id = o.conversation
+       WHERE o.lane = $1 AND o.state = 'pending' AND o.due_at <= (SELECT now_ms())
+         AND (o.author <> 'agent' OR o.epoch = c.epoch)
+         AND (o.author = 'notice' OR NOT EXISTS (
+           SELECT 1 FROM outbox e
+           WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
+             AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
+             AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
+       ORDER BY o.due_at, o.id LIMIT $2
+       FOR UPDATE OF o SKIP LOCKED FOR SHARE OF c SKIP LOCKED",
 };
+const START_SENDING: Sql = sql!(
+    "UPDATE outbox SET state = 'sending', attempts = attempts + 1, claimed_until = now_ms() + ?3
+     WHERE org = ?1 AND id = ?2"
+);
+/// The first bytes of a lane are the org.
+const ORG_BYTES: usize = 16;
+/// How many lanes a claim considers.
+const MAX_LANES: i64 = 256;
 /// Applies to the claim with this number of attempts only. A retry of an agent's message
 /// is withdrawn after a takeover.
 const RECORD: Sql = sql!(
@@ -189,12 +221,12 @@ const IN_FLIGHT: Sql = sql!(
 const STATE: Sql = sql!("SELECT state FROM outbox WHERE org = ?1 AND id = ?2");
 
 impl Store {
-    /// Claims the next due entry for `claim_time`. Messages of a conversation are sent in
-    /// order; a dead or unknown one does not block the others.
-    pub fn claim_outbox(&self, claim_time: Duration) -> StoreFuture<Option<OutboxEntry>> {
-        self.write_all_orgs(move |tx| {
-            tx.first(&CLAIM, &[claim_time.into()])?.as_ref().map(read_claimed).transpose()
-        })
+    /// Claims up to `limit` due entries: fairly among orgs and their bindings, the longest
+    /// due first in each, and no more of a binding than are sent at a time. Messages of
+    /// a conversation are sent in order; a dead or unknown one does not block the others.
+    /// The limit of a binding may be exceeded by senders that claim at the same moment.
+    pub fn claim_outbox(&self, policy: SendPolicy, limit: usize) -> StoreFuture<Vec<OutboxEntry>> {
+        self.write_all_orgs(move |tx| claim(tx, policy, limit))
     }
 
     /// Marks entries whose sender did not report in time as unknown, and returns their
@@ -243,6 +275,42 @@ impl OrgStore<'_> {
     pub fn outbox_state(&self, id: OutboxId) -> StoreFuture<OutboxState> {
         self.one("message", &STATE, [id.into()], read_state)
     }
+}
+
+fn claim(tx: &Tx, policy: SendPolicy, limit: usize) -> Result<Vec<OutboxEntry>> {
+    let max = i64::from(policy.max_per_binding);
+    let mut by_org: BTreeMap<Vec<u8>, Vec<(Value, i64)>> = BTreeMap::new();
+    for row in tx.query(&DUE_LANES, &[max.into(), MAX_LANES.into()])? {
+        let (lane, free) = (row.value(0)?, max - row.int(1)?);
+        let org = match &lane {
+            Value::Bytes(bytes) => bytes.iter().take(ORG_BYTES).copied().collect(),
+            _ => Vec::new(),
+        };
+        by_org.entry(org).or_default().push((lane, free));
+    }
+    let lanes = round_robin(by_org, limit);
+    let share = limit.div_ceil(lanes.len().max(1)) as i64;
+    let params: Vec<Vec<Value>> =
+        lanes.into_iter().map(|(_, (lane, free))| vec![lane, share.min(free).into()]).collect();
+    let found = tx.query_each(&DUE_IN_LANE, &params)?;
+    let mut claimed = Vec::new();
+    for (_, row) in round_robin(found.into_iter().map(|rows| ((), rows)), limit) {
+        claimed.push(read_claimed(&row)?);
+    }
+    let start = |entry: &OutboxEntry| Statement {
+        sql: &START_SENDING,
+        params: vec![entry.org.into(), entry.id.into(), policy.claim_time.into()],
+        on_no_rows: None,
+    };
+    tx.batch(&claimed.iter().map(start).collect::<Vec<_>>())?;
+    Ok(claimed)
+}
+
+/// Returns the lane of a message that is sent through a binding, or through none.
+pub(crate) fn lane(org: OrgId, binding: Option<BindingId>) -> Value {
+    let binding = binding.map(|binding| binding.as_u128().to_be_bytes());
+    let bytes = org.as_u128().to_be_bytes().into_iter().chain(binding.into_iter().flatten());
+    Value::Bytes(bytes.collect())
 }
 
 fn read_claimed(row: &Row) -> Result<OutboxEntry> {

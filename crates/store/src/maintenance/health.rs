@@ -96,7 +96,7 @@ const LATE: Sql = sql!(
 );
 const OVERDUE: Sql = sql!(
     "SELECT coalesce((SELECT now_ms()) - (
-       SELECT o.due_at FROM outbox o WHERE o.state = 'pending' ORDER BY o.due_at LIMIT 1), 0)"
+       SELECT min(o.due_at) FROM outbox o WHERE o.state = 'pending'), 0)"
 );
 const UNKNOWN_SENDS: Sql = sql!(
     "SELECT count(*) FROM (SELECT 1 FROM outbox

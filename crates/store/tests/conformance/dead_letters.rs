@@ -7,6 +7,7 @@ use ostler_store::{
     AcceptOutcome, Author, DeadLetterId, DeadLetterKind, OutboxDelivery, OutboxState,
     ReleaseReason, Store, StoreError, StoredDeadLetter,
 };
+use ostler_testkit::claim_send;
 
 use crate::on_every_backend;
 use crate::support::{POLICY, accept, claim, turn, with_org};
@@ -30,7 +31,7 @@ async fn reply(store: &Store, person: &str, author: Author, end: OutboxDelivery)
     commit.outbox[0].author = author;
     let id = commit.outbox[0].id;
     store.commit_turn(&commit).await.unwrap();
-    let claimed = store.claim_outbox(SENDING).await.unwrap().unwrap();
+    let claimed = claim_send(store, SENDING).await.unwrap();
     store.org(org).record_delivery(&claimed, end).await.unwrap();
     id
 }
@@ -109,7 +110,7 @@ async fn replaying_a_reply_sends_it_unless_a_person_took_over(store: &Store) {
     let lost = OutboxDelivery::Unknown("timed out".into());
     let agents = reply(store, "rosa", Author::Agent, lost.clone()).await;
     here.replay_dead_letter(DeadLetterId::Outbox(agents)).await.unwrap();
-    let again = store.claim_outbox(SENDING).await.unwrap().unwrap();
+    let again = claim_send(store, SENDING).await.unwrap();
     assert_eq!((again.id, again.attempts), (agents, 2));
     here.record_delivery(&again, lost.clone()).await.unwrap();
     here.withdraw_agent_messages(again.conversation).await.unwrap();
@@ -120,7 +121,7 @@ async fn replaying_a_reply_sends_it_unless_a_person_took_over(store: &Store) {
     let letter = here.dead_letter(DeadLetterId::Outbox(persons)).await.unwrap();
     here.withdraw_agent_messages(letter.conversation).await.unwrap();
     here.replay_dead_letter(letter.id).await.unwrap();
-    assert_eq!(store.claim_outbox(SENDING).await.unwrap().unwrap().id, persons);
+    assert_eq!(claim_send(store, SENDING).await.unwrap().id, persons);
 }
 
 on_every_backend!(an_abandoned_dead_letter_is_no_longer_listed);

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use ostler_domain::id::OutboxId;
+use ostler_domain::id::{BindingId, OrgId, OutboxId};
 use ostler_store::{
     Author, CommitOutcome, LeaseAction, NewOutboxEntry, OutboxDelivery, OutboxEntry, OutboxState,
-    Store, TurnCommit,
+    SendPolicy, Store, TurnCommit,
 };
+use ostler_testkit::claim_send;
 
 use crate::on_every_backend;
 use crate::support::{
@@ -16,7 +17,7 @@ use crate::support::{
 const SENDING: Duration = Duration::from_secs(30);
 
 async fn take(store: &Store) -> Option<OutboxEntry> {
-    store.claim_outbox(SENDING).await.expect("claiming works")
+    claim_send(store, SENDING).await
 }
 
 /// Commits a turn that sends this many messages.
@@ -29,6 +30,7 @@ async fn replies(store: &Store, person: &str, count: usize, author: Author) -> V
     let mut commit = turn(&claimed);
     commit.outbox = (0..count)
         .map(|n| NewOutboxEntry {
+            binding: None,
             id: OutboxId::from_u128(next()),
             author,
             payload: format!("{person}{n}"),
@@ -74,7 +76,7 @@ on_every_backend!(
 async fn z09_an_unreported_send_has_an_unknown_outcome(store: &Store) {
     let org = with_org(store, 1).await;
     replies(store, "rosa", 2, Author::Agent).await;
-    let first = store.claim_outbox(Duration::from_millis(1)).await.unwrap().unwrap();
+    let first = claim_send(store, Duration::from_millis(1)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(store.sweep_outbox().await.unwrap(), 1);
     assert_eq!(take(store).await.unwrap().payload, "rosa1", "it does not hold the next one up");
@@ -165,4 +167,50 @@ async fn z08_a_turn_that_begins_after_a_takeover_is_sent(store: &Store) {
     let later = TurnCommit { start_epoch: epoch, read_epoch: epoch, ..turn(&claimed) };
     assert_eq!(store.commit_turn(&later).await.unwrap(), CommitOutcome::Complete);
     assert!(take(store).await.is_some());
+}
+
+/// Commits a turn of another person that sends one message through a binding.
+async fn send_through(store: &Store, org: OrgId, person: u32, binding: u128) -> OutboxId {
+    let person = format!("{org}{person}");
+    accept(store, org, &person, &person).await;
+    let mut commit = turn(&claim(store).await.unwrap());
+    let (id, binding) = (OutboxId::from_u128(next()), Some(BindingId::from_u128(binding)));
+    commit.outbox =
+        vec![NewOutboxEntry { id, binding, author: Author::Agent, payload: "{}".into() }];
+    store.commit_turn(&commit).await.unwrap();
+    id
+}
+
+on_every_backend!(
+    /// Messages are claimed fairly among orgs and bindings, and no more of a binding
+    /// than may be sent at a time.
+    a_flooded_binding_takes_no_more_than_its_share
+);
+async fn a_flooded_binding_takes_no_more_than_its_share(store: &Store) {
+    let (flooded, quiet) = (with_org(store, 1).await, with_org(store, 2).await);
+    for person in 0..20 {
+        send_through(store, flooded, person, 1).await;
+    }
+    send_through(store, flooded, 20, 2).await;
+    for person in 0..3 {
+        send_through(store, quiet, person, 3).await;
+    }
+    let policy = SendPolicy { claim_time: SENDING, max_per_binding: 4 };
+    let first = store.claim_outbox(policy, 6).await.unwrap();
+    let of = |org| first.iter().filter(|entry| entry.org == org).count();
+    assert_eq!((of(flooded), of(quiet)), (2 + 1, 2), "each binding gets its share");
+    let mut claimed = first;
+    loop {
+        let more = store.claim_outbox(policy, 6).await.unwrap();
+        if more.is_empty() {
+            break;
+        }
+        claimed.extend(more);
+    }
+    let of = |org| claimed.iter().filter(|entry| entry.org == org).count();
+    assert_eq!((of(flooded), of(quiet)), (4 + 1, 3), "the flooded binding is at its limit");
+    for entry in claimed.iter().filter(|entry| entry.org == flooded) {
+        store.org(flooded).record_delivery(entry, OutboxDelivery::Sent).await.unwrap();
+    }
+    assert_eq!(store.claim_outbox(policy, 9).await.unwrap().len(), 4, "the next ones follow");
 }

@@ -136,7 +136,7 @@ async fn insist<T>(mut attempt: impl AsyncFnMut() -> ostler_store::Result<T>) ->
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_connection_is_reported_and_nothing_happens_twice() {
-    const MESSAGES: usize = 20;
+    const MESSAGES: usize = 100;
     let backend = Arc::new(TestDatabase::postgres().await);
     let store = backend.migrated().await;
     let org = with_org(&store, 1).await;

@@ -7,6 +7,7 @@ use ostler_store::{
     Checkpoint, DatabaseHealth, DatabaseKind, DatabaseStatus, LedgerCheck, OutboxDelivery,
     RetrySafety, RowSecurity, SCHEMA_VERSION, Store, StoredIntent, WorkCounts, assess,
 };
+use ostler_testkit::claim_send;
 
 use crate::support::{TestDatabase, accept, claim, next, turn, with_org};
 
@@ -65,13 +66,14 @@ async fn create_problems(store: &Store, org: OrgId) {
     store.checkpoint_turn(rosa.lease, state, vec![intent], Duration::ZERO).await.unwrap();
     let mut commit = turn(&rosa);
     let another = |n: u128| ostler_store::NewOutboxEntry {
+        binding: None,
         id: ostler_domain::id::OutboxId::from_u128(next() + n),
         ..commit.outbox[0].clone()
     };
     commit.outbox = vec![another(1 << 64), another(2 << 64), another(3 << 64)];
     store.commit_turn(&commit).await.unwrap();
     for end in [OutboxDelivery::Unknown("?".into()), OutboxDelivery::Dead("blocked".into())] {
-        let sent = store.claim_outbox(Duration::from_secs(30)).await.unwrap().unwrap();
+        let sent = claim_send(store, Duration::from_secs(30)).await.unwrap();
         store.org(org).record_delivery(&sent, end).await.unwrap();
     }
     // A dead message, an abandoned lease and a waiting conversation.

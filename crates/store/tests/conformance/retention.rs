@@ -10,6 +10,7 @@ use ostler_store::{
     Author, CallOutcome, Checkpoint, ClaimedConversation, DeadLetterId, NewMessage, OutboxDelivery,
     PruneMode, PruneOptions, PruneReport, RetrySafety, Store, StoredIntent, TurnCommit,
 };
+use ostler_testkit::claim_send;
 
 use crate::support::{TestDatabase, accept, claim, next, org, thread_messages, turn, with_org};
 
@@ -51,7 +52,7 @@ async fn claimed(store: &Store, org: OrgId, person: &str) -> ClaimedConversation
 }
 
 async fn send(store: &Store, org: OrgId, end: OutboxDelivery) {
-    let claimed = store.claim_outbox(SENDING).await.unwrap().unwrap();
+    let claimed = claim_send(store, SENDING).await.unwrap();
     store.org(org).record_delivery(&claimed, end).await.unwrap();
 }
 

@@ -10,6 +10,7 @@ use ostler_store::{
     Author, DeadLetterId, DeliveryFollowUp, NewOutboxEntry, OrgBinding, OutboxDelivery,
     OutboxEntry, OutboxState, SendPermit, SendProgress, Store, TeamMessage,
 };
+use ostler_testkit::claim_send;
 
 use crate::on_every_backend;
 use crate::support::{accept, agent, claim, next, turn, with_org};
@@ -29,9 +30,9 @@ async fn sending_in(store: &Store, person: &str, author: Author, status: &str) -
     let mut commit = turn(&claim(store).await.unwrap());
     commit.session.status = status.to_owned();
     let id = OutboxId::from_u128(next());
-    commit.outbox = vec![NewOutboxEntry { id, author, payload: "{}".into() }];
+    commit.outbox = vec![NewOutboxEntry { id, binding: None, author, payload: "{}".into() }];
     store.commit_turn(&commit).await.unwrap();
-    store.claim_outbox(SENDING).await.unwrap().unwrap()
+    claim_send(store, SENDING).await.unwrap()
 }
 
 on_every_backend!(the_progress_of_a_message_is_stored);
@@ -49,7 +50,7 @@ async fn the_progress_of_a_message_is_stored(store: &Store) {
     };
     assert_eq!(here.record_progress(&row, SENDING).await.unwrap(), SendPermit::Granted);
     here.record_delivery(&row, OutboxDelivery::RetryAfter(Duration::ZERO)).await.unwrap();
-    let again = store.claim_outbox(SENDING).await.unwrap().unwrap();
+    let again = claim_send(store, SENDING).await.unwrap();
     assert_eq!((again.id, again.progress), (row.id, row.progress));
     assert_eq!(
         here.record_progress(&row, SENDING).await.unwrap(),
@@ -59,7 +60,7 @@ async fn the_progress_of_a_message_is_stored(store: &Store) {
     // Replaying a message with an unknown outcome continues at the same piece.
     here.record_delivery(&again, OutboxDelivery::Unknown("cut".into())).await.unwrap();
     here.replay_dead_letter(DeadLetterId::Outbox(row.id)).await.unwrap();
-    let replayed = store.claim_outbox(SENDING).await.unwrap().unwrap().progress;
+    let replayed = claim_send(store, SENDING).await.unwrap().progress;
     let expected = SendProgress {
         next_piece: 2,
         failed_attempts: 0,
@@ -117,7 +118,7 @@ async fn c18_a_due_dead_letter_is_retried(store: &Store) {
     let expected =
         [OutboxState::Dead, OutboxState::Pending, OutboxState::Withdrawn, OutboxState::Dead];
     assert_eq!(states, expected);
-    let again = store.claim_outbox(SENDING).await.unwrap().unwrap();
+    let again = claim_send(store, SENDING).await.unwrap();
     assert_eq!(again.id, now.id);
     here.record_delivery(&again, OutboxDelivery::Abandoned("blocked".into())).await.unwrap();
     assert_eq!(here.outbox_state(now.id).await.unwrap(), OutboxState::Abandoned);

@@ -11,6 +11,7 @@ use ostler_store::{
     NewEvent, NewMessage, NewNotice, NewOutboxEntry, NewRun, OperatorChange, OutboxState,
     SessionDue, SessionFilter, SessionState, Store, StoreError, TurnCommit, TurnSideEffects,
 };
+use ostler_testkit::claim_send;
 
 use crate::on_every_backend;
 use crate::support::{accept, claim, next, turn, with_org};
@@ -39,6 +40,7 @@ async fn takeover_change(
         run: NewRun { id: RunId::from_u128(next()), data: "{}".into() },
         messages: vec![NewMessage { id: MessageId::from_u128(next()), data: data.clone() }],
         outbox: vec![NewOutboxEntry {
+            binding: None,
             id: OutboxId::from_u128(next()),
             author: Author::Human,
             payload: data,
@@ -123,7 +125,7 @@ async fn z08_a_takeover_during_a_turn_withdraws_its_replies(store: &Store) {
     assert_eq!(store.org(org).outbox_state(agents).await.unwrap(), OutboxState::Withdrawn);
     let waiting = store.org(org).sessions(SessionFilter::HandedOff, None, 10).await.unwrap();
     assert_eq!(waiting.len(), 1);
-    let sent = store.claim_outbox(std::time::Duration::from_secs(9)).await.unwrap().unwrap();
+    let sent = claim_send(store, std::time::Duration::from_secs(9)).await.unwrap();
     assert!(sent.payload.contains("this is Ada"), "what the person wrote goes out");
     let due = store.due_sessions(LATER, None, 10).await.unwrap();
     assert_eq!(due.iter().map(|one| one.id).collect::<Vec<_>>(), [session]);

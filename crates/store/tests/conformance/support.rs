@@ -95,6 +95,7 @@ pub(crate) fn turn(claimed: &ClaimedConversation) -> TurnCommit {
             .collect(),
         charges: vec![],
         outbox: vec![NewOutboxEntry {
+            binding: None,
             id: ostler_domain::id::OutboxId::from_u128(next()),
             author: Author::Agent,
             payload: reply,

@@ -8,6 +8,7 @@ use ostler_store::{
     ClaimedConversation, EventCursor, OutboxDelivery, SessionPhase, Store, Transcript,
     TranscriptCursor, TranscriptStart, TurnCommit,
 };
+use ostler_testkit::claim_send;
 
 use crate::on_every_backend;
 use crate::support::{accept, claim, message, next, turn, with_org};
@@ -25,7 +26,7 @@ fn texts(page: &Transcript) -> Vec<&str> {
 }
 
 async fn send(store: &Store, org: OrgId) {
-    let row = store.claim_outbox(Duration::from_secs(30)).await.unwrap().unwrap();
+    let row = claim_send(store, Duration::from_secs(30)).await.unwrap();
     store.org(org).record_delivery(&row, OutboxDelivery::Sent).await.unwrap();
 }
 

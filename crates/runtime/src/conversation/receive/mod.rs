@@ -23,6 +23,7 @@ pub mod telegram_bots;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::HeaderMap;
 use ostler_channels::Channels;
 use ostler_channels::connection::ChannelConnection;
@@ -31,6 +32,7 @@ use ostler_channels::inbound::{InboundContent, InboundMessage, InboundPart, Rece
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::session::key::{ConversationKey, Peer};
 use ostler_store::{AcceptOutcome, OrgBinding, OrgStore, Store, StoreError};
+use tokio::sync::Semaphore;
 
 use self::entry_point::EntryPoint;
 use self::team_chats::TeamRequestHandler;
@@ -39,6 +41,11 @@ use crate::deps::Clock;
 use crate::inbox::Intake;
 use crate::org_view::{OrgView, OrgViews};
 use crate::records::entry::{InboxEntry, IncomingMessage, MessageSender};
+
+/// The size up to which a request is parsed at once: less than a millisecond of work.
+const MAX_INLINE_BYTES: usize = 16 * 1024;
+/// How many larger requests are parsed at the same time.
+const MAX_PARSERS: usize = 2;
 
 /// What was done with a delivery of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +83,8 @@ struct Shared {
     channels: Channels,
     team_requests: Arc<dyn TeamRequestHandler>,
     clock: Clock,
+    /// Limits how many large requests are parsed at the same time.
+    parsers: Semaphore,
 }
 
 impl std::fmt::Debug for InboundReceiver {
@@ -102,7 +111,9 @@ impl InboundReceiver {
         team_requests: Arc<dyn TeamRequestHandler>,
         clock: Clock,
     ) -> Self {
-        Self { shared: Arc::new(Shared { org_views, intake, channels, team_requests, clock }) }
+        let parsers = Semaphore::new(MAX_PARSERS);
+        let shared = Shared { org_views, intake, channels, team_requests, clock, parsers };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Receives an HTTP request to a binding's webhook. The channel verifies it.
@@ -110,12 +121,37 @@ impl InboundReceiver {
         &self,
         binding: BindingId,
         headers: &HeaderMap,
-        body: &[u8],
+        body: Bytes,
     ) -> Result<InboundOutcome, InboundError> {
         let (org, bound) = self.enabled_binding(binding).await?;
         let connection = self.shared.channels.open(&binding_config(org, &bound))?;
-        let received = connection.receive(headers, body, self.shared.clock.now())?;
+        let received = self.parse(&connection, headers, body).await?;
         Ok(self.receive(org, &bound, &connection, received).await?)
+    }
+
+    /// Fails unless the binding exists and is enabled; for checks before a body is read.
+    pub async fn check_binding(&self, binding: BindingId) -> Result<(), InboundError> {
+        self.enabled_binding(binding).await.map(drop)
+    }
+
+    /// Verifies and parses a request. Large ones are parsed on a thread of their own, a few
+    /// at a time, so that they delay nobody else.
+    async fn parse(
+        &self,
+        connection: &ChannelConnection,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<ReceiveOutcome, InboundError> {
+        let now = self.shared.clock.now();
+        if body.len() <= MAX_INLINE_BYTES {
+            return Ok(connection.receive(headers, &body, now)?);
+        }
+        let _permit = self.shared.parsers.acquire().await;
+        let (connection, headers) = (connection.clone(), headers.clone());
+        let parsed =
+            tokio::task::spawn_blocking(move || connection.receive(&headers, &body, now)).await;
+        let failed = |_| InboundError::Receive(ReceiveError::BadBody("it cannot be parsed".into()));
+        Ok(parsed.map_err(failed)??)
     }
 
     /// Returns an enabled binding with its org.

@@ -1,13 +1,13 @@
-//! The thread of a connection.
+//! A connection: it serves requests, one after the other.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
 use super::WAIT;
+use super::coroutine::Waiter;
 use super::tx::PgTx;
 use crate::backend::Tx;
 use crate::backend::job::{Access, Request, RunEnd};
@@ -23,19 +23,19 @@ pub(super) struct Connection {
 }
 
 /// Serves requests, one after the other, and connects again when needed.
-pub(super) struct ConnectionThread<'r> {
-    runtime: &'r Runtime,
-    config: &'r Config,
+pub(super) struct PgConnection<'w> {
+    waiter: &'w Waiter<'w>,
+    config: &'w Config,
     connection: Option<Connection>,
 }
 
-impl<'r> ConnectionThread<'r> {
-    pub(super) const fn new(runtime: &'r Runtime, config: &'r Config) -> Self {
-        Self { runtime, config, connection: None }
+impl<'w> PgConnection<'w> {
+    pub(super) const fn new(waiter: &'w Waiter<'w>, config: &'w Config) -> Self {
+        Self { waiter, config, connection: None }
     }
 
     /// Serves requests until there is none.
-    pub(super) fn run(mut self, next: impl Fn() -> Option<Request>) {
+    pub(super) fn serve_all(mut self, next: impl Fn() -> Option<Request>) {
         while let Some(mut request) = next() {
             let committed = self.serve(&mut request);
             request.job.finish(committed);
@@ -54,9 +54,9 @@ impl<'r> ConnectionThread<'r> {
             Access::WriteLater => "BEGIN; SET LOCAL synchronous_commit = off",
         };
         for attempt in 1.. {
-            let runtime = self.runtime;
+            let waiter = self.waiter;
             let connection = self.connection()?;
-            let tx = Tx::Postgres(PgTx::new(runtime, connection, begin, request.scope));
+            let tx = Tx::Postgres(PgTx::new(waiter, connection, begin, request.scope));
             let end = request.job.run(&tx);
             let Tx::Postgres(tx) = tx else { break };
             let ended = tx.end(end == RunEnd::Succeeded);
@@ -82,12 +82,11 @@ impl<'r> ConnectionThread<'r> {
     }
 
     fn connect(&self) -> Result<Connection> {
-        let connected =
-            self.runtime.block_on(async { timeout(WAIT, self.config.connect(NoTls)).await });
+        let connected = self.waiter.wait(timeout(WAIT, self.config.connect(NoTls)));
         let late = |_| StoreError::Unavailable("the server did not answer in time".into());
         let (client, connection) = connected.map_err(late)??;
         // It ends when the client is dropped; errors are reported to the client.
-        self.runtime.spawn(async { drop(connection.await) });
+        tokio::task::spawn_local(async { drop(connection.await) });
         Ok(Connection { client, statements: RefCell::default() })
     }
 }

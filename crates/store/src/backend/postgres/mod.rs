@@ -1,10 +1,11 @@
-//! PostgreSQL: a thread for each connection, a transaction for each operation.
+//! PostgreSQL: a few connections, a transaction for each operation.
 //!
-//! A thread drives its own connection, so that an operation waits for the server
-//! without waking anybody else. Requests wait in one queue; a thread is started when
-//! all others are busy.
+//! All connections live on one thread. An operation runs there as a function that waits
+//! for the server ([`coroutine`]); meanwhile the thread serves the other connections.
+//! Requests wait in one queue, and a connection is opened when all others are busy.
 
 mod connection;
+mod coroutine;
 mod tx;
 
 use std::collections::VecDeque;
@@ -12,12 +13,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::{JoinSet, LocalSet};
 use tokio_postgres::Config;
 
 use super::job::Request;
 use crate::error::{Result, StoreError};
-use connection::ConnectionThread;
+use connection::PgConnection;
+use coroutine::Waiter;
 pub(crate) use tx::PgTx;
 
 const CONNECTIONS: usize = 16;
@@ -32,15 +35,20 @@ const OPTIONS: &str = "-c statement_timeout=30s -c lock_timeout=10s \
 #[derive(Debug, Clone)]
 pub(crate) struct Postgres(Arc<PoolOwner>);
 
-/// Ends the threads when the last clone of the database is dropped.
+/// The side of the pool that sends requests. When the last clone of the database is
+/// dropped, the connections finish their work and close.
 #[derive(Debug)]
-struct PoolOwner(Arc<Pool>);
+struct PoolOwner {
+    pool: Arc<Pool>,
+    /// Starts a connection.
+    starts: mpsc::UnboundedSender<()>,
+}
 
 impl Drop for PoolOwner {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.pool.lock();
         state.closed = true;
-        state.idle.drain(..).for_each(|thread| thread.notify_one());
+        state.idle.drain(..).for_each(|connection| connection.notify_one());
     }
 }
 
@@ -52,43 +60,49 @@ impl Postgres {
         // Options of the address come last and override these.
         let options = format!("{OPTIONS} {}", config.get_options().unwrap_or_default());
         config.options(options.trim_end());
-        let pool = Pool { config, state: Mutex::default() };
-        Ok(Self(Arc::new(PoolOwner(Arc::new(pool)))))
+        let pool = Arc::new(Pool { config, state: Mutex::default() });
+        let (starts, connections) = mpsc::unbounded_channel();
+        let unavailable = |error: std::io::Error| StoreError::Unavailable(error.to_string());
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(unavailable)?;
+        let served = pool.clone();
+        std::thread::Builder::new()
+            .name("ostler-postgres".into())
+            .spawn(move || run_connections(&runtime, &served, connections))
+            .map_err(unavailable)?;
+        Ok(Self(Arc::new(PoolOwner { pool, starts })))
     }
 
     /// Queues a request for the next free connection.
     pub(crate) fn submit(&self, request: Request) {
-        let pool = &self.0.0;
-        let mut state = pool.lock();
+        let mut state = self.0.pool.lock();
         state.queue.push_back((request, Instant::now()));
-        if let Some(thread) = state.idle.pop() {
-            thread.notify_one();
-        } else if state.threads < CONNECTIONS {
-            match start_thread(pool.clone()) {
-                Ok(()) => state.threads += 1,
-                // Another thread will take the request, if there is one.
-                Err(error) if state.threads == 0 => {
-                    let unavailable = || Err(StoreError::Unavailable(error.to_string()));
-                    state
-                        .queue
-                        .drain(..)
-                        .for_each(|(request, _)| request.job.finish(unavailable()));
-                }
-                Err(_) => {}
-            }
+        if let Some(connection) = state.idle.pop() {
+            connection.notify_one();
+        } else if state.connections < CONNECTIONS && self.0.starts.send(()).is_ok() {
+            state.connections += 1;
         }
     }
 }
 
-fn start_thread(pool: Arc<Pool>) -> std::io::Result<()> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    std::thread::Builder::new()
-        .name("ostler-postgres".into())
-        .spawn(move || ConnectionThread::new(&runtime, &pool.config).run(|| pool.next(&runtime)))
-        .map(drop)
+/// Starts connections as they are needed, and waits until all have closed.
+fn run_connections(runtime: &Runtime, pool: &Arc<Pool>, mut starts: mpsc::UnboundedReceiver<()>) {
+    LocalSet::new().block_on(runtime, async {
+        let mut connections = JoinSet::new();
+        while starts.recv().await.is_some() {
+            let served = pool.clone();
+            let serve = move |waiter: &Waiter<'_>| {
+                PgConnection::new(waiter, &served.config).serve_all(|| served.next(waiter));
+            };
+            match coroutine::run(serve) {
+                Ok(connection) => drop(connections.spawn_local(connection)),
+                Err(error) => pool.fail_all(&error),
+            }
+        }
+        while connections.join_next().await.is_some() {}
+    });
 }
 
-/// The requests and the threads that serve them.
+/// The requests and the connections that serve them.
 #[derive(Debug)]
 struct Pool {
     config: Config,
@@ -98,16 +112,16 @@ struct Pool {
 #[derive(Default)]
 struct PoolState {
     queue: VecDeque<(Request, Instant)>,
-    /// Threads that wait for a request; the one that waits for the shortest time is
+    /// Connections that wait for a request; the one that waits for the shortest time is
     /// woken first.
     idle: Vec<Arc<Notify>>,
-    threads: usize,
+    connections: usize,
     closed: bool,
 }
 
 impl std::fmt::Debug for PoolState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PoolState({} requests, {} threads)", self.queue.len(), self.threads)
+        write!(f, "PoolState({} requests, {} connections)", self.queue.len(), self.connections)
     }
 }
 
@@ -116,11 +130,10 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the next request, or None when the database is closed. The runtime
-    /// drives the connection while the thread waits.
-    fn next(&self, runtime: &Runtime) -> Option<Request> {
-        let wake = Arc::new(Notify::new());
+    /// Returns the next request, or None when the database is closed.
+    fn next(&self, waiter: &Waiter<'_>) -> Option<Request> {
         loop {
+            let wake = Arc::new(Notify::new());
             let next = {
                 let mut state = self.lock();
                 let next = state.queue.pop_front();
@@ -132,13 +145,23 @@ impl Pool {
                 next
             };
             match next {
-                None => runtime.block_on(wake.notified()),
+                None => waiter.wait(wake.notified()),
                 Some((request, queued_at)) if queued_at.elapsed() > WAIT => {
                     let why = "no connection was free in time".to_owned();
                     request.job.finish(Err(StoreError::Unavailable(why)));
                 }
                 Some((request, _)) => return Some(request),
             }
+        }
+    }
+
+    /// Fails the waiting requests if no connection can serve them.
+    fn fail_all(&self, error: &std::io::Error) {
+        let mut state = self.lock();
+        state.connections -= 1;
+        if state.connections == 0 {
+            let failed = || Err(StoreError::Unavailable(error.to_string()));
+            state.queue.drain(..).for_each(|(request, _)| request.job.finish(failed()));
         }
     }
 }

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use ostler_domain::id::OrgId;
-use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::connection::Connection;
+use super::coroutine::Waiter;
 use crate::backend::sql::Sql;
 use crate::backend::value::{self, Row, Value};
 use crate::backend::{PIPELINE_LENGTH, Scope, Statement};
@@ -19,7 +19,7 @@ const SILENCE: Duration = Duration::from_secs(45);
 
 /// A transaction. `BEGIN` is sent together with the first statement.
 pub(crate) struct PgTx<'c> {
-    runtime: &'c Runtime,
+    waiter: &'c Waiter<'c>,
     connection: &'c Connection,
     begin: String,
     state: Cell<State>,
@@ -38,7 +38,7 @@ type PgResult<T> = std::result::Result<T, tokio_postgres::Error>;
 
 impl<'c> PgTx<'c> {
     pub(super) fn new(
-        runtime: &'c Runtime,
+        waiter: &'c Waiter<'c>,
         connection: &'c Connection,
         begin: &str,
         scope: Scope,
@@ -53,7 +53,7 @@ impl<'c> PgTx<'c> {
         if let Some(payer) = payer {
             begin.push_str(&format!("; SET LOCAL ostler.other_orgs = '{payer}'"));
         }
-        Self { runtime, connection, begin, state: Cell::new(State::NotBegun) }
+        Self { waiter, connection, begin, state: Cell::new(State::NotBegun) }
     }
 
     /// Commits the transaction, or rolls it back.
@@ -70,7 +70,7 @@ impl<'c> PgTx<'c> {
 
     /// Waits for the server.
     fn wait<T>(&self, running: impl Future<Output = PgResult<T>>) -> Result<T> {
-        match self.runtime.block_on(async { timeout(SILENCE, running).await }) {
+        match self.waiter.wait(timeout(SILENCE, running)) {
             Ok(result) => Ok(result?),
             Err(_) => {
                 self.state.set(State::Broken);
