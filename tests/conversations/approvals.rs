@@ -7,8 +7,9 @@ use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::audit::AuditActor;
 use ostler_domain::gate::approval::ApprovalStatus;
-use ostler_domain::id::{ApprovalId, AuditId, InboxId, ReservationId};
+use ostler_domain::id::{ApprovalId, AuditId, InboxId, KeyId, OrgId, ReservationId};
 use ostler_domain::notice::NoticeKind;
+use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::{ApprovalSettings, OrgSettings};
 use ostler_domain::team::config::TeamConfig;
 use ostler_domain::tool::{Risk, ToolName};
@@ -346,6 +347,30 @@ async fn d06_a_crash_with_two_decisions_waiting_makes_the_call_once() {
     }
     answer_and_deliver(&scenario).await;
     assert_eq!(contacts(&scenario).await, ["Rosa"]);
+}
+
+/// D06: only who may work in the inbox decides: a viewer and a stranger change nothing.
+#[tokio::test]
+async fn d06_a_viewer_decides_no_approval() {
+    let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
+    let operations = scenario.operations();
+    scenario.say("rosa", "remember Rosa").await;
+    let id = only(&scenario).await;
+    let key = |org, role| Actor::Key { id: KeyId::from_u128(9), org, role };
+    for actor in [key(ORG, Role::Viewer), key(OrgId::from_u128(0x99), Role::Owner)] {
+        let operator = operations.as_actor(actor, ORG);
+        let changed = json!({"name": "Mallory"});
+        for decided in [
+            operator.approve(id).await,
+            operator.approve_with(id, &changed).await,
+            operator.reject(id, "no").await,
+        ] {
+            assert!(matches!(decided, Err(OperationError::Forbidden { .. })), "{actor:?}");
+        }
+    }
+    assert_eq!(only(&scenario).await, id, "it still waits");
+    answer_and_deliver(&scenario).await;
+    assert!(contacts(&scenario).await.is_empty());
 }
 
 /// D06: a second click while the first waits is refused and adds nothing.

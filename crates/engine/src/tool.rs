@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use jsonschema::Validator;
 use ostler_domain::id::{AgentId, ContactId, OrgId, SessionId};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::{ToolName, ToolSpec};
+use ostler_domain::tool::{Audience, ToolName, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -78,6 +78,8 @@ pub struct ToolContext {
     pub session: Option<SessionId>,
     /// `None` if the person is not known.
     pub contact: Option<ContactId>,
+    /// For whom the turn answers.
+    pub audience: Audience,
     pub now: Timestamp,
     /// The same for every attempt of the same call.
     pub idempotency_key: String,

@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use ostler_domain::tool::ToolSpec;
+use ostler_domain::contact::Contact;
+use ostler_domain::id::ContactId;
+use ostler_domain::tool::{Audience, ToolSpec};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::tool::{DEFAULT_MAX_OUTPUT, Tool, ToolContext, ToolDefinition, ToolReply};
@@ -69,6 +71,24 @@ impl<'c> CallContext<'c> {
             }
         }
         Ok(Self { overlay, tool_context })
+    }
+
+    /// Returns whether a personal record of this contact may be shown and changed: in a
+    /// conversation with a customer, only the records of that customer.
+    pub(crate) fn may_access(&self, owner: Option<ContactId>) -> bool {
+        match self.tool_context.audience {
+            Audience::Staff => true,
+            Audience::Customer => owner.is_some() && owner == self.tool_context.contact,
+        }
+    }
+
+    /// Returns a contact's name and id, unless it is hidden from the audience.
+    pub(crate) fn describe_contact(&self, contact: &Contact) -> String {
+        if self.may_access(Some(contact.id)) {
+            format!("{} ({})", contact.name, contact.id)
+        } else {
+            "another contact".to_owned()
+        }
     }
 
     pub(crate) const fn org(&self) -> OrgStore<'c> {

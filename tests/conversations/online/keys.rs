@@ -1,6 +1,6 @@
 //! API keys, limits of requests, and shutdown.
 
-use ostler_domain::id::OrgId;
+use ostler_domain::id::{ApprovalId, OrgId};
 use ostler_domain::org::role::Role;
 use serde_json::json;
 
@@ -28,6 +28,7 @@ async fn an_api_key_gives_access_to_its_org_within_its_role() {
     let (here, there) = (format!("/v1/orgs/{ORG}"), format!("/v1/orgs/{OTHER}"));
     let show = format!("{here}/sessions/{id}");
     let take = format!("{show}/take-over");
+    let approval = format!("{here}/approvals/{}", ApprovalId::from_u128(1));
     let table = [
         ("GET", show.clone(), None, 401, "unauthorized"),
         ("GET", show.clone(), Some("short"), 401, "unauthorized"),
@@ -35,6 +36,8 @@ async fn an_api_key_gives_access_to_its_org_within_its_role() {
         ("GET", show.clone(), Some(KEY), 200, ""),
         ("GET", show.clone(), Some(VIEWER), 200, ""),
         ("POST", take.clone(), Some(VIEWER), 403, "forbidden"),
+        ("POST", format!("{approval}/approve"), Some(VIEWER), 403, "forbidden"),
+        ("POST", format!("{approval}/approve"), Some(STRANGER), 404, "not_found"),
         ("GET", show.clone(), Some(STRANGER), 404, "not_found"),
         ("POST", take, Some(STRANGER), 404, "not_found"),
         ("GET", format!("{there}/sessions/{id}"), Some(STRANGER), 404, "not_found"),

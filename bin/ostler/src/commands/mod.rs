@@ -35,6 +35,7 @@ pub(crate) mod unknown_outcome;
 pub(crate) mod worker;
 pub(crate) mod workflow;
 
+use std::pin::Pin;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
@@ -82,8 +83,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 }
 
 /// Runs an asynchronous command.
-fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+fn block_on<'c, T: 'c>(command: impl Future<Output = anyhow::Result<T>> + 'c) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // Boxed, because the runtime would compile the whole command three times otherwise.
+    let command: Pin<Box<dyn Future<Output = anyhow::Result<T>> + 'c>> = Box::pin(command);
     let result = runtime.block_on(command);
     // A blocking read from the terminal must not keep the program alive.
     runtime.shutdown_background();

@@ -26,6 +26,8 @@ pub(super) struct WorldFile {
     #[serde(default)]
     pub(super) binding: Vec<BindingEntry>,
     #[serde(default)]
+    pub(super) contact: Vec<ContactEntry>,
+    #[serde(default)]
     pub(super) record: Vec<RecordEntry>,
     #[serde(default)]
     pub(super) document: Vec<DocumentEntry>,
@@ -40,12 +42,27 @@ pub(super) struct BindingEntry {
     pub(super) agent: Name,
 }
 
+/// A person outside, as an org's channels know them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ContactEntry {
+    pub(super) org: Name,
+    /// The name that records of this file refer to.
+    pub(super) slug: Name,
+    pub(super) name: String,
+    /// The identifier on each channel.
+    #[serde(default)]
+    pub(super) identifiers: BTreeMap<String, String>,
+}
+
 /// A business record, such as an order, in the format of the tools.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordEntry {
     pub(super) org: Name,
     pub(super) kind: String,
+    /// Whose record it is: the slug of a contact.
+    pub(super) contact: Option<Name>,
     pub(super) data: toml::Table,
 }
 

@@ -7,7 +7,8 @@ use ostler_domain::agent::limits::AgentLimits;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolSelection};
 use ostler_domain::channel::Channel;
-use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::contact::{Contact, ContactDetails};
+use ostler_domain::id::{AgentId, ContactId, OrgId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::org::layer::BusinessPosition;
@@ -237,10 +238,34 @@ impl Loader<'_> {
             })?;
             data.bindings.push((org, Channel::from(entry.channel.as_str()), agent.agent.id));
         }
+        self.unique("contact", file.contact.iter().map(|entry| &entry.slug))?;
+        for (number, entry) in (1..).zip(&file.contact) {
+            let org = self.org(orgs, &entry.org)?.id;
+            let contact = Contact {
+                id: ContactId::from_u128(number),
+                name: entry.name.clone(),
+                details: ContactDetails::default(),
+                locale: None,
+                tags: BTreeSet::new(),
+                notes: Vec::new(),
+                crm: None,
+            };
+            let slug = entry.slug.get_ref().clone();
+            data.contacts.push((slug, org, contact, entry.identifiers.clone()));
+        }
         for entry in &file.record {
             let org = self.org(orgs, &entry.org)?.id;
-            let record = serde_json::to_value(&entry.data)
+            let mut record = serde_json::to_value(&entry.data)
                 .map_err(|error| self.source.error_at(entry.org.span(), error.to_string()))?;
+            if let Some(owner) = &entry.contact {
+                let found = data.contacts.iter().find(|(slug, ..)| slug == owner.get_ref());
+                let (_, _, contact, _) = found.ok_or_else(|| {
+                    let known = data.contacts.iter().map(|(slug, ..)| slug.as_str());
+                    let message = unknown_name("contact", owner.get_ref(), known);
+                    self.source.error_at(owner.span(), message)
+                })?;
+                record["contact"] = serde_json::json!(contact.id);
+            }
             data.records.push((org, entry.kind.clone(), record));
         }
         for entry in &file.document {

@@ -1,10 +1,11 @@
 //! Seeds a store from a world file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
+use ostler_domain::contact::Contact;
 use ostler_domain::id::{AgentId, BindingId, DocumentId, IntegrationId, OrgId, RecordId};
 use ostler_domain::knowledge::Document;
 use ostler_domain::money::Credits;
@@ -24,6 +25,8 @@ pub(crate) struct SeedData {
     pub(crate) credits: Vec<(OrgId, u64)>,
     pub(crate) souls: Vec<(AgentId, OrgId, Soul)>,
     pub(crate) bindings: Vec<(OrgId, Channel, AgentId)>,
+    /// With the slug and the identifier on each channel.
+    pub(crate) contacts: Vec<(String, OrgId, Contact, BTreeMap<String, String>)>,
     pub(crate) records: Vec<(OrgId, String, serde_json::Value)>,
     pub(crate) documents: Vec<(OrgId, String, BTreeSet<String>, String)>,
 }
@@ -81,6 +84,13 @@ impl World {
                 .org(*org)
                 .save_binding(OrgBinding { binding, agent: *agent, settings, secret })
                 .await?;
+        }
+        for (_, org, contact, identifiers) in &self.seed_data.contacts {
+            store.org(*org).create_contact(contact.clone()).await?;
+            for (channel, identifier) in identifiers {
+                let channel = Channel::from(channel.as_str());
+                store.org(*org).link_identifier(contact.id, &channel, identifier).await?;
+            }
         }
         for (number, (org, kind, data)) in (1..).zip(&self.seed_data.records) {
             let id = RecordId::from_u128(number);

@@ -16,7 +16,7 @@ use ostler_domain::prompt::history::WINDOW;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec, Trust};
+use ostler_domain::tool::{Audience, ToolGroup, ToolName, ToolSpec, Trust};
 use ostler_engine::driver::{Driver, Host, Intent, TurnCommands, TurnContext};
 use ostler_engine::gate::Authorized;
 use ostler_engine::history::{CallId, Item};
@@ -200,6 +200,7 @@ impl TurnSetup {
                 agent: AgentId::from_u128(2),
                 session: None,
                 contact: None,
+                audience: Audience::Staff,
                 idempotency_prefix: "bench".into(),
                 timeout: Duration::from_secs(60),
             },

@@ -29,6 +29,16 @@ pub enum ToolCategory {
     Other,
 }
 
+/// For whom an agent works at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Audience {
+    /// Somebody outside: tools show and change the records of that person only.
+    Customer,
+    /// The org's own people and processes.
+    Staff,
+}
+
 /// How bad a wrong call would be, from harmless to harmful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -19,7 +19,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use ostler_domain::id::{AgentId, ContactId, OrgId, SessionId};
-use ostler_domain::tool::{Reach, Risk, ToolRole};
+use ostler_domain::tool::{Audience, Reach, Risk, ToolRole};
 
 pub use handle::{CommandRejected, TurnCommands, TurnHandle, UnreadCommands, command_channel};
 pub use host::{Host, Intent};
@@ -49,6 +49,8 @@ pub struct TurnContext {
     pub session: Option<SessionId>,
     /// `None` if the person is not known.
     pub contact: Option<ContactId>,
+    /// For whom the turn answers.
+    pub audience: Audience,
     /// The prefix of all idempotency keys of this turn; unique per turn, and the same
     /// when the turn is resumed.
     pub idempotency_prefix: String,
@@ -251,6 +253,7 @@ impl<'d, H: Host> DriveLoop<'d, '_, H> {
             agent: context.agent,
             session: context.session,
             contact: context.contact,
+            audience: context.audience,
             now: self.driver.host.now(),
             idempotency_key: self.idempotency_key(path, call),
             pending: turn.account().effects.as_slice().into(),

@@ -15,6 +15,7 @@ use ostler_domain::session::lifetime::{CloseReason, CurrentSession, PauseReasons
 use ostler_domain::session::status::{SessionStatus, StatusChange};
 use ostler_domain::team::{self, TeamSession, TeamView, effective_agent};
 use ostler_domain::time::{Timestamp, UtcDay};
+use ostler_domain::tool::Audience;
 use ostler_store::SessionState;
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +130,15 @@ pub(crate) struct NewSession<'a> {
 }
 
 impl Session {
+    /// Returns for whom its agents work: a customer, unless an owner or another agent opened
+    /// it.
+    pub fn audience(&self) -> Audience {
+        match self.entry {
+            ConversationEntry::Customer if self.bus_request.is_none() => Audience::Customer,
+            _ => Audience::Staff,
+        }
+    }
+
     /// Returns the key of the conversation.
     pub fn key(&self) -> ConversationKey {
         let Self { org, binding, entry, .. } = *self;

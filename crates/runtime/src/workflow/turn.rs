@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ostler_domain::channel::Channel;
 use ostler_domain::money::Credits;
 use ostler_domain::session::errors::ErrorState;
+use ostler_domain::tool::Audience;
 use ostler_engine::driver::{Driver, TurnContext, TurnHandle, command_channel};
 use ostler_engine::history::Item;
 use ostler_engine::turn::{ApprovalMode, Input, LoadError, NewTurn, Turn, TurnLimits, TurnOutput};
@@ -181,6 +182,7 @@ fn turn_context(
         agent: agent.agent.id,
         session: None,
         contact: None,
+        audience: Audience::Staff,
         // The same for every attempt, so that calls with idempotency keys are
         // not repeated.
         idempotency_prefix: format!("{}/{task}/{}", lease.workflow(), part.round),

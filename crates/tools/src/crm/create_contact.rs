@@ -22,9 +22,9 @@ impl StoreTool for CreateContact {
         let (phone, email) = (input.phone.as_deref(), input.email.as_deref());
         if let Some(existing) = context.overlay.find_contact(phone, email).await? {
             return Err(ToolError::Declined(format!(
-                "Nothing was saved: {} ({}) has this telephone number or e-mail address already. \
+                "Nothing was saved: {} has this telephone number or e-mail address already. \
                  Use update_contact to change that contact.",
-                existing.name, existing.id
+                context.describe_contact(&existing)
             )));
         }
         let id = ContactId::from_u128(ids::derive_uuid(context.tool_context, 0));

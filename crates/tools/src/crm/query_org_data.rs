@@ -1,5 +1,6 @@
 //! The `query_org_data` tool.
 
+use ostler_domain::id::ContactId;
 use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -66,6 +67,20 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Returns whether a row may be shown. Refunds name no contact; `get_order` shows them
+    /// with their order.
+    fn is_accessible(self, row: &Row, context: &CallContext<'_>) -> bool {
+        let owner = |field: &str| ContactId::deserialize(lookup(&row.value, field)).ok();
+        match self {
+            Self::Contact => context.may_access(owner("id")),
+            Self::Booking | Self::Order => context.may_access(owner("contact")),
+            Self::Refunds => context.may_access(None),
+            Self::Product | Self::Resource | Self::Event | Self::Form | Self::Media => true,
+        }
+    }
+}
+
 pub(crate) struct QueryOrgData;
 
 impl StoreTool for QueryOrgData {
@@ -78,7 +93,7 @@ impl StoreTool for QueryOrgData {
         let Arguments { kind, filter, fields, page } = arguments;
         let select = |row: &Row| {
             let matches = filter.iter().all(|condition| condition.matches(&row.value));
-            matches.then(|| project(row, &fields))
+            (matches && kind.is_accessible(row, &context)).then(|| project(row, &fields))
         };
         Ok(list_page(&context.overlay, &kind.table(), &page, select).await?.into_outcome("records"))
     }

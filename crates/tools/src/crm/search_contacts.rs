@@ -28,7 +28,8 @@ pub(crate) struct SearchContacts;
 
 impl StoreTool for SearchContacts {
     const DESCRIPTION: &'static str = "Finds contacts of the organization by name, tag, telephone \
-        number or e-mail address. Returns their ids, which other tools need.";
+        number or e-mail address. Returns their ids, which other tools need. In a customer's conversation \
+        it finds that customer only.";
     type Arguments = Arguments;
 
     async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
@@ -36,6 +37,7 @@ impl StoreTool for SearchContacts {
         let text = Some(query.as_str());
         if page.cursor.is_none()
             && let Some(found) = context.overlay.find_contact(text, text).await?
+            && context.may_access(Some(found.id))
         {
             let item = limit_size(&found.id.to_string(), contact_json(&found));
             return Ok(Page { items: vec![item], next_cursor: None }.into_outcome("contacts"));
@@ -43,6 +45,9 @@ impl StoreTool for SearchContacts {
         let query = TextQuery::new(text);
         let select = |row: &Row| {
             let contact = Contact::deserialize(&row.value).ok()?;
+            if !context.may_access(Some(contact.id)) {
+                return None;
+            }
             let details = [&contact.details.phone, &contact.details.email];
             let texts = std::iter::once(contact.name.as_str())
                 .chain(contact.tags.iter().map(String::as_str))

@@ -43,8 +43,8 @@ impl StoreTool for UpdateContact {
             let other = context.overlay.find_contact(phone, email).await?;
             if let Some(other) = other.filter(|other| other.id != id) {
                 return Err(ToolError::Declined(format!(
-                    "Nothing was changed: {} ({}) has this telephone number or e-mail address.",
-                    other.name, other.id
+                    "Nothing was changed: {} has this telephone number or e-mail address.",
+                    context.describe_contact(&other)
                 )));
             }
         }

@@ -37,6 +37,9 @@ impl StoreTool for GetFormResponses {
         }
         let select = |row: &Row| {
             let response = FormResponse::deserialize(&row.value).ok()?;
+            if !context.may_access(response.contact) {
+                return None;
+            }
             Some(json!({
                 "id": row.id, "contact_id": response.contact,
                 "submitted_at": clock.format(response.submitted_at), "answers": response.answers,

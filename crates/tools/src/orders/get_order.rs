@@ -47,7 +47,9 @@ impl StoreTool for GetOrder {
         let mut orders = Vec::new();
         for id in &page.items {
             let Ok(id) = RecordId::deserialize(id) else { continue };
-            if let Some((_, order)) = context.overlay.record::<Order>(id).await? {
+            if let Some((_, order)) = context.overlay.record::<Order>(id).await?
+                && context.may_access(order.contact)
+            {
                 let refunds = context.overlay.record::<Refunds>(id).await?;
                 let refunds = refunds.map(|(_, refunds)| refunds).unwrap_or_default();
                 orders.push(limit_size(&id.to_string(), order_json(id, &order, &refunds, &clock)));

@@ -25,7 +25,8 @@ pub(super) async fn list_by_number(
     let number = normalize(number);
     let select = |row: &Row| {
         let order = Order::deserialize(&row.value).ok()?;
-        (normalize(&order.number) == number).then(|| row.id.as_str().into())
+        (normalize(&order.number) == number && context.may_access(order.contact))
+            .then(|| row.id.as_str().into())
     };
     list_page(&context.overlay, &Table::Records(Order::KIND.to_owned()), page, select).await
 }
@@ -38,6 +39,7 @@ pub(super) async fn find_order(
     let not_found = || ToolError::Declined(NOT_FOUND.to_owned());
     let by_id = |id| async move {
         let found = context.overlay.record::<Order>(id).await?;
+        let found = found.filter(|(_, order)| context.may_access(order.contact));
         found.map(|(_, order)| FoundOrder { id, order }).ok_or_else(not_found)
     };
     if let Ok(id) = order.trim().parse::<RecordId>() {

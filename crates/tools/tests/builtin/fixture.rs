@@ -20,7 +20,7 @@ use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::catalogue::built_in;
 use ostler_domain::tool::profile::ToolProfile;
-use ostler_domain::tool::{Integration, Trust};
+use ostler_domain::tool::{Audience, Integration, Trust};
 use ostler_engine::history::{CallId, Item};
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
 use ostler_engine::outcome::{OutcomeStatus, ToolEffect, ToolOutcome};
@@ -47,6 +47,7 @@ pub(crate) struct Fixture {
     /// The uncommitted effects of the turn.
     pub(crate) pending: Vec<ToolEffect>,
     pub(crate) contact: Option<ContactId>,
+    pub(crate) audience: Audience,
     calls: u32,
 }
 
@@ -58,7 +59,14 @@ impl Fixture {
         }
         let tools = ostler_tools::catalogue::store_tools(store.clone());
         let tools = Arc::new(ToolSet::new(tools).unwrap());
-        Self { store, tools, pending: Vec::new(), contact: None, calls: 0 }
+        Self {
+            store,
+            tools,
+            pending: Vec::new(),
+            contact: None,
+            audience: Audience::Staff,
+            calls: 0,
+        }
     }
 
     /// Stores a record of an org.
@@ -90,6 +98,7 @@ impl Fixture {
             agent: AgentId::from_u128(1),
             session: None,
             contact: self.contact,
+            audience: self.audience,
             now: NOW,
             idempotency_key: format!("call {}", self.calls),
             pending: self.pending.clone().into(),
@@ -271,6 +280,7 @@ pub(crate) fn bare_context() -> ToolContext {
         agent: AgentId::from_u128(1),
         session: None,
         contact: None,
+        audience: Audience::Staff,
         now: NOW,
         idempotency_key: "one".into(),
         pending: Arc::new([]),

@@ -5,6 +5,7 @@
 mod bookings;
 mod catalogue;
 mod contacts;
+mod customers;
 mod fixture;
 mod records;
 mod refunds;

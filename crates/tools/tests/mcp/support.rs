@@ -17,7 +17,7 @@ use ostler_domain::money::{Credits, Usd};
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::Trust;
+use ostler_domain::tool::{Audience, Trust};
 use ostler_engine::gate::Authorized;
 use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
@@ -126,6 +126,7 @@ fn context() -> ToolContext {
         agent: AgentId::from_u128(2),
         session: None,
         contact: None,
+        audience: Audience::Staff,
         now: Timestamp::from_millis(0),
         idempotency_key: "key".to_owned(),
         pending: Arc::new([]),

@@ -24,7 +24,7 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
-use ostler_domain::tool::{ToolCategory, Trust};
+use ostler_domain::tool::{Audience, ToolCategory, Trust};
 use ostler_engine::driver::{Driver, Host as _, TurnContext, TurnProgress, command_channel};
 use ostler_engine::history::Item;
 use ostler_engine::tool::ToolSet;
@@ -143,6 +143,7 @@ async fn drive(
         agent: AgentId::from_u128(0),
         session: None,
         contact: None,
+        audience: Audience::Staff,
         idempotency_prefix: format!("run-{}", std::process::id()),
         timeout: Duration::from_secs(args.timeout),
     };

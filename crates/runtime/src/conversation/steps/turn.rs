@@ -139,6 +139,7 @@ pub(crate) async fn drive(
         agent: harness.agent.agent.id,
         session: Some(session.id),
         contact: session.contact,
+        audience: session.audience(),
         idempotency_prefix: format!("{}/{}", context.run_id, progress.finished_turns.len()),
         timeout,
     };
