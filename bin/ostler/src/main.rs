@@ -6,6 +6,8 @@ mod agent_client;
 mod app;
 mod cli;
 mod commands;
+mod database_watch;
+mod home_lock;
 mod installation;
 mod log;
 mod pdf;

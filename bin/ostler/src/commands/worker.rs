@@ -10,6 +10,8 @@ use tokio::sync::watch;
 
 use super::args::InstallationArgs;
 use crate::app::App;
+use crate::database_watch::wait_until_replaced;
+use crate::home_lock::HomeLock;
 use crate::installation::Installation;
 use crate::screen::DIM;
 
@@ -38,6 +40,7 @@ pub(super) async fn run_app(
     listener: Option<(TcpListener, SocketAddr)>,
 ) -> anyhow::Result<()> {
     crate::log::init()?;
+    let _lock = HomeLock::of_running(installation)?;
     let app = App::open(installation).await?;
     match &listener {
         Some((_, address)) => {
@@ -55,6 +58,7 @@ pub(super) async fn run_app(
     tokio::select! {
         result = app.run(at_once, listener.map(|(listener, _)| listener), stopped) => result,
         () = signal => Ok(()),
+        why = wait_until_replaced(installation) => Err(why),
     }
 }
 

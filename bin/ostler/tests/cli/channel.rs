@@ -3,7 +3,6 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
 use ostler_channels::secret::ChannelSecret;
@@ -12,6 +11,7 @@ use ostler_domain::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::demo::DemoInstallation;
+use crate::running_server::RunningServer;
 
 /// Reads the first line and the body of an HTTP message.
 fn read_http(stream: &TcpStream) -> (String, Value) {
@@ -53,31 +53,6 @@ fn post_message(address: &str, path: &str, key: &str, message: &Value) -> String
     read_http(&stream).0
 }
 
-/// A running `ostler serve` with its address, killed on drop.
-struct RunningServer(Child, String);
-
-impl RunningServer {
-    fn start(home: &str) -> Self {
-        let serve = ["serve", "--listen", "127.0.0.1:0", "--home", home];
-        let mut process = Command::new(env!("CARGO_BIN_EXE_ostler"))
-            .args(serve)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let output = BufReader::new(process.stdout.take().expect("an output"));
-        let said = output.lines().next().expect("a line").expect("it says where it listens");
-        let address = said.split("http://").nth(1).and_then(|rest| rest.split(';').next());
-        Self(process, address.expect("an address").to_owned())
-    }
-}
-
-impl Drop for RunningServer {
-    fn drop(&mut self) {
-        let _gone_already = self.0.kill();
-        let _gone_already = self.0.wait();
-    }
-}
-
 /// One command connects a gateway; its messages are answered through it.
 #[test]
 fn a_message_through_an_added_channel_is_answered() {
@@ -98,9 +73,10 @@ fn a_message_through_an_added_channel_is_answered() {
     let server = RunningServer::start(&demo.home());
     let path = format!("/v1/webhooks/{}", added["binding"].as_str().expect("an id"));
     let message = json!({"type": "message", "from": {"id": "+39 06 1234"}, "text": "hello"});
-    let forged = post_message(&server.1, &path, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", &message);
+    let forged =
+        post_message(&server.address, &path, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", &message);
     assert!(forged.contains(" 401 "), "{forged}");
-    let taken = post_message(&server.1, &path, &key, &message);
+    let taken = post_message(&server.address, &path, &key, &message);
     assert!(taken.contains(" 20"), "{taken}");
     let (mut answer, _) = gateway.accept().expect("the answer");
     let (_, said) = read_http(&answer);

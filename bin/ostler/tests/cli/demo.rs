@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::running_server::RunningServer;
 use crate::{stderr, stdout};
 
 /// The installation of a demo after its story.
@@ -49,7 +50,6 @@ fn the_demo_prints_the_story_and_the_next_steps() {
         "⏸ refund_payment",
         "⚑ escalated to a human: asked for a person",
         "the refund waits for a person",
-        "/chat/bnd_",
         "export OSTLER_HOME=",
         "ostler approval approve apr_",
         "demo --reset",
@@ -60,6 +60,50 @@ fn the_demo_prints_the_story_and_the_next_steps() {
     assert!(!demo.output.contains('\u{1b}'), "output to a pipe is plain");
     let again = stdout(&["demo", "--once", "--home", &demo.home()]);
     assert!(again.contains("The story was played before"), "{again}");
+}
+
+/// O21: the demo makes nothing in a folder that it did not make, and deletes and
+/// overwrites nothing else.
+#[test]
+fn o21_the_demo_touches_only_what_it_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().to_string_lossy().into_owned();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("thesis.txt"), "years of work").expect("written");
+    for args in [vec!["demo", "--once"], vec!["demo", "--once", "--reset"]] {
+        let refused = stderr(&[args.as_slice(), &["--home", &home]].concat());
+        assert!(refused.contains("was not made by `ostler demo` (it has thesis.txt)"), "{refused}");
+        assert!(refused.contains("Nothing was changed"), "{refused}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+
+    let demo = DemoInstallation::new();
+    let file = |name: &str| std::path::Path::new(&demo.home()).join(name);
+    let config = std::fs::read_to_string(file("ostler.toml")).expect("a configuration");
+    let edited = format!("{config}listen = \"127.0.0.1:7999\"\n");
+    std::fs::write(file("ostler.toml"), &edited).expect("written");
+    std::fs::write(file("notes.txt"), "mine").expect("written");
+    stdout(&["demo", "--once", "--home", &demo.home()]);
+    assert_eq!(std::fs::read_to_string(file("ostler.toml")).expect("kept"), edited);
+    let fresh = stdout(&["demo", "--once", "--reset", "--home", &demo.home()]);
+    assert!(fresh.contains("handoff 1 → Enzo"), "the story is played again: {fresh}");
+    assert_eq!(std::fs::read_to_string(file("notes.txt")).expect("kept"), "mine");
+    assert_eq!(std::fs::read_to_string(file("ostler.toml")).expect("new"), config);
+}
+
+/// O21: a folder that a server uses is not reset; a server whose database is replaced all
+/// the same stops and says so.
+#[test]
+fn o21_a_folder_in_use_is_not_reset() {
+    let demo = DemoInstallation::new();
+    let mut server = RunningServer::start(&demo.home());
+    let refused = demo.error(&["demo", "--once", "--reset"]);
+    assert!(refused.contains("a server or a demo is using"), "{refused}");
+    assert!(demo.run(&["session", "ls", "--org", "bella"]).contains("Rosa"), "nothing is gone");
+    let database = std::path::Path::new(&demo.home()).join("ostler.db");
+    std::fs::rename(&database, database.with_extension("old")).expect("moved");
+    let said = server.wait_for_exit();
+    assert!(said.contains("was deleted or replaced while this process used it"), "{said}");
 }
 
 /// An operator takes over, writes, hands back and approves, and the agent that asked

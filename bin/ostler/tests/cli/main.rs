@@ -18,6 +18,7 @@ mod pdf;
 mod prune;
 mod queue_agents;
 mod run;
+mod running_server;
 mod send;
 mod subagents;
 mod tools_explain;

@@ -1,11 +1,11 @@
 //! `ostler demo`: a sample installation, a short story in it, and a server to try it.
 
+mod folder;
 mod next_steps;
 mod queue_agents;
 mod story;
 mod webchat;
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use tokio::sync::watch;
 use self::next_steps::Demo;
 use super::org::tree;
 use crate::app::App;
-use crate::installation::{Config, Installation};
+use crate::database_watch::wait_until_replaced;
+use crate::home_lock::HomeLock;
 use crate::screen::{DIM, HEADER};
 use crate::world::{SAMPLE, World};
 
@@ -32,32 +33,27 @@ pub(crate) struct DemoArgs {
     /// Folder of the demo
     #[arg(long, value_name = "FOLDER", default_value = "target/demo")]
     home: PathBuf,
-    /// Delete the folder and start over
+    /// Delete what the demo made in the folder and start over
     #[arg(long)]
     reset: bool,
     /// Play the story and exit
     #[arg(long)]
     once: bool,
+    /// Address to listen on [default: 127.0.0.1:7470, or a free port if it is taken]
+    #[arg(long, value_name = "ADDRESS", env = "OSTLER_LISTEN")]
+    listen: Option<String>,
 }
 
-/// The script of the model.
-const SCRIPT: &str = include_str!("../../../../../examples/scripts/harbour.yaml");
 /// How many conversations are answered at the same time.
 const CONCURRENCY: usize = 4;
 
 pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let folder = &args.home;
-    if args.reset && folder.exists() {
-        std::fs::remove_dir_all(folder)
-            .with_context(|| format!("cannot remove {}", folder.display()))?;
+    if args.reset {
+        folder::reset(folder)?;
     }
-    let config = Config {
-        database: "sqlite:ostler.db".into(),
-        script: Some("script.yaml".into()),
-        ..Config::default()
-    };
-    let installation = Installation::write(folder, config)?;
-    std::fs::File::create(folder.join("script.yaml"))?.write_all(SCRIPT.as_bytes())?;
+    let installation = folder::open(folder)?;
+    let _lock = HomeLock::of_running(&installation)?;
 
     let store = Store::connect(&installation.database())?;
     store.migrate().await?;
@@ -81,7 +77,7 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
 
     let app = Arc::new(App::new(&installation, store)?);
     let (stop, stopped) = watch::channel(false);
-    let listener = listen().await;
+    let listener = if args.once { None } else { Some(listen(args.listen.as_deref()).await?) };
     let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
     let running = app.clone();
     let task = tokio::spawn(async move { running.run(CONCURRENCY, listener, stopped).await });
@@ -97,17 +93,32 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let demo = Demo { installation: &installation, store: &app.store, org, webchat, address };
     next_steps::print(&demo).await?;
     if !args.once {
-        tokio::signal::ctrl_c().await?;
+        tokio::select! {
+            stopped = tokio::signal::ctrl_c() => stopped?,
+            why = wait_until_replaced(&installation) => return Err(why),
+        }
         anstream::println!("\n{DIM}stopped; nothing is lost{DIM:#}");
     }
     stop.send_replace(true);
     task.await?
 }
 
-/// Listens on the default address, or on any free port of this machine.
-async fn listen() -> Option<TcpListener> {
-    match TcpListener::bind(ostler_server::server::ADDRESS).await {
-        Ok(listener) => Some(listener),
-        Err(_) => TcpListener::bind("127.0.0.1:0").await.ok(),
+/// Listens on an address; by default on the usual one, or on any free port of this machine
+/// if that is taken.
+async fn listen(address: Option<&str>) -> anyhow::Result<TcpListener> {
+    if let Some(address) = address {
+        return TcpListener::bind(address).await.with_context(|| {
+            format!("cannot listen on {address}; choose another address with --listen")
+        });
+    }
+    let usual = ostler_server::server::ADDRESS;
+    match TcpListener::bind(usual).await {
+        Ok(listener) => Ok(listener),
+        Err(_) => {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            let address = listener.local_addr()?;
+            anstream::println!("\n  {DIM}{usual} is taken; this demo listens on {address}.{DIM:#}");
+            Ok(listener)
+        }
     }
 }

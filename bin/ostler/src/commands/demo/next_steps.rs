@@ -31,7 +31,7 @@ pub(super) async fn print(demo: &Demo<'_>) -> anyhow::Result<()> {
     let program = Program::current();
     let home = std::path::absolute(&demo.installation.folder)?;
     anstream::println!(
-        "\n  {HEADER}Or be the operator{HEADER:#} in another terminal. First, so that it finds the demo:"
+        "\n  {HEADER}Be the operator{HEADER:#} in another terminal. First, so that it finds the demo:"
     );
     if let Some(path) = &program.path {
         anstream::println!("    alias ostler={}", shell_quote(path));
@@ -56,9 +56,13 @@ pub(super) async fn print(demo: &Demo<'_>) -> anyhow::Result<()> {
     } else {
         format!(" --home {}", shell_quote(&home.display().to_string()))
     };
+    let stop = match demo.address {
+        Some(_) => format!("{HEADER}Ctrl-C{HEADER:#} stops the demo; nothing is lost. To"),
+        None => "To".to_owned(),
+    };
     anstream::println!(
-        "\n  {HEADER}Ctrl-C{HEADER:#} stops the demo; nothing is lost. To continue it, or to start \
-         over:\n    {name} demo{home}\n    {name} demo --reset{home}"
+        "\n  {stop} continue it with its web chat and HTTP API, or to start over:\n    \
+         {name} demo{home}\n    {name} demo --reset{home}"
     );
     Ok(())
 }

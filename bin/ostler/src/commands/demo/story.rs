@@ -71,6 +71,6 @@ mod tests {
 
     #[test]
     fn the_script_of_the_demo_is_valid() {
-        Script::parse("harbour.yaml", super::super::SCRIPT).unwrap();
+        Script::parse("harbour.yaml", super::super::folder::SCRIPT).unwrap();
     }
 }

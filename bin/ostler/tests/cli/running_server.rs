@@ -1,0 +1,41 @@
+//! A running `ostler serve`.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+
+/// A server on a free port, which is killed when it is dropped.
+pub(crate) struct RunningServer {
+    process: Child,
+    pub(crate) address: String,
+}
+
+impl RunningServer {
+    pub(crate) fn start(home: &str) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_ostler"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--home", home])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let output = BufReader::new(process.stdout.take().expect("an output"));
+        let said = output.lines().next().expect("a line").expect("it says where it listens");
+        let address = said.split("http://").nth(1).and_then(|rest| rest.split(';').next());
+        Self { process, address: address.expect("an address").to_owned() }
+    }
+
+    /// Waits until the server ends by itself, and returns what it said on standard error.
+    pub(crate) fn wait_for_exit(&mut self) -> String {
+        let mut said = String::new();
+        let mut errors = self.process.stderr.take().expect("standard error");
+        errors.read_to_string(&mut said).expect("text");
+        assert!(!self.process.wait().expect("it ends").success(), "{said}");
+        said
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        let _gone_already = self.process.kill();
+        let _gone_already = self.process.wait();
+    }
+}
