@@ -1,5 +1,5 @@
-//! The lock of an installation's folder: running processes share it, and whoever deletes
-//! the folder's files needs it alone.
+//! The lock of an installation's folder: running processes share it, and a command that
+//! deletes the folder's files needs it alone.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;

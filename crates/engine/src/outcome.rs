@@ -8,7 +8,13 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeStatus {
+    /// The tool did what it was called for.
     Ok,
+    /// A rule of the business says no; nothing was done.
+    Refused,
+    /// What the call is about does not exist, or is not for this audience; nothing was
+    /// done.
+    NotFound,
     /// The tool failed; the model may try something else.
     Failed,
     /// The arguments do not match the schema.
@@ -33,7 +39,7 @@ pub enum OutcomeStatus {
 
 impl OutcomeStatus {
     /// Returns whether this counts as a failure of the tool: mistakes of the model or
-    /// the tool, not decisions by policy or a person.
+    /// the tool, not decisions by policy, a person or the business.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::Invalid | Self::TimedOut)
     }

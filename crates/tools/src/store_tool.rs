@@ -40,9 +40,12 @@ pub(crate) enum ToolError {
     /// The arguments are wrong. The text tells the model how to correct them.
     #[error("{0}")]
     Invalid(String),
-    /// A business rule says no. For the model this is a successful call.
+    /// A business rule says no.
     #[error("{0}")]
-    Declined(String),
+    Refused(String),
+    /// What the call is about does not exist for this audience.
+    #[error("{0}")]
+    NotFound(String),
     #[error(transparent)]
     Effect(#[from] EffectError),
 }
@@ -170,12 +173,14 @@ impl<T: StoreTool> StoreToolAdapter<T> {
 fn error_outcome(error: &ToolError, tool: &str) -> ToolOutcome {
     match error {
         ToolError::Invalid(reason) => ToolOutcome::new(OutcomeStatus::Invalid, reason.clone()),
-        ToolError::Declined(reason) => ToolOutcome::ok(reason.clone()),
+        ToolError::Refused(reason) => ToolOutcome::new(OutcomeStatus::Refused, reason.clone()),
+        ToolError::NotFound(reason) => ToolOutcome::new(OutcomeStatus::NotFound, reason.clone()),
         ToolError::Effect(full @ EffectError::NotEnoughPlaces { .. }) => {
-            ToolOutcome::ok(format!("Not booked: {full}. Offer another time."))
+            let why = format!("Not booked: {full}. Offer another time.");
+            ToolOutcome::new(OutcomeStatus::Refused, why)
         }
         ToolError::Effect(EffectError::Refund(reason)) => {
-            ToolOutcome::ok(format!("Not refunded: {reason}."))
+            ToolOutcome::new(OutcomeStatus::Refused, format!("Not refunded: {reason}."))
         }
         ToolError::Effect(error @ EffectError::NotBookable(_)) => {
             ToolOutcome::new(OutcomeStatus::Invalid, format!("Not booked: {error}."))

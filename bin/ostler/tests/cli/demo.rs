@@ -136,6 +136,34 @@ fn an_operator_takes_over_hands_back_and_approves() {
     assert!(wrong.contains("no approval apr_zz in Bella Pizza"), "{wrong}");
 }
 
+/// O28: an approved call that the tool refuses is told as refused, to the customer and to
+/// the operator.
+#[test]
+fn o28_a_refused_refund_is_not_told_as_made() {
+    let demo = DemoInstallation::new();
+    demo.run(&["session", "take-over", "rosa"]);
+    demo.run(&["session", "resume", "rosa"]);
+    let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
+    let id = waiting[0]["approval"]["id"].as_str().expect("an approval").to_owned();
+    let edited = r#"{"order": "1234", "amount": "5000.00", "reason": "all of it"}"#;
+    demo.run(&["approval", "approve", &id, "--org", "bella", "--with", edited]);
+    demo.run(&["send", "thank you", "--org", "bella", "--contact", "rosa"]);
+    let shown = demo.run(&["session", "show", "rosa"]);
+    assert!(shown.contains("I could not make the refund"), "{shown}");
+    assert!(!shown.contains("has been made"), "{shown}");
+    assert!(shown.contains("✗ refused: Not refunded: the total of order 1234"), "{shown}");
+}
+
+/// S01: a customer who names somebody else's order learns nothing about it.
+#[test]
+fn s01_a_customer_does_not_see_the_order_of_another() {
+    let demo = DemoInstallation::new();
+    let args = ["send", "--org", "bella", "--contact", "otto", "I paid twice. Order 1234."];
+    let said = demo.run(&args);
+    assert!(said.contains("I cannot find that order under your name"), "{said}");
+    assert!(!said.contains("Margherita"), "{said}");
+}
+
 /// X63: AI agents of an org are on the bus and answer there in their harness.
 #[test]
 fn x63_ai_agents_answer_messages_on_the_bus() {

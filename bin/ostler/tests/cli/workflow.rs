@@ -9,6 +9,7 @@ use ostler_runtime::workflow::check_expressions;
 use serde_json::Value;
 
 use crate::demo::DemoInstallation;
+use crate::ostler;
 
 const REFUND: &str = "examples/workflows/refund.toml";
 const INPUT: &str = r#"{"order": "1234"}"#;
@@ -16,6 +17,18 @@ const INPUT: &str = r#"{"order": "1234"}"#;
 /// Returns the arguments of a workflow command of Bella Pizza.
 fn workflow_args<'w>(words: &[&'w str]) -> Vec<&'w str> {
     [&["workflow"], words, &["--org", "bella"]].concat()
+}
+
+/// O28: a step whose tool does not find what it is about has failed.
+#[test]
+fn o28_a_step_without_its_order_fails() {
+    let demo = DemoInstallation::new();
+    let missing = r#"{"order": "9999"}"#;
+    let args = ["workflow", "run", REFUND, "--input", missing, "--org", "bella", "--home"];
+    let run = ostler(&[args.as_slice(), &[&demo.home()]].concat());
+    assert!(!run.status.success());
+    let said = String::from_utf8(run.stdout).expect("text");
+    assert!(said.contains("✗ look  failed  There is no such order here."), "{said}");
 }
 
 /// An operator runs the example, answers and approves until it is done; errors say what

@@ -37,12 +37,10 @@ impl StoreTool for CancelBooking {
         };
         let answer = booking_json(id, &booking, &clock);
         if booking.status == BookingStatus::Cancelled {
-            return Err(ToolError::Declined(format!(
-                "This booking is cancelled already: {answer}"
-            )));
+            return Err(ToolError::Refused(format!("This booking is cancelled already: {answer}")));
         }
         if booking.ends_at <= clock.now() {
-            return Err(ToolError::Declined(format!(
+            return Err(ToolError::Refused(format!(
                 "Nothing was cancelled: the booking is over. {answer}"
             )));
         }

@@ -21,7 +21,7 @@ impl StoreTool for CreateContact {
         let input = input.validate().map_err(|reason| ToolError::Invalid(format!("{reason}.")))?;
         let (phone, email) = (input.phone.as_deref(), input.email.as_deref());
         if let Some(existing) = context.overlay.find_contact(phone, email).await? {
-            return Err(ToolError::Declined(format!(
+            return Err(ToolError::Refused(format!(
                 "Nothing was saved: {} has this telephone number or e-mail address already. \
                  Use update_contact to change that contact.",
                 context.describe_contact(&existing)

@@ -42,7 +42,7 @@ impl StoreTool for UpdateContact {
         for (phone, email) in [(changes.phone.as_deref(), None), (None, changes.email.as_deref())] {
             let other = context.overlay.find_contact(phone, email).await?;
             if let Some(other) = other.filter(|other| other.id != id) {
-                return Err(ToolError::Declined(format!(
+                return Err(ToolError::Refused(format!(
                     "Nothing was changed: {} has this telephone number or e-mail address.",
                     context.describe_contact(&other)
                 )));

@@ -57,7 +57,7 @@ impl StoreTool for GetOrder {
         }
         page.items = orders;
         if page.items.is_empty() && page.next_cursor.is_none() {
-            return Err(ToolError::Declined(NOT_FOUND.to_owned()));
+            return Err(ToolError::NotFound(NOT_FOUND.to_owned()));
         }
         Ok(page.into_outcome("orders"))
     }

@@ -36,7 +36,7 @@ pub(super) async fn find_order(
     context: &CallContext<'_>,
     order: &str,
 ) -> Result<FoundOrder, ToolError> {
-    let not_found = || ToolError::Declined(NOT_FOUND.to_owned());
+    let not_found = || ToolError::NotFound(NOT_FOUND.to_owned());
     let by_id = |id| async move {
         let found = context.overlay.record::<Order>(id).await?;
         let found = found.filter(|(_, order)| context.may_access(order.contact));

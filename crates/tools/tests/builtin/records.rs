@@ -194,7 +194,7 @@ async fn an_order_is_found_by_number_or_id() {
         assert_eq!(answer["orders"][0]["lines"][0]["quantity"], 2, "{wanted}");
     }
     let (status, said) = fixture.call_text("get_order", json!({ "order": "A-18" })).await;
-    assert_eq!((status, said.as_str()), (OutcomeStatus::Ok, "There is no such order here."));
+    assert_eq!((status, said.as_str()), (OutcomeStatus::NotFound, "There is no such order here."));
 }
 
 #[tokio::test]

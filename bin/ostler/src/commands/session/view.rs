@@ -10,6 +10,8 @@ use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::TeamSession;
 use ostler_domain::time::Timestamp;
+use ostler_engine::history::{CallId, Item};
+use ostler_engine::outcome::OutcomeStatus;
 use ostler_runtime::operations::Actor;
 use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::records::run::{RunOutcome, RunRecord};
@@ -19,6 +21,8 @@ use serde::Serialize;
 
 /// The most messages, runs or sessions that are read.
 const LIMIT: u32 = 200;
+/// How much of a failed call's text is shown.
+const MAX_PROBLEM_CHARS: usize = 120;
 
 /// The display names of an org's agents.
 #[derive(Debug, Default)]
@@ -139,7 +143,7 @@ fn lines(
         let ends_run = messages.get(number + 1).is_none_or(|next| next.run != message.run);
         let run = runs.iter().find(|run| Some(run.id) == message.run);
         if let (MessageAuthor::Agent { id }, Some(run)) = (&message.author, run) {
-            lines.extend(decisions(run, *id, names));
+            lines.extend(decisions(run, *id, message, names));
         }
         let text = format_message(message);
         if !text.is_empty() {
@@ -193,7 +197,12 @@ fn urgency(session: &Session) -> String {
 }
 
 /// Returns the decisions of the gate in the turns of an agent.
-fn decisions(run: &RunRecord, agent: AgentId, names: &AgentNames) -> Vec<ViewLine> {
+fn decisions(
+    run: &RunRecord,
+    agent: AgentId,
+    message: &ThreadMessage,
+    names: &AgentNames,
+) -> Vec<ViewLine> {
     let turns = run.turns.iter().filter(|turn| turn.agent == agent);
     let lines = turns.flat_map(|turn| {
         let mut approvals = turn.approvals.iter();
@@ -209,11 +218,31 @@ fn decisions(run: &RunRecord, agent: AgentId, names: &AgentNames) -> Vec<ViewLin
                 .then(|| approvals.next())
                 .flatten();
             let approval = approval.map_or_else(String::new, |id| format!(" → {id}"));
-            let why = format!("{word}  {}{approval}", decision.verdict);
+            let problem = problem(message, &decision.call).unwrap_or_default();
+            let why = format!("{word}  {}{approval}{problem}", decision.verdict);
             ViewLine::Action { run: Some(run.id), who, what: format!("{symbol} {tool}"), why }
         })
     });
     lines.collect()
+}
+
+/// Returns what became of an allowed call that did not do what it was made for.
+fn problem(message: &ThreadMessage, call: &CallId) -> Option<String> {
+    let results = message.work.iter().filter_map(|item| match item {
+        Item::Results { results } => Some(results),
+        _ => None,
+    });
+    let outcome = &results.flatten().find(|result| result.call == *call)?.outcome;
+    let word = match outcome.status {
+        OutcomeStatus::Refused => "refused",
+        OutcomeStatus::NotFound => "not found",
+        OutcomeStatus::Failed | OutcomeStatus::TimedOut => "failed",
+        OutcomeStatus::Invalid => "invalid",
+        OutcomeStatus::OutcomeUnknown => "outcome unknown",
+        _ => return None,
+    };
+    let text: String = outcome.content.chars().take(MAX_PROBLEM_CHARS).collect();
+    Some(format!("  ✗ {word}: {text}"))
 }
 
 fn author_name(session: &Session, message: &ThreadMessage, names: &AgentNames) -> String {
