@@ -154,6 +154,25 @@ fn o28_a_refused_refund_is_not_told_as_made() {
     assert!(shown.contains("✗ refused: Not refunded: the total of order 1234"), "{shown}");
 }
 
+/// O28: an approval given while a person has the conversation says when the call is made,
+/// and a second one says that it was given.
+#[test]
+fn o28_an_approval_says_when_its_call_is_made() {
+    let demo = DemoInstallation::new();
+    let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
+    let id = waiting[0]["approval"]["id"].as_str().expect("an approval").to_owned();
+    let approve = ["approval", "approve", id.as_str(), "--org", "bella"];
+    let said = demo.run(&approve);
+    assert!(said.contains("so the call is made once the agents have it back"), "{said}");
+    let again = demo.error(&approve);
+    assert!(again.contains("is approved already"), "{again}");
+    demo.run(&["session", "take-over", "rosa"]);
+    demo.run(&["session", "resume", "rosa"]);
+    demo.run(&["send", "thank you", "--org", "bella", "--contact", "rosa"]);
+    let shown = demo.run(&["session", "show", "rosa"]);
+    assert!(shown.contains("the refund of 10.00 EUR has been made"), "{shown}");
+}
+
 /// S01: a customer who names somebody else's order learns nothing about it.
 #[test]
 fn s01_a_customer_does_not_see_the_order_of_another() {

@@ -13,7 +13,26 @@ use crate::records::decode;
 use crate::records::entry::InboxEntry;
 use crate::records::session::Session;
 
+/// When an approved call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallTiming {
+    Now,
+    /// A person has the session; the call is made when an agent gets it back.
+    AfterResume,
+}
+
 impl OrgOperations<'_> {
+    /// Returns when the call of an approval is made, as its session stands now.
+    pub async fn call_timing(&self, approval: &StoredApproval) -> Result<CallTiming> {
+        let store = self.authorize(OrgPermission::View).await?;
+        let session = store.session(approval.approval.session).await?;
+        let session: Session = decode("session", &session.data)?;
+        Ok(match session.status {
+            SessionStatus::HandedOff => CallTiming::AfterResume,
+            SessionStatus::Active | SessionStatus::Closed(_) => CallTiming::Now,
+        })
+    }
+
     /// Returns a page of approvals in a state, oldest first. `after` is the last one of the page
     /// before.
     pub async fn approvals(

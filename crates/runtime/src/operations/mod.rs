@@ -46,6 +46,7 @@ use crate::records::entry::InboxEntry;
 use crate::running_turns::RunningTurns;
 
 pub use actor::Actor;
+pub use approvals::CallTiming;
 pub(crate) use approvals::approval_decided;
 pub use bindings::{BindingChange, NewBinding};
 pub use error::{OperationError, WorkflowRefused};

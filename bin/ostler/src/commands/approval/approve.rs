@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use clap::Args;
+use ostler_runtime::operations::CallTiming;
 
 use super::{find_pending, print_decision};
 use crate::commands::args::OrgArgs;
@@ -30,6 +31,13 @@ pub(super) async fn run(args: &ApproveArgs) -> anyhow::Result<()> {
             operations.approve_with(id, &arguments).await?
         }
     };
-    let text = "approved; the agent makes the call and continues";
-    print_decision(&approved, args.target.output.json, text)
+    let text = match operations.call_timing(&approved).await? {
+        CallTiming::Now => "approved; the agent makes the call and continues".to_owned(),
+        CallTiming::AfterResume => format!(
+            "approved; this conversation is with a person or waits for one, so the call is made once \
+             the agents have it back: ostler session take-over {0}, then ostler session resume {0}",
+            approved.approval.session
+        ),
+    };
+    print_decision(&approved, args.target.output.json, &text)
 }

@@ -67,6 +67,12 @@ async fn find_pending(operator: &Operator, org: &Org, text: &str) -> anyhow::Res
     if let Some(id) = match_id(text, &known) {
         return Ok(id);
     }
+    // One that is decided already; the operation says so.
+    if let Ok(id) = text.parse()
+        && operator.org(org).approval(id).await.is_ok()
+    {
+        return Ok(id);
+    }
     if pending.is_empty() {
         bail!("no approval {text} in {}; none is pending there", org.name);
     }

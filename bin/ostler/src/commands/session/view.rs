@@ -226,7 +226,7 @@ fn decisions(
     lines.collect()
 }
 
-/// Returns what became of an allowed call that did not do what it was made for.
+/// Returns why an allowed call did not do what it was made for.
 fn problem(message: &ThreadMessage, call: &CallId) -> Option<String> {
     let results = message.work.iter().filter_map(|item| match item {
         Item::Results { results } => Some(results),
