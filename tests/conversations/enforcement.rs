@@ -9,6 +9,7 @@ use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::Expense;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::session::status::SessionStatus;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
 use ostler_engine::history::Item;
 use ostler_engine::model::Model;
@@ -67,10 +68,11 @@ default: Here I am.
     assert_eq!(seen.count(), before + 1, "what cannot pass is not tried again");
 }
 
-/// C04: when a model fails permanently the next one is asked and the record names both;
-/// when all fail the customer gets an apology and the owner a notice.
+/// C04, O29: when a model fails permanently the next one is asked and the record names both;
+/// when all fail the customer gets an apology, the owner a notice, and the conversation
+/// waits for a person.
 #[tokio::test(start_paused = true)]
-async fn c04_a_failed_model_falls_back_and_people_are_told_when_all_fail() {
+async fn c04_o29_a_failed_model_falls_back_and_people_are_asked_when_all_fail() {
     let seen = ModelCalls::default();
     let model = |name: &str, script| -> Arc<dyn Model> {
         Arc::new(RecordingModel::new(name, scripted(script), seen.clone()))
@@ -98,7 +100,15 @@ default: I am the second.
     assert_eq!(scenario.say("rosa", "storm").await, [APOLOGY]);
     let run = scenario.runs("rosa").await.remove(1);
     assert!(matches!(run.outcome, RunOutcome::Failed { .. }), "{:?}", run.outcome);
-    assert_eq!(scenario.notice_kinds(NoticeRecipient::Owner).await, [NoticeKind::ModelsFailed]);
+    let notices = scenario.notice_kinds(NoticeRecipient::Owner).await;
+    assert_eq!(notices, [NoticeKind::Escalation, NoticeKind::ModelsFailed]);
+    let session = scenario.session("rosa").await;
+    assert_eq!(session.status, SessionStatus::HandedOff, "a colleague really looks");
+    let reason = &session.escalation.expect("an escalation").state.request.reason;
+    assert!(reason.starts_with("no answer: "), "{reason}");
+    scenario.say("rosa", "hello?").await;
+    let outcome = scenario.runs("rosa").await.pop().unwrap().outcome;
+    assert_eq!(outcome, RunOutcome::WaitingForHuman);
 }
 
 const WORK: &str = "

@@ -90,8 +90,9 @@ async fn run_turns(
             return Ok(outcome);
         }
     }
-    run.send_text(context, texts::APOLOGY, Purpose::Notice);
-    Ok(RunOutcome::Failed { why: "agents kept handing over to each other".into() })
+    let why = "agents kept handing over to each other";
+    steps::messages::apologize(context, run, why);
+    Ok(RunOutcome::Failed { why: why.into() })
 }
 
 /// What the steps before the model lead to.

@@ -4,7 +4,9 @@ use ostler_domain::agent::limits::RateLimitDecision;
 use ostler_domain::gate::approval::{Approval, ApprovalStatus};
 use ostler_domain::gate::{DenyReason, GateDecision};
 use ostler_domain::hierarchy::chat::testing_greeting;
-use ostler_domain::human::escalation::{EscalationEffect, EscalationEvent, EscalationRequest};
+use ostler_domain::human::escalation::{
+    EscalationEffect, EscalationEvent, EscalationRequest, Urgency,
+};
 use ostler_domain::human::triggers::{ReplyFacts, Trigger, check_reply, is_uncertain};
 use ostler_domain::id::ApprovalId;
 use ostler_domain::message::MessagePart;
@@ -140,12 +142,28 @@ pub(crate) fn no_model(context: &RunContext<'_>, run: &mut Run, agent: &AgentVie
     fail(context, run, agent, why)
 }
 
+/// Ends a run that cannot be answered by its agent.
 fn fail(context: &RunContext<'_>, run: &mut Run, agent: &AgentView, why: String) -> RunOutcome {
-    run.send_text(context, texts::APOLOGY, Purpose::Notice);
+    apologize(context, run, &why);
     let data = json!({"session": run.session.id, "agent": agent.agent.id, "why": why});
     let subject = agent.agent.id.to_string();
     run.pending.add_notice(NoticeKind::ModelsFailed, NoticeRecipient::Owner, subject, data);
     RunOutcome::Failed { why }
+}
+
+/// Tells the customer that a colleague will look, and escalates the conversation so that one
+/// does.
+pub(crate) fn apologize(context: &RunContext<'_>, run: &mut Run, why: &str) {
+    run.send_text(context, texts::APOLOGY, Purpose::Notice);
+    let request = EscalationRequest {
+        reason: format!("no answer: {why}"),
+        urgency: Urgency::Normal,
+        context_summary: "The agents could not answer the last message.".into(),
+    };
+    let (session, pending) = (&mut run.session, &mut run.pending);
+    // The apology has told the customer; no second text is needed.
+    let _wait =
+        team::begin_escalation(&context.view, session, pending, request, Vec::new(), context.now);
 }
 
 /// Applies a finished turn to the run: its messages, notices, approvals and effects.
