@@ -26,6 +26,8 @@ pub(crate) use tx::PgTx;
 const CONNECTIONS: usize = 16;
 /// How long a request waits for a connection, and a connection for the server.
 const WAIT: Duration = Duration::from_secs(10);
+/// Less than any time limit.
+const TICK: Duration = Duration::from_secs(5);
 
 /// Limits that no correct statement reaches.
 const OPTIONS: &str = "-c statement_timeout=30s -c lock_timeout=10s \
@@ -87,6 +89,13 @@ impl Postgres {
 /// Starts connections as they are needed, and waits until all have closed.
 fn run_connections(runtime: &Runtime, pool: &Arc<Pool>, mut starts: mpsc::UnboundedReceiver<()>) {
     LocalSet::new().block_on(runtime, async {
+        // While no earlier timer is set, each time limit of a statement would wake the
+        // thread once more.
+        let ticker = tokio::task::spawn_local(async {
+            loop {
+                tokio::time::sleep(TICK).await;
+            }
+        });
         let mut connections = JoinSet::new();
         while starts.recv().await.is_some() {
             let served = pool.clone();
@@ -99,6 +108,7 @@ fn run_connections(runtime: &Runtime, pool: &Arc<Pool>, mut starts: mpsc::Unboun
             }
         }
         while connections.join_next().await.is_some() {}
+        ticker.abort();
     });
 }
 
