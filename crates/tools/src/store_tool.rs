@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use ostler_domain::contact::Contact;
 use ostler_domain::id::ContactId;
-use ostler_domain::tool::{Audience, ToolSpec};
+use ostler_domain::tool::ToolSpec;
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::tool::{DEFAULT_MAX_OUTPUT, Tool, ToolContext, ToolDefinition, ToolReply};
@@ -76,13 +76,10 @@ impl<'c> CallContext<'c> {
         Ok(Self { overlay, tool_context })
     }
 
-    /// Returns whether a personal record of this contact may be shown and changed: in a
-    /// conversation with a customer, only the records of that customer.
+    /// Returns whether a personal record of this contact may be shown and changed here; see
+    /// [`Audience::may_access`](ostler_domain::tool::Audience::may_access).
     pub(crate) fn may_access(&self, owner: Option<ContactId>) -> bool {
-        match self.tool_context.audience {
-            Audience::Staff => true,
-            Audience::Customer => owner.is_some() && owner == self.tool_context.contact,
-        }
+        self.tool_context.audience.may_access(owner, self.tool_context.contact)
     }
 
     /// Returns a contact's name and id, unless it is hidden from the audience.

@@ -12,6 +12,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::ContactId;
+
 pub use name::{InvalidToolName, ToolName};
 pub use spec::ToolSpec;
 
@@ -37,6 +39,18 @@ pub enum Audience {
     Customer,
     /// The org's own people and processes.
     Staff,
+}
+
+impl Audience {
+    /// Returns whether a personal record of `owner` may be shown and changed, where
+    /// `contact` is the known person of the conversation. A customer has access to records
+    /// of their own only, and to none while they are not known.
+    pub fn may_access(self, owner: Option<ContactId>, contact: Option<ContactId>) -> bool {
+        match self {
+            Self::Staff => true,
+            Self::Customer => owner.is_some() && owner == contact,
+        }
+    }
 }
 
 /// How bad a wrong call would be, from harmless to harmful.
@@ -164,7 +178,27 @@ impl fmt::Display for Integration {
 
 #[cfg(test)]
 mod tests {
-    use super::Trust;
+    use super::{Audience, Trust};
+    use crate::id::ContactId;
+
+    /// S01: a customer has access to their own records only, and to none while unknown.
+    #[test]
+    fn s01_customers_have_access_to_their_own_records_only() {
+        use Audience::{Customer, Staff};
+        let [rosa, otto] = [1, 2].map(|id| Some(ContactId::from_u128(id)));
+        for (audience, owner, contact, allowed) in [
+            (Staff, rosa, None, true),
+            (Staff, None, None, true),
+            (Customer, rosa, rosa, true),
+            (Customer, otto, rosa, false),
+            (Customer, rosa, None, false),
+            (Customer, None, rosa, false),
+            (Customer, None, None, false),
+        ] {
+            let access = audience.may_access(owner, contact);
+            assert_eq!(access, allowed, "{audience:?} {owner:?} {contact:?}");
+        }
+    }
 
     /// Z10: once a turn has read content from outside, it stays untrusted.
     #[test]
