@@ -8,7 +8,7 @@ use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::session::key::ConversationEntry;
 use ostler_store::OrgBinding;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
@@ -87,9 +87,10 @@ impl OrgOperations<'_> {
         if let Some(other) = binding_of_same_bot((&bound.binding, bound.secret.as_ref()), others) {
             return Err(OperationError::AlreadyBound(other));
         }
-        let Binding { id, channel, enabled, .. } = &bound.binding;
-        let data = json!({"channel": channel, "enabled": enabled, "agent": bound.agent});
-        let audit = self.audit_entry("save_binding", id, &data);
+        let id = bound.binding.id;
+        let before = known.iter().find(|one| one.binding.id == id).map(audit_data);
+        let after = audit_data(&bound);
+        let audit = self.audit_change("save_binding", &id, &before.unwrap_or_default(), &after);
         Ok(store.audited(audit).save_binding(bound).await?)
     }
 
@@ -107,4 +108,17 @@ impl OrgOperations<'_> {
         let chosen = choose(ConversationEntry::Customer, None, candidates);
         chosen.map(|agent| agent.id).map_err(|_| OperationError::NoAnsweringAgent)
     }
+}
+
+/// Returns what the audit log keeps of a binding.
+fn audit_data(bound: &OrgBinding) -> Value {
+    let Binding { channel, enabled, priority, .. } = &bound.binding;
+    json!({
+        "channel": channel,
+        "enabled": enabled,
+        "priority": priority,
+        "agent": bound.agent,
+        "settings": bound.settings,
+        "secret": bound.secret,
+    })
 }

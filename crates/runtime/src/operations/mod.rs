@@ -34,7 +34,7 @@ use ostler_domain::id::{AuditId, ConversationId, InboxId, OrgId, RunId, SessionI
 use ostler_domain::org::permission::OrgPermission;
 use ostler_engine::tool::ToolSet;
 use ostler_store::{FollowUpEntry, NewAuditEntry, OrgStore, Store};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conversation::Worker;
 use crate::deps::Clock;
@@ -150,6 +150,18 @@ impl<'o> OrgOperations<'o> {
             subject: subject.to_string(),
             data: data.to_string(),
         }
+    }
+
+    /// Returns the audit entry of a change, with the state before and after it. What did not
+    /// exist is `Value::Null`.
+    fn audit_change(
+        &self,
+        action: &str,
+        subject: &impl ToString,
+        before: &Value,
+        after: &Value,
+    ) -> NewAuditEntry {
+        self.audit_entry(action, subject, &json!({"before": before, "after": after}))
     }
 
     async fn wake_conversation(&self, conversation: ConversationId) {

@@ -362,7 +362,7 @@ impl MessageWriter {
             self.epoch.into(),
             new.payload.as_str().into(),
             behind.into(),
-            outbox::lane(self.org, new.binding),
+            outbox::lane(self.org, new.binding).into(),
         ];
         statement(&INSERT_OUTBOX, params)
     }

@@ -150,13 +150,14 @@ const DUE_LANES: Sql = sql!(
        SELECT (SELECT o.lane FROM outbox o
                WHERE o.state = 'pending' AND o.lane > lanes.lane ORDER BY o.lane LIMIT 1)
        FROM lanes WHERE lanes.lane IS NOT NULL),
-     due (lane, active) AS (
-       SELECT lanes.lane, (SELECT count(*) FROM outbox s
-                           WHERE s.state = 'sending' AND s.lane = lanes.lane)
+     due (lane, org, active) AS (
+       SELECT lanes.lane,
+         (SELECT l.org FROM outbox l WHERE l.state = 'pending' AND l.lane = lanes.lane LIMIT 1),
+         (SELECT count(*) FROM outbox s WHERE s.state = 'sending' AND s.lane = lanes.lane)
        FROM lanes WHERE lanes.lane IS NOT NULL AND EXISTS (
          SELECT 1 FROM outbox d WHERE d.state = 'pending' AND d.lane = lanes.lane
            AND d.due_at <= (SELECT now_ms())))
-     SELECT lane, active FROM due WHERE active < ?1 ORDER BY active, random() LIMIT ?2"
+     SELECT lane, org, active FROM due WHERE active < ?1 ORDER BY active, random() LIMIT ?2"
 );
 /// The due entries of a lane, of each conversation the first open one. An entry of an
 /// agent from before a takeover is neither sent nor waited for, unless it is being
@@ -190,8 +191,6 @@ const START_SENDING: Sql = sql!(
     "UPDATE outbox SET state = 'sending', attempts = attempts + 1, claimed_until = now_ms() + ?3
      WHERE org = ?1 AND id = ?2"
 );
-/// The first bytes of a lane are the org.
-const ORG_BYTES: usize = 16;
 /// How many lanes a claim considers.
 const MAX_LANES: i64 = 256;
 /// Applies to the claim with this number of attempts only. A retry of an agent's message
@@ -279,19 +278,16 @@ impl OrgStore<'_> {
 
 fn claim(tx: &Tx, policy: SendPolicy, limit: usize) -> Result<Vec<OutboxEntry>> {
     let max = i64::from(policy.max_per_binding);
-    let mut by_org: BTreeMap<Vec<u8>, Vec<(Value, i64)>> = BTreeMap::new();
+    let mut by_org: BTreeMap<OrgId, Vec<(i64, i64)>> = BTreeMap::new();
     for row in tx.query(&DUE_LANES, &[max.into(), MAX_LANES.into()])? {
-        let (lane, free) = (row.value(0)?, max - row.int(1)?);
-        let org = match &lane {
-            Value::Bytes(bytes) => bytes.iter().take(ORG_BYTES).copied().collect(),
-            _ => Vec::new(),
-        };
-        by_org.entry(org).or_default().push((lane, free));
+        by_org.entry(row.id(1)?).or_default().push((row.int(0)?, max - row.int(2)?));
     }
     let lanes = round_robin(by_org, limit);
     let share = limit.div_ceil(lanes.len().max(1)) as i64;
-    let params: Vec<Vec<Value>> =
-        lanes.into_iter().map(|(_, (lane, free))| vec![lane, share.min(free).into()]).collect();
+    let params: Vec<Vec<Value>> = lanes
+        .into_iter()
+        .map(|(_, (lane, free))| vec![lane.into(), share.min(free).into()])
+        .collect();
     let found = tx.query_each(&DUE_IN_LANE, &params)?;
     let mut claimed = Vec::new();
     for (_, row) in round_robin(found.into_iter().map(|rows| ((), rows)), limit) {
@@ -306,12 +302,16 @@ fn claim(tx: &Tx, policy: SendPolicy, limit: usize) -> Result<Vec<OutboxEntry>> 
     Ok(claimed)
 }
 
-/// Returns the lane of a message that is sent through a binding, or through none.
-pub(crate) fn lane(org: OrgId, binding: Option<BindingId>) -> Value {
-    let binding = binding.map(|binding| binding.as_u128().to_be_bytes());
-    let bytes = org.as_u128().to_be_bytes().into_iter().chain(binding.into_iter().flatten());
-    Value::Bytes(bytes.collect())
+/// Returns the lane of a message that is sent through a binding, or through none. Two
+/// bindings whose ids mix to the same number share a lane, which is harmless.
+pub(crate) fn lane(org: OrgId, binding: Option<BindingId>) -> i64 {
+    let binding = binding.map_or(0, BindingId::as_u128);
+    let mixed = org.as_u128().wrapping_mul(MIX) ^ binding.wrapping_mul(MIX).rotate_left(64);
+    ((mixed >> 64) ^ mixed) as i64
 }
+
+/// An odd number with bits everywhere, so that similar ids get distant lanes.
+const MIX: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 
 fn read_claimed(row: &Row) -> Result<OutboxEntry> {
     Ok(OutboxEntry {

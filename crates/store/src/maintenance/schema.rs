@@ -38,8 +38,12 @@ macro_rules! migrations {
 
 /// All migrations, oldest first. Their number is the schema version; one that was
 /// released is never changed.
-pub(crate) const MIGRATIONS: &[Migration] =
-    &migrations!["0001_schema", "0002_config_versions", "0003_outbox_lanes"];
+pub(crate) const MIGRATIONS: &[Migration] = &migrations![
+    "0001_schema",
+    "0002_config_versions",
+    "0003_outbox_lanes",
+    "0004_outbox_lane_numbers"
+];
 
 /// The schema version that this program needs.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
