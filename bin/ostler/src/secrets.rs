@@ -59,7 +59,8 @@ pub(crate) fn create(
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error).with_context(context),
     }
-    Ok(SecretRef::File(file.display().to_string()))
+    // Relative to the folder of the org, so that the installation can be moved.
+    Ok(SecretRef::File(name.to_owned()))
 }
 
 /// Checks the result of reading a secret. A place that belongs to another org is an

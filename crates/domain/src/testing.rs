@@ -23,6 +23,8 @@ fn org(id: u128, slug: &str, name: &str, place: OrgPlace, plan: LicencePlan) -> 
         sub_orgs_enabled: plan == LicencePlan::Agency,
         time_zone: "Europe/Rome".into(),
         retention_days: None,
+        archived: false,
+        credits: Default::default(),
     }
 }
 

@@ -115,7 +115,11 @@ impl From<OperationError> for ApiError {
             | OperationError::NotConnected(_)
             | OperationError::Document(_)
             | OperationError::BadArguments { .. }
+            | OperationError::BadResource(_)
+            | OperationError::SoulVersion(_)
+            | OperationError::NoSoul
             | OperationError::Empty(_) => ProblemCode::Invalid,
+            OperationError::AgentChange(_) => ProblemCode::Forbidden,
         };
         Self::new(code, error.to_string())
     }

@@ -43,6 +43,9 @@ pub enum StoreError {
     /// A takeover or its end changed the conversation after it was read.
     #[error("somebody else has changed this conversation; reload it")]
     ConversationChanged,
+    /// The configuration of the org changed after it was read.
+    #[error("the configuration of this organization has changed since; make the plan again")]
+    ConfigChanged,
     /// Events after the reader's cursor have been deleted.
     #[error(
         "events after this position were pruned; read a snapshot and continue from {go_on_from}"

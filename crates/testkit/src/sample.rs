@@ -28,6 +28,8 @@ pub fn org(id: OrgId, slug: &str) -> Org {
         sub_orgs_enabled: false,
         time_zone: "Europe/Rome".into(),
         retention_days: None,
+        archived: false,
+        credits: Default::default(),
     }
 }
 
@@ -64,7 +66,7 @@ pub fn first_soul(personality: &str) -> SoulVersion {
 
 /// Returns an enabled binding to a channel.
 pub fn binding(id: BindingId, channel: Channel) -> Binding {
-    Binding { id, channel, enabled: true, priority: 1 }
+    Binding { id, name: String::new(), channel, enabled: true, priority: 1 }
 }
 
 /// Returns the key of a customer's conversation.

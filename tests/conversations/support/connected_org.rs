@@ -172,7 +172,7 @@ impl ConnectedOrg {
             _ => "KEY",
         };
         let bound = OrgBinding {
-            binding: Binding { id, channel, enabled: true, priority },
+            binding: Binding { id, name: String::new(), channel, enabled: true, priority },
             agent,
             settings: settings.to_string(),
             secret: Some(SecretRef::Env(secret.into())),
@@ -300,6 +300,7 @@ impl ConnectedOrg {
             org: ORG,
             binding: Binding {
                 id: binding,
+                name: String::new(),
                 channel: Channel::Telegram,
                 enabled: true,
                 priority: 1,

@@ -3,8 +3,10 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::agent::AgentCommand;
+use crate::commands::apply::ApplyArgs;
 use crate::commands::approval::ApprovalCommand;
 use crate::commands::bench::BenchArgs;
+use crate::commands::budget::BudgetCommand;
 use crate::commands::bus::BusCommand;
 use crate::commands::channel::ChannelCommand;
 use crate::commands::contact::ContactCommand;
@@ -14,6 +16,7 @@ use crate::commands::delegation::DelegationCommand;
 use crate::commands::demo::DemoArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::escalation::EscalationCommand;
+use crate::commands::export::ExportArgs;
 use crate::commands::harness::HarnessCommand;
 use crate::commands::integration::IntegrationCommand;
 use crate::commands::key::KeyCommand;
@@ -23,11 +26,15 @@ use crate::commands::mock_model::MockModelArgs;
 use crate::commands::notice::NoticeCommand;
 use crate::commands::org::OrgCommand;
 use crate::commands::pdf_text::PdfTextArgs;
+use crate::commands::policy::PolicyCommand;
 use crate::commands::prune::PruneArgs;
 use crate::commands::run::RunArgs;
+use crate::commands::schema::SchemaArgs;
 use crate::commands::send::SendArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::session::SessionCommand;
+use crate::commands::settings::SettingsCommand;
+use crate::commands::soul::SoulCommand;
 use crate::commands::team::TeamCommand;
 use crate::commands::tools::ToolsCommand;
 use crate::commands::unknown_outcome::UnknownOutcomeCommand;
@@ -55,6 +62,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Create a sample installation, play a short story in it and keep it running
     Demo(DemoArgs),
+    /// Make the installation what files say: organizations, agents and all that belongs to them
+    Apply(ApplyArgs),
+    /// Write what lives as files for `ostler apply`
+    Export(ExportArgs),
+    /// Print the JSON Schema of the files for `ostler apply`
+    Schema(SchemaArgs),
     /// Answer conversations, send replies and serve the HTTP API
     Serve(ServeArgs),
     /// Answer conversations and send replies, without the HTTP API
@@ -100,7 +113,7 @@ pub(crate) enum Command {
     /// Show the harness of an agent in a run
     #[command(subcommand)]
     Harness(HarnessCommand),
-    /// List agents on queues and send them messages
+    /// Create, change, pause and archive agents; list agents on queues and send them messages
     #[command(subcommand)]
     Agent(AgentCommand),
     /// Create teams of agents, ask them, dissolve them
@@ -115,9 +128,21 @@ pub(crate) enum Command {
     /// Show queues and dead letters of the message bus
     #[command(subcommand)]
     Bus(BusCommand),
-    /// Show organizations and their business layers
+    /// List, create, change and archive organizations
     #[command(subcommand)]
     Org(OrgCommand),
+    /// Show, edit, compare and restore the soul of an agent
+    #[command(subcommand)]
+    Soul(SoulCommand),
+    /// Show and change how the conversations of an org work
+    #[command(subcommand)]
+    Settings(SettingsCommand),
+    /// Show and change which tools the platform, an org and its agents allow
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Show and change what an org, its clients, sessions and agents may spend
+    #[command(subcommand)]
+    Budget(BudgetCommand),
     /// List tools and explain which of them an agent may use
     #[command(subcommand)]
     Tools(ToolsCommand),

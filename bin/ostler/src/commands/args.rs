@@ -31,8 +31,14 @@ pub(crate) struct OutputArgs {
 /// The org that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct OrgArgs {
-    /// Org, by slug or id
-    #[arg(long, value_name = "ORG")]
+    /// Org, by slug or id [default: the only one beside the platform]
+    #[arg(
+        long,
+        value_name = "ORG",
+        env = "OSTLER_ORG",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub(crate) org: String,
     #[command(flatten)]
     pub(crate) installation: InstallationArgs,

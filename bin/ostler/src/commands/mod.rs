@@ -1,9 +1,11 @@
 //! The commands: one file or folder per command, with its arguments and its code.
 
 pub(crate) mod agent;
+pub(crate) mod apply;
 pub(crate) mod approval;
 pub(crate) mod args;
 pub(crate) mod bench;
+pub(crate) mod budget;
 pub(crate) mod bus;
 pub(crate) mod channel;
 pub(crate) mod contact;
@@ -13,6 +15,7 @@ pub(crate) mod delegation;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod escalation;
+pub(crate) mod export;
 pub(crate) mod harness;
 pub(crate) mod integration;
 pub(crate) mod key;
@@ -20,15 +23,20 @@ pub(crate) mod knowledge;
 pub(crate) mod migrate;
 pub(crate) mod mock_model;
 pub(crate) mod notice;
-mod operator;
+pub(crate) mod operator;
 pub(crate) mod org;
 pub(crate) mod pdf_text;
+pub(crate) mod policy;
 pub(crate) mod prune;
 mod reply;
+mod resource;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod send;
 pub(crate) mod serve;
 pub(crate) mod session;
+pub(crate) mod settings;
+pub(crate) mod soul;
 pub(crate) mod team;
 pub(crate) mod tools;
 pub(crate) mod unknown_outcome;
@@ -38,8 +46,8 @@ pub(crate) mod workflow;
 use std::pin::Pin;
 use std::process::ExitCode;
 
-use anyhow::anyhow;
-use ostler_domain::org::Org;
+use anyhow::{anyhow, bail};
+use ostler_domain::org::{Org, OrgPlace};
 use ostler_store::Store;
 
 use crate::cli::{Cli, Command};
@@ -50,10 +58,12 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => return block_on(run::run(&args)),
         Command::Workflow(command) => return block_on(workflow::run(&command)),
         Command::PdfText(args) => return pdf_text::run(&args),
-        Command::Org(command) => org::run(&command),
+        Command::Org(command) => block_on(org::run(&command)),
         Command::Agent(command) => block_on(agent::run(&command)),
+        Command::Apply(args) => block_on(apply::run(&args)),
         Command::Approval(command) => block_on(approval::run(&command)),
         Command::Bench(args) => block_on(bench::run(&args)),
+        Command::Budget(command) => block_on(budget::run(&command)),
         Command::Bus(command) => block_on(bus::run(&command)),
         Command::Channel(command) => block_on(channel::run(&command)),
         Command::Contact(command) => block_on(contact::run(&command)),
@@ -63,6 +73,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Demo(args) => block_on(demo::run(&args)),
         Command::Doctor(args) => block_on(doctor::run(&args)),
         Command::Escalation(command) => block_on(escalation::run(&command)),
+        Command::Export(args) => block_on(export::run(&args)),
         Command::Harness(command) => block_on(harness::run(&command)),
         Command::Integration(command) => block_on(integration::run(&command)),
         Command::Key(command) => block_on(key::run(&command)),
@@ -70,10 +81,14 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Migrate(args) => block_on(migrate::run(&args)),
         Command::MockModel(args) => block_on(mock_model::run(&args)),
         Command::Notice(command) => block_on(notice::run(&command)),
+        Command::Policy(command) => block_on(policy::run(&command)),
         Command::Prune(args) => block_on(prune::run(&args)),
+        Command::Schema(args) => schema::run(&args),
         Command::Send(args) => block_on(send::run(&args)),
         Command::Serve(args) => block_on(serve::run(&args)),
         Command::Session(command) => block_on(session::run(&command)),
+        Command::Settings(command) => block_on(settings::run(&command)),
+        Command::Soul(command) => block_on(soul::run(&command)),
         Command::Team(command) => block_on(team::run(&command)),
         Command::Tools(command) => block_on(tools::run(&command)),
         Command::UnknownOutcome(command) => block_on(unknown_outcome::run(&command)),
@@ -99,9 +114,21 @@ fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Finds an org by its slug or id; the error lists the slugs.
+/// Finds an org by its slug or id; without a name, the only one beside the platform. The
+/// error lists the slugs.
 pub(crate) async fn find_org(store: &Store, name: &str) -> anyhow::Result<Org> {
     let orgs = store.orgs().await?;
+    if name.is_empty() {
+        let active = orgs.iter().filter(|org| org.place != OrgPlace::Platform && !org.archived);
+        let active: Vec<&Org> = active.collect();
+        return match active[..] {
+            [only] => Ok(only.clone()),
+            _ => {
+                let slugs: Vec<&str> = orgs.iter().map(|org| org.slug.as_str()).collect();
+                bail!("name an org with --org or OSTLER_ORG; there are: {}", slugs.join(", "))
+            }
+        };
+    }
     let found = orgs.iter().find(|org| org.slug == name || org.id.to_string() == name);
     found.cloned().ok_or_else(|| {
         let slugs: Vec<&str> = orgs.iter().map(|org| org.slug.as_str()).collect();

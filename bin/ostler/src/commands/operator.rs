@@ -20,13 +20,18 @@ pub(crate) struct Operator {
     pub(crate) installation: Installation,
     pub(crate) store: Store,
     pub(crate) tools: Arc<ToolSet>,
-    operations: Operations,
+    pub(crate) operations: Operations,
 }
 
 impl Operator {
     pub(crate) async fn open(args: &InstallationArgs) -> anyhow::Result<Self> {
         let installation = Installation::find(args)?;
         let store = Store::open(&installation.database()).await?;
+        Self::new(installation, store)
+    }
+
+    /// Operates on an open store.
+    pub(crate) fn new(installation: Installation, store: Store) -> anyhow::Result<Self> {
         let tools = tool_set::build(&installation, &store, &RunningTurns::default())?;
         let operations = Operations::new(store.clone(), tools.clone(), Clock::system());
         Ok(Self { installation, store, tools, operations })

@@ -1,31 +1,39 @@
-//! A world file in TOML: orgs, agents, policies and sessions, to inspect without a
-//! store or to seed one.
+//! World files: reading them from disk, and their content as values of the domain for
+//! commands that look at a file without an installation.
 
-mod error;
-mod file;
-mod load;
-mod seed_data;
+mod files;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ostler_domain::agent::Agent;
-use ostler_domain::id::OrgId;
+use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::org::layer::BusinessPosition;
 use ostler_domain::org::tree::OrgTree;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::scope::session::SessionTools;
-use ostler_domain::session::errors::ErrorState;
-use ostler_domain::tool::{Integration, Trust};
+use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
+use ostler_domain::time::Timestamp;
+use ostler_domain::tool::{Integration, Trust, catalogue};
+use ostler_world::file::parse;
+use ostler_world::rules::{KnownNames, check};
+use ostler_world::spec::{
+    AgentDefinition, IntegrationDefinition, Names, OrgDefinition, PlatformDefinition,
+    SessionDefinition, Spec,
+};
+use ostler_world::{Address, Resource, Resources, unknown_name};
 
-pub(crate) use error::{WorldError, unknown_name};
+pub(crate) use files::{read_files, report};
 
 /// The sample world that is compiled into the program.
 pub(crate) const SAMPLE: &str = include_str!("../../../../examples/harbour.toml");
 
-/// The content of a world file, with every name checked.
+/// The name of the sample world in errors.
+pub(crate) const SAMPLE_NAME: &str = "examples/harbour.toml";
+
+/// The content of a world file.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) platform: ToolPolicy,
@@ -33,7 +41,6 @@ pub(crate) struct World {
     pub(crate) org_tools: BTreeMap<OrgId, OrgToolSettings>,
     pub(crate) agents: Vec<WorldAgent>,
     pub(crate) sessions: Vec<WorldSession>,
-    pub(crate) seed_data: seed_data::SeedData,
 }
 
 /// The settings of an org that concern tools.
@@ -62,18 +69,66 @@ pub(crate) struct WorldSession {
     pub(crate) trust: Trust,
 }
 
+/// The most failures of a tool in a session.
+const MAX_FAILURES: u32 = 100;
+
 impl World {
-    /// Reads a world file.
-    pub(crate) fn read(path: &Path) -> Result<Self, WorldError> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|cause| WorldError::Unreadable { file: name.clone(), cause })?;
-        Self::parse(&name, &text)
+    /// Reads a world file and checks it.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let files = read_files(&[path])?;
+        Self::parse(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))
     }
 
-    /// Parses the text of a world file; errors call it `name`.
-    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, WorldError> {
-        load::load(&error::SourceFile { name, text })
+    /// Parses world files and checks them.
+    pub(crate) fn parse<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> anyhow::Result<Self> {
+        let parsed = parse(files)?;
+        let violations =
+            check(&Resources::new(), &parsed.resources, parsed.resources.keys(), &known_names());
+        if !violations.is_empty() {
+            return Err(report(&parsed, &violations));
+        }
+        let order = parsed.in_file_order().into_iter();
+        let resources = order.filter_map(|address| Some((address, parsed.resources.get(address)?)));
+        Self::build(&resources.collect::<Vec<_>>(), &parsed.sessions)
+    }
+
+    /// Returns the world of live resources.
+    pub(crate) fn of_resources(resources: &Resources) -> anyhow::Result<Self> {
+        Self::build(&resources.iter().collect::<Vec<_>>(), &[])
+    }
+
+    fn build(
+        resources: &[(&Address, &Resource)],
+        sessions: &[SessionDefinition],
+    ) -> anyhow::Result<Self> {
+        let mut names = Names::default();
+        let orgs: Vec<OrgDefinition> = specs(resources);
+        for (spec, id) in orgs.iter().zip(1..) {
+            names.orgs.insert(&spec.slug, OrgId::from_u128(id));
+        }
+        let mut tree = Vec::new();
+        let mut org_tools = BTreeMap::new();
+        let integrations: Vec<IntegrationDefinition> = specs(resources);
+        for spec in &orgs {
+            let id = names.orgs.find("org", &spec.slug)?;
+            tree.push(spec.to_org(id, &names)?);
+            let connected = integrations.iter().filter(|one| one.org == spec.slug && one.connected);
+            let settings = OrgToolSettings {
+                policy: spec.tools.clone(),
+                integrations: connected.map(|one| Integration::new(&one.service)).collect(),
+                team_coordination: spec.settings.team.is_some(),
+            };
+            org_tools.insert(id, settings);
+        }
+        let platform: Vec<PlatformDefinition> = specs(resources);
+        let orgs = OrgTree::new(tree)?;
+        let agents = agents(resources, &orgs, &mut names)?;
+        let sessions =
+            sessions.iter().map(|spec| session(spec, &orgs)).collect::<Result<_, _>>()?;
+        let platform = platform.into_iter().next().unwrap_or_default().tools;
+        Ok(Self { platform, orgs, org_tools, agents, sessions })
     }
 
     /// Returns the agents of an org, in the order of the file.
@@ -81,6 +136,71 @@ impl World {
         let id = org.id;
         self.agents.iter().filter(move |agent| agent.agent.org == id)
     }
+}
+
+/// Returns the names that this build knows.
+fn known_names() -> KnownNames {
+    let tools = catalogue::built_in();
+    KnownNames {
+        services: tools
+            .iter()
+            .flat_map(|tool| &tool.integrations)
+            .map(ToString::to_string)
+            .collect(),
+        tools: tools.iter().map(|tool| tool.name.to_string()).collect(),
+    }
+}
+
+/// Returns the resources of a kind, in their order.
+fn specs<S: Spec>(resources: &[(&Address, &Resource)]) -> Vec<S> {
+    let of_kind = resources.iter().filter(|(address, _)| address.kind == S::KIND);
+    of_kind.filter_map(|(_, resource)| resource.spec().ok()).collect()
+}
+
+fn agents(
+    resources: &[(&Address, &Resource)],
+    orgs: &OrgTree,
+    names: &mut Names,
+) -> anyhow::Result<Vec<WorldAgent>> {
+    let specs: Vec<AgentDefinition> = specs(resources);
+    for (spec, id) in specs.iter().zip(1..) {
+        names.agents.insert(&spec.slug, AgentId::from_u128(id));
+    }
+    let agent = |(spec, id): (&AgentDefinition, u128)| {
+        let org =
+            orgs.by_slug(&spec.org).ok_or_else(|| anyhow::anyhow!("no org `{}`", spec.org))?;
+        let position = BusinessPosition::of(org, &spec.role());
+        let created_at = Timestamp::from_millis(0);
+        let agent = spec.to_agent(AgentId::from_u128(id), org.id, created_at, names)?;
+        Ok(WorldAgent { agent, position })
+    };
+    specs.iter().zip(1..).map(agent).collect()
+}
+
+fn session(spec: &SessionDefinition, orgs: &OrgTree) -> anyhow::Result<WorldSession> {
+    let known = orgs.iter().map(|org| org.slug.as_str());
+    let org = orgs.by_slug(&spec.org);
+    let org = org.ok_or_else(|| anyhow::anyhow!(unknown_name("org", &spec.org, known)))?;
+    let mut errors = ErrorState::default();
+    for (tool, failures) in &spec.failures {
+        anyhow::ensure!(
+            *failures <= MAX_FAILURES,
+            "session {}: a tool fails at most {MAX_FAILURES} times in a session here",
+            spec.name
+        );
+        for _ in 0..*failures {
+            errors.record_failure(tool, ErrorPolicy::default(), Timestamp::from_millis(0));
+        }
+    }
+    let budget = SessionBudget { spent: spec.spent, ..SessionBudget::default() };
+    Ok(WorldSession {
+        name: spec.name.clone(),
+        org: org.id,
+        tools: SessionTools::of(spec.channel.clone(), &errors, budget.spending_mode()),
+        errors,
+        budget,
+        trust: if spec.untrusted { Trust::Untrusted } else { Trust::Trusted },
+    })
 }
 
 /// Returns the name of an org's level in the tree.

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
 use std::time::SystemTime;
 
 use ostler_channels::secret::ChannelSecret;
@@ -62,12 +61,12 @@ fn a_message_through_an_added_channel_is_answered() {
     let settings = json!({"url": url}).to_string();
     let add = ["channel", "add", "sms", "--org", "bella", "--settings", &settings];
     // Hosts of the local network need the operator's permission.
-    let file = Path::new(&demo.home()).join("ostler.toml");
+    let file = std::path::Path::new(&demo.home()).join("ostler.toml");
     let config = std::fs::read_to_string(&file).expect("a file");
     std::fs::write(&file, format!("local_network = true\n{config}")).expect("written");
     let added = demo.json(&add);
-    let place = added["secret"].as_str().expect("a place").strip_prefix("file:").expect("a file");
-    let key = std::fs::read_to_string(place).expect("a key");
+    let name = added["secret"].as_str().expect("a place").strip_prefix("file:").expect("a file");
+    let key = demo.read_secret("bella", name);
     assert!(key.starts_with("whsec_") && !added.to_string().contains(&key), "{added}");
 
     let server = RunningServer::start(&demo.home());
@@ -120,10 +119,8 @@ fn channels_are_switched_off_and_a_bot_has_one_binding() {
     for part in ["Bella Pizza is connected to webchat", "/chat/bnd_", "data-binding=\"bnd_"] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    let secrets = Path::new(&demo.home()).join("secrets/org_00000000000000000000000003");
-    std::fs::write(secrets.join("bot"), "123:abc\n").expect("a token");
-    let place = format!("file:{}", secrets.join("bot").display());
-    let bot = ["channel", "add", "telegram", "--org", "bella", "--secret", &place];
+    demo.write_secret("bella", "bot", "123:abc\n");
+    let bot = ["channel", "add", "telegram", "--org", "bella", "--secret", "file:bot"];
     let added = demo.json(&bot);
     assert!(demo.error(&bot).contains("this bot already has the binding bnd_"));
     let id = added["binding"].as_str().expect("an id").to_owned();
@@ -134,7 +131,7 @@ fn channels_are_switched_off_and_a_bot_has_one_binding() {
     assert_ne!(again["binding"], added["binding"]);
     let on = demo.error(&["channel", "change", &id, "--org", "bella", "--on"]);
     assert!(on.contains("this bot already has the binding"), "{on}");
-    std::fs::remove_file(secrets.join("bot")).expect("it was there");
+    demo.remove_secret("bella", "bot");
     let listed = demo.run(&["channel", "ls", "--org", "bella"]);
     for part in ["off", "no secret", "put the secret into the file", "enzo", "gia"] {
         assert!(listed.contains(part), "{part} in {listed}");

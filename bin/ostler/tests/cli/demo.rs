@@ -33,6 +33,27 @@ impl DemoInstallation {
         stderr(&[args, &["--home", &self.home()]].concat())
     }
 
+    /// Writes a secret into the folder of an org.
+    pub(crate) fn write_secret(&self, org: &str, name: &str, secret: &str) {
+        let folder = self.secrets_folder(org);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join(name), secret).expect("the secret is written");
+    }
+
+    pub(crate) fn read_secret(&self, org: &str, name: &str) -> String {
+        std::fs::read_to_string(self.secrets_folder(org).join(name)).expect("a secret")
+    }
+
+    pub(crate) fn remove_secret(&self, org: &str, name: &str) {
+        std::fs::remove_file(self.secrets_folder(org).join(name)).expect("it was there");
+    }
+
+    fn secrets_folder(&self, org: &str) -> std::path::PathBuf {
+        let channels = self.json(&["channel", "ls", "--org", org]);
+        let id = channels[0]["org"].as_str().expect("an org").to_owned();
+        self.folder.path().join("secrets").join(id)
+    }
+
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let text = self.run(&[args, &["--json"]].concat());
         serde_json::from_str(&text).expect("JSON")

@@ -2,8 +2,10 @@
 
 #![allow(clippy::expect_used, reason = "tests and their helpers may panic")]
 
+mod apply;
 mod bench;
 mod channel;
+mod configure;
 mod contact;
 mod demo;
 mod docs;

@@ -1,7 +1,5 @@
 //! Commands of operators: notices, integrations, keys, takeovers.
 
-use std::path::Path;
-
 use crate::demo::DemoInstallation;
 
 #[test]
@@ -40,10 +38,10 @@ fn a_service_is_connected_by_a_reference_to_its_key() {
     let connect = ["integration", "connect", "unsplash", "--org", "bella", "--secret"];
     let theirs = demo.error(&[&connect[..], &["env:PATH"]].concat());
     assert!(theirs.contains("does not belong to this organization"), "{theirs}");
-    let key = Path::new(&demo.home()).join("secrets/org_00000000000000000000000003/unsplash");
-    std::fs::write(&key, "a-key\n").expect("the key is written");
-    let own = format!("file:{}", key.display());
-    assert!(demo.run(&[&connect[..], &[&own]].concat()).contains("unsplash is connected"));
+    demo.write_secret("bella", "unsplash", "a-key\n");
+    assert!(
+        demo.run(&[&connect[..], &["file:unsplash"]].concat()).contains("unsplash is connected")
+    );
     let listed = demo.run(&["integration", "ls", "--org", "bella"]);
     assert!(!listed.contains("a-key"), "{listed}");
     let explained = demo.json(&["tools", "explain", "--session", "rosa", "--agent", "luca"]);

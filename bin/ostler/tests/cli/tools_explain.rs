@@ -143,7 +143,10 @@ fn unknown_names_suggest_the_most_similar_one() {
         assert_eq!(said, format!("error: {expected}\n"));
     };
     check(&["--agent", "giaa"], "no agent `giaa`; did you mean `gia`?");
-    check(&["--agent", "zoe"], "no agent `zoe`; there are: quinn, mara, luca, gia, enzo");
+    check(
+        &["--agent", "zoe"],
+        "no agent `zoe`; there are: quinn, quinn-soul, mara, luca, gia, enzo",
+    );
     check(
         &["--agent", "gia", "--session", "x"],
         "no Bella Pizza session `x`; there are: rosa, otto",

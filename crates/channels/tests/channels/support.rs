@@ -30,7 +30,7 @@ pub(crate) fn config(channel: &str, settings: &Value) -> BindingConfig {
     let (id, channel) = (BindingId::from_u128(1), Channel::from(channel));
     BindingConfig {
         org: OrgId::from_u128(1),
-        binding: Binding { id, channel, enabled: true, priority: 1 },
+        binding: Binding { id, name: String::new(), channel, enabled: true, priority: 1 },
         settings: settings.to_string(),
         secret: Some(SecretRef::Env("SECRET".into())),
     }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::subtype::Subtype;
@@ -11,7 +12,7 @@ use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::time::Timestamp;
 
 /// How much an agent may do without approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AutonomyLevel {
     /// Every tool call needs approval.

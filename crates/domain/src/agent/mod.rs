@@ -12,6 +12,7 @@ pub mod workers;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, OrgId};
@@ -24,7 +25,7 @@ use limits::AgentLimits;
 use subtype::Subtype;
 
 /// The life-cycle status of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentStatus {
     Draft,
@@ -35,7 +36,7 @@ pub enum AgentStatus {
 }
 
 /// The purpose of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
     Conversational,
@@ -96,7 +97,7 @@ pub struct ToolSelection {
 }
 
 /// How an agent presents its org.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Brand {
     /// The name that customers know.

@@ -1,6 +1,8 @@
 //! Bindings: an org's connections to channels, and the choice of one to send
 //! through.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::Channel;
@@ -11,10 +13,30 @@ use crate::secret::SecretRef;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
     pub id: BindingId,
+    /// The name in commands and files, unique in the org. Empty in bindings that were
+    /// stored without one; see [`Binding::name`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     pub channel: Channel,
     pub enabled: bool,
     /// The lowest number is preferred.
     pub priority: u32,
+}
+
+impl Binding {
+    /// Returns the name in commands and files.
+    pub fn name(&self) -> String {
+        if self.name.is_empty() { self.id.to_string() } else { self.name.clone() }
+    }
+
+    /// Returns a name for a new binding that none of the org has: that of the channel,
+    /// with a number if it is taken.
+    pub fn free_name<'a>(channel: &Channel, taken: impl Iterator<Item = &'a Self>) -> String {
+        let taken: BTreeSet<String> = taken.map(Self::name).collect();
+        let numbered = (2..).map(|number| format!("{channel}-{number}"));
+        let mut names = std::iter::once(channel.to_string()).chain(numbered);
+        names.find(|name| !taken.contains(name)).unwrap_or_default()
+    }
 }
 
 /// No enabled binding for a channel. The message is kept and the owner is notified.
@@ -57,7 +79,7 @@ mod tests {
 
     fn binding(id: u128, channel: &str, priority: u32, enabled: bool) -> Binding {
         let (id, channel) = (BindingId::from_u128(id), Channel::from(channel));
-        Binding { id, channel, enabled, priority }
+        Binding { id, name: String::new(), channel, enabled, priority }
     }
 
     /// C15: the enabled binding with the lowest number is used; without one it is an

@@ -5,11 +5,14 @@ pub mod delivery;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A channel, identified by its name. A phone gateway is the generic webhook bound
 /// under its own channel name, so the set of names is open.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(from = "String", into = "String")]
 pub enum Channel {
     /// Telegram's Bot API.

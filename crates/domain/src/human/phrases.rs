@@ -19,6 +19,7 @@ use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The default phrases with which a customer asks for a person.
@@ -33,7 +34,7 @@ const MAX_GAP_WORDS: usize = 3;
 
 /// A list of phrases with its exceptions. It is stored as the text it was parsed
 /// from.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 pub struct PhraseList {
     text: String,

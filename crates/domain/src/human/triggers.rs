@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::escalation::Urgency;
@@ -17,7 +18,7 @@ use super::phrases::{self, PhraseList, contains_phrase, normalize, split_words};
 use crate::id::AgentId;
 
 /// The thresholds of the triggers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TriggerPolicy {
     /// Negative messages among the last few that count as an angry customer.
     pub negative_messages: usize,
@@ -63,7 +64,9 @@ pub enum Trigger {
 }
 
 /// The kinds of triggers, for settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerKind {
     AskedForPerson,
@@ -139,7 +142,7 @@ impl fmt::Display for Trigger {
 }
 
 /// The trigger settings of an org.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TriggerSettings {
     /// The thresholds of the triggers.

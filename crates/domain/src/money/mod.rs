@@ -13,11 +13,23 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An amount of credits, which orgs are granted and spend.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Credits(u64);

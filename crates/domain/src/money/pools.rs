@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Credits;
-use crate::org::plan::{Allowance, LicencePlan};
+use crate::org::plan::{Allowance, PeriodCredits};
 use crate::time::Timestamp;
 
 /// The pools of an account, in the order they are drawn on.
@@ -155,13 +155,13 @@ impl CreditAccount {
     }
 
     /// Starts the periods that are due at `now`: expires the rest of the old one and
-    /// grants the new one by the plan. Idempotent, and a clock that is behind changes
-    /// nothing.
-    pub fn start_due_periods(&mut self, plan: LicencePlan, now: Timestamp) {
+    /// grants the new one. Idempotent, and a clock that is behind changes nothing.
+    pub fn start_due_periods(&mut self, credits: impl Into<PeriodCredits>, now: Timestamp) {
+        let credits = credits.into();
         let (year, month, _) = now.utc_day().civil();
         let due = [
-            (PoolKind::Daily, now.utc_day().number(), plan.daily_credits()),
-            (PoolKind::Monthly, year * 12 + i64::from(month), plan.monthly_credits()),
+            (PoolKind::Daily, now.utc_day().number(), credits.daily),
+            (PoolKind::Monthly, year * 12 + i64::from(month), credits.monthly),
         ];
         for (kind, period, allowance) in due {
             let pool = self.pool_mut(kind);
@@ -171,17 +171,19 @@ impl CreditAccount {
                 pool.period = period;
                 pool.granted_this_period = Credits::ZERO;
                 pool.grant_up_to(allowance);
-                self.unlimited = allowance == Allowance::Unlimited;
+                self.unlimited = credits.monthly == Allowance::Unlimited;
             }
         }
     }
 
-    /// Changes the plan. A larger plan grants the difference for the month at once, and
-    /// only once however often the plan changes; a smaller one takes nothing back
-    /// before the month ends.
-    pub fn change_plan(&mut self, plan: LicencePlan) {
-        self.unlimited = plan.monthly_credits() == Allowance::Unlimited;
-        self.monthly.grant_up_to(plan.monthly_credits());
+    /// Changes the plan. A larger plan grants the difference for the month and the day at
+    /// once, and only once however often the plan changes; a smaller one takes nothing back
+    /// before its period ends.
+    pub fn change_plan(&mut self, credits: impl Into<PeriodCredits>) {
+        let credits = credits.into();
+        self.unlimited = credits.monthly == Allowance::Unlimited;
+        self.monthly.grant_up_to(credits.monthly);
+        self.daily.grant_up_to(credits.daily);
     }
 
     /// Holds up to `wanted` from the pools in order and returns the holds.

@@ -15,7 +15,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use crate::id::OrgId;
-use plan::LicencePlan;
+use plan::{Allowance, CreditAllowance, LicencePlan, PeriodCredits};
 
 /// Place of an org in the tree. There is exactly one level of sub-orgs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,6 +46,12 @@ pub struct Org {
     /// Ended sessions are deleted after this many days; `None` keeps them for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention_days: Option<NonZeroU32>,
+    /// Retired: its channels are closed and it is not listed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
+    /// Credits per month and day, where they differ from the plan's.
+    #[serde(default, skip_serializing_if = "CreditAllowance::is_empty")]
+    pub credits: CreditAllowance,
 }
 
 impl Org {
@@ -54,6 +60,15 @@ impl Org {
         match self.place {
             OrgPlace::SubOrg { parent } => Some(parent),
             OrgPlace::Platform | OrgPlace::TopLevel => None,
+        }
+    }
+
+    /// Returns the credits that its account gets each month and day.
+    pub fn period_credits(&self) -> PeriodCredits {
+        let plan = PeriodCredits::from(self.plan);
+        PeriodCredits {
+            monthly: self.credits.monthly.map_or(plan.monthly, Allowance::UpTo),
+            daily: self.credits.daily.map_or(plan.daily, Allowance::UpTo),
         }
     }
 

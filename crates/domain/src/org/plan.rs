@@ -1,11 +1,12 @@
 //! Licence plans: credits per day and month, and the number of sub-orgs.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::money::Credits;
 
 /// A licence plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LicencePlan {
     /// Daily credits only.
@@ -71,6 +72,36 @@ impl LicencePlan {
             Self::Enterprise => Allowance::Unlimited,
             _ => Allowance::UpTo(0),
         }
+    }
+}
+
+/// Credits per month and day that an org gets instead of those of its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CreditAllowance {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monthly: Option<Credits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub daily: Option<Credits>,
+}
+
+impl CreditAllowance {
+    /// Returns whether the plan decides alone.
+    pub const fn is_empty(&self) -> bool {
+        self.monthly.is_none() && self.daily.is_none()
+    }
+}
+
+/// Credits that an account gets at the start of each month and UTC day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeriodCredits {
+    pub monthly: Allowance<Credits>,
+    pub daily: Allowance<Credits>,
+}
+
+impl From<LicencePlan> for PeriodCredits {
+    fn from(plan: LicencePlan) -> Self {
+        Self { monthly: plan.monthly_credits(), daily: plan.daily_credits() }
     }
 }
 

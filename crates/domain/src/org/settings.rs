@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channel::Channel;
@@ -48,9 +49,10 @@ impl OrgSettings {
 }
 
 /// How long people have to decide on an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalSettings {
     #[serde(rename = "expire_after_secs", with = "crate::time::secs")]
+    #[schemars(with = "u64")]
     pub expire_after: Duration,
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::removal::{PolicyLayer, Removal};
 use crate::tool::{ToolName, ToolSpec};
 
 /// Two lists of tools. An empty allow list allows all; deny beats allow.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolPolicy {
     pub allow: BTreeSet<ToolName>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::money::caps::SpendingMode;
@@ -9,7 +10,7 @@ use crate::time::Timestamp;
 use crate::tool::ToolName;
 
 /// Thresholds for disabling a tool and degrading a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorPolicy {
     /// Failures after which a tool is disabled for the session.
     pub failures_to_disable: u32,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Confidence, in percent, below which a follow-up question is asked.
@@ -10,21 +11,21 @@ pub const CONFIDENT_PERCENT: u8 = 70;
 pub const MAX_FOLLOW_UPS: u8 = 2;
 
 /// An interview: phases of questions, asked in order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterviewTemplate {
     pub phases: Vec<InterviewPhase>,
     pub completion: InterviewCompletion,
 }
 
 /// A phase of an interview.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterviewPhase {
     pub name: String,
     pub questions: Vec<InterviewQuestion>,
 }
 
 /// A question and the field that its answer fills.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterviewQuestion {
     pub field: String,
     pub ask: String,
@@ -33,7 +34,7 @@ pub struct InterviewQuestion {
 }
 
 /// When an interview is complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterviewCompletion {
     /// Every question was answered or declined.

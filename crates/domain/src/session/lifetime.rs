@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::status::SessionStatus;
@@ -18,11 +19,13 @@ const DAY: u64 = 24 * HOUR;
 pub const SWEEP_INTERVAL: Duration = Duration::from_secs(15 * MINUTE);
 
 /// Idle timeout and maximum age of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lifetime {
     #[serde(rename = "idle_secs", with = "crate::time::secs")]
+    #[schemars(with = "u64")]
     pub idle: Duration,
     #[serde(rename = "longest_secs", with = "crate::time::secs")]
+    #[schemars(with = "u64")]
     pub max_age: Duration,
 }
 
@@ -122,7 +125,7 @@ impl PauseReasons {
 }
 
 /// What a message after the end of a session does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReopenPolicy {
     /// Opens a session without any context of the last one.
@@ -185,7 +188,7 @@ pub fn resolve_session(
 }
 
 /// What happens to the messages of a closed session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClosePolicy {
     #[default]

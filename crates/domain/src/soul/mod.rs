@@ -4,6 +4,7 @@ pub mod proposal;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
@@ -11,7 +12,7 @@ use crate::id::{AgentId, ProposalId};
 use crate::time::Timestamp;
 
 /// Personality and rules of an agent. Every field is optional.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Soul {
     /// In a sentence or two.

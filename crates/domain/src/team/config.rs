@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::human::triggers::TriggerKind;
@@ -42,23 +43,35 @@ pub struct TeamConfig {
 }
 
 /// When an agent continues after a human has taken over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoResume {
     /// Only when a person hands back.
     Never,
     /// This long after the last human message.
-    AfterSecs(#[serde(with = "crate::time::secs")] Duration),
+    AfterSecs(
+        #[serde(with = "crate::time::secs")]
+        #[schemars(with = "u64")]
+        Duration,
+    ),
 }
 
 /// What happens to an escalation that nobody answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnansweredPolicy {
     /// Reminds people after this time; the customer keeps waiting.
-    RemindAfterSecs(#[serde(with = "crate::time::secs")] Duration),
+    RemindAfterSecs(
+        #[serde(with = "crate::time::secs")]
+        #[schemars(with = "u64")]
+        Duration,
+    ),
     /// The agent answers again after this time.
-    ResumeAfterSecs(#[serde(with = "crate::time::secs")] Duration),
+    ResumeAfterSecs(
+        #[serde(with = "crate::time::secs")]
+        #[schemars(with = "u64")]
+        Duration,
+    ),
 }
 
 /// Default wait of an unanswered escalation, and of an automatic resume.

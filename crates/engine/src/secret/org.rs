@@ -31,7 +31,8 @@ impl OrgSecrets {
         Self { prefix: Some(prefix.to_owned()), ..self }
     }
 
-    /// Allows each org the files in the subfolder named after its id.
+    /// Allows each org the files in the subfolder named after its id. A path that is not
+    /// absolute is one in that folder, so that an installation can be moved.
     #[must_use]
     pub fn with_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()), ..self }
@@ -46,12 +47,23 @@ impl OrgSecrets {
 
     /// Reads a secret named by an org.
     pub fn read(&self, org: OrgId, reference: &SecretRef) -> Result<Secret, SecretError> {
+        let reference = &self.resolve(org, reference);
         let allowed = self.shared.contains(reference)
             || match reference {
                 SecretRef::Env(name) => self.is_own_variable(org, name),
                 SecretRef::File(path) => self.is_own_file(org, Path::new(path)),
             };
         if allowed { read(reference) } else { Err(SecretError::NotAllowed(reference.clone())) }
+    }
+
+    /// Returns the place of a secret with the whole path of its file.
+    fn resolve(&self, org: OrgId, reference: &SecretRef) -> SecretRef {
+        match (reference, &self.folder) {
+            (SecretRef::File(path), Some(folder)) if Path::new(path).is_relative() => {
+                SecretRef::File(folder.join(org.to_string()).join(path).display().to_string())
+            }
+            _ => reference.clone(),
+        }
     }
 
     /// Reads an API key named by an org.
@@ -121,6 +133,20 @@ mod tests {
             assert!(refused(&OrgSecrets::default(), &no), "{no}");
         }
         assert!(refused(&OrgSecrets::default(), &yes));
+    }
+
+    #[test]
+    fn a_relative_path_is_one_in_the_folder_of_the_org() {
+        let folder = std::env::temp_dir().join(format!("ostler-relative-{}", std::process::id()));
+        let own = folder.join(ORG.to_string());
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join("token"), "abc").unwrap();
+        std::fs::write(folder.join("theirs"), "xyz").unwrap();
+        let secrets = OrgSecrets::default().with_folder(&folder);
+        let read = |path: &str| secrets.read(ORG, &SecretRef::File(path.to_owned()));
+        assert_eq!(read("token").unwrap().expose(), "abc");
+        assert!(matches!(read("../theirs"), Err(SecretError::NotAllowed(_))));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

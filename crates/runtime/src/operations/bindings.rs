@@ -58,7 +58,9 @@ impl OrgOperations<'_> {
             None => self.customer_agent().await?,
         };
         let id = fresh(BindingId::from_u128);
-        let binding = Binding { id, channel, enabled: true, priority };
+        let name =
+            Binding::free_name(&channel, self.bindings().await?.iter().map(|one| &one.binding));
+        let binding = Binding { id, name, channel, enabled: true, priority };
         Ok(OrgBinding { binding, agent, settings, secret })
     }
 
@@ -112,8 +114,9 @@ impl OrgOperations<'_> {
 
 /// Returns what the audit log keeps of a binding.
 fn audit_data(bound: &OrgBinding) -> Value {
-    let Binding { channel, enabled, priority, .. } = &bound.binding;
+    let Binding { name, channel, enabled, priority, .. } = &bound.binding;
     json!({
+        "name": name,
         "channel": channel,
         "enabled": enabled,
         "priority": priority,

@@ -1,9 +1,11 @@
 //! Errors of operations, as sentences for the person who asked.
 
+use ostler_domain::agent::protection::AgentChangeRefused;
 use ostler_domain::human::escalation::EscalationError;
 use ostler_domain::id::{ApprovalId, BindingId};
 use ostler_domain::knowledge::DocumentError;
 use ostler_domain::session::status::IllegalStatusChange;
+use ostler_domain::soul::NoSuchVersion;
 use ostler_domain::team::TeamAssemblyRefused;
 use ostler_domain::workflow::StepName;
 use ostler_store::StoreError;
@@ -49,6 +51,15 @@ pub enum OperationError {
     Status(#[from] IllegalStatusChange),
     #[error(transparent)]
     Team(#[from] TeamAssemblyRefused),
+    /// A resource of a world file that cannot be stored.
+    #[error("{0}")]
+    BadResource(String),
+    #[error(transparent)]
+    AgentChange(#[from] AgentChangeRefused),
+    #[error(transparent)]
+    SoulVersion(#[from] NoSuchVersion),
+    #[error("this agent has no soul yet")]
+    NoSoul,
     #[error("no agent `{0}` in this organization")]
     NoAgent(String),
     #[error(transparent)]

@@ -22,11 +22,13 @@ mod knowledge;
 mod notices;
 mod session_change;
 mod sessions;
+mod souls;
 pub mod sweep;
 mod takeover;
 mod team_requests;
 mod unknown_outcomes;
 mod workflows;
+pub mod world;
 
 use std::sync::Arc;
 

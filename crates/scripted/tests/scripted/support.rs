@@ -69,6 +69,8 @@ fn scope(tools: &[&str]) -> ToolScope {
         sub_orgs_enabled: true,
         time_zone: "Europe/Rome".into(),
         retention_days: None,
+        archived: false,
+        credits: Default::default(),
     };
     let facts = ScopeFacts {
         platform: &policy,

@@ -64,7 +64,8 @@ impl OrgStore<'_> {
     }
 }
 
-fn save(tx: &Tx, agent: &Agent) -> Result<u32> {
+/// Creates or replaces an agent, inside a transaction, and returns its version.
+pub(crate) fn save(tx: &Tx, agent: &Agent) -> Result<u32> {
     let data = Value::json(agent)?;
     let params = [agent.org.into(), agent.id.into(), agent.slug.as_str().into(), data.clone()];
     let saved = tx.first(&SAVE, &params).map_err(|error| match error {

@@ -11,18 +11,19 @@ mod search;
 
 use std::collections::BTreeSet;
 
-use ostler_domain::id::DocumentId;
+use ostler_domain::id::{DocumentId, OrgId};
 use ostler_domain::knowledge::search::query_words;
 use ostler_domain::knowledge::{Document, clean_tag};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Row;
 use crate::error::{Result, StoreError};
 
-pub(crate) use save::{create, delete};
+pub(crate) use save::{create, delete, replace};
 
 /// A stored document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +64,11 @@ pub struct DocumentHit {
 const GET: Sql = sql!(
     "SELECT id, version, created_at, updated_at, title, tags, size, body FROM documents
      WHERE org = ?1 AND id = ?2"
+);
+
+const ALL: Sql = sql!(
+    "SELECT id, version, created_at, updated_at, title, tags, size, body FROM documents
+     WHERE org = ?1 ORDER BY id"
 );
 
 impl OrgStore<'_> {
@@ -119,6 +125,11 @@ impl OrgStore<'_> {
         let (org, words, tags) = (self.org, query_words(question), clean_tags(tags));
         self.read(move |tx| search::search(tx, org, &words, &tags, limit as usize))
     }
+}
+
+/// Returns every document of an org, inside a transaction.
+pub(crate) fn all(tx: &Tx, org: OrgId) -> Result<Vec<StoredDocument>> {
+    tx.query(&ALL, &[org.into()])?.iter().map(read_document).collect()
 }
 
 fn clean_tags(tags: &BTreeSet<String>) -> BTreeSet<String> {

@@ -65,6 +65,14 @@ pub(super) fn update(
     }
 }
 
+/// Creates a document or replaces the one with its id, inside a transaction.
+pub(crate) fn replace(tx: &Tx, org: OrgId, id: DocumentId, document: &Document) -> Result<()> {
+    match tx.first(&GET, &[org.into(), id.into()])? {
+        Some(row) => update(tx, org, id, row.int(1)?, document),
+        None => create(tx, org, id, document),
+    }
+}
+
 /// Deletes a document, inside a transaction.
 pub(crate) fn delete(tx: &Tx, org: OrgId, id: DocumentId) -> Result<()> {
     if tx.execute(&DELETE, &[org.into(), id.into()])? == 0 {

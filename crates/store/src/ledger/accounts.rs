@@ -5,7 +5,7 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::caps::{BudgetView, SessionBudget};
 use ostler_domain::money::pools::{CreditAccount, PoolKind};
 use ostler_domain::money::sharing::SharingPolicy;
-use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::org::plan::PeriodCredits;
 
 use super::lines;
 use super::locked_accounts::LockedAccounts;
@@ -19,6 +19,8 @@ const OPEN: Sql = sql!(
     "INSERT INTO credit_accounts (org, account, shared_usage, sharing_policy)
      VALUES (?1, '', '', '')"
 );
+
+const SHARING: Sql = sql!("SELECT sharing_policy FROM credit_accounts WHERE org = ?1");
 
 /// The longest reference of a grant, in bytes.
 const MAX_REFERENCE_BYTES: usize = 200;
@@ -64,11 +66,7 @@ impl OrgStore<'_> {
     /// Sets what the org pays for its children.
     pub fn set_sharing(&self, policy: SharingPolicy) -> StoreFuture<()> {
         let org = self.org;
-        self.write(move |tx| {
-            let mut accounts = LockedAccounts::open(tx, org)?;
-            accounts.set_sharing(policy.clone());
-            tx.finish(&accounts.write_back()?).map(drop)
-        })
+        self.write(move |tx| tx.finish(&sharing_statements(tx, org, &policy)?).map(drop))
     }
 
     /// Reads from an account with due periods started, and from the parent's.
@@ -100,14 +98,19 @@ pub(crate) fn open_account(org: OrgId) -> Statement {
 }
 
 /// Moves an org's account to another plan; returns the statements that write it.
-pub(crate) fn change_plan(tx: &Tx, org: OrgId, plan: LicencePlan) -> Result<Vec<Statement>> {
+pub(crate) fn change_plan(tx: &Tx, org: OrgId, credits: PeriodCredits) -> Result<Vec<Statement>> {
     let mut accounts = LockedAccounts::open(tx, org)?;
-    accounts.account_mut()?.change_plan(plan);
+    accounts.account_mut()?.change_plan(credits);
     accounts.write_back()
 }
 
-/// Adds credits to a pool, inside a transaction. Fails if the grant is not allowed.
+/// Adds credits to a pool and ends the transaction. Fails if the grant is not allowed.
 pub(crate) fn grant(tx: &Tx, org: OrgId, new: &NewGrant) -> Result<()> {
+    tx.finish(&grant_statements(tx, org, new)?).map(drop)
+}
+
+/// Returns the statements that add credits to a pool. Fails if the grant is not allowed.
+pub(crate) fn grant_statements(tx: &Tx, org: OrgId, new: &NewGrant) -> Result<Vec<Statement>> {
     check_amount(new.amount)?;
     if new.reference.len() > MAX_REFERENCE_BYTES {
         return Err(StoreError::TooLarge { what: "reference", limit: MAX_REFERENCE_BYTES });
@@ -117,12 +120,32 @@ pub(crate) fn grant(tx: &Tx, org: OrgId, new: &NewGrant) -> Result<()> {
     }
     let mut accounts = LockedAccounts::open(tx, org)?;
     match lines::granted(tx, org, &new.reference)? {
-        Some(before) if before == (new.pool, new.amount) => return Ok(()),
+        Some(before) if before == (new.pool, new.amount) => return Ok(Vec::new()),
         Some(_) => {
             let what = format!("another grant with the reference `{}`", new.reference);
             return Err(StoreError::Conflict(what));
         }
         None => accounts.grant(new.clone())?,
     }
-    tx.finish(&accounts.write_back()?).map(drop)
+    accounts.write_back()
+}
+
+/// Returns the statements that set what an org pays for its children.
+pub(crate) fn sharing_statements(
+    tx: &Tx,
+    org: OrgId,
+    policy: &SharingPolicy,
+) -> Result<Vec<Statement>> {
+    let mut accounts = LockedAccounts::open(tx, org)?;
+    accounts.set_sharing(policy.clone());
+    accounts.write_back()
+}
+
+/// Returns what an org pays for its children.
+pub(crate) fn sharing(tx: &Tx, org: OrgId) -> Result<SharingPolicy> {
+    let row = tx.first(&SHARING, &[org.into()])?;
+    match row.as_ref().map(|row| row.text(0)).transpose()? {
+        None | Some("") => Ok(SharingPolicy::default()),
+        Some(_) => row.map_or_else(|| Ok(SharingPolicy::default()), |row| row.json(0, "account")),
+    }
 }

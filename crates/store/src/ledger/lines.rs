@@ -84,6 +84,11 @@ pub(super) fn grant(
     Ok(Statement { sql: &ADD, params, on_no_rows: None })
 }
 
+/// Returns the amount of the grant with a reference, if any.
+pub(crate) fn granted_amount(tx: &Tx, org: OrgId, reference: &str) -> Result<Option<Credits>> {
+    Ok(granted(tx, org, reference)?.map(|(_, amount)| amount))
+}
+
 /// Returns the grant with a reference, if any.
 pub(super) fn granted(tx: &Tx, org: OrgId, reference: &str) -> Result<Option<(PoolKind, Credits)>> {
     let row = tx.first(&GRANTED, &[org.into(), reference.into()])?;

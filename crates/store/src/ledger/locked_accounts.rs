@@ -112,7 +112,7 @@ impl LockedAccounts {
         let shared: SharedSpending = or_default(row, 1, "account")?;
         let sharing: SharingPolicy = or_default(row, 2, "account")?;
         let mut rolled = account.clone();
-        rolled.start_due_periods(locked.org.plan, self.now);
+        rolled.start_due_periods(locked.org.period_credits(), self.now);
         self.ledger.open_account(id, None, rolled);
         self.ledger.set_shared_spending(id, shared.clone());
         self.ledger.set_sharing_policy(id, sharing.clone());

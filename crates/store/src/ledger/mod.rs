@@ -21,6 +21,9 @@ pub use lines::{LedgerLine, LedgerLineKind};
 pub use reservations::{NewReservation, RemainingCredits};
 pub use settle::TurnCharges;
 
-pub(crate) use accounts::{change_plan, grant, open_account};
+pub(crate) use accounts::{
+    change_plan, grant, grant_statements, open_account, sharing, sharing_statements,
+};
+pub(crate) use lines::granted_amount as granted;
 pub(crate) use reservation_batch::ReservationBatchers;
 pub(crate) use settle::charge_statement;

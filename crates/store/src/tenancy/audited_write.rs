@@ -1,11 +1,13 @@
 //! Writes together with their audit entry: both are stored, or neither is.
 
-use ostler_domain::id::{ConversationId, DocumentId, EventId, KeyId, OrgId, WorkflowId};
+use ostler_domain::id::{AgentId, ConversationId, DocumentId, EventId, KeyId, OrgId, WorkflowId};
 use ostler_domain::knowledge::Document;
 use ostler_domain::secret::ApiKeySecret;
+use ostler_domain::soul::SoulVersion;
 use ostler_domain::workflow::EventName;
 
 use crate::OrgStore;
+use crate::agents;
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::conversation::inbox::{self, FollowUpEntry};
@@ -88,6 +90,11 @@ impl AuditedWrite<'_> {
     /// Creates or replaces an integration; see [`OrgStore::save_integration`].
     pub fn save_integration(self, integration: OrgIntegration) -> StoreFuture<()> {
         self.run(move |tx, org| integrations::save(tx, org, &integration))
+    }
+
+    /// Stores the next version of a soul; see [`OrgStore::push_soul`].
+    pub fn push_soul(self, owner: AgentId, version: SoulVersion) -> StoreFuture<()> {
+        self.run(move |tx, org| agents::agent::push_soul(tx, org, owner, &version))
     }
 
     /// Creates a key; see [`OrgStore::create_key`].

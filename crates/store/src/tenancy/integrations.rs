@@ -101,6 +101,17 @@ impl OrgStore<'_> {
     }
 }
 
+/// Lists the integrations of an org, inside a transaction.
+pub(crate) fn list(
+    tx: &Tx,
+    org: OrgId,
+    after: IntegrationId,
+    limit: u32,
+) -> Result<Vec<OrgIntegration>> {
+    let rows = tx.query(&LIST, &[org.into(), after.into(), limit.into()])?;
+    rows.iter().map(read_integration).collect()
+}
+
 /// Returns the connected services, inside a transaction.
 pub(crate) fn connected(tx: &Tx, org: OrgId) -> Result<BTreeSet<Integration>> {
     let rows = tx.query(&LIST_CONNECTED, &[org.into()])?;

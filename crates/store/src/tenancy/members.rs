@@ -51,12 +51,7 @@ impl OrgStore<'_> {
     /// [`StoreError::LastWithRole`] like [`set_member`](Self::set_member).
     pub fn remove_member(&self, user: UserId) -> StoreFuture<()> {
         let org = self.org;
-        self.write(move |tx| {
-            lock_org(tx, org)?;
-            let role = role_of(tx, org, user)?.ok_or(StoreError::NotFound("user"))?;
-            check_may_leave(tx, org, role)?;
-            tx.execute(&REMOVE, &[org.into(), user.into()]).map(drop)
-        })
+        self.write(move |tx| remove(tx, org, user))
     }
 
     /// Returns a member of the org.
@@ -71,7 +66,22 @@ impl OrgStore<'_> {
     }
 }
 
-fn set_member(tx: &Tx, org: OrgId, user: UserId, role: Role) -> Result<()> {
+/// Lists members of an org, inside a transaction.
+pub(crate) fn list(tx: &Tx, org: OrgId, after: UserId, limit: u32) -> Result<Vec<Member>> {
+    let rows = tx.query(&LIST, &[org.into(), after.into(), limit.into()])?;
+    rows.iter().map(read_member).collect()
+}
+
+/// Removes a member of an org, inside a transaction.
+pub(crate) fn remove(tx: &Tx, org: OrgId, user: UserId) -> Result<()> {
+    lock_org(tx, org)?;
+    let role = role_of(tx, org, user)?.ok_or(StoreError::NotFound("user"))?;
+    check_may_leave(tx, org, role)?;
+    tx.execute(&REMOVE, &[org.into(), user.into()]).map(drop)
+}
+
+/// Adds a member to an org or changes their role, inside a transaction.
+pub(crate) fn set_member(tx: &Tx, org: OrgId, user: UserId, role: Role) -> Result<()> {
     if !role.exists_in(lock_org(tx, org)?.place) {
         return Err(StoreError::NotFound("role"));
     }

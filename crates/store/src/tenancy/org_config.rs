@@ -57,6 +57,13 @@ pub struct ConfigVersion {
     shared: i64,
 }
 
+impl ConfigVersion {
+    /// Returns the version of what is the org's own.
+    pub(super) const fn own(self) -> i64 {
+        self.own
+    }
+}
+
 /// The versions of the configuration and of the documents of an org.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OrgVersions {
@@ -126,7 +133,8 @@ impl Store {
     }
 }
 
-fn agents(tx: &Tx, org: OrgId) -> Result<Vec<AgentConfig>> {
+/// Returns the agents of an org with their souls, inside a transaction.
+pub(super) fn agents(tx: &Tx, org: OrgId) -> Result<Vec<AgentConfig>> {
     let mut souls: HashMap<AgentId, SoulVersion> = HashMap::new();
     for row in tx.query(&NEWEST_SOULS, &[org.into()])? {
         souls.insert(row.id(0)?, row.json(1, "soul")?);

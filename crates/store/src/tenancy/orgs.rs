@@ -26,14 +26,7 @@ impl Store {
     /// Creates an org with an empty credit account. Fails with
     /// [`StoreError::Conflict`] if its id or slug is taken.
     pub fn create_org(&self, org: Org) -> StoreFuture<()> {
-        self.org(org.id).write(move |tx| {
-            let params = [org.id.into(), org.slug.as_str().into(), Value::json(&org)?];
-            tx.execute(&INSERT, &params).map_err(|error| match error {
-                StoreError::Conflict(_) => StoreError::Conflict(format!("org `{}`", org.slug)),
-                other => other,
-            })?;
-            tx.batch(&[open_account(org.id)]).map(drop)
-        })
+        self.org(org.id).write(move |tx| create(tx, &org))
     }
 
     /// Returns every org, ordered by id.
@@ -56,14 +49,26 @@ impl OrgStore<'_> {
         if org.id != self.org {
             return Err(StoreError::NotFound("organization"));
         }
-        self.write(move |tx| {
-            let params = [org.id.into(), org.slug.as_str().into(), Value::json(&org)?];
-            let account = change_plan(tx, org.id, org.plan)?;
-            tx.execute(&UPDATE, &params)?;
-            tx.finish(&account).map(drop)
-        })
-        .await
+        self.write(move |tx| update(tx, &org)).await
     }
+}
+
+/// Creates an org with an empty credit account, inside a transaction.
+pub(crate) fn create(tx: &Tx, org: &Org) -> Result<()> {
+    let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
+    tx.execute(&INSERT, &params).map_err(|error| match error {
+        StoreError::Conflict(_) => StoreError::Conflict(format!("org `{}`", org.slug)),
+        other => other,
+    })?;
+    tx.batch(&[open_account(org.id)]).map(drop)
+}
+
+/// Replaces an org and moves its credit account to its plan, inside a transaction.
+pub(crate) fn update(tx: &Tx, org: &Org) -> Result<()> {
+    let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
+    let account = change_plan(tx, org.id, org.period_credits())?;
+    tx.execute(&UPDATE, &params)?;
+    tx.batch(&account).map(drop)
 }
 
 /// Returns an org, inside a transaction.

@@ -125,6 +125,27 @@ impl PolicyOwner {
     }
 }
 
+/// Returns the newest policy of an org, inside a transaction.
+pub(crate) fn newest_of_org(tx: &Tx, org: OrgId) -> Result<PolicyVersion> {
+    PolicyOwner::Org(org).newest(tx)
+}
+
+/// Saves the next version of an org's policy, inside a transaction.
+pub(crate) fn replace(tx: &Tx, org: OrgId, policy: &ToolPolicy) -> Result<()> {
+    replace_newest(tx, org, PolicyOwner::Org(org), policy)
+}
+
+/// Saves the next version of the platform's policy, inside a transaction.
+pub(crate) fn replace_platform(tx: &Tx, org: OrgId, policy: &ToolPolicy) -> Result<()> {
+    replace_newest(tx, org, PolicyOwner::Platform, policy)
+}
+
+fn replace_newest(tx: &Tx, org: OrgId, owner: PolicyOwner, policy: &ToolPolicy) -> Result<()> {
+    lock_org(tx, org)?;
+    let newest = owner.newest(tx)?.version;
+    save(tx, org, owner, newest, policy).map(drop)
+}
+
 fn save(
     tx: &Tx,
     org: OrgId,

@@ -56,6 +56,22 @@ impl Store {
         self.write_all_orgs(move |tx| tx.execute(&CREATE, &params).map_err(conflict).map(drop))
     }
 
+    /// Returns the account with this e-mail address, or creates one that nobody can log in
+    /// with until it gets a password.
+    pub fn ensure_user(&self, user: User) -> StoreFuture<UserId> {
+        self.write_all_orgs(move |tx| {
+            let User { id, email, name } = &user;
+            let key = email_key(email);
+            if let Some(known) = tx.first(&BY_EMAIL, &[key.as_str().into()])? {
+                return known.id(0);
+            }
+            let params =
+                [(*id).into(), email.as_str().into(), key.into(), name.as_str().into(), "".into()];
+            tx.execute(&CREATE, &params).map_err(conflict)?;
+            Ok(*id)
+        })
+    }
+
     /// Changes a user's e-mail address and name.
     pub fn update_user(&self, user: User) -> StoreFuture<()> {
         let User { id, email, name } = user;

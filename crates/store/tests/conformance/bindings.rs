@@ -17,7 +17,13 @@ async fn with_agent(store: &Store, org: OrgId) -> AgentId {
 fn binding(agent: AgentId) -> OrgBinding {
     let id = BindingId::from_u128(next());
     OrgBinding {
-        binding: Binding { id, channel: Channel::Telegram, enabled: true, priority: 10 },
+        binding: Binding {
+            id,
+            name: String::new(),
+            channel: Channel::Telegram,
+            enabled: true,
+            priority: 10,
+        },
         agent,
         settings: "{\"bot\":\"bella\"}".into(),
         secret: Some("file:/run/secrets/telegram".parse().unwrap()),

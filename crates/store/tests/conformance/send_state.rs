@@ -132,7 +132,7 @@ async fn a_binding_is_paused_for_the_requested_time(store: &Store) {
     let gia = agent(org, "gia");
     let (agent, channel) = (gia.id, Channel::Telegram);
     here.save_agent(gia).await.unwrap();
-    let binding = Binding { id: BINDING, channel, enabled: true, priority: 1 };
+    let binding = Binding { id: BINDING, name: String::new(), channel, enabled: true, priority: 1 };
     let bound = OrgBinding { binding, agent, settings: "{}".into(), secret: None };
     here.save_binding(bound.clone()).await.unwrap();
     assert_eq!(here.binding_for_send(BINDING).await.unwrap(), (bound.clone(), Duration::ZERO));

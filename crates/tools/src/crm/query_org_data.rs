@@ -10,7 +10,7 @@ use super::filter::{Condition, lookup};
 use crate::overlay::{Row, Table};
 use crate::page::{PageRequest, list_page};
 use crate::records::{
-    Booking, CalendarEvent, Entity, Form, MediaItem, Order, Product, Refunds, Resource,
+    BookableResource, Booking, CalendarEvent, Entity, Form, MediaItem, Order, Product, Refunds,
 };
 use crate::store_tool::{CallContext, StoreTool, ToolError};
 
@@ -54,7 +54,7 @@ impl Kind {
             match self {
                 Self::Contact => return Table::Contacts,
                 Self::Product => Product::KIND,
-                Self::Resource => Resource::KIND,
+                Self::Resource => BookableResource::KIND,
                 Self::Event => CalendarEvent::KIND,
                 Self::Form => Form::KIND,
                 Self::Booking => Booking::KIND,

@@ -6,8 +6,8 @@ use ostler_domain::id::RecordId;
 use super::EffectError;
 use crate::overlay::StoreOverlay;
 use crate::records::{
-    ALL_DAYS, Booking, BookingStatus, CalendarDay, CalendarEvent, Cancellation, Product, Resource,
-    Slot, day_id, days_between, peak_usage,
+    ALL_DAYS, BookableResource, Booking, BookingStatus, CalendarDay, CalendarEvent, Cancellation,
+    Product, Slot, day_id, days_between, peak_usage,
 };
 
 /// The places of a product or an event.
@@ -58,7 +58,7 @@ async fn product_calendar(
     let Some(owner) = terms.resource else {
         return Ok(Calendar { owner: item, capacity: terms.capacity, name, time });
     };
-    match overlay.record::<Resource>(owner).await? {
+    match overlay.record::<BookableResource>(owner).await? {
         Some((_, resource)) => Ok(Calendar { owner, capacity: resource.capacity, name, time }),
         None => Err(EffectError::NotBookable(name)),
     }

@@ -21,7 +21,7 @@ pub use forms::{Form, FormField, FormResponse, form_response_kind};
 pub use media::MediaItem;
 pub use money::{Currency, InvalidMoney, Money, Price};
 pub use orders::{Order, OrderLine};
-pub use products::{BookingTerms, Product, Resource};
+pub use products::{BookableResource, BookingTerms, Product};
 pub use refunds::{Refund, Refunds};
 
 /// A type of business record.

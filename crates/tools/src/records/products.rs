@@ -48,12 +48,12 @@ pub struct BookingTerms {
 
 /// Something that several products need: a room, a table, a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resource {
+pub struct BookableResource {
     pub name: String,
     /// Places at the same time.
     pub capacity: u32,
 }
 
-impl Entity for Resource {
+impl Entity for BookableResource {
     const KIND: &'static str = "resource";
 }

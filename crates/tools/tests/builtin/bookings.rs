@@ -4,7 +4,7 @@ use ostler_domain::id::{ContactId, RecordId};
 use ostler_engine::outcome::OutcomeStatus;
 use ostler_tools::effects::{self, EffectError, StoreEffect};
 use ostler_tools::records::{
-    Booking, BookingStatus, BookingTerms, CalendarEvent, Entity, Product, Resource,
+    BookableResource, Booking, BookingStatus, BookingTerms, CalendarEvent, Entity, Product,
 };
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ async fn overlapping_bookings_never_exceed_the_capacity() {
 #[tokio::test]
 async fn products_share_the_places_of_a_resource() {
     let mut fixture = Fixture::new().await;
-    let room = fixture.put(ORG, 1, &Resource { name: "Room".into(), capacity: 1 }).await;
+    let room = fixture.put(ORG, 1, &BookableResource { name: "Room".into(), capacity: 1 }).await;
     let massage = fixture.put(ORG, 2, &product("Massage", 9, Some(room))).await;
     let facial = fixture.put(ORG, 3, &product("Facial", 9, Some(room))).await;
     assert!(fixture.try_book(massage, "2026-11-20T10:00", 1).await);

@@ -1,13 +1,53 @@
-//! `ostler agent`: agents on queues.
+//! `ostler agent`: the configuration of agents, and agents on queues.
 
+mod configure;
 mod ls;
 mod send;
 mod show;
 
 use clap::Subcommand;
 
+use super::resource::Ask;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentCommand {
+    /// Create an agent of an org
+    #[command(after_help = "\
+Examples:
+  ostler agent create support --org nordlicht --name Ida
+  ostler agent create billing --org nordlicht --subtype billing --custom \\
+      --autonomy supervised --model openai/gpt-5-mini \\
+      --set 'require_approval_for=[\"refund_payment\"]'")]
+    Create(configure::AgentCreateArgs),
+    /// Change fields of an agent
+    #[command(after_help = "\
+Examples:
+  ostler agent set support --org nordlicht autonomy=semi_autonomous
+  ostler agent set support --org nordlicht 'models=[\"local/llama\"]' \\
+      limits.max_messages_per_day=50
+
+`ostler agent edit` shows the fields.")]
+    Set(configure::AgentSetArgs),
+    /// Edit an agent in your editor and look at the plan before it changes
+    #[command(after_help = "\
+Examples:
+  ostler agent edit support --org nordlicht")]
+    Edit(configure::AgentEditArgs),
+    /// Stop an agent from answering
+    #[command(after_help = "\
+Examples:
+  ostler agent pause support --org nordlicht")]
+    Pause(configure::AgentEditArgs),
+    /// Let a paused agent answer again
+    #[command(after_help = "\
+Examples:
+  ostler agent resume support --org nordlicht")]
+    Resume(configure::AgentEditArgs),
+    /// Retire an agent; what it did stays on record
+    #[command(after_help = "\
+Examples:
+  ostler agent archive support --org nordlicht")]
+    Archive(configure::AgentEditArgs),
     /// List the registered agents
     #[command(after_help = "\
 Examples:
@@ -31,6 +71,12 @@ Examples:
 
 pub(crate) async fn run(command: &AgentCommand) -> anyhow::Result<()> {
     match command {
+        AgentCommand::Create(args) => configure::create(args).await,
+        AgentCommand::Set(args) => configure::set(args).await,
+        AgentCommand::Edit(args) => configure::edit(args).await,
+        AgentCommand::Pause(args) => configure::set_status(args, "paused", Ask::Never).await,
+        AgentCommand::Resume(args) => configure::set_status(args, "active", Ask::Never).await,
+        AgentCommand::Archive(args) => configure::set_status(args, "archived", Ask::First).await,
         AgentCommand::Ls(args) => ls::run(args).await,
         AgentCommand::Show(args) => show::run(args).await,
         AgentCommand::Send(args) => send::run(args).await,

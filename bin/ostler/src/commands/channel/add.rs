@@ -10,13 +10,14 @@ use ostler_domain::secret::SecretRef;
 use ostler_runtime::channel_binding::binding_config;
 use ostler_runtime::operations::NewBinding;
 use ostler_store::OrgBinding;
+use ostler_world::unknown_name;
 
 use super::{BindingArgs, binding_json, check_usable};
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::{Operator, open_org};
 use crate::installation::Installation;
 use crate::screen::DIM;
-use crate::world::unknown_name;
+
 use crate::{app, random, secrets};
 
 /// The channels with a name of their own; others are webhooks.

@@ -3,8 +3,8 @@
 mod folder;
 mod next_steps;
 mod queue_agents;
+mod seed;
 mod story;
-mod webchat;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,10 +18,11 @@ use tokio::sync::watch;
 use self::next_steps::Demo;
 use super::org::tree;
 use crate::app::App;
+use crate::commands::operator::Operator;
 use crate::database_watch::wait_until_replaced;
 use crate::home_lock::HomeLock;
 use crate::screen::{DIM, HEADER};
-use crate::world::{SAMPLE, World};
+use crate::world::{SAMPLE, SAMPLE_NAME, World};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -57,10 +58,10 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
 
     let store = Store::connect(&installation.database())?;
     store.migrate().await?;
-    let world = World::parse("examples/harbour.toml", SAMPLE)?;
+    let world = World::parse([(SAMPLE_NAME, SAMPLE)])?;
     let new = store.orgs().await?.is_empty();
     if new {
-        world.seed(&store).await?;
+        seed::plant(&Operator::new(installation.clone(), store.clone())?).await?;
     }
     anstream::println!(
         "{HEADER}ostler {}{HEADER:#} · demo world in {} (SQLite, in-process bus, scripted model, \
@@ -73,7 +74,7 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     );
     tree::print_tree(&world);
     let org = story::find_bella(&store).await?;
-    let webchat = webchat::enable(&installation, &store, org).await?;
+    let webchat = seed::find_webchat(&store, org).await?;
 
     let app = Arc::new(App::new(&installation, store)?);
     let (stop, stopped) = watch::channel(false);

@@ -3,27 +3,39 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ostler_domain::agent::AgentKind;
 use ostler_domain::org::guardrail::{Capability, MATRIX, Right};
 use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::org::plan::Allowance;
 use ostler_domain::org::{Org, OrgPlace};
+use ostler_runtime::operations::Actor;
 use serde::Serialize;
 
-use crate::commands::args::OutputArgs;
+use crate::commands::args::{InstallationArgs, OutputArgs};
+use crate::commands::operator::Operator;
 use crate::screen::{Cell, DIM, HEADER, print_rows, thousands};
 use crate::world::{World, place_name};
 
 #[derive(Debug, Args)]
 pub(crate) struct OrgTreeArgs {
-    /// TOML file with orgs, agents and policies, such as examples/harbour.toml
+    /// World file to look at instead of the installation, such as examples/harbour.toml
     #[arg(long, value_name = "FILE")]
-    world: PathBuf,
+    world: Option<PathBuf>,
+    #[command(flatten)]
+    installation: InstallationArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-pub(super) fn run(args: &OrgTreeArgs) -> anyhow::Result<()> {
-    let world = World::read(&args.world)?;
+pub(super) async fn run(args: &OrgTreeArgs) -> anyhow::Result<()> {
+    let world = match &args.world {
+        Some(file) => World::read(file)?,
+        None => {
+            let operator = Operator::open(&args.installation).await?;
+            let live = operator.operations.live_world(Actor::Terminal).await?;
+            World::of_resources(&live.resources)?
+        }
+    };
     if args.output.json {
         return crate::commands::print_json(&report(&world));
     }
@@ -57,7 +69,8 @@ fn push_org(world: &World, org: &Org, branch: &str, rows: &mut Vec<[Cell; 6]>) {
     let label = format!("{branch}{}", place_name(org));
     let mut first = [Cell::from(label), Cell::styled(org.name.clone(), HEADER)];
     let mut credits = Cell::styled(credits(org), DIM);
-    let agents: Vec<_> = world.agents_of(org).collect();
+    let agents: Vec<_> =
+        world.agents_of(org).filter(|agent| agent.agent.kind != AgentKind::Template).collect();
     for agent in &agents {
         let position = &agent.position;
         let mut layer = format!("business layer {}", position.business_layer.number());

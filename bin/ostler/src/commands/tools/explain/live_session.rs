@@ -2,13 +2,13 @@
 
 use anyhow::bail;
 use ostler_runtime::operations::explain::session_scope;
+use ostler_world::unknown_name;
 
 use super::ExplainArgs;
 use super::report::{Explanation, ToolReport};
 use crate::commands::operator::Operator;
 use crate::commands::session::find::find_session;
 use crate::commands::session::view::peer_name;
-use crate::world::unknown_name;
 
 pub(super) async fn explain(args: &ExplainArgs, session: &str) -> anyhow::Result<Explanation> {
     let operator = Operator::open(&args.installation).await?;

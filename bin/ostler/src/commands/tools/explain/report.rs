@@ -7,10 +7,10 @@ use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::scope::ScopedTool;
 use ostler_domain::scope::removal::{PolicyLayer, Removal, ScopeStage};
 use ostler_domain::tool::ToolSpec;
+use ostler_world::unknown_name;
 use serde::Serialize;
 
 use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_rows};
-use crate::world::unknown_name;
 
 /// Every tool with the decision on it, for an agent in a session.
 #[derive(Serialize)]

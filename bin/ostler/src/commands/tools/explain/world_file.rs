@@ -12,7 +12,9 @@ use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::{Trust, catalogue};
 
 use super::report::{Explanation, ToolReport};
-use crate::world::{World, WorldAgent, WorldSession, unknown_name};
+use ostler_world::unknown_name;
+
+use crate::world::{World, WorldAgent, WorldSession};
 
 /// Resolves the scope of an agent and asks the gate about each active tool.
 pub(super) fn explain(

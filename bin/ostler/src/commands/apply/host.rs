@@ -1,0 +1,66 @@
+//! What a change of the configuration needs from this machine: secrets for new channels,
+//! and a check that a channel can be opened.
+
+use ostler_channels::Channels;
+use ostler_channels::error::OpenError;
+use ostler_channels::signature::SigningKeys;
+use ostler_domain::channel::Channel;
+use ostler_domain::id::{BindingId, OrgId};
+use ostler_domain::secret::SecretRef;
+use ostler_runtime::channel_binding::binding_config;
+use ostler_runtime::operations::world::ApplyHost;
+use ostler_store::OrgBinding;
+
+use crate::installation::Installation;
+use crate::{app, random, secrets};
+
+/// This machine, for changes of the configuration.
+pub(crate) struct Host<'i> {
+    installation: &'i Installation,
+    channels: Channels,
+}
+
+impl<'i> Host<'i> {
+    pub(crate) fn new(installation: &'i Installation) -> anyhow::Result<Self> {
+        Ok(Self { installation, channels: app::channels(installation)? })
+    }
+
+    fn create_secret(
+        &self,
+        org: OrgId,
+        binding: BindingId,
+        channel: &Channel,
+    ) -> anyhow::Result<Option<SecretRef>> {
+        let secret = match channel {
+            Channel::Telegram => return Ok(Some(secrets::org_variable(org, "telegram"))),
+            Channel::Email => return Ok(None),
+            Channel::Webchat => random::hex()?,
+            _ => SigningKeys::encode_key(&random::bytes()?),
+        };
+        // The name of a channel may not be a valid file name; its id is.
+        secrets::create(self.installation, org, &binding.to_string(), &secret).map(Some)
+    }
+}
+
+impl ApplyHost for Host<'_> {
+    fn new_secret(
+        &self,
+        org: OrgId,
+        binding: BindingId,
+        channel: &Channel,
+    ) -> Result<Option<SecretRef>, String> {
+        self.create_secret(org, binding, channel).map_err(|error| format!("{error:#}"))
+    }
+
+    fn check_channel(&self, org: OrgId, binding: &OrgBinding) -> Result<(), String> {
+        match self.channels.open(&binding_config(org, binding)) {
+            Ok(_) => Ok(()),
+            // It may be served elsewhere.
+            Err(OpenError::UnreadableSecret { location, .. }) => {
+                let read = secrets::org_secrets(self.installation).read(org, &location);
+                secrets::check_reference(read).map_err(|error| error.to_string())
+            }
+            Err(refused) => Err(refused.to_string()),
+        }
+    }
+}

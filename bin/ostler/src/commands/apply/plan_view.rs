@@ -1,0 +1,103 @@
+//! A plan for people and programs.
+
+use ostler_world::plan::{Action, Change, Plan};
+use serde_json::{Value, json};
+
+use crate::screen::{BAD, DIM, GOOD, HEADER, WARNING};
+
+/// The longest value that is shown whole.
+const MAX_VALUE: usize = 60;
+
+/// Prints what a plan changes.
+pub(crate) fn print_plan(plan: &Plan) {
+    for change in &plan.changes {
+        print_change(change);
+    }
+    if !plan.drift.is_empty() {
+        anstream::println!("{WARNING}changed live since the last apply{WARNING:#}");
+        for drift in &plan.drift {
+            anstream::println!("  {HEADER}{}{HEADER:#} {}", drift.address, drift.path);
+            let (applied, live, file) =
+                (short(&drift.applied), short(&drift.live), short(&drift.file));
+            anstream::println!("    applied {applied}  live {live}  file {file}");
+        }
+        anstream::println!();
+    }
+    anstream::println!("{}", summary(plan));
+}
+
+fn print_change(change: &Change) {
+    let (sign, style) = match change.action {
+        Action::Create => ("+", GOOD),
+        Action::Change => ("~", WARNING),
+        Action::Remove => ("-", BAD),
+    };
+    anstream::println!("{style}{sign}{style:#} {HEADER}{}{HEADER:#}", change.address);
+    for field in &change.fields {
+        let (path, new) = (&field.path, short(&field.new));
+        match (change.action, &field.old) {
+            (Action::Create, _) => anstream::println!("    {DIM}{path}{DIM:#} {new}"),
+            (_, old) => anstream::println!("    {DIM}{path}{DIM:#} {} → {new}", short(old)),
+        }
+    }
+    anstream::println!();
+}
+
+/// Says in a line how much changes.
+fn summary(plan: &Plan) -> String {
+    let count = |action| plan.changes.iter().filter(|change| change.action == action).count();
+    let parts: Vec<String> = [
+        (count(Action::Create), "to create"),
+        (count(Action::Change), "to change"),
+        (count(Action::Remove), "to archive or remove"),
+        (plan.drift.len(), "changed live"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    if parts.is_empty() { "nothing to change".to_owned() } else { parts.join(", ") }
+}
+
+/// Formats a value in one line; a long one is cut.
+pub(crate) fn short(value: &Value) -> String {
+    let text = match value {
+        Value::Null => return "(not set)".to_owned(),
+        Value::String(text) => format!("\"{}\"", text.replace('\n', " ")),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(MAX_VALUE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Returns a plan as JSON.
+pub(crate) fn plan_json(plan: &Plan) -> Value {
+    let action = |action| match action {
+        Action::Create => "create",
+        Action::Change => "change",
+        Action::Remove => "remove",
+    };
+    let changes = plan.changes.iter().map(|change| {
+        let fields = change
+            .fields
+            .iter()
+            .map(|field| json!({"path": field.path, "old": field.old, "new": field.new}));
+        json!({
+            "resource": change.address,
+            "action": action(change.action),
+            "fields": fields.collect::<Vec<_>>(),
+        })
+    });
+    let drift = plan.drift.iter().map(|drift| {
+        json!({
+            "resource": drift.address,
+            "path": drift.path,
+            "applied": drift.applied,
+            "live": drift.live,
+            "file": drift.file,
+        })
+    });
+    json!({"changes": changes.collect::<Vec<_>>(), "drift": drift.collect::<Vec<_>>()})
+}

@@ -1,0 +1,86 @@
+//! `ostler org create`.
+
+use std::num::NonZeroU32;
+
+use clap::Args;
+use ostler_domain::org::plan::LicencePlan;
+use ostler_world::Address;
+use serde_json::json;
+
+use crate::commands::args::{InstallationArgs, OutputArgs};
+use crate::commands::operator::Operator;
+use crate::commands::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+
+#[derive(Debug, Args)]
+pub(crate) struct OrgCreateArgs {
+    /// Name in commands and addresses: lower-case letters, digits and `-`
+    #[arg(value_name = "SLUG")]
+    slug: String,
+    /// Name on screens and in prompts [default: the slug]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Agency that it is a client of
+    #[arg(long, value_name = "ORG")]
+    parent: Option<String>,
+    /// Licence plan: free, starter, pro, professional, agency or enterprise
+    #[arg(long, value_name = "PLAN", default_value = "free", value_parser = parse_plan)]
+    plan: LicencePlan,
+    /// The licence includes client organizations
+    #[arg(long)]
+    sub_orgs: bool,
+    /// Time zone, by its IANA name
+    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    time_zone: String,
+    /// Days after which ended conversations are deleted [default: never]
+    #[arg(long, value_name = "DAYS")]
+    retention_days: Option<NonZeroU32>,
+    /// Credits to start with
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    credits: u64,
+    /// Other fields, as for `ostler org set`
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    fields: Vec<Assignment>,
+    #[command(flatten)]
+    change: ChangeArgs,
+    #[command(flatten)]
+    installation: InstallationArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) async fn run(args: &OrgCreateArgs) -> anyhow::Result<()> {
+    let operator = Operator::open(&args.installation).await?;
+    let editor = ResourceEditor::open(&operator).await?;
+    let address = Address::of_org(&args.slug);
+    if editor.resources().contains_key(&address) {
+        anyhow::bail!(
+            "there is an organization `{0}` already; change it with `ostler org set {0}`",
+            args.slug
+        );
+    }
+    let mut value = json!({
+        "slug": args.slug,
+        "name": args.name.as_ref().unwrap_or(&args.slug),
+        "parent": args.parent,
+        "plan": args.plan,
+        "sub_orgs": args.sub_orgs,
+        "time_zone": args.time_zone,
+        "retention_days": args.retention_days,
+        "starting_credits": args.credits,
+    });
+    for field in &args.fields {
+        field.apply(&mut value);
+    }
+    let how = Change { args: &args.change, output: &args.output, ask: Ask::Never };
+    editor.replace(&address, &value, &how).await?;
+    if !args.output.json {
+        anstream::println!("next     ostler agent create SLUG --org {}", args.slug);
+    }
+    Ok(())
+}
+
+fn parse_plan(text: &str) -> Result<LicencePlan, String> {
+    let names = LicencePlan::ALL.map(LicencePlan::name);
+    let known = LicencePlan::ALL.into_iter().find(|plan| plan.name() == text);
+    known.ok_or_else(|| ostler_world::unknown_name("plan", text, names))
+}

@@ -1,0 +1,144 @@
+//! `ostler policy`: which tools the platform, an org and its agents allow and deny.
+
+mod effect;
+
+use std::collections::BTreeSet;
+
+use clap::{Args, Subcommand};
+use ostler_domain::scope::policy::ToolPolicy;
+use ostler_world::{Address, Kind};
+use serde_json::{Value, json};
+
+use super::args::{InstallationArgs, OrgArgs, OutputArgs};
+use super::operator::Operator;
+use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Show the tool policies of the platform, an organization and its agents
+    #[command(after_help = "\
+Examples:
+  ostler policy show --org nordlicht")]
+    Show(OrgArgs),
+    /// Change a tool policy; which agents gain or lose which tools is shown before
+    #[command(after_help = "\
+Examples:
+  ostler policy set --org nordlicht --deny send_bulk_email
+  ostler policy set --org nordlicht --agent support --deny refund_payment
+  ostler policy set --platform --deny delete_contact
+  ostler policy set --org nordlicht --remove send_bulk_email
+
+An empty allow list allows every tool; deny always wins.")]
+    Set(PolicySetArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicySetArgs {
+    /// Tool to allow; once one is allowed, only allowed tools are left
+    #[arg(long, value_name = "TOOL")]
+    allow: Vec<String>,
+    /// Tool to deny
+    #[arg(long, value_name = "TOOL")]
+    deny: Vec<String>,
+    /// Tool to remove from both lists
+    #[arg(long, value_name = "TOOL")]
+    remove: Vec<String>,
+    /// Agent whose policy to change, by slug [default: the policy of the organization]
+    #[arg(long, value_name = "AGENT", conflicts_with = "platform")]
+    agent: Option<String>,
+    /// Change the policy of the platform, which applies everywhere
+    #[arg(long)]
+    platform: bool,
+    /// Org, by slug or id [default: the only one beside the platform]
+    #[arg(
+        long,
+        value_name = "ORG",
+        env = "OSTLER_ORG",
+        default_value = "",
+        hide_default_value = true
+    )]
+    org: String,
+    #[command(flatten)]
+    change: ChangeArgs,
+    #[command(flatten)]
+    installation: InstallationArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) async fn run(command: &PolicyCommand) -> anyhow::Result<()> {
+    match command {
+        PolicyCommand::Show(args) => show(args).await,
+        PolicyCommand::Set(args) => set(args).await,
+    }
+}
+
+async fn show(args: &OrgArgs) -> anyhow::Result<()> {
+    let operator = Operator::open(&args.installation).await?;
+    let org = super::find_org(&operator.store, &args.org).await?;
+    let editor = ResourceEditor::open(&operator).await?;
+    let mut policies: Vec<(String, ToolPolicy)> = Vec::new();
+    for (address, resource) in editor.resources() {
+        let name = match address.kind {
+            Kind::Platform => "platform".to_owned(),
+            Kind::Org if address.name == org.slug => format!("org {}", org.slug),
+            Kind::Agent if address.org == org.slug => format!("agent {}", address.name),
+            _ => continue,
+        };
+        policies.push((name, serde_json::from_value(resource.value()["tools"].clone())?));
+    }
+    if args.output.json {
+        let each = policies.iter().map(|(name, policy)| json!({"of": name, "policy": policy}));
+        return super::print_json(&each.collect::<Vec<_>>());
+    }
+    let list = |tools: &BTreeSet<_>| match tools.is_empty() {
+        true => "-".to_owned(),
+        false => tools.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    };
+    for (name, policy) in &policies {
+        anstream::println!(
+            "{name}\n  allow  {}\n  deny   {}",
+            list(&policy.allow),
+            list(&policy.deny)
+        );
+    }
+    Ok(())
+}
+
+async fn set(args: &PolicySetArgs) -> anyhow::Result<()> {
+    let operator = Operator::open(&args.installation).await?;
+    let editor = ResourceEditor::open(&operator).await?;
+    let address = match (args.platform, &args.agent) {
+        (true, _) => Address::of_platform(),
+        (false, agent) => {
+            let org = super::find_org(&operator.store, &args.org).await?;
+            match agent {
+                Some(agent) => editor.find(&org.slug, Kind::Agent, agent)?,
+                None => Address::of_org(&org.slug),
+            }
+        }
+    };
+    let mut policy: ToolPolicy =
+        serde_json::from_value(editor.get(&address)?.value()["tools"].clone())?;
+    for name in args.allow.iter().chain(&args.deny).chain(&args.remove) {
+        let tool = name.parse()?;
+        policy.allow.remove(&tool);
+        policy.deny.remove(&tool);
+        if args.allow.contains(name) {
+            policy.allow.insert(tool);
+        } else if args.deny.contains(name) {
+            policy.deny.insert(tool);
+        }
+    }
+    let value: Value = serde_json::to_value(&policy)?;
+    let before = editor.resources().clone();
+    let mut resource = editor.get(&address)?.value().clone();
+    Assignment::new("tools", value).apply(&mut resource);
+    let resource = ostler_world::Resource::parse(address.kind, &resource)?;
+    let plan = editor.plan(&[(address, resource)].into())?;
+    if !args.output.json {
+        effect::print(&operator, &before, &plan.plan.after)?;
+    }
+    let how = Change { args: &args.change, output: &args.output, ask: Ask::First };
+    operator.make(&plan, &how).await
+}

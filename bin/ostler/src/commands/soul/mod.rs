@@ -1,0 +1,290 @@
+//! `ostler soul`: the personality and rules of an agent, and their versions.
+
+mod document;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, ensure};
+use clap::{Args, Subcommand};
+use ostler_domain::soul::{SoulOrigin, SoulVersion};
+use ostler_world::Kind;
+use serde_json::{Value, json};
+
+use super::args::OrgArgs;
+use super::operator::{open_org, print_result};
+use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+use crate::screen::{BAD, DIM, GOOD, HEADER};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SoulCommand {
+    /// Show the soul of an agent, or an earlier version of it
+    #[command(after_help = "\
+Examples:
+  ostler soul show support --org nordlicht
+  ostler soul show support --org nordlicht --version 1 --json")]
+    Show(SoulShowArgs),
+    /// List the versions of a soul
+    #[command(after_help = "\
+Examples:
+  ostler soul log support --org nordlicht")]
+    Log(SoulArgs),
+    /// Show what changed between two versions
+    #[command(after_help = "\
+Examples:
+  ostler soul diff support 1 --org nordlicht
+  ostler soul diff support 1 3 --org nordlicht")]
+    Diff(SoulDiffArgs),
+    /// Restore an earlier version as a new one
+    #[command(after_help = "\
+Examples:
+  ostler soul rollback support 1 --org nordlicht")]
+    Rollback(SoulRollbackArgs),
+    /// Write a soul as SOUL.md: the fields as front matter, the rest as Markdown
+    #[command(after_help = "\
+Examples:
+  ostler soul export support --org nordlicht --out SOUL.md")]
+    Export(SoulExportArgs),
+    /// Replace a soul by a SOUL.md and look at the plan before it changes
+    #[command(after_help = "\
+Examples:
+  ostler soul import support SOUL.md --org nordlicht")]
+    Import(SoulImportArgs),
+    /// Edit a soul in your editor and look at the plan before it changes
+    #[command(after_help = "\
+Examples:
+  ostler soul edit support --org nordlicht")]
+    Edit(SoulEditArgs),
+    /// Print the system prompt that an agent gets in a new conversation
+    #[command(after_help = "\
+Examples:
+  ostler soul preview support --org nordlicht
+  ostler soul preview support --org nordlicht --with SOUL.md")]
+    Preview(SoulPreviewArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SoulArgs {
+    /// Agent, by slug
+    #[arg(value_name = "AGENT")]
+    agent: String,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SoulShowArgs {
+    #[command(flatten)]
+    soul: SoulArgs,
+    /// Version to show [default: the current one]
+    #[arg(long, value_name = "N")]
+    version: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SoulDiffArgs {
+    #[command(flatten)]
+    soul: SoulArgs,
+    /// Version to compare
+    #[arg(value_name = "FROM")]
+    from: u32,
+    /// Version to compare with [default: the current one]
+    #[arg(value_name = "TO")]
+    to: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SoulRollbackArgs {
+    #[command(flatten)]
+    soul: SoulArgs,
+    /// Version to restore
+    #[arg(value_name = "VERSION")]
+    version: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SoulExportArgs {
+    #[command(flatten)]
+    soul: SoulArgs,
+    /// File to write [default: print it]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SoulImportArgs {
+    #[command(flatten)]
+    soul: SoulArgs,
+    /// File to read
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SoulEditArgs {
+    #[command(flatten)]
+    soul: SoulArgs,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SoulPreviewArgs {
+    #[command(flatten)]
+    soul: SoulArgs,
+    /// SOUL.md to use instead of the current soul
+    #[arg(long, value_name = "FILE")]
+    with: Option<PathBuf>,
+}
+
+pub(crate) async fn run(command: &SoulCommand) -> anyhow::Result<()> {
+    match command {
+        SoulCommand::Show(args) => show(args).await,
+        SoulCommand::Log(args) => log(args).await,
+        SoulCommand::Diff(args) => diff(args).await,
+        SoulCommand::Rollback(args) => roll_back(args).await,
+        SoulCommand::Export(args) => export(args).await,
+        SoulCommand::Import(args) => import(args).await,
+        SoulCommand::Edit(args) => edit(args).await,
+        SoulCommand::Preview(args) => preview(args).await,
+    }
+}
+
+/// Returns the versions of a soul, from 1; there is at least one.
+async fn versions(args: &SoulArgs) -> anyhow::Result<Vec<SoulVersion>> {
+    let (operator, org) = open_org(&args.target).await?;
+    let versions = operator.org(&org).soul_versions(&args.agent).await?;
+    ensure!(
+        !versions.is_empty(),
+        "`{}` has no soul yet; write one with `ostler soul edit`",
+        args.agent
+    );
+    Ok(versions)
+}
+
+fn version(versions: &[SoulVersion], wanted: Option<u32>) -> anyhow::Result<&SoulVersion> {
+    let newest = versions.last().map_or(0, |last| last.version);
+    let wanted = wanted.unwrap_or(newest);
+    let found = versions.iter().find(|one| one.version == wanted);
+    found.with_context(|| format!("there is no version {wanted}; the versions are 1 to {newest}"))
+}
+
+async fn show(args: &SoulShowArgs) -> anyhow::Result<()> {
+    let versions = versions(&args.soul).await?;
+    let version = version(&versions, args.version)?;
+    if args.soul.target.output.json {
+        return super::print_json(version);
+    }
+    anstream::print!("{}", document::write(&version.soul)?);
+    Ok(())
+}
+
+async fn log(args: &SoulArgs) -> anyhow::Result<()> {
+    let versions = versions(args).await?;
+    if args.target.output.json {
+        return super::print_json(&versions);
+    }
+    for version in versions.iter().rev() {
+        let at = jiff::Timestamp::from_millisecond(version.at.as_millis())?;
+        let origin = match version.origin {
+            SoulOrigin::Created => "created".to_owned(),
+            SoulOrigin::Edited => "edited".to_owned(),
+            SoulOrigin::Proposal(id) => format!("proposal {id}"),
+            SoulOrigin::Rollback { to } => format!("version {to} restored"),
+        };
+        anstream::println!(
+            "{HEADER}{:>3}{HEADER:#}  {DIM}{at:.0}{DIM:#}  {origin}",
+            version.version
+        );
+    }
+    Ok(())
+}
+
+async fn diff(args: &SoulDiffArgs) -> anyhow::Result<()> {
+    let versions = versions(&args.soul).await?;
+    let from = version(&versions, Some(args.from))?;
+    let to = version(&versions, args.to)?;
+    let fields = from.soul.changed_fields(&to.soul);
+    let [old, new] =
+        [&from.soul, &to.soul].map(|soul| serde_json::to_value(soul).unwrap_or_default());
+    if args.soul.target.output.json {
+        let fields = fields.iter().map(|field| {
+            json!({"field": field.name(), "old": old[field.name()], "new": new[field.name()]})
+        });
+        return super::print_json(&fields.collect::<Vec<_>>());
+    }
+    if fields.is_empty() {
+        anstream::println!("versions {} and {} are the same", from.version, to.version);
+    }
+    for field in fields {
+        anstream::println!("{HEADER}{}{HEADER:#}", field.name());
+        for (sign, style, value) in
+            [("-", BAD, &old[field.name()]), ("+", GOOD, &new[field.name()])]
+        {
+            for line in lines(value) {
+                anstream::println!("{style}{sign} {line}{style:#}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns a value of a soul in lines.
+fn lines(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => text.lines().map(str::to_owned).collect(),
+        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+async fn roll_back(args: &SoulRollbackArgs) -> anyhow::Result<()> {
+    let target = &args.soul.target;
+    let (operator, org) = open_org(target).await?;
+    let restored = operator.org(&org).roll_back_soul(&args.soul.agent, args.version).await?;
+    let text = format!("version {} restored as version {}", args.version, restored.version);
+    print_result(&target.output, &serde_json::to_value(&restored)?, &text)
+}
+
+async fn export(args: &SoulExportArgs) -> anyhow::Result<()> {
+    let versions = versions(&args.soul).await?;
+    let text = document::write(&version(&versions, None)?.soul)?;
+    match &args.out {
+        None => anstream::print!("{text}"),
+        Some(file) => std::fs::write(file, text)
+            .with_context(|| format!("cannot write {}", file.display()))?,
+    }
+    Ok(())
+}
+
+async fn import(args: &SoulImportArgs) -> anyhow::Result<()> {
+    let soul = document::read(&args.file)?;
+    let target = &args.soul.target;
+    let (operator, org) = open_org(target).await?;
+    let editor = ResourceEditor::open(&operator).await?;
+    let address = editor.find(&org.slug, Kind::Agent, &args.soul.agent)?;
+    let how = Change { args: &args.change, output: &target.output, ask: Ask::First };
+    let soul = Assignment::new("soul", serde_json::to_value(soul)?);
+    editor.set(&address, &[soul], &how).await
+}
+
+async fn edit(args: &SoulEditArgs) -> anyhow::Result<()> {
+    let target = &args.soul.target;
+    let (operator, org) = open_org(target).await?;
+    let versions = operator.org(&org).soul_versions(&args.soul.agent).await?;
+    let soul = versions.last().map(|last| last.soul.clone()).unwrap_or_default();
+    let soul = document::edit(&soul)?;
+    let editor = ResourceEditor::open(&operator).await?;
+    let address = editor.find(&org.slug, Kind::Agent, &args.soul.agent)?;
+    let how = Change { args: &args.change, output: &target.output, ask: Ask::First };
+    let soul = Assignment::new("soul", serde_json::to_value(soul)?);
+    editor.set(&address, &[soul], &how).await
+}
+
+async fn preview(args: &SoulPreviewArgs) -> anyhow::Result<()> {
+    let soul = args.with.as_deref().map(document::read).transpose()?;
+    let (operator, org) = open_org(&args.soul.target).await?;
+    let prompt = operator.org(&org).preview_prompt(&args.soul.agent, soul.as_ref()).await?;
+    print_result(&args.soul.target.output, &json!({"prompt": prompt}), prompt.trim_end())
+}

@@ -1,0 +1,166 @@
+//! The commands that change one resource: org, agent, soul, policy, settings, budget.
+
+use crate::demo::DemoInstallation;
+
+const NORDLICHT: [&str; 10] = [
+    "org",
+    "create",
+    "nordlicht",
+    "--name",
+    "Nordlicht Bikes",
+    "--parent",
+    "harbour",
+    "--plan",
+    "professional",
+    "--time-zone=Europe/Berlin",
+];
+
+/// O08: an org is created, shown, changed and archived; its clients need a licence.
+#[test]
+fn o08_an_org_is_created_changed_and_archived() {
+    let demo = DemoInstallation::new();
+    let said = demo.run(&NORDLICHT);
+    assert!(said.contains("+ org nordlicht") && said.contains("applied"), "{said}");
+    assert!(demo.error(&NORDLICHT).contains("there is an organization `nordlicht` already"));
+    let shown = demo.json(&["org", "show", "nordlicht"]);
+    assert_eq!(shown["time_zone"], "Europe/Berlin");
+    assert_eq!(demo.json(&["credit", "show", "--org", "nordlicht"])["monthly"]["available"], 500);
+    demo.run(&["org", "set", "nordlicht", "retention_days=30", "credits.monthly=800"]);
+    assert_eq!(demo.json(&["org", "show", "nordlicht"])["retention_days"], 30);
+    assert_eq!(demo.json(&["credit", "show", "--org", "nordlicht"])["monthly"]["available"], 800);
+    let third = ["org", "create", "third", "--parent", "harbour"];
+    assert!(demo.error(&third).contains("the agency plan of `harbour` includes 2 clients"));
+    assert!(demo.error(&["org", "create", "Bad Slug"]).contains("is not a slug"));
+    assert!(
+        demo.error(&["org", "set", "nordlicht", "plann=pro"]).contains("unknown field `plann`")
+    );
+    let kept = demo.error(&["org", "set", "nordlicht", "parent=platform"]);
+    assert!(kept.contains("keeps the parent it was created with"), "{kept}");
+    demo.run(&["org", "archive", "nordlicht", "--yes"]);
+    assert!(!demo.run(&["org", "ls"]).contains("nordlicht"));
+    assert!(demo.run(&["org", "ls", "--all"]).contains("archived"));
+    assert!(demo.run(&["org", "tree"]).contains("Bella Pizza"));
+}
+
+/// O09, D05: an agent is created with a known role, paused and resumed; a level that its
+/// business layer does not have is refused.
+#[test]
+fn o09_d05_an_agent_is_created_paused_and_archived() {
+    let demo = DemoInstallation::new();
+    let create = ["agent", "create", "nina", "--org", "bella"];
+    let refused = demo.error(&[&create[..], &["--subtype", "support"]].concat());
+    assert!(refused.contains("no role `support`; there are: pm"), "{refused}");
+    let refused = demo.error(&[&create[..], &["--autonomy", "autonomous"]].concat());
+    assert!(refused.contains("cannot be autonomous; allowed here: supervised"), "{refused}");
+    let said = demo.run(&[&create[..], &["--name", "Nina", "--model", "local/llama"]].concat());
+    assert!(said.contains("business layer 4, guarded as 4"), "{said}");
+    let custom = ["agent", "create", "kim", "--org", "bella", "--subtype", "couriers", "--custom"];
+    assert!(demo.run(&custom).contains("business layer 3, guarded as 3"));
+    let said = demo.run(&["agent", "pause", "nina", "--org", "bella"]);
+    assert!(said.contains("status \"active\" → \"paused\""), "{said}");
+    demo.run(&["agent", "resume", "nina", "--org", "bella"]);
+    demo.run(&["agent", "set", "nina", "--org", "bella", "limits.max_messages_per_day=7"]);
+    demo.run(&["agent", "archive", "nina", "--org", "bella", "--yes"]);
+    let file = demo.run(&["export", "--org", "bella"]);
+    assert!(
+        file.contains("slug = \"nina\"") && file.contains("max_messages_per_day = 7"),
+        "{file}"
+    );
+    let system = demo.error(&["agent", "pause", "quinn", "--org", "platform"]);
+    assert!(system.contains("`quinn` is a system agent and always active"), "{system}");
+}
+
+/// O10, H07: a soul has versions that can be compared and restored.
+#[test]
+fn o10_h07_a_soul_is_imported_compared_and_restored() {
+    let demo = DemoInstallation::new();
+    let file = std::path::Path::new(&demo.home()).join("SOUL.md");
+    let path = file.to_str().expect("a path");
+    demo.run(&["soul", "export", "gia", "--org", "bella", "--out", path]);
+    let text = std::fs::read_to_string(&file).expect("a file");
+    std::fs::write(&file, text.replace("Warm and quick", "Calm and quick") + "\n# Gia\n")
+        .expect("written");
+    let said = demo.run(&["soul", "import", "gia", path, "--org", "bella", "--yes"]);
+    assert!(said.contains("soul.personality") && said.contains("applied"), "{said}");
+    let diff = demo.run(&["soul", "diff", "gia", "1", "--org", "bella"]);
+    assert!(diff.contains("- Warm and quick") && diff.contains("+ Calm and quick"), "{diff}");
+    let prompt = demo.run(&["soul", "preview", "gia", "--org", "bella"]);
+    assert!(prompt.contains("Calm and quick"), "{prompt}");
+    let said = demo.run(&["soul", "rollback", "gia", "1", "--org", "bella"]);
+    assert_eq!(said, "version 1 restored as version 3\n");
+    assert!(demo.run(&["soul", "log", "gia", "--org", "bella"]).contains("version 1 restored"));
+    assert!(demo.run(&["soul", "show", "gia", "--org", "bella"]).contains("Warm and quick"));
+    let said = demo.error(&["soul", "rollback", "gia", "9", "--org", "bella"]);
+    assert!(said.contains("there is no version 9"), "{said}");
+}
+
+/// O11: a policy change says before which agents gain or lose which tools.
+#[test]
+fn o11_a_policy_change_says_who_gains_and_loses_what() {
+    let demo = DemoInstallation::new();
+    let deny = ["policy", "set", "--org", "bella", "--deny", "refund_payment"];
+    let plan = demo.run(&[&deny[..], &["--dry-run"]].concat());
+    assert!(plan.contains("enzo loses refund_payment"), "{plan}");
+    assert!(demo.error(&deny).contains("nobody is here to ask"));
+    demo.run(&[&deny[..], &["--yes"]].concat());
+    let undo = ["policy", "set", "--org", "bella", "--remove", "refund_payment", "--yes"];
+    assert!(demo.run(&undo).contains("enzo gains refund_payment"));
+    let misspelt = ["policy", "set", "--platform", "--deny", "refund_paymnt", "--yes"];
+    assert!(demo.error(&misspelt).contains("did you mean `refund_payment`?"));
+}
+
+/// O12, O14, E03: settings and budgets are readable and settable.
+#[test]
+fn o12_o14_e03_settings_and_budgets_are_set() {
+    let demo = DemoInstallation::new();
+    demo.run(&[
+        "settings",
+        "set",
+        "--org",
+        "bella",
+        "team.max_handoffs=2",
+        "reopen=resume",
+        "lifetimes.sms={idle_secs = 60, longest_secs = 120}",
+        "people.owner={channel = \"webchat\", identifier = \"luigi\"}",
+    ]);
+    let shown = demo.run(&["settings", "show", "--org", "bella"]);
+    for part in [
+        "team.max_handoffs = 2",
+        "reopen = \"resume\"",
+        "lifetimes.sms.idle_secs = 60",
+        "people.owner.channel = \"webchat\"",
+        "approvals.expire_after_secs",
+    ] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    let wrong = demo.error(&[
+        "settings",
+        "set",
+        "--org",
+        "bella",
+        "people.owner={channel = \"x\", identifier = \"y\"}",
+    ]);
+    assert!(wrong.contains("no channel `x`"), "{wrong}");
+    demo.run(&["budget", "set", "--org", "bella", "monthly=500", "session=80", "team=90"]);
+    demo.run(&["budget", "set", "--org", "harbour", "per-child=20", "child.bella=10"]);
+    let shown = demo.run(&["budget", "show", "--org", "bella"]);
+    for part in ["monthly  ", "500 credits", "left", "session", "80 credits", "agent gia"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    let left = demo.json(&["budget", "show", "--org", "bella"])["left_today"].as_u64();
+    assert!(left.is_some_and(|left| left >= 500), "{left:?}");
+    let agency = demo.json(&["budget", "show", "--org", "harbour"]);
+    assert_eq!(agency["sharing"]["overrides"]["bella"], 10);
+    let wrong = demo.error(&["budget", "set", "--org", "bella", "weekly=5"]);
+    assert!(wrong.contains("no budget `weekly`"), "{wrong}");
+}
+
+/// O23: the only org is meant if none is named.
+#[test]
+fn o23_a_missing_org_lists_those_that_there_are() {
+    let demo = DemoInstallation::new();
+    let said = demo.error(&["settings", "show"]);
+    assert!(said.contains("name an org with --org or OSTLER_ORG; there are: "), "{said}");
+    demo.run(&["org", "archive", "harbour", "--yes"]);
+    assert!(demo.run(&["settings", "show"]).contains("reopen"), "bella is the only one left");
+}

@@ -1,0 +1,242 @@
+//! Applies a plan: one transaction for each org, agencies before their clients.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ostler_domain::agent::protection::{AgentChange, Editor, check_change};
+use ostler_domain::id::{AgentId, AuditId, BindingId, OrgId};
+use ostler_domain::org::permission::OrgPermission;
+use ostler_store::{ConfigChange, NewAuditEntry};
+use ostler_world::plan::{Action, Change};
+use ostler_world::spec::{AgentDefinition, Names};
+use ostler_world::{Address, Kind, Resources};
+use serde_json::{Map, Value, json};
+
+use super::super::{Actor, OperationError, Operations, Result};
+use super::{ApplyHost, CheckedPlan};
+use crate::ids::fresh;
+
+/// Fields that only people of the platform may change.
+const LICENCE_FIELDS: [&str; 5] = ["plan", "sub_orgs", "credits", "starting_credits", "parent"];
+
+impl Operations {
+    /// Applies a plan for an actor and reports each org that is done. What was planned for
+    /// an org is made as a whole or not at all; orgs before a failed one stay changed.
+    pub async fn apply(
+        &self,
+        actor: Actor,
+        plan: &CheckedPlan,
+        host: &dyn ApplyHost,
+        mut report: impl FnMut(&str),
+    ) -> Result<()> {
+        let names = new_names(plan);
+        for slug in orgs_in_order(plan) {
+            let changes: Vec<&Change> = plan
+                .plan
+                .changes
+                .iter()
+                .filter(|change| owner(plan, &change.address) == slug)
+                .collect();
+            self.authorize_changes(actor, plan, slug, &changes, &names).await?;
+            let writer =
+                super::writes::Writer { operations: self, plan, names: &names, slug, host };
+            let writes = writer.writes(&changes).await?;
+            let audit = changes.iter().map(|change| audit_entry(actor, plan, change)).collect();
+            let revision = plan.live.orgs.get(slug).map(|live| live.revision);
+            let applied = Some(applied_json(&plan.plan.applied, slug, plan));
+            let change = ConfigChange { revision, writes, audit, applied };
+            let org = org_id(&names, slug)?;
+            self.0.store.org(org).change_config(change).await?;
+            report(slug);
+        }
+        Ok(())
+    }
+
+    async fn authorize_changes(
+        &self,
+        actor: Actor,
+        plan: &CheckedPlan,
+        slug: &str,
+        changes: &[&Change],
+        names: &BTreeMap<String, Names>,
+    ) -> Result<()> {
+        let store = &self.0.store;
+        let platform = plan.live.platform;
+        let licence = |change: &&&Change| {
+            change.address.kind == Kind::Org
+                && (change.action != Action::Change
+                    || change.fields.iter().any(|field| {
+                        LICENCE_FIELDS.iter().any(|name| field.path.starts_with(name))
+                    }))
+        };
+        // Licences are the platform's. The first org of an installation is the platform.
+        if let (Some(platform), Some(_)) = (platform, changes.iter().find(licence)) {
+            actor.authorize(store, platform, OrgPermission::GrantCredits).await?;
+        }
+        if plan.live.orgs.contains_key(slug) {
+            actor.authorize(store, org_id(names, slug)?, OrgPermission::Configure).await?;
+        }
+        let editor = match platform {
+            Some(platform)
+                if actor.authorize(store, platform, OrgPermission::GrantCredits).await.is_err() =>
+            {
+                Editor::OrgAdmin(org_id(names, slug)?)
+            }
+            _ => Editor::PlatformAdmin,
+        };
+        for change in changes.iter().filter(|change| change.address.kind == Kind::Agent) {
+            check_agent_change(plan, change, editor)?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks that the editor may change these parts of an agent.
+fn check_agent_change(plan: &CheckedPlan, change: &Change, editor: Editor<'_>) -> Result<()> {
+    let live = plan.live.orgs.get(&change.address.org);
+    let agent = live.and_then(|live| {
+        let id = live.names.agents.id(&change.address.name)?;
+        live.agents.get(&id)
+    });
+    let Some(agent) = agent else { return Ok(()) };
+    let new: Option<AgentDefinition> =
+        plan.plan.after.get(&change.address).and_then(|one| one.spec().ok());
+    let status = new.map_or(ostler_domain::agent::AgentStatus::Archived, |spec| spec.status);
+    let mut parts: Vec<AgentChange> = Vec::new();
+    for field in &change.fields {
+        parts.push(match field.path.split('.').next().unwrap_or_default() {
+            "soul" => AgentChange::Soul,
+            "tools" | "profile" => AgentChange::Tools,
+            "autonomy" | "require_approval_for" | "limits" | "blocked_topics" => {
+                AgentChange::Guardrails
+            }
+            "status" => AgentChange::Status(status),
+            _ => AgentChange::Settings,
+        });
+    }
+    if change.action == Action::Remove {
+        parts.push(AgentChange::Status(status));
+    }
+    for part in parts {
+        check_change(agent, editor, part)?;
+    }
+    Ok(())
+}
+
+/// Returns the org in whose transaction a change is made: the platform's for what applies
+/// to every org.
+fn owner<'p>(plan: &'p CheckedPlan, address: &'p Address) -> &'p str {
+    if address.kind != Kind::Platform {
+        return &address.org;
+    }
+    let platform = |resources: &'p Resources| {
+        let mut orgs = resources.iter().filter(|(one, _)| one.kind == Kind::Org);
+        orgs.find(|(_, org)| org.value()["platform"] == true).map(|(one, _)| one.org.as_str())
+    };
+    platform(&plan.plan.after).unwrap_or_default()
+}
+
+/// Returns the orgs to change: the platform, then agencies, then clients.
+fn orgs_in_order(plan: &CheckedPlan) -> Vec<&str> {
+    let changed: BTreeSet<&str> =
+        plan.plan.changes.iter().map(|change| owner(plan, &change.address)).collect();
+    // What the files say is remembered for every org in them, also without a change.
+    let named = plan.plan.applied.keys().map(|address| owner(plan, address));
+    let stale = named.filter(|slug| is_stale(plan, slug));
+    let mut orgs: Vec<&str> = changed.into_iter().chain(stale).collect();
+    let rank = |slug: &str| {
+        let org = plan.plan.after.get(&Address::of_org(slug));
+        org.map_or(0, |org| match org.value() {
+            org if org["platform"] == true => 0,
+            org if org["parent"].is_null() => 1,
+            _ => 2,
+        })
+    };
+    orgs.sort_by_key(|slug| (rank(slug), *slug));
+    orgs.dedup();
+    orgs
+}
+
+/// Returns whether what was applied to an org differs from what the files say.
+fn is_stale(plan: &CheckedPlan, slug: &str) -> bool {
+    let of_org = |resources: &Resources| -> Resources {
+        let own = resources.iter().filter(|(address, _)| owner(plan, address) == slug);
+        own.map(|(address, resource)| (address.clone(), resource.clone())).collect()
+    };
+    of_org(&plan.plan.applied) != of_org(&plan.live.applied)
+}
+
+/// Returns what the files say about an org, as it is remembered. Resources that were
+/// applied before from other files stay.
+fn applied_json(files: &Resources, slug: &str, plan: &CheckedPlan) -> String {
+    let own = |resources: &Resources| -> Map<String, Value> {
+        let own = resources.iter().filter(|(address, _)| owner(plan, address) == slug);
+        own.map(|(address, one)| (address.to_string(), one.value().clone())).collect()
+    };
+    Value::Object(own(files)).to_string()
+}
+
+/// Returns the ids of all names after the change, by org: those that exist and new ones.
+fn new_names(plan: &CheckedPlan) -> BTreeMap<String, Names> {
+    let mut orgs = plan.live.names.clone();
+    for address in plan.plan.after.keys().filter(|address| address.kind == Kind::Org) {
+        if orgs.id(&address.name).is_none() {
+            orgs.insert(&address.name, fresh(OrgId::from_u128));
+        }
+    }
+    let mut all: BTreeMap<String, Names> = BTreeMap::new();
+    for address in plan.plan.after.keys() {
+        let slug = owner(plan, address);
+        let names = all.entry(slug.to_owned()).or_insert_with(|| Names {
+            orgs: orgs.clone(),
+            ..plan.live.orgs.get(slug).map(|live| live.names.clone()).unwrap_or_default()
+        });
+        match address.kind {
+            Kind::Agent if names.agents.id(&address.name).is_none() => {
+                names.agents.insert(&address.name, fresh(AgentId::from_u128));
+            }
+            Kind::Channel if names.channels.id(&address.name).is_none() => {
+                names.channels.insert(&address.name, fresh(BindingId::from_u128));
+            }
+            _ => {}
+        }
+        names.orgs = orgs.clone();
+    }
+    all
+}
+
+pub(super) fn org_id(names: &BTreeMap<String, Names>, slug: &str) -> Result<OrgId> {
+    let id = names.get(slug).and_then(|names| names.orgs.id(slug));
+    id.ok_or_else(|| OperationError::BadResource(format!("no org `{slug}`")))
+}
+
+fn audit_entry(actor: Actor, plan: &CheckedPlan, change: &Change) -> NewAuditEntry {
+    let action = match change.action {
+        Action::Create => "create",
+        Action::Change => "change",
+        Action::Remove => "remove",
+    };
+    let fields = |new: bool| -> Value {
+        let each = change.fields.iter().map(|field| {
+            (field.path.clone(), if new { field.new.clone() } else { field.old.clone() })
+        });
+        Value::Object(each.collect())
+    };
+    let before = match change.action {
+        Action::Create => Value::Null,
+        Action::Change => fields(false),
+        Action::Remove => plan
+            .live
+            .resources
+            .get(&change.address)
+            .map(|one| one.sparse(change.address.kind))
+            .unwrap_or_default(),
+    };
+    let after = if change.action == Action::Remove { Value::Null } else { fields(true) };
+    NewAuditEntry {
+        id: fresh(AuditId::from_u128),
+        actor: actor.audit_actor(),
+        action: format!("{action}_{}", change.address.kind.table()),
+        subject: change.address.to_string(),
+        data: json!({"before": before, "after": after}).to_string(),
+    }
+}

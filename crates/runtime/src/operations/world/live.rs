@@ -1,0 +1,174 @@
+//! The live state of every org as resources.
+
+use std::collections::BTreeMap;
+
+use ostler_domain::agent::Agent;
+use ostler_domain::id::{AgentId, BindingId, DocumentId, IntegrationId, OrgId, UserId};
+use ostler_domain::org::OrgPlace;
+use ostler_domain::org::settings::OrgSettings;
+use ostler_domain::scope::policy::ToolPolicy;
+use ostler_store::{ConfigRevision, IntegrationConnection, OrgState};
+use ostler_world::spec::{
+    AgentDefinition, ChannelDefinition, DocumentDefinition, IntegrationDefinition,
+    MemberDefinition, NameMap, Names, OrgDefinition, PlatformDefinition, SettingsDefinition,
+};
+use ostler_world::{Address, Kind, Resource, Resources};
+use serde_json::{Map, Value};
+
+use super::super::Result;
+use crate::records::decode;
+
+/// The live resources, with the ids that their names stand for.
+#[derive(Debug, Default)]
+pub struct LiveWorld {
+    pub resources: Resources,
+    /// What was applied from files last.
+    pub applied: Resources,
+    pub(super) names: NameMap<OrgId>,
+    pub(super) orgs: BTreeMap<String, LiveOrg>,
+    pub(super) platform: Option<OrgId>,
+}
+
+/// The ids of an org's resources.
+#[derive(Debug)]
+pub(super) struct LiveOrg {
+    pub(super) revision: ConfigRevision,
+    pub(super) names: Names,
+    pub(super) agents: BTreeMap<AgentId, Agent>,
+    pub(super) integrations: BTreeMap<String, IntegrationId>,
+    pub(super) documents: BTreeMap<String, DocumentId>,
+    pub(super) members: BTreeMap<String, UserId>,
+}
+
+impl LiveWorld {
+    /// Adds the state of an org.
+    pub(super) fn add(&mut self, state: OrgState) -> Result<()> {
+        let slug = state.org.slug.clone();
+        let mut names = Names { orgs: self.names.clone(), ..Names::default() };
+        for config in &state.agents {
+            names.agents.insert(&config.agent.slug, config.agent.id);
+        }
+        for bound in &state.bindings {
+            names.channels.insert(&bound.binding.name(), bound.binding.id);
+        }
+        if state.org.place == OrgPlace::Platform {
+            self.platform = Some(state.org.id);
+        }
+        if let Some(applied) = &state.applied {
+            self.applied.extend(read_applied(applied)?);
+        }
+        let settings: OrgSettings = match &state.settings {
+            Some(data) => decode("settings", data)?,
+            None => OrgSettings::default(),
+        };
+        let org = OrgDefinition::from_org(
+            &state.org,
+            (state.starting_credits, &state.sharing),
+            state.policy.policy.clone(),
+            SettingsDefinition::from_settings(&settings, &names),
+            &names,
+        );
+        self.insert(&slug, Kind::Org, &slug, Resource::new(&org));
+        let mut live = LiveOrg {
+            revision: state.revision,
+            agents: BTreeMap::new(),
+            integrations: BTreeMap::new(),
+            documents: BTreeMap::new(),
+            members: BTreeMap::new(),
+            names,
+        };
+        self.add_parts(&slug, state, &mut live);
+        self.orgs.insert(slug, live);
+        Ok(())
+    }
+
+    fn add_parts(&mut self, slug: &str, state: OrgState, live: &mut LiveOrg) {
+        for config in state.agents {
+            let soul = config.soul.map(|version| version.soul).unwrap_or_default();
+            let spec = AgentDefinition::from_agent(&config.agent, soul, slug, &live.names);
+            self.insert(slug, Kind::Agent, &spec.slug, Resource::new(&spec));
+            live.agents.insert(config.agent.id, config.agent);
+        }
+        for bound in state.bindings {
+            let spec = ChannelDefinition {
+                org: slug.to_owned(),
+                name: bound.binding.name(),
+                kind: bound.binding.channel,
+                agent: live.names.agents.name(bound.agent),
+                enabled: bound.binding.enabled,
+                priority: bound.binding.priority,
+                settings: table(&bound.settings),
+                secret: bound.secret,
+            };
+            self.insert(slug, Kind::Channel, &spec.name, Resource::new(&spec));
+        }
+        for integration in state.integrations {
+            let spec = IntegrationDefinition {
+                org: slug.to_owned(),
+                service: integration.service.to_string(),
+                connected: integration.connection == IntegrationConnection::Connected,
+                settings: table(&integration.settings),
+                secret: integration.secret,
+            };
+            live.integrations.insert(spec.service.clone(), integration.id);
+            self.insert(slug, Kind::Integration, &spec.service, Resource::new(&spec));
+        }
+        for stored in state.documents {
+            let spec = DocumentDefinition {
+                org: slug.to_owned(),
+                title: stored.document.title().to_owned(),
+                tags: stored.document.tags().clone(),
+                text: stored.document.body().to_owned(),
+            };
+            live.documents.insert(spec.title.clone(), stored.id);
+            self.insert(slug, Kind::Document, &spec.title, Resource::new(&spec));
+        }
+        for member in state.members {
+            let email = member.user.email.trim().to_lowercase();
+            let spec = MemberDefinition {
+                org: slug.to_owned(),
+                email,
+                name: member.user.name,
+                role: member.role,
+            };
+            live.members.insert(spec.email.clone(), member.user.id);
+            self.insert(slug, Kind::Member, &spec.email, Resource::new(&spec));
+        }
+    }
+
+    /// Adds the policy of the platform.
+    pub(super) fn set_platform_policy(&mut self, tools: ToolPolicy) {
+        if self.platform.is_some() {
+            let policy = Resource::new(&PlatformDefinition { tools });
+            self.resources.insert(Address::of_platform(), policy);
+        }
+    }
+
+    fn insert(&mut self, org: &str, kind: Kind, name: &str, resource: Resource) {
+        let address = Address { org: org.to_owned(), kind, name: name.to_owned() };
+        self.resources.insert(address, resource);
+    }
+}
+
+impl LiveOrg {
+    /// Returns the binding with this name.
+    pub(super) fn binding(&self, name: &str) -> Option<BindingId> {
+        self.names.channels.id(name)
+    }
+}
+
+/// Reads what was applied. A resource that this version does not know is left out: then
+/// its next change counts as one of the file.
+fn read_applied(text: &str) -> Result<Resources> {
+    let stored: BTreeMap<String, Value> = decode("applied resources", text)?;
+    let known = stored.into_iter().filter_map(|(address, value)| {
+        let address: Address = address.parse().ok()?;
+        let resource = Resource::parse(address.kind, &value).ok()?;
+        Some((address, resource))
+    });
+    Ok(known.collect())
+}
+
+fn table(json: &str) -> Map<String, Value> {
+    serde_json::from_str(json).unwrap_or_default()
+}

@@ -1,0 +1,11 @@
+//! World files: TOML with the position of every value, so that an error can point at it.
+
+mod check;
+mod parse;
+mod problem;
+mod source;
+
+pub(crate) use parse::to_json;
+pub use parse::{ParsedFiles, parse};
+pub use problem::{Problem, Problems};
+pub use source::Source;

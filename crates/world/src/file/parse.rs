@@ -1,0 +1,205 @@
+//! Files as resources, each with its place.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use toml_edit::{Item, TableLike};
+
+use super::check::check;
+use super::problem::{Problem, Problems};
+use super::source::Source;
+use crate::address::{Address, Kind};
+use crate::resource::{Resource, Resources};
+use crate::rules::Violation;
+use crate::schema;
+use crate::spec::SessionDefinition;
+
+/// The content of a set of files.
+#[derive(Debug, Default)]
+pub struct ParsedFiles {
+    sources: Vec<Source>,
+    /// The resources of the files.
+    pub resources: Resources,
+    places: BTreeMap<Address, Place>,
+    /// Example sessions, which are not applied.
+    pub sessions: Vec<SessionDefinition>,
+}
+
+/// Where a resource is: the file, its table and the number of the entry.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    source: usize,
+    kind: Kind,
+    index: usize,
+}
+
+/// Parses files, each with its name, and checks them against the schema. The error holds
+/// everything that is wrong.
+pub fn parse<'a>(
+    files: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<ParsedFiles, Problems> {
+    let mut parsed = ParsedFiles::default();
+    let mut problems = Vec::new();
+    for (name, text) in files {
+        match Source::new(name, text) {
+            Ok(source) => parsed.sources.push(source),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    for source in &parsed.sources {
+        check(source, source.root(), schema::schema(), &mut problems);
+    }
+    if problems.is_empty() {
+        problems = parsed.read_resources();
+    }
+    if problems.is_empty() { Ok(parsed) } else { Err(Problems(problems)) }
+}
+
+impl ParsedFiles {
+    /// Returns the problem of a violated rule at its place, or none if the resource is not
+    /// in these files.
+    pub fn locate(&self, violation: &Violation) -> Option<Problem> {
+        let place = self.places.get(&violation.address)?;
+        let source = self.sources.get(place.source)?;
+        let table = entry(source.root(), place.kind, place.index)?;
+        let at = source.find(&table, &violation.path);
+        Some(source.problem(at, violation.message.clone()))
+    }
+
+    /// Returns the addresses in the order of the files.
+    pub fn in_file_order(&self) -> Vec<&Address> {
+        let mut addresses: Vec<_> = self.places.iter().collect();
+        addresses.sort_by_key(|(_, place)| (place.source, place.kind, place.index));
+        addresses.into_iter().map(|(address, _)| address).collect()
+    }
+
+    fn read_resources(&mut self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let sources = std::mem::take(&mut self.sources);
+        for (number, source) in sources.iter().enumerate() {
+            let default_org = only_org(source.root());
+            for kind in Kind::ALL {
+                for index in 0.. {
+                    let Some(item) = entry(source.root(), kind, index) else { break };
+                    let place = Place { source: number, kind, index };
+                    if let Err(problem) = self.read(source, place, &item, default_org.as_deref()) {
+                        problems.push(problem);
+                    }
+                }
+            }
+            problems.extend(self.read_sessions(source, default_org.as_deref()).err());
+        }
+        self.sources = sources;
+        problems
+    }
+
+    fn read(
+        &mut self,
+        source: &Source,
+        place: Place,
+        item: &Item,
+        default_org: Option<&str>,
+    ) -> Result<(), Problem> {
+        let kind = place.kind;
+        let mut value = to_json(item);
+        let at = |path: &str| source.find(item, path);
+        fill_org(&mut value, kind, default_org)
+            .map_err(|message| source.problem(at(""), message))?;
+        let resource = Resource::parse(kind, &value).map_err(|error| {
+            let problem = source.problem(at(&error.path), error.cause.to_string());
+            // What stands where a secret is named may be the secret.
+            if error.path.contains("secret") { problem.without_excerpt() } else { problem }
+        })?;
+        let address = address(kind, resource.value());
+        if self.resources.contains_key(&address) {
+            let message = format!("there are two of `{address}`; each is defined once");
+            return Err(source.problem(at(kind.name_key()), message));
+        }
+        self.places.insert(address.clone(), place);
+        self.resources.insert(address, resource);
+        Ok(())
+    }
+
+    fn read_sessions(&mut self, source: &Source, default_org: Option<&str>) -> Result<(), Problem> {
+        let tables = source.root().get("session").and_then(Item::as_array_of_tables);
+        for table in tables.into_iter().flatten() {
+            let item = Item::Table(table.clone());
+            let mut value = to_json(&item);
+            if let (Some(fields), Some(org)) = (value.as_object_mut(), default_org) {
+                fields.entry("org").or_insert_with(|| org.into());
+            }
+            let session = serde_path_to_error::deserialize(&value).map_err(|error| {
+                source.problem(source.find(&item, &error.path().to_string()), error.to_string())
+            })?;
+            self.sessions.push(session);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the address of a resource.
+pub(crate) fn address(kind: Kind, value: &Value) -> Address {
+    let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    match kind {
+        Kind::Platform => Address::of_platform(),
+        Kind::Org => Address::of_org(&field("slug")),
+        _ => Address { org: field("org"), kind, name: field(kind.name_key()) },
+    }
+}
+
+/// Returns an entry of a kind in a file.
+fn entry(root: &Item, kind: Kind, index: usize) -> Option<Item> {
+    let item = root.get(kind.table())?;
+    match (kind, item) {
+        (Kind::Platform, item) => (index == 0).then(|| item.clone()),
+        (_, Item::ArrayOfTables(tables)) => tables.get(index).cloned().map(Item::Table),
+        (_, item) => item.get(index).cloned(),
+    }
+}
+
+/// Returns the org of a file that defines exactly one.
+fn only_org(root: &Item) -> Option<String> {
+    let first = entry(root, Kind::Org, 0)?;
+    let single = entry(root, Kind::Org, 1).is_none();
+    single.then(|| first.get("slug").and_then(Item::as_str).map(str::to_owned))?
+}
+
+/// Sets the org of a resource that does not name one.
+fn fill_org(value: &mut Value, kind: Kind, default_org: Option<&str>) -> Result<(), String> {
+    if matches!(kind, Kind::Platform | Kind::Org) || !value["org"].is_null() {
+        return Ok(());
+    }
+    let org = default_org.ok_or_else(|| {
+        format!("`org` is missing: name the organization of this {}", kind.table())
+    })?;
+    value["org"] = org.into();
+    Ok(())
+}
+
+pub(crate) fn to_json(item: &Item) -> Value {
+    match item {
+        Item::None => Value::Null,
+        Item::Table(table) => table_to_json(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| table_to_json(table)).collect(),
+        Item::Value(value) => value_to_json(value),
+    }
+}
+
+fn table_to_json(table: &dyn TableLike) -> Value {
+    let fields: Map<String, Value> =
+        table.iter().map(|(key, item)| (key.to_owned(), to_json(item))).collect();
+    Value::Object(fields)
+}
+
+fn value_to_json(value: &toml_edit::Value) -> Value {
+    use toml_edit::Value as Toml;
+    match value {
+        Toml::String(text) => text.value().as_str().into(),
+        Toml::Integer(number) => (*number.value()).into(),
+        Toml::Float(number) => (*number.value()).into(),
+        Toml::Boolean(flag) => (*flag.value()).into(),
+        Toml::Datetime(time) => time.value().to_string().into(),
+        Toml::Array(items) => items.iter().map(value_to_json).collect(),
+        Toml::InlineTable(table) => table_to_json(table),
+    }
+}

@@ -1,0 +1,162 @@
+//! Rules of orgs and of the tree that they form.
+
+use ostler_domain::org::plan::Allowance;
+use ostler_domain::org::tree::{OrgTree, TreeError};
+
+use super::Checker;
+use crate::address::{Address, Kind};
+use crate::spec::{OrgDefinition, PlatformDefinition, SettingsDefinition, TeamDefinition};
+
+impl Checker<'_> {
+    pub(super) fn platform(&mut self, address: &Address, spec: &PlatformDefinition) {
+        self.policy(address, "tools", &spec.tools);
+    }
+
+    pub(super) fn org(&mut self, address: &Address, spec: &OrgDefinition) {
+        self.slug(address, "slug", &spec.slug);
+        self.not_empty(address, "name", &spec.name);
+        if jiff::tz::TimeZone::get(&spec.time_zone).is_err() {
+            let message = format!(
+                "no time zone `{}`; use an IANA name such as Europe/Berlin",
+                spec.time_zone
+            );
+            self.report(address, "time_zone", message);
+        }
+        self.place(address, spec);
+        self.policy(address, "tools", &spec.tools);
+        if spec.sharing.notice_percent > 100 {
+            self.report(address, "sharing.notice_percent", "a percentage is at most 100");
+        }
+        for child in spec.sharing.overrides.keys() {
+            let is_child = self
+                .orgs
+                .get(child)
+                .is_some_and(|(org, _)| org.parent.as_deref() == Some(spec.slug.as_str()));
+            if !is_child {
+                let message = format!("`{child}` is not a client of `{}`", spec.slug);
+                self.report(address, &format!("sharing.overrides.{child}"), message);
+            }
+        }
+        self.settings(address, &spec.settings);
+    }
+
+    fn place(&mut self, address: &Address, spec: &OrgDefinition) {
+        if let Some(parent) = &spec.parent {
+            if spec.platform {
+                return self.report(address, "parent", "the platform has no parent");
+            }
+            if !self.exists(&Address::of_org(parent)) {
+                let known: Vec<String> = self.orgs.keys().cloned().collect();
+                let message = crate::unknown_name("org", parent, known.iter().map(String::as_str));
+                return self.report(address, "parent", message);
+            }
+        }
+        let before: Option<OrgDefinition> =
+            self.before.get(address).and_then(|org| org.spec().ok());
+        let Some(before) = before else { return };
+        if before.parent != spec.parent {
+            self.report(address, "parent", "an organization keeps the parent it was created with");
+        }
+        if before.platform != spec.platform {
+            self.report(address, "platform", "the platform was chosen when it was created");
+        }
+        if before.starting_credits != spec.starting_credits {
+            let message = "starting credits are granted once, when the organization is created; \
+                           grant more with `ostler credit grant`";
+            self.report(address, "starting_credits", message);
+        }
+    }
+
+    /// Checks the tree that all orgs form, and the licences of those with clients.
+    pub(super) fn tree(&mut self) {
+        let orgs = self.orgs.values().map(|(_, org)| org.clone());
+        if let Err(error) = OrgTree::new(orgs) {
+            let slug = match &error {
+                TreeError::NoPlatform => self.orgs.keys().next().cloned().unwrap_or_default(),
+                TreeError::SecondPlatform { slug }
+                | TreeError::Duplicate { slug }
+                | TreeError::UnknownParent { slug }
+                | TreeError::TooDeep { slug, .. } => slug.clone(),
+            };
+            return self.report(&Address::of_org(&slug), "slug", error.to_string());
+        }
+        let mut refused = Vec::new();
+        for (slug, (spec, org)) in &self.orgs {
+            let parent = spec.parent.as_ref().and_then(|parent| self.orgs.get(parent));
+            let Some((parent_spec, parent)) = parent else { continue };
+            let is_new = !self.before.contains_key(&Address::of_org(slug));
+            if !is_new {
+                continue;
+            }
+            let clients = self.orgs.values().filter(|(_, one)| one.parent() == Some(parent.id));
+            let count = clients.filter(|(_, one)| !one.archived).count();
+            let message = match parent.plan.sub_orgs() {
+                _ if !parent.sub_orgs_enabled => format!(
+                    "the licence of `{}` does not include clients; set `sub_orgs = true` there",
+                    parent_spec.slug
+                ),
+                Allowance::UpTo(included) if count > included as usize && !org.archived => {
+                    format!(
+                        "the {} plan of `{}` includes {included} clients, and this would be \
+                         number {count}",
+                        parent.plan.name(),
+                        parent_spec.slug
+                    )
+                }
+                _ => continue,
+            };
+            refused.push((Address::of_org(slug), message));
+        }
+        for (address, message) in refused {
+            self.report(&address, "parent", message);
+        }
+    }
+
+    fn settings(&mut self, address: &Address, settings: &SettingsDefinition) {
+        if let Some(team) = &settings.team {
+            self.team(address, team);
+        }
+        let people = &settings.people;
+        let people = [
+            ("owner", &people.owner),
+            ("team_group", &people.team_group),
+            ("owner_email", &people.owner_email),
+        ];
+        for (field, person) in people {
+            let Some(person) = person else { continue };
+            let path = format!("settings.people.{field}");
+            self.reference(address, &format!("{path}.channel"), Kind::Channel, &person.channel);
+            self.not_empty(address, &format!("{path}.identifier"), &person.identifier);
+        }
+        if settings.session_budget.warning > settings.session_budget.cap {
+            let message = "the warning comes before the cap, so it must not be larger";
+            self.report(address, "settings.session_budget.warning", message);
+        }
+        for (channel, lifetime) in &settings.lifetimes {
+            if lifetime.idle.is_zero() || lifetime.max_age < lifetime.idle {
+                let message = "a session lives longer than it may be idle, and both are above 0";
+                self.report(address, &format!("settings.lifetimes.{channel}"), message);
+            }
+        }
+        if settings.approvals.expire_after.is_zero() {
+            let message = "people need time to decide; use at least 1";
+            self.report(address, "settings.approvals.expire_after_secs", message);
+        }
+    }
+
+    fn team(&mut self, address: &Address, team: &TeamDefinition) {
+        for (trigger, agent) in &team.specialists {
+            let name = serde_json::to_value(trigger).ok();
+            let name = name.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
+            let path = format!("settings.team.specialists.{name}");
+            self.reference(address, &path, Kind::Agent, agent);
+        }
+        for (from, targets) in team.permissions.iter().flatten() {
+            let path = format!("settings.team.permissions.{from}");
+            self.reference(address, &path, Kind::Agent, from);
+            for target in targets.iter().filter(|target| *target != "*") {
+                self.reference(address, &path, Kind::Agent, target);
+            }
+        }
+    }
+}
