@@ -38,8 +38,13 @@ pub(crate) async fn org(store: &Store, id: u128) -> Org {
     store.org(id).save_agent(gia.clone()).await.unwrap();
     let mut bound = Vec::new();
     for channel in [Channel::Email, Channel::Sms, Channel::Telegram] {
-        let binding =
-            Binding { id: BindingId::from_u128(next()), channel, enabled: true, priority: 1 };
+        let binding = Binding {
+            id: BindingId::from_u128(next()),
+            name: String::new(),
+            channel,
+            enabled: true,
+            priority: 1,
+        };
         bound.push(binding.id);
         let new = OrgBinding { binding, agent: gia.id, settings: "{}".into(), secret: None };
         store.org(id).save_binding(new).await.unwrap();
