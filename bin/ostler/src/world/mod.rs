@@ -5,6 +5,7 @@ mod files;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use ostler_domain::agent::Agent;
 use ostler_domain::id::{AgentId, OrgId};
@@ -20,7 +21,7 @@ use ostler_domain::tool::{Integration, Trust, catalogue};
 use ostler_world::file::parse;
 use ostler_world::rules::{KnownNames, check};
 use ostler_world::spec::{
-    AgentDefinition, IntegrationDefinition, Names, OrgDefinition, PlatformDefinition,
+    AgentDefinition, IntegrationDefinition, NameMap, Names, OrgDefinition, PlatformDefinition,
     SessionDefinition, Spec,
 };
 use ostler_world::{Address, Resource, Resources, unknown_name};
@@ -103,11 +104,12 @@ impl World {
         resources: &[(&Address, &Resource)],
         sessions: &[SessionDefinition],
     ) -> anyhow::Result<Self> {
-        let mut names = Names::default();
+        let mut org_names = NameMap::default();
         let orgs: Vec<OrgDefinition> = specs(resources);
         for (spec, id) in orgs.iter().zip(1..) {
-            names.orgs.insert(&spec.slug, OrgId::from_u128(id));
+            org_names.insert(&spec.slug, OrgId::from_u128(id));
         }
+        let mut names = Names { orgs: Arc::new(org_names), ..Names::default() };
         let mut tree = Vec::new();
         let mut org_tools = BTreeMap::new();
         let integrations: Vec<IntegrationDefinition> = specs(resources);

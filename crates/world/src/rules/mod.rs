@@ -5,6 +5,7 @@ mod org;
 mod other;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ostler_domain::id::OrgId;
 use ostler_domain::org::Org;
@@ -13,7 +14,7 @@ use ostler_domain::tool::ToolName;
 
 use crate::address::{Address, Kind};
 use crate::resource::Resources;
-use crate::spec::{Names, OrgDefinition, Spec};
+use crate::spec::{NameMap, Names, OrgDefinition, Spec};
 use crate::suggestion::unknown_name;
 
 /// A rule that a resource breaks.
@@ -71,10 +72,11 @@ impl<'a> Checker<'a> {
             .filter(|(address, _)| address.kind == Kind::Org)
             .filter_map(|(_, resource)| resource.spec().ok())
             .collect();
-        let mut names = Names::default();
+        let mut org_names = NameMap::default();
         for (spec, id) in specs.iter().zip(1..) {
-            names.orgs.insert(&spec.slug, OrgId::from_u128(id));
+            org_names.insert(&spec.slug, OrgId::from_u128(id));
         }
+        let names = Names { orgs: Arc::new(org_names), ..Names::default() };
         let orgs = specs.into_iter().zip(1..).filter_map(|(spec, id)| {
             let org = spec.to_org(OrgId::from_u128(id), &names).ok()?;
             Some((spec.slug.clone(), (spec, org)))

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::Arc;
 
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 
@@ -9,8 +10,8 @@ use ostler_domain::id::{AgentId, BindingId, OrgId};
 /// org.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
-    /// Every org.
-    pub orgs: NameMap<OrgId>,
+    /// Every org; shared, because there may be many.
+    pub orgs: Arc<NameMap<OrgId>>,
     /// The agents of the org.
     pub agents: NameMap<AgentId>,
     /// The channels of the org.

@@ -1,15 +1,16 @@
 //! Applies a plan: one transaction for each org, agencies before their clients.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ostler_domain::agent::protection::{AgentChange, Editor, check_change};
 use ostler_domain::id::{AgentId, AuditId, BindingId, OrgId};
 use ostler_domain::org::permission::OrgPermission;
 use ostler_store::{ConfigChange, NewAuditEntry};
 use ostler_world::plan::{Action, Change};
-use ostler_world::spec::{AgentDefinition, Names};
-use ostler_world::{Address, Kind, Resources};
-use serde_json::{Map, Value, json};
+use ostler_world::spec::{AgentDefinition, NameMap, Names};
+use ostler_world::{Address, Kind, Resource, Resources};
+use serde_json::{Value, json};
 
 use super::super::{Actor, OperationError, Operations, Result};
 use super::{ApplyHost, CheckedPlan};
@@ -29,20 +30,20 @@ impl Operations {
         mut report: impl FnMut(&str),
     ) -> Result<()> {
         let names = new_names(plan);
-        for slug in orgs_in_order(plan) {
-            let changes: Vec<&Change> = plan
-                .plan
-                .changes
-                .iter()
-                .filter(|change| owner(plan, &change.address) == slug)
-                .collect();
+        let applied_by_org = by_owner(plan, &plan.plan.applied);
+        let mut changes_by_org: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+        for change in &plan.plan.changes {
+            changes_by_org.entry(owner(plan, &change.address)).or_default().push(change);
+        }
+        for slug in orgs_in_order(plan, &applied_by_org) {
+            let changes = changes_by_org.remove(slug).unwrap_or_default();
             self.authorize_changes(actor, plan, slug, &changes, &names).await?;
             let writer =
                 super::writes::Writer { operations: self, plan, names: &names, slug, host };
             let writes = writer.writes(&changes).await?;
             let audit = changes.iter().map(|change| audit_entry(actor, plan, change)).collect();
             let revision = plan.live.orgs.get(slug).map(|live| live.revision);
-            let applied = Some(applied_json(&plan.plan.applied, slug, plan));
+            let applied = applied_by_org.get(slug).map(applied_json);
             let change = ConfigChange { revision, writes, audit, applied };
             let org = org_id(&names, slug)?;
             self.0.store.org(org).change_config(change).await?;
@@ -136,13 +137,13 @@ fn owner<'p>(plan: &'p CheckedPlan, address: &'p Address) -> &'p str {
 }
 
 /// Returns the orgs to change: the platform, then agencies, then clients.
-fn orgs_in_order(plan: &CheckedPlan) -> Vec<&str> {
-    let changed: BTreeSet<&str> =
-        plan.plan.changes.iter().map(|change| owner(plan, &change.address)).collect();
+fn orgs_in_order<'p>(plan: &'p CheckedPlan, applied: &AppliedByOrg<'p>) -> Vec<&'p str> {
+    let changed = plan.plan.changes.iter().map(|change| owner(plan, &change.address));
     // What the files say is remembered for every org in them, also without a change.
-    let named = plan.plan.applied.keys().map(|address| owner(plan, address));
-    let stale = named.filter(|slug| is_stale(plan, slug));
-    let mut orgs: Vec<&str> = changed.into_iter().chain(stale).collect();
+    let before = by_owner(plan, &plan.live.applied);
+    let stale = applied.iter().filter(|(slug, now)| before.get(*slug) != Some(now));
+    let all: BTreeSet<&str> = changed.chain(stale.map(|(slug, _)| *slug)).collect();
+    let mut orgs: Vec<&str> = all.into_iter().collect();
     let rank = |slug: &str| {
         let org = plan.plan.after.get(&Address::of_org(slug));
         org.map_or(0, |org| match org.value() {
@@ -152,37 +153,35 @@ fn orgs_in_order(plan: &CheckedPlan) -> Vec<&str> {
         })
     };
     orgs.sort_by_key(|slug| (rank(slug), *slug));
-    orgs.dedup();
     orgs
 }
 
-/// Returns whether what was applied to an org differs from what the files say.
-fn is_stale(plan: &CheckedPlan, slug: &str) -> bool {
-    let of_org = |resources: &Resources| -> Resources {
-        let own = resources.iter().filter(|(address, _)| owner(plan, address) == slug);
-        own.map(|(address, resource)| (address.clone(), resource.clone())).collect()
-    };
-    of_org(&plan.plan.applied) != of_org(&plan.live.applied)
+/// Resources by the org in whose transaction they are stored.
+type AppliedByOrg<'p> = BTreeMap<&'p str, BTreeMap<&'p Address, &'p Resource>>;
+
+fn by_owner<'p>(plan: &'p CheckedPlan, resources: &'p Resources) -> AppliedByOrg<'p> {
+    let mut grouped = AppliedByOrg::new();
+    for (address, resource) in resources {
+        grouped.entry(owner(plan, address)).or_default().insert(address, resource);
+    }
+    grouped
 }
 
-/// Returns what the files say about an org, as it is remembered. Resources that were
-/// applied before from other files stay.
-fn applied_json(files: &Resources, slug: &str, plan: &CheckedPlan) -> String {
-    let own = |resources: &Resources| -> Map<String, Value> {
-        let own = resources.iter().filter(|(address, _)| owner(plan, address) == slug);
-        own.map(|(address, one)| (address.to_string(), one.value().clone())).collect()
-    };
-    Value::Object(own(files)).to_string()
+/// Returns what files say about an org, as it is remembered.
+fn applied_json(applied: &BTreeMap<&Address, &Resource>) -> String {
+    let fields = applied.iter().map(|(address, one)| (address.to_string(), one.value().clone()));
+    Value::Object(fields.collect()).to_string()
 }
 
 /// Returns the ids of all names after the change, by org: those that exist and new ones.
 fn new_names(plan: &CheckedPlan) -> BTreeMap<String, Names> {
-    let mut orgs = plan.live.names.clone();
+    let mut orgs = NameMap::clone(&plan.live.names);
     for address in plan.plan.after.keys().filter(|address| address.kind == Kind::Org) {
         if orgs.id(&address.name).is_none() {
             orgs.insert(&address.name, fresh(OrgId::from_u128));
         }
     }
+    let orgs = Arc::new(orgs);
     let mut all: BTreeMap<String, Names> = BTreeMap::new();
     for address in plan.plan.after.keys() {
         let slug = owner(plan, address);
@@ -199,7 +198,6 @@ fn new_names(plan: &CheckedPlan) -> BTreeMap<String, Names> {
             }
             _ => {}
         }
-        names.orgs = orgs.clone();
     }
     all
 }

@@ -1,6 +1,7 @@
 //! The live state of every org as resources.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ostler_domain::agent::Agent;
 use ostler_domain::id::{AgentId, BindingId, DocumentId, IntegrationId, OrgId, UserId};
@@ -24,7 +25,7 @@ pub struct LiveWorld {
     pub resources: Resources,
     /// What was applied from files last.
     pub applied: Resources,
-    pub(super) names: NameMap<OrgId>,
+    pub(super) names: Arc<NameMap<OrgId>>,
     pub(super) orgs: BTreeMap<String, LiveOrg>,
     pub(super) platform: Option<OrgId>,
 }

@@ -6,6 +6,7 @@ mod live;
 mod writes;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{BindingId, OrgId};
@@ -15,6 +16,7 @@ use ostler_domain::secret::SecretRef;
 use ostler_store::OrgBinding;
 use ostler_world::plan::{Keep, Plan};
 use ostler_world::rules::{KnownNames, Violation, check};
+use ostler_world::spec::NameMap;
 use ostler_world::{Address, Resources};
 
 pub use live::LiveWorld;
@@ -54,9 +56,11 @@ impl Operations {
         let mut orgs = self.0.store.orgs().await?;
         // Names of parents are known before their children are read.
         orgs.sort_by_key(|org| (matches!(org.place, OrgPlace::SubOrg { .. }), org.id));
+        let mut names = NameMap::default();
         for org in &orgs {
-            live.names.insert(&org.slug, org.id);
+            names.insert(&org.slug, org.id);
         }
+        live.names = Arc::new(names);
         for org in orgs {
             if actor.authorize(&self.0.store, org.id, OrgPermission::View).await.is_ok() {
                 live.add(self.0.store.org(org.id).state().await?)?;
