@@ -24,10 +24,10 @@ fn o08_an_org_is_created_changed_and_archived() {
     assert!(demo.error(&NORDLICHT).contains("there is an organization `nordlicht` already"));
     let shown = demo.json(&["org", "show", "nordlicht"]);
     assert_eq!(shown["time_zone"], "Europe/Berlin");
-    assert_eq!(demo.json(&["credit", "show", "--org", "nordlicht"])["monthly"]["available"], 500);
+    assert_eq!(demo.json(&["credit", "show", "--org", "nordlicht"])["pools"][1]["available"], 500);
     demo.run(&["org", "set", "nordlicht", "retention_days=30", "credits.monthly=800"]);
     assert_eq!(demo.json(&["org", "show", "nordlicht"])["retention_days"], 30);
-    assert_eq!(demo.json(&["credit", "show", "--org", "nordlicht"])["monthly"]["available"], 800);
+    assert_eq!(demo.json(&["credit", "show", "--org", "nordlicht"])["pools"][1]["available"], 800);
     let third = ["org", "create", "third", "--parent", "harbour"];
     assert!(demo.error(&third).contains("the agency plan of `harbour` includes 2 clients"));
     assert!(demo.error(&["org", "create", "Bad Slug"]).contains("is not a slug"));

@@ -159,8 +159,12 @@ mod tests {
                 };
                 (0..5).map(|_| run()).min().unwrap()
             };
-            let (small, large) = (time(256 * 1024), time(1024 * 1024));
-            assert!(large < small * 6 + Duration::from_millis(5), "{line:?}: {small:?}, {large:?}");
+            // A busy machine may slow one measurement down, but not every one.
+            let is_linear = || {
+                let (small, large) = (time(256 * 1024), time(1024 * 1024));
+                large < small * 6 + Duration::from_millis(5)
+            };
+            assert!((0..8).any(|_| is_linear()), "{line:?}");
         }
     }
 

@@ -176,14 +176,13 @@ impl CreditAccount {
         }
     }
 
-    /// Changes the plan. A larger plan grants the difference for the month and the day at
-    /// once, and only once however often the plan changes; a smaller one takes nothing back
-    /// before its period ends.
+    /// Changes the plan. A larger plan grants the difference for the month at once, and
+    /// only once however often the plan changes; a smaller one takes nothing back
+    /// before the month ends.
     pub fn change_plan(&mut self, credits: impl Into<PeriodCredits>) {
         let credits = credits.into();
         self.unlimited = credits.monthly == Allowance::Unlimited;
         self.monthly.grant_up_to(credits.monthly);
-        self.daily.grant_up_to(credits.daily);
     }
 
     /// Holds up to `wanted` from the pools in order and returns the holds.

@@ -7,6 +7,7 @@ mod approvals;
 mod audit;
 mod bindings;
 mod blobs;
+mod config_change;
 mod contacts;
 mod contention;
 mod conversations;
