@@ -11,6 +11,7 @@ use ostler_domain::id::{ApprovalId, AuditId, InboxId, KeyId, OrgId, ReservationI
 use ostler_domain::notice::NoticeKind;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::{ApprovalSettings, OrgSettings};
+use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::TeamConfig;
 use ostler_domain::tool::{Risk, ToolName};
 use ostler_runtime::deps::Settings;
@@ -24,6 +25,7 @@ use proptest::prelude::{ProptestConfig, any};
 use proptest::proptest;
 use serde_json::json;
 
+use crate::approval_outcomes::failed_calls;
 use crate::support::{ENZO, GIA, ORG, Scenario, agent, catalogue};
 
 /// Creates contacts and lists products.
@@ -49,35 +51,35 @@ default: 'About {{ user }}: yes.'
 ";
 const CHECKING: &str = "I am checking that with my team.";
 
-async fn scenario(level: AutonomyLevel) -> Scenario {
+pub(crate) async fn scenario(level: AutonomyLevel) -> Scenario {
     let scenario = Scenario::new(SAVES).await;
     let gia = agent(GIA, "gia", Subtype::CustomerService);
     scenario.save_agent(ostler_domain::agent::Agent { autonomy: level, ..gia }).await;
     scenario
 }
 
-fn operator(operations: &Operations) -> OrgOperations<'_> {
+pub(crate) fn operator(operations: &Operations) -> OrgOperations<'_> {
     operations.as_actor(Actor::Terminal, ORG)
 }
 
-async fn pending(scenario: &Scenario) -> Vec<StoredApproval> {
+pub(crate) async fn pending(scenario: &Scenario) -> Vec<StoredApproval> {
     scenario.org().approvals(DecisionState::Pending, None, 100).await.unwrap()
 }
 
-async fn only(scenario: &Scenario) -> ApprovalId {
+pub(crate) async fn only(scenario: &Scenario) -> ApprovalId {
     let pending = pending(scenario).await;
     assert_eq!(pending.len(), 1, "{pending:?}");
     pending[0].approval.id
 }
 
 /// Returns the names of all contacts.
-async fn contacts(scenario: &Scenario) -> Vec<String> {
+pub(crate) async fn contacts(scenario: &Scenario) -> Vec<String> {
     let all = scenario.org().contacts(None, 100).await.unwrap();
     all.into_iter().map(|one| one.contact.name).collect()
 }
 
 /// Answers all waiting messages and returns the texts that customers are sent.
-async fn answer_and_deliver(scenario: &Scenario) -> Vec<String> {
+pub(crate) async fn answer_and_deliver(scenario: &Scenario) -> Vec<String> {
     scenario.work().await;
     scenario.deliver().await.iter().map(crate::support::text_of).collect()
 }
@@ -201,7 +203,7 @@ async fn d06_a_rejected_call_is_never_made() {
     assert_eq!(reason, "we keep no names");
 }
 
-async fn set_approval_expiry(scenario: &Scenario, expire_after: Duration) {
+pub(crate) async fn set_approval_expiry(scenario: &Scenario, expire_after: Duration) {
     let settings = OrgSettings {
         team: Some(TeamConfig::default()),
         approvals: ApprovalSettings { expire_after },
@@ -254,8 +256,9 @@ async fn reserve_all_credits(scenario: &Scenario) -> ReservationId {
     id
 }
 
-/// D09: an approved call does not run without credits; it can be approved again later and
-/// runs once.
+/// D09, O28, O29: an approved call does not run without credits. The person who approved it
+/// is told, the customer waits for a person, and the call runs once the agent has the
+/// conversation and the credits.
 #[tokio::test]
 async fn d09_an_approved_call_without_credits_runs_once_there_are_some() {
     let scenario = scenario(AutonomyLevel::SemiAutonomous).await;
@@ -267,9 +270,16 @@ async fn d09_an_approved_call_without_credits_runs_once_there_are_some() {
     answer_and_deliver(&scenario).await;
     assert!(contacts(&scenario).await.is_empty());
     assert_eq!(scenario.runs("rosa").await.pop().unwrap().outcome, RunOutcome::CreditsExhausted);
+    assert_eq!(
+        failed_calls(&operations).await,
+        [("not made".into(), "the credits are used up".into())]
+    );
+    let session = scenario.session("rosa").await;
+    assert_eq!(session.status, SessionStatus::HandedOff);
     scenario.org().release_reservation(held).await.unwrap();
-    operator(&operations).approve(id).await.unwrap();
     operator(&operations).approve(id).await.unwrap_err();
+    operator(&operations).take_over(session.id).await.unwrap();
+    operator(&operations).resume(session.id).await.unwrap();
     answer_and_deliver(&scenario).await;
     assert_eq!(contacts(&scenario).await, ["Rosa"]);
 }
@@ -420,7 +430,7 @@ async fn an_approved_call_of_a_closed_session_is_not_run() {
     let (id, session) = (only(&scenario).await, scenario.session("otto").await.id);
     operator(&operations).close(session).await.unwrap();
     let refused = operator(&operations).approve(id).await.unwrap_err().to_string();
-    assert_eq!(refused, "this session is closed");
+    assert_eq!(refused, format!("{id} ended with its session, which is closed; nothing was run"));
 }
 
 /// Applies one random step to the approvals.

@@ -12,6 +12,7 @@ use ostler_domain::money::sharing::SharingPolicy;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::{Org, OrgPlace};
+use ostler_domain::session::status::SessionStatus;
 use ostler_engine::outcome::ToolOutcome;
 use ostler_runtime::deps::Settings;
 use ostler_runtime::operations::Actor;
@@ -319,7 +320,9 @@ async fn e08_a_session_only_reads_from_40_credits_and_stops_at_50() {
     let before = seen.count();
     assert_eq!(scenario.say("rosa", "message 6").await, [NO_CREDITS]);
     assert_eq!(seen.count(), before);
-    assert_eq!(scenario.notice_kinds(NoticeRecipient::Owner).await, [NoticeKind::SessionCap]);
+    let notices = scenario.notice_kinds(NoticeRecipient::Owner).await;
+    assert_eq!(notices, [NoticeKind::SessionCap, NoticeKind::Escalation]);
+    assert_eq!(scenario.session("rosa").await.status, SessionStatus::HandedOff, "O29");
     assert_eq!(scenario.say("otto", "hello").await, ["I see."], "another session is open");
 }
 

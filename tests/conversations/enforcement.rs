@@ -332,10 +332,10 @@ async fn c12_c13_c14_e01_a_run_stores_messages_counters_ledger_and_usage() {
     assert_eq!((today.messages, today.cost.as_micros()), (1, 20_000));
 }
 
-/// A17, C02, C22: without credits no model is asked, nothing is charged, the customer is
-/// told and the owner is notified.
+/// A17, C02, C22, O29: without credits no model is asked, nothing is charged, the owner is
+/// notified, and the customer, who is told that people answer, waits for one.
 #[tokio::test]
-async fn a17_c02_c22_without_credits_no_model_is_asked() {
+async fn a17_c02_c22_o29_without_credits_no_model_is_asked_and_people_are() {
     let (scenario, seen) = scenario("default: I see.").await;
     spend_all_credits(&scenario).await;
     let told = "I cannot answer right now. My team has been told and will get back to you.";
@@ -343,20 +343,25 @@ async fn a17_c02_c22_without_credits_no_model_is_asked() {
     let run = scenario.runs("rosa").await.remove(0);
     assert_eq!((run.outcome, run.credits.get()), (RunOutcome::CreditsExhausted, 0));
     assert_eq!(seen.count(), 0);
-    assert_eq!(scenario.notice_kinds(NoticeRecipient::Owner).await, [NoticeKind::CreditsExhausted]);
+    let notices = scenario.notice_kinds(NoticeRecipient::Owner).await;
+    assert_eq!(notices, [NoticeKind::CreditsExhausted, NoticeKind::Escalation]);
+    let session = scenario.session("rosa").await;
+    assert_eq!(session.status, SessionStatus::HandedOff);
+    let reason = session.escalation.expect("an escalation").state.request.reason;
+    assert_eq!(reason, "no answer: the credits are used up");
     assert_eq!(
         scenario.notice_kinds(NoticeRecipient::Agent(GIA)).await,
         [NoticeKind::CreditsExhausted]
     );
     // The next prompt says so, once.
     scenario.grant(100).await;
-    scenario.say("rosa", "and now?").await;
+    scenario.say("otto", "and now?").await;
     assert!(
         seen.last().system.contains("Customers could not be answered"),
         "{}",
         seen.last().system
     );
-    scenario.say("rosa", "thanks").await;
+    scenario.say("otto", "thanks").await;
     assert!(!seen.last().system.contains("could not be answered"), "{}", seen.last().system);
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod agents_on_bus;
+mod approval_outcomes;
 mod approvals;
 mod budgets;
 mod bus_bridge;

@@ -211,12 +211,12 @@ async fn e09_e10_a_team_shares_its_budget() {
     assert!(gia > Credits::ZERO && enzo > Credits::ZERO);
     assert_eq!(team.budget.per_agent, [(GIA, gia), (ENZO, enzo)].into());
     assert_eq!(team.budget.remaining(), Credits::new(8).saturating_sub(gia + enzo));
-    let mut outcome = RunOutcome::Answered;
     for text in ["one thing", "another matter", "something else"] {
         scenario.say("rosa", text).await;
-        outcome = scenario.runs("rosa").await.pop().unwrap().outcome;
     }
-    assert_eq!(outcome, RunOutcome::CreditsExhausted);
+    let outcomes: Vec<_> = scenario.runs("rosa").await.into_iter().map(|run| run.outcome).collect();
+    assert!(outcomes.contains(&RunOutcome::CreditsExhausted), "{outcomes:?}");
+    assert_eq!(outcomes.last(), Some(&RunOutcome::WaitingForHuman));
 }
 
 /// E07: without credits the customer is told, and the owner and both agents of the team

@@ -37,8 +37,10 @@ pub enum ApprovalState {
     /// The call has run.
     Used,
     Rejected,
-    /// Nobody decided in time.
+    /// Nobody decided in time, or the approved call was not made in time.
     Expired,
+    /// The session ended before the call was made.
+    Withdrawn,
 }
 
 /// Body of `POST approvals/ID/approve`.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::AgentId;
+use crate::id::{AgentId, UserId};
 use crate::money::{Credits, percent_of};
 use crate::time::Timestamp;
 
@@ -37,8 +37,10 @@ pub enum NoticeKind {
     Handoff,
     /// A tool call needs approval.
     ApprovalWanted,
-    /// An approval was not decided in time.
+    /// An approval was not decided in time, or its call was not made in time.
     ApprovalExpired,
+    /// A call that a person approved did not do what was asked.
+    ApprovedCallFailed,
     /// A reply cannot be sent: its channel has no enabled binding any more.
     NoBinding,
 }
@@ -69,7 +71,8 @@ impl NoticeKind {
             | Self::EscalationReminder
             | Self::Handoff
             | Self::ApprovalWanted
-            | Self::ApprovalExpired => 0,
+            | Self::ApprovalExpired
+            | Self::ApprovedCallFailed => 0,
         })
     }
 
@@ -94,6 +97,7 @@ impl NoticeKind {
             Self::Handoff => "A conversation was handed to a colleague.",
             Self::ApprovalWanted => "A person has to decide on a call.",
             Self::ApprovalExpired => "A call was not decided in time.",
+            Self::ApprovedCallFailed => "An approved call did not do what was asked.",
         }
     }
 
@@ -133,6 +137,8 @@ pub enum NoticeRecipient {
     /// The customer of the conversation.
     Customer,
     Owner,
+    /// A person of the org.
+    User(UserId),
     /// An agent, through its next prompt.
     Agent(AgentId),
 }

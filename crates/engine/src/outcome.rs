@@ -38,6 +38,26 @@ pub enum OutcomeStatus {
 }
 
 impl OutcomeStatus {
+    /// Returns the status in words.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Ok => "done",
+            Self::Refused => "refused",
+            Self::NotFound => "not found",
+            Self::Failed => "failed",
+            Self::Invalid => "invalid",
+            Self::UnknownTool => "no such tool",
+            Self::Denied => "denied by policy",
+            Self::Disabled => "disabled",
+            Self::InsufficientCredits => "not enough credits",
+            Self::PendingApproval => "waits for approval",
+            Self::Rejected => "rejected",
+            Self::Aborted => "stopped",
+            Self::TimedOut => "timed out",
+            Self::OutcomeUnknown => "outcome unknown",
+        }
+    }
+
     /// Returns whether this counts as a failure of the tool: mistakes of the model or
     /// the tool, not decisions by policy, a person or the business.
     pub const fn is_failure(self) -> bool {

@@ -55,7 +55,7 @@ pub use contacts::contact::StoredContact;
 pub use contacts::identifiers::ContactResolution;
 pub use contacts::privacy::{ContactExport, ExportedItem, PersonalDataCounts, PersonalDataKind};
 pub use contacts::records::Record;
-pub use conversation::approvals::{ApprovalVerdict, StoredApproval};
+pub use conversation::approvals::{ApprovalVerdict, DecisionFollowUp, StoredApproval};
 pub use conversation::checkpoint::{Checkpoint, OpenCheckpoint};
 pub use conversation::claim::{ClaimPolicy, ClaimedConversation, PendingMessage};
 pub use conversation::decisions::DecisionState;

@@ -173,6 +173,24 @@ fn o28_a_refused_refund_is_not_told_as_made() {
     assert!(shown.contains("I could not make the refund"), "{shown}");
     assert!(!shown.contains("has been made"), "{shown}");
     assert!(shown.contains("✗ refused: Not refunded: the total of order 1234"), "{shown}");
+    let notices = demo.run(&["notice", "ls", "--org", "bella"]);
+    let failed = "the approved call of refund_payment did not succeed: refused: Not refunded";
+    assert!(notices.contains(failed), "{notices}");
+}
+
+/// O28: the approvals of a session that is closed are withdrawn, and the screen says so.
+#[test]
+fn o28_approvals_of_a_closed_session_are_not_listed() {
+    let demo = DemoInstallation::new();
+    let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
+    let id = waiting[0]["approval"]["id"].as_str().expect("an approval").to_owned();
+    demo.run(&["session", "close", "rosa"]);
+    let none = demo.run(&["approval", "ls", "--org", "bella"]);
+    assert!(none.contains("no approval is pending"), "{none}");
+    let late = demo.error(&["approval", "approve", &id, "--org", "bella"]);
+    assert!(late.contains("ended with its session, which is closed; nothing was run"), "{late}");
+    let shown = demo.run(&["session", "show", "rosa"]);
+    assert!(shown.contains("closed: by an operator · spent"), "{shown}");
 }
 
 /// O28: an approval given while a person has the conversation says when the call is made,

@@ -67,7 +67,14 @@ pub enum ApprovalStatus {
         /// The agent is told.
         reason: String,
     },
-    Expired,
+    /// Nobody decided in time, or the approved call was not made in time.
+    Expired {
+        /// Who had approved it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved_by: Option<UserId>,
+    },
+    /// Its session ended before the call was made; it can never run.
+    Withdrawn,
 }
 
 /// A tool call that waits for a person.
@@ -97,6 +104,8 @@ pub enum ApprovalError {
     /// owner are to be notified.
     #[error("{0} has expired; nothing was run")]
     JustExpired(ApprovalId),
+    #[error("{0} ended with its session, which is closed; nothing was run")]
+    Withdrawn(ApprovalId),
     #[error("{0} is not approved, or has been used")]
     NotUsable(ApprovalId),
     /// The arguments are not those that were approved.
@@ -111,19 +120,24 @@ impl Approval {
     }
 
     fn decide(&mut self, status: ApprovalStatus, now: Timestamp) -> Result<(), ApprovalError> {
+        match self.status {
+            ApprovalStatus::Pending => {}
+            ApprovalStatus::Withdrawn => return Err(ApprovalError::Withdrawn(self.id)),
+            _ => return Err(ApprovalError::NotPending(self.id)),
+        }
         if self.expire(now) {
             return Err(ApprovalError::JustExpired(self.id));
-        }
-        if !self.is_pending() {
-            return Err(ApprovalError::NotPending(self.id));
         }
         self.status = status;
         Ok(())
     }
 
-    /// Approves the call. Fails if it is not pending or has expired.
+    /// Approves the call. The call has to be made within the time that the decision had,
+    /// counted from now. Fails if it is not pending or has expired.
     pub fn approve(&mut self, by: UserId, now: Timestamp) -> Result<(), ApprovalError> {
-        self.decide(ApprovalStatus::Approved { by }, now)
+        self.decide(ApprovalStatus::Approved { by }, now)?;
+        self.expires_at = now + self.expires_at.since(self.requested_at);
+        Ok(())
     }
 
     /// Approves the call with other arguments than were requested.
@@ -148,27 +162,44 @@ impl Approval {
         self.decide(ApprovalStatus::Rejected { by, reason: reason.to_owned() }, now)
     }
 
-    /// Expires a pending approval whose time is over. Returns whether it expired just
-    /// now, so that the customer and the owner are notified once.
+    /// Expires an approval that is pending, or approved and unused, and whose time is
+    /// over. Returns whether it expired just now, so that the customer and the owner are
+    /// notified once.
     pub fn expire(&mut self, now: Timestamp) -> bool {
-        let expired = self.is_pending() && now >= self.expires_at;
+        let approved_by = match self.status {
+            ApprovalStatus::Pending => None,
+            ApprovalStatus::Approved { by } => Some(by),
+            _ => return false,
+        };
+        let expired = now >= self.expires_at;
         if expired {
-            self.status = ApprovalStatus::Expired;
+            self.status = ApprovalStatus::Expired { approved_by };
         }
         expired
     }
 
+    /// Withdraws an approval that is pending, or approved and unused, because its session
+    /// ended. Returns whether that changed it.
+    pub fn withdraw(&mut self) -> bool {
+        let open = matches!(self.status, ApprovalStatus::Pending | ApprovalStatus::Approved { .. });
+        if open {
+            self.status = ApprovalStatus::Withdrawn;
+        }
+        open
+    }
+
     /// Marks it as used by the run of an inbox entry, for a call with these arguments.
     /// The same entry may use it again, because its run may be repeated until it is
-    /// committed. Fails if it is not approved, was used by another entry, or was
-    /// approved for other arguments.
+    /// committed. Fails if it is not approved, is out of date, was used by another entry,
+    /// or was approved for other arguments.
     pub fn consume(
         &mut self,
         arguments: ArgumentsHash,
         entry: InboxId,
+        now: Timestamp,
     ) -> Result<(), ApprovalError> {
         let by = match self.status {
-            ApprovalStatus::Approved { by } => by,
+            ApprovalStatus::Approved { by } if now < self.expires_at => by,
             ApprovalStatus::Used { by, entry: user } if user == entry => by,
             _ => return Err(ApprovalError::NotUsable(self.id)),
         };
@@ -230,13 +261,29 @@ mod tests {
     fn d06_an_approval_is_used_once_for_its_arguments() {
         let mut approval = approval();
         let (first, second) = (InboxId::from_u128(1), InboxId::from_u128(2));
-        assert_eq!(approval.consume(REFUND, first), Err(ApprovalError::NotUsable(ID)));
+        assert_eq!(
+            approval.consume(REFUND, first, REQUESTED_AT),
+            Err(ApprovalError::NotUsable(ID))
+        );
         approval.approve(OWNER, REQUESTED_AT).unwrap();
-        assert_eq!(approval.consume(LARGER, first), Err(ApprovalError::OtherArguments(ID)));
-        assert_eq!(approval.consume(REFUND, first), Ok(()));
-        assert_eq!(approval.consume(REFUND, second), Err(ApprovalError::NotUsable(ID)));
-        assert_eq!(approval.consume(LARGER, first), Err(ApprovalError::OtherArguments(ID)));
-        assert_eq!(approval.consume(REFUND, first), Ok(()), "a repeated run continues");
+        assert_eq!(
+            approval.consume(LARGER, first, REQUESTED_AT),
+            Err(ApprovalError::OtherArguments(ID))
+        );
+        assert_eq!(approval.consume(REFUND, first, REQUESTED_AT), Ok(()));
+        assert_eq!(
+            approval.consume(REFUND, second, REQUESTED_AT),
+            Err(ApprovalError::NotUsable(ID))
+        );
+        assert_eq!(
+            approval.consume(LARGER, first, REQUESTED_AT),
+            Err(ApprovalError::OtherArguments(ID))
+        );
+        assert_eq!(
+            approval.consume(REFUND, first, REQUESTED_AT),
+            Ok(()),
+            "a repeated run continues"
+        );
         assert_eq!(approval.approve(OWNER, REQUESTED_AT), Err(ApprovalError::NotPending(ID)));
     }
 
@@ -248,15 +295,21 @@ mod tests {
         let reason = "too much".to_owned();
         assert_eq!(approval.status, ApprovalStatus::Rejected { by: OWNER, reason });
         assert_eq!(approval.approve(OWNER, REQUESTED_AT), Err(ApprovalError::NotPending(ID)));
-        assert_eq!(approval.consume(REFUND, ENTRY), Err(ApprovalError::NotUsable(ID)));
+        assert_eq!(
+            approval.consume(REFUND, ENTRY, REQUESTED_AT),
+            Err(ApprovalError::NotUsable(ID))
+        );
     }
 
     #[test]
     fn an_approval_with_edited_arguments_is_for_the_edited_call() {
         let mut approval = approval();
         approval.approve_with_arguments(OWNER, LARGER, REQUESTED_AT).unwrap();
-        assert_eq!(approval.consume(REFUND, ENTRY), Err(ApprovalError::OtherArguments(ID)));
-        assert_eq!(approval.consume(LARGER, ENTRY), Ok(()));
+        assert_eq!(
+            approval.consume(REFUND, ENTRY, REQUESTED_AT),
+            Err(ApprovalError::OtherArguments(ID))
+        );
+        assert_eq!(approval.consume(LARGER, ENTRY, REQUESTED_AT), Ok(()));
     }
 
     /// D07: pending for 24 h it expires, once, and can never run.
@@ -269,7 +322,10 @@ mod tests {
         assert!(approval.expire(end));
         assert!(!approval.expire(end));
         assert_eq!(approval.approve(OWNER, end), Err(ApprovalError::NotPending(ID)));
-        assert_eq!(approval.consume(REFUND, ENTRY), Err(ApprovalError::NotUsable(ID)));
+        assert_eq!(
+            approval.consume(REFUND, ENTRY, REQUESTED_AT),
+            Err(ApprovalError::NotUsable(ID))
+        );
     }
 
     /// D07: an approval after the expiry is refused, even before the sweep.
@@ -278,9 +334,50 @@ mod tests {
         let mut approval = approval();
         let late = approval.approve(OWNER, REQUESTED_AT + DEFAULT_APPROVAL_TTL);
         assert_eq!(late, Err(ApprovalError::JustExpired(ID)));
-        assert_eq!(approval.status, ApprovalStatus::Expired);
+        assert_eq!(approval.status, ApprovalStatus::Expired { approved_by: None });
         let later = approval.approve(OWNER, REQUESTED_AT + DEFAULT_APPROVAL_TTL);
         assert_eq!(later, Err(ApprovalError::NotPending(ID)));
+    }
+
+    /// D07: an approved call that is not made in time, counted from the decision, expires
+    /// and can never run.
+    #[test]
+    fn d07_an_approved_call_expires_unless_it_is_made() {
+        let mut approval = approval();
+        let decided = REQUESTED_AT + DEFAULT_APPROVAL_TTL / 2;
+        approval.approve(OWNER, decided).unwrap();
+        let end = decided + DEFAULT_APPROVAL_TTL;
+        assert!(!approval.expire(Timestamp::from_millis(end.as_millis() - 1)));
+        assert_eq!(approval.consume(REFUND, ENTRY, end), Err(ApprovalError::NotUsable(ID)));
+        assert!(approval.expire(end));
+        assert!(!approval.expire(end));
+        assert_eq!(approval.status, ApprovalStatus::Expired { approved_by: Some(OWNER) });
+        assert_eq!(approval.consume(REFUND, ENTRY, decided), Err(ApprovalError::NotUsable(ID)));
+    }
+
+    /// O28: an approval ends with its session unless its call was made, and no status
+    /// leads back.
+    #[test]
+    fn o28_an_approval_is_withdrawn_unless_it_was_used() {
+        let (reason, now) = ("no".to_owned(), REQUESTED_AT);
+        let table = [
+            (ApprovalStatus::Pending, true),
+            (ApprovalStatus::Approved { by: OWNER }, true),
+            (ApprovalStatus::Used { by: OWNER, entry: ENTRY }, false),
+            (ApprovalStatus::Rejected { by: OWNER, reason }, false),
+            (ApprovalStatus::Expired { approved_by: None }, false),
+            (ApprovalStatus::Withdrawn, false),
+        ];
+        for (status, withdrawn) in table {
+            let mut approval = Approval { status: status.clone(), ..approval() };
+            assert_eq!(approval.withdraw(), withdrawn, "{status:?}");
+            if withdrawn {
+                assert_eq!(approval.approve(OWNER, now), Err(ApprovalError::Withdrawn(ID)));
+                assert_eq!(approval.reject(OWNER, "", now), Err(ApprovalError::Withdrawn(ID)));
+                assert_eq!(approval.consume(REFUND, ENTRY, now), Err(ApprovalError::NotUsable(ID)));
+                assert!(!approval.expire(now + DEFAULT_APPROVAL_TTL));
+            }
+        }
     }
 
     /// D04: the approval shows the level of risk.

@@ -23,6 +23,7 @@ enum Op {
     ApproveWith(u8),
     Reject,
     Expire,
+    Withdraw,
     /// The arguments and the inbox entry of the run.
     Consume(u8, u8),
 }
@@ -35,6 +36,7 @@ fn histories() -> impl Strategy<Value = Vec<(usize, Op, i64)>> {
         2 => (0..3u8).prop_map(Op::ApproveWith),
         1 => Just(Op::Reject),
         2 => Just(Op::Expire),
+        1 => Just(Op::Withdraw),
         6 => (0..3u8, 0..3u8).prop_map(|(arguments, entry)| Op::Consume(arguments, entry)),
     ];
     prop::collection::vec((0..4usize, op, 0..200i64), 0..40)
@@ -65,7 +67,8 @@ fn approvals(lifetimes: [i64; 4]) -> Vec<Approval> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Expected {
     Pending,
-    Approved(u8),
+    /// The arguments, and the time until which the call has to be made.
+    Approved(u8, i64),
     Used(u8, u8),
     Final,
 }
@@ -80,15 +83,18 @@ enum Outcome {
 }
 
 /// Returns the expected status after an operation, and its result.
-fn step(expected: Expected, op: Op, expired: bool) -> (Expected, Outcome) {
+fn step(expected: Expected, op: Op, now: i64, lifetime: i64) -> (Expected, Outcome) {
     use Expected::{Approved, Final, Pending, Used};
+    let end = now + lifetime;
     match (expected, op) {
         (Pending, Op::Consume(..)) => (Pending, Outcome::Refused),
-        (Pending, _) if expired => (Final, Outcome::JustExpired),
-        (Pending, Op::Approve) => (Approved(0), Outcome::Done),
-        (Pending, Op::ApproveWith(approved)) => (Approved(approved), Outcome::Done),
+        (Pending | Approved(..), Op::Withdraw) => (Final, Outcome::Done),
+        (Pending, _) if now >= lifetime => (Final, Outcome::JustExpired),
+        (Pending, Op::Approve) => (Approved(0, end), Outcome::Done),
+        (Pending, Op::ApproveWith(approved)) => (Approved(approved, end), Outcome::Done),
         (Pending, Op::Reject) => (Final, Outcome::Done),
-        (Approved(approved), Op::Consume(used, entry)) if approved == used => {
+        (Approved(_, end), Op::Expire) if now >= end => (Final, Outcome::JustExpired),
+        (Approved(approved, end), Op::Consume(used, entry)) if approved == used && now < end => {
             (Used(used, entry), Outcome::Done)
         }
         (Used(used, entry), Op::Consume(same, again)) if (used, entry) == (same, again) => {
@@ -105,8 +111,10 @@ fn apply(approval: &mut Approval, op: Op, now: Timestamp) -> Outcome {
         Op::Reject => approval.reject(OWNER, "no", now),
         Op::Expire if approval.expire(now) => return Outcome::JustExpired,
         Op::Expire => return Outcome::Refused,
+        Op::Withdraw if approval.withdraw() => return Outcome::Done,
+        Op::Withdraw => return Outcome::Refused,
         Op::Consume(n, entry) => {
-            approval.consume(ArgumentsHash([n; 32]), InboxId::from_u128(entry.into()))
+            approval.consume(ArgumentsHash([n; 32]), InboxId::from_u128(entry.into()), now)
         }
     };
     match result {
@@ -118,7 +126,7 @@ fn apply(approval: &mut Approval, op: Op, now: Timestamp) -> Outcome {
 
 /// D06, D07, D08: after every step the pending approvals of each session are
 /// counted correctly, each call belongs to at most one run and only as it was approved, and
-/// one that was rejected, expired or decided too late never runs.
+/// one that was rejected, expired, withdrawn or decided too late never runs.
 #[test]
 fn d08_any_history_of_approvals_is_counted_and_used_correctly() {
     check(500, &(lifetimes(), histories()), |(lifetimes, history)| {
@@ -128,7 +136,7 @@ fn d08_any_history_of_approvals_is_counted_and_used_correctly() {
         for (index, op, millis) in history {
             let now = Timestamp::from_millis(millis);
             let done = apply(&mut approvals[index], op, now);
-            let (next, outcome) = step(expected[index], op, millis >= lifetimes[index]);
+            let (next, outcome) = step(expected[index], op, millis, lifetimes[index]);
             expected[index] = next;
             prop_assert_eq!(done, outcome, "{:?} at {}", op, millis);
             if let (Op::Consume(_, entry), Outcome::Done) = (op, done) {
@@ -162,7 +170,7 @@ fn d07_every_expiry_is_reported_once() {
             reported[index] += usize::from(done == Outcome::JustExpired);
         }
         for (approval, reported) in approvals.iter().zip(reported) {
-            let expired = approval.status == ApprovalStatus::Expired;
+            let expired = matches!(approval.status, ApprovalStatus::Expired { .. });
             prop_assert_eq!(reported, usize::from(expired), "{:?}", approval.status);
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use ostler_domain::gate::approval::ArgumentsHash;
 use ostler_domain::human::triggers::Trigger;
-use ostler_domain::id::{AgentId, ApprovalId, InboxId};
+use ostler_domain::id::{AgentId, ApprovalId, InboxId, UserId};
 use ostler_engine::history::ToolCall;
 use ostler_store::LeaseAction;
 
@@ -29,6 +29,8 @@ pub(crate) struct Input<'a> {
 /// A call that a person approved.
 pub(crate) struct ApprovedCall {
     pub(crate) approval: ApprovalId,
+    /// Who approved it.
+    pub(crate) by: UserId,
     /// The inbox entry of the decision, to which the use of the approval is bound.
     pub(crate) entry: InboxId,
     /// The arguments that the approval is bound to.

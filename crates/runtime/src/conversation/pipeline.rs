@@ -18,7 +18,7 @@ use super::steps::rate_limit::DailyStatus;
 use super::steps::triggers::TriggerOutcome;
 use super::steps::turn::FinishedTurn;
 use super::trace::Trace;
-use super::{steps, texts};
+use super::{decision, steps, texts};
 use crate::assembly::AgentHarness;
 use crate::assembly::history::history_trust;
 use crate::org_view::AgentView;
@@ -51,6 +51,9 @@ pub(crate) async fn answer(
     } else {
         steps::messages::forward_to_human(context, &mut run)
     };
+    if let Some(approved) = &input.approved_call {
+        decision::report_failed_call(&mut run, approved, &outcome);
+    }
     let (inbox_ids, lease_action) = (input.inbox_ids, input.lease_action);
     Box::pin(steps::record::run(context, run, outcome, inbox_ids, lease_action)).await
 }

@@ -201,6 +201,9 @@ impl Worker {
             Some((_, InboxEntry::ApprovalDecided { approval })) => {
                 Box::pin(decision::run(context, id, approval, recovered, lease_action)).await
             }
+            Some((_, InboxEntry::ApprovalExpired { approval })) => {
+                Box::pin(decision::report_expiry(context, id, approval, lease_action)).await
+            }
             Some((_, InboxEntry::Continue { handled_triggers })) => {
                 let note = "A colleague looked at this and leaves the answer to you.".to_owned();
                 let input = Input::from_note(id, note, lease_action);

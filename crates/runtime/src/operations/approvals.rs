@@ -1,11 +1,13 @@
 //! Approvals: tool calls that wait for a person.
 
-use ostler_domain::gate::approval::ApprovalStatus;
+use ostler_domain::gate::approval::{ApprovalError, ApprovalStatus};
 use ostler_domain::id::ApprovalId;
 use ostler_domain::org::permission::OrgPermission;
-use ostler_domain::session::status::{SessionStatus, StatusChange};
+use ostler_domain::session::status::SessionStatus;
 use ostler_engine::gate::fingerprint;
-use ostler_store::{ApprovalVerdict, DecisionState, StoredApproval};
+use ostler_store::{
+    ApprovalVerdict, DecisionFollowUp, DecisionState, FollowUpEntry, StoreError, StoredApproval,
+};
 use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result, follow_up_entry};
@@ -17,20 +19,28 @@ use crate::records::session::Session;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallTiming {
     Now,
+    /// The agent is answering something else; the call is made after that.
+    AfterTurn,
     /// A person has the session; the call is made when an agent gets it back.
     AfterResume,
 }
 
 impl OrgOperations<'_> {
-    /// Returns when the call of an approval is made, as its session stands now.
-    pub async fn call_timing(&self, approval: &StoredApproval) -> Result<CallTiming> {
+    /// Returns when the call of an approval is made if it is approved now. Fails if its
+    /// session is closed, because it is never made then.
+    pub async fn call_timing(&self, id: ApprovalId) -> Result<CallTiming> {
         let store = self.authorize(OrgPermission::View).await?;
-        let session = store.session(approval.approval.session).await?;
-        let session: Session = decode("session", &session.data)?;
-        Ok(match session.status {
-            SessionStatus::HandedOff => CallTiming::AfterResume,
-            SessionStatus::Active | SessionStatus::Closed(_) => CallTiming::Now,
-        })
+        let stored = store.approval(id).await?;
+        let session = store.session(stored.approval.session).await?;
+        let decoded: Session = decode("session", &session.data)?;
+        match decoded.status {
+            SessionStatus::HandedOff => Ok(CallTiming::AfterResume),
+            SessionStatus::Active if store.is_leased(session.conversation).await? => {
+                Ok(CallTiming::AfterTurn)
+            }
+            SessionStatus::Active => Ok(CallTiming::Now),
+            SessionStatus::Closed(_) => Err(withdrawn(id)),
+        }
     }
 
     /// Returns a page of approvals in a state, oldest first. `after` is the last one of the page
@@ -83,6 +93,7 @@ impl OrgOperations<'_> {
         if reason.is_empty() {
             return Err(OperationError::Empty("a reason"));
         }
+        self.open_approval(id).await?;
         let data = json!({"reason": reason});
         self.decide(id, ApprovalVerdict::Reject { reason }, "reject", data).await
     }
@@ -93,10 +104,10 @@ impl OrgOperations<'_> {
         let stored = store.approval(id).await?;
         let session = store.session(stored.approval.session).await?;
         let session: Session = decode("session", &session.data)?;
-        if let closed @ SessionStatus::Closed(_) = session.status {
-            closed.after(StatusChange::TakeOver)?;
+        match session.status {
+            SessionStatus::Closed(_) => Err(withdrawn(id)),
+            SessionStatus::Active | SessionStatus::HandedOff => Ok(stored),
         }
-        Ok(stored)
     }
 
     /// Tries an approved call again that could not be made. It is made once all the same,
@@ -131,18 +142,25 @@ impl OrgOperations<'_> {
         let store = self.authorize(OrgPermission::Operate).await?;
         let (by, audit) = (self.actor.user_id(), self.audit_entry(action, &id, &data));
         let session = store.session(store.approval(id).await?.approval.session).await?;
-        let decided = store
-            .decide_approval_with_follow_up(id, by, verdict, approval_decided(id), audit)
-            .await;
+        let decided =
+            follow_up_entry(decision_key(id), &InboxEntry::ApprovalDecided { approval: id });
+        let follow_up = DecisionFollowUp { decided, expired: approval_expired(id) };
+        let decided = store.decide_approval_with_follow_up(id, by, verdict, follow_up, audit).await;
         // A decision that came too late leaves an entry as well.
         self.wake_conversation(session.conversation).await;
         Ok(decided?)
     }
 }
 
-/// Returns the entry that a conversation continues with after a decision.
-pub(crate) fn approval_decided(approval: ApprovalId) -> ostler_store::FollowUpEntry {
-    follow_up_entry(decision_key(approval), &InboxEntry::ApprovalDecided { approval })
+/// Returns the entry that a conversation continues with after an approval expired. There is
+/// one for each approval.
+pub(crate) fn approval_expired(approval: ApprovalId) -> FollowUpEntry {
+    follow_up_entry(format!("expired:{approval}"), &InboxEntry::ApprovalExpired { approval })
+}
+
+/// Returns the error of an approval whose session is closed.
+fn withdrawn(id: ApprovalId) -> OperationError {
+    StoreError::Approval(ApprovalError::Withdrawn(id)).into()
 }
 
 /// Returns the provider id of the first inbox entry of a decision; later ones begin with it.

@@ -49,7 +49,7 @@ use crate::running_turns::RunningTurns;
 
 pub use actor::Actor;
 pub use approvals::CallTiming;
-pub(crate) use approvals::approval_decided;
+pub(crate) use approvals::approval_expired;
 pub use bindings::{BindingChange, NewBinding};
 pub use error::{OperationError, WorkflowRefused};
 pub use escalations::WaitingSession;

@@ -63,12 +63,14 @@ impl OrgOperations<'_> {
         })
     }
 
-    /// Closes a session. The next message of the customer opens a new one.
+    /// Closes a session. The next message of the customer opens a new one. Calls of the
+    /// session that wait for a person, or were approved and not made, are withdrawn.
     pub async fn close(&self, id: SessionId) -> Result<Session> {
         let reason = CloseReason::ClosedByOperator;
         let data = json!({"reason": reason});
         let change = |change: &mut SessionChange| {
             change.session.status = change.session.status.after(StatusChange::Close(reason))?;
+            change.session.drop_approvals();
             let closed = json!({"session": change.session.id, "reason": reason});
             change.pending.add_event("session_closed", closed);
             if change.view.settings.close.summarizes(change.session.messages as usize) {

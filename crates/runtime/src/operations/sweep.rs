@@ -9,7 +9,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{AcceptOutcome, DueSession, Store, StoreError, StoredApproval};
 use tokio::sync::watch;
 
-use super::{approval_decided, wake_conversation};
+use super::{approval_expired, wake_conversation};
 use crate::conversation::Worker;
 use crate::deps::Clock;
 use crate::inbox::{Doorbell, new_inbox_entry};
@@ -116,7 +116,7 @@ impl Sweeper {
     }
 
     async fn expire_approvals(&self) -> Result<u64, StoreError> {
-        let then = |stored: &StoredApproval| Some(approval_decided(stored.approval.id));
+        let then = |stored: &StoredApproval| Some(approval_expired(stored.approval.id));
         let mut expired = 0;
         loop {
             let page = self.store.expire_approvals(PAGE, then).await?;

@@ -15,8 +15,12 @@ use super::bus_request::BusRequest;
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum InboxEntry {
     Message(IncomingMessage),
-    /// A person decided on a call, or the approval expired.
+    /// A person decided on a call.
     ApprovalDecided {
+        approval: ApprovalId,
+    },
+    /// An approval expired: nobody decided in time, or the call was not made in time.
+    ApprovalExpired {
         approval: ApprovalId,
     },
     /// A person recorded the outcome of a call whose outcome was unknown.

@@ -216,10 +216,17 @@ impl Session {
         match self.status.after(StatusChange::Close(reason)) {
             Ok(status) => {
                 self.status = status;
+                self.drop_approvals();
                 true
             }
             Err(_) => false,
         }
+    }
+
+    /// Drops the approvals that the session waits for. They end with it.
+    pub(crate) fn drop_approvals(&mut self) {
+        self.pending_approvals = 0;
+        self.pending_decisions.clear();
     }
 
     /// Returns whether the interview has all its answers.

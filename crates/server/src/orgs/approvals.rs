@@ -29,6 +29,7 @@ pub(crate) async fn list(
         ApprovalState::Used => DecisionState::Used,
         ApprovalState::Rejected => DecisionState::Rejected,
         ApprovalState::Expired => DecisionState::Expired,
+        ApprovalState::Withdrawn => DecisionState::Withdrawn,
     };
     let limit = PageQuery { cursor: None, limit }.page_size();
     let after = body::parse_cursor(cursor.as_deref())?;

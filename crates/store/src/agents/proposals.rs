@@ -124,6 +124,7 @@ impl Store {
 
 impl Decision for StoredProposal {
     const KIND: &'static str = "proposal";
+    const EXPIRES_IN: &'static [DecisionState] = &[DecisionState::Pending];
 
     fn keys(&self) -> [Value; 3] {
         [self.proposal.id.into(), self.proposal.target.into(), self.proposer.into()]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
+use crate::backend::sql::Sql;
 use crate::backend::value::Value;
 use crate::conversation::decisions::{self, Decision, DecisionState};
 use crate::conversation::inbox::{self, FollowUpEntry};
@@ -37,6 +38,23 @@ pub enum ApprovalVerdict {
         reason: String,
     },
 }
+
+/// The inbox entries with which a conversation continues after a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionFollowUp {
+    pub decided: FollowUpEntry,
+    /// Added instead if the approval has expired unnoticed.
+    pub expired: FollowUpEntry,
+}
+
+const LOCK_CONVERSATION: Sql = Sql {
+    sqlite: "SELECT c.id FROM conversations c JOIN sessions s
+         ON s.org = c.org AND s.conversation = c.id
+       WHERE s.org = ?1 AND s.id = ?2",
+    postgres: "SELECT c.id FROM conversations c JOIN sessions s
+         ON s.org = c.org AND s.conversation = c.id
+       WHERE s.org = $1 AND s.id = $2 FOR UPDATE OF c",
+};
 
 impl OrgStore<'_> {
     /// Stores a new approval.
@@ -92,26 +110,33 @@ impl OrgStore<'_> {
         Ok(self.write(move |tx| decide(tx, org, id, by, &verdict)).await??)
     }
 
-    /// Decides an approval, adds `follow_up` to the inbox of its conversation and `audit`
-    /// to the audit trail, in one transaction. If the approval has expired unnoticed,
-    /// the follow-up is added and the decision fails.
+    /// Decides an approval, adds an entry to the inbox of its conversation and `audit` to
+    /// the audit trail, in one transaction. If the approval has expired unnoticed, the
+    /// entry for that is added and the decision fails.
     pub async fn decide_approval_with_follow_up(
         &self,
         id: ApprovalId,
         by: UserId,
         verdict: ApprovalVerdict,
-        follow_up: FollowUpEntry,
+        follow_up: DecisionFollowUp,
         audit: NewAuditEntry,
     ) -> Result<StoredApproval> {
         let org = self.org;
         let decided = self.write(move |tx| {
+            let stored: StoredApproval = decisions::get(tx, org, id.into())?;
+            let session = stored.approval.session;
+            // Closing a session locks its conversation first, too.
+            tx.first(&LOCK_CONVERSATION, &[org.into(), session.into()])?;
             let decided = decide(tx, org, id, by, &verdict)?;
-            if matches!(decided, Ok(_) | Err(ApprovalError::JustExpired(_))) {
-                let stored: StoredApproval = decisions::get(tx, org, id.into())?;
-                add_follow_up(tx, org, stored.approval.session, &follow_up)?;
-            }
-            if decided.is_ok() {
-                tx.batch(&[audit::append(org, &audit)?])?;
+            match decided {
+                Ok(_) => {
+                    add_follow_up(tx, org, session, &follow_up.decided)?;
+                    tx.batch(&[audit::append(org, &audit)?])?;
+                }
+                Err(ApprovalError::JustExpired(_)) => {
+                    add_follow_up(tx, org, session, &follow_up.expired)?;
+                }
+                Err(_) => {}
             }
             Ok(decided)
         });
@@ -128,7 +153,8 @@ impl OrgStore<'_> {
     ) -> Result<StoredApproval> {
         let org = self.org;
         let used = self.write(move |tx| {
-            let use_up = |stored: &mut StoredApproval, _| stored.approval.consume(arguments, entry);
+            let use_up =
+                |stored: &mut StoredApproval, now| stored.approval.consume(arguments, entry, now);
             decisions::change(tx, org, id, use_up)
         });
         Ok(used.await??)
@@ -177,6 +203,14 @@ fn decide(
     })
 }
 
+/// Withdraws the approvals of a session that is being closed, except those whose calls
+/// were made. The caller has locked the conversation.
+pub(crate) fn withdraw_for_session(tx: &Tx, org: OrgId, session: SessionId) -> Result<()> {
+    decisions::withdraw_by_subject(tx, org, session.into(), |stored: &mut StoredApproval| {
+        stored.approval.withdraw()
+    })
+}
+
 /// Adds an entry to the inbox of a session's conversation, unless the session was
 /// deleted.
 fn add_follow_up(tx: &Tx, org: OrgId, session: SessionId, follow_up: &FollowUpEntry) -> Result<()> {
@@ -189,6 +223,7 @@ fn add_follow_up(tx: &Tx, org: OrgId, session: SessionId, follow_up: &FollowUpEn
 
 impl Decision for StoredApproval {
     const KIND: &'static str = "approval";
+    const EXPIRES_IN: &'static [DecisionState] = &[DecisionState::Pending, DecisionState::Approved];
 
     fn keys(&self) -> [Value; 3] {
         [self.approval.id.into(), self.approval.session.into(), self.approval.agent.into()]
@@ -200,7 +235,8 @@ impl Decision for StoredApproval {
             ApprovalStatus::Approved { .. } => DecisionState::Approved,
             ApprovalStatus::Used { .. } => DecisionState::Used,
             ApprovalStatus::Rejected { .. } => DecisionState::Rejected,
-            ApprovalStatus::Expired => DecisionState::Expired,
+            ApprovalStatus::Expired { .. } => DecisionState::Expired,
+            ApprovalStatus::Withdrawn => DecisionState::Withdrawn,
         }
     }
 

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use ostler_domain::id::{ConversationId, OrgId};
 
-use crate::Store;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Refusal, Statement, Tx};
 use crate::conversation::claim::ClaimPolicy;
 use crate::error::{Result, StoreError};
+use crate::{OrgStore, Store};
 
 /// The right to handle a conversation. Only claiming creates one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +96,17 @@ pub enum ReleaseReason {
     Failed {
         retry_after: Duration,
     },
+}
+
+const IS_LEASED: Sql =
+    sql!("SELECT 1 FROM conversations WHERE org = ?1 AND id = ?2 AND lease_until > now_ms()");
+
+impl OrgStore<'_> {
+    /// Returns whether a worker handles the conversation at the moment.
+    pub fn is_leased(&self, conversation: ConversationId) -> StoreFuture<bool> {
+        let params = [self.org.into(), conversation.into()];
+        self.read(move |tx| Ok(tx.first(&IS_LEASED, &params)?.is_some()))
+    }
 }
 
 impl Store {

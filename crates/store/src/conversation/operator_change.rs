@@ -7,6 +7,7 @@ use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
+use crate::conversation::approvals;
 use crate::conversation::inbox::{self, FollowUpEntry};
 use crate::conversation::sessions::StoredSession;
 use crate::conversation::side_effects::SessionDue;
@@ -50,7 +51,7 @@ const UPDATE_SESSION: Sql =
 
 impl OrgStore<'_> {
     /// Raises the epoch of the conversation, withdraws unsent messages of agents, and
-    /// changes the session. Fails with [`StoreError::ConversationChanged`] if another
+    /// changes the session. Closing it withdraws its open approvals. Fails with [`StoreError::ConversationChanged`] if another
     /// takeover or a turn has changed the session since it was read.
     pub fn apply_operator_change(&self, change: OperatorChange) -> StoreFuture<WithdrawnMessages> {
         let org = self.org;
@@ -76,6 +77,9 @@ fn apply(tx: &Tx, org: OrgId, change: &OperatorChange) -> Result<WithdrawnMessag
     let SessionState { id, thread, status, data } = &change.session;
     let params = [org.into(), (*id).into(), status.as_str().into(), data.as_str().into(), due];
     tx.execute(&UPDATE_SESSION, &params)?;
+    if change.session.is_closed() {
+        approvals::withdraw_for_session(tx, org, *id)?;
+    }
     let count = i64::try_from(change.outbox.len()).unwrap_or(i64::MAX);
     tx.execute(&RESERVE_OUT_SEQ, &[key[0].clone(), key[1].clone(), count.into()])?;
     let writer = MessageWriter { org, conversation, epoch: epoch + 1, thread: *thread };

@@ -9,6 +9,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Refusal, Statement, Tx};
 use crate::contacts::blob_uses;
+use crate::conversation::approvals;
 use crate::conversation::checkpoint;
 use crate::conversation::lease::{Lease, RELEASE, fence};
 use crate::conversation::record_changes;
@@ -62,6 +63,14 @@ pub struct SessionState {
     /// The status as a word, for queries.
     pub status: String,
     pub data: String,
+}
+
+impl SessionState {
+    /// Returns whether the session is closed. Storing it then withdraws its open
+    /// approvals.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.status == "closed"
+    }
 }
 
 /// A run to store.
@@ -216,6 +225,8 @@ struct Commit {
     statements: Vec<Statement>,
     changes: Vec<RecordChange>,
     side_effects: TurnSideEffects,
+    /// Sessions that are closed after the turn.
+    closed: Vec<SessionId>,
 }
 
 /// The number of statements that can refuse the commit.
@@ -251,21 +262,28 @@ impl Commit {
         if turn.lease_action == LeaseAction::Release {
             all.push(statement(&RELEASE, [org.into(), lease.conversation.into()]));
         }
+        let sessions = [Some(session), side_effects.closed_session.as_ref()];
+        let sessions = sessions.into_iter().flatten().filter(|one| one.is_closed());
+        let closed = sessions.map(|one| one.id).collect();
         let (changes, side_effects) = (turn.changes.clone(), side_effects.clone());
-        Ok(Self { org, outcome, statements: all, changes, side_effects })
+        Ok(Self { org, outcome, statements: all, changes, side_effects, closed })
     }
 
     fn run(&self, tx: &Tx) -> Result<CommitOutcome> {
         // The fence comes first and locks the row of the conversation, so messages
         // accepted from now on come after this turn. The run comes before the
         // changes, so that a repeated commit is recognized before it makes them.
-        if self.changes.is_empty() && !self.side_effects.needs_queries() {
+        let needs_queries = self.side_effects.needs_queries() || !self.closed.is_empty();
+        if self.changes.is_empty() && !needs_queries {
             tx.finish(&self.statements)?;
         } else {
             let (checks, others) = self.statements.split_at(CHECKS);
             tx.batch(checks)?;
             record_changes::apply(tx, self.org, &self.changes).map_err(stale_changes)?;
             self.side_effects.apply(tx, self.org)?;
+            for session in &self.closed {
+                approvals::withdraw_for_session(tx, self.org, *session)?;
+            }
             tx.finish(others)?;
         }
         Ok(self.outcome)

@@ -42,7 +42,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0001_schema",
     "0002_config_versions",
     "0003_outbox_lanes",
-    "0004_outbox_lane_numbers"
+    "0004_outbox_lane_numbers",
+    "0005_decision_expiry"
 ];
 
 /// The schema version that this program needs.

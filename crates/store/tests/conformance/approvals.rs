@@ -14,7 +14,8 @@ use ostler_domain::tool::{Risk, ToolName};
 use ostler_store::{ApprovalVerdict, DecisionState, Store, StoreError, StoredApproval};
 
 use crate::on_every_backend;
-use crate::support::{TestDatabase, next, with_org};
+use crate::sessions::takeover_change;
+use crate::support::{TestDatabase, accept, claim, next, turn, with_org};
 
 const OWNER: UserId = UserId::from_u128(1);
 const SESSION: SessionId = SessionId::from_u128(3);
@@ -169,7 +170,7 @@ async fn d07_an_approval_expires(store: &Store) {
     let yes = store.org(here).decide_approval(late, OWNER, ApprovalVerdict::Approve).await;
     assert_eq!(status_of(yes), Err(ApprovalError::JustExpired(late)));
     let status = store.org(here).approval(late).await.unwrap().approval.status;
-    assert_eq!(status, ApprovalStatus::Expired, "it stays expired");
+    assert_eq!(status, ApprovalStatus::Expired { approved_by: None }, "it stays expired");
     let again = store.org(here).decide_approval(late, OWNER, ApprovalVerdict::Approve).await;
     assert_eq!(status_of(again), Err(ApprovalError::NotPending(late)));
 
@@ -189,7 +190,7 @@ async fn d07_an_approval_expires(store: &Store) {
             let swept = swept.await.unwrap();
             assert!(swept.len() <= 4);
             expired.extend(swept.into_iter().map(|(org, stored)| {
-                assert_eq!(stored.approval.status, ApprovalStatus::Expired);
+                assert_eq!(stored.approval.status, ApprovalStatus::Expired { approved_by: None });
                 (org, stored.approval.id)
             }));
         }
@@ -202,6 +203,96 @@ async fn d07_an_approval_expires(store: &Store) {
         assert_eq!(status_of(used), Err(ApprovalError::NotUsable(id)));
     }
     assert!(store.org(here).approval(waiting).await.unwrap().approval.is_pending());
+}
+
+on_every_backend!(
+    /// D07: an approved call that is not made in time expires and cannot be used.
+    d07_an_approved_call_expires
+);
+async fn d07_an_approved_call_expires(store: &Store) {
+    let org = with_org(store, 1).await;
+    let (soon, late) = (Duration::from_millis(50), DEFAULT_APPROVAL_TTL);
+    let (over, open) = (ask(store, org, SESSION, soon).await, ask(store, org, SESSION, late).await);
+    for id in [over, open] {
+        store.org(org).decide_approval(id, OWNER, ApprovalVerdict::Approve).await.unwrap();
+    }
+    tokio::time::sleep(2 * soon).await;
+    let used = store.org(org).use_approval(over, ASKED, ENTRY).await;
+    assert_eq!(status_of(used), Err(ApprovalError::NotUsable(over)));
+    let expired = store.expire_approvals(9, |_| None).await.unwrap();
+    assert_eq!(expired.iter().map(|(_, one)| one.approval.id).collect::<Vec<_>>(), [over]);
+    let status = store.org(org).approval(over).await.unwrap().approval.status;
+    assert_eq!(status, ApprovalStatus::Expired { approved_by: Some(OWNER) });
+    assert!(store.expire_approvals(9, |_| None).await.unwrap().is_empty());
+    assert!(store.org(org).use_approval(open, ASKED, ENTRY).await.is_ok());
+}
+
+/// Asks for four approvals of a session and returns them pending, approved, used and
+/// rejected.
+async fn one_of_each(store: &Store, org: OrgId, session: SessionId) -> [ApprovalId; 4] {
+    let mut all = [ApprovalId::from_u128(0); 4];
+    for id in &mut all {
+        *id = ask(store, org, session, DEFAULT_APPROVAL_TTL).await;
+    }
+    for id in &all[1..3] {
+        store.org(org).decide_approval(*id, OWNER, ApprovalVerdict::Approve).await.unwrap();
+    }
+    store.org(org).use_approval(all[2], ASKED, ENTRY).await.unwrap();
+    let no = ApprovalVerdict::Reject { reason: "no".into() };
+    store.org(org).decide_approval(all[3], OWNER, no).await.unwrap();
+    all
+}
+
+async fn assert_withdrawn(store: &Store, org: OrgId, all: [ApprovalId; 4]) {
+    for (id, withdrawn) in all.into_iter().zip([true, true, false, false]) {
+        let status = store.org(org).approval(id).await.unwrap().approval.status;
+        assert_eq!(status == ApprovalStatus::Withdrawn, withdrawn, "{status:?}");
+    }
+}
+
+on_every_backend!(
+    /// O28: whatever closes a session withdraws its open approvals in the same
+    /// transaction: an operator, a turn, or the turn that opens the next session. Those of
+    /// other sessions stay.
+    o28_a_session_is_closed_together_with_its_approvals
+);
+async fn o28_a_session_is_closed_together_with_its_approvals(store: &Store) {
+    let org = with_org(store, 1).await;
+    let elsewhere = ask(store, org, SESSION, DEFAULT_APPROVAL_TTL).await;
+    accept(store, org, "rosa", "m1").await;
+    let claimed = claim(store).await.unwrap();
+    let first = turn(&claimed);
+    store.commit_turn(&first).await.unwrap();
+    let all = one_of_each(store, org, first.session.id).await;
+    let mut close = takeover_change(store, &claimed, "goodbye").await;
+    close.session.status = "closed".into();
+    store.org(org).apply_operator_change(close).await.unwrap();
+    assert_withdrawn(store, org, all).await;
+    let late = store.org(org).decide_approval(all[0], OWNER, ApprovalVerdict::Approve).await;
+    assert_eq!(status_of(late), Err(ApprovalError::Withdrawn(all[0])));
+
+    // A turn that asks while its session is closed leaves nothing open.
+    accept(store, org, "otto", "m2").await;
+    let claimed = claim(store).await.unwrap();
+    let mut closing = turn(&claimed);
+    closing.session.status = "closed".into();
+    let new = new_approval(closing.session.id, DEFAULT_APPROVAL_TTL);
+    closing.side_effects.approvals.push(new.clone());
+    let all = one_of_each(store, org, closing.session.id).await;
+    store.commit_turn(&closing).await.unwrap();
+    assert_withdrawn(store, org, all).await;
+    assert_withdrawn(store, org, [new.approval.id, all[1], all[2], all[3]]).await;
+
+    accept(store, org, "otto", "m3").await;
+    let claimed = claim(store).await.unwrap();
+    let mut next_session = turn(&claimed);
+    let old = closing.session;
+    let all = one_of_each(store, org, old.id).await;
+    next_session.session.id = SessionId::from_u128(next());
+    next_session.side_effects.closed_session = Some(old);
+    store.commit_turn(&next_session).await.unwrap();
+    assert_withdrawn(store, org, all).await;
+    assert!(store.org(org).approval(elsewhere).await.unwrap().approval.is_pending());
 }
 
 on_every_backend!(

@@ -10,9 +10,9 @@ use ostler_domain::id::{
 };
 use ostler_domain::time::Timestamp;
 use ostler_store::{
-    ApprovalVerdict, CallOutcome, Checkpoint, ClaimedConversation, FollowUpEntry, NewAuditEntry,
-    NewRun, OperatorChange, RetrySafety, SessionDue, SessionState, Store, StoreError,
-    StoredApproval, StoredIntent, TurnSideEffects,
+    ApprovalVerdict, CallOutcome, Checkpoint, ClaimedConversation, DecisionFollowUp, FollowUpEntry,
+    NewAuditEntry, NewRun, OperatorChange, RetrySafety, SessionDue, SessionState, Store,
+    StoreError, StoredApproval, StoredIntent, TurnSideEffects,
 };
 
 use crate::approvals::ask;
@@ -75,7 +75,10 @@ async fn d06_a_decision_its_inbox_entry_and_its_audit_entry_are_stored_together(
     let org = with_org(store, 1).await;
     let session = with_session(store, org, "rosa", None).await;
     let decide = async |id: ApprovalId, verdict: ApprovalVerdict| {
-        let then = follow_up(&format!("decided:{id}"));
+        let then = DecisionFollowUp {
+            decided: follow_up(&format!("decided:{id}")),
+            expired: follow_up("expired"),
+        };
         store
             .org(org)
             .decide_approval_with_follow_up(id, OWNER, verdict, then, audit_entry("decide"))
@@ -91,7 +94,7 @@ async fn d06_a_decision_its_inbox_entry_and_its_audit_entry_are_stored_together(
     let other = with_org(store, 2).await;
     let session = with_session(store, other, "otto", None).await;
     let late = ask(store, other, session, Duration::ZERO).await;
-    let then = follow_up("late");
+    let then = DecisionFollowUp { decided: follow_up("in time"), expired: follow_up("late") };
     let there = store.org(other);
     let said = there
         .decide_approval_with_follow_up(

@@ -20,7 +20,7 @@ use crate::support::{accept, claim, next, turn, with_org};
 const LATER: Timestamp = Timestamp::from_millis(1000);
 
 /// A takeover that sends this text.
-async fn takeover_change(
+pub(crate) async fn takeover_change(
     store: &Store,
     claimed: &ClaimedConversation,
     text: &str,

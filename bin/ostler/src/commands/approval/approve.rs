@@ -24,6 +24,7 @@ pub(super) async fn run(args: &ApproveArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(&args.target).await?;
     let id = find_pending(&operator, &org, &args.approval).await?;
     let operations = operator.org(&org);
+    let timing = operations.call_timing(id).await?;
     let approved = match &args.with {
         None => operations.approve(id).await?,
         Some(text) => {
@@ -31,8 +32,11 @@ pub(super) async fn run(args: &ApproveArgs) -> anyhow::Result<()> {
             operations.approve_with(id, &arguments).await?
         }
     };
-    let text = match operations.call_timing(&approved).await? {
+    let text = match timing {
         CallTiming::Now => "approved; the agent makes the call and continues".to_owned(),
+        CallTiming::AfterTurn => {
+            "approved; the agent is answering something else and makes the call after that".into()
+        }
         CallTiming::AfterResume => format!(
             "approved; this conversation is with a person or waits for one, so the call is made once \
              the agents have it back: ostler session take-over {0}, then ostler session resume {0}",

@@ -92,7 +92,18 @@ fn describe(stored: &StoredNotice, data: &Value, names: &AgentNames) -> String {
                 format_call(text(data, "tool").unwrap_or("a tool"), &data["arguments"].to_string());
             format!("{} wants to call {call}", agent("agent"))
         }
+        NoticeKind::ApprovalExpired if text(data, "approved_by").is_some() => {
+            format!(
+                "{} was approved, but not called in time",
+                text(data, "tool").unwrap_or("a tool")
+            )
+        }
         NoticeKind::ApprovalExpired => "an approval expired before anyone decided".into(),
+        NoticeKind::ApprovedCallFailed => {
+            let tool = text(data, "tool").unwrap_or("a tool");
+            let outcome = text(data, "outcome").unwrap_or("not done");
+            format!("the approved call of {tool} did not succeed: {outcome}{}", because("why"))
+        }
         NoticeKind::NoBinding => {
             format!("a reply cannot be sent: no channel is connected to {}", stored.notice.subject)
         }

@@ -234,12 +234,8 @@ fn problem(message: &ThreadMessage, call: &CallId) -> Option<String> {
     });
     let outcome = &results.flatten().find(|result| result.call == *call)?.outcome;
     let word = match outcome.status {
-        OutcomeStatus::Refused => "refused",
-        OutcomeStatus::NotFound => "not found",
-        OutcomeStatus::Failed | OutcomeStatus::TimedOut => "failed",
-        OutcomeStatus::Invalid => "invalid",
-        OutcomeStatus::OutcomeUnknown => "outcome unknown",
-        _ => return None,
+        OutcomeStatus::Ok | OutcomeStatus::PendingApproval => return None,
+        other => other.description(),
     };
     let text: String = outcome.content.chars().take(MAX_PROBLEM_CHARS).collect();
     Some(format!("  ✗ {word}: {text}"))

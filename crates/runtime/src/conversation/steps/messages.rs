@@ -109,7 +109,8 @@ pub(crate) fn rate_limited(
     Some(RunOutcome::RateLimited)
 }
 
-/// Ends a run that cannot be paid for, and notifies everyone concerned.
+/// Ends a run that cannot be paid for, notifies everyone concerned, and escalates the
+/// conversation, because the customer is told that people answer.
 pub(crate) fn credits_exhausted(
     context: &RunContext<'_>,
     run: &mut Run,
@@ -133,6 +134,7 @@ pub(crate) fn credits_exhausted(
             other => run.pending.add_notice(kind, other, subject.clone(), data),
         }
     }
+    ask_people(context, run, "the credits are used up");
     RunOutcome::CreditsExhausted
 }
 
@@ -155,13 +157,17 @@ fn fail(context: &RunContext<'_>, run: &mut Run, agent: &AgentView, why: String)
 /// does.
 pub(crate) fn apologize(context: &RunContext<'_>, run: &mut Run, why: &str) {
     run.send_text(context, texts::APOLOGY, Purpose::Notice);
+    ask_people(context, run, why);
+}
+
+/// Escalates a conversation that no agent can answer. The customer has been told.
+fn ask_people(context: &RunContext<'_>, run: &mut Run, why: &str) {
     let request = EscalationRequest {
         reason: format!("no answer: {why}"),
         urgency: Urgency::Normal,
         context_summary: "The agents could not answer the last message.".into(),
     };
     let (session, pending) = (&mut run.session, &mut run.pending);
-    // The apology has told the customer; no second text is needed.
     let _wait =
         team::begin_escalation(&context.view, session, pending, request, Vec::new(), context.now);
 }

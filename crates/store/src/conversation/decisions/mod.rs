@@ -3,6 +3,7 @@
 
 mod expire;
 mod list;
+mod withdraw;
 
 use ostler_domain::id::OrgId;
 use ostler_domain::time::Timestamp;
@@ -16,6 +17,7 @@ use crate::error::{Result, StoreError};
 
 pub(crate) use expire::expire;
 pub(crate) use list::{count, list, pending_by_subject};
+pub(crate) use withdraw::withdraw_by_subject;
 
 /// The state of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +29,10 @@ pub enum DecisionState {
     /// The approved proposal is in force.
     Applied,
     Rejected,
-    /// Nobody decided in time.
+    /// Nobody decided in time, or the approved call was not made in time.
     Expired,
+    /// The session ended before the call was made.
+    Withdrawn,
     /// The subject changed before the proposal could be applied.
     Superseded,
 }
@@ -42,6 +46,7 @@ impl DecisionState {
             Self::Applied => "applied",
             Self::Rejected => "rejected",
             Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
             Self::Superseded => "superseded",
         }
     }
@@ -51,6 +56,9 @@ impl DecisionState {
 pub(crate) trait Decision: Serialize + DeserializeOwned + Send + 'static {
     /// The name in the table and in error texts.
     const KIND: &'static str;
+
+    /// The states in which it can expire.
+    const EXPIRES_IN: &'static [DecisionState];
 
     /// Returns the id, the subject, and the agent that asks.
     fn keys(&self) -> [Value; 3];
@@ -82,7 +90,7 @@ const LOCK: Sql = Sql {
 };
 const NOW: Sql = sql!("SELECT now_ms()");
 const UPDATE: Sql = sql!(
-    "UPDATE decisions SET state = ?4, data = ?5,
+    "UPDATE decisions SET state = ?4, data = ?5, expires_at = ?8,
        decided_at = CASE WHEN state = 'pending' THEN ?6 ELSE decided_at END
      WHERE org = ?1 AND kind = ?2 AND id = ?3 AND state = ?7"
 );
@@ -125,7 +133,7 @@ pub(crate) fn change<D: Decision, E>(
     let before = decision.state();
     let outcome = act(&mut decision, now);
     if decision.state() != before {
-        let updated = tx.batch(&[update(org, &decision, before, now)?])?;
+        let updated = tx.batch(&[update(org, &mut decision, before, now)?])?;
         if updated != [1] {
             // Cannot happen while the row is locked.
             return Err(StoreError::Busy);
@@ -136,11 +144,12 @@ pub(crate) fn change<D: Decision, E>(
 
 fn update<D: Decision>(
     org: OrgId,
-    decision: &D,
+    decision: &mut D,
     before: DecisionState,
     now: Timestamp,
 ) -> Result<Statement> {
     let [id, ..] = decision.keys();
+    let expires_at = decision.times().1.as_millis();
     let params = vec![
         org.into(),
         D::KIND.into(),
@@ -149,6 +158,7 @@ fn update<D: Decision>(
         Value::json(decision)?,
         now.as_millis().into(),
         before.name().into(),
+        expires_at.into(),
     ];
     Ok(Statement { sql: &UPDATE, params, on_no_rows: None })
 }
