@@ -8,10 +8,15 @@ use ostler_bus::{ConsumeOptions, Delivery, Disposition, Envelope, QueueName};
 use ostler_channels::{Channels, HttpLimits, NetworkAccess};
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
-use ostler_domain::id::AgentId;
-use ostler_domain::queue_agent::name::AgentName;
-use ostler_runtime::agents::{AgentRuntime, AgentRuntimes, AiAgent, CouncilOptions};
+use ostler_domain::id::{AgentId, EnvelopeId, KeyId};
+use ostler_domain::org::role::Role;
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
+use ostler_domain::queue_agent::plan::PlanAnswer;
+use ostler_runtime::agents::{AgentRuntime, AgentRuntimes, AiAgent, CouncilOptions, StoredRecords};
 use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
+use ostler_runtime::operations::{
+    Actor, NewDelegation, NewQueueAgent, OperationError, QueueAgentType, TeamRole,
+};
 use ostler_runtime::records::run::{RunOutcome, RunRecord};
 use ostler_runtime::records::session::Session;
 use ostler_testkit::{claim_send, eventually};
@@ -181,4 +186,66 @@ async fn x63_a_duplicate_bus_message_has_one_turn_and_one_reply(BusPair(bus, oth
     let pending = claim_send(&operator.scenario.store, Duration::from_secs(10)).await;
     assert!(pending.is_none(), "nothing else is on its way");
     asker.close().await;
+}
+
+/// O26: a viewer reads work lists and plans, and changes no queue agent, team or work; an
+/// operator answers and delegates, and configures nothing.
+#[tokio::test]
+async fn o26_a_viewer_changes_no_queue_agents() {
+    let scenario = Scenario::new(OPINIONS).await;
+    let bus = std::sync::Arc::new(ostler_bus::MemoryBus::default());
+    let records = StoredRecords::new(scenario.store.clone(), ORG);
+    let agents = AgentRuntime::for_org(bus, &records).start().await.unwrap();
+    let operations = scenario.operations();
+    let new = |name: &str| NewQueueAgent {
+        name: named(name),
+        agent_type: Some(QueueAgentType::Human),
+        capabilities: Default::default(),
+    };
+    let owner = operations.as_actor(Actor::Terminal, ORG);
+    for name in ["ada", "bob"] {
+        owner.start_queue_agent(&agents, new(name)).await.unwrap();
+    }
+    let team: TeamName = "crew".parse().unwrap();
+    owner.create_team(&agents, &team, vec![named("ada")], None).await.unwrap();
+    let audited = scenario.org().audit_entries(None, None, 100).await.unwrap().len();
+    let message = EnvelopeId::from_u128(1);
+    let work = || NewDelegation {
+        by: named("ada"),
+        to: named("bob"),
+        description: "look".into(),
+        due: None,
+        blocked_by: Default::default(),
+    };
+    for role in [Role::Viewer, Role::Operator] {
+        let key = Actor::Key { id: KeyId::from_u128(77), org: ORG, role };
+        let actor = operations.as_actor(key, ORG);
+        let (bob, duo) = (named("bob"), "duo".parse::<TeamName>().unwrap());
+        let refused = [
+            actor.start_queue_agent(&agents, new("eve")).await.err(),
+            actor.stop_queue_agent(&agents, &bob).await.err(),
+            actor.remove_queue_agent(&agents, &bob).await.err(),
+            actor.create_team(&agents, &duo, vec![bob.clone()], None).await.err(),
+            actor.add_to_team(&agents, &team, &bob, TeamRole::Member).await.err(),
+            actor.remove_from_team(&agents, &team, &bob).await.err(),
+            actor.dissolve_team(&agents, &team).await.err(),
+        ];
+        for (n, refused) in refused.iter().enumerate() {
+            assert!(matches!(refused, Some(OperationError::Forbidden { .. })), "{n}: {refused:?}");
+        }
+        assert!(actor.work_items(None).await.unwrap().is_empty());
+        assert!(actor.waiting_plans(&agents).await.unwrap().is_empty());
+        let work_refused = [
+            actor.answer_work_item(&agents, message, "yes").await.err(),
+            actor.answer_plan(&agents, message, PlanAnswer::Approve).await.err(),
+            actor.delegate(&agents, work()).await.err(),
+        ];
+        for (n, refused) in work_refused.iter().enumerate() {
+            let forbidden = matches!(refused, Some(OperationError::Forbidden { .. }));
+            assert_eq!(forbidden, role == Role::Viewer, "{n}: {refused:?}");
+        }
+    }
+    let after = scenario.org().audit_entries(None, None, 100).await.unwrap().len();
+    assert_eq!(after, audited + 1, "the operator's delegation");
+    agents.shutdown().await.unwrap();
 }

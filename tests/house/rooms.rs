@@ -15,7 +15,7 @@ const MAY_USE: [(&str, &[&str]); 8] = [
     ("workflow", &["assembly"]),
     ("agents", &[]),
     ("delivery", &["agents"]),
-    ("operations", &["assembly", "team", "conversation", "workflow"]),
+    ("operations", &["assembly", "team", "conversation", "workflow", "agents"]),
     ("bus_bridge", &["agents", "conversation"]),
 ];
 

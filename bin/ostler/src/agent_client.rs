@@ -7,16 +7,19 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use ostler_bus::{Envelope, QueueName, RabbitOptions};
+use ostler_bus::{Envelope, RabbitOptions, now};
 use ostler_domain::id::OrgId;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_domain::queue_agent::team_lifecycle::Team;
 use ostler_runtime::agents::{
-    AgentRuntime, AgentRuntimes, AiAgent, HostingOptions, Placement, QueueError, StoredRecords,
+    AgentRecord, AgentRuntime, AgentRuntimes, AiAgent, HostingOptions, Placement, QueueError,
+    StoredRecords,
 };
-use ostler_runtime::deps::Settings;
+use ostler_runtime::deps::{Clock, Settings};
 use ostler_runtime::inbox::{Doorbell, Intake};
+use ostler_runtime::operations::{Actor, Operations, OrgOperations};
+use ostler_runtime::running_turns::RunningTurns;
 use ostler_store::Store;
 use serde_json::json;
 use tokio::sync::Mutex;
@@ -25,6 +28,7 @@ use crate::app::{AnswerTask, App};
 use crate::commands::args::{BusArgs, MessageArgs};
 use crate::commands::find_org;
 use crate::installation::Installation;
+use crate::tool_set;
 
 /// The URL of a bus in this process.
 const MEMORY_BUS: &str = "memory:";
@@ -36,12 +40,24 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// A connection to the queue agents of an org.
 pub(crate) struct AgentClient {
     pub(crate) runtime: AgentRuntime,
+    operations: Operations,
     installation: Installation,
     store: Store,
     org: OrgId,
     in_process: bool,
     /// Answers the messages that AI agents of this process accept.
     answer_task: Mutex<Option<AnswerTask>>,
+}
+
+/// Runs a command with a client, which is closed at its end.
+pub(crate) async fn with_client<T>(
+    args: &BusArgs,
+    command: impl AsyncFnOnce(&AgentClient) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let client = AgentClient::open(args).await?;
+    let result = command(&client).await;
+    client.close().await?;
+    result
 }
 
 /// An agent that cannot be reached, with the reason.
@@ -68,11 +84,14 @@ impl AgentClient {
             let backlog = Settings::default().max_backlog;
             let intake = Intake::new(store.clone(), Doorbell::default(), backlog);
             builder = builder
-                .factory(AiAgent::TYPE, AiAgent::factory(intake))
+                .factory(AiAgent::TYPE, AiAgent::factory_on_own_bus(intake))
                 .hosting(HostingOptions::default());
         }
         let (runtime, answer_task) = (builder.start().await?, Mutex::default());
-        Ok(Self { runtime, installation, store, org: org.id, in_process, answer_task })
+        let tools = tool_set::build(&installation, &store, &RunningTurns::default())?;
+        let operations = Operations::new(store.clone(), tools, Clock::system());
+        let org = org.id;
+        Ok(Self { runtime, operations, installation, store, org, in_process, answer_task })
     }
 
     /// Starts the task that answers for AI agents, unless it runs.
@@ -87,39 +106,70 @@ impl AgentClient {
         Ok(())
     }
 
+    /// Returns the operations of the org.
+    pub(crate) const fn operations(&self) -> OrgOperations<'_> {
+        self.operations.as_actor(Actor::Terminal, self.org)
+    }
+
+    /// Returns whether the bus exists in this process only.
+    pub(crate) const fn is_in_process(&self) -> bool {
+        self.in_process
+    }
+
     /// Starts the agents that have to run in this process, and returns those that are
-    /// unknown or cannot be started.
+    /// unknown, stopped or cannot be started.
     pub(crate) async fn start<'a>(
         &self,
         names: impl IntoIterator<Item = &'a AgentName>,
     ) -> anyhow::Result<Vec<UnavailableAgent>> {
         let mut unavailable = Vec::new();
         for name in names {
-            let record = self.runtime.registry().get(name).await?;
-            let Some(record) = record else {
-                unavailable.push(UnavailableAgent {
-                    name: name.clone(),
-                    error: QueueError::UnknownAgent(name.clone()),
-                });
-                continue;
+            let error = match self.runtime.registry().get(name).await? {
+                None => Some(QueueError::UnknownAgent(name.clone())),
+                Some(record) => self.start_record(&record).await?,
             };
+            unavailable.extend(error.map(|error| UnavailableAgent { name: name.clone(), error }));
+        }
+        Ok(unavailable)
+    }
+
+    /// Starts an agent if it has to run in this process, and returns why it cannot.
+    async fn start_record(&self, record: &AgentRecord) -> anyhow::Result<Option<QueueError>> {
+        if record.placement == Placement::Hosted {
+            if !record.is_available(now()) {
+                return Ok(Some(QueueError::AgentStopped(record.name.clone())));
+            }
             if self.in_process && record.agent_type == AiAgent::TYPE {
                 self.start_answer_task().await?;
             }
-            if !self.in_process || record.placement == Placement::Hosted {
-                continue;
-            }
-            match self.runtime.start_registered(name).await {
-                Ok(_) | Err(QueueError::AlreadyRunning(_)) => {}
-                Err(
-                    error @ (QueueError::UnknownAgentType(_) | QueueError::InvalidRecord { .. }),
-                ) => {
-                    unavailable.push(UnavailableAgent { name: name.clone(), error });
-                }
-                Err(error) => return Err(error.into()),
-            }
+            return Ok(None);
         }
-        Ok(unavailable)
+        if !self.in_process {
+            return Ok(None);
+        }
+        match self.runtime.start_registered(&record.name).await {
+            Ok(_) | Err(QueueError::AlreadyRunning(_)) => Ok(None),
+            Err(error @ (QueueError::UnknownAgentType(_) | QueueError::InvalidRecord { .. })) => {
+                Ok(Some(error))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Fails if no process takes the messages of an agent. On a bus of this process, this
+    /// one does.
+    pub(crate) async fn check_is_served(&self, name: &AgentName) -> anyhow::Result<()> {
+        if self.in_process {
+            return Ok(());
+        }
+        let queue = self.runtime.queue_of(name).await?;
+        if self.runtime.bus().depth(&queue).await?.consumers > 0 {
+            return Ok(());
+        }
+        bail!(
+            "no process runs `{name}`; start `ostler serve` or `ostler worker`, or leave the \
+             message in its queue with --no-reply"
+        )
     }
 
     /// Waits until agents of this process have handled the messages to them. On a
@@ -131,14 +181,16 @@ impl AgentClient {
         if !self.in_process {
             return Ok(());
         }
-        let running = self.runtime.running();
-        for name in names.into_iter().filter(|name| running.contains(name)) {
-            let queue = QueueName::agent(name);
+        for name in names {
+            let queue = self.runtime.queue_of(name).await?;
             let empty = async {
-                while self.runtime.bus().depth(&queue).await?.total() > 0 {
+                loop {
+                    let depth = self.runtime.bus().depth(&queue).await?;
+                    if depth.total() == 0 || depth.consumers == 0 {
+                        return anyhow::Ok(());
+                    }
                     tokio::time::sleep(POLL_INTERVAL).await;
                 }
-                anyhow::Ok(())
             };
             let waited = tokio::time::timeout(HANDLING_TIMEOUT, empty).await;
             waited.with_context(|| format!("`{name}` did not handle its messages in time"))??;

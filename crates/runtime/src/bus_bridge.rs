@@ -12,11 +12,12 @@ use ostler_bus::{BoxFuture, BusConnection, BusError, Consumer};
 use ostler_domain::agent::Agent;
 use ostler_domain::id::OrgId;
 use ostler_domain::org::{Org, OrgPlace};
+use ostler_domain::queue_agent::name::AgentName;
 use ostler_store::{Store, StoreError};
 use tokio::sync::watch;
 
 use crate::agents::{
-    AgentRuntime, AgentRuntimes, AiAgent, HostingOptions, QueueError, StoredRecords,
+    AgentRuntime, AgentRuntimes, AiAgent, HostingOptions, Placement, QueueError, StoredRecords,
 };
 use crate::conversation::Worker;
 use crate::inbox::{Doorbell, Intake};
@@ -26,6 +27,8 @@ use crate::outage_log::OutageLog;
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// How long to wait after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
+/// How many registered agents are read at a time.
+const PAGE: u32 = 100;
 /// The prefix of doorbell queues before any org exists.
 const DEFAULT_PREFIX: &str = "ostler.";
 
@@ -135,7 +138,7 @@ impl BusBridge {
     async fn connect_org(&self, org: OrgId) -> Result<(), ConnectError> {
         let mut agents = self.store.org(org).agents().await?;
         agents.retain(Agent::receives_messages);
-        if agents.is_empty() {
+        if agents.is_empty() && !self.has_hosted_agents(org).await? {
             return Ok(());
         }
         let runtime = match self.agent_runtimes.get(org) {
@@ -154,6 +157,19 @@ impl BusBridge {
             self.register(&runtime, agent).await?;
         }
         Ok(())
+    }
+
+    /// Returns whether people have registered hosted agents in an org.
+    async fn has_hosted_agents(&self, org: OrgId) -> Result<bool, StoreError> {
+        let mut after: Option<AgentName> = None;
+        loop {
+            let page = self.store.org(org).queue_agents(after.as_ref(), PAGE).await?;
+            if page.iter().any(|agent| agent.placement == Placement::Hosted) {
+                return Ok(true);
+            }
+            let Some(last) = page.last() else { return Ok(false) };
+            after = Some(last.name.clone());
+        }
     }
 
     /// Registers an agent under its slug, unless the name is taken.

@@ -11,7 +11,7 @@
 //! | [`workflow`] | running durable workflows | assembly |
 //! | [`agents`] | agents on the message bus | |
 //! | [`delivery`] | sending outbox entries to channels and to the bus | agents |
-//! | [`operations`] | what operators do, and the sweeper | assembly, team, conversation, workflow |
+//! | [`operations`] | what operators do, and the sweeper | assembly, team, conversation, workflow, agents |
 //! | [`bus_bridge`] | connecting a process to the buses of its installation | agents, conversation |
 //!
 //! Every room may use the modules below, which use no room:

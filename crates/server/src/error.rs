@@ -109,6 +109,8 @@ impl From<OperationError> for ApiError {
             OperationError::AlreadyBound(_) | OperationError::AlreadyApproved(_) => {
                 ProblemCode::Conflict
             }
+            OperationError::QueueAgent(_) => ProblemCode::NotNow,
+            OperationError::Queue(_) => ProblemCode::Unavailable,
             OperationError::Team(_)
             | OperationError::NoAgent(_)
             | OperationError::NoService { .. }

@@ -26,6 +26,7 @@ use crate::commands::mock_model::MockModelArgs;
 use crate::commands::notice::NoticeCommand;
 use crate::commands::org::OrgCommand;
 use crate::commands::pdf_text::PdfTextArgs;
+use crate::commands::plan::PlanCommand;
 use crate::commands::policy::PolicyCommand;
 use crate::commands::prune::PruneArgs;
 use crate::commands::run::RunArgs;
@@ -40,6 +41,7 @@ use crate::commands::tools::ToolsCommand;
 use crate::commands::unknown_outcome::UnknownOutcomeCommand;
 use crate::commands::worker::WorkerArgs;
 use crate::commands::workflow::WorkflowCommand;
+use crate::commands::worklist::WorklistCommand;
 
 /// Runs AI agents inside harnesses: scope, budget, escalation, isolation and
 /// coordination, enforced by the runtime and not by the prompt.
@@ -113,15 +115,22 @@ pub(crate) enum Command {
     /// Show the harness of an agent in a run
     #[command(subcommand)]
     Harness(HarnessCommand),
-    /// Create, change, pause and archive agents; list agents on queues and send them messages
+    /// Create, change, pause and archive agents; start and stop agents on queues, and send them
+    /// messages
     #[command(subcommand)]
     Agent(AgentCommand),
     /// Create teams of agents, ask them, dissolve them
     #[command(subcommand)]
     Team(TeamCommand),
-    /// List work that was delegated to agents and update its status
+    /// Give work to agents, list it and update its status
     #[command(subcommand)]
     Delegation(DelegationCommand),
+    /// List and answer the messages that wait for human agents
+    #[command(subcommand)]
+    Worklist(WorklistCommand),
+    /// Approve or reject what agents want to do
+    #[command(subcommand)]
+    Plan(PlanCommand),
     /// Run durable workflows and answer the questions of their steps
     #[command(subcommand)]
     Workflow(WorkflowCommand),

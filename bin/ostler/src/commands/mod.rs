@@ -26,6 +26,7 @@ pub(crate) mod notice;
 pub(crate) mod operator;
 pub(crate) mod org;
 pub(crate) mod pdf_text;
+pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod prune;
 mod reply;
@@ -42,6 +43,7 @@ pub(crate) mod tools;
 pub(crate) mod unknown_outcome;
 pub(crate) mod worker;
 pub(crate) mod workflow;
+pub(crate) mod worklist;
 
 use std::pin::Pin;
 use std::process::ExitCode;
@@ -81,6 +83,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Migrate(args) => block_on(migrate::run(&args)),
         Command::MockModel(args) => block_on(mock_model::run(&args)),
         Command::Notice(command) => block_on(notice::run(&command)),
+        Command::Plan(command) => block_on(plan::run(&command)),
         Command::Policy(command) => block_on(policy::run(&command)),
         Command::Prune(args) => block_on(prune::run(&args)),
         Command::Schema(args) => schema::run(&args),
@@ -92,6 +95,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Team(command) => block_on(team::run(&command)),
         Command::Tools(command) => block_on(tools::run(&command)),
         Command::UnknownOutcome(command) => block_on(unknown_outcome::run(&command)),
+        Command::Worklist(command) => block_on(worklist::run(&command)),
         Command::Worker(args) => block_on(worker::run(&args)),
     }?;
     Ok(ExitCode::SUCCESS)

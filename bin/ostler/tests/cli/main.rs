@@ -19,6 +19,7 @@ mod org_tree;
 mod pdf;
 mod prune;
 mod queue_agents;
+mod queue_operations;
 mod run;
 mod running_server;
 mod send;
@@ -73,13 +74,24 @@ fn every_help_has_examples() {
         &["agent", "ls"],
         &["agent", "show"],
         &["agent", "send"],
+        &["agent", "start"],
+        &["agent", "stop"],
+        &["agent", "rm"],
+        &["worklist", "ls"],
+        &["worklist", "answer"],
+        &["plan", "ls"],
+        &["plan", "approve"],
+        &["plan", "reject"],
         &["team", "ls"],
         &["team", "create"],
+        &["team", "add"],
+        &["team", "remove"],
         &["team", "ask"],
         &["team", "broadcast"],
         &["team", "stop"],
         &["delegation", "ls"],
         &["delegation", "show"],
+        &["delegation", "create"],
         &["delegation", "update"],
         &["workflow", "run"],
         &["workflow", "resume"],

@@ -18,6 +18,18 @@ pub enum TeamStatus {
     Complete,
 }
 
+impl TeamStatus {
+    /// Returns the status in a word.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Assembling => "assembling",
+            Self::Active => "active",
+            Self::Dissolving => "dissolving",
+            Self::Complete => "dissolved",
+        }
+    }
+}
+
 /// A team of queue agents. The leader is a member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Team {
@@ -66,7 +78,7 @@ pub enum TeamLifecycleEffect {
 /// Why a change of a team is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TeamChangeRefused {
-    #[error("a team that is {0:?} does not allow this change")]
+    #[error("a team that is {} does not allow this change", .0.description())]
     Status(TeamStatus),
     #[error("`{0}` is not a member of this team")]
     NotAMember(AgentName),

@@ -21,7 +21,9 @@ use serde_json::Value;
 
 use super::agent::{AgentError, AgentReply, QueueAgent};
 use super::context::AgentContext;
+use super::coordination::{CoordinationMessage, IdleNotice};
 use super::registry::{AgentRecord, Placement};
+use super::relay;
 use super::spec::AgentSpec;
 use crate::ids::derived;
 use crate::inbox::Intake;
@@ -34,11 +36,25 @@ pub const ANSWER_KIND: &str = "answer";
 /// to help, or there will be no answer.
 pub const NOTICE_KIND: &str = "notice";
 
+/// How many messages an agent accepts at the same time; accepting one is quick.
+const CONCURRENCY: u16 = 16;
+
 /// An AI agent of an org.
 #[derive(Debug, Clone)]
 pub struct AiAgent {
     intake: Intake,
     config: AiAgentConfig,
+    answer_path: AnswerPath,
+}
+
+/// How an answer reaches the bus that its request came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AnswerPath {
+    /// A delivery worker of any process sends it.
+    Delivery,
+    /// No other process reaches this bus, and any process may have given the answer: it is
+    /// read from the store.
+    Relay,
 }
 
 /// The configuration stored in the agent's record.
@@ -54,7 +70,7 @@ impl AiAgent {
 
     /// Creates an agent of an org whose messages are accepted by `intake`.
     pub const fn new(intake: Intake, org: OrgId, agent: AgentId) -> Self {
-        Self { intake, config: AiAgentConfig { org, agent } }
+        Self { intake, config: AiAgentConfig { org, agent }, answer_path: AnswerPath::Delivery }
     }
 
     /// Returns a factory that creates agents from the records of
@@ -62,25 +78,42 @@ impl AiAgent {
     pub fn factory(
         intake: Intake,
     ) -> impl Fn(&AgentRecord) -> Result<Self, String> + Send + Sync + 'static {
-        move |record| {
-            let config =
-                AiAgentConfig::deserialize(&record.config).map_err(|error| error.to_string())?;
-            Ok(Self { intake: intake.clone(), config })
-        }
+        move |record| Self::from_record(&intake, record, AnswerPath::Delivery)
     }
 
-    /// Returns a spec for this agent with default guards. Accepting a message
-    /// is quick, so that many are accepted concurrently.
+    /// Like [`Self::factory`], for a bus that no other process reaches.
+    pub fn factory_on_own_bus(
+        intake: Intake,
+    ) -> impl Fn(&AgentRecord) -> Result<Self, String> + Send + Sync + 'static {
+        move |record| Self::from_record(&intake, record, AnswerPath::Relay)
+    }
+
+    fn from_record(
+        intake: &Intake,
+        record: &AgentRecord,
+        answer_path: AnswerPath,
+    ) -> Result<Self, String> {
+        let config =
+            AiAgentConfig::deserialize(&record.config).map_err(|error| error.to_string())?;
+        Ok(Self { intake: intake.clone(), config, answer_path })
+    }
+
+    /// Returns a spec for this agent with default guards.
     pub fn spec(&self, name: AgentName) -> AgentSpec {
         let config = serde_json::to_value(self.config).unwrap_or_default();
-        AgentSpec { config, ..AgentSpec::new(name).with_type(Self::TYPE).concurrency(16) }
+        AgentSpec { config, ..AgentSpec::new(name).with_type(Self::TYPE).concurrency(CONCURRENCY) }
     }
 
     /// Returns a record from which any process of the installation can create
     /// the agent.
     pub fn record(&self, name: AgentName) -> AgentRecord {
-        let AgentSpec { concurrency, config, .. } = self.spec(name.clone());
-        let concurrency = concurrency.into();
+        Self::record_of(self.config.org, self.config.agent, name)
+    }
+
+    /// Returns the record of an agent of an org.
+    pub fn record_of(org: OrgId, agent: AgentId, name: AgentName) -> AgentRecord {
+        let config = serde_json::to_value(AiAgentConfig { org, agent }).unwrap_or_default();
+        let concurrency = CONCURRENCY.into();
         AgentRecord { concurrency, config, ..AgentRecord::new(name, Self::TYPE, Placement::Hosted) }
     }
 
@@ -99,6 +132,10 @@ impl QueueAgent for AiAgent {
         context: &AgentContext,
         envelope: &Arc<Envelope>,
     ) -> Result<Option<AgentReply>, AgentError> {
+        // No turn is spent on a member of its team that has nothing to do.
+        if IdleNotice::is(&envelope.message.kind) {
+            return Ok(None);
+        }
         let from = envelope.context.from_agent.as_ref();
         let sender = from.map_or_else(|| envelope.reference.to_string(), ToString::to_string);
         let id = envelope.message.id.to_string();
@@ -113,7 +150,12 @@ impl QueueAgent for AiAgent {
             bus_request: Some(Box::new(BusRequest::of(envelope, context.name()))),
             ..IncomingMessage::default()
         });
-        match self.intake.accept(self.key(&sender), &id, &entry).await {
+        let key = self.key(&sender);
+        if self.answer_path == AnswerPath::Relay {
+            let request = BusRequest::of(envelope, context.name());
+            relay::spawn(context.runtime(), self.intake.store(), key.clone(), request);
+        }
+        match self.intake.accept(key, &id, &entry).await {
             Ok(AcceptOutcome::New(_)) => {}
             Ok(AcceptOutcome::Duplicate(_)) => {
                 tracing::debug!(agent = %context.name(), %id, "duplicate message ignored");

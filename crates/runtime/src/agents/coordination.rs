@@ -44,6 +44,11 @@ pub trait CoordinationMessage: Serialize + DeserializeOwned {
         kind.as_str() == Self::KIND
     }
 
+    /// Returns the content of a message of this type; `None` for other types and payloads.
+    fn of(envelope: &Envelope) -> Option<Self> {
+        Self::is(&envelope.message.kind).then(|| Self::decode(envelope).ok()).flatten()
+    }
+
     /// Decodes a message. Fails with a data error if its payload does not fit.
     fn decode(envelope: &Envelope) -> Result<Self, AgentError> {
         Self::deserialize(&*envelope.message.payload).map_err(|error| {

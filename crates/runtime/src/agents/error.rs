@@ -31,7 +31,7 @@ pub enum QueueError {
     NoAgentAvailable(#[from] NoCapableAgent),
     #[error("no agent `{0}` is registered")]
     UnknownAgent(AgentName),
-    #[error("agent `{0}` is stopped; resume it and replay its dead letters")]
+    #[error("agent `{0}` is stopped; start it, then replay its dead letters")]
     AgentStopped(AgentName),
     #[error("agent `{0}` is already running in this process; stop it first or choose another name")]
     AlreadyRunning(AgentName),

@@ -45,10 +45,11 @@ mod page;
 mod patterns;
 mod plans;
 mod registry;
+mod relay;
 mod runtime;
 mod runtimes;
 mod spec;
-mod stored;
+pub(crate) mod stored;
 mod teams;
 mod worklist;
 
@@ -59,16 +60,17 @@ pub use context::AgentContext;
 pub use delegations::{DelegatedWork, Delegations, MemoryDelegations, SlaDue};
 pub use echo::EchoAgent;
 pub use error::{QueueError, Result};
+pub use harness::ReplyDelivery;
 pub use human::HumanAgent;
 pub use page::{MAX_PAGE_SIZE, Page};
-pub use patterns::{CouncilAnswers, CouncilOptions};
-pub use plans::{MemoryPlans, PlanKey, Plans, ReceivedPlanAnswer};
+pub use patterns::{CouncilAnswers, CouncilOptions, require_approval};
+pub use plans::{MemoryPlans, PlanKey, Plans, ReceivedPlanAnswer, WaitingPlan};
 pub use registry::{
     AgentPresence, AgentRecord, MemoryRegistry, Placement, Registry, SkillCoverage,
 };
 pub use runtime::{
-    AgentHealth, AgentRuntime, AgentRuntimeBuilder, HostingOptions, QueueAgentStatus,
-    RuntimeOptions, RuntimeStatus, TaskAssignment, TeamSpec,
+    AgentHealth, AgentRuntime, AgentRuntimeBuilder, HostingOptions, QueueAgentStatus, QueueService,
+    QueueStatus, RuntimeOptions, RuntimeStatus, TaskAssignment, TeamSpec,
 };
 pub use runtimes::AgentRuntimes;
 pub use spec::{AgentSpec, RecordLifetime, TeamWork};

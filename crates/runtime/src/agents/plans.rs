@@ -25,6 +25,15 @@ pub struct PlanKey {
     pub message: EnvelopeId,
 }
 
+/// A plan that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WaitingPlan {
+    pub key: PlanKey,
+    pub plan: AgentPlan,
+    /// The message that the agent would act on.
+    pub request: Arc<Envelope>,
+}
+
 /// An answer to a plan, with the message it came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedPlanAnswer {
@@ -54,6 +63,9 @@ pub trait Plans: Send + Sync + 'static {
         key: &'a PlanKey,
         answered: ReceivedPlanAnswer,
     ) -> BoxFuture<'a, Result<(PlanEffect, Arc<Envelope>)>>;
+
+    /// Returns up to `limit` plans that wait for an answer, oldest first.
+    fn waiting(&self, limit: usize) -> BoxFuture<'_, Result<Vec<WaitingPlan>>>;
 
     /// Deletes a plan whose effect is complete. Deleting a missing plan is
     /// allowed.

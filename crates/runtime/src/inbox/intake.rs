@@ -25,6 +25,11 @@ impl Intake {
         Self { store, bell, max_backlog }
     }
 
+    /// Returns the store of the inbox.
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Accepts an entry into a conversation. A repeat is recognized by `provider_id`.
     /// Fails if the org's backlog is full.
     pub async fn accept(

@@ -2,14 +2,16 @@
 
 use ostler_domain::agent::protection::AgentChangeRefused;
 use ostler_domain::human::escalation::EscalationError;
-use ostler_domain::id::{ApprovalId, BindingId};
+use ostler_domain::id::{ApprovalId, BindingId, EnvelopeId};
 use ostler_domain::knowledge::DocumentError;
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_domain::session::status::IllegalStatusChange;
 use ostler_domain::soul::NoSuchVersion;
 use ostler_domain::team::TeamAssemblyRefused;
 use ostler_domain::workflow::StepName;
 use ostler_store::StoreError;
 
+use crate::agents::QueueError;
 use crate::records::UnreadableRecord;
 use crate::workflow::ExpressionError;
 
@@ -40,6 +42,37 @@ pub enum WorkflowRefused {
     AlreadyEnded,
 }
 
+/// Why an operation on queue agents was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueueAgentRefused {
+    #[error("no agent `{0}` is registered; name its type to register it: --type echo or human")]
+    NoType(AgentName),
+    #[error("agent `{name}` is registered with the type {agent_type}; remove it first")]
+    OtherType { name: AgentName, agent_type: String },
+    #[error("agent `{0}` has a queue and a process of its own; start that process instead")]
+    OwnProcess(AgentName),
+    #[error("agent `{0}` is running; stop it first")]
+    Running(AgentName),
+    #[error(
+        "agent `{0}` belongs to the organization: it needs no type, and cannot be removed here"
+    )]
+    OrgAgent(AgentName),
+    #[error("agent `{name}` is in the team {team}; remove it there first")]
+    InTeam { name: AgentName, team: TeamName },
+    #[error("agent `{name}` has {count} unanswered messages; see `ostler worklist ls`")]
+    OpenWork { name: AgentName, count: usize },
+    #[error("`{0}` is already a member of this team")]
+    AlreadyMember(AgentName),
+    #[error("no message {0} is on a work list; it was already answered or never sent")]
+    NotOnWorkList(EnvelopeId),
+    #[error(
+        "this message asks for the approval of a plan; answer it with `ostler plan approve {0}`"
+    )]
+    IsPlan(EnvelopeId),
+    #[error("no plan {0} waits for an answer; it was already answered or never proposed")]
+    NoPlan(EnvelopeId),
+}
+
 /// Why an operation was refused. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OperationError {
@@ -47,6 +80,10 @@ pub enum OperationError {
     Forbidden { who: &'static str, what: &'static str },
     #[error(transparent)]
     Escalation(#[from] EscalationError),
+    #[error(transparent)]
+    QueueAgent(#[from] QueueAgentRefused),
+    #[error(transparent)]
+    Queue(#[from] QueueError),
     #[error(transparent)]
     Status(#[from] IllegalStatusChange),
     #[error(transparent)]

@@ -1,6 +1,6 @@
 //! The inbox: a message is accepted when its row is committed, and only once.
 
-use ostler_domain::id::{ConversationId, InboxId, OrgId, SessionId};
+use ostler_domain::id::{BindingId, ConversationId, InboxId, OrgId, RunId, SessionId};
 use ostler_domain::session::key::ConversationKey;
 
 use crate::OrgStore;
@@ -63,6 +63,10 @@ const INSERT: Sql = sql!(
 );
 const FIND_DUPLICATE: Sql =
     sql!("SELECT id FROM inbox WHERE org = ?1 AND binding = ?2 AND provider_id = ?3");
+const ANSWERING_RUN: Sql = sql!(
+    "SELECT run FROM inbox WHERE org = ?1 AND binding = ?2 AND provider_id = ?3
+       AND state = 'done' AND run IS NOT NULL"
+);
 const PENDING_ENTRY: Sql = sql!(
     "SELECT 1 FROM inbox WHERE org = ?1 AND conversation = ?2 AND state = 'pending'
        AND (provider_id = ?3 OR provider_id LIKE ?3 || ':%') LIMIT 1"
@@ -89,6 +93,16 @@ impl OrgStore<'_> {
 }
 
 impl OrgStore<'_> {
+    /// Returns the run that answered an entry, if there is one.
+    pub fn answering_run(
+        &self,
+        binding: BindingId,
+        provider_id: &str,
+    ) -> StoreFuture<Option<RunId>> {
+        let params = [self.org.into(), binding.into(), provider_id.into()];
+        self.read(move |tx| tx.first(&ANSWERING_RUN, &params)?.map(|row| row.id(0)).transpose())
+    }
+
     /// Returns whether an unanswered entry of a conversation has this provider id, or one
     /// that begins with it and a colon.
     pub fn has_pending_entry(

@@ -167,20 +167,29 @@ impl OrgStore<'_> {
 
     /// Marks an agent as unavailable; returns whether it exists.
     pub fn withdraw_queue_agent(&self, name: &AgentName) -> StoreFuture<bool> {
-        let params = [self.org.into(), name.as_str().into()];
-        self.write(move |tx| Ok(tx.execute(&WITHDRAW, &params)? > 0))
+        let (org, name) = (self.org, name.clone());
+        self.write(move |tx| withdraw(tx, org, &name))
     }
 
     /// Deletes an agent; returns whether it existed.
     pub fn delete_queue_agent(&self, name: &AgentName) -> StoreFuture<bool> {
-        let key = || vec![self.org.into(), name.as_str().into()];
-        let delete = |sql| Statement { sql, params: key(), on_no_rows: None };
-        let batch = [delete(&DELETE), delete(&DELETE_CAPABILITIES)];
-        self.write(move |tx| Ok(tx.finish(&batch)?.first().is_some_and(|rows| *rows > 0)))
+        let (org, name) = (self.org, name.clone());
+        self.write(move |tx| delete(tx, org, &name))
     }
 }
 
-fn save_agent(tx: &Tx, org: OrgId, agent: &StoredQueueAgent) -> Result<()> {
+pub(crate) fn withdraw(tx: &Tx, org: OrgId, name: &AgentName) -> Result<bool> {
+    Ok(tx.execute(&WITHDRAW, &[org.into(), name.as_str().into()])? > 0)
+}
+
+pub(crate) fn delete(tx: &Tx, org: OrgId, name: &AgentName) -> Result<bool> {
+    let key = || vec![org.into(), name.as_str().into()];
+    let delete = |sql| Statement { sql, params: key(), on_no_rows: None };
+    let rows = tx.batch(&[delete(&DELETE), delete(&DELETE_CAPABILITIES)])?;
+    Ok(rows.first().is_some_and(|rows| *rows > 0))
+}
+
+pub(crate) fn save_agent(tx: &Tx, org: OrgId, agent: &StoredQueueAgent) -> Result<()> {
     check_size("configuration of an agent", &agent.config, MAX_BYTES)?;
     check_size("type of an agent", &agent.agent_type, MAX_BYTES)?;
     check_count("capabilities of an agent", agent.capabilities.len())?;

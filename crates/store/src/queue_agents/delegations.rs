@@ -103,7 +103,7 @@ impl OrgStore<'_> {
     }
 }
 
-fn create_delegation(tx: &Tx, org: OrgId, delegation: &Delegation) -> Result<()> {
+pub(crate) fn create_delegation(tx: &Tx, org: OrgId, delegation: &Delegation) -> Result<()> {
     check_size("description of a delegation", &delegation.description, MAX_BYTES)?;
     check_count("blockers of a delegation", delegation.blocked_by.len())?;
     let mut board = DelegationBoard::default();
@@ -136,7 +136,7 @@ fn create_delegation(tx: &Tx, org: OrgId, delegation: &Delegation) -> Result<()>
     }
 }
 
-fn update_delegation(
+pub(crate) fn update_delegation(
     tx: &Tx,
     org: OrgId,
     id: DelegationId,

@@ -1,11 +1,12 @@
 //! Messages held for an agent until a plan is approved or a person answers. Their content
 //! is the caller's JSON.
 
-use ostler_domain::id::EnvelopeId;
+use ostler_domain::id::{EnvelopeId, OrgId};
 use ostler_domain::queue_agent::name::AgentName;
 
 use super::check_size;
 use crate::OrgStore;
+use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
@@ -59,6 +60,10 @@ const TAKE: Sql = sql!(
     "DELETE FROM queue_pending_messages WHERE org = ?1 AND kind = ?2 AND agent = ?3 AND message = ?4
      RETURNING message, version, data"
 );
+const LIST_ALL: Sql = sql!(
+    "SELECT message, version, data, agent FROM queue_pending_messages
+     WHERE org = ?1 AND kind = ?2 ORDER BY message LIMIT ?3"
+);
 const LIST: Sql = sql!(
     "SELECT message, version, data FROM queue_pending_messages
      WHERE org = ?1 AND kind = ?2 AND agent = ?3 AND message > ?4 ORDER BY message LIMIT ?5"
@@ -97,17 +102,24 @@ impl OrgStore<'_> {
 
     /// Replaces a message that is still at the version of `changed`. Returns false if it has
     /// changed since.
-    pub async fn update_held_message(
+    pub fn update_held_message(
         &self,
         kind: HeldMessageKind,
         agent: &AgentName,
         changed: HeldMessage,
-    ) -> Result<bool> {
-        let HeldMessage { message, version, data } = changed;
-        check_size("held message", &data, MAX_BYTES)?;
-        let [kind, agent, message] = key(kind, agent, message);
-        let params = [kind, agent, message, version.into(), data.into()];
-        Ok(self.execute(&UPDATE, params).await? == 1)
+    ) -> StoreFuture<bool> {
+        let (org, agent) = (self.org, agent.clone());
+        self.write(move |tx| update(tx, org, kind, &agent, &changed))
+    }
+
+    /// Returns the held messages of a kind of all agents, oldest first.
+    pub fn all_held_messages(
+        &self,
+        kind: HeldMessageKind,
+        limit: u32,
+    ) -> StoreFuture<Vec<(AgentName, HeldMessage)>> {
+        let read = |row: &Row| Ok((row.parsed(3, "held message")?, read_held(row)?));
+        self.rows(&LIST_ALL, [kind.name().into(), limit.into()], read)
     }
 
     /// Removes and returns a message. Of several concurrent callers one gets it.
@@ -117,9 +129,8 @@ impl OrgStore<'_> {
         agent: &AgentName,
         message: EnvelopeId,
     ) -> StoreFuture<Option<HeldMessage>> {
-        let [kind, agent, message] = key(kind, agent, message);
-        let params = [self.org.into(), kind, agent, message];
-        self.write(move |tx| tx.first(&TAKE, &params)?.as_ref().map(read_held).transpose())
+        let (org, key) = (self.org, key(kind, agent, message));
+        self.write(move |tx| take(tx, org, &key))
     }
 
     /// Returns the held messages after `after`, oldest first.
@@ -136,8 +147,28 @@ impl OrgStore<'_> {
     }
 }
 
+/// Removes and returns a message.
+pub(crate) fn take(tx: &Tx, org: OrgId, key: &[Value; 3]) -> Result<Option<HeldMessage>> {
+    let [kind, agent, message] = key.clone();
+    tx.first(&TAKE, &[org.into(), kind, agent, message])?.as_ref().map(read_held).transpose()
+}
+
+/// Replaces a message that is still at the version of `changed`.
+pub(crate) fn update(
+    tx: &Tx,
+    org: OrgId,
+    kind: HeldMessageKind,
+    agent: &AgentName,
+    changed: &HeldMessage,
+) -> Result<bool> {
+    check_size("held message", &changed.data, MAX_BYTES)?;
+    let [kind, agent, message] = key(kind, agent, changed.message);
+    let (version, data) = (changed.version.into(), changed.data.as_str().into());
+    Ok(tx.execute(&UPDATE, &[org.into(), kind, agent, message, version, data])? == 1)
+}
+
 /// The columns after the org that identify a held message.
-fn key(kind: HeldMessageKind, agent: &AgentName, message: EnvelopeId) -> [Value; 3] {
+pub(crate) fn key(kind: HeldMessageKind, agent: &AgentName, message: EnvelopeId) -> [Value; 3] {
     [kind.name().into(), agent.as_str().into(), message.into()]
 }
 

@@ -4,11 +4,13 @@
 //! | file | holds |
 //! |---|---|
 //! | `agents`      | the registry of queue agents and their capabilities |
+//! | `audited`     | changes by people, with their audit entries |
 //! | `delegations` | delegations, their blockers and SLA watches |
 //! | `held`        | messages held for a decision |
 //! | `teams`       | teams and their members |
 
 pub(crate) mod agents;
+mod audited;
 pub(crate) mod delegations;
 pub(crate) mod held;
 pub(crate) mod teams;

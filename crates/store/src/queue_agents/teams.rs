@@ -88,7 +88,7 @@ impl OrgStore<'_> {
     }
 }
 
-fn create_team(tx: &Tx, org: OrgId, team: &Team) -> Result<()> {
+pub(crate) fn create_team(tx: &Tx, org: OrgId, team: &Team) -> Result<()> {
     check_count("members of a team", team.members().len())?;
     if tx.execute(&CREATE, &team_params(org, team)?)? == 0 {
         return Err(StoreError::Conflict(format!("team `{}`", team.name)));
@@ -99,7 +99,7 @@ fn create_team(tx: &Tx, org: OrgId, team: &Team) -> Result<()> {
     tx.finish(&batch).map(drop)
 }
 
-fn change_team(
+pub(crate) fn change_team(
     tx: &Tx,
     org: OrgId,
     name: &TeamName,

@@ -134,7 +134,7 @@ impl AuditedWrite<'_> {
     }
 
     /// The audit entry goes first, because the operation may end with the commit.
-    fn run<T, F>(self, run: F) -> StoreFuture<T>
+    pub(crate) fn run<T, F>(self, run: F) -> StoreFuture<T>
     where
         T: Send + 'static,
         F: Fn(&Tx, OrgId) -> Result<T> + Send + 'static,

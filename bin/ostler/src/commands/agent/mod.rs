@@ -4,6 +4,8 @@ mod configure;
 mod ls;
 mod send;
 mod show;
+pub(super) mod start;
+mod stop;
 
 use clap::Subcommand;
 
@@ -60,11 +62,31 @@ Examples:
   ostler agent show legal
   ostler agent show legal --json")]
     Show(show::AgentShowArgs),
+    /// Start an agent, and register it if it is new
+    #[command(after_help = "\
+Examples:
+  ostler agent start ada --type human --can review,sign
+  ostler agent start gia --org bella
+  ostler agent start ada --json")]
+    Start(start::AgentStartArgs),
+    /// Stop an agent; it takes no messages until it is started again
+    #[command(after_help = "\
+Examples:
+  ostler agent stop ada
+  ostler agent stop gia --org bella --json")]
+    Stop(stop::AgentNameArgs),
+    /// Remove an agent that is in no team
+    #[command(after_help = "\
+Examples:
+  ostler agent rm ada
+  ostler agent rm ada --json")]
+    Rm(stop::AgentNameArgs),
     /// Send a message to an agent and print the reply
     #[command(after_help = "\
 Examples:
   ostler agent send legal \"May we ship this?\"
   ostler agent send legal \"Look at this when you can\" --no-reply
+  ostler agent send legal \"Sign the contract\" --approver boss --no-reply
   ostler agent send legal \"May we ship this?\" --type review --timeout 2m --json")]
     Send(send::AgentSendArgs),
 }
@@ -79,6 +101,9 @@ pub(crate) async fn run(command: &AgentCommand) -> anyhow::Result<()> {
         AgentCommand::Archive(args) => configure::set_status(args, "archived", Ask::First).await,
         AgentCommand::Ls(args) => ls::run(args).await,
         AgentCommand::Show(args) => show::run(args).await,
+        AgentCommand::Start(args) => start::run(args).await,
+        AgentCommand::Stop(args) => stop::stop(args).await,
+        AgentCommand::Rm(args) => stop::remove(args).await,
         AgentCommand::Send(args) => send::run(args).await,
     }
 }

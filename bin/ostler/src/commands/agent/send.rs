@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use ostler_bus::Envelope;
 use ostler_domain::queue_agent::name::AgentName;
+use ostler_runtime::agents::require_approval;
 use serde_json::json;
 
-use crate::agent_client::AgentClient;
+use crate::agent_client::{AgentClient, with_client};
 use crate::commands::args::{BusArgs, MessageArgs, parse_duration};
 use crate::commands::reply::format_reply;
 use crate::screen::{DIM, HEADER};
@@ -23,6 +24,9 @@ pub(crate) struct AgentSendArgs {
     /// Do not wait for a reply
     #[arg(long)]
     no_reply: bool,
+    /// Agent that has to approve this first; see `ostler plan`
+    #[arg(long, value_name = "AGENT")]
+    approver: Option<AgentName>,
     /// Time to wait for the reply
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     timeout: Duration,
@@ -31,12 +35,12 @@ pub(crate) struct AgentSendArgs {
 }
 
 pub(super) async fn run(args: &AgentSendArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let message = client.new_message(&args.message).await?;
-    let (id, code) = (message.message.id, message.reference);
-    let sent = send(&client, args, message).await;
-    client.close().await?;
-    let reply = sent?;
+    let (id, code, reply) = with_client(&args.bus, async |client| {
+        let message = client.new_message(&args.message).await?;
+        let (id, code) = (message.message.id, message.reference);
+        Ok((id, code, send(client, args, message).await?))
+    })
+    .await?;
     if args.bus.output.json {
         let sent = json!({ "message": id, "reference": code, "reply": reply });
         return crate::commands::print_json(&sent);
@@ -52,9 +56,15 @@ pub(super) async fn run(args: &AgentSendArgs) -> anyhow::Result<()> {
 async fn send(
     client: &AgentClient,
     args: &AgentSendArgs,
-    message: Envelope,
+    mut message: Envelope,
 ) -> anyhow::Result<Option<Arc<Envelope>>> {
     let name = &args.name;
+    if let Some(approver) = &args.approver {
+        client.runtime.registry().get(approver).await?.ok_or_else(|| {
+            anyhow::anyhow!("no agent `{approver}` is registered that could approve this")
+        })?;
+        message = require_approval(message, name, approver);
+    }
     if let Some(unavailable) = client.start([name]).await?.pop() {
         return Err(unavailable.error.into());
     }
@@ -63,5 +73,6 @@ async fn send(
         client.wait_until_handled([name]).await?;
         return Ok(None);
     }
+    client.check_is_served(name).await?;
     Ok(Some(client.runtime.ask(name, message, args.timeout).await?))
 }

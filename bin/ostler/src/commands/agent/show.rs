@@ -1,7 +1,7 @@
 //! `ostler agent show`.
 
 use clap::Args;
-use ostler_bus::{QueueDepth, QueueName};
+use ostler_bus::QueueDepth;
 use ostler_domain::queue_agent::delegation::Delegation;
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_runtime::agents::{AgentRecord, DelegatedWork, Page, QueueError};
@@ -53,7 +53,7 @@ async fn load(client: &AgentClient, args: &AgentShowArgs) -> anyhow::Result<Agen
     let record = runtime.registry().get(name).await?;
     let record = record.ok_or_else(|| QueueError::UnknownAgent(name.clone()))?;
     let teams = runtime.teams().of_member(name, Page::first(LIMIT)).await?;
-    let depth: QueueDepth = runtime.bus().depth(&QueueName::agent(name)).await?;
+    let depth: QueueDepth = runtime.bus().depth(&runtime.queue_of(name).await?).await?;
     let list = runtime.worklist().list(name, Page::first(LIMIT)).await?;
     Ok(AgentDetails {
         record,

@@ -1,13 +1,14 @@
 //! `ostler bus status`.
 
 use clap::Args;
-use ostler_bus::{DeadLetterFilter, QueueDepth, QueueName};
-use ostler_runtime::agents::{AgentHealth, Page, Placement, RuntimeOptions, RuntimeStatus};
+use ostler_bus::DeadLetterFilter;
+use ostler_domain::queue_agent::name::AgentName;
+use ostler_runtime::agents::{QueueService, QueueStatus, RuntimeStatus};
 use serde::Serialize;
 
-use crate::agent_client::AgentClient;
+use crate::agent_client::{AgentClient, with_client};
 use crate::commands::args::BusArgs;
-use crate::screen::{Cell, GOOD, HEADER, WARNING, print_rows};
+use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct BusStatusArgs {
@@ -24,23 +25,17 @@ const DEAD_LETTER_LIMIT: usize = 1000;
 struct BusReport {
     #[serde(flatten)]
     status: RuntimeStatus,
-    queues: Vec<QueueReport>,
+    /// Whether the bus ends with this command.
+    in_process: bool,
+    /// Agents that are not available.
+    away: Vec<AgentName>,
+    queues: Vec<QueueStatus>,
     /// At most `DEAD_LETTER_LIMIT`.
     dead_letters: usize,
 }
 
-#[derive(Serialize)]
-struct QueueReport {
-    name: QueueName,
-    waiting: u64,
-    consumers: u32,
-}
-
 pub(super) async fn run(args: &BusStatusArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let report = inspect(&client).await;
-    client.close().await?;
-    let report = report?;
+    let report = with_client(&args.bus, inspect).await?;
     if args.bus.output.json {
         return crate::commands::print_json(&report);
     }
@@ -50,29 +45,35 @@ pub(super) async fn run(args: &BusStatusArgs) -> anyhow::Result<()> {
 
 async fn inspect(client: &AgentClient) -> anyhow::Result<BusReport> {
     let runtime = &client.runtime;
-    let records = runtime.registry().list(Page::first(AGENT_LIMIT)).await?;
-    let pinned = records.iter().filter(|record| record.placement == Placement::Pinned);
-    let mut names: Vec<QueueName> = pinned.map(|record| QueueName::agent(&record.name)).collect();
-    if records.iter().any(|record| record.placement == Placement::Hosted) {
-        let shards = RuntimeOptions::default().shards;
-        names.extend((0..shards).map(|number| QueueName::hosted(number, shards)));
-    }
-    let mut queues = Vec::new();
-    for name in names {
-        let depth: QueueDepth = runtime.bus().depth(&name).await?;
-        queues.push(QueueReport { name, waiting: depth.total(), consumers: depth.consumers });
-    }
     let dead = runtime.bus().dead_letters(DeadLetterFilter::All, DEAD_LETTER_LIMIT).await?;
-    Ok(BusReport { status: runtime.status().await?, queues, dead_letters: dead.len() })
+    let in_process = client.is_in_process();
+    let queues = if in_process { Vec::new() } else { runtime.queues(AGENT_LIMIT).await? };
+    let away = runtime.away(AGENT_LIMIT).await?;
+    let status = runtime.status().await?;
+    Ok(BusReport { status, in_process, away, queues, dead_letters: dead.len() })
 }
 
 fn print(report: &BusReport) {
-    let condition = match report.status.condition {
-        AgentHealth::Healthy => Cell::styled("all available", GOOD),
-        AgentHealth::Degraded => Cell::styled("degraded: some agents are away", WARNING),
-    };
     let dead = report.dead_letters.to_string();
+    let stuck = report.queues.iter().any(|queue| queue.service == QueueService::Stuck);
+    let unserved = report.queues.iter().any(|queue| queue.service == QueueService::Unserved);
+    let condition = if stuck {
+        Cell::styled("messages wait and no process takes them; start `ostler serve`", BAD)
+    } else if unserved {
+        Cell::styled("no process takes messages of some queues; start `ostler serve`", WARNING)
+    } else if report.away.is_empty() {
+        Cell::styled("all available", GOOD)
+    } else {
+        let away: Vec<&str> = report.away.iter().map(AgentName::as_str).collect();
+        Cell::styled(format!("away: {}", away.join(", ")), WARNING)
+    };
     print_rows(&[[Cell::from("agents"), condition], ["dead letters".into(), dead.into()]]);
+    if report.in_process {
+        anstream::println!(
+            "{DIM}without a broker each process has a bus of its own, which ends with it; see \
+             --bus{DIM:#}"
+        );
+    }
     let mut rows = vec![["capability", "available", "away"].map(|text| Cell::styled(text, HEADER))];
     rows.extend(report.status.coverage.iter().map(|coverage| {
         [
@@ -84,8 +85,9 @@ fn print(report: &BusReport) {
     print_section(&rows);
     let mut rows = vec![["queue", "waiting", "consumers"].map(|text| Cell::styled(text, HEADER))];
     rows.extend(report.queues.iter().map(|queue| {
+        let style = if queue.service == QueueService::Stuck { BAD } else { Default::default() };
         [
-            queue.name.as_str().into(),
+            Cell::styled(queue.name.as_str(), style),
             queue.waiting.to_string().into(),
             queue.consumers.to_string().into(),
         ]

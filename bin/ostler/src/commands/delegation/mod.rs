@@ -1,5 +1,6 @@
 //! `ostler delegation`: work that was delegated to queue agents.
 
+mod create;
 pub(super) mod ls;
 mod show;
 mod update;
@@ -22,6 +23,12 @@ Examples:
   ostler delegation ls --agent legal
   ostler delegation ls --overdue --json")]
     Ls(ls::DelegationLsArgs),
+    /// Give work to an agent
+    #[command(after_help = "\
+Examples:
+  ostler delegation create \"Review the contract\" --to legal --by boss --within 2h
+  ostler delegation create \"Sign it\" --to boss --by legal --after OST-2026-1115-007")]
+    Create(create::DelegationCreateArgs),
     /// Show a delegation, what it waits for and what it blocks
     #[command(after_help = "\
 Examples:
@@ -39,6 +46,7 @@ Examples:
 pub(crate) async fn run(command: &DelegationCommand) -> anyhow::Result<()> {
     match command {
         DelegationCommand::Ls(args) => ls::run(args).await,
+        DelegationCommand::Create(args) => create::run(args).await,
         DelegationCommand::Show(args) => show::run(args).await,
         DelegationCommand::Update(args) => update::run(args).await,
     }

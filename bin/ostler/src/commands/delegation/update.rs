@@ -77,7 +77,8 @@ async fn update(
     let assignees = blocked_assignees(client, &work).await?;
     // Agents that cannot be started here learn about their work when they start.
     client.start(&assignees).await?;
-    let ready = client.runtime.update_delegation(work.id, args.status.into()).await?;
+    let operations = client.operations();
+    let ready = operations.update_delegation(&client.runtime, work.id, args.status.into()).await?;
     client.wait_until_handled(&assignees).await?;
     let work = super::find(client, &work.id.to_string()).await?;
     Ok(DelegationUpdate { work, ready })

@@ -44,10 +44,10 @@ fn row(team: &Team) -> [Cell; 4] {
 }
 
 fn state(status: TeamStatus) -> Cell {
-    match status {
-        TeamStatus::Assembling => Cell::styled("assembling", WARNING),
-        TeamStatus::Active => Cell::styled("active", GOOD),
-        TeamStatus::Dissolving => Cell::styled("dissolving", WARNING),
-        TeamStatus::Complete => Cell::styled("dissolved", DIM),
-    }
+    let style = match status {
+        TeamStatus::Assembling | TeamStatus::Dissolving => WARNING,
+        TeamStatus::Active => GOOD,
+        TeamStatus::Complete => DIM,
+    };
+    Cell::styled(status.description(), style)
 }

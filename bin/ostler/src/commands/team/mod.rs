@@ -4,6 +4,7 @@ mod ask;
 mod broadcast;
 mod create;
 mod ls;
+mod members;
 mod stop;
 
 use clap::Subcommand;
@@ -20,8 +21,21 @@ Examples:
     #[command(after_help = "\
 Examples:
   ostler team create review --members legal,security,style
-  ostler team create try --members ada,bob --register echo")]
+  ostler team create try --members ada,bob --register echo
+  ostler team create desk --members gia,enzo --org bella")]
     Create(create::TeamCreateArgs),
+    /// Add an agent to a team
+    #[command(after_help = "\
+Examples:
+  ostler team add review legal
+  ostler team add review gia --org bella --leader")]
+    Add(members::TeamAddArgs),
+    /// Remove an agent from a team; it keeps running
+    #[command(after_help = "\
+Examples:
+  ostler team remove review legal
+  ostler team remove review legal --json")]
+    Remove(members::TeamMemberArgs),
     /// Ask the leader of a team, or all members at the same time
     #[command(after_help = "\
 Examples:
@@ -46,6 +60,8 @@ pub(crate) async fn run(command: &TeamCommand) -> anyhow::Result<()> {
     match command {
         TeamCommand::Ls(args) => ls::run(args).await,
         TeamCommand::Create(args) => create::run(args).await,
+        TeamCommand::Add(args) => members::add(args).await,
+        TeamCommand::Remove(args) => members::remove(args).await,
         TeamCommand::Ask(args) => ask::run(args).await,
         TeamCommand::Broadcast(args) => broadcast::run(args).await,
         TeamCommand::Stop(args) => stop::run(args).await,

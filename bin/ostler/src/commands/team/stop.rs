@@ -2,10 +2,12 @@
 
 use clap::Args;
 use ostler_domain::queue_agent::name::TeamName;
+use ostler_runtime::operations::QueueBacklog;
+use serde_json::json;
 
-use crate::agent_client::AgentClient;
+use crate::agent_client::with_client;
 use crate::commands::args::BusArgs;
-use crate::screen::HEADER;
+use crate::screen::{HEADER, WARNING};
 
 #[derive(Debug, Args)]
 pub(crate) struct TeamStopArgs {
@@ -17,22 +19,22 @@ pub(crate) struct TeamStopArgs {
 }
 
 pub(super) async fn run(args: &TeamStopArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let stopped = stop(&client, args).await;
-    client.close().await?;
-    let team = stopped?;
+    let (team, waiting) = with_client(&args.bus, async |client| {
+        Ok(client.operations().dissolve_team(&client.runtime, &args.name).await?)
+    })
+    .await?;
     if args.bus.output.json {
-        return crate::commands::print_json(&team);
+        return crate::commands::print_json(&json!({ "team": team, "waiting": waiting }));
     }
-    anstream::println!("{HEADER}{}{HEADER:#}  dissolved; its agents are stopping", team.name);
+    anstream::println!(
+        "{HEADER}{}{HEADER:#}  dissolved; its agents stop, except those of the org and of other teams",
+        team.name
+    );
+    for QueueBacklog { queue, waiting } in &waiting {
+        anstream::println!(
+            "  {WARNING}{waiting} messages wait in {queue}{WARNING:#}; those to stopped agents \
+             become dead letters once a process takes them"
+        );
+    }
     Ok(())
-}
-
-async fn stop(
-    client: &AgentClient,
-    args: &TeamStopArgs,
-) -> anyhow::Result<ostler_domain::queue_agent::team_lifecycle::Team> {
-    client.team(&args.name).await?;
-    client.runtime.stop_team(&args.name).await?;
-    client.team(&args.name).await
 }

@@ -8,17 +8,15 @@ use std::time::Duration;
 use ostler_domain::queue_agent::authority::{Authority, AuthorityTier, resolve_authority};
 use ostler_domain::queue_agent::failure::FailureClass;
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_domain::queue_agent::plan::PlanEffect;
 
 use super::QueueAgentHarness;
 use super::dispatch::NotHandled;
 use super::recovery::DispatchOutcome;
 use super::reply::send_reply;
-use crate::agents::agent::AgentReply;
 use crate::agents::context::AgentContext;
 use crate::agents::coordination::{
-    CoordinationMessage, JoinApproved, JoinRequest, PlanApprovalResponse, PlanRejected,
-    ShutdownApproved, ShutdownRequest,
+    CoordinationMessage, JoinApproved, JoinRequest, PlanApprovalResponse, ShutdownApproved,
+    ShutdownRequest,
 };
 use crate::agents::error::Result as QueueResult;
 use crate::agents::plans::ReceivedPlanAnswer;
@@ -117,22 +115,7 @@ impl QueueAgentHarness {
         };
         let key = response.key;
         let (effect, held) = context.runtime.plans().answer(&key, answered).await?;
-        match effect {
-            PlanEffect::Dispatch => Ok(context.runtime.send_shared(&key.agent, held).await?),
-            PlanEffect::Inform { requester, reason } => {
-                let agent = self.spec.name.clone();
-                let rejected = PlanRejected { agent: agent.clone(), reason };
-                if held.context.reply_to.is_some() {
-                    send_reply(&context.runtime, &agent, &held, rejected.reply()).await?;
-                } else if let Some(requester) = requester {
-                    let AgentReply { kind, payload } = rejected.reply();
-                    let mut note = held.reply(kind, payload);
-                    note.context.from_agent = Some(agent);
-                    context.runtime.send(&requester, note).await?;
-                }
-                Ok(context.runtime.plans().forget(&key).await?)
-            }
-        }
+        Ok(context.runtime.carry_out_plan(&key, effect, held).await?)
     }
 
     /// Lets the agent, who leads the team, decide; adds the new member if it
@@ -153,7 +136,8 @@ impl QueueAgentHarness {
         if JoinApproved::is(&reply.kind) {
             context.runtime.admit_member(&request.team, &request.agent).await?;
         }
-        Ok(send_reply(&context.runtime, &self.spec.name, &context.cause, reply).await?)
+        send_reply(&context.runtime, &self.spec.name, &context.cause, reply).await?;
+        Ok(())
     }
 
     /// Enters the team if the records confirm the membership.

@@ -26,6 +26,7 @@ mod idle;
 mod recovery;
 mod reply;
 
+pub use reply::ReplyDelivery;
 pub(super) use reply::send_reply;
 
 use std::collections::BTreeSet;
@@ -206,6 +207,13 @@ impl QueueAgentHarness {
         if !self.idle_watched.swap(true, Ordering::SeqCst) {
             idle::watch(self);
         }
+    }
+
+    /// Enters the teams of a hosted agent. Nobody is told when it is idle, because a watcher
+    /// would keep it in memory.
+    pub(super) fn enter_teams_unwatched(&self, teams: Vec<TeamName>) {
+        self.idle_watched.store(true, Ordering::SeqCst);
+        self.team_set().extend(teams);
     }
 
     pub(super) fn leave_team(&self, team: &TeamName) {

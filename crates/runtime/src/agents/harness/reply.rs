@@ -27,7 +27,8 @@ impl QueueAgentHarness {
         }
         match reply {
             Some(reply) => {
-                Ok(send_reply(&context.runtime, &self.spec.name, &context.cause, reply).await?)
+                send_reply(&context.runtime, &self.spec.name, &context.cause, reply).await?;
+                Ok(())
             }
             None => Ok(()),
         }
@@ -54,6 +55,16 @@ impl QueueAgentHarness {
     }
 }
 
+/// How the sending of a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyDelivery {
+    Sent,
+    /// The message asks for no reply.
+    NotWanted,
+    /// Nobody waits for it any more.
+    TooLate,
+}
+
 /// Sends the reply to a message in the name of an agent. Drops it if the
 /// message asks for no reply.
 pub(in crate::agents) async fn send_reply(
@@ -61,18 +72,18 @@ pub(in crate::agents) async fn send_reply(
     from: &AgentName,
     to: &Envelope,
     reply: AgentReply,
-) -> Result<()> {
+) -> Result<ReplyDelivery> {
     let Some(queue) = &to.context.reply_to else {
         let (kind, message) = (&to.message.kind, to.message.id);
         tracing::warn!(agent = %from, %message, %kind, "reply dropped: the message asks for none");
-        return Ok(());
+        return Ok(ReplyDelivery::NotWanted);
     };
     match runtime.send_to_queue(queue, signed(from, to, reply)).await {
         Err(QueueError::Bus(error @ BusError::NoPendingRequest(_))) => {
             tracing::debug!(agent = %from, message = %to.message.id, %error, "reply dropped: no request is waiting");
-            Ok(())
+            Ok(ReplyDelivery::TooLate)
         }
-        posted => posted,
+        posted => posted.map(|()| ReplyDelivery::Sent),
     }
 }
 

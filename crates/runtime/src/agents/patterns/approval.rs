@@ -24,18 +24,23 @@ impl AgentRuntime {
         envelope: Envelope,
         timeout: Duration,
     ) -> Result<Arc<Envelope>> {
-        let kind = envelope.message.kind.as_str().to_owned();
-        let claim = AuthorityClaim {
-            granted_by: approver.clone(),
-            granted_to: agent.clone(),
-            tier: AuthorityTier::AskMeFirst,
-            actions: ClaimedActions::Only([kind].into()),
-            granted_at: now(),
-            expires_at: None,
-        };
-        let claims = envelope.claims.iter().cloned().chain([claim]).collect();
-        self.ask(agent, Envelope { claims, ..envelope }, timeout).await
+        self.ask(agent, require_approval(envelope, agent, approver), timeout).await
     }
+}
+
+/// Returns the message with a claim that makes `agent` ask `approver` before it acts on it.
+pub fn require_approval(envelope: Envelope, agent: &AgentName, approver: &AgentName) -> Envelope {
+    let kind = envelope.message.kind.as_str().to_owned();
+    let claim = AuthorityClaim {
+        granted_by: approver.clone(),
+        granted_to: agent.clone(),
+        tier: AuthorityTier::AskMeFirst,
+        actions: ClaimedActions::Only([kind].into()),
+        granted_at: now(),
+        expires_at: None,
+    };
+    let claims = envelope.claims.iter().cloned().chain([claim]).collect();
+    Envelope { claims, ..envelope }
 }
 
 impl PlanApprovalRequest {

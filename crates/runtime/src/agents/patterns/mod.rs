@@ -14,4 +14,5 @@ mod council;
 mod pipeline;
 mod swarm;
 
+pub use approval::require_approval;
 pub use council::{CouncilAnswers, CouncilOptions};

@@ -7,7 +7,7 @@ use ostler_bus::{BoxFuture, Envelope};
 use ostler_domain::queue_agent::plan::{AgentPlan, PlanEffect, PlanStatus};
 
 use super::stored_plan::StoredPlan;
-use super::{PlanKey, Plans, ReceivedPlanAnswer};
+use super::{PlanKey, Plans, ReceivedPlanAnswer, WaitingPlan};
 use crate::agents::error::{QueueError, Result};
 
 /// Plans in memory, lost when the process ends.
@@ -44,6 +44,15 @@ impl Plans for MemoryPlans {
             let mut plans = self.plans();
             let stored_plan = plans.get_mut(key);
             stored_plan.ok_or_else(|| QueueError::UnknownPlan(key.agent.clone()))?.decide(answered)
+        })
+    }
+
+    fn waiting(&self, limit: usize) -> BoxFuture<'_, Result<Vec<WaitingPlan>>> {
+        Box::pin(async move {
+            let mut all: Vec<_> = self.plans().values().filter_map(StoredPlan::waiting).collect();
+            all.sort_by_key(|one| one.key.message);
+            all.truncate(limit);
+            Ok(all)
         })
     }
 

@@ -7,7 +7,7 @@ use ostler_domain::id::EnvelopeId;
 use ostler_domain::queue_agent::plan::{AgentPlan, PlanEffect, PlanStatus};
 use serde::{Deserialize, Serialize};
 
-use super::ReceivedPlanAnswer;
+use super::{PlanKey, ReceivedPlanAnswer, WaitingPlan};
 use crate::agents::error::Result;
 
 /// A plan and the message that waits for it.
@@ -22,6 +22,13 @@ pub(in crate::agents) struct StoredPlan {
 impl StoredPlan {
     pub(in crate::agents) const fn new(plan: AgentPlan, held: Arc<Envelope>) -> Self {
         Self { plan, held, decided: None }
+    }
+
+    /// Returns the plan if it waits for an answer.
+    pub(in crate::agents) fn waiting(&self) -> Option<WaitingPlan> {
+        let (plan, request) = (self.plan.clone(), Arc::clone(&self.held));
+        let key = PlanKey { agent: plan.proposed_by.clone(), message: request.message.id };
+        (*plan.status() == PlanStatus::Waiting).then_some(WaitingPlan { key, plan, request })
     }
 
     pub(in crate::agents) fn status(&self) -> PlanStatus {

@@ -61,10 +61,18 @@ impl AgentRuntime {
             blocked_by: assignment.blocked_by,
         };
         self.0.delegations.delegate(work.clone()).await?;
-        if self.is_ready(&work).await? {
+        self.assign_if_ready(&work).await?;
+        Ok(work)
+    }
+
+    /// Sends a stored delegation to its assignee unless it is blocked. Returns whether it
+    /// was sent.
+    pub(crate) async fn assign_if_ready(&self, work: &Delegation) -> Result<bool> {
+        let ready = self.is_ready(work).await?;
+        if ready {
             self.assign(work.clone()).await?;
         }
-        Ok(work)
+        Ok(ready)
     }
 
     async fn is_ready(&self, work: &Delegation) -> Result<bool> {
@@ -102,15 +110,27 @@ impl AgentRuntime {
         let runtime = self.clone();
         Self::run_to_completion(async move {
             let ready = runtime.0.delegations.update(id, to, now()).await?;
-            for work in &ready {
-                runtime.assign(work.clone()).await?;
-            }
-            if to == DelegationStatus::Complete {
-                runtime.notify_teams(id, &ready).await?;
-            }
+            runtime.announce_update(id, to, &ready).await?;
             Ok(ready)
         })
         .await
+    }
+
+    /// Sends the work that a stored update made ready, and informs the assignee's teams when
+    /// the delegation is complete.
+    pub(crate) async fn announce_update(
+        &self,
+        id: DelegationId,
+        to: DelegationStatus,
+        ready: &[Delegation],
+    ) -> Result<()> {
+        for work in ready {
+            self.assign(work.clone()).await?;
+        }
+        if to == DelegationStatus::Complete {
+            self.notify_teams(id, ready).await?;
+        }
+        Ok(())
     }
 
     async fn notify_teams(&self, id: DelegationId, ready: &[Delegation]) -> Result<()> {

@@ -8,11 +8,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ostler_bus::{ConsumeOptions, Consumer, Delivery, Disposition, Failure, QueueName, now};
 use ostler_domain::queue_agent::failure::FailureClass;
-use ostler_domain::queue_agent::name::AgentName;
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_domain::queue_agent::selection::Availability;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -45,10 +45,16 @@ impl Default for HostingOptions {
     }
 }
 
+/// How long an agent in memory is used without reading its record again. A stop takes
+/// effect in other processes within this time.
+const RECORD_TTL: Duration = Duration::from_secs(2);
+
 /// A hosted agent in memory, and its message count at the last eviction check.
 struct AwakeAgent {
     harness: Arc<QueueAgentHarness>,
     started: u64,
+    /// When its record was read.
+    checked: Instant,
 }
 
 #[derive(Default)]
@@ -94,8 +100,26 @@ impl Host {
         self.awake().clear();
     }
 
+    /// Returns an agent in memory whose record was read recently.
     fn find(&self, name: &AgentName) -> Option<Arc<QueueAgentHarness>> {
-        self.awake().get(name).map(|awake| Arc::clone(&awake.harness))
+        let awake = self.awake();
+        let awake = awake.get(name).filter(|awake| awake.checked.elapsed() < RECORD_TTL);
+        awake.map(|awake| Arc::clone(&awake.harness))
+    }
+
+    /// Returns an agent in memory whose record has just been read.
+    fn confirm(&self, name: &AgentName) -> Option<Arc<QueueAgentHarness>> {
+        let mut awake = self.awake();
+        let awake = awake.get_mut(name)?;
+        awake.checked = Instant::now();
+        Some(Arc::clone(&awake.harness))
+    }
+
+    /// Records that an agent in memory has left a team.
+    pub(super) fn leave_team(&self, agent: &AgentName, team: &TeamName) {
+        if let Some(awake) = self.awake().get(agent) {
+            awake.harness.leave_team(team);
+        }
     }
 
     /// Adds an agent unless it exists. Returns `None` if there is no room.
@@ -112,7 +136,11 @@ impl Host {
             return None;
         }
         let name = harness.spec.name.clone();
-        let agent = awake.entry(name).or_insert(AwakeAgent { harness, started: 0 });
+        let agent = awake.entry(name).or_insert_with(|| AwakeAgent {
+            harness,
+            started: 0,
+            checked: Instant::now(),
+        });
         Some(Arc::clone(&agent.harness))
     }
 
@@ -215,14 +243,22 @@ impl AgentRuntime {
         }
         let record = self.0.registry.get(name).await?;
         let record = record.filter(|record| record.placement == Placement::Hosted);
-        let record = record.ok_or_else(|| QueueError::UnknownAgent(name.clone()))?;
-        if !record.is_available(now()) {
-            return Err(QueueError::AgentStopped(name.clone()));
+        let Some(record) = record.filter(|record| record.is_available(now())) else {
+            let known = self.0.registry.get(name).await?.is_some();
+            self.0.host.awake().remove(name);
+            return Err(match known {
+                true => QueueError::AgentStopped(name.clone()),
+                false => QueueError::UnknownAgent(name.clone()),
+            });
+        };
+        if let Some(harness) = self.0.host.confirm(name) {
+            return Ok(Some(harness));
         }
         let agent = self.0.factories.make(&record)?;
         let spec = AgentSpec::from_record(&record);
         let harness =
             QueueAgentHarness::new(spec, agent, Arc::downgrade(&self.0), QueueSources::Several);
+        harness.enter_teams_unwatched(self.current_teams_of(name).await?);
         Ok(self.0.host.insert(harness, hosting.max_awake))
     }
 
@@ -234,11 +270,16 @@ impl AgentRuntime {
             return Ok(false);
         }
         self.0.registry.withdraw(name).await?;
+        self.close_hosted(name).await;
+        Ok(true)
+    }
+
+    /// Closes a hosted agent of this process whose record was changed by another.
+    pub(crate) async fn close_hosted(&self, name: &AgentName) {
         let awake = self.0.host.awake().remove(name);
         if let Some(awake) = awake {
             awake.harness.close().await;
         }
-        Ok(true)
     }
 
     /// Makes a stopped hosted agent available again.

@@ -1,12 +1,13 @@
 //! Answers of humans.
 
+use ostler_bus::Envelope;
 use ostler_domain::id::EnvelopeId;
 use ostler_domain::queue_agent::name::AgentName;
 
 use super::AgentRuntime;
 use crate::agents::agent::AgentReply;
 use crate::agents::error::{QueueError, Result};
-use crate::agents::harness::send_reply;
+use crate::agents::harness::{ReplyDelivery, send_reply};
 
 impl AgentRuntime {
     /// Answers a message on a human's work list in their name. The first answer
@@ -16,7 +17,7 @@ impl AgentRuntime {
         human: &AgentName,
         message: EnvelopeId,
         reply: AgentReply,
-    ) -> Result<()> {
+    ) -> Result<ReplyDelivery> {
         let (runtime, human) = (self.clone(), human.clone());
         Self::run_to_completion(async move {
             let list = runtime.worklist();
@@ -29,5 +30,15 @@ impl AgentRuntime {
             answered
         })
         .await
+    }
+
+    /// Sends the answer to a message that was taken from a human's work list.
+    pub(crate) async fn send_human_answer(
+        &self,
+        human: &AgentName,
+        request: &Envelope,
+        reply: AgentReply,
+    ) -> Result<ReplyDelivery> {
+        send_reply(self, human, request, reply).await
     }
 }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `builder` | building a runtime |
 //! | `start`, `stop` | starting and stopping agents, also when cancelled |
+//! | `membership` | teams of agents that run in any process |
 //! | `team` | assembling and dissolving teams |
 //! | `host` | agents that share queues, created on demand and evicted when idle |
 //! | `routing` | the queue of an agent |
 //! | `selection` | the agent that gets work |
 //! | `delegation` | delegations and their notifications |
 //! | `human_answers` | answers of humans |
+//! | `plans` | what an answered plan leads to |
 //! | `supervise` | periodic supervision: presence, deadlines, caches |
 //! | `status` | the status of the runtime |
 
@@ -17,6 +19,8 @@ mod builder;
 mod delegation;
 mod host;
 mod human_answers;
+mod membership;
+mod plans;
 mod routing;
 mod selection;
 mod start;
@@ -52,7 +56,7 @@ use routing::RouteCache;
 pub use builder::AgentRuntimeBuilder;
 pub use delegation::TaskAssignment;
 pub use host::HostingOptions;
-pub use status::{AgentHealth, QueueAgentStatus, RuntimeStatus};
+pub use status::{AgentHealth, QueueAgentStatus, QueueService, QueueStatus, RuntimeStatus};
 pub use team::TeamSpec;
 
 /// Options of a runtime.
@@ -141,8 +145,14 @@ impl AgentRuntime {
         &*self.0.worklist
     }
 
-    pub(super) fn plans(&self) -> &dyn Plans {
+    /// Returns the plans that wait for approval.
+    pub fn plans(&self) -> &dyn Plans {
         &*self.0.plans
+    }
+
+    /// Returns whether the runtime was shut down.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.0.stopped.load(std::sync::atomic::Ordering::SeqCst)
     }
 
     pub(super) fn options(&self) -> &RuntimeOptions {

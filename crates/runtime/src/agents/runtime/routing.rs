@@ -81,10 +81,38 @@ impl AgentRuntime {
         Ok(self.0.bus.request(&route.queue, envelope, timeout).await?)
     }
 
-    /// Sends a message to each member of a team.
+    /// Sends a message to each member of a team. If one queue is full, the other members
+    /// still get their copy and an error is returned.
     pub async fn broadcast(&self, team: &TeamName, mut envelope: Envelope) -> Result<()> {
         envelope.context.team = Some(team.clone());
-        Ok(self.0.bus.broadcast(team, Arc::new(envelope)).await?)
+        let envelope = Arc::new(envelope);
+        let mut result =
+            self.0.bus.broadcast(team, Arc::clone(&envelope)).await.map_err(Into::into);
+        for member in self.hosted_members(team).await? {
+            let sent = self.send_shared(&member, Arc::clone(&envelope)).await;
+            result = result.and(sent);
+        }
+        result
+    }
+
+    /// Returns the queue in which messages to an agent wait: its own, or a shared one.
+    pub async fn queue_of(&self, agent: &AgentName) -> Result<QueueName> {
+        Ok(self.route(agent).await?.queue)
+    }
+
+    /// Returns the queues that hosted agents share.
+    pub fn shared_queues(&self) -> Vec<QueueName> {
+        let shards = self.0.options.shards.max(1);
+        (0..shards).map(|number| QueueName::hosted(number, shards)).collect()
+    }
+
+    pub(super) async fn is_hosted(&self, agent: &AgentName) -> Result<bool> {
+        Ok(self.route(agent).await?.placement == Placement::Hosted)
+    }
+
+    /// Forgets where an agent is, because its record was changed by another.
+    pub(crate) fn forget_route(&self, agent: &AgentName) {
+        self.0.routes.forget(agent);
     }
 
     /// Sends a message to a queue. The name of an agent's queue may stand for

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use futures_util::future::join_all;
-use ostler_bus::Failure;
+use ostler_bus::{Failure, now};
+use ostler_domain::queue_agent::authority::{AuthorityClaim, AuthorityTier, ClaimedActions};
 use ostler_domain::queue_agent::failure::FailureClass;
 use ostler_domain::queue_agent::name::AgentName;
 
 use super::{AgentRuntime, AgentSlot, Inner};
+use crate::agents::coordination::{CoordinationMessage, ShutdownRequest};
 use crate::agents::error::Result;
 use crate::agents::harness::QueueAgentHarness;
 use crate::agents::spec::RecordLifetime;
@@ -44,6 +46,23 @@ impl AgentRuntime {
             Ok(hosted)
         })
         .await
+    }
+
+    /// Asks a pinned agent to stop, in whatever process it runs, on behalf of a person.
+    pub(crate) async fn request_stop(&self, name: &AgentName, reason: &str) -> Result<()> {
+        let request = ShutdownRequest { reason: reason.to_owned() };
+        let mut request = request.envelope(self.new_reference_code().await?);
+        request.claims = [AuthorityClaim {
+            granted_by: name.clone(),
+            granted_to: name.clone(),
+            tier: AuthorityTier::JustDoIt,
+            actions: ClaimedActions::Only([request.message.kind.as_str().to_owned()].into()),
+            granted_at: now(),
+            expires_at: None,
+        }]
+        .into_iter()
+        .collect();
+        self.send(name, request).await
     }
 
     /// Stops an agent in the background.

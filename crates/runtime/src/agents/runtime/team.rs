@@ -18,7 +18,7 @@ use super::AgentRuntime;
 use super::start::{StartRequest, Undoable, run_undoable};
 use super::stop::StopReason;
 use crate::agents::agent::{DynAgent, QueueAgent};
-use crate::agents::coordination::{CoordinationMessage, JoinApproved, ShutdownRequest};
+use crate::agents::coordination::{CoordinationMessage, ShutdownRequest};
 use crate::agents::error::{QueueError, Result};
 use crate::agents::harness::QueueAgentHarness;
 use crate::agents::page::Page;
@@ -101,64 +101,6 @@ impl AgentRuntime {
         Ok(spec.name)
     }
 
-    /// Creates a team of registered agents, in whatever process they run. When
-    /// this returns, the team is active and its members receive broadcasts. If
-    /// an agent cannot be a member, no team is created.
-    pub async fn form_team(
-        &self,
-        name: TeamName,
-        leader: AgentName,
-        others: Vec<AgentName>,
-    ) -> Result<()> {
-        let runtime = self.clone();
-        Self::run_to_completion(async move {
-            let (team, _start) = Team::assemble(name, leader, others);
-            for member in team.members() {
-                runtime.check_can_be_member(member).await?;
-            }
-            runtime.0.teams.assemble(team.clone()).await?;
-            for member in team.members() {
-                if let Err(error) = runtime.add_remote_member(&team, member).await {
-                    runtime.abandon_team(&team).await?;
-                    return Err(error);
-                }
-            }
-            Ok(())
-        })
-        .await
-    }
-
-    /// Dissolves a team that was never complete; its agents keep running.
-    async fn abandon_team(&self, team: &Team) -> Result<()> {
-        self.0.teams.change(&team.name, TeamChange::Dissolve).await?;
-        for member in team.members() {
-            self.0.bus.leave_team(&team.name, member).await?;
-            self.report_stopped(&team.name, member).await?;
-        }
-        Ok(())
-    }
-
-    /// Adds an agent of any process to a team.
-    async fn add_remote_member(&self, team: &Team, member: &AgentName) -> Result<()> {
-        self.0.bus.join_team(&team.name, member).await?;
-        self.report_started(&team.name, member).await?;
-        let (agent, name) = (member.clone(), team.name.clone());
-        let mut call =
-            JoinApproved { agent, team: name }.envelope(self.new_reference_code().await?);
-        call.context.from_agent = Some(team.leader().clone());
-        self.send(member, call).await
-    }
-
-    /// Fails unless the agent is registered and pinned.
-    async fn check_can_be_member(&self, agent: &AgentName) -> Result<()> {
-        let record = self.0.registry.get(agent).await?;
-        let record = record.ok_or_else(|| QueueError::UnknownAgent(agent.clone()))?;
-        match record.placement {
-            Placement::Pinned => Ok(()),
-            Placement::Hosted => Err(QueueError::PlacementConflict(agent.clone())),
-        }
-    }
-
     async fn start_member(&self, team: &TeamName, member: MemberSpec) -> Result<()> {
         let team = Some(team.clone());
         let request = match member {
@@ -214,8 +156,13 @@ impl AgentRuntime {
             self.report_stopped(&team.name, member).await?;
             return Ok(true);
         }
-        self.0.bus.leave_team(&team.name, member).await?;
         let record = self.0.registry.get(member).await?;
+        if let Some(record) = record.as_ref().filter(|one| one.placement == Placement::Hosted) {
+            self.stop_hosted_member(record).await?;
+            self.report_stopped(&team.name, member).await?;
+            return Ok(false);
+        }
+        self.0.bus.leave_team(&team.name, member).await?;
         if record.is_some_and(|record| record.is_available(now())) {
             let request = ShutdownRequest { reason: format!("team {} was dissolved", team.name) };
             let mut request = request.envelope(self.new_reference_code().await?);
@@ -252,7 +199,7 @@ impl AgentRuntime {
     }
 
     /// Returns the teams of an agent that are assembling or active.
-    pub(super) async fn current_teams_of(&self, agent: &AgentName) -> Result<Vec<TeamName>> {
+    pub(crate) async fn current_teams_of(&self, agent: &AgentName) -> Result<Vec<TeamName>> {
         let (mut open, mut page) = (Vec::new(), Page::default());
         loop {
             let teams = self.0.teams.of_member(agent, page.clone()).await?;
@@ -264,24 +211,12 @@ impl AgentRuntime {
         }
     }
 
-    async fn record_join(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
+    pub(super) async fn record_join(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
         self.0.teams.change(team, TeamChange::Join(agent.clone())).await.map(drop)
     }
 
     pub(super) async fn report_started(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
         self.0.teams.change(team, TeamChange::Started(agent.clone())).await.map(drop)
-    }
-
-    /// Adds an agent to a running team after its leader approved.
-    pub(in crate::agents) async fn admit_member(
-        &self,
-        team: &TeamName,
-        agent: &AgentName,
-    ) -> Result<()> {
-        self.check_can_be_member(agent).await?;
-        self.record_join(team, agent).await?;
-        self.0.bus.join_team(team, agent).await?;
-        self.report_started(team, agent).await
     }
 
     /// Removes an agent from its teams. Errors are logged and do not prevent
@@ -331,7 +266,7 @@ impl AgentRuntime {
 
     /// Records that a member stopped; this matters only while its team is
     /// dissolving.
-    async fn report_stopped(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
+    pub(super) async fn report_stopped(&self, team: &TeamName, agent: &AgentName) -> Result<()> {
         match self.0.teams.change(team, TeamChange::Stopped(agent.clone())).await {
             Ok(_) | Err(QueueError::Team(_)) => Ok(()),
             Err(error) => Err(error),

@@ -7,7 +7,7 @@
 mod codes;
 mod delegations;
 mod plans;
-mod registry;
+pub(crate) mod registry;
 mod teams;
 mod worklist;
 

@@ -4,17 +4,36 @@ use std::sync::Arc;
 
 use ostler_bus::{BoxFuture, Envelope};
 use ostler_domain::queue_agent::plan::{AgentPlan, PlanEffect, PlanStatus};
-use ostler_store::{HeldMessage, HeldMessageKind, StoreError};
+use ostler_store::{HeldMessage, HeldMessageKind, NewAuditEntry, StoreError};
 
-use super::{StoredRecords, invalid_json};
+use super::{StoredRecords, invalid_json, to_u32};
 use crate::agents::error::{QueueError, Result};
-use crate::agents::plans::{PlanKey, Plans, ReceivedPlanAnswer, StoredPlan};
+use crate::agents::plans::{PlanKey, Plans, ReceivedPlanAnswer, StoredPlan, WaitingPlan};
 
 /// How often a concurrent answer is retried; with each conflict another answer
 /// has succeeded.
 const ATTEMPTS: u32 = 20;
 
 impl StoredRecords {
+    /// Applies a person's answer to a plan together with its audit entry, and returns the
+    /// effect and the held message.
+    pub(crate) async fn decide_plan(
+        &self,
+        key: &PlanKey,
+        answered: ReceivedPlanAnswer,
+        audit: NewAuditEntry,
+    ) -> Result<(PlanEffect, Arc<Envelope>)> {
+        let there = self.org_store();
+        let held = there.held_message(HeldMessageKind::Plan, &key.agent, key.message).await?;
+        let held = held.ok_or_else(|| QueueError::UnknownPlan(key.agent.clone()))?;
+        let mut stored_plan = decode(&held)?;
+        let effect = stored_plan.decide(answered)?;
+        let changed = HeldMessage { data: encode(&stored_plan)?, ..held };
+        let write = there.audited(audit);
+        write.update_held_message(HeldMessageKind::Plan, key.agent.clone(), changed).await?;
+        Ok(effect)
+    }
+
     /// Applies an answer to the current plan. Returns `None` if another answer
     /// was faster.
     async fn try_answer(
@@ -61,6 +80,15 @@ impl Plans for StoredRecords {
                 }
             }
             Err(StoreError::Busy.into())
+        })
+    }
+
+    fn waiting(&self, limit: usize) -> BoxFuture<'_, Result<Vec<WaitingPlan>>> {
+        Box::pin(async move {
+            let held = self.org_store().all_held_messages(HeldMessageKind::Plan, to_u32(limit));
+            let held = held.await?;
+            let all = held.iter().map(|(_, one)| decode(one)).collect::<Result<Vec<_>>>()?;
+            Ok(all.iter().filter_map(StoredPlan::waiting).collect())
         })
     }
 

@@ -72,7 +72,7 @@ impl Registry for StoredRecords {
     }
 }
 
-fn encode(record: AgentRecord) -> Result<StoredQueueAgent> {
+pub(crate) fn encode(record: AgentRecord) -> Result<StoredQueueAgent> {
     Ok(StoredQueueAgent {
         name: record.name,
         agent_type: record.agent_type,

@@ -1,0 +1,46 @@
+//! `ostler plan ls`.
+
+use clap::Args;
+use ostler_runtime::agents::WaitingPlan;
+
+use crate::agent_client::with_client;
+use crate::commands::args::BusArgs;
+use crate::commands::reply::format_reply;
+use crate::screen::{Cell, DIM, HEADER, print_rows};
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanLsArgs {
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+pub(super) async fn run(args: &PlanLsArgs) -> anyhow::Result<()> {
+    let plans = with_client(&args.bus, async |client| {
+        Ok(client.operations().waiting_plans(&client.runtime).await?)
+    })
+    .await?;
+    if args.bus.output.json {
+        return crate::commands::print_json(&plans);
+    }
+    let Some(first) = plans.first() else {
+        anstream::println!("no plan waits for approval");
+        return Ok(());
+    };
+    let header = ["plan", "agent", "approver", "reference", "request"];
+    let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
+    rows.extend(plans.iter().map(row));
+    print_rows(&rows);
+    anstream::println!("\n{DIM}next{DIM:#}  ostler plan approve {}", first.key.message.short());
+    Ok(())
+}
+
+fn row(plan: &WaitingPlan) -> [Cell; 5] {
+    let (text, _) = format_reply(&plan.request);
+    [
+        plan.key.message.short().into(),
+        plan.key.agent.as_str().into(),
+        plan.plan.approver.as_str().into(),
+        plan.plan.reference.to_string().into(),
+        format!("{}: {text}", plan.request.message.kind).into(),
+    ]
+}

@@ -1,0 +1,78 @@
+//! `ostler worklist ls`.
+
+use clap::Args;
+use ostler_bus::Envelope;
+use ostler_domain::queue_agent::name::AgentName;
+use ostler_runtime::agents::coordination::{
+    ActionReport, CoordinationMessage, PlanApprovalRequest, TaskAssigned,
+};
+use ostler_runtime::operations::WorkItem;
+
+use crate::agent_client::with_client;
+use crate::commands::args::BusArgs;
+use crate::commands::reply::format_reply;
+use crate::screen::{Cell, DIM, HEADER, print_rows};
+
+#[derive(Debug, Args)]
+pub(crate) struct WorklistLsArgs {
+    /// List only the messages to this agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<AgentName>,
+    #[command(flatten)]
+    bus: BusArgs,
+}
+
+/// The most characters of a message that a list shows.
+const MAX_TEXT_CHARS: usize = 40;
+
+pub(super) async fn run(args: &WorklistLsArgs) -> anyhow::Result<()> {
+    let items = with_client(&args.bus, async |client| {
+        Ok(client.operations().work_items(args.agent.as_ref()).await?)
+    })
+    .await?;
+    if args.bus.output.json {
+        return crate::commands::print_json(&items);
+    }
+    let Some(first) = items.first() else {
+        anstream::println!("no message waits for a person");
+        return Ok(());
+    };
+    let header = ["message", "for", "from", "reference", "text"];
+    let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
+    rows.extend(items.iter().map(row));
+    print_rows(&rows);
+    let id = first.message.message.id.short();
+    anstream::println!("\n{DIM}next{DIM:#}  ostler worklist answer {id} \"…\"");
+    Ok(())
+}
+
+/// Describes a message in words.
+fn describe(envelope: &Envelope) -> String {
+    if PlanApprovalRequest::of(envelope).is_some() {
+        return "asks for approval, see `ostler plan ls`".to_owned();
+    }
+    if let Some(TaskAssigned { work }) = TaskAssigned::of(envelope) {
+        return format!("work: {}", work.description);
+    }
+    match ActionReport::of(envelope) {
+        Some(ActionReport { agent, kind, .. }) => format!("{agent} has done: {kind}"),
+        None => format_reply(envelope).0,
+    }
+}
+
+fn row(item: &WorkItem) -> [Cell; 5] {
+    let envelope: &Envelope = &item.message;
+    let from = envelope.context.from_agent.as_ref().map_or("", AgentName::as_str);
+    let text = describe(envelope);
+    let mut shown: String = text.chars().take(MAX_TEXT_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    [
+        envelope.message.id.short().into(),
+        item.agent.as_str().into(),
+        from.into(),
+        envelope.reference.to_string().into(),
+        shown.into(),
+    ]
+}
