@@ -203,3 +203,24 @@ async fn side_effects_are_committed_with_the_turn(store: &Store) {
     let unread = org_store.unread_notices(NoticeRecipient::Owner, None, 10).await.unwrap();
     assert_eq!(unread.len(), 1, "the same is not said twice");
 }
+
+on_every_backend!(
+    /// O26, O28: a conversation is leased while a worker has it, and an answered entry names
+    /// its run.
+    o28_a_conversation_is_leased_until_its_entry_is_answered
+);
+async fn o28_a_conversation_is_leased_until_its_entry_is_answered(store: &Store) {
+    let (org, other) = (with_org(store, 1).await, with_org(store, 2).await);
+    accept(store, org, "rosa", "m1").await;
+    let claimed = claim(store).await.unwrap();
+    let (conversation, binding) = (claimed.lease.conversation(), claimed.key.binding);
+    assert!(store.org(org).is_leased(conversation).await.unwrap());
+    assert!(!store.org(other).is_leased(conversation).await.unwrap());
+    assert_eq!(store.org(org).answering_run(binding, "m1").await.unwrap(), None);
+    let commit = turn(&claimed);
+    store.commit_turn(&commit).await.unwrap();
+    assert!(!store.org(org).is_leased(conversation).await.unwrap());
+    let run = store.org(org).answering_run(binding, "m1").await.unwrap();
+    assert_eq!(run, Some(commit.run.id));
+    assert_eq!(store.org(other).answering_run(binding, "m1").await.unwrap(), None);
+}

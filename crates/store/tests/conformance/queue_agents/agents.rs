@@ -7,7 +7,7 @@ use super::{at, name};
 use crate::on_every_backend;
 use crate::support::{TestDatabase, with_org};
 
-fn agent(name_text: &str, capabilities: &[&str]) -> StoredQueueAgent {
+pub(super) fn agent(name_text: &str, capabilities: &[&str]) -> StoredQueueAgent {
     StoredQueueAgent {
         name: name(name_text),
         agent_type: "echo".into(),

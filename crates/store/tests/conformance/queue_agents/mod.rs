@@ -1,6 +1,7 @@
 //! Queue agents: registry, delegations, teams and held messages.
 
 mod agents;
+mod audited;
 mod delegations;
 mod held;
 mod model;
