@@ -62,20 +62,20 @@ Examples:
   ostler agent show legal
   ostler agent show legal --json")]
     Show(show::AgentShowArgs),
-    /// Start an agent, and register it if it is new
+    /// Start an agent on queues, and register it if it is new
     #[command(after_help = "\
 Examples:
   ostler agent start ada --type human --can review,sign
   ostler agent start gia --org bella
   ostler agent start ada --json")]
     Start(start::AgentStartArgs),
-    /// Stop an agent; it takes no messages until it is started again
+    /// Stop an agent on queues; it takes no messages until it is started again
     #[command(after_help = "\
 Examples:
   ostler agent stop ada
   ostler agent stop gia --org bella --json")]
     Stop(stop::AgentNameArgs),
-    /// Remove an agent that is in no team
+    /// Remove an agent from the queues; it must be in no team
     #[command(after_help = "\
 Examples:
   ostler agent rm ada
