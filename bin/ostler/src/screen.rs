@@ -31,18 +31,43 @@ impl<T: Into<String>> From<T> for Cell {
 
 /// Prints rows in columns, each as wide as its widest cell.
 pub(crate) fn print_rows<const N: usize>(rows: &[[Cell; N]]) {
+    for line in format_rows(rows) {
+        anstream::println!("{line}");
+    }
+}
+
+/// Formats rows in columns, each as wide as its widest cell: one line for each row.
+pub(crate) fn format_rows<const N: usize>(rows: &[[Cell; N]]) -> Vec<String> {
     let width =
         |column: usize| rows.iter().map(|row| row[column].text.width()).max().unwrap_or_default();
     let widths: [usize; N] = std::array::from_fn(width);
-    for row in rows {
+    let format_row = |row: &[Cell; N]| {
         let mut line = String::new();
         let last = row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |last| last + 1);
         for (column, Cell { text, style }) in row.iter().take(last).enumerate() {
             let padding = if column + 1 == last { 0 } else { widths[column] - text.width() + 2 };
             line.push_str(&format!("{style}{text}{style:#}{:padding$}", ""));
         }
-        anstream::println!("{line}");
+        line
+    };
+    rows.iter().map(format_row).collect()
+}
+
+/// Shortens a text to this many columns, with an ellipsis.
+pub(crate) fn shorten(text: &str, columns: usize) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.width() <= columns {
+        return text;
     }
+    let (mut short, mut width) = (String::new(), 0);
+    for c in text.chars() {
+        width += unicode_width::UnicodeWidthChar::width(c).unwrap_or(0);
+        if width >= columns {
+            break;
+        }
+        short.push(c);
+    }
+    format!("{}…", short.trim_end())
 }
 
 /// Formats a number with thousands separators: `2,000`.
@@ -59,7 +84,19 @@ pub(crate) fn thousands(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::thousands;
+    use super::{shorten, thousands};
+
+    #[test]
+    fn long_texts_are_shortened() {
+        for (text, columns, expected) in [
+            ("Rosa", 4, "Rosa"),
+            ("Rosa Bianchi", 6, "Rosa…"),
+            ("日本語", 4, "日…"),
+            ("a\nb", 9, "a b"),
+        ] {
+            assert_eq!(shorten(text, columns), expected, "{text}");
+        }
+    }
 
     #[test]
     fn thousands_are_separated_by_commas() {

@@ -39,6 +39,35 @@ impl Contact {
     }
 }
 
+/// Returns the union of two contacts of the same person: the first wins, the second fills
+/// its gaps. Details of the second that the first has otherwise are lost here; they belong
+/// to the identifiers.
+pub fn merge(kept: &Contact, other: &Contact) -> Contact {
+    let is_placeholder = |contact: &Contact| {
+        let details = &contact.details;
+        Some(&contact.name) == details.email.as_ref()
+            || Some(&contact.name) == details.phone.as_ref()
+    };
+    let name =
+        if is_placeholder(kept) && !is_placeholder(other) { &other.name } else { &kept.name };
+    let first =
+        |kept: &Option<String>, other: &Option<String>| kept.clone().or_else(|| other.clone());
+    let mut notes = kept.notes.clone();
+    notes.extend(other.notes.iter().filter(|note| !kept.notes.contains(note)).cloned());
+    Contact {
+        id: kept.id,
+        name: name.clone(),
+        details: ContactDetails {
+            phone: first(&kept.details.phone, &other.details.phone),
+            email: first(&kept.details.email, &other.details.email),
+        },
+        locale: first(&kept.locale, &other.locale),
+        tags: kept.tags.union(&other.tags).cloned().collect(),
+        notes,
+        crm: kept.crm.clone().or_else(|| other.crm.clone()),
+    }
+}
+
 /// A reference to the same person in a CRM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrmLink {
@@ -89,6 +118,21 @@ pub fn normalize_identifier(channel: &Channel, identifier: &str) -> Option<Strin
     }
 }
 
+/// Returns whether a text can be a telephone number.
+pub fn is_phone_number(text: &str) -> bool {
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    (3..=20).contains(&digits)
+        && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || "+-./()".contains(c))
+}
+
+/// Returns whether a text can be an e-mail address.
+pub fn is_email_address(text: &str) -> bool {
+    let allowed = |c: char| !c.is_whitespace() && !c.is_control() && !"<>,;\"".contains(c);
+    text.split_once('@').is_some_and(|(user, host)| {
+        !user.is_empty() && !host.is_empty() && !host.contains('@') && text.chars().all(allowed)
+    })
+}
+
 /// Returns a key for searching: identifiers that are equal on any channel have the
 /// same key. Different identifiers may share one. It has no white space.
 pub fn search_key(identifier: &str) -> String {
@@ -103,8 +147,12 @@ fn non_empty(text: String) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ContactDetails, matches_identifier, normalize_identifier, search_key};
+    use super::{
+        Contact, ContactDetails, is_email_address, is_phone_number, matches_identifier, merge,
+        normalize_identifier, search_key,
+    };
     use crate::channel::Channel;
+    use crate::id::ContactId;
 
     /// A12: phone on phone channels, e-mail on all.
     #[test]
@@ -145,6 +193,51 @@ mod tests {
         for (channel, identifier, expected) in table {
             let normal = normalize_identifier(&Channel::from(channel), identifier);
             assert_eq!(normal.as_deref(), expected, "{channel} {identifier}");
+        }
+    }
+
+    #[test]
+    fn o25_a_merged_contact_keeps_its_own_values_and_fills_the_gaps() {
+        let contact =
+            |id, name: &str, phone: Option<&str>, email: Option<&str>, tag: &str| Contact {
+                id: ContactId::from_u128(id),
+                name: name.into(),
+                details: ContactDetails {
+                    phone: phone.map(Into::into),
+                    email: email.map(Into::into),
+                },
+                locale: None,
+                tags: [tag.to_owned()].into(),
+                notes: vec!["likes blue".into(), tag.into()],
+                crm: None,
+            };
+        let kept = contact(1, "Rosa", Some("+39 1"), None, "vip");
+        let other = contact(2, "Rosa B.", Some("+39 2"), Some("rosa@x.it"), "web");
+        let merged = merge(&kept, &other);
+        let mut expected = contact(1, "Rosa", Some("+39 1"), Some("rosa@x.it"), "vip");
+        expected.tags.insert("web".into());
+        expected.notes = ["likes blue", "vip", "web"].map(String::from).into();
+        assert_eq!(merged, expected);
+        let unnamed = contact(3, "+39 3", Some("+39 3"), None, "vip");
+        assert_eq!(merge(&unnamed, &other).name, "Rosa B.");
+    }
+
+    #[test]
+    fn phone_numbers_and_email_addresses_are_recognized() {
+        for (text, phone, email) in [
+            ("+39 06 123-4567", true, false),
+            ("(06) 1234.56/7", true, false),
+            ("12", false, false),
+            ("call me", false, false),
+            ("rosa@example.com", false, true),
+            ("rosa@localhost", false, true),
+            ("@example.com", false, false),
+            ("rosa@", false, false),
+            ("a@b@c", false, false),
+            ("rosa @example.com", false, false),
+            ("Rosa <rosa@example.com>", false, false),
+        ] {
+            assert_eq!((is_phone_number(text), is_email_address(text)), (phone, email), "{text}");
         }
     }
 

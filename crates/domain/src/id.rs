@@ -200,6 +200,8 @@ ids! {
     DocumentId = b"doc";
     /// An API key.
     KeyId = b"key";
+    /// An invitation to an org.
+    InvitationId = b"inv";
     /// An integration: a connection of an org to another service.
     IntegrationId = b"int";
     /// A blob of a message: an image, a recording, a file.

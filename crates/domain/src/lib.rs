@@ -24,7 +24,7 @@
 //! | [`channel`] | channels, their bindings, and the retry of sends |
 //!
 //! The modules share [`id`], [`time`], [`mod@reference`] codes, [`message`] parts,
-//! [`contact`], [`notice`], [`audit`], [`retry`], [`secret`] and network [`address`]es.
+//! [`contact`], [`business_data`], [`notice`], [`audit`], [`retry`], [`secret`] and network [`address`]es.
 //!
 //! Four kinds of items recur:
 //!
@@ -54,6 +54,7 @@
 pub mod address;
 pub mod agent;
 pub mod audit;
+pub mod business_data;
 pub mod channel;
 pub mod contact;
 pub mod gate;

@@ -144,10 +144,55 @@ impl fmt::Debug for ApiKeySecret {
     }
 }
 
+/// The one-time code of an invitation, which is random and known only to the invited
+/// person.
+#[derive(Clone)]
+pub struct InvitationCode(String);
+
+/// The text is not the code of an invitation. It may be a part of one, so the error does
+/// not repeat it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this is not an invitation code; one starts with `{}`", InvitationCode::PREFIX)]
+pub struct InvalidInvitationCode;
+
+impl InvitationCode {
+    /// The prefix of every code, by which leaked codes are recognized.
+    pub const PREFIX: &str = "osi_";
+    /// The shortest code, without its prefix.
+    const MIN_LEN: usize = 32;
+
+    /// Returns the whole code.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for InvitationCode {
+    type Err = InvalidInvitationCode;
+
+    fn from_str(text: &str) -> Result<Self, InvalidInvitationCode> {
+        let text = text.trim();
+        let random = text.strip_prefix(Self::PREFIX).unwrap_or_default();
+        if random.len() >= Self::MIN_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidInvitationCode)
+        }
+    }
+}
+
+impl fmt::Debug for InvitationCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InvitationCode(…)")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{
-        ApiKeySecret, InvalidApiKey, InvalidPasswordHash, InvalidSecretRef, PasswordHash, SecretRef,
+        ApiKeySecret, InvalidApiKey, InvalidInvitationCode, InvalidPasswordHash, InvalidSecretRef,
+        InvitationCode, PasswordHash, SecretRef,
     };
 
     #[test]
@@ -185,6 +230,17 @@ mod tests {
             "ostler_éééééééééééééééééééééé",
         ] {
             assert_eq!(text.parse::<ApiKeySecret>().err(), Some(InvalidApiKey), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_invitation_code_is_never_printed() {
+        let text = format!("osi_{}", "a1".repeat(32));
+        let code: InvitationCode = format!(" {text}\n").parse().unwrap();
+        assert_eq!(code.expose(), text);
+        assert_eq!(format!("{code:?}"), "InvitationCode(…)");
+        for text in ["", "osi_", "osi_short", &"a1".repeat(32), &format!("{text}é")] {
+            assert_eq!(text.parse::<InvitationCode>().err(), Some(InvalidInvitationCode), "{text}");
         }
     }
 }

@@ -106,12 +106,22 @@ impl From<OperationError> for ApiError {
             | OperationError::NoTool(_)
             | OperationError::Unreachable(_)
             | OperationError::NoAnsweringAgent => ProblemCode::NotNow,
-            OperationError::AlreadyBound(_) | OperationError::AlreadyApproved(_) => {
-                ProblemCode::Conflict
-            }
             OperationError::QueueAgent(_) => ProblemCode::NotNow,
             OperationError::Queue(_) => ProblemCode::Unavailable,
+            OperationError::AlreadyBound(_)
+            | OperationError::AlreadyApproved(_)
+            | OperationError::AlreadyMember { .. }
+            | OperationError::SameDocument { .. } => ProblemCode::Conflict,
+            OperationError::RoleChange(_) | OperationError::NotPlatform => ProblemCode::Forbidden,
+            OperationError::NoMember(_)
+            | OperationError::NoUser(_)
+            | OperationError::NoContact(_)
+            | OperationError::NoRecord { .. } => ProblemCode::NotFound,
             OperationError::Team(_)
+            | OperationError::NotEmail(_)
+            | OperationError::ManyPeople { .. }
+            | OperationError::Invitation(_)
+            | OperationError::SameContact
             | OperationError::NoAgent(_)
             | OperationError::NoService { .. }
             | OperationError::NotConnected(_)

@@ -11,6 +11,7 @@ pub mod catalogue;
 mod crm;
 pub mod effects;
 mod ids;
+pub mod import;
 mod knowledge;
 pub mod mcp;
 pub mod media;

@@ -5,12 +5,14 @@ use clap::{Parser, Subcommand};
 use crate::commands::agent::AgentCommand;
 use crate::commands::apply::ApplyArgs;
 use crate::commands::approval::ApprovalCommand;
+use crate::commands::audit::AuditCommand;
 use crate::commands::bench::BenchArgs;
 use crate::commands::budget::BudgetCommand;
 use crate::commands::bus::BusCommand;
 use crate::commands::channel::ChannelCommand;
 use crate::commands::contact::ContactCommand;
 use crate::commands::credit::CreditCommand;
+use crate::commands::data::DataCommand;
 use crate::commands::dead_letter::DeadLetterCommand;
 use crate::commands::delegation::DelegationCommand;
 use crate::commands::demo::DemoArgs;
@@ -21,6 +23,7 @@ use crate::commands::harness::HarnessCommand;
 use crate::commands::integration::IntegrationCommand;
 use crate::commands::key::KeyCommand;
 use crate::commands::knowledge::KnowledgeCommand;
+use crate::commands::member::MemberCommand;
 use crate::commands::migrate::MigrateArgs;
 use crate::commands::mock_model::MockModelArgs;
 use crate::commands::notice::NoticeCommand;
@@ -39,6 +42,7 @@ use crate::commands::soul::SoulCommand;
 use crate::commands::team::TeamCommand;
 use crate::commands::tools::ToolsCommand;
 use crate::commands::unknown_outcome::UnknownOutcomeCommand;
+use crate::commands::user::UserCommand;
 use crate::commands::worker::WorkerArgs;
 use crate::commands::workflow::WorkflowCommand;
 use crate::commands::worklist::WorklistCommand;
@@ -112,6 +116,18 @@ pub(crate) enum Command {
     /// Manage keys for programs that use the HTTP API
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Manage the members of an org and invite new ones
+    #[command(subcommand)]
+    Member(MemberCommand),
+    /// List and change the user accounts of the installation
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Show who changed what and when
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Import and look up products, orders and other business data
+    #[command(subcommand)]
+    Data(DataCommand),
     /// Show the harness of an agent in a run
     #[command(subcommand)]
     Harness(HarnessCommand),
@@ -161,13 +177,14 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Delete finished records that are older than the retention days of their org
     Prune(PruneArgs),
-    /// Export or delete everything that an org stores about a contact
+    /// List, merge, export and delete the people who write to an org
     #[command(
         subcommand,
         after_help = "\
 Examples:
-  ostler contact export con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --out rosa.json
-  ostler contact delete con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --yes"
+  ostler contact ls --org bella
+  ostler contact export rosa@example.com --org bella --out rosa.json
+  ostler contact delete \"Rosa Bianchi\" --org bella --yes"
     )]
     Contact(ContactCommand),
     /// Measure speed, next to the bare parts doing the same work

@@ -4,12 +4,14 @@ pub(crate) mod agent;
 pub(crate) mod apply;
 pub(crate) mod approval;
 pub(crate) mod args;
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod budget;
 pub(crate) mod bus;
 pub(crate) mod channel;
 pub(crate) mod contact;
 pub(crate) mod credit;
+pub(crate) mod data;
 pub(crate) mod dead_letter;
 pub(crate) mod delegation;
 pub(crate) mod demo;
@@ -20,6 +22,7 @@ pub(crate) mod harness;
 pub(crate) mod integration;
 pub(crate) mod key;
 pub(crate) mod knowledge;
+pub(crate) mod member;
 pub(crate) mod migrate;
 pub(crate) mod mock_model;
 pub(crate) mod notice;
@@ -41,6 +44,7 @@ pub(crate) mod soul;
 pub(crate) mod team;
 pub(crate) mod tools;
 pub(crate) mod unknown_outcome;
+pub(crate) mod user;
 pub(crate) mod worker;
 pub(crate) mod workflow;
 pub(crate) mod worklist;
@@ -64,12 +68,14 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Agent(command) => block_on(agent::run(&command)),
         Command::Apply(args) => block_on(apply::run(&args)),
         Command::Approval(command) => block_on(approval::run(&command)),
+        Command::Audit(command) => block_on(audit::run(&command)),
         Command::Bench(args) => block_on(bench::run(&args)),
         Command::Budget(command) => block_on(budget::run(&command)),
         Command::Bus(command) => block_on(bus::run(&command)),
         Command::Channel(command) => block_on(channel::run(&command)),
         Command::Contact(command) => block_on(contact::run(&command)),
         Command::Credit(command) => block_on(credit::run(&command)),
+        Command::Data(command) => block_on(data::run(&command)),
         Command::DeadLetter(command) => block_on(dead_letter::run(&command)),
         Command::Delegation(command) => block_on(delegation::run(&command)),
         Command::Demo(args) => block_on(demo::run(&args)),
@@ -80,6 +86,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Integration(command) => block_on(integration::run(&command)),
         Command::Key(command) => block_on(key::run(&command)),
         Command::Knowledge(command) => block_on(knowledge::run(&command)),
+        Command::Member(command) => block_on(member::run(&command)),
         Command::Migrate(args) => block_on(migrate::run(&args)),
         Command::MockModel(args) => block_on(mock_model::run(&args)),
         Command::Notice(command) => block_on(notice::run(&command)),
@@ -96,6 +103,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Tools(command) => block_on(tools::run(&command)),
         Command::UnknownOutcome(command) => block_on(unknown_outcome::run(&command)),
         Command::Worklist(command) => block_on(worklist::run(&command)),
+        Command::User(command) => block_on(user::run(&command)),
         Command::Worker(args) => block_on(worker::run(&args)),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -116,6 +124,11 @@ fn block_on<'c, T: 'c>(command: impl Future<Output = anyhow::Result<T>> + 'c) ->
 fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     anstream::println!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
+}
+
+/// Formats a time for programs, as in RFC 3339.
+fn rfc3339(at: ostler_domain::time::Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default().to_string()
 }
 
 /// Finds an org by its slug or id; without a name, the only one beside the platform. The

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ostler_domain::org::Org;
+use ostler_domain::org::{Org, OrgPlace};
 use ostler_engine::tool::ToolSet;
 use ostler_runtime::deps::Clock;
 use ostler_runtime::operations::{Actor, Operations, OrgOperations};
@@ -35,6 +35,18 @@ impl Operator {
         let tools = tool_set::build(&installation, &store, &RunningTurns::default())?;
         let operations = Operations::new(store.clone(), tools.clone(), Clock::system());
         Ok(Self { installation, store, tools, operations })
+    }
+
+    /// Returns the operations that belong to no org.
+    pub(crate) const fn operations(&self) -> &Operations {
+        &self.operations
+    }
+
+    /// Returns the org of the platform.
+    pub(crate) async fn platform(&self) -> anyhow::Result<Org> {
+        let orgs = self.store.orgs().await?;
+        let platform = orgs.into_iter().find(|org| org.place == OrgPlace::Platform);
+        platform.ok_or_else(|| anyhow::anyhow!("this installation has no platform organization"))
     }
 
     /// Returns the operations of an org.

@@ -4,6 +4,7 @@
 
 pub mod guardrail;
 pub mod layer;
+pub mod people;
 pub mod permission;
 pub mod plan;
 pub mod role;

@@ -23,6 +23,8 @@ pub enum OrgPermission {
     /// Change agents, knowledge and settings.
     Configure,
     GrantCredits,
+    /// Invite, add and remove members and change their roles.
+    ManagePeople,
 }
 
 impl OrgPermission {
@@ -33,6 +35,17 @@ impl OrgPermission {
             Self::Operate => "work in the inbox of this organization",
             Self::Configure => "configure this organization",
             Self::GrantCredits => "grant credits",
+            Self::ManagePeople => "manage the people of this organization",
+        }
+    }
+
+    /// Returns the roles that include the permission, for a refusal.
+    pub const fn holders(self) -> &'static str {
+        match self {
+            Self::View => "any member",
+            Self::Operate => "an operator, an admin or an owner",
+            Self::Configure | Self::ManagePeople => "an admin or an owner",
+            Self::GrantCredits => "a platform admin",
         }
     }
 }
@@ -45,13 +58,19 @@ pub fn role_permits(role: Role, org: Relation, permission: OrgPermission) -> boo
     let by_role = match permission {
         OrgPermission::View => true,
         OrgPermission::Operate => role != Role::Viewer,
-        OrgPermission::Configure => matches!(role, Role::Owner | Role::Admin),
+        OrgPermission::Configure | OrgPermission::ManagePeople => {
+            matches!(role, Role::Owner | Role::Admin)
+        }
         OrgPermission::GrantCredits => false,
     };
     by_role
         && match org {
             Relation::Own => true,
-            Relation::Child => permission != OrgPermission::Configure || configures_children(),
+            Relation::Child => match permission {
+                OrgPermission::View | OrgPermission::Operate => true,
+                OrgPermission::Configure | OrgPermission::ManagePeople => configures_children(),
+                OrgPermission::GrantCredits => false,
+            },
             Relation::Parent | Relation::Unrelated => false,
         }
 }
@@ -68,15 +87,15 @@ fn configures_children() -> bool {
 mod tests {
     use super::super::Relation::{Child, Own, Parent, Unrelated};
     use super::super::role::Role::{Admin, Operator, Owner, PlatformAdmin, Viewer};
-    use super::OrgPermission::{Configure, GrantCredits, Operate, View};
+    use super::OrgPermission::{Configure, GrantCredits, ManagePeople, Operate, View};
     use super::{OrgPermission, role_permits};
 
     #[test]
     fn each_role_has_exactly_the_listed_permissions() {
-        let all = [View, Operate, Configure, GrantCredits];
+        let all = [View, Operate, Configure, GrantCredits, ManagePeople];
         let table: [(_, _, &[OrgPermission]); 13] = [
-            (Owner, Own, &[View, Operate, Configure]),
-            (Admin, Own, &[View, Operate, Configure]),
+            (Owner, Own, &[View, Operate, Configure, ManagePeople]),
+            (Admin, Own, &[View, Operate, Configure, ManagePeople]),
             (Operator, Own, &[View, Operate]),
             (Viewer, Own, &[View]),
             (Owner, Child, &[View, Operate]),

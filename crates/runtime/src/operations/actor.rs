@@ -57,9 +57,11 @@ impl Actor {
             Self::Chat(_) if matches!(permission, OrgPermission::View | OrgPermission::Operate) => {
                 return Ok(());
             }
-            Self::Chat(_) => ("a chat member", Vec::new()),
-            Self::User(id) => ("you", memberships_of(store, id).await?),
-            Self::Key { org, role, .. } => ("this key", vec![Membership { org, role }]),
+            Self::Chat(_) => ("a chat member".to_owned(), Vec::new()),
+            Self::User(id) => ("you".to_owned(), memberships_of(store, id).await?),
+            Self::Key { org, role, .. } => {
+                (format!("this key (role {role})"), vec![Membership { org, role }])
+            }
         };
         let org = match store.org(org).org().await {
             Ok(org) => Some(org),
@@ -73,7 +75,22 @@ impl Actor {
         if memberships.iter().any(|one| role_permits(one.role, relation(one), permission)) {
             return Ok(());
         }
-        Err(OperationError::Forbidden { who, what: permission.description() })
+        let (what, holders) = (permission.description(), permission.holders());
+        Err(OperationError::Forbidden { who, what, holders })
+    }
+
+    /// Returns the role by which the actor changes the people of an org. The operator at
+    /// the machine counts as a platform admin.
+    pub(super) async fn role_in(self, store: &Store, org: OrgId) -> Result<Role> {
+        let memberships = match self {
+            Self::Terminal => return Ok(Role::PlatformAdmin),
+            Self::Chat(_) => Vec::new(),
+            Self::User(id) => memberships_of(store, id).await?,
+            Self::Key { org, role, .. } => vec![Membership { org, role }],
+        };
+        let is_admin = memberships.iter().any(|one| one.role == Role::PlatformAdmin);
+        let own = memberships.iter().find(|one| one.org == org).map(|one| one.role);
+        Ok(if is_admin { Role::PlatformAdmin } else { own.unwrap_or(Role::Viewer) })
     }
 }
 

@@ -2,8 +2,10 @@
 
 use ostler_domain::agent::protection::AgentChangeRefused;
 use ostler_domain::human::escalation::EscalationError;
-use ostler_domain::id::{ApprovalId, BindingId, EnvelopeId};
+use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId};
 use ostler_domain::knowledge::DocumentError;
+use ostler_domain::org::people::RoleChangeRefused;
+use ostler_domain::org::role::Role;
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_domain::session::status::IllegalStatusChange;
 use ostler_domain::soul::NoSuchVersion;
@@ -76,8 +78,32 @@ pub enum QueueAgentRefused {
 /// Why an operation was refused. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OperationError {
-    #[error("{who} may not {what}; ask an owner for a role that may")]
-    Forbidden { who: &'static str, what: &'static str },
+    #[error("{who} may not {what}; only {holders} may")]
+    Forbidden { who: String, what: &'static str, holders: &'static str },
+    #[error(transparent)]
+    RoleChange(#[from] RoleChangeRefused),
+    #[error("`{0}` is not an e-mail address")]
+    NotEmail(String),
+    #[error("{email} is a member already, as {role}; change the role instead")]
+    AlreadyMember { email: String, role: Role },
+    #[error("`{0}` is neither a member nor invited here")]
+    NoMember(String),
+    #[error("`{name}` names several people: {candidates}; use one of these")]
+    ManyPeople { name: String, candidates: String },
+    #[error("{0}; ask for a new one")]
+    Invitation(&'static str),
+    #[error("user accounts are managed in the platform's organization")]
+    NotPlatform,
+    #[error("no user has the id or e-mail address `{0}`")]
+    NoUser(String),
+    #[error("no contact or visitor `{0}` in this organization; see `ostler contact ls`")]
+    NoContact(String),
+    #[error("these are the same contact already")]
+    SameContact,
+    #[error("this text is in the knowledge base already, as `{title}` ({id}); change that one")]
+    SameDocument { title: String, id: DocumentId },
+    #[error("no {kind} has the key or id `{key}`")]
+    NoRecord { kind: String, key: String },
     #[error(transparent)]
     Escalation(#[from] EscalationError),
     #[error(transparent)]

@@ -7,7 +7,7 @@ use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::tool::Integration;
 use ostler_store::{IntegrationConnection, OrgIntegration};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
@@ -36,10 +36,10 @@ impl OrgOperations<'_> {
             id: known.as_ref().map_or_else(|| fresh(IntegrationId::from_u128), |one| one.id),
             service,
             connection: IntegrationConnection::Connected,
-            settings: known.map_or_else(|| "{}".to_owned(), |one| one.settings),
+            settings: known.as_ref().map_or_else(|| "{}".to_owned(), |one| one.settings.clone()),
             secret: secret.or(stored_secret),
         };
-        self.save("connect_integration", new).await
+        self.save("connect_integration", known.as_ref(), new).await
     }
 
     /// Disconnects a service; its secret reference stays stored.
@@ -47,13 +47,20 @@ impl OrgOperations<'_> {
         let store = self.authorize(OrgPermission::Configure).await?;
         let known = store.integration_by_service(&Integration::new(service)).await?;
         let known = known.ok_or_else(|| OperationError::NotConnected(service.to_owned()))?;
-        let new = OrgIntegration { connection: IntegrationConnection::Disconnected, ..known };
-        self.save("disconnect_integration", new).await
+        let connection = IntegrationConnection::Disconnected;
+        let new = OrgIntegration { connection, ..known.clone() };
+        self.save("disconnect_integration", Some(&known), new).await
     }
 
-    async fn save(&self, action: &str, one: OrgIntegration) -> Result<OrgIntegration> {
+    async fn save(
+        &self,
+        action: &str,
+        before: Option<&OrgIntegration>,
+        one: OrgIntegration,
+    ) -> Result<OrgIntegration> {
         let store = self.authorize(OrgPermission::Configure).await?;
-        let audit = self.audit_entry(action, &one.id, &json!({"service": one.service}));
+        let before = before.map(audit_data).unwrap_or_default();
+        let audit = self.audit_change(action, &one.id, &before, &audit_data(&one));
         store.audited(audit).save_integration(one.clone()).await?;
         Ok(one)
     }
@@ -68,4 +75,10 @@ impl OrgOperations<'_> {
         let known: Vec<String> = known.iter().map(ToString::to_string).collect();
         Err(OperationError::NoService { name: name.to_owned(), known: known.join(", ") })
     }
+}
+
+/// Returns what the audit log keeps of an integration.
+fn audit_data(one: &OrgIntegration) -> Value {
+    let connected = one.connection == IntegrationConnection::Connected;
+    json!({"service": one.service, "connected": connected, "secret": one.secret})
 }

@@ -7,7 +7,7 @@ use ostler_domain::org::role::Role;
 use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::time::Timestamp;
 use ostler_store::{ApiKey, NewApiKey, OrgStore};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Actor, OperationError, OrgOperations, Result};
 use crate::ids::fresh;
@@ -33,21 +33,32 @@ impl OrgOperations<'_> {
             return Err(OperationError::Empty("the name of a key"));
         }
         let id = fresh(KeyId::from_u128);
-        let audit = self.audit_entry("create_key", &id, &json!({"name": name, "role": role}));
+        let after = json!({"name": name, "role": role, "expires_at": expires_at});
+        let audit = self.audit_change("create_key", &id, &Value::Null, &after);
         store.audited(audit).create_key(NewApiKey { id, name, role, expires_at }, secret).await?;
         Ok(id)
     }
 
-    /// Revokes a key.
+    /// Revokes a key. Repeating it changes nothing.
     pub async fn revoke_key(&self, id: KeyId) -> Result<()> {
         let store = self.authorize_terminal().await?;
-        let audit = self.audit_entry("revoke_key", &id, &json!({}));
+        let key = store.key(id).await?;
+        if key.revoked_at.is_some() {
+            return Ok(());
+        }
+        let state = |state: &str| json!({"name": key.name, "role": key.role, "state": state});
+        let (before, after) = (state("valid"), state("revoked"));
+        let audit = self.audit_change("revoke_key", &id, &before, &after);
         Ok(store.audited(audit).revoke_key(id).await?)
     }
 
     async fn authorize_terminal(&self) -> Result<OrgStore<'_>> {
         if self.actor != Actor::Terminal {
-            return Err(OperationError::Forbidden { who: "you", what: "manage keys" });
+            return Err(OperationError::Forbidden {
+                who: "you".to_owned(),
+                what: "manage keys over the network",
+                holders: "the operator at the machine",
+            });
         }
         self.authorize(OrgPermission::Configure).await
     }

@@ -7,18 +7,26 @@ use ostler_domain::knowledge::Document;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::time::Timestamp;
 use ostler_store::DocumentSummary;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{OrgOperations, Result};
+use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 
 impl OrgOperations<'_> {
-    /// Adds a document and returns its id.
+    /// Adds a document and returns its id. Fails if it has no text, or if another document
+    /// has the same text.
     pub async fn add_document(&self, title: &str, body: &str, tags: &[&str]) -> Result<DocumentId> {
         let store = self.authorize(OrgPermission::Configure).await?;
         let document = Document::new(title, body, tags.iter().copied())?;
+        if document.body().trim().is_empty() {
+            return Err(OperationError::Empty("the text of a document"));
+        }
+        if let Some(known) = store.document_with_body(document.body()).await? {
+            return Err(OperationError::SameDocument { title: known.title, id: known.id });
+        }
         let id = fresh(DocumentId::from_u128);
-        let audit = self.audit_entry("add_document", &id, &json!({"title": title, "tags": tags}));
+        let after = json!({"title": document.title(), "tags": document.tags()});
+        let audit = self.audit_change("add_document", &id, &Value::Null, &after);
         store.audited(audit).create_document(id, document).await?;
         Ok(id)
     }
@@ -37,7 +45,9 @@ impl OrgOperations<'_> {
     /// Removes a document.
     pub async fn remove_document(&self, id: DocumentId) -> Result<()> {
         let store = self.authorize(OrgPermission::Configure).await?;
-        let audit = self.audit_entry("remove_document", &id, &json!({}));
+        let document = store.document(id).await?.document;
+        let before = json!({"title": document.title(), "tags": document.tags()});
+        let audit = self.audit_change("remove_document", &id, &before, &Value::Null);
         store.audited(audit).delete_document(id).await?;
         Ok(())
     }

@@ -48,7 +48,7 @@ impl OrgOperations<'_> {
             return Err(QueueError::TeamExists(name.clone()).into());
         }
         for member in team.members() {
-            self.find_member(agents, member, register).await?;
+            self.find_team_member(agents, member, register).await?;
         }
         let audit = self.audit_entry(
             "create_team",
@@ -73,7 +73,7 @@ impl OrgOperations<'_> {
         role: TeamRole,
     ) -> Result<Team> {
         let team = self.team(agents, name).await?;
-        self.find_member(agents, agent, None).await?;
+        self.find_team_member(agents, agent, None).await?;
         let is_member = team.members().contains(agent);
         if is_member && (role == TeamRole::Member || team.leader() == agent) {
             return Err(QueueAgentRefused::AlreadyMember(agent.clone()).into());
@@ -139,7 +139,7 @@ impl OrgOperations<'_> {
 
     /// Finds an agent that joins a team. A stopped hosted one is started, an agent of the org
     /// is registered if it is not on the bus yet, and others if their type is given.
-    async fn find_member(
+    async fn find_team_member(
         &self,
         agents: &AgentRuntime,
         agent: &AgentName,

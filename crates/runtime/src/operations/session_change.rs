@@ -10,7 +10,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{
     FollowUpEntry, NewRun, OperatorChange, SessionDue, StoreError, StoredSession, WithdrawnMessages,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result};
 use crate::conversation::{RUN_RECORD_VERSION, next_due};
@@ -60,10 +60,14 @@ impl OrgOperations<'_> {
                 return Ok((decode("session", &stored.data)?, nothing));
             }
             let mut changed = self.load_session(&stored).await?;
+            let before = audit_data(&changed.session);
             change(&mut changed)?;
             changed.session.sync_clock(changed.now);
             let session = changed.session.clone();
-            let takeover = self.takeover_change(stored, changed, action, data);
+            let mut data = data.clone();
+            data["before"] = before;
+            data["after"] = audit_data(&session);
+            let takeover = self.takeover_change(stored, changed, action, &data);
             match store.apply_operator_change(takeover).await {
                 Err(StoreError::ConversationChanged) => {}
                 // The same request came twice at once, and the other one was stored.
@@ -132,4 +136,9 @@ impl OrgOperations<'_> {
             audit: self.audit_entry(action, &session.id, data),
         }
     }
+}
+
+/// Returns what the audit log keeps of a session.
+fn audit_data(session: &Session) -> Value {
+    json!({"status": session.status, "escalation": session.escalation.as_ref().map(|one| &one.state.status)})
 }

@@ -6,10 +6,10 @@ use ostler_domain::id::{ContactId, OrgId};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
-use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 
 /// A stored contact.
@@ -26,6 +26,16 @@ const CREATE: Sql = sql!(
     "INSERT INTO contacts (org, id, phone_key, email_key, data, version, created_at, updated_at)
      VALUES (?1, ?2, ?3, ?4, ?5, 1, now_ms(), now_ms())
      RETURNING data, version, created_at, updated_at"
+);
+/// Without a result, for a batch.
+const INSERT: Sql = sql!(
+    "INSERT INTO contacts (org, id, phone_key, email_key, data, version, created_at, updated_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, 1, now_ms(), now_ms())"
+);
+const REPLACE: Sql = sql!(
+    "UPDATE contacts SET phone_key = ?3, email_key = ?4, data = ?5, version = version + 1,
+       updated_at = now_ms()
+     WHERE org = ?1 AND id = ?2 AND version = ?6"
 );
 const UPDATE: Sql = sql!(
     "UPDATE contacts SET phone_key = ?3, email_key = ?4, data = ?5, version = version + 1,
@@ -112,6 +122,24 @@ pub(crate) fn create(tx: &Tx, org: OrgId, contact: &Contact) -> Result<StoredCon
         other => other,
     })?;
     read_contact(&row.ok_or(StoreError::NotFound("contact"))?)
+}
+
+/// The statement that creates a contact, for a batch.
+pub(crate) fn create_statement(org: OrgId, contact: &Contact) -> Result<Statement> {
+    let params = columns(org, contact)?.to_vec();
+    Ok(Statement { sql: &INSERT, params, on_no_rows: None })
+}
+
+/// The statement that replaces a contact at `version`, for a batch.
+pub(crate) fn update_statement(org: OrgId, version: i64, contact: &Contact) -> Result<Statement> {
+    let params = columns(org, contact)?.into_iter().chain([version.into()]).collect();
+    Ok(Statement { sql: &REPLACE, params, on_no_rows: None })
+}
+
+/// The statement that deletes a contact at `version` without its identifiers, for a batch.
+pub(crate) fn delete_statement(org: OrgId, id: ContactId, version: i64) -> Statement {
+    let params = vec![org.into(), id.into(), version.into()];
+    Statement { sql: &DELETE, params, on_no_rows: None }
 }
 
 /// The parameters common to both writing statements.

@@ -33,6 +33,9 @@ const LIST: Sql = sql!(
      WHERE org = ?1 AND contact = ?2 ORDER BY channel, identifier LIMIT ?3"
 );
 
+const MOVE: Sql =
+    sql!("UPDATE contact_identifiers SET contact = ?3 WHERE org = ?1 AND contact = ?2");
+
 impl OrgStore<'_> {
     /// Returns the contact with this identifier on a channel: by a linked identifier,
     /// on phone channels by telephone number, on all channels by e-mail address.
@@ -153,6 +156,26 @@ impl ChannelIdentifier {
         tx.execute(&LINK, &[org, channel, identifier, contact.into()])?;
         Ok(())
     }
+}
+
+/// Links an identifier to a contact, unless it is linked already or empty.
+pub(crate) fn link(
+    tx: &Tx,
+    org: OrgId,
+    contact: ContactId,
+    channel: &Channel,
+    identifier: &str,
+) -> Result<()> {
+    let identifier = ChannelIdentifier::new(channel, identifier);
+    match identifier.key(org) {
+        Some(_) => identifier.link(tx, org, contact),
+        None => Ok(()),
+    }
+}
+
+/// Moves all identifiers of a contact to another one and returns how many there were.
+pub(crate) fn move_all(tx: &Tx, org: OrgId, from: ContactId, to: ContactId) -> Result<u64> {
+    tx.execute(&MOVE, &[org.into(), from.into(), to.into()])
 }
 
 fn find_or_create(

@@ -6,10 +6,10 @@ use ostler_domain::id::{OrgId, RecordId};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
-use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
+use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
 
 /// A stored business record.
@@ -32,6 +32,8 @@ const UPDATE: Sql = sql!(
     "UPDATE records SET version = version + 1, data = ?4, updated_at = now_ms()
      WHERE org = ?1 AND kind = ?2 AND id = ?3 AND version = ?5"
 );
+const DELETE: Sql =
+    sql!("DELETE FROM records WHERE org = ?1 AND kind = ?2 AND id = ?3 AND version = ?4");
 const GET: Sql = sql!(
     "SELECT id, version, data, created_at, updated_at FROM records
      WHERE org = ?1 AND kind = ?2 AND id = ?3"
@@ -101,6 +103,37 @@ pub(crate) fn update(
         Some(_) => Err(StoreError::Conflict(format!("a newer version of {kind} {id}"))),
         None => Err(StoreError::NotFound("record")),
     }
+}
+
+/// Deletes a record that is still at `version`, inside a transaction.
+pub(crate) fn delete(tx: &Tx, org: OrgId, kind: &str, id: RecordId, version: i64) -> Result<()> {
+    let key = [Value::from(org), kind.into(), id.into()];
+    let params: Vec<Value> = key.iter().cloned().chain([version.into()]).collect();
+    if tx.execute(&DELETE, &params)? == 1 {
+        return Ok(());
+    }
+    match tx.first(&GET, &key)? {
+        Some(_) => Err(StoreError::Conflict(format!("a newer version of {kind} {id}"))),
+        None => Err(StoreError::NotFound("record")),
+    }
+}
+
+/// The statement that creates a record, for a batch.
+pub(crate) fn create_statement(org: OrgId, kind: &str, id: RecordId, data: &str) -> Statement {
+    let params = vec![org.into(), kind.into(), id.into(), data.into()];
+    Statement { sql: &CREATE, params, on_no_rows: None }
+}
+
+/// The statement that replaces a record at `version`, for a batch.
+pub(crate) fn update_statement(
+    org: OrgId,
+    kind: &str,
+    id: RecordId,
+    version: i64,
+    data: &str,
+) -> Statement {
+    let params = vec![org.into(), kind.into(), id.into(), data.into(), version.into()];
+    Statement { sql: &UPDATE, params, on_no_rows: None }
 }
 
 fn read_record(row: &Row) -> Result<Record> {

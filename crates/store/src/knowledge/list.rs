@@ -6,7 +6,9 @@ use ostler_domain::id::{DocumentId, OrgId};
 use ostler_domain::time::Timestamp;
 
 use super::{DocumentSummary, read_summary};
+use crate::OrgStore;
 use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::error::Result;
@@ -22,6 +24,20 @@ const TAGGED: Sql = sql!(
      WHERE t.org = ?1 AND t.tag = ?5 AND (t.updated_at, t.document) < (?2, ?3)
      ORDER BY t.updated_at DESC, t.document DESC LIMIT ?4"
 );
+
+/// Lengths are compared first, so few bodies are read.
+const SAME_BODY: Sql = sql!(
+    "SELECT id, version, created_at, updated_at, title, tags, size FROM documents
+     WHERE org = ?1 AND size = ?2 AND body = ?3 ORDER BY id LIMIT 1"
+);
+
+impl OrgStore<'_> {
+    /// Returns the oldest document with exactly this body.
+    pub fn document_with_body(&self, body: &str) -> StoreFuture<Option<DocumentSummary>> {
+        let size = i64::try_from(body.len()).unwrap_or(i64::MAX);
+        self.optional(&SAME_BODY, [size.into(), body.into()], read_summary)
+    }
+}
 
 pub(super) fn list(
     tx: &Tx,

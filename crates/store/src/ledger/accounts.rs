@@ -104,6 +104,13 @@ pub(crate) fn change_plan(tx: &Tx, org: OrgId, credits: PeriodCredits) -> Result
     accounts.write_back()
 }
 
+/// Returns whether a grant was made before, and locks the account until the transaction
+/// ends.
+pub(crate) fn is_granted(tx: &Tx, org: OrgId, new: &NewGrant) -> Result<bool> {
+    LockedAccounts::open(tx, org)?;
+    Ok(lines::granted(tx, org, &new.reference)? == Some((new.pool, new.amount)))
+}
+
 /// Adds credits to a pool and ends the transaction. Fails if the grant is not allowed.
 pub(crate) fn grant(tx: &Tx, org: OrgId, new: &NewGrant) -> Result<()> {
     tx.finish(&grant_statements(tx, org, new)?).map(drop)

@@ -22,7 +22,7 @@ pub use reservations::{NewReservation, RemainingCredits};
 pub use settle::TurnCharges;
 
 pub(crate) use accounts::{
-    change_plan, grant, grant_statements, open_account, sharing, sharing_statements,
+    change_plan, grant, grant_statements, is_granted, open_account, sharing, sharing_statements,
 };
 pub(crate) use lines::granted_amount as granted;
 pub(crate) use reservation_batch::ReservationBatchers;

@@ -43,7 +43,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0002_config_versions",
     "0003_outbox_lanes",
     "0004_outbox_lane_numbers",
-    "0005_decision_expiry"
+    "0005_decision_expiry",
+    "0006_people"
 ];
 
 /// The schema version that this program needs.

@@ -88,7 +88,8 @@ pub(crate) fn append(org: OrgId, entry: &NewAuditEntry) -> Result<Statement> {
     Ok(Statement { sql: &APPEND, params, on_no_rows: None })
 }
 
-fn read_entry(row: &Row) -> Result<AuditEntry> {
+/// Reads an entry from the columns id, at, actor, action, subject and data.
+pub(crate) fn read_entry(row: &Row) -> Result<AuditEntry> {
     Ok(AuditEntry {
         entry: NewAuditEntry {
             id: row.id(0)?,

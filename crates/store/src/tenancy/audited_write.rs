@@ -67,9 +67,16 @@ impl AuditedWrite<'_> {
         })
     }
 
-    /// Grants credits; see [`OrgStore::grant_credits`].
+    /// Grants credits; see [`OrgStore::grant_credits`]. A repeat leaves no audit entry.
     pub fn grant_credits(self, new: NewGrant) -> StoreFuture<()> {
-        self.run(move |tx, org| ledger::grant(tx, org, &new))
+        let (org, entry) = (self.org.id(), self.entry);
+        self.org.write(move |tx| {
+            if ledger::is_granted(tx, org, &new)? {
+                return Ok(());
+            }
+            tx.batch(&[audit::append(org, &entry)?])?;
+            ledger::grant(tx, org, &new)
+        })
     }
 
     /// Creates a document; see [`OrgStore::create_document`].
@@ -118,19 +125,53 @@ impl AuditedWrite<'_> {
         self.run(move |tx, org| signals::answer(tx, org, id, &answer))
     }
 
-    /// Cancels a workflow; see [`OrgStore::cancel_workflow`].
+    /// Cancels a workflow; see [`OrgStore::cancel_workflow`]. One that has ended leaves no
+    /// audit entry.
     pub fn cancel_workflow(self, id: WorkflowId) -> StoreFuture<bool> {
-        self.run(move |tx, org| signals::cancel(tx, org, id))
+        self.run_first(move |tx, org| signals::cancel(tx, org, id), |cancelled| *cancelled)
     }
 
-    /// Publishes an event; see [`OrgStore::publish_event`].
+    /// Publishes an event; see [`OrgStore::publish_event`]. A repeat leaves no audit entry.
     pub fn publish_event(
         self,
         id: EventId,
         name: EventName,
         payload: String,
     ) -> StoreFuture<PublishOutcome> {
-        self.run(move |tx, org| events::publish(tx, org, id, &name, &payload))
+        self.run_first(
+            move |tx, org| events::publish(tx, org, id, &name, &payload),
+            |outcome| !matches!(outcome, PublishOutcome::Duplicate),
+        )
+    }
+
+    /// Runs an operation that does not end with the commit, and appends the audit entry
+    /// if it has changed something.
+    fn run_first<T, F>(self, run: F, has_changed: fn(&T) -> bool) -> StoreFuture<T>
+    where
+        T: Send + 'static,
+        F: Fn(&Tx, OrgId) -> Result<T> + Send + 'static,
+    {
+        let (org, entry) = (self.org.id(), self.entry);
+        self.org.write(move |tx| {
+            let outcome = run(tx, org)?;
+            if has_changed(&outcome) {
+                tx.batch(&[audit::append(org, &entry)?])?;
+            }
+            Ok(outcome)
+        })
+    }
+
+    /// Runs an operation that changes users, which no transaction of one org may.
+    pub(super) fn run_with_users<T, F>(self, run: F) -> StoreFuture<T>
+    where
+        T: Send + 'static,
+        F: Fn(&Tx, OrgId) -> Result<T> + Send + 'static,
+    {
+        let (org, entry) = (self.org.id(), self.entry);
+        self.org.store.write_all_orgs(move |tx| {
+            tx.batch(&[audit::append(org, &entry)?])?;
+            run(tx, org)
+        })
     }
 
     /// The audit entry goes first, because the operation may end with the commit.

@@ -55,6 +55,10 @@ const LIST: Sql = sql!(
     "SELECT id, name, role, prefix, created_at, expires_at, revoked_at, last_used_at FROM api_keys
      WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
 );
+const GET: Sql = sql!(
+    "SELECT id, name, role, prefix, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+     WHERE org = ?1 AND id = ?2"
+);
 const FIND: Sql = sql!(
     "SELECT id, name, role, prefix, created_at, expires_at, revoked_at, last_used_at, org,
        CASE WHEN last_used_at > now_ms() - ?2 THEN 0 ELSE 1 END FROM api_keys
@@ -106,6 +110,11 @@ impl OrgStore<'_> {
     pub fn create_key(&self, key: NewApiKey, secret: &ApiKeySecret) -> StoreFuture<()> {
         let (org, secret) = (self.org, HashedSecret::new(secret));
         self.write(move |tx| create(tx, org, &key, &secret))
+    }
+
+    /// Returns a key, also a revoked one.
+    pub fn key(&self, id: KeyId) -> StoreFuture<ApiKey> {
+        self.one("key", &GET, [id.into()], read_key)
     }
 
     /// Returns the org's keys after `after`, oldest first, including revoked ones.

@@ -98,7 +98,8 @@ pub(crate) fn set_member(tx: &Tx, org: OrgId, user: UserId, role: Role) -> Resul
     })
 }
 
-fn role_of(tx: &Tx, org: OrgId, user: UserId) -> Result<Option<Role>> {
+/// Returns the role of a user in an org, inside a transaction.
+pub(crate) fn role_of(tx: &Tx, org: OrgId, user: UserId) -> Result<Option<Role>> {
     let row = tx.first(&ROLE, &[org.into(), user.into()])?;
     row.map(|row| row.parsed(0, "role")).transpose()
 }

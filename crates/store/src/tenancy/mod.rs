@@ -9,24 +9,30 @@
 //! |---|---|
 //! | `audit`         | the append-only audit log of an org |
 //! | `audited_write` | a write and its audit entry in one transaction |
+//! | `audit_search`  | searching the audit log |
 //! | `config_change` | several writes of a configuration in one transaction |
 //! | `integrations`  | connections of an org to external services |
+//! | `invitations`   | invitations to become a member |
 //! | `keys`          | API keys |
 //! | `members`       | which user has which role in which org |
 //! | `org_config`    | the whole configuration of an org, and its version |
 //! | `org_state`     | everything that a world file can say about an org |
 //! | `orgs`          | orgs |
+//! | `people`        | audited changes of members and users |
 //! | `policies`      | versioned tool policies of the platform and of orgs |
 //! | `users`         | user accounts |
 
 pub(crate) mod audit;
+pub(crate) mod audit_search;
 pub(crate) mod audited_write;
 pub(crate) mod config_change;
 pub(crate) mod integrations;
+pub(crate) mod invitations;
 pub(crate) mod keys;
 pub(crate) mod members;
 pub(crate) mod org_config;
 pub(crate) mod org_state;
 pub(crate) mod orgs;
+pub(crate) mod people;
 pub(crate) mod policies;
 pub(crate) mod users;

@@ -8,6 +8,7 @@ use ostler_domain::org::role::Role;
 use ostler_domain::secret::PasswordHash;
 
 use crate::Store;
+use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
@@ -33,7 +34,8 @@ pub struct Membership {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserAccount {
     pub user: User,
-    pub password: PasswordHash,
+    /// `None` means that nobody can log in with this account.
+    pub password: Option<PasswordHash>,
     /// Ordered by org id.
     pub memberships: Vec<Membership>,
 }
@@ -44,6 +46,8 @@ const UPDATE: Sql = sql!("UPDATE users SET email = ?2, email_key = ?3, name = ?4
 const SET_PASSWORD: Sql = sql!("UPDATE users SET password = ?2 WHERE id = ?1");
 const BY_ID: Sql = sql!("SELECT id, email, name, password FROM users WHERE id = ?1");
 const BY_EMAIL: Sql = sql!("SELECT id, email, name, password FROM users WHERE email_key = ?1");
+const LIST: Sql =
+    sql!("SELECT id, email, name, password FROM users WHERE id > ?1 ORDER BY id LIMIT ?2");
 const MEMBERSHIPS: Sql = sql!("SELECT org, role FROM memberships WHERE user_id = ?1 ORDER BY org");
 
 impl Store {
@@ -74,9 +78,7 @@ impl Store {
 
     /// Changes a user's e-mail address and name.
     pub fn update_user(&self, user: User) -> StoreFuture<()> {
-        let User { id, email, name } = user;
-        let key = email_key(&email);
-        self.change_user(&UPDATE, [id.into(), email.into(), key.into(), name.into()])
+        self.write_all_orgs(move |tx| update(tx, &user))
     }
 
     /// Replaces a user's password hash.
@@ -94,6 +96,15 @@ impl Store {
         self.find_account(&BY_EMAIL, [email_key(email).into()])
     }
 
+    /// Returns the accounts after `after`, ordered by id.
+    pub fn users(&self, after: Option<UserId>, limit: u32) -> StoreFuture<Vec<UserAccount>> {
+        let after = after.unwrap_or(UserId::from_u128(0));
+        self.read_all_orgs(move |tx| {
+            let rows = tx.query(&LIST, &[after.into(), limit.into()])?;
+            rows.iter().map(|row| read_account(tx, row)).collect()
+        })
+    }
+
     fn change_user<const N: usize>(
         &self,
         sql: &'static Sql,
@@ -109,15 +120,55 @@ impl Store {
     fn find_account(&self, sql: &'static Sql, key: [Value; 1]) -> StoreFuture<UserAccount> {
         self.read_all_orgs(move |tx| {
             let row = tx.first(sql, &key)?.ok_or(StoreError::NotFound("user"))?;
-            let user = read_user(&row)?;
-            let memberships = tx.query(&MEMBERSHIPS, &[user.id.into()])?;
-            let memberships = memberships.iter().map(read_membership).collect::<Result<_>>()?;
-            Ok(UserAccount { user, password: row.parsed(3, "password hash")?, memberships })
+            read_account(tx, &row)
         })
     }
 }
 
-fn email_key(email: &str) -> String {
+/// Creates an account without a password, inside a transaction of all orgs.
+pub(crate) fn create_without_password(tx: &Tx, user: &User) -> Result<()> {
+    let User { id, email, name } = user;
+    let key = email_key(email);
+    let params =
+        [(*id).into(), email.as_str().into(), key.into(), name.as_str().into(), NO_PASSWORD.into()];
+    tx.execute(&CREATE, &params).map_err(conflict).map(drop)
+}
+
+/// Changes a user's e-mail address and name, inside a transaction of all orgs.
+pub(crate) fn update(tx: &Tx, user: &User) -> Result<()> {
+    let User { id, email, name } = user;
+    let key = email_key(email);
+    let params = [(*id).into(), email.as_str().into(), key.into(), name.as_str().into()];
+    match tx.execute(&UPDATE, &params).map_err(conflict)? {
+        0 => Err(StoreError::NotFound("user")),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the e-mail address of a user, inside a transaction of all orgs.
+pub(crate) fn email_of(tx: &Tx, user: UserId) -> Result<String> {
+    let row = tx.first(&BY_ID, &[user.into()])?.ok_or(StoreError::NotFound("user"))?;
+    Ok(row.text(1)?.to_owned())
+}
+
+/// The stored text of an account without a password. It is no password hash, so no
+/// password matches it.
+const NO_PASSWORD: &str = "";
+
+/// Reads an account with its memberships from the first four columns of a row.
+fn read_account(tx: &Tx, row: &Row) -> Result<UserAccount> {
+    let user = read_user(row)?;
+    let password = match row.text(3)? {
+        NO_PASSWORD => None,
+        _ => Some(row.parsed(3, "password hash")?),
+    };
+    let memberships = tx.query(&MEMBERSHIPS, &[user.id.into()])?;
+    let memberships = memberships.iter().map(read_membership).collect::<Result<_>>()?;
+    Ok(UserAccount { user, password, memberships })
+}
+
+/// Returns the form in which e-mail addresses of users are compared.
+pub(crate) fn email_key(email: &str) -> String {
     normalize_email(email).unwrap_or_default()
 }
 

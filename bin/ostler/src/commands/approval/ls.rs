@@ -3,7 +3,7 @@
 use ostler_domain::gate::GateDecision;
 use ostler_store::DecisionState;
 
-use super::{LIST_LIMIT, call};
+use super::{LIST_LIMIT, approval_json, call};
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::session::view::{AgentNames, format_time};
@@ -13,7 +13,8 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
     let pending = operator.org(&org).approvals(DecisionState::Pending, None, LIST_LIMIT).await?;
     if args.output.json {
-        return crate::commands::print_json(&pending);
+        let all: Vec<_> = pending.iter().map(approval_json).collect();
+        return crate::commands::print_json(&all);
     }
     if pending.is_empty() {
         anstream::println!("no approval is pending in {}", org.name);

@@ -9,9 +9,11 @@ use clap::Subcommand;
 use ostler_domain::id::ApprovalId;
 use ostler_domain::org::Org;
 use ostler_store::{DecisionState, StoredApproval};
+use serde_json::{Value, json};
 
 use super::args::{OrgArgs, match_id};
 use super::operator::{Operator, format_call};
+use super::rfc3339;
 
 /// The most approvals that are listed.
 const LIST_LIMIT: u32 = 100;
@@ -48,10 +50,25 @@ pub(crate) async fn run(command: &ApprovalCommand) -> anyhow::Result<()> {
 /// Prints a decided approval.
 fn print_decision(decided: &StoredApproval, json: bool, text: &str) -> anyhow::Result<()> {
     if json {
-        return super::print_json(decided);
+        return super::print_json(&approval_json(decided));
     }
     anstream::println!("{} {}  {text}", decided.approval.id, call(decided));
     Ok(())
+}
+
+/// Returns an approval for programs, with the arguments as data.
+fn approval_json(stored: &StoredApproval) -> Value {
+    let approval = &stored.approval;
+    let arguments: Value = serde_json::from_str(&stored.payload).unwrap_or_default();
+    let mut json = json!(approval.status);
+    let fields = json!({"id": approval.id, "session": approval.session, "agent": approval.agent,
+        "tool": approval.tool, "arguments": arguments, "risk": approval.risk.level(),
+        "why": approval.ask_reason, "requested_at": rfc3339(approval.requested_at),
+        "expires_at": rfc3339(approval.expires_at)});
+    if let (Some(json), Value::Object(fields)) = (json.as_object_mut(), fields) {
+        json.extend(fields);
+    }
+    json
 }
 
 /// Formats the call that an approval is about.

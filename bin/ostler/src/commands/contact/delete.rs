@@ -1,15 +1,14 @@
 //! `ostler contact delete`.
 
-use std::hash::{BuildHasher as _, RandomState};
-use std::time::SystemTime;
-
 use clap::Args;
-use ostler_domain::audit::AuditActor;
-use ostler_domain::id::AuditId;
+use ostler_domain::id::ContactId;
+use ostler_domain::org::Org;
+use ostler_runtime::operations::Person;
 use ostler_store::{PersonalDataCounts, PersonalDataKind};
 
 use super::ContactArgs;
 use crate::commands::args::OutputArgs;
+use crate::commands::operator::Operator;
 use crate::screen::{Cell, HEADER, print_rows, thousands};
 
 #[derive(Debug, Args)]
@@ -24,12 +23,13 @@ pub(crate) struct ContactDeleteArgs {
 }
 
 pub(super) async fn run(args: &ContactDeleteArgs) -> anyhow::Result<()> {
-    let (store, org) = super::open(&args.contact).await?;
-    let (org, contact) = (store.org(org), args.contact.contact);
+    let (operator, org) = super::open(&args.contact).await?;
     let counts = if args.yes {
-        org.erase_contact(contact, AuditActor::System, new_audit_id()?).await?
+        delete(&operator, &org, &args.contact.contact).await?
     } else {
-        org.export_contact(contact).count().await?
+        let operations = operator.org(&org);
+        let person = operations.find_person(&args.contact.contact).await?;
+        operations.export_person(&person).await?.count().await?
     };
     if args.output.json {
         return crate::commands::print_json(&counts);
@@ -41,7 +41,20 @@ pub(super) async fn run(args: &ContactDeleteArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(counts: &PersonalDataCounts) {
+/// Deletes a person. A contact that is named by its id may be deleted already.
+async fn delete(operator: &Operator, org: &Org, name: &str) -> anyhow::Result<PersonalDataCounts> {
+    let operations = operator.org(org);
+    if let Ok(id) = name.parse::<ContactId>() {
+        return Ok(operations.delete_contact(id).await?);
+    }
+    Ok(match operations.find_person(name).await? {
+        Person::Contact(stored) => operations.delete_contact(stored.contact.id).await?,
+        Person::Visitor(visitor) => operations.delete_visitor(&visitor).await?,
+    })
+}
+
+/// Prints how much of each kind is stored or was deleted.
+pub(super) fn print(counts: &PersonalDataCounts) {
     if counts.is_empty() {
         return anstream::println!("nothing is left; it was deleted before");
     }
@@ -66,11 +79,4 @@ const fn name(kind: PersonalDataKind) -> &'static str {
         PersonalDataKind::Notice => "notices",
         PersonalDataKind::File => "files",
     }
-}
-
-/// Returns a new id for the audit line, in the form of a UUID v7.
-fn new_audit_id() -> anyhow::Result<AuditId> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis();
-    let random = u128::from(RandomState::new().hash_one(now));
-    Ok(AuditId::from_u128(now << 80 | 0x7 << 76 | 0b10 << 62 | random >> 2))
 }

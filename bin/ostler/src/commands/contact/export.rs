@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 use ostler_domain::message::Attachment;
-use ostler_store::{ExportedItem, OrgStore, PersonalDataKind};
+use ostler_store::{ContactExport, ExportedItem, OrgStore, PersonalDataKind};
 
 use super::ContactArgs;
 
@@ -26,13 +26,17 @@ pub(crate) struct ContactExportArgs {
 }
 
 pub(super) async fn run(args: &ContactExportArgs) -> anyhow::Result<()> {
-    let (store, org) = super::open(&args.contact).await?;
-    let org = store.org(org);
-    // Fails for an unknown contact before a file is created.
-    org.contact(args.contact.contact).await?;
+    let (operator, org) = super::open(&args.contact).await?;
+    let operations = operator.org(&org);
+    // Fails for an unknown person before a file is created.
+    let person = operations.find_person(&args.contact.contact).await?;
+    let export = operations.export_person(&person).await?;
+    let (store, name) = (operator.store.org(org.id), person.reference());
     match &args.out {
-        None => write(org, args, &mut stdout().lock()).await,
-        Some(path) => write(org, args, &mut BufWriter::new(create_private(path)?)).await,
+        None => write(store, &name, export, args, &mut stdout().lock()).await,
+        Some(path) => {
+            write(store, &name, export, args, &mut BufWriter::new(create_private(path)?)).await
+        }
     }
 }
 
@@ -47,12 +51,13 @@ fn create_private(path: &Path) -> anyhow::Result<File> {
 
 async fn write(
     org: OrgStore<'_>,
+    person: &str,
+    mut export: ContactExport<'_>,
     args: &ContactExportArgs,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let contact = args.contact.contact;
-    write!(out, "{{\"org\":\"{}\",\"contact\":\"{contact}\",\"entries\":[", org.id())?;
-    let mut export = org.export_contact(contact);
+    let person = serde_json::to_string(person)?;
+    write!(out, "{{\"org\":\"{}\",\"contact\":{person},\"entries\":[", org.id())?;
     let mut separator = "\n";
     while let Some(page) = export.next_page().await? {
         for entry in &page {

@@ -1,38 +1,59 @@
-//! `ostler contact`: everything that an org stores about a contact.
+//! `ostler contact`: the people who write to an org, and everything stored about them.
 
 mod delete;
 mod export;
+mod ls;
+mod merge;
+mod show;
 
 use clap::{Args, Subcommand};
-use ostler_domain::id::ContactId;
-use ostler_domain::id::OrgId;
-use ostler_store::Store;
+use ostler_domain::org::Org;
+use ostler_runtime::operations::Person;
+use serde_json::{Value, json};
 
 use super::args::InstallationArgs;
-use crate::installation::Installation;
+use super::operator::Operator;
+use super::rfc3339;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContactCommand {
-    /// Write everything that an org stores about a contact as one JSON document
+    /// List contacts, and visitors who are no contacts yet
     #[command(after_help = "\
 Examples:
-  ostler contact export con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
+  ostler contact ls --org bella
+  ostler contact ls --org bella --search rosa --json")]
+    Ls(ls::ContactLsArgs),
+    /// Show a contact with its identifiers and conversations
+    #[command(after_help = "\
+Examples:
+  ostler contact show rosa@example.com --org bella")]
+    Show(show::ContactShowArgs),
+    /// Merge two contacts of one person: the second becomes part of the first
+    #[command(after_help = "\
+Examples:
+  ostler contact merge rosa@example.com \"+39 06 1234\" --org bella")]
+    Merge(merge::ContactMergeArgs),
+    /// Write everything that an org stores about a person as one JSON document
+    #[command(after_help = "\
+Examples:
+  ostler contact export rosa@example.com --org bella
   ostler contact export con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --out rosa.json --files rosa")]
     Export(export::ContactExportArgs),
-    /// Delete everything that an org stores about a contact; without --yes, only count it
+    /// Delete everything that an org stores about a person; without --yes, only count it
     #[command(after_help = "\
 Examples:
-  ostler contact delete con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
-  ostler contact delete con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --yes")]
+  ostler contact delete \"Rosa Bianchi\" --org bella
+  ostler contact delete webchat:v_5f3c --org bella --yes")]
     Delete(delete::ContactDeleteArgs),
 }
 
-/// The contact that a command works on.
+/// The person that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct ContactArgs {
-    /// Contact, by id
+    /// Contact or visitor, by name, e-mail address, phone number, identifier on a
+    /// channel, or id
     #[arg(value_name = "CONTACT")]
-    contact: ContactId,
+    contact: String,
     /// Org, by slug or id
     #[arg(long, value_name = "ORG")]
     org: String,
@@ -42,14 +63,31 @@ pub(crate) struct ContactArgs {
 
 pub(crate) async fn run(command: &ContactCommand) -> anyhow::Result<()> {
     match command {
+        ContactCommand::Ls(args) => ls::run(args).await,
+        ContactCommand::Show(args) => show::run(args).await,
+        ContactCommand::Merge(args) => merge::run(args).await,
         ContactCommand::Export(args) => export::run(args).await,
         ContactCommand::Delete(args) => delete::run(args).await,
     }
 }
 
-/// Opens the store and finds the org that the arguments name.
-async fn open(args: &ContactArgs) -> anyhow::Result<(Store, OrgId)> {
-    let store = Store::open(&Installation::find(&args.installation)?.database()).await?;
-    let org = super::find_org(&store, &args.org).await?;
-    Ok((store, org.id))
+/// Opens the installation and finds the org that the arguments name.
+async fn open(args: &ContactArgs) -> anyhow::Result<(Operator, Org)> {
+    let operator = Operator::open(&args.installation).await?;
+    let org = super::find_org(&operator.store, &args.org).await?;
+    Ok((operator, org))
+}
+
+fn person_json(person: &Person) -> Value {
+    match person {
+        Person::Contact(stored) => {
+            let contact = &stored.contact;
+            json!({"kind": "contact", "id": contact.id, "name": contact.name,
+                "email": contact.details.email, "phone": contact.details.phone,
+                "locale": contact.locale, "tags": contact.tags, "notes": contact.notes,
+                "created_at": rfc3339(stored.created_at), "updated_at": rfc3339(stored.updated_at)})
+        }
+        Person::Visitor(visitor) => json!({"kind": "visitor", "channel": visitor.channel,
+            "identifier": visitor.identifier, "conversation": visitor.conversation}),
+    }
 }

@@ -20,6 +20,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::contacts::contact;
 use crate::contacts::identifiers;
+use crate::contacts::visitors::{self, Visitor};
 use crate::error::Result;
 
 /// One item of a contact export.
@@ -44,6 +45,7 @@ pub struct ContactExport<'s> {
 #[derive(Debug)]
 enum ExportStep {
     Contact(ContactId),
+    Visitor(Visitor),
     Rows(TablePosition),
     Sessions(TablePosition),
     Files(ConversationId, BlobId),
@@ -91,6 +93,14 @@ impl<'s> OrgStore<'s> {
     }
 }
 
+impl<'s> OrgStore<'s> {
+    /// Starts an export of everything the org stores about a visitor who is no contact.
+    pub fn export_visitor(&self, visitor: Visitor) -> ContactExport<'s> {
+        let pending = vec![ExportStep::Visitor(visitor)];
+        ContactExport { org: *self, pending, files: BTreeSet::new() }
+    }
+}
+
 impl ContactExport<'_> {
     /// Returns the next items, or `None` at the end. Fails with
     /// [`StoreError::NotFound`](crate::StoreError::NotFound) if there is no such contact.
@@ -98,6 +108,7 @@ impl ContactExport<'_> {
         while let Some(step) = self.pending.pop() {
             let page = match step {
                 ExportStep::Contact(contact) => self.export_contact(contact).await?,
+                ExportStep::Visitor(visitor) => self.export_visitor(visitor).await?,
                 ExportStep::Rows(position) => self.export_rows(position).await?,
                 ExportStep::Sessions(position) => self.export_sessions(position).await?,
                 ExportStep::Files(conversation, after) => {
@@ -125,6 +136,19 @@ impl ContactExport<'_> {
     async fn export_contact(&mut self, contact: ContactId) -> Result<Vec<ExportedItem>> {
         let org = self.org.id();
         let (page, own) = self.org.read(move |tx| read_contact(tx, org, contact)).await?;
+        self.add_conversations(own);
+        Ok(page)
+    }
+
+    async fn export_visitor(&mut self, visitor: Visitor) -> Result<Vec<ExportedItem>> {
+        let org = self.org.id();
+        let own = self.org.read(move |tx| visitors::conversations(tx, org, &visitor)).await?;
+        let page = own.iter().map(conversation_item).collect();
+        self.add_conversations(own.into_iter().map(|own| own.id).collect());
+        Ok(page)
+    }
+
+    fn add_conversations(&mut self, own: Vec<ConversationId>) {
         for conversation in own.into_iter().rev() {
             let owner = Value::from(conversation);
             self.pending.push(ExportStep::Files(conversation, BlobId::from_u128(0)));
@@ -134,7 +158,6 @@ impl ContactExport<'_> {
                 tables.map(|table| ExportStep::Rows(TablePosition::start(table, owner.clone()))),
             );
         }
-        Ok(page)
     }
 
     async fn export_rows(&mut self, position: TablePosition) -> Result<Vec<ExportedItem>> {

@@ -56,27 +56,40 @@ fn group_form(binding: BindingId) -> String {
 
 /// A contact's conversation.
 #[derive(Debug, Clone)]
-pub(super) struct OwnConversation {
-    pub(super) id: ConversationId,
-    pub(super) key: ConversationKey,
+pub(crate) struct OwnConversation {
+    pub(crate) id: ConversationId,
+    pub(crate) key: ConversationKey,
 }
 
 /// Returns up to `limit` conversations of a contact.
-pub(super) fn conversations(
+pub(crate) fn conversations(
     tx: &Tx,
     org: OrgId,
     contact: &StoredContact,
     limit: usize,
 ) -> Result<Vec<OwnConversation>> {
+    let forms = search_forms(tx, org, contact)?;
+    conversations_of(tx, org, forms, limit, |key| belongs_to(tx, contact.contact.id, key))
+}
+
+/// Returns up to `limit` conversations that are found under these search forms and that
+/// `belongs` confirms.
+pub(crate) fn conversations_of(
+    tx: &Tx,
+    org: OrgId,
+    forms: impl IntoIterator<Item = String>,
+    limit: usize,
+    belongs: impl Fn(&ConversationKey) -> Result<bool>,
+) -> Result<Vec<OwnConversation>> {
     let mut own = Vec::new();
-    for name in search_forms(tx, org, contact)? {
+    for name in forms {
         let mut after = Some(ConversationId::from_u128(0));
         while let Some(start) = after {
             let params = [org.into(), name.as_str().into(), start.into(), PAGE_SIZE.into()];
             let rows = tx.query(&BY_PEER, &params)?;
             for row in &rows {
                 let Some(key) = ConversationKey::parse(org, row.text(1)?) else { continue };
-                if own.len() < limit && belongs_to(tx, contact.contact.id, &key)? {
+                if own.len() < limit && belongs(&key)? {
                     own.push(OwnConversation { id: row.id(0)?, key });
                 }
             }

@@ -7,7 +7,7 @@
 
 mod erase;
 mod export;
-mod find;
+pub(crate) mod find;
 mod tables;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,215 @@
+//! `ostler audit ls`.
+
+use std::cmp::Reverse;
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use ostler_domain::org::Org;
+use ostler_domain::time::Timestamp;
+use ostler_runtime::operations::{FieldChange, NamedAuditEntry};
+use ostler_store::AuditFilter;
+use serde_json::{Value, json};
+
+use crate::commands::args::{InstallationArgs, OutputArgs};
+use crate::commands::operator::Operator;
+use crate::commands::rfc3339;
+use crate::commands::session::view::format_time;
+use crate::screen::{Cell, DIM, HEADER, shorten};
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditLsArgs {
+    /// Org, by slug or id [default: all orgs]
+    #[arg(long, value_name = "ORG")]
+    org: Option<String>,
+    /// Actor: terminal, system, a person by e-mail, a key or an agent by name
+    #[arg(long, value_name = "ACTOR")]
+    actor: Option<String>,
+    /// Changed object, by id, e-mail, agent or contact
+    #[arg(long, value_name = "OBJECT")]
+    object: Option<String>,
+    /// Action, such as add_member
+    #[arg(long, value_name = "ACTION")]
+    action: Option<String>,
+    /// From this time on: 2026-11-18, 2026-11-18T14:00 or 24h ago
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    since: Option<Timestamp>,
+    /// Before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    until: Option<Timestamp>,
+    /// Most entries to list
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
+    #[command(flatten)]
+    installation: InstallationArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) async fn run(args: &AuditLsArgs) -> anyhow::Result<()> {
+    let operator = Operator::open(&args.installation).await?;
+    let orgs = match &args.org {
+        Some(name) => vec![crate::commands::find_org(&operator.store, name).await?],
+        None => operator.store.orgs().await?,
+    };
+    let mut found: Vec<(&Org, NamedAuditEntry)> = Vec::new();
+    let mut actor_is_known = false;
+    for org in &orgs {
+        let Some(filter) = filter(&operator, org, args).await? else { continue };
+        actor_is_known = true;
+        let entries = operator.org(org).audit(&filter, None, args.limit).await?;
+        found.extend(entries.into_iter().map(|entry| (org, entry)));
+    }
+    if let (Some(actor), false) = (&args.actor, actor_is_known) {
+        bail!(
+            "no actor `{actor}`; use terminal, system, an e-mail address, or the name of a key or agent"
+        );
+    }
+    found.sort_by_key(|(_, one)| Reverse((one.entry.at, one.entry.entry.id)));
+    found.truncate(args.limit as usize);
+    if args.output.json {
+        let all: Vec<Value> = found.iter().map(|(org, one)| entry_json(org, one)).collect();
+        return crate::commands::print_json(&all);
+    }
+    if found.is_empty() {
+        anstream::println!("no changes are recorded that match");
+        return Ok(());
+    }
+    print(&found, args.org.is_none());
+    Ok(())
+}
+
+/// Returns the filter for an org, or `None` if the actor does not exist there.
+async fn filter(
+    operator: &Operator,
+    org: &Org,
+    args: &AuditLsArgs,
+) -> anyhow::Result<Option<AuditFilter>> {
+    let operations = operator.org(org);
+    let mut filter = AuditFilter {
+        action: args.action.clone(),
+        since: args.since,
+        until: args.until,
+        ..AuditFilter::default()
+    };
+    if let Some(actor) = &args.actor {
+        filter.actor = operations.find_audit_actor(actor).await?;
+        if filter.actor.is_none() {
+            return Ok(None);
+        }
+    }
+    if let Some(object) = &args.object {
+        filter.subject = Some(operations.find_audit_object(object).await?);
+    }
+    Ok(Some(filter))
+}
+
+fn entry_json(org: &Org, one: &NamedAuditEntry) -> Value {
+    let entry = &one.entry.entry;
+    let data: Value = serde_json::from_str(&entry.data).unwrap_or_default();
+    json!({"id": entry.id, "at": rfc3339(one.entry.at), "org": org.slug, "org_id": org.id,
+        "actor": entry.actor, "actor_name": one.actor, "action": entry.action,
+        "object": entry.subject, "object_name": one.object, "before": data["before"],
+        "after": data["after"], "data": data})
+}
+
+/// Prints one line for each entry and one for each changed field below it.
+fn print(found: &[(&Org, NamedAuditEntry)], with_org: bool) {
+    let header = ["time", "actor", "action", "object"].map(|text| Cell::styled(text, HEADER));
+    let mut rows = vec![header];
+    let mut details = vec![Vec::new()];
+    for (org, one) in found {
+        let entry = &one.entry.entry;
+        let object =
+            if with_org { format!("{}: {}", org.slug, one.object) } else { one.object.clone() };
+        rows.push([
+            format_time(one.entry.at).into(),
+            shorten(&one.actor, 16).into(),
+            shorten(&entry.action, 20).into(),
+            shorten(&object, 22).into(),
+        ]);
+        details.push(one.changes.iter().map(|change| shorten(&change_text(change), 76)).collect());
+    }
+    let lines: Vec<String> = crate::screen::format_rows(&rows);
+    for (line, details) in lines.into_iter().zip(details) {
+        anstream::println!("{line}");
+        for detail in details {
+            anstream::println!("{DIM}    {detail}{DIM:#}");
+        }
+    }
+}
+
+/// Formats a change as `field: old → new`.
+fn change_text(change: &FieldChange) -> String {
+    let FieldChange { field, before, after } = change;
+    match (before, after) {
+        (before, after) if before == after => format!("{field}: {}", value_text(after)),
+        (Value::Null, after) => format!("{field}: {}", value_text(after)),
+        (before, Value::Null) => format!("{field}: {} → (none)", value_text(before)),
+        (before, after) => format!("{field}: {} → {}", value_text(before), value_text(after)),
+    }
+}
+
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(value_text).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+/// Parses a moment: an exact time, a local date or time, or how long ago it was.
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    let zone = TimeZone::system();
+    let local = |time: DateTime| time.to_zoned(zone.clone()).ok().map(|zoned| zoned.timestamp());
+    let exact = text.parse::<jiff::Timestamp>().ok();
+    let by_date = || {
+        text.parse::<Date>()
+            .ok()
+            .filter(|_| !text.contains([':', 'T']))
+            .map(|date| date.at(0, 0, 0, 0))
+    };
+    let moment = exact
+        .or_else(|| by_date().and_then(local))
+        .or_else(|| text.parse::<DateTime>().ok().and_then(local))
+        .or_else(|| {
+            let ago = text.trim_end_matches("ago").trim().parse::<jiff::SignedDuration>().ok()?;
+            (!ago.is_negative()).then(|| jiff::Timestamp::now().checked_sub(ago).ok()).flatten()
+        });
+    let moment =
+        moment.ok_or_else(|| anyhow!("write a time as 2026-11-18, 2026-11-18T14:00 or 24h"));
+    moment.map(|at| Timestamp::from_millis(at.as_millisecond())).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{change_text, parse_time};
+    use ostler_runtime::operations::FieldChange;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn o15_a_change_reads_as_old_and_new() {
+        let table = [
+            (json!("viewer"), json!("owner"), "role: viewer → owner"),
+            (Value::Null, json!(["a", "b"]), "role: a, b"),
+            (json!(3), Value::Null, "role: 3 → (none)"),
+            (json!(true), json!(true), "role: true"),
+        ];
+        for (before, after, expected) in table {
+            let change = FieldChange { field: "role".into(), before, after };
+            assert_eq!(change_text(&change), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_exact_local_or_ago() {
+        assert_eq!(parse_time("1970-01-01T00:00:01Z").map(|at| at.as_millis()), Ok(1000));
+        for text in ["2026-11-18", "2026-11-18T14:00", "24h", "24h ago"] {
+            assert!(parse_time(text).is_ok(), "{text}");
+        }
+        for text in ["", "soon", "-3h", "2026-13-01"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+}

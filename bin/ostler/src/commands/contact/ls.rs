@@ -1,0 +1,65 @@
+//! `ostler contact ls`.
+
+use clap::Args;
+use ostler_runtime::operations::Person;
+use serde_json::Value;
+
+use super::person_json;
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+use crate::screen::{Cell, DIM, HEADER, print_rows, shorten};
+
+#[derive(Debug, Args)]
+pub(crate) struct ContactLsArgs {
+    /// Only people whose name, address, number, identifier or tag contains this
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// Most contacts, and most visitors, to list
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+pub(super) async fn run(args: &ContactLsArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(&args.target).await?;
+    let (operations, search) = (operator.org(&org), args.search.as_deref());
+    let contacts = operations.contacts(search, args.limit as usize).await?;
+    let visitors = operations.visitors(search, args.limit).await?;
+    let people: Vec<Person> = contacts
+        .into_iter()
+        .map(Person::Contact)
+        .chain(visitors.into_iter().map(Person::Visitor))
+        .collect();
+    if args.target.output.json {
+        let all: Vec<Value> = people.iter().map(person_json).collect();
+        return crate::commands::print_json(&all);
+    }
+    if people.is_empty() {
+        anstream::println!("nobody like that has written to {}", org.name);
+        return Ok(());
+    }
+    let header = ["name", "e-mail", "phone", "id"].map(|text| Cell::styled(text, HEADER));
+    let mut rows = vec![header];
+    rows.extend(people.iter().map(|person| match person {
+        Person::Contact(stored) => {
+            let (contact, details) = (&stored.contact, &stored.contact.details);
+            let text =
+                |text: &Option<String>, width| shorten(text.as_deref().unwrap_or_default(), width);
+            [
+                shorten(&contact.name, 18).into(),
+                text(&details.email, 24).into(),
+                text(&details.phone, 16).into(),
+                contact.id.short().into(),
+            ]
+        }
+        Person::Visitor(_) => [
+            Cell::styled(shorten(&person.reference(), 40), DIM),
+            "".into(),
+            "".into(),
+            Cell::styled("visitor", DIM),
+        ],
+    }));
+    print_rows(&rows);
+    Ok(())
+}

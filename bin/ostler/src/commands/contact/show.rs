@@ -1,0 +1,65 @@
+//! `ostler contact show`.
+
+use clap::Args;
+use ostler_runtime::operations::Person;
+use serde_json::json;
+
+use super::{ContactArgs, person_json};
+use crate::commands::args::OutputArgs;
+use crate::commands::contact::delete;
+use crate::screen::{Cell, HEADER, print_rows};
+
+#[derive(Debug, Args)]
+pub(crate) struct ContactShowArgs {
+    #[command(flatten)]
+    contact: ContactArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
+    let (operator, org) = super::open(&args.contact).await?;
+    let operations = operator.org(&org);
+    let person = operations.find_person(&args.contact.contact).await?;
+    let counts = operations.export_person(&person).await?.count().await?;
+    let identifiers = match &person {
+        Person::Contact(stored) => operations.contact_summary(stored.clone()).await?.identifiers,
+        Person::Visitor(visitor) => vec![(visitor.channel.clone(), visitor.identifier.clone())],
+    };
+    if args.output.json {
+        let mut json = person_json(&person);
+        json["identifiers"] = identifiers
+            .iter()
+            .map(|(channel, identifier)| json!({"channel": channel, "identifier": identifier}))
+            .collect();
+        json["stored"] = json!(counts);
+        return crate::commands::print_json(&json);
+    }
+    let mut rows: Vec<[Cell; 2]> = Vec::new();
+    let mut add = |name: &str, text: String| {
+        if !text.is_empty() {
+            rows.push([format!("  {name}").into(), text.into()]);
+        }
+    };
+    match &person {
+        Person::Contact(stored) => {
+            let contact = &stored.contact;
+            anstream::println!("{HEADER}{}{HEADER:#}  {}", contact.name, contact.id);
+            add("e-mail", contact.details.email.clone().unwrap_or_default());
+            add("phone", contact.details.phone.clone().unwrap_or_default());
+            add("language", contact.locale.clone().unwrap_or_default());
+            add("tags", contact.tags.iter().cloned().collect::<Vec<_>>().join(", "));
+            contact.notes.iter().for_each(|note| add("note", note.clone()));
+        }
+        Person::Visitor(_) => {
+            anstream::println!("{HEADER}{}{HEADER:#}  a visitor, no contact", person.reference());
+        }
+    }
+    for (channel, identifier) in &identifiers {
+        add(channel.name(), identifier.clone());
+    }
+    print_rows(&rows);
+    anstream::println!();
+    delete::print(&counts);
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! `ostler data import`.
+
+use std::fs::File;
+use std::io::{IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use ostler_domain::business_data::DataKind;
+use ostler_runtime::operations::{ImportRow, RowOutcome};
+use ostler_tools::import::{FileFormat, ImportOptions, ParsedFile, ParsedRow};
+
+use super::media_files::MediaFiles;
+use super::report;
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+use crate::screen::thousands;
+
+/// The most bytes of a file.
+const MAX_BYTES: u64 = 64 << 20;
+/// How many rows an import has at least for its progress to be shown.
+const LONG_FILE: usize = 2000;
+
+#[derive(Debug, Args)]
+pub(crate) struct DataImportArgs {
+    /// File to import: .csv, .json, .jsonl or .vcf
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Kind: contacts, products, events, forms, orders or media
+    #[arg(long, value_name = "KIND")]
+    kind: DataKind,
+    /// Only say what would happen to each row
+    #[arg(long)]
+    dry_run: bool,
+    /// Column that identifies a row when it is imported again [default: key, or
+    /// email or phone for contacts, sku for products, number for orders]
+    #[arg(long, value_name = "COLUMN")]
+    key: Option<String>,
+    /// Import the other rows if some are refused
+    #[arg(long)]
+    skip_refused: bool,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+pub(super) async fn run(args: &DataImportArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(&args.target).await?;
+    let name = args.file.display();
+    let text = read_file(&args.file)?;
+    let options = ImportOptions {
+        kind: args.kind,
+        key_field: args.key.clone(),
+        time_zone: org.time_zone.clone(),
+    };
+    let format = file_format(&args.file, &text);
+    let parsed = ostler_tools::import::read(&text, format, &options)
+        .with_context(|| format!("{name} cannot be imported"))?;
+    let progress = Progress::new(parsed.rows.len());
+    progress.show("checked; comparing them with what is stored");
+    let operations = operator.org(&org);
+    let (rows, refused, unused) = convert(parsed, &args.file);
+    let mut plan = operations.plan_import(args.kind, rows, args.key.as_deref()).await?;
+    for (number, column, reason) in refused {
+        plan.refuse(number, column, reason);
+    }
+    let refused = plan.count(|outcome| matches!(outcome, RowOutcome::Refused { .. }));
+    let is_refused = refused > 0 && !args.skip_refused && !args.dry_run;
+    let applies = !args.dry_run && !is_refused;
+    let report = report::Report { kind: args.kind, plan: &plan, unused: &unused, applied: applies };
+    if args.target.output.json {
+        report.print_json()?;
+    } else {
+        report.print(args.dry_run);
+    }
+    if is_refused {
+        bail!(
+            "nothing was imported, because {} refused; correct the file, or add --skip-refused to \
+             import the others",
+            count_text(refused)
+        );
+    }
+    if applies {
+        progress.show("compared; storing the changes");
+        let file = args.file.file_name().map(|name| name.to_string_lossy().into_owned());
+        operations.apply_import(args.kind, plan, &file.unwrap_or_default()).await?;
+    }
+    Ok(())
+}
+
+fn count_text(rows: usize) -> String {
+    if rows == 1 { "1 row is".into() } else { format!("{} rows are", thousands(rows as u64)) }
+}
+
+fn read_file(path: &Path) -> anyhow::Result<String> {
+    let name = path.display();
+    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read {name}"))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        bail!("{name} has more than {} MiB; divide it into several files", MAX_BYTES >> 20);
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| anyhow::anyhow!("{name} is not text in UTF-8; save it as CSV UTF-8"))
+}
+
+/// Returns the format of a file by its name or else by its beginning.
+fn file_format(path: &Path, text: &str) -> FileFormat {
+    let extension = path.extension().map(|name| name.to_string_lossy().to_lowercase());
+    let start = text.trim_start_matches(['\u{feff}', ' ', '\r', '\n', '\t']);
+    match extension.as_deref() {
+        Some("csv" | "tsv") => FileFormat::Csv,
+        Some("json" | "jsonl" | "ndjson") => FileFormat::Json,
+        Some("vcf" | "vcard") => FileFormat::VCard,
+        _ if start.starts_with(['[', '{']) => FileFormat::Json,
+        _ if start.starts_with("BEGIN:VCARD") => FileFormat::VCard,
+        _ => FileFormat::Csv,
+    }
+}
+
+type Refusals = Vec<(u64, String, String)>;
+
+/// Reads the files of media items, and returns the rows, the refused ones and the columns
+/// that mean nothing.
+fn convert(parsed: ParsedFile, path: &Path) -> (Vec<ImportRow>, Refusals, Vec<String>) {
+    let mut refused: Refusals =
+        parsed.refused.into_iter().map(|row| (row.number, row.column, row.reason)).collect();
+    let files = MediaFiles::beside(path);
+    let mut rows = Vec::with_capacity(parsed.rows.len());
+    for ParsedRow { number, key, mut fields, file } in parsed.rows {
+        let file = match file.map(|file| files.read(&file, &mut fields)).transpose() {
+            Ok(file) => file,
+            Err(reason) => {
+                refused.push((number, "file".to_owned(), reason));
+                continue;
+            }
+        };
+        rows.push(ImportRow { number, key, fields, file });
+    }
+    (rows, refused, parsed.unused_columns.into_iter().collect())
+}
+
+/// Says on a terminal what a long import is doing.
+struct Progress(usize);
+
+impl Progress {
+    const fn new(rows: usize) -> Self {
+        Self(rows)
+    }
+
+    fn show(&self, what: &str) {
+        if self.0 >= LONG_FILE && std::io::stderr().is_terminal() {
+            anstream::eprintln!("{} rows {what}", thousands(self.0 as u64));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ostler_tools::import::FileFormat::{self, Csv, Json, VCard};
+
+    use super::file_format;
+
+    #[test]
+    fn the_format_follows_from_the_name_or_the_beginning() {
+        let table: [(&str, &str, FileFormat); 6] = [
+            ("a.CSV", "[", Csv),
+            ("a.jsonl", "", Json),
+            ("a.vcf", "", VCard),
+            ("a.txt", "\u{feff} [{}]", Json),
+            ("a", "BEGIN:VCARD\n", VCard),
+            ("a", "sku,name\n", Csv),
+        ];
+        for (name, text, expected) in table {
+            assert_eq!(file_format(Path::new(name), text), expected, "{name} {text}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `ostler data show`.
+
+use clap::Args;
+use ostler_domain::business_data::DataKind;
+use serde_json::Value;
+
+use super::ls::item_json;
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+use crate::screen::{Cell, HEADER, print_rows};
+
+#[derive(Debug, Args)]
+pub(crate) struct DataShowArgs {
+    /// Kind: contact, product, event, form, order or media
+    #[arg(value_name = "KIND")]
+    kind: DataKind,
+    /// Item, by own key, id or name
+    #[arg(value_name = "KEY")]
+    key: String,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+pub(super) async fn run(args: &DataShowArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(&args.target).await?;
+    let item = operator.org(&org).data_item(args.kind, &args.key).await?;
+    if args.target.output.json {
+        return crate::commands::print_json(&item_json(&item));
+    }
+    anstream::println!("{HEADER}{}{HEADER:#}  {}", item.name, item.id);
+    let fields = item.data.as_object().into_iter().flatten();
+    let fields = fields.filter(|(_, value)| !value.is_null());
+    let rows: Vec<[Cell; 2]> = fields
+        .map(|(name, value)| {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            [format!("  {name}").into(), text.into()]
+        })
+        .collect();
+    print_rows(&rows);
+    Ok(())
+}

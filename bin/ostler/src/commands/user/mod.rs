@@ -1,0 +1,64 @@
+//! `ostler user`: the user accounts of an installation.
+
+mod ls;
+mod set;
+mod show;
+
+use std::collections::BTreeMap;
+
+use clap::Subcommand;
+use ostler_domain::id::OrgId;
+use ostler_store::{Store, UserAccount};
+use serde_json::{Value, json};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UserCommand {
+    /// List the accounts of all orgs
+    #[command(after_help = "\
+Examples:
+  ostler user ls
+  ostler user ls --json")]
+    Ls(ls::UserLsArgs),
+    /// Show an account and its roles
+    #[command(after_help = "\
+Examples:
+  ostler user show ada@example.com")]
+    Show(show::UserShowArgs),
+    /// Change the name or e-mail address of an account
+    #[command(after_help = "\
+Examples:
+  ostler user set ada@example.com --name \"Ada Rossi\"
+  ostler user set ada@example.com --email ada.rossi@example.com")]
+    Set(set::UserSetArgs),
+}
+
+pub(crate) async fn run(command: &UserCommand) -> anyhow::Result<()> {
+    match command {
+        UserCommand::Ls(args) => ls::run(args).await,
+        UserCommand::Show(args) => show::run(args).await,
+        UserCommand::Set(args) => set::run(args).await,
+    }
+}
+
+/// The slugs of all orgs.
+struct OrgSlugs(BTreeMap<OrgId, String>);
+
+impl OrgSlugs {
+    async fn load(store: &Store) -> anyhow::Result<Self> {
+        Ok(Self(store.orgs().await?.into_iter().map(|org| (org.id, org.slug)).collect()))
+    }
+
+    fn get(&self, id: OrgId) -> String {
+        self.0.get(&id).cloned().unwrap_or_else(|| id.to_string())
+    }
+}
+
+fn account_json(account: &UserAccount, slugs: &OrgSlugs) -> Value {
+    let UserAccount { user, password, memberships } = account;
+    let memberships: Vec<Value> = memberships
+        .iter()
+        .map(|one| json!({"org": slugs.get(one.org), "org_id": one.org, "role": one.role}))
+        .collect();
+    json!({"id": user.id, "email": user.email, "name": user.name,
+        "can_log_in": password.is_some(), "memberships": memberships})
+}

@@ -1,0 +1,210 @@
+//! Contacts, and visitors who are none: finding, merging, exporting and deleting them.
+
+use ostler_domain::channel::Channel;
+use ostler_domain::contact::{Contact, ContactDetails, merge};
+use ostler_domain::id::{AuditId, ContactId};
+use ostler_domain::org::permission::OrgPermission;
+use ostler_store::{ContactExport, MergeCounts, PersonalDataCounts, StoredContact, Visitor};
+use serde_json::{Value, json};
+
+use super::{OperationError, OrgOperations, Result};
+use crate::ids::fresh;
+
+/// Contacts read at once.
+const PAGE: u32 = 500;
+/// The most identifiers of a contact that are listed.
+const MAX_IDENTIFIERS: u32 = 1000;
+/// The most people with the same name that an error lists.
+const MAX_CANDIDATES: usize = 5;
+
+/// A person who has written to an org or is one of its contacts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Person {
+    Contact(StoredContact),
+    /// Known by an identifier only.
+    Visitor(Visitor),
+}
+
+/// A contact with its identifiers on channels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContactSummary {
+    pub contact: StoredContact,
+    pub identifiers: Vec<(Channel, String)>,
+}
+
+impl<'o> OrgOperations<'o> {
+    /// Returns contacts, oldest first. With `search`, only those whose name, e-mail address,
+    /// number or tag contains it.
+    pub async fn contacts(&self, search: Option<&str>, limit: usize) -> Result<Vec<StoredContact>> {
+        self.authorize(OrgPermission::View).await?;
+        let wanted = search.map(|text| text.trim().to_lowercase()).unwrap_or_default();
+        self.filter_contacts(limit, |contact| matches_search(contact, &wanted)).await
+    }
+
+    /// Returns visitors who are no contacts, those of the newest conversations first.
+    pub async fn visitors(&self, search: Option<&str>, limit: u32) -> Result<Vec<Visitor>> {
+        let store = self.authorize(OrgPermission::View).await?;
+        let wanted = search.map(|text| text.trim().to_lowercase()).unwrap_or_default();
+        let mut found = store.visitors(if wanted.is_empty() { limit } else { PAGE }).await?;
+        found.retain(|one| one.identifier.to_lowercase().contains(&wanted));
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    /// Returns a contact with its identifiers.
+    pub async fn contact_summary(&self, contact: StoredContact) -> Result<ContactSummary> {
+        let store = self.authorize(OrgPermission::View).await?;
+        let identifiers = store.identifiers(contact.contact.id, MAX_IDENTIFIERS).await?;
+        Ok(ContactSummary { contact, identifiers })
+    }
+
+    /// Finds a person by id, identifier on a channel (`+39061234`, `rosa@example.com`, the id
+    /// of a visitor, or `channel:identifier`) or name. Fails if several people match.
+    pub async fn find_person(&self, name: &str) -> Result<Person> {
+        let store = self.authorize(OrgPermission::View).await?;
+        let name = name.trim();
+        if let Ok(id) = name.parse::<ContactId>() {
+            return Ok(Person::Contact(store.contact(id).await?));
+        }
+        if let Some(found) = store.contact_by_identifier(name).await? {
+            return Ok(Person::Contact(found));
+        }
+        let wanted = name.to_lowercase();
+        let is_named = |contact: &Contact| contact.name.trim().to_lowercase() == wanted;
+        let named = self.filter_contacts(MAX_CANDIDATES, is_named).await?;
+        let mut people: Vec<Person> = named.into_iter().map(Person::Contact).collect();
+        if people.is_empty() {
+            people = self.find_visitors(name).await?.into_iter().map(Person::Visitor).collect();
+        }
+        match people.as_slice() {
+            [] => Err(OperationError::NoContact(name.to_owned())),
+            [_] => Ok(people.remove(0)),
+            several => {
+                let candidates: Vec<String> = several.iter().map(Person::reference).collect();
+                let (name, candidates) = (name.to_owned(), candidates.join(", "));
+                Err(OperationError::ManyPeople { name, candidates })
+            }
+        }
+    }
+
+    async fn find_visitors(&self, name: &str) -> Result<Vec<Visitor>> {
+        let store = self.inner().store.org(self.org);
+        let found = store.find_visitors(name).await?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let Some((channel, identifier)) = name.split_once(':') else { return Ok(found) };
+        let mut found = store.find_visitors(identifier).await?;
+        found.retain(|one| one.channel == Channel::from(channel));
+        Ok(found)
+    }
+
+    /// Starts an export of everything that the org stores about a person.
+    pub async fn export_person(&self, person: &Person) -> Result<ContactExport<'o>> {
+        let store = self.authorize(OrgPermission::Configure).await?;
+        Ok(match person {
+            Person::Contact(stored) => store.export_contact(stored.contact.id),
+            Person::Visitor(visitor) => store.export_visitor(visitor.clone()),
+        })
+    }
+
+    /// Deletes everything that the org stores about a contact. An interrupted deletion is
+    /// continued by a repeat.
+    pub async fn delete_contact(&self, id: ContactId) -> Result<PersonalDataCounts> {
+        let store = self.authorize(OrgPermission::Configure).await?;
+        let audit = fresh(AuditId::from_u128);
+        Ok(store.erase_contact(id, self.actor.audit_actor(), audit).await?)
+    }
+
+    /// Deletes everything that the org stores about a visitor, who becomes a contact for
+    /// that, so that an interrupted deletion can be continued.
+    pub async fn delete_visitor(&self, visitor: &Visitor) -> Result<PersonalDataCounts> {
+        let store = self.authorize(OrgPermission::Configure).await?;
+        let new = Contact {
+            id: fresh(ContactId::from_u128),
+            name: visitor.identifier.clone(),
+            details: ContactDetails::default(),
+            locale: None,
+            tags: [].into(),
+            notes: Vec::new(),
+            crm: None,
+        };
+        let (channel, identifier) = (&visitor.channel, &visitor.identifier);
+        let resolution = store.recognize_or_create(channel, identifier, new).await?;
+        let (ostler_store::ContactResolution::Known(stored)
+        | ostler_store::ContactResolution::Created(stored)) = resolution;
+        self.delete_contact(stored.contact.id).await
+    }
+
+    /// Merges `other` into `kept`: identifiers, conversations and records move, `kept` gets
+    /// the values that it does not have, and `other` is deleted.
+    pub async fn merge_contacts(
+        &self,
+        kept: &StoredContact,
+        other: &StoredContact,
+    ) -> Result<(Contact, MergeCounts)> {
+        let store = self.authorize(OrgPermission::Operate).await?;
+        if kept.contact.id == other.contact.id {
+            return Err(OperationError::SameContact);
+        }
+        let merged = merge(&kept.contact, &other.contact);
+        let data = json!({
+            "before": audit_data(&kept.contact),
+            "after": audit_data(&merged),
+            "merged": other.contact.id,
+            "merged_name": other.contact.name,
+        });
+        let audit = self.audit_entry("merge_contacts", &kept.contact.id, &data);
+        let counts = store.audited(audit).merge_contacts(kept, other, merged.clone()).await?;
+        Ok((merged, counts))
+    }
+
+    async fn filter_contacts(
+        &self,
+        limit: usize,
+        is_wanted: impl Fn(&Contact) -> bool,
+    ) -> Result<Vec<StoredContact>> {
+        let store = self.inner().store.org(self.org);
+        let (mut found, mut after) = (Vec::new(), None);
+        while found.len() < limit {
+            let page = store.contacts(after, PAGE).await?;
+            let is_last = page.len() < PAGE as usize;
+            after = page.last().map(|one| one.contact.id);
+            found.extend(page.into_iter().filter(|one| is_wanted(&one.contact)));
+            if is_last {
+                break;
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+}
+
+impl Person {
+    /// Returns a text that names this person only.
+    pub fn reference(&self) -> String {
+        match self {
+            Self::Contact(stored) => stored.contact.id.to_string(),
+            Self::Visitor(visitor) => format!("{}:{}", visitor.channel, visitor.identifier),
+        }
+    }
+}
+
+/// Whether a contact has a text, in lower case, in its name, address, number or tags.
+fn matches_search(contact: &Contact, wanted: &str) -> bool {
+    let has = |text: &str| text.to_lowercase().contains(wanted);
+    let without_space =
+        |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let phone = contact.details.phone.as_deref().map(without_space).unwrap_or_default();
+    has(&contact.name)
+        || contact.details.email.as_deref().is_some_and(has)
+        || phone.contains(&without_space(wanted))
+        || contact.tags.iter().any(|tag| has(tag))
+}
+
+/// Returns what the audit log keeps of a contact.
+fn audit_data(contact: &Contact) -> Value {
+    let Contact { name, details, locale, tags, .. } = contact;
+    json!({"name": name, "phone": details.phone, "email": details.email, "locale": locale,
+        "tags": tags})
+}
