@@ -24,6 +24,7 @@ mod knowledge;
 mod online;
 mod operations;
 mod ordering;
+mod people;
 mod pipeline;
 #[path = "../../crates/channels/tests/channels/real_servers.rs"]
 mod real_servers;

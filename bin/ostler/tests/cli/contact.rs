@@ -8,6 +8,7 @@ use ostler_store::{ClaimPolicy, NewBlob, NewInboxEntry, Store};
 use ostler_testkit as testkit;
 use serde_json::Value;
 
+use crate::demo::DemoInstallation;
 use crate::{stderr, stdout};
 
 const ORG: OrgId = OrgId::from_u128(1);
@@ -156,6 +157,69 @@ fn unknown_contacts_and_orgs_are_errors() {
     let rosa = ROSA.to_string();
     let nowhere = stderr(&contact_args("delete", &rosa, "bela", &url));
     assert_eq!(nowhere, "error: no org `bela`; there are: bella\n");
-    let no_id = stderr(&contact_args("delete", "rosa", "bella", &url));
-    assert!(no_id.contains("it should start with `con_`"), "{no_id}");
+    let unknown = stderr(&contact_args("delete", "otto", "bella", &url));
+    assert!(unknown.contains("no contact or visitor `otto` in this organization"), "{unknown}");
+}
+
+/// O25: people are found by name, address, number and identifier, also visitors who are no
+/// contacts.
+#[test]
+fn o25_people_are_found_by_name_or_identifier() {
+    let demo = DemoInstallation::new();
+    demo.run(&["send", "hello", "--org", "bella", "--contact", "zoe"]);
+    let listed = demo.json(&["contact", "ls", "--org", "bella"]);
+    let kinds: Vec<_> = listed.as_array().expect("a list").iter().map(|one| &one["kind"]).collect();
+    assert_eq!(kinds, ["contact", "visitor"]);
+    assert_eq!(listed[1]["identifier"], "zoe");
+    let found = demo.json(&["contact", "ls", "--org", "bella", "--search", "ZO"]);
+    assert_eq!(found.as_array().expect("a list").len(), 1);
+    for name in ["zoe", "webchat:zoe"] {
+        let shown = demo.json(&["contact", "show", name, "--org", "bella"]);
+        assert_eq!(shown["stored"]["conversation"], 1, "{name}");
+    }
+    let exported = demo.run(&["contact", "export", "zoe", "--org", "bella"]);
+    assert!(exported.contains("\"hello\""), "{exported}");
+    assert!(!exported.contains("Margherita"), "nothing of others");
+    let counted = demo.run(&["contact", "delete", "zoe", "--org", "bella"]);
+    assert!(counted.contains("nothing was deleted"), "{counted}");
+    demo.run(&["contact", "delete", "zoe", "--org", "bella", "--yes"]);
+    let gone = demo.error(&["contact", "show", "zoe", "--org", "bella"]);
+    assert!(gone.contains("no contact or visitor `zoe`"), "{gone}");
+    let left = demo.json(&["contact", "ls", "--org", "bella"]);
+    assert_eq!(left.as_array().expect("a list").len(), 1, "{left}");
+}
+
+/// O25: a merged contact has the identifiers, conversations and orders of both.
+#[test]
+fn o25_two_contacts_of_one_person_are_merged() {
+    let demo = DemoInstallation::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let people = folder.path().join("people.csv");
+    std::fs::write(&people, "name,email\nRosa Bianchi,rosa@x.it\n").expect("a file");
+    let orders = folder.path().join("orders.csv");
+    std::fs::write(&orders, "number,contact,status,placed_at\n7,rosa@x.it,paid,2026-11-01\n")
+        .expect("a file");
+    for (file, kind) in [(&people, "contacts"), (&orders, "orders")] {
+        let file = file.to_str().expect("text");
+        demo.run(&["data", "import", file, "--kind", kind, "--org", "bella"]);
+    }
+    let merge = ["contact", "merge", "rosa@x.it", "Rosa", "--org", "bella"];
+    let other = demo.error(&["contact", "merge", "rosa@x.it", "Rosa", "--org", "harbour"]);
+    assert!(other.contains("no contact or visitor `rosa@x.it`"), "not across orgs: {other}");
+    let merged = demo.json(&merge);
+    let moved = ["identifiers", "conversations", "records"].map(|name| merged[name].as_u64());
+    assert_eq!(moved, [Some(1); 3], "with the order that the demo has");
+    let shown = demo.json(&["contact", "show", "rosa", "--org", "bella"]);
+    assert_eq!((&shown["email"], &shown["name"]), (&"rosa@x.it".into(), &"Rosa Bianchi".into()));
+    assert_eq!(shown["stored"]["conversation"], 1);
+    let same = demo.error(&["contact", "merge", "rosa", "rosa@x.it", "--org", "bella"]);
+    assert!(same.contains("these are the same contact already"), "{same}");
+    // The other way round, an order moves with the contact that is merged.
+    std::fs::write(&people, "name,phone\nOtto,+49 30 1234\n").expect("a file");
+    let file = people.to_str().expect("text");
+    demo.run(&["data", "import", file, "--kind", "contacts", "--org", "bella"]);
+    let merged = demo.json(&["contact", "merge", "Otto", "rosa", "--org", "bella"]);
+    assert_eq!(merged["records"], 2);
+    let order = demo.json(&["data", "show", "order", "7", "--org", "bella"]);
+    assert_eq!(order["data"]["contact"], merged["id"]);
 }

@@ -66,3 +66,20 @@ fn bad_files_are_rejected_with_a_clear_error() {
         assert!(!said.contains("panicked"), "{name}: {said}");
     }
 }
+
+#[test]
+fn an_empty_document_and_the_same_document_twice_are_refused() {
+    let demo = DemoInstallation::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let empty = path(folder.path(), "empty.md", b" \n");
+    let said = demo.error(&["knowledge", "add", &empty, "--org", "bella"]);
+    assert!(said.contains("the text of a document must not be empty"), "{said}");
+    let hours = path(folder.path(), "hours.md", b"We open at six.");
+    demo.run(&["knowledge", "add", &hours, "--org", "bella"]);
+    let again = path(folder.path(), "again.md", b"We open at six.");
+    let said = demo.error(&["knowledge", "add", &again, "--org", "bella"]);
+    assert!(said.contains("is in the knowledge base already, as `hours` (doc_"), "{said}");
+    let listed = demo.json(&["knowledge", "ls", "--org", "bella"]);
+    let titles = listed.as_array().expect("a list").iter().map(|one| &one["title"]);
+    assert_eq!(titles.filter(|title| *title == "hours" || *title == "again").count(), 1);
+}

@@ -3,15 +3,18 @@
 #![allow(clippy::expect_used, reason = "tests and their helpers may panic")]
 
 mod apply;
+mod audit;
 mod bench;
 mod channel;
 mod configure;
 mod contact;
+mod data;
 mod demo;
 mod docs;
 mod doctor;
 mod invalid_world;
 mod knowledge;
+mod member;
 mod migrate;
 mod mock_model;
 mod operator;
@@ -144,7 +147,24 @@ fn every_help_has_examples() {
         &["key", "ls"],
         &["key", "revoke"],
         &["harness", "show"],
+        &["member", "ls"],
+        &["member", "add"],
+        &["member", "set"],
+        &["member", "remove"],
+        &["member", "invite"],
+        &["member", "accept"],
+        &["user", "ls"],
+        &["user", "show"],
+        &["user", "set"],
+        &["audit", "ls"],
+        &["data", "import"],
+        &["data", "ls"],
+        &["data", "show"],
+        &["data", "rm"],
         &["contact"],
+        &["contact", "ls"],
+        &["contact", "show"],
+        &["contact", "merge"],
         &["contact", "export"],
         &["contact", "delete"],
         &[],

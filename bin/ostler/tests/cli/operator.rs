@@ -83,3 +83,20 @@ fn agents_do_not_answer_while_a_conversation_is_paused() {
     let again = demo.run(&["send", "thanks", "--org", "bella", "--contact", "otto"]);
     assert!(again.contains("Gia"), "{again}");
 }
+
+/// What programs read is data, not screen text.
+#[test]
+fn approvals_and_ledger_lines_are_data_in_json() {
+    let demo = DemoInstallation::new();
+    let approvals = demo.json(&["approval", "ls", "--org", "bella"]);
+    let approval = &approvals[0];
+    assert_eq!(approval["arguments"]["order"], "1234", "{approval}");
+    assert_eq!((&approval["risk"], &approval["status"]), (&"high".into(), &"pending".into()));
+    assert!(approval["expires_at"].as_str().is_some_and(|at| at.ends_with('Z')), "{approval}");
+    let lines = demo.json(&["credit", "lines", "--org", "bella"]);
+    let lines = lines.as_array().expect("a list");
+    let spent = lines.iter().find(|line| line["kind"] == "expense").expect("an expense");
+    assert_eq!((&spent["expense"]["expense"], &spent["amount"]), (&"model".into(), &1.into()));
+    let granted = lines.iter().find(|line| line["reference"] == "world").expect("a grant");
+    assert_eq!((&granted["kind"], &granted["pool"]), (&"grant".into(), &"purchased".into()));
+}

@@ -61,11 +61,14 @@ impl OrgOperations<'_> {
         Ok(Member { user, role: new.role })
     }
 
-    /// Changes the role of a member, who is named by e-mail address, id or name.
+    /// Changes the role of a member, who is named by e-mail address, id, name or first name.
     pub async fn set_role(&self, name: &str, role: Role) -> Result<Member> {
         let store = self.authorize(OrgPermission::ManagePeople).await?;
         let Member { user, role: before } = self.find_member(name).await?;
         self.check_role(Some(before), Some(role)).await?;
+        if before == role {
+            return Ok(Member { user, role });
+        }
         let (old, new) = (audit_data(&user, before), audit_data(&user, role));
         let audit = self.audit_change("set_member_role", &user.id, &old, &new);
         let account = MemberAccount::Existing(user.id);
@@ -138,7 +141,11 @@ impl OrgOperations<'_> {
         if let Some(found) = members.iter().find(is_exact) {
             return Ok(found.clone());
         }
-        let named = |one: &&Member| one.user.name.trim().eq_ignore_ascii_case(name.trim());
+        let wanted = name.trim().to_lowercase();
+        let named = |one: &&Member| {
+            let full = one.user.name.trim().to_lowercase();
+            full == wanted || full.split_whitespace().next() == Some(&wanted)
+        };
         let named: Vec<&Member> = members.iter().filter(named).collect();
         match named.as_slice() {
             [] => Err(OperationError::NoMember(name.to_owned())),

@@ -33,7 +33,10 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(lines.iter().map(|line| {
         let (what, reference) = match &line.kind {
-            LedgerLineKind::Grant(_) => ("granted", line.reference.clone().unwrap_or_default()),
+            LedgerLineKind::Grant(pool) => {
+                let pool = || format!("{pool:?} pool").to_lowercase();
+                ("granted", line.reference.clone().unwrap_or_else(pool))
+            }
             LedgerLineKind::Expense(entry) => (cost(entry.bearer), expense(&entry.expense)),
         };
         [

@@ -66,6 +66,11 @@ pub(super) async fn run(args: &DataImportArgs) -> anyhow::Result<()> {
     let refused = plan.count(|outcome| matches!(outcome, RowOutcome::Refused { .. }));
     let is_refused = refused > 0 && !args.skip_refused && !args.dry_run;
     let applies = !args.dry_run && !is_refused;
+    if applies {
+        progress.show("compared; storing the changes");
+        let file = args.file.file_name().map(|name| name.to_string_lossy().into_owned());
+        operations.apply_import(args.kind, &mut plan, &file.unwrap_or_default()).await?;
+    }
     let report = report::Report { kind: args.kind, plan: &plan, unused: &unused, applied: applies };
     if args.target.output.json {
         report.print_json()?;
@@ -78,11 +83,6 @@ pub(super) async fn run(args: &DataImportArgs) -> anyhow::Result<()> {
              import the others",
             count_text(refused)
         );
-    }
-    if applies {
-        progress.show("compared; storing the changes");
-        let file = args.file.file_name().map(|name| name.to_string_lossy().into_owned());
-        operations.apply_import(args.kind, plan, &file.unwrap_or_default()).await?;
     }
     Ok(())
 }

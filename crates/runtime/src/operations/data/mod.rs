@@ -103,8 +103,13 @@ impl OrgOperations<'_> {
     }
 
     /// Makes the changes of a plan in one transaction with one audit entry; refused rows are
-    /// left out. Fails if a record has changed since the plan was made.
-    pub async fn apply_import(&self, kind: DataKind, plan: ImportPlan, file: &str) -> Result<()> {
+    /// left out, and a plan without changes leaves no entry. Fails if a record has changed since the plan was made.
+    pub async fn apply_import(
+        &self,
+        kind: DataKind,
+        plan: &mut ImportPlan,
+        file: &str,
+    ) -> Result<()> {
         let store = self.authorize(OrgPermission::Configure).await?;
         if plan.changes.is_empty() {
             return Ok(());
@@ -116,7 +121,7 @@ impl OrgOperations<'_> {
             "unchanged": plan.count(|outcome| matches!(outcome, RowOutcome::Unchanged)),
             "refused": plan.count(|outcome| matches!(outcome, RowOutcome::Refused { .. })),
         });
-        for blob in plan.blobs {
+        for blob in std::mem::take(&mut plan.blobs) {
             // Its id follows from its content.
             match store.put_blob(blob).await {
                 Ok(_) | Err(StoreError::Conflict(_)) => {}
@@ -124,7 +129,7 @@ impl OrgOperations<'_> {
             }
         }
         let audit = self.audit_entry("import_data", &kind, &data);
-        Ok(store.audited(audit).apply_changes(plan.changes).await?)
+        Ok(store.audited(audit).apply_changes(std::mem::take(&mut plan.changes)).await?)
     }
 
     /// Returns items of a kind after `after`.

@@ -1,6 +1,6 @@
 //! Export and deletion of a contact's personal data.
 
-mod people;
+pub(crate) mod people;
 mod scan;
 
 use std::collections::BTreeSet;
