@@ -137,7 +137,7 @@ fn an_operator_takes_over_hands_back_and_approves() {
     demo.run(&["session", "say", "This is Ada, I am on it.", "rosa"]);
     assert!(demo.run(&["session", "resume", "rosa"]).contains("an agent answers"));
     let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
-    let id = waiting[0]["approval"]["id"].as_str().expect("an approval").to_owned();
+    let id = waiting[0]["id"].as_str().expect("an approval").to_owned();
     demo.run(&["approval", "approve", &id, "--org", "bella"]);
     demo.run(&["send", "thank you", "--org", "bella", "--contact", "rosa"]);
     let shown = demo.run(&["session", "show", "rosa"]);
@@ -165,7 +165,7 @@ fn o28_a_refused_refund_is_not_told_as_made() {
     demo.run(&["session", "take-over", "rosa"]);
     demo.run(&["session", "resume", "rosa"]);
     let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
-    let id = waiting[0]["approval"]["id"].as_str().expect("an approval").to_owned();
+    let id = waiting[0]["id"].as_str().expect("an approval").to_owned();
     let edited = r#"{"order": "1234", "amount": "5000.00", "reason": "all of it"}"#;
     demo.run(&["approval", "approve", &id, "--org", "bella", "--with", edited]);
     demo.run(&["send", "thank you", "--org", "bella", "--contact", "rosa"]);
@@ -199,7 +199,7 @@ fn o28_approvals_of_a_closed_session_are_not_listed() {
 fn o28_an_approval_says_when_its_call_is_made() {
     let demo = DemoInstallation::new();
     let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
-    let id = waiting[0]["approval"]["id"].as_str().expect("an approval").to_owned();
+    let id = waiting[0]["id"].as_str().expect("an approval").to_owned();
     let approve = ["approval", "approve", id.as_str(), "--org", "bella"];
     let said = demo.run(&approve);
     assert!(said.contains("so the call is made once the agents have it back"), "{said}");
