@@ -29,9 +29,8 @@ async fn o13_admins_manage_people_but_not_owners() {
     let (owner, admin) = (Actor::User(OWNER), Actor::User(ADMIN));
     let key = |role| Actor::Key { id: KeyId::from_u128(9), org: ORG, role };
     for actor in [Actor::User(VIEWER), Actor::Chat(OWNER), key(Role::Operator)] {
-        let refused =
-            operations.as_actor(actor, ORG).add_member(new_member("x@x.org", Role::Viewer));
-        let refused = refused.await;
+        let by = operations.as_actor(actor, ORG);
+        let refused = by.add_member(new_member("x@x.org", Role::Viewer)).await;
         assert!(matches!(refused, Err(OperationError::Forbidden { .. })), "{actor:?}: {refused:?}");
     }
     let by_admin = operations.as_actor(admin, ORG);

@@ -113,7 +113,7 @@ async fn a_request_repeated_with_its_idempotency_key_is_done_once() {
     let admin = online.client(ADMIN);
     let bella = admin.org(ORG);
     for n in 0..4 {
-        let (title, body) = (format!("Menu {n}"), "Margherita".to_owned());
+        let (title, body) = (format!("Menu {n}"), format!("Margherita {n}"));
         bella.add_document(&NewDocument { title, body, tags: vec![] }).await.unwrap();
     }
     let mut titles = Vec::new();

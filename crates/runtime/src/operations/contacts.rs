@@ -4,7 +4,7 @@ use ostler_domain::channel::Channel;
 use ostler_domain::contact::{Contact, ContactDetails, merge};
 use ostler_domain::id::{AuditId, ContactId};
 use ostler_domain::org::permission::OrgPermission;
-use ostler_store::{ContactExport, MergeCounts, PersonalDataCounts, StoredContact, Visitor};
+use ostler_store::{ChannelVisitor, ContactExport, MergeCounts, PersonalDataCounts, StoredContact};
 use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result};
@@ -22,7 +22,7 @@ const MAX_CANDIDATES: usize = 5;
 pub enum Person {
     Contact(StoredContact),
     /// Known by an identifier only.
-    Visitor(Visitor),
+    Visitor(ChannelVisitor),
 }
 
 /// A contact with its identifiers on channels.
@@ -42,7 +42,7 @@ impl<'o> OrgOperations<'o> {
     }
 
     /// Returns visitors who are no contacts, those of the newest conversations first.
-    pub async fn visitors(&self, search: Option<&str>, limit: u32) -> Result<Vec<Visitor>> {
+    pub async fn visitors(&self, search: Option<&str>, limit: u32) -> Result<Vec<ChannelVisitor>> {
         let store = self.authorize(OrgPermission::View).await?;
         let wanted = search.map(|text| text.trim().to_lowercase()).unwrap_or_default();
         let mut found = store.visitors(if wanted.is_empty() { limit } else { PAGE }).await?;
@@ -87,7 +87,7 @@ impl<'o> OrgOperations<'o> {
         }
     }
 
-    async fn find_visitors(&self, name: &str) -> Result<Vec<Visitor>> {
+    async fn find_visitors(&self, name: &str) -> Result<Vec<ChannelVisitor>> {
         let store = self.inner().store.org(self.org);
         let found = store.find_visitors(name).await?;
         if !found.is_empty() {
@@ -118,7 +118,7 @@ impl<'o> OrgOperations<'o> {
 
     /// Deletes everything that the org stores about a visitor, who becomes a contact for
     /// that, so that an interrupted deletion can be continued.
-    pub async fn delete_visitor(&self, visitor: &Visitor) -> Result<PersonalDataCounts> {
+    pub async fn delete_visitor(&self, visitor: &ChannelVisitor) -> Result<PersonalDataCounts> {
         let store = self.authorize(OrgPermission::Configure).await?;
         let new = Contact {
             id: fresh(ContactId::from_u128),

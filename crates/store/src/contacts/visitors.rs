@@ -20,7 +20,7 @@ use crate::error::Result;
 
 /// A person who has written and is no contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Visitor {
+pub struct ChannelVisitor {
     pub channel: Channel,
     /// As the channel writes it.
     pub identifier: String,
@@ -38,20 +38,21 @@ const MAX_CONVERSATIONS: usize = 5000;
 
 impl OrgStore<'_> {
     /// Returns visitors among the newest conversations, the newest first.
-    pub fn visitors(&self, limit: u32) -> StoreFuture<Vec<Visitor>> {
+    pub fn visitors(&self, limit: u32) -> StoreFuture<Vec<ChannelVisitor>> {
         let org = self.org;
         self.read(move |tx| list(tx, org, limit as usize))
     }
 
     /// Returns the visitors with this identifier, one for each channel.
-    pub fn find_visitors(&self, identifier: &str) -> StoreFuture<Vec<Visitor>> {
+    pub fn find_visitors(&self, identifier: &str) -> StoreFuture<Vec<ChannelVisitor>> {
         let (org, form) = (self.org, search_key(identifier));
         self.read(move |tx| {
             let own = find::conversations_of(tx, org, [form.clone()], usize::MAX, |_| Ok(true))?;
             let mut known = BTreeSet::new();
             let newest_first = own.iter().rev();
             let found = newest_first.filter_map(|own| visitor(tx, own.id, &own.key).transpose());
-            let is_new = |one: &Visitor| known.insert((one.channel.clone(), normalized(one)));
+            let is_new =
+                |one: &ChannelVisitor| known.insert((one.channel.clone(), normalized(one)));
             Ok(found.collect::<Result<Vec<_>>>()?.into_iter().filter(is_new).collect())
         })
     }
@@ -78,7 +79,11 @@ impl OrgStore<'_> {
 }
 
 /// Returns all conversations of a visitor.
-pub(crate) fn conversations(tx: &Tx, org: OrgId, wanted: &Visitor) -> Result<Vec<OwnConversation>> {
+pub(crate) fn conversations(
+    tx: &Tx,
+    org: OrgId,
+    wanted: &ChannelVisitor,
+) -> Result<Vec<OwnConversation>> {
     let form = search_key(&wanted.identifier);
     find::conversations_of(tx, org, [form], usize::MAX, |key| {
         let found = visitor(tx, wanted.conversation, key)?;
@@ -88,8 +93,8 @@ pub(crate) fn conversations(tx: &Tx, org: OrgId, wanted: &Visitor) -> Result<Vec
     })
 }
 
-fn list(tx: &Tx, org: OrgId, limit: usize) -> Result<Vec<Visitor>> {
-    let (mut found, mut known): (Vec<Visitor>, _) = (Vec::new(), BTreeSet::new());
+fn list(tx: &Tx, org: OrgId, limit: usize) -> Result<Vec<ChannelVisitor>> {
+    let (mut found, mut known): (Vec<ChannelVisitor>, _) = (Vec::new(), BTreeSet::new());
     let (mut before, mut searched) = (ConversationId::from_u128(u128::MAX), 0);
     while found.len() < limit && searched < MAX_CONVERSATIONS {
         let rows = tx.query(&NEWEST, &[org.into(), before.into(), PAGE_SIZE.into()])?;
@@ -109,17 +114,17 @@ fn list(tx: &Tx, org: OrgId, limit: usize) -> Result<Vec<Visitor>> {
 
 /// Returns the visitor of a conversation, unless it is somebody else's: a group's, a
 /// contact's or that of the org's own people.
-fn visitor(tx: &Tx, id: ConversationId, key: &ConversationKey) -> Result<Option<Visitor>> {
+fn visitor(tx: &Tx, id: ConversationId, key: &ConversationKey) -> Result<Option<ChannelVisitor>> {
     let (Peer::Person(name), ConversationEntry::Customer) = (&key.peer, key.entry) else {
         return Ok(None);
     };
     let Some(bound) = bindings::get(tx, key.org, key.binding)? else { return Ok(None) };
     let channel = bound.binding.channel;
     let contact = identifiers::find_contact(tx, key.org, channel.clone(), name.clone())?;
-    let visitor = Visitor { channel, identifier: name.clone(), conversation: id };
+    let visitor = ChannelVisitor { channel, identifier: name.clone(), conversation: id };
     Ok(contact.is_none().then_some(visitor))
 }
 
-fn normalized(visitor: &Visitor) -> String {
+fn normalized(visitor: &ChannelVisitor) -> String {
     normalize_identifier(&visitor.channel, &visitor.identifier).unwrap_or_default()
 }

@@ -106,7 +106,7 @@ async fn o25_visitors_are_listed_found_and_exported(store: &Store) {
     write(store, here.id, here.email, "zoe@x.it").await;
     let group = message_from(here.id, here.telegram, Peer::Group("g".into()), "{}".into());
     own.accept_inbound(group, 100).await.unwrap();
-    let names = |all: &[ostler_store::Visitor]| -> Vec<String> {
+    let names = |all: &[ostler_store::ChannelVisitor]| -> Vec<String> {
         all.iter().map(|one| format!("{}:{}", one.channel, one.identifier)).collect()
     };
     let all = own.visitors(10).await.unwrap();

@@ -147,7 +147,7 @@ impl<'s> Planner<'s> {
     fn update(&self, item: &StoredItem, after: &Value) -> Result<RecordChange> {
         let version = item.version;
         Ok(match item.record {
-            None => RecordChange::UpdateContact { version, contact: contact(after.clone())? },
+            None => RecordChange::UpdateContact { version, contact: contact(after)? },
             Some(id) => {
                 let (kind, data) = (self.kind.singular().to_owned(), after.to_string());
                 RecordChange::UpdateRecord { kind, id, version, data }
@@ -171,7 +171,7 @@ impl<'s> Planner<'s> {
                     [&details["email"], &details["phone"]].into_iter().find_map(Value::as_str);
                 after["name"] = json!(name.unwrap_or(key));
             }
-            return Ok(RecordChange::CreateContact(contact(after)?));
+            return Ok(RecordChange::CreateContact(contact(&after)?));
         }
         let kind = self.kind.singular().to_owned();
         let normalized = self.kind.normalize_key(key).unwrap_or_default();
@@ -185,7 +185,7 @@ impl<'s> Planner<'s> {
     }
 }
 
-fn contact(data: Value) -> Result<Contact> {
+fn contact(data: &Value) -> Result<Contact> {
     Ok(decode("contact", &data.to_string())?)
 }
 

@@ -20,7 +20,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::contacts::contact;
 use crate::contacts::identifiers;
-use crate::contacts::visitors::{self, Visitor};
+use crate::contacts::visitors::{self, ChannelVisitor};
 use crate::error::Result;
 
 /// One item of a contact export.
@@ -45,7 +45,7 @@ pub struct ContactExport<'s> {
 #[derive(Debug)]
 enum ExportStep {
     Contact(ContactId),
-    Visitor(Visitor),
+    Visitor(ChannelVisitor),
     Rows(TablePosition),
     Sessions(TablePosition),
     Files(ConversationId, BlobId),
@@ -95,7 +95,7 @@ impl<'s> OrgStore<'s> {
 
 impl<'s> OrgStore<'s> {
     /// Starts an export of everything the org stores about a visitor who is no contact.
-    pub fn export_visitor(&self, visitor: Visitor) -> ContactExport<'s> {
+    pub fn export_visitor(&self, visitor: ChannelVisitor) -> ContactExport<'s> {
         let pending = vec![ExportStep::Visitor(visitor)];
         ContactExport { org: *self, pending, files: BTreeSet::new() }
     }
@@ -140,7 +140,7 @@ impl ContactExport<'_> {
         Ok(page)
     }
 
-    async fn export_visitor(&mut self, visitor: Visitor) -> Result<Vec<ExportedItem>> {
+    async fn export_visitor(&mut self, visitor: ChannelVisitor) -> Result<Vec<ExportedItem>> {
         let org = self.org.id();
         let own = self.org.read(move |tx| visitors::conversations(tx, org, &visitor)).await?;
         let page = own.iter().map(conversation_item).collect();
