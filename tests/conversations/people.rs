@@ -60,6 +60,27 @@ async fn o13_admins_manage_people_but_not_owners() {
     assert!(matches!(accounts, Err(OperationError::NotPlatform)), "{accounts:?}");
 }
 
+/// O13: an invitation is worth nothing once its sender may not invite any more.
+#[tokio::test]
+async fn o13_an_invitation_ends_with_the_rights_of_its_sender() {
+    let scenario = Scenario::new(ECHO).await;
+    for (user, role) in [(OWNER, Role::Owner), (ADMIN, Role::Admin)] {
+        scenario.add_member(user, role).await;
+    }
+    let operations = scenario.operations();
+    let by_admin = operations.as_actor(Actor::User(ADMIN), ORG);
+    let by_owner = operations.as_actor(Actor::User(OWNER), ORG);
+    let code = |word: &str| -> InvitationCode { format!("osi_{word:0>32}").parse().unwrap() };
+    by_admin.invite("tom@x.org", Role::Admin, 7, &code("a")).await.unwrap();
+    by_admin.invite("eva@x.org", Role::Viewer, 7, &code("b")).await.unwrap();
+    let (_, tom) = operations.accept_invitation(&code("a"), "Tom").await.unwrap();
+    assert_eq!(tom.role, Role::Admin);
+    by_owner.set_role(&ADMIN.to_string(), Role::Viewer).await.unwrap();
+    let refused = operations.accept_invitation(&code("b"), "Eva").await.unwrap_err().to_string();
+    assert_eq!(refused, "the sender of this invitation may not invite people any more; ask for a new one");
+    assert_eq!(by_owner.members().await.unwrap().len(), 3);
+}
+
 /// A refusal names the role that the key has and those that would do.
 #[tokio::test]
 async fn a_refused_key_reads_its_role_and_the_roles_that_may() {

@@ -13,7 +13,7 @@ use ostler_store::{
 };
 use serde_json::{Value, json};
 
-use super::{OperationError, Operations, OrgOperations, Result};
+use super::{Actor, OperationError, Operations, OrgOperations, Result};
 use crate::ids::fresh;
 
 /// The most members and invitations that are listed.
@@ -202,6 +202,7 @@ impl Operations {
         if name.trim().is_empty() {
             return Err(OperationError::Empty("the name of a person"));
         }
+        self.check_inviter(org, &invitation).await?;
         let (user, account) = account(store, &invitation.email, Some(name)).await?;
         let Invitation { id, role, .. } = invitation;
         let data = json!({"before": null, "after": audit_data(&user, role), "invitation": id});
@@ -214,6 +215,32 @@ impl Operations {
         };
         store.org(org).audited(audit).accept_invitation(id, account, role).await?;
         Ok((org, Member { user, role }))
+    }
+}
+
+impl Operations {
+    /// Checks that the person or key that sent an invitation may still do so.
+    async fn check_inviter(&self, org: OrgId, invitation: &Invitation) -> Result<()> {
+        let gone = || OperationError::Invitation("the sender of this invitation may not invite people any more");
+        let inviter = match invitation.invited_by {
+            AuditActor::User(id) => Actor::User(id),
+            AuditActor::Key(id) => {
+                let key = self.0.store.org(org).key(id).await?;
+                let is_valid = key.revoked_at.is_none();
+                let role = is_valid.then_some(key.role).ok_or_else(gone)?;
+                Actor::Key { id, org, role }
+            }
+            AuditActor::Terminal | AuditActor::Agent(_) | AuditActor::System => return Ok(()),
+        };
+        let inviter = self.as_actor(inviter, org);
+        let checked = match inviter.authorize(OrgPermission::ManagePeople).await {
+            Ok(_) => inviter.check_role(None, Some(invitation.role)).await,
+            Err(error) => Err(error),
+        };
+        match checked {
+            Err(OperationError::Forbidden { .. } | OperationError::RoleChange(_)) => Err(gone()),
+            other => other,
+        }
     }
 }
 
