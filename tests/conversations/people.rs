@@ -77,7 +77,10 @@ async fn o13_an_invitation_ends_with_the_rights_of_its_sender() {
     assert_eq!(tom.role, Role::Admin);
     by_owner.set_role(&ADMIN.to_string(), Role::Viewer).await.unwrap();
     let refused = operations.accept_invitation(&code("b"), "Eva").await.unwrap_err().to_string();
-    assert_eq!(refused, "the sender of this invitation may not invite people any more; ask for a new one");
+    assert_eq!(
+        refused,
+        "the sender of this invitation may not invite people any more; ask for a new one"
+    );
     assert_eq!(by_owner.members().await.unwrap().len(), 3);
 }
 

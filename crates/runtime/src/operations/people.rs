@@ -221,7 +221,11 @@ impl Operations {
 impl Operations {
     /// Checks that the person or key that sent an invitation may still do so.
     async fn check_inviter(&self, org: OrgId, invitation: &Invitation) -> Result<()> {
-        let gone = || OperationError::Invitation("the sender of this invitation may not invite people any more");
+        let gone = || {
+            OperationError::Invitation(
+                "the sender of this invitation may not invite people any more",
+            )
+        };
         let inviter = match invitation.invited_by {
             AuditActor::User(id) => Actor::User(id),
             AuditActor::Key(id) => {
