@@ -97,6 +97,6 @@ fn approvals_and_ledger_lines_are_data_in_json() {
     let lines = lines.as_array().expect("a list");
     let spent = lines.iter().find(|line| line["kind"] == "expense").expect("an expense");
     assert_eq!((&spent["expense"]["expense"], &spent["amount"]), (&"model".into(), &1.into()));
-    let granted = lines.iter().find(|line| line["reference"] == "world").expect("a grant");
-    assert_eq!((&granted["kind"], &granted["pool"]), (&"grant".into(), &"purchased".into()));
+    let granted = lines.iter().find(|line| line["pool"] == "purchased").expect("a grant");
+    assert_eq!((&granted["kind"], &granted["amount"]), (&"grant".into(), &300.into()));
 }
