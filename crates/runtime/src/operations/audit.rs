@@ -25,12 +25,12 @@ pub struct NamedAuditEntry {
     pub actor: String,
     /// The affected object; its id if it has no name.
     pub object: String,
-    pub changes: Vec<FieldChange>,
+    pub changes: Vec<AuditedField>,
 }
 
 /// The change of a field. A field that did not change has the same value twice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FieldChange {
+pub struct AuditedField {
     /// Fields of objects are separated by dots.
     pub field: String,
     pub before: Value,
@@ -182,20 +182,20 @@ fn kept_name(data: &Value) -> Option<String> {
 
 /// Returns what an entry says about its change: fields that differ between `before` and
 /// `after`, and all other details as they are.
-fn field_changes(data: &Value) -> Vec<FieldChange> {
+fn field_changes(data: &Value) -> Vec<AuditedField> {
     let Value::Object(fields) = data else { return Vec::new() };
     let side = |name: &str| flatten(fields.get(name).unwrap_or(&Value::Null));
     let (before, after) = (side("before"), side("after"));
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     let value = |side: &Map<String, Value>, name: &str| side.get(name).cloned().unwrap_or_default();
-    let changed = names.map(|name| FieldChange {
+    let changed = names.map(|name| AuditedField {
         field: name.clone(),
         before: value(&before, name),
         after: value(&after, name),
     });
     let changed = changed.filter(|change| change.before != change.after);
     let details = fields.iter().filter(|(name, _)| !["before", "after"].contains(&name.as_str()));
-    let details = details.map(|(name, value)| FieldChange {
+    let details = details.map(|(name, value)| AuditedField {
         field: name.clone(),
         before: value.clone(),
         after: value.clone(),

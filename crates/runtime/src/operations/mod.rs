@@ -59,7 +59,7 @@ use crate::running_turns::RunningTurns;
 pub use actor::Actor;
 pub use approvals::CallTiming;
 pub(crate) use approvals::approval_expired;
-pub use audit::{FieldChange, NamedAuditEntry};
+pub use audit::{AuditedField, NamedAuditEntry};
 pub use bindings::{BindingChange, NewBinding};
 pub use contacts::{ContactSummary, Person};
 pub use data::{ImportFile, ImportPlan, ImportRow, RowOutcome, RowPlan, StoredItem};

@@ -8,7 +8,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use ostler_domain::org::Org;
 use ostler_domain::time::Timestamp;
-use ostler_runtime::operations::{FieldChange, NamedAuditEntry};
+use ostler_runtime::operations::{AuditedField, NamedAuditEntry};
 use ostler_store::AuditFilter;
 use serde_json::{Value, json};
 
@@ -141,8 +141,8 @@ fn print(found: &[(&Org, NamedAuditEntry)], with_org: bool) {
 }
 
 /// Formats a change as `field: old → new`.
-fn change_text(change: &FieldChange) -> String {
-    let FieldChange { field, before, after } = change;
+fn change_text(change: &AuditedField) -> String {
+    let AuditedField { field, before, after } = change;
     match (before, after) {
         (before, after) if before == after => format!("{field}: {}", value_text(after)),
         (Value::Null, after) => format!("{field}: {}", value_text(after)),
@@ -185,7 +185,7 @@ fn parse_time(text: &str) -> Result<Timestamp, String> {
 #[cfg(test)]
 mod tests {
     use super::{Timestamp, change_text, parse_time};
-    use ostler_runtime::operations::FieldChange;
+    use ostler_runtime::operations::AuditedField;
     use serde_json::{Value, json};
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
             (json!(true), json!(true), "role: true"),
         ];
         for (before, after, expected) in table {
-            let change = FieldChange { field: "role".into(), before, after };
+            let change = AuditedField { field: "role".into(), before, after };
             assert_eq!(change_text(&change), expected);
         }
     }
