@@ -115,6 +115,7 @@ pub use tenancy::members::Member;
 pub use tenancy::org_config::{AgentConfig, ConfigVersion, OrgConfig, SharedConfig};
 pub use tenancy::org_state::{ConfigRevision, OrgState, STARTING_CREDITS};
 pub use tenancy::people::MemberAccount;
+pub use tenancy::org_tools::StoredOrgTool;
 pub use tenancy::policies::PolicyVersion;
 pub use tenancy::users::{Membership, User, UserAccount};
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};

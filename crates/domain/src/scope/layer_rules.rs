@@ -7,9 +7,10 @@ use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::tool::catalogue::{
     DELEGATE_TO_CHILD, ESCALATE_TO_HUMAN, ESCALATE_TO_PARENT, SHARE_INSIGHT_UPWARD, TAG_IN_AGENT,
 };
-use crate::tool::{ToolGroup, ToolName, ToolSpec};
+use crate::tool::{Audience, ToolGroup, ToolName, ToolSpec};
 
-/// The only tools of an agent with the guardrails of layer 4.
+/// The only tools of an agent with the guardrails of layer 4, besides those that its org has
+/// made for customers.
 pub const LAYER_4_ALLOWED: [ToolName; 14] = [
     ToolName::from_static("query_org_data"),
     ToolName::from_static("search_contacts"),
@@ -63,6 +64,7 @@ pub fn removal(tool: &ToolSpec, position: &BusinessPosition) -> Option<Removal> 
         return Some(Removal::NoRight { business_layer, capability });
     }
     match business_layer {
+        EndCustomer if tool.audience == Some(Audience::Customer) => None,
         EndCustomer if !LAYER_4_ALLOWED.contains(&tool.name) => {
             Some(Removal::NotOnLayerList { business_layer })
         }

@@ -124,6 +124,8 @@ pub enum Removal {
     NotOnChannel {
         channel: Channel,
     },
+    /// The org has made the tool for its own people, and a customer is in the session.
+    StaffOnly,
 }
 
 impl Removal {
@@ -146,9 +148,10 @@ impl Removal {
             | Self::NotOnLayerList { .. }
             | Self::BlockedAtLayer { .. }
             | Self::RoutesOnly => ScopeStage::BusinessLayer,
-            Self::FailedTooOften { .. } | Self::SessionReadOnly | Self::NotOnChannel { .. } => {
-                ScopeStage::Session
-            }
+            Self::FailedTooOften { .. }
+            | Self::SessionReadOnly
+            | Self::NotOnChannel { .. }
+            | Self::StaffOnly => ScopeStage::Session,
         }
     }
 }
@@ -186,6 +189,7 @@ impl fmt::Display for Removal {
                 f.write_str("the session is near its credit cap, only reading is left")
             }
             Self::NotOnChannel { channel } => write!(f, "not available on {channel}"),
+            Self::StaffOnly => f.write_str("made for staff, and this is a customer"),
         }
     }
 }

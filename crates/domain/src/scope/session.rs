@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::channel::Channel;
 use crate::money::caps::SpendingMode;
 use crate::session::errors::{DisabledTool, ErrorState};
-use crate::tool::ToolName;
+use crate::tool::{Audience, ToolName};
 
 /// Tool restrictions of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionTools {
     pub channel: Channel,
+    /// For whom the agent answers.
+    pub audience: Audience,
     pub disabled: BTreeMap<ToolName, DisabledTool>,
     /// Whether only tools that read are left.
     pub read_only: bool,
@@ -19,10 +21,16 @@ pub struct SessionTools {
 }
 
 impl SessionTools {
-    /// Creates the restrictions of a new session on this channel.
+    /// Creates the restrictions of a new session of a customer on this channel.
     pub fn new(channel: Channel) -> Self {
         let channel_restrictions = default_restrictions(&channel);
-        Self { channel, disabled: BTreeMap::new(), read_only: false, channel_restrictions }
+        Self {
+            channel,
+            audience: Audience::Customer,
+            disabled: BTreeMap::new(),
+            read_only: false,
+            channel_restrictions,
+        }
     }
 
     /// Returns the restrictions that follow from errors and spending.
@@ -32,6 +40,12 @@ impl SessionTools {
             read_only: spending != SpendingMode::Open,
             ..Self::new(channel)
         }
+    }
+
+    /// Sets for whom the agent answers.
+    #[must_use]
+    pub fn for_audience(self, audience: Audience) -> Self {
+        Self { audience, ..self }
     }
 }
 

@@ -71,6 +71,9 @@ fn session(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
     if session.read_only && !reads_or_controls(tool) {
         return Some(Removal::SessionReadOnly);
     }
+    if tool.audience.is_some_and(|made_for| !session.audience.may_use(made_for)) {
+        return Some(Removal::StaffOnly);
+    }
     let off_here = session.channel_restrictions.contains(&tool.name);
     off_here.then(|| Removal::NotOnChannel { channel: session.channel.clone() })
 }

@@ -4,17 +4,27 @@
 //! tool itself. Nothing here runs anything.
 
 pub mod catalogue;
+mod checks;
+pub mod http;
+pub mod mcp;
 mod name;
+pub mod org_tools;
+mod problem;
 pub mod profile;
+mod secret_text;
 mod spec;
+pub mod template;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::ContactId;
 
 pub use name::{InvalidToolName, ToolName};
+pub use problem::ToolProblem;
+pub use secret_text::SecretText;
 pub use spec::ToolSpec;
 
 /// Kind of access of a tool, for the permissions of an interactive harness.
@@ -32,7 +42,7 @@ pub enum ToolCategory {
 }
 
 /// For whom an agent works at the moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Audience {
     /// Somebody outside: tools show and change the records of that person only.
@@ -42,6 +52,19 @@ pub enum Audience {
 }
 
 impl Audience {
+    /// Returns the name shown on screens.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Customer => "customer",
+            Self::Staff => "staff",
+        }
+    }
+
+    /// Returns whether somebody of this audience may use a tool that is made for `tool`.
+    pub const fn may_use(self, tool: Self) -> bool {
+        matches!((self, tool), (Self::Staff, _) | (_, Self::Customer))
+    }
+
     /// Returns whether a personal record of `owner` may be shown and changed, where
     /// `contact` is the known person of the conversation. A customer has access to records
     /// of their own only, and to none while they are not known.
@@ -54,7 +77,9 @@ impl Audience {
 }
 
 /// How bad a wrong call would be, from harmless to harmful.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
     /// Changes nothing.
@@ -143,7 +168,7 @@ pub enum ToolGroup {
     CrossLayer,
     /// Handoffs between agents and humans of one conversation.
     Team,
-    /// MCP servers and tools of the user.
+    /// Tools that an org or a user has defined: HTTP tools and tools of MCP servers.
     Custom,
 }
 

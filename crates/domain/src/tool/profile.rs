@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::ToolGroup::{
-    Bookings, Crm, CrossLayer, Knowledge, Media, Offers, Orders, Outreach, Team,
+    Bookings, Crm, CrossLayer, Custom, Knowledge, Media, Offers, Orders, Outreach, Team,
 };
 use super::{Risk, ToolGroup, ToolRole, ToolSpec};
 use crate::agent::subtype::Subtype;
@@ -31,9 +31,10 @@ pub enum ToolProfile {
 #[error("no tool profile `{0}`; there are: *, general, support, sales, booking, readonly, admin")]
 pub struct UnknownToolProfile(String);
 
-const SUPPORT: &[ToolGroup] = &[Crm, Offers, Bookings, Orders, Media, Knowledge, CrossLayer, Team];
-const SALES: &[ToolGroup] = &[Crm, Offers, Media, Knowledge, Outreach, CrossLayer, Team];
-const BOOKING: &[ToolGroup] = &[Crm, Offers, Bookings, Knowledge, CrossLayer, Team];
+const SUPPORT: &[ToolGroup] =
+    &[Crm, Offers, Bookings, Orders, Media, Knowledge, CrossLayer, Team, Custom];
+const SALES: &[ToolGroup] = &[Crm, Offers, Media, Knowledge, Outreach, CrossLayer, Team, Custom];
+const BOOKING: &[ToolGroup] = &[Crm, Offers, Bookings, Knowledge, CrossLayer, Team, Custom];
 
 impl ToolProfile {
     /// All profiles.

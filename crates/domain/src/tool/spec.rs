@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Integration, Reach, Risk, ToolCategory, ToolGroup, ToolName, ToolRole, Trust};
+use super::{
+    Audience, Integration, Reach, Risk, ToolCategory, ToolGroup, ToolName, ToolRole, Trust,
+};
 use crate::money::Credits;
 use crate::org::guardrail::Capability;
 
@@ -22,6 +24,10 @@ pub struct ToolSpec {
     pub integrations: BTreeSet<Integration>,
     /// The guardrail capability it needs.
     pub capability: Option<Capability>,
+    /// For whom an org has made the tool; `None` for tools that the business layers decide
+    /// about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audience: Option<Audience>,
     pub price: Credits,
 }
 
@@ -38,6 +44,7 @@ impl ToolSpec {
             output: Trust::Trusted,
             integrations: BTreeSet::new(),
             capability: None,
+            audience: None,
             price: Credits::ZERO,
         }
     }
@@ -91,6 +98,12 @@ impl ToolSpec {
     #[must_use]
     pub fn requires_capability(self, capability: Capability) -> Self {
         Self { capability: Some(capability), ..self }
+    }
+
+    /// Sets for whom the tool is made.
+    #[must_use]
+    pub fn for_audience(self, audience: Audience) -> Self {
+        Self { audience: Some(audience), ..self }
     }
 
     /// Sets the price of a call.

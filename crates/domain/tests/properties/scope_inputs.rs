@@ -215,6 +215,7 @@ fn tools(name: ToolName) -> impl Strategy<Value = ToolSpec> {
             output: Trust::Untrusted,
             integrations: services.into_iter().map(Integration::new).collect(),
             capability,
+            audience: None,
             price: Credits::new(price),
         },
     )

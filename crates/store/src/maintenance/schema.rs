@@ -44,7 +44,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0003_outbox_lanes",
     "0004_outbox_lane_numbers",
     "0005_decision_expiry",
-    "0006_people"
+    "0006_people",
+    "0007_org_tools"
 ];
 
 /// The schema version that this program needs.

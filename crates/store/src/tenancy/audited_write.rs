@@ -4,6 +4,7 @@ use ostler_domain::id::{AgentId, ConversationId, DocumentId, EventId, KeyId, Org
 use ostler_domain::knowledge::Document;
 use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::soul::SoulVersion;
+use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
 use ostler_domain::workflow::EventName;
 
 use crate::OrgStore;
@@ -20,6 +21,7 @@ use crate::ledger::{self, NewGrant};
 use crate::tenancy::audit::{self, NewAuditEntry};
 use crate::tenancy::integrations::{self, OrgIntegration};
 use crate::tenancy::keys::{self, HashedSecret, NewApiKey};
+use crate::tenancy::org_tools;
 use crate::workflows::events::{self, PublishOutcome};
 use crate::workflows::signals::{self, WorkflowAnswer};
 use crate::workflows::{self, NewWorkflow};
@@ -102,6 +104,18 @@ impl AuditedWrite<'_> {
     /// Stores the next version of a soul; see [`OrgStore::push_soul`].
     pub fn push_soul(self, owner: AgentId, version: SoulVersion) -> StoreFuture<()> {
         self.run(move |tx, org| agents::agent::push_soul(tx, org, owner, &version))
+    }
+
+    /// Creates or replaces an HTTP tool or MCP server of the org.
+    pub fn save_org_tool(self, tool: OrgTool) -> StoreFuture<()> {
+        self.run(move |tx, org| org_tools::save(tx, org, &tool))
+    }
+
+    /// Deletes an HTTP tool or MCP server of the org. Fails with
+    /// [`StoreError::NotFound`](crate::StoreError::NotFound) if there is none of this name.
+    pub fn delete_org_tool(self, kind: OrgToolKind, name: &str) -> StoreFuture<()> {
+        let name = name.to_owned();
+        self.run(move |tx, org| org_tools::delete(tx, org, kind, &name))
     }
 
     /// Creates a key; see [`OrgStore::create_key`].

@@ -17,6 +17,7 @@
 //! | `members`       | which user has which role in which org |
 //! | `org_config`    | the whole configuration of an org, and its version |
 //! | `org_state`     | everything that a world file can say about an org |
+//! | `org_tools`     | HTTP tools and MCP servers of an org |
 //! | `orgs`          | orgs |
 //! | `people`        | audited changes of members and users |
 //! | `policies`      | versioned tool policies of the platform and of orgs |
@@ -32,6 +33,7 @@ pub(crate) mod keys;
 pub(crate) mod members;
 pub(crate) mod org_config;
 pub(crate) mod org_state;
+pub(crate) mod org_tools;
 pub(crate) mod orgs;
 pub(crate) mod people;
 pub(crate) mod policies;

@@ -7,6 +7,7 @@ use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::soul::{SoulVersion, soul_owner};
 use ostler_domain::tool::Integration;
+use ostler_domain::tool::org_tools::OrgToolDefinitions;
 
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
@@ -15,7 +16,7 @@ use crate::backend::value::{Row, Value};
 use crate::delivery::bindings;
 use crate::error::Result;
 use crate::tenancy::policies::PolicyOwner;
-use crate::tenancy::{integrations, orgs};
+use crate::tenancy::{integrations, org_tools, orgs};
 use crate::{OrgBinding, OrgStore, PolicyVersion, Store};
 
 /// An agent with its version and the newest version of its soul.
@@ -39,6 +40,8 @@ pub struct OrgConfig {
     /// The connected services.
     pub integrations: BTreeSet<Integration>,
     pub bindings: Vec<OrgBinding>,
+    /// The HTTP tools and MCP servers of the org.
+    pub tools: OrgToolDefinitions,
 }
 
 /// What an org's configuration takes from other orgs.
@@ -101,6 +104,7 @@ impl OrgStore<'_> {
                 settings: settings.map(|row| row.text(0).map(str::to_owned)).transpose()?,
                 integrations: integrations::connected(tx, org)?,
                 bindings: bindings::list(tx, org, BindingId::from_u128(0), max_bindings)?,
+                tools: org_tools::list(tx, org)?.into_iter().collect(),
             })
         })
     }

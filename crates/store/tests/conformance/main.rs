@@ -33,6 +33,7 @@ mod merge;
 mod notices;
 mod operators;
 mod org_config;
+mod org_tools;
 mod policies;
 mod privacy;
 mod proposals;

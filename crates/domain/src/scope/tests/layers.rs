@@ -7,10 +7,11 @@ use crate::agent::autonomy::AutonomyLevel;
 use crate::org::guardrail::Capability;
 use crate::org::layer::BusinessLayer;
 use crate::scope::removal::{Removal, ScopeStage};
+use crate::scope::resolve;
 use crate::testing;
 use crate::tool::catalogue::built_in;
 use crate::tool::profile::ToolProfile;
-use crate::tool::{Risk, ToolGroup, ToolRole};
+use crate::tool::{Audience, Risk, ToolGroup, ToolName, ToolRole, ToolSpec};
 
 /// B13: team tools need team coordination; layer 4 can always escalate to a human.
 #[test]
@@ -177,4 +178,28 @@ fn l11_a_coordinator_has_no_outreach_tools() {
         }
     }
     assert!(layer_3().active().contains("send_email"));
+}
+
+/// O18: a tool that an org has made for customers joins the short list of layer 4; one that
+/// is made for staff is removed where a customer is in the session.
+#[test]
+fn o18_the_audience_of_an_orgs_tool_decides_who_has_it() {
+    let tool = |audience| {
+        let name = ToolName::from_static("shop_order");
+        ToolSpec::read(name, ToolGroup::Custom).external().for_audience(audience)
+    };
+    let removal = |mut world: World, session, audience| {
+        world.session.audience = session;
+        resolve([tool(audience)], &world.facts()).tools()[0].removed.clone()
+    };
+    let business_layer = BusinessLayer::EndCustomer;
+    use Audience::{Customer, Staff};
+    assert_eq!(removal(layer_4(), Customer, Customer), None);
+    assert_eq!(removal(layer_4(), Staff, Staff), Some(Removal::NotOnLayerList { business_layer }));
+    assert_eq!(removal(layer_3(), Customer, Customer), None);
+    assert_eq!(removal(layer_3(), Customer, Staff), Some(Removal::StaffOnly));
+    assert_eq!(removal(layer_3(), Staff, Staff), None);
+    for profile in [ToolProfile::Support, ToolProfile::Sales, ToolProfile::Booking] {
+        assert!(profile.includes(&tool(Staff)), "{profile}");
+    }
 }
