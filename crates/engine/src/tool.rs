@@ -137,6 +137,22 @@ pub enum ToolSetError {
     Duplicate(ToolName),
 }
 
+/// The tools that an org has besides those of every org.
+#[derive(Clone, Default)]
+pub struct OrgToolList {
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// What the org has defined and cannot use at the moment.
+    pub unavailable: Vec<UnavailableTool>,
+}
+
+/// A tool of an org that cannot be used at the moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnavailableTool {
+    /// The name of the tool, or `mcp__SERVER__*` for all tools of a server.
+    pub name: String,
+    pub reason: String,
+}
+
 struct Entry {
     tool: Arc<dyn Tool>,
     arguments: Validator,
@@ -144,10 +160,10 @@ struct Entry {
     tokens: u64,
 }
 
-/// Tools by name, with compiled schemas.
-#[derive(Default)]
+/// Tools by name, with compiled schemas. Clones share the tools.
+#[derive(Clone, Default)]
 pub struct ToolSet {
-    tools: BTreeMap<ToolName, Entry>,
+    tools: BTreeMap<ToolName, Arc<Entry>>,
 }
 
 impl fmt::Debug for ToolSet {
@@ -161,17 +177,29 @@ impl ToolSet {
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, ToolSetError> {
         let mut set = Self::default();
         for tool in tools {
-            let ToolDefinition { spec, schema, description, .. } = tool.definition();
-            let name = spec.name.clone();
-            let tokens = tokens::of_text(description) + tokens::of_json(schema);
-            let arguments = jsonschema::validator_for(schema).map_err(|error| {
-                ToolSetError::Schema { name: name.clone(), why: error.to_string() }
-            })?;
-            if set.tools.insert(name.clone(), Entry { tool, arguments, tokens }).is_some() {
-                return Err(ToolSetError::Duplicate(name));
-            }
+            set.add(tool)?;
         }
         Ok(set)
+    }
+
+    /// Adds a tool. Fails without a change if there is one of this name, or if its schema
+    /// cannot be compiled.
+    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), ToolSetError> {
+        let ToolDefinition { spec, schema, description, .. } = tool.definition();
+        let name = spec.name.clone();
+        if self.tools.contains_key(&name) {
+            return Err(ToolSetError::Duplicate(name));
+        }
+        let tokens = tokens::of_text(description) + tokens::of_json(schema);
+        let arguments = jsonschema::validator_for(schema)
+            .map_err(|error| ToolSetError::Schema { name: name.clone(), why: error.to_string() })?;
+        self.tools.insert(name, Arc::new(Entry { tool, arguments, tokens }));
+        Ok(())
+    }
+
+    /// Removes a tool and returns it.
+    pub fn remove(&mut self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.remove(name).map(|entry| entry.tool.clone())
     }
 
     /// Returns a tool by name.

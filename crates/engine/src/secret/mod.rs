@@ -11,7 +11,7 @@ use std::io::Read;
 
 use ostler_domain::secret::SecretRef;
 
-pub use org::OrgSecrets;
+pub use org::{OrgSecrets, SecretScope};
 
 /// The size limit of a secret.
 const MAX_BYTES: usize = 16 * 1024;

@@ -15,7 +15,7 @@ use super::{Secret, SecretError, as_key, read};
 
 /// What orgs may read as secrets on the operator's machine: nothing unless it is
 /// added.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OrgSecrets {
     prefix: Option<String>,
     folder: Option<PathBuf>,
@@ -93,6 +93,31 @@ impl OrgSecrets {
             (_, Err(error)) => error.kind() == std::io::ErrorKind::NotFound,
             (Err(_), Ok(_)) => false,
         }
+    }
+}
+
+/// Whose secrets may be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SecretScope {
+    /// All that the operator's process can read.
+    #[default]
+    Operator,
+    /// The secrets that belong to an org.
+    Org(OrgId, OrgSecrets),
+}
+
+impl SecretScope {
+    /// Reads a secret.
+    pub fn read(&self, reference: &SecretRef) -> Result<Secret, SecretError> {
+        match self {
+            Self::Operator => read(reference),
+            Self::Org(org, secrets) => secrets.read(*org, reference),
+        }
+    }
+
+    /// Reads an API key: one line of ASCII characters, valid in an HTTP header.
+    pub fn read_key(&self, reference: &SecretRef) -> Result<Secret, SecretError> {
+        as_key(reference, self.read(reference)?)
     }
 }
 

@@ -60,7 +60,7 @@ async fn o18_tools_of_an_org_are_part_of_its_configuration(store: &Store) {
         assert_ne!(earlier, later);
     }
     assert_eq!(store.org(other).config_version().await.unwrap(), elsewhere);
-    assert_eq!(of.audit(None, 10).await.unwrap().len(), 5);
+    assert_eq!(of.audit_entries(None, None, 10).await.unwrap().len(), 5);
 }
 
 on_every_backend!(
@@ -75,5 +75,8 @@ async fn a05_a_foreign_tool_is_not_found(store: &Store) {
     let cut = store.org(there).audited(entry()).delete_org_tool(OrgToolKind::Http, "a").await;
     assert!(matches!(cut, Err(StoreError::NotFound("HTTP tool"))), "{cut:?}");
     assert_eq!(store.org(here).org_tools().await.unwrap().len(), 1);
-    assert!(store.org(there).audit(None, 10).await.unwrap().is_empty(), "no entry without it");
+    assert!(
+        store.org(there).audit_entries(None, None, 10).await.unwrap().is_empty(),
+        "no entry without it"
+    );
 }
