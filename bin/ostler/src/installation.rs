@@ -40,7 +40,7 @@ pub(crate) struct Config {
     /// outcome of messages that it was sending is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lease_timeout_secs: Option<NonZeroU32>,
-    /// Whether channels may connect to hosts of the local network.
+    /// Whether channels, HTTP tools and MCP servers may connect to hosts of the local network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) local_network: bool,
 }

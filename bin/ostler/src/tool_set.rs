@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use ostler_engine::tool::ToolSet;
+use ostler_runtime::deps::Toolbox;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_store::Store;
 use ostler_tools::media::{Unsplash, UnsplashOptions};
-use ostler_tools::web::Fetcher;
+use ostler_tools::org_tools::{OrgToolOptions, OrgToolRegistry};
+use ostler_tools::web::{FetchPolicy, Fetcher};
 
 use crate::installation::Installation;
 use crate::secrets;
@@ -17,7 +19,7 @@ pub(crate) fn build(
     installation: &Installation,
     store: &Store,
     live: &RunningTurns,
-) -> anyhow::Result<Arc<ToolSet>> {
+) -> anyhow::Result<Toolbox> {
     let unsplash = UnsplashOptions {
         secrets: secrets::service_secrets(installation),
         ..UnsplashOptions::default()
@@ -26,5 +28,24 @@ pub(crate) fn build(
     tools.extend(ostler_tools::catalogue::web_tools(&Fetcher::public()?));
     tools.extend(ostler_tools::catalogue::unsplash_tools(&Unsplash::new(store.clone(), unsplash)?));
     tools.extend(ostler_runtime::team::tools(live));
-    Ok(Arc::new(ToolSet::new(tools)?))
+    let org_tools = Arc::new(org_tools(installation)?);
+    Ok(Toolbox::new(Arc::new(ToolSet::new(tools)?)).with_org_tools(Arc::new(
+        move |org, definitions| {
+            let org_tools = org_tools.clone();
+            Box::pin(async move { org_tools.tools(org, &definitions).await })
+        },
+    )))
+}
+
+/// Builds the registry of the tools that orgs define.
+pub(crate) fn org_tools(installation: &Installation) -> anyhow::Result<OrgToolRegistry> {
+    let network = if installation.config.local_network {
+        FetchPolicy::unrestricted()
+    } else {
+        FetchPolicy::public_any_port()
+    };
+    Ok(OrgToolRegistry::new(OrgToolOptions {
+        secrets: secrets::org_secrets(installation),
+        network,
+    })?)
 }

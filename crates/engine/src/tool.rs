@@ -145,6 +145,13 @@ pub struct OrgToolList {
     pub unavailable: Vec<UnavailableTool>,
 }
 
+impl fmt::Debug for OrgToolList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.tools.iter().map(|tool| &tool.definition().spec.name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
 /// A tool of an org that cannot be used at the moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnavailableTool {
@@ -158,6 +165,11 @@ struct Entry {
     arguments: Validator,
     /// An estimate for the description and the schema.
     tokens: u64,
+}
+
+/// Checks that a value is a JSON Schema. Fails with the reason.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    jsonschema::validator_for(schema).map(drop).map_err(|error| error.to_string())
 }
 
 /// Tools by name, with compiled schemas. Clones share the tools.
@@ -197,9 +209,18 @@ impl ToolSet {
         Ok(())
     }
 
-    /// Removes a tool and returns it.
-    pub fn remove(&mut self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools.remove(name).map(|entry| entry.tool.clone())
+    /// Returns the tools whose specification `keep` accepts.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(&ToolSpec) -> bool) -> Self {
+        let kept = self.tools.iter().filter(|(_, entry)| keep(&entry.tool.definition().spec));
+        Self { tools: kept.map(|(name, entry)| (name.clone(), entry.clone())).collect() }
+    }
+
+    /// Adds the tools of another set whose names are free here.
+    pub fn add_missing(&mut self, other: &Self) {
+        for (name, entry) in &other.tools {
+            self.tools.entry(name.clone()).or_insert_with(|| entry.clone());
+        }
     }
 
     /// Returns a tool by name.

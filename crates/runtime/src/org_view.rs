@@ -11,11 +11,14 @@ use ostler_domain::org::layer::{BusinessLayer, BusinessPosition};
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::soul::Soul;
-use ostler_domain::tool::Integration;
+use ostler_domain::tool::org_tools::OrgToolDefinitions;
+use ostler_domain::tool::{Audience, Integration};
+use ostler_engine::tool::{OrgToolList, ToolSet, UnavailableTool};
 use ostler_store::{
     AgentConfig, ConfigVersion, OrgBinding, OrgConfig, PolicyVersion, Store, StoreError,
 };
 
+use crate::deps::Toolbox;
 use crate::records::decode;
 
 /// The record kind of an org's settings.
@@ -42,6 +45,9 @@ pub struct AgentView {
     pub soul_version: u32,
 }
 
+/// What a resolved tool scope depends on besides the view: agent, channel and audience.
+type ScopeKey = (AgentId, String, Audience);
+
 /// The configuration of an org and its agents.
 #[derive(Debug)]
 pub struct OrgView {
@@ -58,8 +64,15 @@ pub struct OrgView {
     pub integrations: BTreeSet<Integration>,
     pub bindings: Vec<OrgBinding>,
     pub settings: OrgSettings,
-    /// Resolved tool scopes by agent and channel, for sessions without failures.
-    pub(crate) scopes: Mutex<HashMap<(AgentId, String), Arc<ToolScope>>>,
+    /// All tools that the org's agents can have: the built-in ones and its own.
+    pub tools: Arc<ToolSet>,
+    /// The org's own tools that cannot be used at the moment.
+    pub unavailable_tools: Vec<UnavailableTool>,
+    definitions: Arc<OrgToolDefinitions>,
+    /// The org's own tools, as they were when the view was loaded.
+    org_tools: Arc<OrgToolList>,
+    /// Resolved tool scopes, for sessions without failures.
+    pub(crate) scopes: Mutex<HashMap<ScopeKey, Arc<ToolScope>>>,
 }
 
 impl OrgView {
@@ -89,7 +102,7 @@ impl OrgView {
     }
 
     /// Loads the configuration of an org.
-    pub async fn load(store: &Store, id: OrgId) -> Result<Self, StoreError> {
+    pub async fn load(store: &Store, toolbox: &Toolbox, id: OrgId) -> Result<Self, StoreError> {
         let config = store.org(id).config(MAX_BINDINGS).await?;
         let shared = store.shared_config(config.org.place).await?;
         let OrgConfig { org, policy, integrations, bindings, .. } = config;
@@ -109,6 +122,9 @@ impl OrgView {
         };
         let mut all = agents.iter().chain(&platform_agent);
         let platform_pays = all.any(|one| one.agent.protection != Protection::Open);
+        let definitions = Arc::new(config.tools);
+        let org_tools = toolbox.org_tools(id, &definitions).await;
+        let (tools, unavailable_tools) = merge_tools(&toolbox.built_in, &org_tools);
         Ok(Self {
             parent: shared.parent,
             policy,
@@ -119,10 +135,34 @@ impl OrgView {
             integrations,
             bindings,
             settings,
+            tools,
+            unavailable_tools,
+            definitions,
+            org_tools,
             org,
             scopes: Mutex::default(),
         })
     }
+}
+
+/// Returns the tools of an org: the built-in ones and its own. A tool of its own that has the
+/// name of another tool, or a schema that cannot be used, is unavailable.
+fn merge_tools(
+    built_in: &Arc<ToolSet>,
+    org_tools: &OrgToolList,
+) -> (Arc<ToolSet>, Vec<UnavailableTool>) {
+    let mut unavailable = org_tools.unavailable.clone();
+    if org_tools.tools.is_empty() {
+        return (built_in.clone(), unavailable);
+    }
+    let mut tools = ToolSet::clone(built_in);
+    for tool in &org_tools.tools {
+        if let Err(error) = tools.add(tool.clone()) {
+            let name = tool.definition().spec.name.to_string();
+            unavailable.push(UnavailableTool { name, reason: error.to_string() });
+        }
+    }
+    (Arc::new(tools), unavailable)
 }
 
 impl AgentView {
@@ -170,6 +210,7 @@ async fn platform_agent(
 #[derive(Debug, Clone)]
 pub struct OrgViews {
     store: Store,
+    toolbox: Toolbox,
     cached: Arc<Mutex<CachedViews>>,
 }
 
@@ -178,8 +219,8 @@ type CachedViews = HashMap<OrgId, (ConfigVersion, Arc<OrgView>)>;
 
 impl OrgViews {
     /// Creates an empty cache.
-    pub fn new(store: Store) -> Self {
-        Self { store, cached: Arc::default() }
+    pub fn new(store: Store, toolbox: Toolbox) -> Self {
+        Self { store, toolbox, cached: Arc::default() }
     }
 
     /// Returns the store whose orgs these are.
@@ -199,18 +240,30 @@ impl OrgViews {
         version: ConfigVersion,
     ) -> Result<Arc<OrgView>, StoreError> {
         let known = self.lock().get(&org).filter(|(at, _)| *at == version).cloned();
-        if let Some((_, view)) = known {
+        if let Some((_, view)) = known
+            && self.has_current_tools(&view).await
+        {
             return Ok(view);
         }
         // The loaded view may be newer than the version, never older. Then it is loaded once
         // more for the newer version.
-        let view = Arc::new(OrgView::load(&self.store, org).await?);
+        let view = Arc::new(OrgView::load(&self.store, &self.toolbox, org).await?);
         let mut all = self.lock();
         if all.len() >= MAX_CACHED_ORGS {
             all.clear();
         }
         all.insert(org, (version, view.clone()));
         Ok(view)
+    }
+
+    /// Returns whether the org still has the tools of a view. Those of MCP servers change
+    /// without a change of the configuration.
+    async fn has_current_tools(&self, view: &OrgView) -> bool {
+        if view.definitions.is_empty() {
+            return true;
+        }
+        let current = self.toolbox.org_tools(view.org.id, &view.definitions).await;
+        Arc::ptr_eq(&current, &view.org_tools)
     }
 
     fn lock(&self) -> MutexGuard<'_, CachedViews> {

@@ -104,6 +104,7 @@ impl From<OperationError> for ApiError {
             OperationError::Escalation(_)
             | OperationError::Status(_)
             | OperationError::NoTool(_)
+            | OperationError::ToolUnavailable { .. }
             | OperationError::Unreachable(_)
             | OperationError::NoAnsweringAgent => ProblemCode::NotNow,
             OperationError::QueueAgent(_) => ProblemCode::NotNow,
@@ -125,6 +126,9 @@ impl From<OperationError> for ApiError {
             | OperationError::NoAgent(_)
             | OperationError::NoService { .. }
             | OperationError::NotConnected(_)
+            | OperationError::InvalidTool { .. }
+            | OperationError::NoOwnTool { .. }
+            | OperationError::NotOwnTool(_)
             | OperationError::Document(_)
             | OperationError::BadArguments { .. }
             | OperationError::BadResource(_)

@@ -1,5 +1,6 @@
 //! Built-in tools for conversations (an org's contacts, offers, bookings, orders,
-//! media and documents, and the web) and the tools of MCP servers.
+//! media and documents, and the web), the tools of MCP servers, and the HTTP tools and MCP
+//! servers of orgs.
 //!
 //! A store tool never writes by itself. It returns [`effects`], which are committed
 //! with the turn, and it sees the effects of earlier calls of the same turn. Every
@@ -18,6 +19,7 @@ pub mod media;
 mod offers;
 mod orders;
 mod org_clock;
+pub mod org_tools;
 mod overlay;
 mod page;
 pub mod records;

@@ -27,7 +27,7 @@ pub(crate) use models::{
 };
 pub(crate) use scenario::{
     ECHO, EMAIL, ENZO, GIA, ORG, OWNER, Scenario, TELEGRAM, WEBCHAT, agent, lenient_settings, org,
-    retry_at_once, scenario, scenario_in, scenario_with,
+    retry_at_once, scenario, scenario_in, scenario_with, secrets_folder,
 };
 pub(crate) use tools::{failing_tool, stub_tool, stub_tool_with};
 

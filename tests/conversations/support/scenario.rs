@@ -1,5 +1,7 @@
 //! An org with agents, a scripted model, and customers who write.
 
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,14 +18,16 @@ use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_domain::team::config::TeamConfig;
 use ostler_domain::time::Timestamp;
+use ostler_domain::tool::org_tools::OrgTool;
+use ostler_engine::secret::OrgSecrets;
 use ostler_engine::tool::{Tool, ToolSet};
 use ostler_models::catalogue::SharedCatalogue;
 use ostler_runtime::conversation::Worker;
 use ostler_runtime::deltas::Deltas;
-use ostler_runtime::deps::{Clock, Deps, Settings};
+use ostler_runtime::deps::{Clock, Deps, OrgToolSource, Settings, Toolbox};
 use ostler_runtime::inbox::Intake;
-use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::sweep::{SweepReport, Sweeper};
+use ostler_runtime::operations::{Actor, Operations};
 use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_runtime::records::entry::{InboxEntry, IncomingMessage, MessageSender};
 use ostler_runtime::records::outgoing::OutgoingMessage;
@@ -31,6 +35,8 @@ use ostler_runtime::running_turns::RunningTurns;
 use ostler_store::{AcceptOutcome, OrgStore, OutboxDelivery, Store, User};
 use ostler_testkit as testkit;
 use ostler_testkit::claim_send;
+use ostler_tools::org_tools::{OrgToolOptions, OrgToolRegistry};
+use ostler_tools::web::FetchPolicy;
 
 use super::{ModelCalls, catalogue, recording_catalogue, text_of};
 
@@ -56,6 +62,24 @@ pub(crate) struct Scenario {
     pub(crate) intake: Intake,
     now: Arc<AtomicI64>,
     numbers: AtomicU64,
+}
+
+/// Returns the folder with the secrets of orgs in this process.
+pub(crate) fn secrets_folder() -> PathBuf {
+    std::env::temp_dir().join(format!("ostler-test-secrets-{}", std::process::id()))
+}
+
+/// Returns a source of the tools that orgs define. They reach this machine at 127.0.0.1, and
+/// no other private address.
+fn org_tools() -> OrgToolSource {
+    let network = FetchPolicy::public_any_port().allow(Ipv4Addr::LOCALHOST.into(), 0, &[]);
+    let secrets = OrgSecrets::default().with_folder(secrets_folder());
+    let registry = OrgToolRegistry::new(OrgToolOptions { secrets, network }).expect("HTTP works");
+    let registry = Arc::new(registry);
+    Arc::new(move |org, definitions| {
+        let registry = registry.clone();
+        Box::pin(async move { registry.tools(org, &definitions).await })
+    })
 }
 
 /// Returns an agent of the org. Agents with larger ids are younger.
@@ -162,7 +186,7 @@ impl Scenario {
         let max_backlog = settings.max_backlog;
         let deps = Deps {
             store: store.clone(),
-            tools: Arc::new(ToolSet::new(tools).unwrap()),
+            tools: Toolbox::new(Arc::new(ToolSet::new(tools).unwrap())).with_org_tools(org_tools()),
             models: Arc::new(models),
             plan_effects: Arc::new(ostler_tools::effect_planner(store.clone())),
             deltas: Deltas::default(),
@@ -172,6 +196,13 @@ impl Scenario {
         let worker = Worker::new(deps, running_turns);
         let intake = Intake::new(store.clone(), worker.bell().clone(), max_backlog);
         Self { store, worker, intake, now, numbers: AtomicU64::new(0) }
+    }
+
+    /// Adds a tool to an org, as its operator does at the terminal.
+    pub(crate) async fn define_tool(&self, org: OrgId, tool: &str) {
+        let tool = OrgTool::Http(toml::from_str(tool).expect("a definition"));
+        let operations = self.operations();
+        operations.as_actor(Actor::Terminal, org).save_tool(tool).await.expect("a valid tool");
     }
 
     /// Creates the org, its agents, its web chat, its settings and its credits.

@@ -24,6 +24,7 @@ use crate::commands::integration::IntegrationCommand;
 use crate::commands::key::KeyCommand;
 use crate::commands::knowledge::KnowledgeCommand;
 use crate::commands::member::MemberCommand;
+use crate::commands::mcp::McpCommand;
 use crate::commands::migrate::MigrateArgs;
 use crate::commands::mock_model::MockModelArgs;
 use crate::commands::notice::NoticeCommand;
@@ -168,9 +169,12 @@ pub(crate) enum Command {
     /// Show and change what an org, its clients, sessions and agents may spend
     #[command(subcommand)]
     Budget(BudgetCommand),
-    /// List tools and explain which of them an agent may use
+    /// List tools, define HTTP tools of an org, explain which tools an agent may use
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// Manage the MCP servers of an org, whose tools its agents may use
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Create the tables of a database or update them to this version
     Migrate(MigrateArgs),
     /// Check a database and say what is wrong and what to do

@@ -23,6 +23,7 @@ pub(crate) mod integration;
 pub(crate) mod key;
 pub(crate) mod knowledge;
 pub(crate) mod member;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod mock_model;
 pub(crate) mod notice;
@@ -87,6 +88,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Key(command) => block_on(key::run(&command)),
         Command::Knowledge(command) => block_on(knowledge::run(&command)),
         Command::Member(command) => block_on(member::run(&command)),
+        Command::Mcp(command) => block_on(mcp::run(&command)),
         Command::Migrate(args) => block_on(migrate::run(&args)),
         Command::MockModel(args) => block_on(mock_model::run(&args)),
         Command::Notice(command) => block_on(notice::run(&command)),

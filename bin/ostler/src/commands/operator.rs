@@ -1,11 +1,8 @@
 //! The installation as an operator at the terminal works with it: every action goes
 //! through `runtime::operations`, as the actor `terminal`.
 
-use std::sync::Arc;
-
 use ostler_domain::org::{Org, OrgPlace};
-use ostler_engine::tool::ToolSet;
-use ostler_runtime::deps::Clock;
+use ostler_runtime::deps::{Clock, Toolbox};
 use ostler_runtime::operations::{Actor, Operations, OrgOperations};
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_store::Store;
@@ -19,7 +16,7 @@ use crate::tool_set;
 pub(crate) struct Operator {
     pub(crate) installation: Installation,
     pub(crate) store: Store,
-    pub(crate) tools: Arc<ToolSet>,
+    pub(crate) tools: Toolbox,
     pub(crate) operations: Operations,
 }
 

@@ -18,7 +18,7 @@ use ostler_engine::tool::ToolSet;
 use ostler_engine::turn::{ModelChains, Models};
 use ostler_runtime::conversation::Worker;
 use ostler_runtime::deltas::Deltas;
-use ostler_runtime::deps::{Clock, Deps, Settings};
+use ostler_runtime::deps::{Clock, Deps, Settings, Toolbox};
 use ostler_runtime::inbox::Intake;
 use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_runtime::records::entry::{InboxEntry, IncomingMessage, MessageSender};
@@ -61,7 +61,7 @@ impl PipelineSetup {
         settings.max_backlog = u32::MAX;
         let parts = Deps {
             store: store.clone(),
-            tools: Arc::new(ToolSet::new([look()])?),
+            tools: Toolbox::new(Arc::new(ToolSet::new([look()])?)),
             models: Arc::new(SingleModel(instant())),
             plan_effects: Arc::new(|_, _| Box::pin(std::future::ready(Ok(Vec::new())))),
             deltas: Deltas::default(),

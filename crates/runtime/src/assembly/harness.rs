@@ -51,7 +51,7 @@ impl<'a> AgentHarness<'a> {
     pub(crate) fn without_tools(deps: &'a Deps, view: &'a OrgView, agent: &'a AgentView) -> Self {
         let scope = Arc::new(ToolScope::unrestricted([]));
         let models = deps.models.chain(&agent.agent.models);
-        let (tools, limits) = (&deps.tools, deps.settings.turn_limits);
+        let (tools, limits) = (&view.tools, deps.settings.turn_limits);
         Self { deps, view, agent, tools, scope, models, limits }
     }
 

@@ -20,14 +20,15 @@ pub(crate) fn resolve_scope(
 ) -> Arc<ToolScope> {
     let spending = session.budget.spending_mode();
     let usual = session.errors.disabled().is_empty() && spending == SpendingMode::Open;
-    let key = (agent.agent.id, session.channel.name().to_owned());
+    let key = (agent.agent.id, session.channel.name().to_owned(), session.audience);
     if usual {
         let known = view.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(scope) = known.get(&key) {
             return scope.clone();
         }
     }
-    let layer = SessionTools::of(session.channel.clone(), session.errors, spending);
+    let layer = SessionTools::of(session.channel.clone(), session.errors, spending)
+        .for_audience(session.audience);
     let facts = ScopeFacts {
         platform: &view.platform_policy.policy,
         org: OrgTools {

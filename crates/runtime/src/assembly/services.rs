@@ -21,7 +21,7 @@ pub struct Services {
 impl Services {
     pub(crate) fn new(deps: Deps, running_turns: RunningTurns) -> Self {
         Self {
-            org_views: OrgViews::new(deps.store.clone()),
+            org_views: OrgViews::new(deps.store.clone(), deps.tools.clone()),
             deps,
             documents: DocumentCache::default(),
             thread_cache: ThreadCache::default(),

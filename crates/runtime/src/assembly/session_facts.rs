@@ -5,6 +5,7 @@ use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::team::TeamSession;
+use ostler_domain::tool::Audience;
 
 use crate::records::session::{Interview, Session};
 
@@ -13,6 +14,8 @@ use crate::records::session::{Interview, Session};
 pub(crate) struct SessionFacts<'a> {
     pub(crate) channel: &'a Channel,
     pub(crate) entry: ConversationEntry,
+    /// For whom the agent answers.
+    pub(crate) audience: Audience,
     pub(crate) errors: &'a ErrorState,
     pub(crate) budget: SessionBudget,
     pub(crate) team: Option<&'a TeamSession>,
@@ -32,6 +35,7 @@ impl<'a> SessionFacts<'a> {
         Self {
             channel,
             entry: ConversationEntry::Owner,
+            audience: Audience::Staff,
             errors,
             budget,
             team: None,
@@ -47,6 +51,7 @@ impl<'a> From<&'a Session> for SessionFacts<'a> {
         Self {
             channel: &session.channel,
             entry: session.entry,
+            audience: session.audience(),
             errors: &session.errors,
             budget: session.budget,
             team: session.team.as_ref(),

@@ -74,7 +74,8 @@ impl OrgOperations<'_> {
     pub async fn approve_with(&self, id: ApprovalId, changed: &Value) -> Result<StoredApproval> {
         let stored = self.open_approval(id).await?;
         let tool = stored.approval.tool.as_str();
-        let tools = &self.inner().tools;
+        let view = self.view().await?;
+        let tools = &view.tools;
         if tools.definition(tool).is_none() {
             return Err(OperationError::NoTool(tool.to_owned()));
         }

@@ -10,6 +10,7 @@ use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_domain::session::status::IllegalStatusChange;
 use ostler_domain::soul::NoSuchVersion;
 use ostler_domain::team::TeamAssemblyRefused;
+use ostler_domain::tool::ToolProblem;
 use ostler_domain::workflow::StepName;
 use ostler_store::StoreError;
 
@@ -131,6 +132,14 @@ pub enum OperationError {
     BadArguments { tool: String, problem: String },
     #[error("the tool `{0}` does not exist any more; reject the call instead")]
     NoTool(String),
+    #[error("the {kind} `{name}` was not saved:\n{}", list(.problems))]
+    InvalidTool { kind: &'static str, name: String, problems: Vec<ToolProblem> },
+    #[error("no {kind} `{name}` in this organization{}", known_names(.known))]
+    NoOwnTool { kind: &'static str, name: String, known: String },
+    #[error("the tool `{name}` is not available: {reason}")]
+    ToolUnavailable { name: String, reason: String },
+    #[error("`{0}` is not a tool that this organization has defined; see `ostler tools ls --org`")]
+    NotOwnTool(String),
     #[error("no tool uses `{name}`; services that can be connected: {known}")]
     NoService { name: String, known: String },
     /// A decision is given once; the call is made for the first.
@@ -155,4 +164,13 @@ pub enum OperationError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Unreadable(#[from] UnreadableRecord),
+}
+
+fn list(problems: &[ToolProblem]) -> String {
+    let lines = problems.iter().map(|problem| format!("  {problem}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn known_names(known: &str) -> String {
+    if known.is_empty() { String::new() } else { format!("; there are: {known}") }
 }

@@ -9,12 +9,13 @@ use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::org::Org;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::tool::Trust;
-use ostler_engine::tool::ToolSet;
+use ostler_engine::tool::UnavailableTool;
 use ostler_store::Store;
 
 use crate::assembly::credits::{UNLIMITED, payer};
 use crate::assembly::history::{HISTORY_MESSAGES, decode_messages, history_items, history_trust};
 use crate::assembly::{SessionFacts, resolve_scope};
+use crate::deps::Toolbox;
 use crate::org_view::{AgentView, OrgView};
 use crate::records::decode;
 use crate::records::session::Session;
@@ -27,6 +28,8 @@ pub struct SessionScope {
     pub session: Session,
     pub agent: AgentView,
     pub scope: Arc<ToolScope>,
+    /// The org's own tools that cannot be used at the moment.
+    pub unavailable: Vec<UnavailableTool>,
     budget: TurnBudget,
     trust: Trust,
 }
@@ -52,24 +55,26 @@ impl SessionScope {
 /// for the one named by id, slug or subtype. Returns `None` if there is no such agent.
 pub async fn session_scope(
     store: &Store,
-    tools: &ToolSet,
+    toolbox: &Toolbox,
     org: OrgId,
     session: SessionId,
     agent: Option<&str>,
 ) -> Result<Option<SessionScope>, RunError> {
     let stored = store.org(org).session(session).await?;
     let session: Session = decode("session", &stored.data)?;
-    let view = OrgView::load(store, org).await?;
+    let view = OrgView::load(store, toolbox, org).await?;
     let agent = match agent {
         Some(name) => view.find_agent(name),
         None => session.active_agent().and_then(|id| view.agent(id)),
     };
     let Some(agent) = agent.cloned() else { return Ok(None) };
-    let scope = resolve_scope(&view, &agent, &SessionFacts::from(&session), tools);
+    let scope = resolve_scope(&view, &agent, &SessionFacts::from(&session), &view.tools);
     let stored = store.org(org).last_messages(session.thread, HISTORY_MESSAGES).await?;
     let trust = history_trust(&session.channel, &history_items(&decode_messages(&stored)?));
     let budget = budget(store, &view, &agent, &session).await?;
-    Ok(Some(SessionScope { org: view.org.clone(), session, agent, scope, budget, trust }))
+    let unavailable = view.unavailable_tools.clone();
+    let org = view.org.clone();
+    Ok(Some(SessionScope { org, session, agent, scope, unavailable, budget, trust }))
 }
 
 /// Returns what a turn could spend: all the credits of its payer, within the budgets of the

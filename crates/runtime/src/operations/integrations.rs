@@ -66,7 +66,7 @@ impl OrgOperations<'_> {
     }
 
     fn known_service(&self, name: &str) -> Result<Integration> {
-        let specs = self.inner().tools.specs();
+        let specs = self.inner().tools.built_in.specs();
         let known: BTreeSet<&Integration> = specs.flat_map(|spec| &spec.integrations).collect();
         let service = Integration::new(name);
         if known.contains(&service) {

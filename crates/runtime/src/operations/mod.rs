@@ -34,6 +34,8 @@ mod souls;
 pub mod sweep;
 mod takeover;
 mod team_requests;
+mod tool_test;
+mod tools;
 mod unknown_outcomes;
 mod users;
 mod workflows;
@@ -43,12 +45,11 @@ use std::sync::Arc;
 
 use ostler_domain::id::{AuditId, ConversationId, InboxId, OrgId, RunId, SessionId};
 use ostler_domain::org::permission::OrgPermission;
-use ostler_engine::tool::ToolSet;
 use ostler_store::{FollowUpEntry, NewAuditEntry, OrgStore, Store};
 use serde_json::{Value, json};
 
 use crate::conversation::Worker;
-use crate::deps::Clock;
+use crate::deps::{Clock, Toolbox};
 use crate::ids::{derived, fresh};
 use crate::inbox::Doorbell;
 use crate::org_view::{OrgView, OrgViews};
@@ -72,6 +73,7 @@ pub use queue_teams::{QueueBacklog, TeamRole};
 pub use queue_work::WorkItem;
 pub use sessions::SessionDetail;
 pub use takeover::Takeover;
+pub use tools::{OrgToolSet, ToolChange};
 
 /// The result of an operation.
 pub type Result<T> = std::result::Result<T, OperationError>;
@@ -82,7 +84,7 @@ pub struct Operations(Arc<Inner>);
 
 struct Inner {
     store: Store,
-    tools: Arc<ToolSet>,
+    tools: Toolbox,
     clock: Clock,
     bell: Doorbell,
     running_turns: RunningTurns,
@@ -91,9 +93,9 @@ struct Inner {
 
 impl Operations {
     /// Creates operations for a process that answers no conversations itself.
-    pub fn new(store: Store, tools: Arc<ToolSet>, clock: Clock) -> Self {
+    pub fn new(store: Store, tools: Toolbox, clock: Clock) -> Self {
         Self(Arc::new(Inner {
-            org_views: OrgViews::new(store.clone()),
+            org_views: OrgViews::new(store.clone(), tools.clone()),
             store,
             tools,
             clock,

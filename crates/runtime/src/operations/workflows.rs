@@ -201,7 +201,8 @@ impl OrgOperations<'_> {
     async fn check_arguments(&self, id: WorkflowId, task: &Task, changed: &Value) -> Result<()> {
         let detail = self.workflow(id).await?;
         let questions = detail.task(task).into_iter().flat_map(|one| &one.questions);
-        let tools = &self.inner().tools;
+        let view = self.view().await?;
+        let tools = &view.tools;
         for question in questions {
             if let QuestionBody::Approval { tool, .. } = &question.body
                 && let Some(problem) = tools.argument_problems(tool, changed)
@@ -215,7 +216,7 @@ impl OrgOperations<'_> {
     /// Checks that the agents and tools of all steps exist.
     async fn check_steps(&self, definition: &WorkflowDefinition) -> Result<()> {
         let view = self.view().await?;
-        let tools = &self.inner().tools;
+        let tools = &view.tools;
         let works = definition.steps().iter().flat_map(|step| {
             std::iter::once(&step.work).chain(&step.undo).map(move |work| (step, work))
         });

@@ -42,3 +42,4 @@ pub mod view;
 pub use check::{ExpressionError, check_expressions};
 pub use question::{OpenQuestion, QuestionBody};
 pub use runner::WorkflowRunner;
+pub(crate) use single_call::SingleCallModels;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::drive::WorkflowDriver;
-use super::tools::{StepTools, step_tools};
+use super::tools::StepTools;
 use crate::assembly::Services;
 use crate::outage_log::OutageLog;
 use crate::run_error::RunError;
@@ -32,7 +32,7 @@ pub struct WorkflowRunner {
 impl WorkflowRunner {
     /// Creates a runner that shares the services of a worker.
     pub fn new(services: Arc<Services>) -> Result<Self, ToolSetError> {
-        let tools = step_tools(&services.deps.tools)?;
+        let tools = StepTools::new()?;
         Ok(Self { services, tools, outage: Arc::default() })
     }
 

@@ -14,7 +14,7 @@ use ostler_engine::turn::Models;
 use serde_json::Value;
 
 /// Provides a model that calls one tool.
-pub(super) struct SingleCallModels(Arc<SingleCallModel>);
+pub(crate) struct SingleCallModels(Arc<SingleCallModel>);
 
 struct SingleCallModel {
     tool: String,
@@ -22,7 +22,7 @@ struct SingleCallModel {
 }
 
 impl SingleCallModels {
-    pub(super) fn new(tool: &str, arguments: &Value) -> Self {
+    pub(crate) fn new(tool: &str, arguments: &Value) -> Self {
         Self(Arc::new(SingleCallModel { tool: tool.to_owned(), arguments: arguments.to_string() }))
     }
 }

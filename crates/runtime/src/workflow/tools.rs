@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use ostler_domain::tool::ToolGroup;
 use ostler_engine::ask;
-use ostler_engine::tool::{Tool, ToolSet, ToolSetError};
+use ostler_engine::tool::{ToolSet, ToolSetError};
 
-pub(super) type StepTools = Arc<ToolSet>;
+/// The tools that steps have besides those of the org.
+#[derive(Clone)]
+pub(super) struct StepTools(Arc<ToolSet>);
 
-/// Selects the tools of steps from all tools.
-pub(super) fn step_tools(all: &ToolSet) -> Result<StepTools, ToolSetError> {
-    let mut tools: Vec<Arc<dyn Tool>> = all
-        .specs()
-        .filter(|spec| spec.group != ToolGroup::Team)
-        .filter_map(|spec| all.get(spec.name.as_str()).cloned())
-        .collect();
-    let new = ask::tools().into_iter();
-    tools.extend(new.filter(|tool| all.get(tool.definition().spec.name.as_str()).is_none()));
-    Ok(Arc::new(ToolSet::new(tools)?))
+impl StepTools {
+    pub(super) fn new() -> Result<Self, ToolSetError> {
+        Ok(Self(Arc::new(ToolSet::new(ask::tools())?)))
+    }
+
+    /// Selects the tools of steps from all tools of an org.
+    pub(super) fn of_org(&self, all: &ToolSet) -> Arc<ToolSet> {
+        let mut tools = all.filtered(|spec| spec.group != ToolGroup::Team);
+        tools.add_missing(&self.0);
+        Arc::new(tools)
+    }
 }

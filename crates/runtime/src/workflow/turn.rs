@@ -9,6 +9,7 @@ use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::Audience;
 use ostler_engine::driver::{Driver, TurnContext, TurnHandle, command_channel};
 use ostler_engine::history::Item;
+use ostler_engine::tool::ToolSet;
 use ostler_engine::turn::{ApprovalMode, Input, LoadError, NewTurn, Turn, TurnLimits, TurnOutput};
 use ostler_store::{StoreError, WorkflowLease};
 
@@ -51,7 +52,8 @@ pub(super) async fn run(
     let mut budget = view.settings.session_budget;
     budget.record(Credits::new(job.spent));
     let session = SessionFacts::without_conversation(&channel, &no_errors, budget);
-    let harness = harness(services, tools, &job, &view, agent, &session);
+    let tools = tools.of_org(&view.tools);
+    let harness = harness(services, &tools, &job, &view, agent, &session);
     let mut checkpoint = job.checkpoint.clone().unwrap_or_default();
     let stored_turn = match checkpoint.turn.as_deref().map(Turn::load).transpose() {
         Ok(stored_turn) => stored_turn,
@@ -99,7 +101,7 @@ pub(super) async fn run(
 /// that makes this call and nothing else.
 fn harness<'v>(
     services: &'v Services,
-    tools: &'v StepTools,
+    tools: &'v Arc<ToolSet>,
     job: &StepJob,
     view: &'v OrgView,
     agent: &'v AgentView,

@@ -1,57 +1,15 @@
 //! The configuration of an MCP server.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use ostler_domain::secret::SecretRef;
+use ostler_domain::tool::mcp::McpServerName;
+use ostler_domain::tool::{Audience, Risk, SecretText};
+use ostler_engine::secret::{Secret, SecretError, SecretScope};
 use ostler_engine::tool::DEFAULT_MAX_OUTPUT;
 
-/// The name of a server: 1 to 24 letters, digits, `-` or single `_` in between.
-/// `__` separates it from the names of its tools, so it must not contain that.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct McpServerName(String);
-
-/// The text is not a valid server name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a valid name of an MCP server; use 1 to 24 letters, digits, `-` or single `_` \
-     in between"
-)]
-pub struct InvalidMcpServerName(String);
-
-impl McpServerName {
-    /// The maximum length in characters.
-    pub const MAX_LEN: usize = 24;
-
-    /// Returns the name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for McpServerName {
-    type Err = InvalidMcpServerName;
-
-    fn from_str(name: &str) -> Result<Self, InvalidMcpServerName> {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-        let valid = (1..=Self::MAX_LEN).contains(&name.len()) && name.chars().all(allowed);
-        let underscore_at_edge = name.starts_with('_') || name.ends_with('_');
-        if valid && !underscore_at_edge && !name.contains("__") {
-            Ok(Self(name.to_owned()))
-        } else {
-            Err(InvalidMcpServerName(name.to_owned()))
-        }
-    }
-}
-
-impl fmt::Display for McpServerName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use crate::web::FetchPolicy;
 
 /// A server and how it is treated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +18,16 @@ pub struct McpServerConfig {
     pub name: McpServerName,
     pub transport: McpTransport,
     pub annotation_trust: AnnotationTrust,
+    /// The tools that are used, by the names that the server gives them; `None` for all.
+    pub tools: Option<Vec<String>>,
+    /// The risk of tools, whatever the server says, by the names that the server gives them.
+    pub risk: BTreeMap<String, Risk>,
+    /// For whom its tools are made; see [`ostler_domain::tool::ToolSpec`].
+    pub audience: Option<Audience>,
     /// Credits per call of one of its tools.
     pub price: u64,
+    /// Whose secrets its environment and headers may refer to.
+    pub secrets: SecretScope,
     pub limits: McpLimits,
 }
 
@@ -72,8 +38,37 @@ impl McpServerConfig {
             name,
             transport,
             annotation_trust: AnnotationTrust::Untrusted,
+            tools: None,
+            risk: BTreeMap::new(),
+            audience: None,
             price: 1,
+            secrets: SecretScope::Operator,
             limits: McpLimits::default(),
+        }
+    }
+
+    /// Returns a text with the secrets of the server redacted.
+    pub(super) fn redact(&self, text: String) -> String {
+        let values = match &self.transport {
+            McpTransport::Stdio(server) => &server.env,
+            McpTransport::Http(server) => &server.headers,
+        };
+        let secrets = values.values().filter_map(SecretText::secret);
+        let read = secrets.filter_map(|secret| self.secrets.read(secret).ok());
+        read.fold(text, |text, secret| secret.redact(&text))
+    }
+}
+
+/// Returns a value for use, and the secret that is in it.
+pub(crate) fn read_value(
+    value: &SecretText,
+    secrets: &SecretScope,
+) -> Result<(String, Option<Secret>), SecretError> {
+    match value {
+        SecretText::Plain(text) => Ok((text.clone(), None)),
+        SecretText::Secret { prefix, secret } => {
+            let secret = secrets.read(secret)?;
+            Ok((format!("{prefix}{}", secret.expose()), Some(secret)))
         }
     }
 }
@@ -97,10 +92,8 @@ pub struct McpStdioServer {
     /// Environment variables that are passed on, besides the few that every program
     /// needs.
     pub inherited_env: Vec<String>,
-    /// Environment variables with their values.
-    pub env: BTreeMap<String, String>,
-    /// Environment variables whose values are secrets.
-    pub secret_env: BTreeMap<String, SecretRef>,
+    /// Environment variables with their values, which may be secrets.
+    pub env: BTreeMap<String, SecretText>,
 }
 
 impl McpStdioServer {
@@ -118,8 +111,17 @@ impl McpStdioServer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpHttpServer {
     pub url: String,
-    /// The token is sent to the origin of `url` only.
-    pub bearer_token: Option<SecretRef>,
+    /// Request headers, which may be secrets. They are sent to the origin of `url` only.
+    pub headers: BTreeMap<String, SecretText>,
+    pub network: FetchPolicy,
+}
+
+impl McpHttpServer {
+    /// Creates the configuration of a server at any address, without headers.
+    pub fn new(url: impl Into<String>) -> Self {
+        let (headers, network) = (BTreeMap::new(), FetchPolicy::unrestricted());
+        Self { url: url.into(), headers, network }
+    }
 }
 
 /// Whether the annotations of a server may relax the treatment of its tools.
@@ -186,18 +188,8 @@ impl McpLimits {
 
 #[cfg(test)]
 mod tests {
-    use super::{McpLimits, McpServerName};
+    use super::McpLimits;
     use std::time::Duration;
-
-    #[test]
-    fn server_names_do_not_contain_the_separator() {
-        for name in ["github", "my-server", "my_server", "a", &"x".repeat(24)] {
-            assert!(name.parse::<McpServerName>().is_ok(), "{name}");
-        }
-        for name in ["", "a__b", "_a", "a_", "a b", "ä", "a.b", &"x".repeat(25)] {
-            assert!(name.parse::<McpServerName>().is_err(), "{name}");
-        }
-    }
 
     #[test]
     fn backoff_doubles_up_to_a_limit() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ostler_engine::secret::SecretError;
 
-use super::config::McpServerName;
+use ostler_domain::tool::mcp::McpServerName;
 
 /// A problem of a server or of one of its tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub enum McpServerError {
     InvalidTool(String),
     #[error("skipped, because its schema cannot be used: {0}")]
     InvalidSchema(String),
+    #[error("the server does not list this tool")]
+    NoSuchTool,
     #[error("skipped, because several tools of the server get the name `{0}`")]
     DuplicateTool(String),
 }

@@ -66,7 +66,17 @@ pub(super) fn convert(listed: Vec<Value>, has_more: bool, config: &McpServerConf
         listing.skipped.push(SkippedTool { tool: None, error });
     }
     let mut by_name: BTreeMap<ToolName, Vec<RemoteTool>> = BTreeMap::new();
-    for tool in listed.into_iter().take(max_tools) {
+    let is_used = |tool: &Value| match (&config.tools, tool.get("name")) {
+        (Some(used), Some(Value::String(name))) => used.contains(name),
+        (used, _) => used.is_none(),
+    };
+    for name in config.tools.iter().flatten() {
+        if !listed.iter().any(|tool| tool["name"] == **name) {
+            let error = McpServerError::NoSuchTool;
+            listing.skipped.push(SkippedTool { tool: Some(printable_name(name)), error });
+        }
+    }
+    for tool in listed.into_iter().take(max_tools).filter(is_used) {
         let name = tool.get("name").and_then(Value::as_str).map(printable_name);
         match remote_tool(tool, config) {
             Ok(tool) => by_name.entry(tool.definition.spec.name.clone()).or_default().push(tool),
@@ -100,9 +110,11 @@ fn remote_tool(tool: Value, config: &McpServerConfig) -> Result<RemoteTool, McpS
     let name = tool_name::qualified_name(&config.name, &tool.name)
         .ok_or_else(|| McpServerError::InvalidTool("its name cannot be used".to_owned()))?;
     let annotations = tool.annotations.unwrap_or_default();
+    let by_annotations = || risk(annotations, config.annotation_trust);
     let spec = ToolSpec {
         category: ToolCategory::Mcp,
-        risk: risk(annotations, config.annotation_trust),
+        risk: config.risk.get(&tool.name).copied().unwrap_or_else(by_annotations),
+        audience: config.audience,
         ..ToolSpec::write(name, ToolGroup::Custom).external().untrusted().priced(config.price)
     };
     let description =

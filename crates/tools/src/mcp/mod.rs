@@ -24,9 +24,9 @@ mod tool;
 mod tool_name;
 mod wire;
 
+pub(crate) use config::read_value;
 pub use config::{
-    AnnotationTrust, InvalidMcpServerName, McpHttpServer, McpLimits, McpServerConfig,
-    McpServerName, McpStdioServer, McpTransport,
+    AnnotationTrust, McpHttpServer, McpLimits, McpServerConfig, McpStdioServer, McpTransport,
 };
 pub use error::{McpProblem, McpServerError};
 pub use servers::McpServers;

@@ -4,11 +4,12 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ostler_domain::tool::mcp::McpServerName;
 use ostler_engine::tool::Tool;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
 
-use super::config::{McpServerConfig, McpServerName};
+use super::config::McpServerConfig;
 use super::error::{McpProblem, McpServerError};
 use super::listing::{self, SkippedTool};
 use super::tool::McpTool;
@@ -85,6 +86,16 @@ impl McpServer {
             error: skipped.error.clone(),
         });
         own.chain(of_tools).collect()
+    }
+
+    /// Returns whether the first attempt to start is not over yet.
+    pub(super) fn is_starting(&self) -> bool {
+        !*self.first_attempt_over.borrow()
+    }
+
+    /// Returns a text with the secrets of the server redacted.
+    pub(super) fn redact(&self, text: String) -> String {
+        self.config.redact(text)
     }
 
     /// Waits until the first attempt to start is over.

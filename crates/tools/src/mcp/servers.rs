@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostler_domain::tool::mcp::McpServerName;
 use ostler_engine::tool::Tool;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -67,6 +68,12 @@ impl McpServers {
         for server in &self.servers {
             server.wait_first_attempt().await;
         }
+    }
+
+    /// Returns the names of the servers whose first attempt to start is not over yet.
+    pub fn starting(&self) -> Vec<&McpServerName> {
+        let starting = self.servers.iter().filter(|server| server.is_starting());
+        starting.map(|server| server.name()).collect()
     }
 
     /// Returns the current tools. A server that restarts keeps its tools; one that failed

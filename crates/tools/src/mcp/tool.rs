@@ -92,7 +92,8 @@ impl Tool for McpTool {
 
     fn call<'a>(&'a self, call: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
         Box::pin(async move {
-            let outcome = self.run(call).await.untrusted();
+            let mut outcome = self.run(call).await.untrusted();
+            outcome.content = self.server.redact(outcome.content);
             ToolReply::Done(outcome.truncated(self.remote.definition.max_output))
         })
     }

@@ -3,7 +3,7 @@
 use ostler_domain::tool::ToolName;
 use sha2::{Digest, Sha256};
 
-use super::config::McpServerName;
+use ostler_domain::tool::mcp::McpServerName;
 
 /// The maximum length of a tool name.
 const MAX_LEN: usize = 64;

@@ -1,6 +1,5 @@
 //! Fetches a page with GET requests and follows its redirects, checking each address.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use url::Url;
 
 use super::policy::FetchPolicy;
 use super::refusal::AddressRefused;
-use super::resolver::{CheckedResolver, HostResolver, SystemResolver};
+use super::resolver::{HostResolver, SystemResolver};
 
 const MAX_REDIRECTS: usize = 5;
 /// The most bytes of a page that are read.
@@ -80,11 +79,8 @@ impl Fetcher {
     /// Creates a fetcher for the addresses that a policy allows.
     pub fn new(policy: FetchPolicy, resolver: Arc<dyn HostResolver>) -> Result<Self, FetchError> {
         let setup = |error: &dyn fmt::Display| FetchError::Setup(error.to_string());
-        let checked_resolver = CheckedResolver { policy: policy.clone(), resolver };
-        let client = client_builder()
-            .map_err(|error| setup(&error))?
-            .dns_resolver(Arc::new(checked_resolver))
-            .no_proxy()
+        let client = policy
+            .apply(client_builder().map_err(|error| setup(&error))?, resolver)
             .user_agent(USER_AGENT)
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(0)
@@ -167,12 +163,8 @@ fn is_text(content_type: &str) -> bool {
 
 /// Converts an error. A refusal by the resolver is one of its nested causes.
 fn fetch_error(error: reqwest::Error) -> FetchError {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
-    while let Some(error) = cause {
-        if let Some(refused) = error.downcast_ref::<AddressRefused>() {
-            return FetchError::Refused(refused.clone());
-        }
-        cause = error.source();
+    if let Some(refused) = AddressRefused::cause_of(&error) {
+        return FetchError::Refused(refused);
     }
     if error.is_timeout() { FetchError::TimedOut } else { FetchError::Network(error.without_url()) }
 }

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use ostler_domain::address::non_public_range;
+use reqwest::ClientBuilder;
 use url::{Host, Url};
 
 use super::refusal::AddressRefused;
+use super::resolver::{CheckedResolver, HostResolver};
 
 /// Top-level names that are never part of the public internet.
 const LOCAL_NAMES: [&str; 16] = [
@@ -30,17 +33,54 @@ const LOCAL_NAMES: [&str; 16] = [
 const MAX_URL_BYTES: usize = 4096;
 
 /// The addresses that may be fetched.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FetchPolicy {
+    scope: NetworkScope,
     addresses: BTreeSet<IpAddr>,
     ports: BTreeSet<u16>,
     names: BTreeSet<String>,
+}
+
+/// Which part of the network a policy allows, besides its exceptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum NetworkScope {
+    /// The public internet, on the ports of the policy.
+    #[default]
+    PublicPorts,
+    /// The public internet, on every port.
+    Public,
+    /// Every address.
+    Everything,
 }
 
 impl FetchPolicy {
     /// Allows the public internet on ports 80 and 443, and nothing else.
     pub fn public() -> Self {
         Self { ports: [80, 443].into(), ..Self::default() }
+    }
+
+    /// Allows the public internet on every port, for addresses that a person has chosen.
+    pub fn public_any_port() -> Self {
+        Self { scope: NetworkScope::Public, ..Self::default() }
+    }
+
+    /// Allows every address, also of the local network.
+    pub fn unrestricted() -> Self {
+        Self { scope: NetworkScope::Everything, ..Self::default() }
+    }
+
+    /// Makes clients that only connect to allowed addresses, without a proxy. An unrestricted
+    /// policy changes nothing.
+    pub(crate) fn apply(
+        &self,
+        builder: ClientBuilder,
+        resolver: Arc<dyn HostResolver>,
+    ) -> ClientBuilder {
+        if self.scope == NetworkScope::Everything {
+            return builder;
+        }
+        let checked = CheckedResolver { policy: self.clone(), resolver };
+        builder.dns_resolver(Arc::new(checked)).no_proxy()
     }
 
     /// Also allows an address, port and host names that are not public. For tests with a
@@ -60,14 +100,14 @@ impl FetchPolicy {
 
     /// Checks an IP address before a connection.
     pub(super) fn check_address(&self, address: IpAddr) -> Result<(), AddressRefused> {
-        if self.addresses.contains(&address) {
+        if self.scope == NetworkScope::Everything || self.addresses.contains(&address) {
             return Ok(());
         }
         non_public_range(address).map_or(Ok(()), |range| Err(AddressRefused::Address(range)))
     }
 
     /// Parses and checks a URL without a DNS lookup.
-    pub(super) fn parse_url(&self, text: &str) -> Result<Url, AddressRefused> {
+    pub(crate) fn parse_url(&self, text: &str) -> Result<Url, AddressRefused> {
         let written = host_as_written(text)?;
         let url = Url::parse(text).map_err(|_| AddressRefused::InvalidUrl)?;
         if !url.username().is_empty() || url.password().is_some() {
@@ -75,6 +115,7 @@ impl FetchPolicy {
         }
         self.check_host(&url, written)?;
         match url.port_or_known_default() {
+            Some(_) if self.scope != NetworkScope::PublicPorts => Ok(url),
             Some(port) if self.ports.contains(&port) => Ok(url),
             _ => Err(AddressRefused::Port),
         }
@@ -113,7 +154,7 @@ impl FetchPolicy {
 
     pub(super) fn check_name(&self, name: &str) -> Result<(), AddressRefused> {
         let plain = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-        if self.names.contains(&plain) {
+        if self.scope == NetworkScope::Everything || self.names.contains(&plain) {
             return Ok(());
         }
         let last = plain.rsplit('.').next().unwrap_or_default();

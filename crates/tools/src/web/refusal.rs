@@ -1,5 +1,7 @@
 //! Why an address is not fetched.
 
+use std::error::Error;
+
 /// Why an address is not fetched. The texts are for models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressRefused {
@@ -18,4 +20,18 @@ pub enum AddressRefused {
     /// The IP address is not in the usual notation.
     #[error("write an IP address as four numbers with dots, or use a name")]
     NonCanonicalAddress,
+}
+
+impl AddressRefused {
+    /// Returns the refusal of a resolver among the causes of an error.
+    pub(crate) fn cause_of(error: &reqwest::Error) -> Option<Self> {
+        let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+        while let Some(error) = cause {
+            if let Some(refused) = error.downcast_ref::<Self>() {
+                return Some(refused.clone());
+            }
+            cause = error.source();
+        }
+        None
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ostler_domain::secret::SecretRef;
+use ostler_domain::tool::SecretText;
 use ostler_domain::tool::Trust;
 use ostler_engine::history::CallId;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
@@ -100,7 +101,8 @@ async fn error_output_is_reported_without_secrets() {
 
 fn set_secrets(config: &mut McpServerConfig, secrets: BTreeMap<String, SecretRef>) {
     if let McpTransport::Stdio(server) = &mut config.transport {
-        server.secret_env = secrets;
+        let text = |secret| SecretText::Secret { prefix: String::new(), secret };
+        server.env = secrets.into_iter().map(|(name, secret)| (name, text(secret))).collect();
     }
 }
 
@@ -261,7 +263,8 @@ async fn a_server_sees_only_the_configured_environment() {
     let mut config = fake(&[]);
     if let McpTransport::Stdio(server) = &mut config.transport {
         server.inherited_env = vec!["CARGO_MANIFEST_DIR".to_owned()];
-        server.env = BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]);
+        server.env =
+            BTreeMap::from([("GREETING".to_owned(), SecretText::Plain("hello".to_owned()))]);
     }
     let servers = start(config).await;
     let seen = call(&servers, "mcp__fake__env", json!({})).await.content;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ostler_domain::secret::SecretRef;
+use ostler_domain::tool::SecretText;
 use ostler_engine::outcome::OutcomeStatus;
 use ostler_tools::mcp::{McpHttpServer, McpServerConfig, McpServers, McpTransport};
 use serde_json::{Value, json};
@@ -101,7 +102,10 @@ fn correct_server(request: &Request) -> String {
 }
 
 fn http_config(url: String, bearer: Option<SecretRef>) -> McpServerConfig {
-    let transport = McpTransport::Http(McpHttpServer { url, bearer_token: bearer });
+    let header = |secret| SecretText::Secret { prefix: "Bearer ".to_owned(), secret };
+    let bearer = bearer.map(|secret| ("Authorization".to_owned(), header(secret)));
+    let server = McpHttpServer { headers: bearer.into_iter().collect(), ..McpHttpServer::new(url) };
+    let transport = McpTransport::Http(server);
     let mut config = McpServerConfig::new("net".parse().unwrap(), transport);
     config.limits.max_restarts = 0;
     config

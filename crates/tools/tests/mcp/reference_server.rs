@@ -28,7 +28,7 @@ async fn the_reference_server_works_over_stdio() {
 async fn the_reference_server_works_over_streamable_http() {
     let (_server, port) = start_http_server().await;
     let url = format!("http://127.0.0.1:{port}/mcp");
-    let transport = McpTransport::Http(McpHttpServer { url, bearer_token: None });
+    let transport = McpTransport::Http(McpHttpServer::new(url));
     let servers = start(McpServerConfig::new("everything".parse().unwrap(), transport)).await;
     exercise(&servers).await;
     within(servers.shutdown()).await;

@@ -14,7 +14,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
     let integrations = operator.org(&org).integrations().await?;
     let mut tools: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for spec in operator.tools.specs() {
+    for spec in operator.tools.built_in.specs() {
         for service in &spec.integrations {
             tools.entry(service.to_string()).or_default().push(spec.name.to_string());
         }

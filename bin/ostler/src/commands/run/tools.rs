@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use ostler_domain::tool::mcp::McpServerName;
 use ostler_engine::tool::Tool;
-use ostler_tools::mcp::{
-    McpHttpServer, McpServerConfig, McpServerName, McpServers, McpStdioServer, McpTransport,
-};
+use ostler_tools::mcp::{McpHttpServer, McpServerConfig, McpServers, McpStdioServer, McpTransport};
 use ostler_tools::web::Fetcher;
 
 use super::RunArgs;
@@ -36,7 +35,7 @@ fn parse_server(text: &str) -> anyhow::Result<McpServerConfig> {
     let last = text.split_whitespace().rfind(|word| !word.starts_with('-')).unwrap_or(&first);
     let name = name.map_or_else(|| short_name(last), str::to_owned);
     let transport = if is_url {
-        McpTransport::Http(McpHttpServer { url: first.clone(), bearer_token: None })
+        McpTransport::Http(McpHttpServer::new(first.clone()))
     } else {
         McpTransport::Stdio(McpStdioServer::new(first.clone(), words))
     };

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use ostler_domain::org::Org;
-use ostler_domain::tool::{Integration, ToolSpec};
+use ostler_domain::tool::{Audience, Integration, ToolSpec};
+use ostler_engine::tool::UnavailableTool;
 use serde::Serialize;
 
 use crate::commands::args::{InstallationArgs, OutputArgs};
@@ -13,7 +14,7 @@ use crate::screen::{Cell, DIM, HEADER, WARNING, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsLsArgs {
-    /// Org, by slug or id, to show which services it has connected
+    /// Org, by slug or id, to show its own tools and which services it has connected
     #[arg(long, value_name = "ORG")]
     org: Option<String>,
     #[command(flatten)]
@@ -30,6 +31,14 @@ struct Row {
     not_connected: Option<Vec<Integration>>,
 }
 
+/// All tools of an org's agents.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry {
+    Tool(Box<Row>),
+    Unavailable(UnavailableTool),
+}
+
 pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
     let operator = Operator::open(&args.installation).await?;
     let org = match &args.org {
@@ -40,11 +49,20 @@ pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
         Some(org) => Some(operator.store.org(org.id).connected_services().await?),
         None => None,
     };
-    let mut rows: Vec<Row> =
-        operator.tools.specs().map(|spec| row(spec, connected.as_ref())).collect();
+    let (tools, unavailable) = match &org {
+        Some(org) => {
+            let set = operator.org(org).tool_set().await?;
+            (set.tools, set.unavailable)
+        }
+        None => (operator.tools.built_in.clone(), Vec::new()),
+    };
+    let mut rows: Vec<Row> = tools.specs().map(|spec| row(spec, connected.as_ref())).collect();
     rows.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
     if args.output.json {
-        return crate::commands::print_json(&rows);
+        let tools = rows.into_iter().map(|row| Entry::Tool(Box::new(row)));
+        let all: Vec<Entry> =
+            tools.chain(unavailable.into_iter().map(Entry::Unavailable)).collect();
+        return crate::commands::print_json(&all);
     }
     let header = ["tool", "risk", "reach", "price", "needs"];
     let mut cells = vec![header.map(|text| Cell::styled(text, HEADER))];
@@ -56,6 +74,11 @@ pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
             row.spec.price.to_string().into(),
             needs(row, org.as_ref()),
         ]
+    }));
+    cells.extend(unavailable.iter().map(|tool| {
+        let [risk, reach, price] = [const { "" }; 3].map(Cell::from);
+        let reason = Cell::styled(format!("unavailable: {}", tool.reason), WARNING);
+        [tool.name.as_str().into(), risk, reach, price, reason]
     }));
     print_rows(&cells);
     anstream::println!(
@@ -75,6 +98,10 @@ fn row(spec: &ToolSpec, connected: Option<&BTreeSet<Integration>>) -> Row {
 fn needs(row: &Row, org: Option<&Org>) -> Cell {
     let names: Vec<String> = row.spec.integrations.iter().map(ToString::to_string).collect();
     match (&row.not_connected, org) {
+        _ if row.spec.audience.is_some() => {
+            let audience = row.spec.audience.map(Audience::name).unwrap_or_default();
+            format!("own tool, for {audience}").into()
+        }
         _ if names.is_empty() => Cell::from(""),
         (Some(missing), Some(org)) if !missing.is_empty() => {
             let commands = missing

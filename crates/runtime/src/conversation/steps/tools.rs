@@ -25,6 +25,6 @@ pub(crate) fn assemble<'c>(
     session: &Session,
     agent: &'c AgentView,
 ) -> AgentHarness<'c> {
-    let deps = &context.services.deps;
-    AgentHarness::assemble(deps, &context.view, agent, &SessionFacts::from(session), &deps.tools)
+    let (deps, view) = (&context.services.deps, &context.view);
+    AgentHarness::assemble(deps, view, agent, &SessionFacts::from(session), &view.tools)
 }

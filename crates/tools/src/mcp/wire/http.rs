@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use ostler_engine::secret;
+use ostler_engine::secret::SecretScope;
 use ostler_http::client_builder;
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{RequestBuilder, Response, Url};
@@ -23,8 +23,9 @@ use rmcp::transport::streamable_http_client::{
 };
 
 use super::response::{EventStream, event_stream, has_content_type, read_response};
-use crate::mcp::config::{McpHttpServer, McpLimits};
+use crate::mcp::config::{McpHttpServer, McpLimits, read_value};
 use crate::mcp::error::McpServerError;
+use crate::web::{AddressRefused, FetchPolicy, SystemResolver};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_REDIRECTS: usize = 3;
@@ -75,24 +76,25 @@ impl From<reqwest::Error> for McpHttpError {
 /// cannot be read.
 pub(super) fn transport(
     server: &McpHttpServer,
+    secrets: &SecretScope,
     limits: &McpLimits,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, McpServerError> {
-    let url: Url = server
-        .url
-        .parse()
-        .map_err(|_| McpServerError::InvalidAddress("it is not a URL".to_owned()))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(McpServerError::InvalidAddress("it is neither HTTP nor HTTPS".to_owned()));
-    }
+    let refused = |error: AddressRefused| McpServerError::InvalidAddress(error.to_string());
+    server.network.check(&server.url).map_err(refused)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(server.url.as_str())
         .max_sse_event_size(limits.max_message_bytes);
     let mut retry = ExponentialBackoff::default();
     retry.max_times = Some(MAX_REOPENS);
     config.retry_config = Arc::new(retry);
-    if let Some(token) = &server.bearer_token {
-        config.auth_header = Some(secret::read_key(token)?.expose().to_owned());
+    for (name, value) in &server.headers {
+        let invalid = || McpServerError::InvalidAddress(format!("the header {name} is not valid"));
+        let (text, _) = read_value(value, secrets)?;
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
+        let mut value = HeaderValue::from_str(text.trim()).map_err(|_| invalid())?;
+        value.set_sensitive(true);
+        config.custom_headers.insert(header, value);
     }
-    Ok(StreamableHttpClientTransport::with_client(HttpClient::new()?, config))
+    Ok(StreamableHttpClientTransport::with_client(HttpClient::new(&server.network)?, config))
 }
 
 /// The HTTP client of the transport.
@@ -100,9 +102,11 @@ pub(super) fn transport(
 pub(super) struct HttpClient(reqwest::Client);
 
 impl HttpClient {
-    fn new() -> Result<Self, McpServerError> {
-        let client = client_builder()
-            .map_err(|error| McpServerError::InvalidAddress(error.to_string()))?
+    fn new(network: &FetchPolicy) -> Result<Self, McpServerError> {
+        let builder =
+            client_builder().map_err(|error| McpServerError::InvalidAddress(error.to_string()))?;
+        let client = network
+            .apply(builder, Arc::new(SystemResolver))
             .connect_timeout(CONNECT_TIMEOUT)
             .redirect(Policy::custom(check_redirect))
             // A reused connection stalls if its last answer was not read to the end.

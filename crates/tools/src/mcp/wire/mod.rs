@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use ostler_engine::secret::SecretScope;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{
     ClientInitializeError, NotificationContext, RoleClient, RunningService,
@@ -48,13 +49,21 @@ impl McpConnection {
     /// Starts or connects to a server and initializes the session.
     pub(super) async fn open(config: &McpServerConfig) -> Result<Self, McpServerError> {
         match &config.transport {
-            McpTransport::Stdio(server) => Self::open_stdio(server, &config.limits).await,
-            McpTransport::Http(server) => Self::open_http(server, &config.limits).await,
+            McpTransport::Stdio(server) => {
+                Self::open_stdio(server, &config.secrets, &config.limits).await
+            }
+            McpTransport::Http(server) => {
+                Self::open_http(server, &config.secrets, &config.limits).await
+            }
         }
     }
 
-    async fn open_http(server: &McpHttpServer, limits: &McpLimits) -> Result<Self, McpServerError> {
-        let transport = http::transport(server, limits)?;
+    async fn open_http(
+        server: &McpHttpServer,
+        secrets: &SecretScope,
+        limits: &McpLimits,
+    ) -> Result<Self, McpServerError> {
+        let transport = http::transport(server, secrets, limits)?;
         let handler = NotificationHandler::default();
         let tools_changed = handler.tools_changed.clone();
         let running = timeout(limits.start_timeout, handler.serve(transport))
@@ -68,9 +77,10 @@ impl McpConnection {
 
     async fn open_stdio(
         server: &McpStdioServer,
+        secrets: &SecretScope,
         limits: &McpLimits,
     ) -> Result<Self, McpServerError> {
-        let (process, stdout, stdin) = Process::start(server)?;
+        let (process, stdout, stdin) = Process::start(server, secrets)?;
         let (sender, truncated) = watch::channel(0);
         let lines = bounded_lines::BoundedLines::new(stdout, limits.max_message_bytes, sender);
         let transport = AsyncRwTransport::new_client(lines, stdin)

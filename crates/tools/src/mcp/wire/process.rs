@@ -6,14 +6,14 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ostler_engine::secret::{self, Secret};
+use ostler_engine::secret::{Secret, SecretScope};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::mcp::config::McpStdioServer;
+use crate::mcp::config::{McpStdioServer, read_value};
 use crate::mcp::error::McpServerError;
 
 /// Environment variables that nearly every program needs.
@@ -41,6 +41,7 @@ impl Process {
     /// Starts the program. Fails if a secret cannot be read or the program not started.
     pub(super) fn start(
         server: &McpStdioServer,
+        scope: &SecretScope,
     ) -> Result<(Self, ChildStdout, ChildStdin), McpServerError> {
         let spawn_error =
             |reason: String| McpServerError::Spawn { command: server.command.clone(), reason };
@@ -50,11 +51,10 @@ impl Process {
         let inherited =
             COMMON_ENV.into_iter().chain(server.inherited_env.iter().map(String::as_str));
         command.envs(inherited.filter_map(|name| Some((name, std::env::var_os(name)?))));
-        command.envs(&server.env);
-        for (name, secret) in &server.secret_env {
-            let secret = secret::read(secret)?;
-            command.env(name, secret.expose());
-            secrets.push(secret);
+        for (name, value) in &server.env {
+            let (text, secret) = read_value(value, scope)?;
+            command.env(name, text);
+            secrets.extend(secret);
         }
         if let Some(dir) = &server.working_dir {
             command.current_dir(dir);

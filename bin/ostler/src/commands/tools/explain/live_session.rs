@@ -37,5 +37,6 @@ pub(super) async fn explain(args: &ExplainArgs, session: &str) -> anyhow::Result
         tools: tools
             .map(|tool| ToolReport::new(tool, &explained.org, |name| explained.verdict(name)))
             .collect(),
+        unavailable: explained.unavailable.clone(),
     })
 }

@@ -7,6 +7,7 @@ use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::scope::ScopedTool;
 use ostler_domain::scope::removal::{PolicyLayer, Removal, ScopeStage};
 use ostler_domain::tool::ToolSpec;
+use ostler_engine::tool::UnavailableTool;
 use ostler_world::unknown_name;
 use serde::Serialize;
 
@@ -21,6 +22,9 @@ pub(super) struct Explanation {
     pub(super) business_layer: BusinessLayer,
     pub(super) guarded_as_business_layer: BusinessLayer,
     pub(super) tools: Vec<ToolReport>,
+    /// The org's own tools that cannot be used at the moment.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) unavailable: Vec<UnavailableTool>,
 }
 
 /// A tool with the decision on it.
@@ -141,6 +145,10 @@ impl Explanation {
                 }
             });
         }
+        rows.extend(self.unavailable.iter().map(|tool| {
+            let state = Cell::styled("unavailable", WARNING);
+            [tool.name.as_str().into(), state, tool.reason.as_str().into()]
+        }));
         anstream::println!("{}\n", self.title());
         print_rows(&rows);
         anstream::println!(

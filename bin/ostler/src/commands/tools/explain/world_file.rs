@@ -47,6 +47,7 @@ pub(super) fn explain(
         business_layer: agent.position.business_layer,
         guarded_as_business_layer: agent.position.guardrail_layer,
         tools: tools.map(|tool| ToolReport::new(tool, org, |name| decide(name, &facts))).collect(),
+        unavailable: Vec::new(),
     })
 }
 

@@ -1,0 +1,52 @@
+//! `ostler mcp ls`.
+
+use jiff::Timestamp;
+use ostler_domain::tool::mcp::McpServer;
+use ostler_domain::tool::org_tools::OrgTool;
+use serde_json::json;
+
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+use crate::screen::{Cell, DIM, HEADER, print_rows};
+
+pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(args).await?;
+    let stored = operator.org(&org).own_tools().await?;
+    let servers: Vec<(&McpServer, Timestamp)> = stored
+        .iter()
+        .filter_map(|one| match &one.tool {
+            OrgTool::Mcp(server) => {
+                let saved_at = Timestamp::from_millisecond(one.saved_at.as_millis());
+                Some((server, saved_at.unwrap_or_default()))
+            }
+            OrgTool::Http(_) => None,
+        })
+        .collect();
+    if args.output.json {
+        let all: Vec<_> = servers
+            .iter()
+            .map(|(server, saved_at)| json!({"server": server, "saved_at": saved_at}))
+            .collect();
+        return crate::commands::print_json(&all);
+    }
+    if servers.is_empty() {
+        anstream::println!("{} has no MCP servers", org.name);
+        anstream::println!("\n{DIM}next{DIM:#}  ostler mcp add FILE --org {}", org.slug);
+        return Ok(());
+    }
+    let header = ["server", "for", "tools", "reached by"];
+    let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
+    rows.extend(servers.iter().map(|(server, _)| {
+        let tools = server.tools.as_ref().map_or("all".to_owned(), |tools| tools.join(", "));
+        let reached_by = server.url.as_deref().or(server.command.as_deref()).unwrap_or_default();
+        [
+            server.name.as_str().into(),
+            server.audience.name().into(),
+            tools.into(),
+            reached_by.into(),
+        ]
+    }));
+    print_rows(&rows);
+    anstream::println!("\n{DIM}next{DIM:#}  ostler mcp test NAME --org {}", org.slug);
+    Ok(())
+}

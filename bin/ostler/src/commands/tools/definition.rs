@@ -1,0 +1,83 @@
+//! Definitions of HTTP tools and MCP servers: read from a file, saved and printed.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use ostler_domain::org::Org;
+use ostler_domain::tool::SecretText;
+use ostler_domain::tool::org_tools::OrgTool;
+use ostler_runtime::operations::ToolChange;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::commands::args::OutputArgs;
+use crate::commands::operator::{Operator, print_result};
+use crate::secrets;
+
+/// The longest file that is read.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// Reads a definition as TOML from a file, or from standard input if the name is `-`.
+pub(in crate::commands) fn read<T: DeserializeOwned>(file: &Path) -> anyhow::Result<T> {
+    let is_stdin = file == Path::new("-");
+    let name = if is_stdin { "standard input".to_owned() } else { file.display().to_string() };
+    let mut text = String::new();
+    let cannot_read = || format!("cannot read {name}");
+    if is_stdin {
+        std::io::stdin().take(MAX_BYTES).read_to_string(&mut text).with_context(cannot_read)?;
+    } else {
+        let file = std::fs::File::open(file).with_context(cannot_read)?;
+        file.take(MAX_BYTES).read_to_string(&mut text).with_context(cannot_read)?;
+    }
+    toml::from_str(&text).with_context(|| format!("{name} is not valid"))
+}
+
+/// Saves a definition and prints what that changed.
+pub(in crate::commands) async fn save(
+    operator: &Operator,
+    org: &Org,
+    tool: OrgTool,
+    output: &OutputArgs,
+    next: &str,
+) -> anyhow::Result<()> {
+    let values = match &tool {
+        OrgTool::Http(tool) => secret_values(&[&tool.headers]),
+        OrgTool::Mcp(server) => secret_values(&[&server.env, &server.headers]),
+    };
+    let (kind, name) = (tool.kind().description(), tool.name().to_owned());
+    let change = operator.org(org).save_tool(tool).await?;
+    for secret in values.iter().filter_map(|value| value.secret()) {
+        let read = secrets::org_secrets(&operator.installation).read(org.id, secret);
+        secrets::check_reference(read)?;
+    }
+    let (state, sentence) = match change {
+        ToolChange::Added => ("added", "added"),
+        ToolChange::Replaced => ("replaced", "replaced"),
+        ToolChange::Unchanged => ("unchanged", "unchanged: it was there already, just like this"),
+    };
+    let json = json!({"org": org.id, "name": name, "change": state});
+    print_result(output, &json, &format!("{kind} {name} {sentence}\n\n{next}"))
+}
+
+fn secret_values(maps: &[&BTreeMap<String, SecretText>]) -> Vec<SecretText> {
+    maps.iter().flat_map(|map| map.values().cloned()).collect()
+}
+
+/// Prints a definition as TOML, or as JSON.
+pub(in crate::commands) fn print(tool: &OrgTool, output: &OutputArgs) -> anyhow::Result<()> {
+    match tool {
+        OrgTool::Http(tool) => print_value(tool, output),
+        OrgTool::Mcp(server) => print_value(server, output),
+    }
+}
+
+fn print_value(value: &impl Serialize, output: &OutputArgs) -> anyhow::Result<()> {
+    if output.json {
+        return crate::commands::print_json(value);
+    }
+    anstream::print!("{}", toml::to_string_pretty(value)?);
+    Ok(())
+}
