@@ -25,6 +25,7 @@ mod online;
 mod operations;
 mod ordering;
 mod people;
+mod org_tools;
 mod pipeline;
 #[path = "../../crates/channels/tests/channels/real_servers.rs"]
 mod real_servers;

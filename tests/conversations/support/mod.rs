@@ -7,13 +7,17 @@
 //! | `inspect` | what a scenario has stored: sessions, runs, notices, costs |
 //! | `models` | scripted models, and what they were asked |
 //! | `tools` | tools that a test controls |
+//! | `order_system` | a shop's order system, with its faults |
+//! | `mcp_server` | an MCP server over HTTP |
 //! | `connected_org` | an org on Telegram, SMS and e-mail, with delivery and webhooks |
 //! | `buses` | two connections to one bus |
 
 mod buses;
 mod connected_org;
 mod inspect;
+mod mcp_server;
 mod models;
+mod order_system;
 mod scenario;
 mod tools;
 
@@ -22,9 +26,11 @@ pub(crate) use connected_org::{
     BOT, ConnectedOrg, MAIL, SMS, delivery_options, sent_message, telegram_message,
 };
 pub(crate) use inspect::{item_text, text_of};
+pub(crate) use mcp_server::start_mcp_server;
 pub(crate) use models::{
     ModelCalls, RecordingModel, catalogue, catalogue_of, recording_catalogue, scripted,
 };
+pub(crate) use order_system::OrderSystem;
 pub(crate) use scenario::{
     ECHO, EMAIL, ENZO, GIA, ORG, OWNER, Scenario, TELEGRAM, WEBCHAT, agent, lenient_settings, org,
     retry_at_once, scenario, scenario_in, scenario_with, secrets_folder,
