@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::channel::Channel;
-use ostler_domain::id::{AgentId, BindingId, KeyId, OrgId};
+use ostler_domain::id::{AgentId, BindingId, KeyId, OrgId, RecordId};
 use ostler_domain::org::OrgPlace;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
+use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::scope::policy::ToolPolicy;
-use ostler_domain::tool::ToolName;
 use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
+use ostler_domain::tool::{Reach, ToolName};
 use ostler_engine::outcome::OutcomeStatus;
 use ostler_runtime::deps::Settings;
 use ostler_runtime::operations::{Actor, OperationError, ToolChange};
@@ -19,8 +20,8 @@ use ostler_testkit::TestDatabase;
 use serde_json::json;
 
 use crate::support::{
-    GIA, ORG, OrderSystem, Scenario, agent, org, retry_at_once, scenario, scenario_in,
-    scenario_with, secrets_folder, text_of,
+    GIA, ORG, OrderSystem, Scenario, agent, lenient_settings, org, retry_at_once, scenario,
+    scenario_in, scenario_with, secrets_folder, text_of,
 };
 
 const OTHER: OrgId = OrgId::from_u128(0x0c);
@@ -360,6 +361,76 @@ default: 'Yes.'
     assert!(set.tools.get("mcp__stock__delete").is_none(), "it is not in the list of tools");
     let tried = operator.test_tool("mcp__broken__x", &json!({})).await;
     assert!(matches!(tried, Err(OperationError::ToolUnavailable { .. })), "{tried:?}");
+}
+
+const REFUNDS: &str = "
+rules:
+  - when: { user: refund }
+    answer: { call: refund_payment, with: { order: '1001', amount: '10.00', reason: late } }
+  - when: { result: { tool: refund_payment, status: pending_approval } }
+    answer: I ask my team.
+  - when: { result: { tool: refund_payment, status: ok } }
+    answer: 'Done: {{ result }}'
+  - when: { result: refund_payment }
+    answer: 'Not done: {{ result }}'
+";
+
+/// O28: without a payment provider a refund is a request in the records; with one it is made
+/// there, with the key of its intent, and the provider's answer is the outcome.
+#[tokio::test(flavor = "multi_thread")]
+async fn o28_a_payment_provider_makes_the_refund() {
+    let shop = OrderSystem::start().await;
+    let (scenario, _) = scenario(REFUNDS).await;
+    let pm = AgentId::from_u128(0x77);
+    scenario.save_agent(agent(pm, "pia", "pm".into())).await;
+    scenario.change_agent(pm, |pia| pia.autonomy = AutonomyLevel::Autonomous).await;
+    let binding = BindingId::from_u128(0xb7);
+    scenario.bind(binding, Channel::Sms, pm).await;
+    let order = json!({"number": "1001", "status": "sent", "lines": [],
+        "total": {"amount": "50.00", "currency": "EUR"}, "placed_at": "2026-11-10T10:00:00Z"});
+    let id = RecordId::from_u128(5);
+    scenario.org().create_record("order", id, order.to_string()).await.unwrap();
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    operator.connect("payments", None).await.unwrap();
+    let ask = async |person: &str| {
+        let entry = ostler_domain::session::key::ConversationEntry::Owner;
+        let key = scenario.key_on(binding, person, entry);
+        scenario.say_in(&key, "refund").await.concat()
+    };
+    let statuses = async || -> Vec<serde_json::Value> {
+        let stored = scenario.org().record("refunds", id).await.unwrap();
+        let stored: serde_json::Value = serde_json::from_str(&stored.data).unwrap();
+        stored["refunds"].as_array().unwrap().iter().map(|one| one["status"].clone()).collect()
+    };
+    let requested = ask("a").await;
+    assert!(requested.starts_with("Done: ") && requested.contains("refund_requested"));
+    assert!(requested.contains("Nothing was paid yet"), "{requested}");
+    assert_eq!(statuses().await, ["requested"]);
+
+    let provider = cancel_tool(&format!("{}/refunds", shop.url), "idempotent = true")
+        .replace("shop_cancel", "shop_refund");
+    scenario.define_tool(ORG, &provider).await;
+    let name = ToolName::from_static("shop_refund");
+    let settings = OrgSettings { payment_provider: Some(name), ..lenient_settings() };
+    scenario.save_settings(&settings).await;
+    let made = ask("b").await;
+    assert!(made.contains("\"refunded\"") && made.contains("re_1"), "{made}");
+    let [request] = shop.requests().try_into().unwrap();
+    assert_eq!(request.body, json!({"order": "1001", "amount": "10.00", "reason": "late"}));
+    assert!(request.key().is_some());
+    assert_eq!(statuses().await, ["requested", "made"]);
+    let set = operator.tool_set().await.unwrap();
+    assert_eq!(set.tools.definition("refund_payment").unwrap().spec.reach, Reach::External);
+    assert!(set.tools.get("shop_refund").is_none(), "agents cannot pass the records by");
+
+    scenario.define_tool(ORG, &provider.replace("/refunds", "/locked")).await;
+    let refused = ask("c").await;
+    assert!(refused.starts_with("Not done: The system refused"), "{refused}");
+    operator.remove_tool(OrgToolKind::Http, "shop_refund").await.unwrap();
+    let unavailable = ask("d").await;
+    assert!(unavailable.contains("the payment provider is not available"), "{unavailable}");
+    assert_eq!(statuses().await, ["requested", "made"], "what failed is not recorded");
 }
 
 /// O17: a tool that an org has made for staff is not offered to customers.

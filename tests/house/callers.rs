@@ -22,6 +22,11 @@ const TOOL: Method = Method {
     arguments: 2,
     callers: &[
         ("crates/engine/src/driver/work.rs", 1, "the driver"),
+        (
+            "crates/tools/src/orders/provider_refund.rs",
+            2,
+            "an authorized refund, checked by the records and made by the provider",
+        ),
         ("crates/tools/src/mcp/tool.rs", 1, "a message to an MCP server, from inside its tool"),
     ],
 };

@@ -28,13 +28,16 @@ pub(crate) fn build(
     tools.extend(ostler_tools::catalogue::web_tools(&Fetcher::public()?));
     tools.extend(ostler_tools::catalogue::unsplash_tools(&Unsplash::new(store.clone(), unsplash)?));
     tools.extend(ostler_runtime::team::tools(live));
-    let org_tools = Arc::new(org_tools(installation)?);
-    Ok(Toolbox::new(Arc::new(ToolSet::new(tools)?)).with_org_tools(Arc::new(
-        move |org, definitions| {
-            let org_tools = org_tools.clone();
-            Box::pin(async move { org_tools.tools(org, &definitions).await })
-        },
-    )))
+    let tools = ToolSet::new(tools)?;
+    let mut org_tools = org_tools(installation)?;
+    if let Some(refunds) = tools.get("refund_payment") {
+        org_tools = org_tools.with_refunds(refunds.clone());
+    }
+    let org_tools = Arc::new(org_tools);
+    Ok(Toolbox::new(Arc::new(tools)).with_org_tools(Arc::new(move |org, definitions| {
+        let org_tools = org_tools.clone();
+        Box::pin(async move { org_tools.tools(org, &definitions).await })
+    })))
 }
 
 /// Builds the registry of the tools that orgs define.

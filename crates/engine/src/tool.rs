@@ -141,6 +141,8 @@ pub enum ToolSetError {
 #[derive(Clone, Default)]
 pub struct OrgToolList {
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Tools that replace the built-in ones of the same name.
+    pub replacements: Vec<Arc<dyn Tool>>,
     /// What the org has defined and cannot use at the moment.
     pub unavailable: Vec<UnavailableTool>,
 }
@@ -207,6 +209,18 @@ impl ToolSet {
             .map_err(|error| ToolSetError::Schema { name: name.clone(), why: error.to_string() })?;
         self.tools.insert(name, Arc::new(Entry { tool, arguments, tokens }));
         Ok(())
+    }
+
+    /// Adds a tool in place of the one of the same name. Fails without a change if its schema
+    /// cannot be compiled.
+    pub fn replace(&mut self, tool: Arc<dyn Tool>) -> Result<(), ToolSetError> {
+        let name = tool.definition().spec.name.clone();
+        let replaced = self.tools.remove(&name);
+        let added = self.add(tool);
+        if let (Err(_), Some(entry)) = (&added, replaced) {
+            self.tools.insert(name, entry);
+        }
+        added
     }
 
     /// Returns the tools whose specification `keep` accepts.

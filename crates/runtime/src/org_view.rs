@@ -13,7 +13,7 @@ use ostler_domain::scope::ToolScope;
 use ostler_domain::soul::Soul;
 use ostler_domain::tool::org_tools::OrgToolDefinitions;
 use ostler_domain::tool::{Audience, Integration};
-use ostler_engine::tool::{OrgToolList, ToolSet, UnavailableTool};
+use ostler_engine::tool::{OrgToolList, Tool, ToolSet, ToolSetError, UnavailableTool};
 use ostler_store::{
     AgentConfig, ConfigVersion, OrgBinding, OrgConfig, PolicyVersion, Store, StoreError,
 };
@@ -122,7 +122,8 @@ impl OrgView {
         };
         let mut all = agents.iter().chain(&platform_agent);
         let platform_pays = all.any(|one| one.agent.protection != Protection::Open);
-        let definitions = Arc::new(config.tools);
+        let payment_provider = settings.payment_provider.clone();
+        let definitions = Arc::new(OrgToolDefinitions { payment_provider, ..config.tools });
         let org_tools = toolbox.org_tools(id, &definitions).await;
         let (tools, unavailable_tools) = merge_tools(&toolbox.built_in, &org_tools);
         Ok(Self {
@@ -152,15 +153,21 @@ fn merge_tools(
     org_tools: &OrgToolList,
 ) -> (Arc<ToolSet>, Vec<UnavailableTool>) {
     let mut unavailable = org_tools.unavailable.clone();
-    if org_tools.tools.is_empty() {
+    if org_tools.tools.is_empty() && org_tools.replacements.is_empty() {
         return (built_in.clone(), unavailable);
     }
     let mut tools = ToolSet::clone(built_in);
-    for tool in &org_tools.tools {
-        if let Err(error) = tools.add(tool.clone()) {
+    let mut note_error = |tool: &Arc<dyn Tool>, added: Result<(), ToolSetError>| {
+        if let Err(error) = added {
             let name = tool.definition().spec.name.to_string();
             unavailable.push(UnavailableTool { name, reason: error.to_string() });
         }
+    };
+    for tool in &org_tools.tools {
+        note_error(tool, tools.add(tool.clone()));
+    }
+    for tool in &org_tools.replacements {
+        note_error(tool, tools.replace(tool.clone()));
     }
     (Arc::new(tools), unavailable)
 }

@@ -71,10 +71,14 @@ pub(crate) fn secrets_folder() -> PathBuf {
 
 /// Returns a source of the tools that orgs define. They reach this machine at 127.0.0.1, and
 /// no other private address.
-fn org_tools() -> OrgToolSource {
+fn org_tools(tools: &ToolSet) -> OrgToolSource {
     let network = FetchPolicy::public_any_port().allow(Ipv4Addr::LOCALHOST.into(), 0, &[]);
     let secrets = OrgSecrets::default().with_folder(secrets_folder());
-    let registry = OrgToolRegistry::new(OrgToolOptions { secrets, network }).expect("HTTP works");
+    let mut registry =
+        OrgToolRegistry::new(OrgToolOptions { secrets, network }).expect("HTTP works");
+    if let Some(refunds) = tools.get("refund_payment") {
+        registry = registry.with_refunds(refunds.clone());
+    }
     let registry = Arc::new(registry);
     Arc::new(move |org, definitions| {
         let registry = registry.clone();
@@ -184,9 +188,10 @@ impl Scenario {
         let now = Arc::new(AtomicI64::new(1_794_000_000_000));
         let clock = now.clone();
         let max_backlog = settings.max_backlog;
+        let tools = Arc::new(ToolSet::new(tools).unwrap());
         let deps = Deps {
             store: store.clone(),
-            tools: Toolbox::new(Arc::new(ToolSet::new(tools).unwrap())).with_org_tools(org_tools()),
+            tools: Toolbox::new(tools.clone()).with_org_tools(org_tools(&tools)),
             models: Arc::new(models),
             plan_effects: Arc::new(ostler_tools::effect_planner(store.clone())),
             deltas: Deltas::default(),

@@ -15,6 +15,7 @@ use crate::session::errors::ErrorPolicy;
 use crate::session::guided::InterviewTemplate;
 use crate::session::lifetime::{ClosePolicy, Lifetime, ReopenPolicy};
 use crate::team::config::TeamConfig;
+use crate::tool::ToolName;
 
 /// Settings of an org for its conversations. Every part is optional.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -39,6 +40,10 @@ pub struct OrgSettings {
     pub interviews: BTreeMap<Channel, InterviewTemplate>,
     /// Where the org's own people are notified.
     pub people: NotifyAddresses,
+    /// The tool of the org that makes refunds: an HTTP tool or a tool of an MCP server. Without
+    /// it a refund is a request in the records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payment_provider: Option<ToolName>,
 }
 
 impl OrgSettings {

@@ -1,8 +1,8 @@
 //! The tools that an org has defined: HTTP tools and MCP servers.
 
-use super::ToolProblem;
 use super::http::HttpTool;
 use super::mcp::McpServer;
+use super::{ToolName, ToolProblem};
 
 /// The most HTTP tools and MCP servers of an org, together.
 pub const MAX_ORG_TOOLS: usize = 100;
@@ -70,12 +70,14 @@ impl OrgTool {
 pub struct OrgToolDefinitions {
     pub http: Vec<HttpTool>,
     pub mcp: Vec<McpServer>,
+    /// The tool that makes refunds, from the org's settings.
+    pub payment_provider: Option<ToolName>,
 }
 
 impl OrgToolDefinitions {
     /// Returns whether there is nothing.
     pub const fn is_empty(&self) -> bool {
-        self.http.is_empty() && self.mcp.is_empty()
+        self.http.is_empty() && self.mcp.is_empty() && self.payment_provider.is_none()
     }
 }
 

@@ -1,10 +1,11 @@
-//! The effect of a refund: never more than the order cost, also with concurrent refunds.
+//! The effect of a refund. Requests never exceed the total of the order, also with concurrent
+//! ones.
 
 use ostler_domain::id::RecordId;
 
 use super::EffectError;
 use crate::overlay::StoreOverlay;
-use crate::records::{Money, Order, Refund, Refunds};
+use crate::records::{Money, Order, Refund, RefundStatus, Refunds};
 
 /// The most refunds of one order.
 const MAX_REFUNDS: usize = 100;
@@ -55,7 +56,10 @@ pub(super) async fn create(
     if refunds.refunds.iter().any(|existing| existing.id == refund.id) {
         return Ok(());
     }
-    check(&order, &refunds, refund.amount)?;
+    // Money that has been paid is recorded, whatever the order says by now.
+    if refund.status == RefundStatus::Requested {
+        check(&order, &refunds, refund.amount)?;
+    }
     refunds.refunds.push(refund.clone());
     overlay.put(order_id, version, &refunds)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::order_lookup::{NOT_FOUND, list_by_number};
 use crate::org_clock::OrgClock;
 use crate::page::{Page, PageRequest, limit_size};
-use crate::records::{Order, Refund, Refunds};
+use crate::records::{Order, Refund, RefundStatus, Refunds};
 use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 /// The most orders with the same number that are shown at once.
@@ -69,14 +69,20 @@ fn order_json(id: RecordId, order: &Order, refunds: &Refunds, clock: &OrgClock) 
         "id": id, "number": order.number, "contact_id": order.contact, "status": order.status,
         "lines": order.lines, "total": order.total, "placed_at": clock.format(order.placed_at),
     });
-    if let Some(total) = refunds.total() {
+    if !refunds.refunds.is_empty() {
         let refund_json = |refund: &Refund| {
             json!({
                 "id": refund.id, "amount": refund.amount, "reason": refund.reason,
-                "at": clock.format(refund.at),
+                "at": clock.format(refund.at), "status": refund.status,
             })
         };
-        answer["refunded"] = json!(total);
+        for (name, status) in
+            [("refunded", RefundStatus::Made), ("refund_requested", RefundStatus::Requested)]
+        {
+            if let Some(total) = refunds.total_with(status) {
+                answer[name] = json!(total);
+            }
+        }
         answer["refunds"] = refunds.refunds.iter().map(refund_json).collect();
     }
     answer

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::order_lookup::{FoundOrder, find_order};
 use crate::effects::{EffectError, StoreEffect, refundable_amount};
 use crate::ids;
-use crate::records::{Currency, InvalidMoney, Money, Refund, Refunds};
+use crate::records::{Currency, InvalidMoney, Money, Refund, RefundStatus, Refunds};
 use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,9 +33,10 @@ pub(crate) struct Arguments {
 pub(crate) struct RefundPayment;
 
 impl StoreTool for RefundPayment {
-    const DESCRIPTION: &'static str = "Refunds an order in part or in full: records the refund with \
-        the order, for payment. Look the order up first. Refunds never exceed the total of the \
-        order, and they cannot be undone.";
+    const DESCRIPTION: &'static str = "Requests a refund of an order, in part or in full. The request \
+        is recorded with the order; it pays nothing, a person of the organization does that. Never \
+        say that the money was sent. Look the order up first. Refunds never exceed the total of \
+        the order.";
     type Arguments = Arguments;
 
     async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
@@ -50,11 +51,15 @@ impl StoreTool for RefundPayment {
             reason: arguments.reason,
             at: context.clock().await?.now(),
             agent: context.tool_context.agent,
+            status: RefundStatus::Requested,
         };
-        let answer = json!({ "refunded": {
-            "id": refund.id, "order_id": id, "order": order.number, "amount": refund.amount,
-            "still_refundable": left.checked_sub(amount),
-        }});
+        let answer = json!({
+            "refund_requested": {
+                "id": refund.id, "order_id": id, "order": order.number, "amount": refund.amount,
+                "still_refundable": left.checked_sub(amount),
+            },
+            "note": "The request is recorded. Nothing was paid yet: a person pays it out.",
+        });
         context.finish(StoreEffect::RefundPayment { order: id, refund }, &answer).await
     }
 }

@@ -27,6 +27,7 @@ use reqwest::Client;
 use tokio::time::{Instant, timeout};
 
 use crate::mcp::{McpProblem, McpServers};
+use crate::orders::refund_through;
 use crate::web::{FetchPolicy, HostResolver, SystemResolver};
 use http_tool::OrgHttpTool;
 
@@ -47,6 +48,8 @@ pub struct OrgToolOptions {
 pub struct OrgToolRegistry {
     options: OrgToolOptions,
     client: Client,
+    /// The tool that records refunds.
+    refunds: Option<Arc<dyn Tool>>,
     orgs: Mutex<HashMap<OrgId, Arc<OrgEntry>>>,
 }
 
@@ -61,6 +64,8 @@ struct OrgEntry {
     definitions: Arc<OrgToolDefinitions>,
     http: Vec<Arc<dyn Tool>>,
     servers: Arc<McpServers>,
+    /// The tool that records refunds.
+    refunds: Option<Arc<dyn Tool>>,
     /// Whether the servers have been waited for.
     waited: AtomicBool,
     /// The current list, with the version of the servers that it was made for.
@@ -86,7 +91,13 @@ impl OrgToolRegistry {
             // A second answer on a connection must not be taken for that of the next call.
             .pool_max_idle_per_host(0)
             .build()?;
-        Ok(Self { options, client, orgs: Mutex::default() })
+        Ok(Self { options, client, refunds: None, orgs: Mutex::default() })
+    }
+
+    /// Lets the payment providers of orgs make the refunds of this tool, `refund_payment`.
+    #[must_use]
+    pub fn with_refunds(self, refunds: Arc<dyn Tool>) -> Self {
+        Self { refunds: Some(refunds), ..self }
     }
 
     /// Returns the tools of an org, the same list until something changes. The first call
@@ -139,6 +150,7 @@ impl OrgToolRegistry {
             definitions: definitions.clone(),
             http: definitions.http.iter().map(|tool| self.http_tool(org, tool.clone())).collect(),
             servers,
+            refunds: self.refunds.clone(),
             waited: AtomicBool::new(waited),
             list: Mutex::new((u64::MAX, Arc::default())),
             last_used: Mutex::new(now),
@@ -181,8 +193,29 @@ impl OrgEntry {
             reason: "the MCP server is being started".to_owned(),
         });
         let problems = self.servers.problems();
-        let unavailable = problems.iter().map(unavailable_tool).chain(starting).collect();
-        OrgToolList { unavailable, tools }
+        let mut unavailable: Vec<UnavailableTool> =
+            problems.iter().map(unavailable_tool).chain(starting).collect();
+        let replacements = self.take_provider(&mut tools, &mut unavailable);
+        OrgToolList { tools, replacements: replacements.into_iter().collect(), unavailable }
+    }
+
+    /// Returns the tool that refunds through the org's payment provider, if it has one. Agents
+    /// do not call the provider itself, because the records would not know of the refund.
+    fn take_provider(
+        &self,
+        tools: &mut Vec<Arc<dyn Tool>>,
+        unavailable: &mut Vec<UnavailableTool>,
+    ) -> Option<Arc<dyn Tool>> {
+        let name = self.definitions.payment_provider.as_ref()?;
+        let refunds = self.refunds.as_ref()?;
+        let at = tools.iter().position(|tool| tool.definition().spec.name == *name);
+        let provider = at.map(|at| tools.remove(at));
+        let reason = match &provider {
+            Some(_) => "it makes the refunds of refund_payment, and is not called by itself",
+            None => "it is the payment provider of the settings, and there is no such tool",
+        };
+        unavailable.push(UnavailableTool { name: name.to_string(), reason: reason.to_owned() });
+        Some(refund_through(refunds, provider))
     }
 
     fn last_used(&self) -> MutexGuard<'_, Instant> {

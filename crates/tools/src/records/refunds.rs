@@ -29,12 +29,35 @@ pub struct Refund {
     pub reason: String,
     pub at: Timestamp,
     pub agent: AgentId,
+    #[serde(default)]
+    pub status: RefundStatus,
+}
+
+/// Whether a refund was paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefundStatus {
+    /// A person has to pay it.
+    #[default]
+    Requested,
+    /// The payment provider has made it.
+    Made,
 }
 
 impl Refunds {
     /// Returns the sum, or `None` without refunds or with different currencies.
     pub fn total(&self) -> Option<Money> {
-        let first = Money::zero(self.refunds.first()?.amount.currency());
-        self.refunds.iter().try_fold(first, |sum, refund| sum.checked_add(refund.amount))
+        sum(self.refunds.iter())
     }
+
+    /// Returns the sum of the refunds with this status, like [`Refunds::total`].
+    pub fn total_with(&self, status: RefundStatus) -> Option<Money> {
+        sum(self.refunds.iter().filter(|refund| refund.status == status))
+    }
+}
+
+fn sum<'r>(refunds: impl Iterator<Item = &'r Refund>) -> Option<Money> {
+    let mut amounts = refunds.map(|refund| refund.amount);
+    let first = amounts.next()?;
+    amounts.try_fold(first, Money::checked_add)
 }

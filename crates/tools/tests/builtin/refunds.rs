@@ -5,7 +5,7 @@ use ostler_domain::id::{AgentId, RecordId};
 use ostler_engine::outcome::OutcomeStatus;
 use ostler_engine::turn::QuestionKind;
 use ostler_tools::effects::{self, EffectError, RefundError, StoreEffect};
-use ostler_tools::records::{Currency, Entity, Money, Order, Price, Refund, Refunds};
+use ostler_tools::records::{Currency, Entity, Money, Order, Price, Refund, RefundStatus, Refunds};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use serde_json::{Value, json};
 
@@ -52,14 +52,17 @@ async fn a_supervised_agent_needs_approval_to_refund() {
     assert!(matches!(asked[0].kind, QuestionKind::Approval { .. }));
     assert_eq!(outcome.status, OutcomeStatus::Ok, "{}", outcome.content);
     let answer: Value = serde_json::from_str(&outcome.content).unwrap();
-    assert_eq!(answer["refunded"]["amount"], json!({ "amount": "10.00", "currency": "EUR" }));
-    assert_eq!(answer["refunded"]["still_refundable"]["amount"], "14.50");
+    assert_eq!(
+        answer["refund_requested"]["amount"],
+        json!({ "amount": "10.00", "currency": "EUR" })
+    );
+    assert_eq!(answer["refund_requested"]["still_refundable"]["amount"], "14.50");
     // It is stored with the turn, and visible before.
     assert_eq!(fixture.refunds(id).await, [""; 0]);
     for _ in 0..2 {
         let answer = fixture.call_json("get_order", json!({ "order": "1234" })).await;
         let shown = &answer["orders"][0];
-        assert_eq!(shown["refunded"], json!({ "amount": "10.00", "currency": "EUR" }));
+        assert_eq!(shown["refund_requested"], json!({ "amount": "10.00", "currency": "EUR" }));
         assert_eq!(shown["refunds"][0]["reason"], "charged twice");
         assert_eq!(shown["refunds"][0]["id"], answer["orders"][0]["refunds"][0]["id"]);
         fixture.commit().await.unwrap();
@@ -125,7 +128,7 @@ async fn impossible_refunds_are_explained() {
     }
     assert_eq!(fixture.pending, []);
     let fifth = RecordId::from_u128(5).to_string();
-    check(&mut fixture, refund(&fifth, "30"), OutcomeStatus::Ok, "\"refunded\"").await;
+    check(&mut fixture, refund(&fifth, "30"), OutcomeStatus::Ok, "\"refund_requested\"").await;
 }
 
 fn effect(id: u128, coins: u64) -> StoreEffect {
@@ -137,6 +140,7 @@ fn effect(id: u128, coins: u64) -> StoreEffect {
         reason: "late".into(),
         at: "2026-11-10T10:00:00Z".parse().unwrap(),
         agent: AgentId::from_u128(1),
+        status: RefundStatus::Requested,
     };
     StoreEffect::RefundPayment { order: RecordId::from_u128(1), refund }
 }

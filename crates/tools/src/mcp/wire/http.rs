@@ -79,6 +79,13 @@ pub(super) fn transport(
     secrets: &SecretScope,
     limits: &McpLimits,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, McpServerError> {
+    let url: Url = server
+        .url
+        .parse()
+        .map_err(|_| McpServerError::InvalidAddress("it is not a URL".to_owned()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(McpServerError::InvalidAddress("it is neither HTTP nor HTTPS".to_owned()));
+    }
     let refused = |error: AddressRefused| McpServerError::InvalidAddress(error.to_string());
     server.network.check(&server.url).map_err(refused)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(server.url.as_str())
