@@ -232,6 +232,7 @@ async fn o18_a_private_address_is_refused() {
         let outcome = operator.test_tool("shop_cancel", &json!({"order": "1"})).await.unwrap();
         assert_eq!(outcome.status, OutcomeStatus::Failed, "{host}: {outcome:?}");
         assert!(outcome.content.starts_with("Nothing was sent: "), "{host}: {outcome:?}");
+        assert!(outcome.content.contains("`local_network = true`"), "{host}: {outcome:?}");
     }
 }
 

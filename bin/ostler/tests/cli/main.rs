@@ -18,6 +18,7 @@ mod member;
 mod migrate;
 mod mock_model;
 mod operator;
+mod org_tools;
 mod org_tree;
 mod pdf;
 mod prune;
@@ -133,6 +134,15 @@ fn every_help_has_examples() {
         &["knowledge", "ls"],
         &["knowledge", "rm"],
         &["tools", "ls"],
+        &["tools", "add"],
+        &["tools", "show"],
+        &["tools", "rm"],
+        &["tools", "test"],
+        &["mcp", "add"],
+        &["mcp", "ls"],
+        &["mcp", "show"],
+        &["mcp", "rm"],
+        &["mcp", "test"],
         &["unknown-outcome", "ls"],
         &["unknown-outcome", "resolve"],
         &["notice", "ls"],

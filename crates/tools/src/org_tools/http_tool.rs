@@ -65,7 +65,11 @@ impl OrgHttpTool {
         };
         let mut outcome = match self.send(request, headers).await {
             Ok(answer) => outcome(&self.tool, &answer),
-            Err(SendError::Refused(refused)) => self.not_set_up(&refused, context),
+            Err(SendError::Refused(refused)) => {
+                let reason =
+                    format!("{refused}; only `local_network = true` in ostler.toml allows it");
+                self.not_set_up(&reason, context)
+            }
             Err(SendError::Unreachable) => ToolOutcome::failed(
                 "The system cannot be reached, and nothing was done. Try it later.",
             ),

@@ -48,11 +48,13 @@ pub(in crate::commands) async fn save(
         OrgTool::Mcp(server) => secret_values(&[&server.env, &server.headers]),
     };
     let (kind, name) = (tool.kind().description(), tool.name().to_owned());
-    let change = operator.org(org).save_tool(tool).await?;
-    for secret in values.iter().filter_map(|value| value.secret()) {
-        let read = secrets::org_secrets(&operator.installation).read(org.id, secret);
-        secrets::check_reference(read)?;
+    if tool.check().is_empty() {
+        for secret in values.iter().filter_map(|value| value.secret()) {
+            let read = secrets::org_secrets(&operator.installation).read(org.id, secret);
+            secrets::check_reference(read)?;
+        }
     }
+    let change = operator.org(org).save_tool(tool).await?;
     let (state, sentence) = match change {
         ToolChange::Added => ("added", "added"),
         ToolChange::Replaced => ("replaced", "replaced"),
