@@ -20,15 +20,16 @@ const MAY_USE: [(&str, &[&str]); 8] = [
 ];
 
 /// Modules that every room may use, and what each of them may use.
-const SHARED: [(&str, &[&str]); 12] = [
+const SHARED: [(&str, &[&str]); 13] = [
     ("faults", &[]),
     ("ids", &[]),
     ("outage_log", &[]),
     ("deltas", &[]),
     ("channel_binding", &[]),
     ("records", &[]),
-    ("deps", &["deltas"]),
-    ("org_view", &["records"]),
+    ("toolbox", &[]),
+    ("deps", &["deltas", "toolbox"]),
+    ("org_view", &["records", "toolbox"]),
     ("run_error", &["records"]),
     ("running_turns", &["org_view", "records"]),
     ("pending_commit", &["ids", "records"]),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ostler_engine::tool::ToolSet;
-use ostler_runtime::deps::Toolbox;
 use ostler_runtime::running_turns::RunningTurns;
+use ostler_runtime::toolbox::Toolbox;
 use ostler_store::Store;
 use ostler_tools::media::{Unsplash, UnsplashOptions};
 use ostler_tools::org_tools::{OrgToolOptions, OrgToolRegistry};

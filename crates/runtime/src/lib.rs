@@ -21,6 +21,7 @@
 //! | [`records`] | the values that are stored as JSON: sessions, messages, runs, entries |
 //! | [`inbox`] | accepting an inbox entry, and waking the workers |
 //! | [`org_view`] | the configuration of an org, cached |
+//! | [`toolbox`] | the built-in tools, and a source of those that orgs define |
 //! | [`deps`] | what a process is built with: store, tools, models, clock, settings |
 //! | [`running_turns`] | the turns that run in this process |
 //! | [`deltas`] | the text that agents are writing at the moment |
@@ -50,4 +51,5 @@ pub mod records;
 pub mod run_error;
 pub mod running_turns;
 pub mod team;
+pub mod toolbox;
 pub mod workflow;

@@ -18,8 +18,8 @@ use ostler_store::{
     AgentConfig, ConfigVersion, OrgBinding, OrgConfig, PolicyVersion, Store, StoreError,
 };
 
-use crate::deps::Toolbox;
 use crate::records::decode;
+use crate::toolbox::Toolbox;
 
 /// The record kind of an org's settings.
 pub const SETTINGS: &str = "settings";

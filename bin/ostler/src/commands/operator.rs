@@ -2,9 +2,10 @@
 //! through `runtime::operations`, as the actor `terminal`.
 
 use ostler_domain::org::{Org, OrgPlace};
-use ostler_runtime::deps::{Clock, Toolbox};
+use ostler_runtime::deps::Clock;
 use ostler_runtime::operations::{Actor, Operations, OrgOperations};
 use ostler_runtime::running_turns::RunningTurns;
+use ostler_runtime::toolbox::Toolbox;
 use ostler_store::Store;
 use serde_json::Value;
 

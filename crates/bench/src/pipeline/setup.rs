@@ -18,11 +18,12 @@ use ostler_engine::tool::ToolSet;
 use ostler_engine::turn::{ModelChains, Models};
 use ostler_runtime::conversation::Worker;
 use ostler_runtime::deltas::Deltas;
-use ostler_runtime::deps::{Clock, Deps, Settings, Toolbox};
+use ostler_runtime::deps::{Clock, Deps, Settings};
 use ostler_runtime::inbox::Intake;
 use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_runtime::records::entry::{InboxEntry, IncomingMessage, MessageSender};
 use ostler_runtime::running_turns::RunningTurns;
+use ostler_runtime::toolbox::Toolbox;
 use ostler_store::{OrgBinding, Store};
 use ostler_testkit as testkit;
 

@@ -2,7 +2,7 @@
 
 /// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template(Vec<TemplatePart>);
+pub struct ArgumentTemplate(Vec<TemplatePart>);
 
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum InvalidTemplate {
     Name(String),
 }
 
-impl Template {
+impl ArgumentTemplate {
     /// Parses a text.
     pub fn parse(text: &str) -> Result<Self, InvalidTemplate> {
         let (mut parts, mut rest) = (Vec::new(), text);
@@ -84,25 +84,25 @@ impl Template {
 
 #[cfg(test)]
 mod tests {
-    use super::Template;
+    use super::ArgumentTemplate;
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
     #[test]
     fn placeholders_are_names_between_braces() {
         let names = |text: &str| -> Vec<String> {
-            Template::parse(text).unwrap().arguments().map(str::to_owned).collect()
+            ArgumentTemplate::parse(text).unwrap().arguments().map(str::to_owned).collect()
         };
         assert_eq!(names("/orders/{order}/items/{item-id}"), ["order", "item-id"]);
         assert!(names("/orders").is_empty());
         for text in ["{", "}", "{a", "a}", "{}", "{a b}", "{{a}}", "{a}}"] {
-            assert!(Template::parse(text).is_err(), "{text}");
+            assert!(ArgumentTemplate::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_text_without_a_value_is_not_rendered() {
         let value = |name: &str| (name == "a").then(|| "1".to_owned());
-        let render = |text: &str| Template::parse(text).unwrap().render(value);
+        let render = |text: &str| ArgumentTemplate::parse(text).unwrap().render(value);
         assert_eq!(render("x{a}y{a}").as_deref(), Some("x1y1"));
         assert_eq!(render("x{b}"), None);
     }
@@ -111,7 +111,7 @@ mod tests {
         /// A template with each placeholder replaced by itself is the text.
         #[test]
         fn parsing_loses_nothing(text in any::<String>()) {
-            if let Ok(template) = Template::parse(&text) {
+            if let Ok(template) = ArgumentTemplate::parse(&text) {
                 let again = template.render(|name| Some(format!("{{{name}}}")));
                 prop_assert_eq!(again, Some(text));
             }

@@ -15,11 +15,11 @@ use ostler_store::Store;
 use crate::assembly::credits::{UNLIMITED, payer};
 use crate::assembly::history::{HISTORY_MESSAGES, decode_messages, history_items, history_trust};
 use crate::assembly::{SessionFacts, resolve_scope};
-use crate::deps::Toolbox;
 use crate::org_view::{AgentView, OrgView};
 use crate::records::decode;
 use crate::records::session::Session;
 use crate::run_error::RunError;
+use crate::toolbox::Toolbox;
 
 /// The tool scope of an agent in a session, with the reason for each tool it lacks.
 #[derive(Debug, Clone)]

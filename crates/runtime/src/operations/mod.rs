@@ -49,13 +49,14 @@ use ostler_store::{FollowUpEntry, NewAuditEntry, OrgStore, Store};
 use serde_json::{Value, json};
 
 use crate::conversation::Worker;
-use crate::deps::{Clock, Toolbox};
+use crate::deps::Clock;
 use crate::ids::{derived, fresh};
 use crate::inbox::Doorbell;
 use crate::org_view::{OrgView, OrgViews};
 use crate::records::encode;
 use crate::records::entry::InboxEntry;
 use crate::running_turns::RunningTurns;
+use crate::toolbox::Toolbox;
 
 pub use actor::Actor;
 pub use approvals::CallTiming;

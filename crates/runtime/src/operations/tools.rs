@@ -1,10 +1,12 @@
 //! The tools that an org has defined itself: HTTP tools and MCP servers.
 
+use std::sync::Arc;
+
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
 use ostler_domain::tool::{ToolGroup, ToolProblem};
 use ostler_engine::outcome::ToolOutcome;
-use ostler_engine::tool::{ToolSet, check_schema};
+use ostler_engine::tool::{Tool, ToolSet, UnavailableTool, check_schema};
 use ostler_store::StoredOrgTool;
 use serde_json::{Value, json};
 
@@ -91,18 +93,9 @@ impl OrgOperations<'_> {
     pub async fn test_tool(&self, name: &str, arguments: &Value) -> Result<ToolOutcome> {
         let store = self.authorize(OrgPermission::Configure).await?;
         let view = self.view().await?;
-        let tool = view.tools.get(name);
-        let Some(tool) = tool.filter(|tool| tool.definition().spec.group == ToolGroup::Custom)
-        else {
-            let unavailable = view.unavailable_tools.iter();
-            let reason = unavailable.filter(|one| covers(&one.name, name)).map(|one| &one.reason);
-            return Err(match reason.last() {
-                Some(reason) => OperationError::ToolUnavailable {
-                    name: name.to_owned(),
-                    reason: reason.clone(),
-                },
-                None => OperationError::NotOwnTool(name.to_owned()),
-            });
+        let own = |tool: &&Arc<dyn Tool>| tool.definition().spec.group == ToolGroup::Custom;
+        let Some(tool) = view.tools.get(name).filter(own) else {
+            return Err(no_tool(&view.unavailable_tools, name));
         };
         if let Some(problem) = view.tools.argument_problems(name, arguments) {
             return Err(OperationError::BadArguments { tool: name.to_owned(), problem });
@@ -133,14 +126,21 @@ impl OrgOperations<'_> {
 /// The tools of an org's agents, and its own that are unavailable at the moment.
 #[derive(Debug, Clone)]
 pub struct OrgToolSet {
-    pub tools: std::sync::Arc<ToolSet>,
-    pub unavailable: Vec<ostler_engine::tool::UnavailableTool>,
+    pub tools: Arc<ToolSet>,
+    pub unavailable: Vec<UnavailableTool>,
 }
 
-/// Returns whether the name of an unavailable tool, perhaps with `*` at its end, is that of a
-/// tool.
-fn covers(unavailable: &str, name: &str) -> bool {
-    unavailable.strip_suffix('*').map_or(unavailable == name, |start| name.starts_with(start))
+/// Returns why an org has no tool of this name. The entry of an unavailable MCP server ends
+/// with `*` and stands for all of its tools.
+fn no_tool(unavailable: &[UnavailableTool], name: &str) -> OperationError {
+    let covers = |known: &str| {
+        known.strip_suffix('*').map_or(known == name, |start| name.starts_with(start))
+    };
+    let name = name.to_owned();
+    match unavailable.iter().find(|one| covers(&one.name)) {
+        Some(one) => OperationError::ToolUnavailable { name, reason: one.reason.clone() },
+        None => OperationError::NotOwnTool(name),
+    }
 }
 
 /// Returns a definition for the audit log. It contains references to secrets only.

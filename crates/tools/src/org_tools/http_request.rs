@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use ostler_domain::tool::http::{BodyFormat, HttpTool};
-use ostler_domain::tool::template::{InvalidTemplate, Template};
+use ostler_domain::tool::template::{ArgumentTemplate, InvalidTemplate};
 use serde_json::{Map, Value};
 
 /// A request without its headers.
@@ -68,13 +68,13 @@ pub(super) fn build(
     Ok(HttpRequest { url, body: body.map(|body| write_body(&body, tool.body_format)) })
 }
 
-fn parse(text: &str, used: &mut BTreeSet<String>) -> Result<Template, InvalidTemplate> {
-    let template = Template::parse(text)?;
+fn parse(text: &str, used: &mut BTreeSet<String>) -> Result<ArgumentTemplate, InvalidTemplate> {
+    let template = ArgumentTemplate::parse(text)?;
     used.extend(template.arguments().map(str::to_owned));
     Ok(template)
 }
 
-fn missing(template: &Template, arguments: &Map<String, Value>) -> RequestError {
+fn missing(template: &ArgumentTemplate, arguments: &Map<String, Value>) -> RequestError {
     let absent = |name: &&str| text_of(arguments.get(*name)).is_none_or(|text| text.is_empty());
     let name = template.arguments().find(absent).unwrap_or_default();
     RequestError::MissingArgument(name.to_owned())
@@ -130,7 +130,7 @@ fn percent_encode(text: &str) -> String {
 fn fill(body: &Value, arguments: &Map<String, Value>) -> Result<Option<Value>, InvalidTemplate> {
     Ok(match body {
         Value::String(text) => {
-            let template = Template::parse(text)?;
+            let template = ArgumentTemplate::parse(text)?;
             match template.single_argument() {
                 Some(name) => arguments.get(name).filter(|value| !value.is_null()).cloned(),
                 None => template.render(|name| text_of(arguments.get(name))).map(Value::String),

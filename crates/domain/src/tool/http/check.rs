@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{BodyFormat, HttpMethod, HttpTool, MAX_TIMEOUT_SECS};
 use crate::tool::catalogue::built_in;
 use crate::tool::checks::{MAX_DESCRIPTION, Problems};
-use crate::tool::template::Template;
+use crate::tool::template::ArgumentTemplate;
 use crate::tool::{Risk, ToolProblem};
 
 /// The most bytes of the schema and of the body, as JSON.
@@ -147,14 +147,14 @@ impl HttpTool {
     fn check_placeholders(&self, arguments: &[(String, bool)], problems: &mut Problems) {
         let mut used = BTreeSet::new();
         let mut check = |field: &str, text: &str, needs_required: bool, problems: &mut Problems| {
-            let template = match Template::parse(text) {
+            let template = match ArgumentTemplate::parse(text) {
                 Ok(template) => template,
                 Err(error) => return problems.add(field, error.to_string()),
             };
             for name in template.arguments() {
                 match arguments.iter().find(|(known, _)| known == name) {
                     None => {
-                        problems.add(field, format!("`{{{name}}}` is not in `input.properties`"))
+                        problems.add(field, format!("`{{{name}}}` is not in `input.properties`"));
                     }
                     Some((_, false)) if needs_required => problems.add(
                         field,
