@@ -14,6 +14,7 @@ use ostler_domain::session::errors::ErrorPolicy;
 use ostler_domain::session::guided::InterviewTemplate;
 use ostler_domain::session::lifetime::{ClosePolicy, Lifetime, ReopenPolicy};
 use ostler_domain::team::config::{AutoResume, HandoffTargets, TeamConfig, UnansweredPolicy};
+use ostler_domain::tool::ToolName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,9 @@ pub struct SettingsDefinition {
     pub interviews: BTreeMap<Channel, InterviewTemplate>,
     /// Where the organization's own people are notified.
     pub people: PeopleDefinition,
+    /// The tool of the organization that makes refunds; without it a refund is a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payment_provider: Option<ToolName>,
 }
 
 /// What a session may spend.
@@ -222,7 +226,8 @@ impl PeopleDefinition {
 impl SettingsDefinition {
     /// Describes the settings of an org.
     pub fn from_settings(settings: &OrgSettings, names: &Names) -> Self {
-        let OrgSettings { triggers, lifetimes, interviews, .. } = settings.clone();
+        let OrgSettings { triggers, lifetimes, interviews, payment_provider, .. } =
+            settings.clone();
         let SessionBudget { cap, warning, .. } = settings.session_budget;
         Self {
             team: settings.team.as_ref().map(|team| TeamDefinition::from_config(team, names)),
@@ -235,6 +240,7 @@ impl SettingsDefinition {
             approvals: settings.approvals,
             interviews,
             people: PeopleDefinition::from_addresses(&settings.people, names),
+            payment_provider,
         }
     }
 
@@ -252,6 +258,7 @@ impl SettingsDefinition {
             approvals: self.approvals,
             interviews: self.interviews.clone(),
             people: self.people.to_addresses(names)?,
+            payment_provider: self.payment_provider.clone(),
         })
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn print(
     before: &Resources,
     after: &Resources,
 ) -> anyhow::Result<()> {
-    let tools: Vec<ToolSpec> = operator.tools.specs().cloned().collect();
+    let tools: Vec<ToolSpec> = operator.tools.built_in.specs().cloned().collect();
     let (before, after) = (World::of_resources(before)?, World::of_resources(after)?);
     let mut changed = false;
     for agent in &after.agents {

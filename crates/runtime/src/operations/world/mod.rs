@@ -95,7 +95,7 @@ impl Operations {
 
     /// Returns the names that resources may refer to.
     pub fn known_names(&self) -> KnownNames {
-        let specs = || self.0.tools.specs();
+        let specs = || self.0.tools.built_in.specs();
         KnownNames {
             tools: ostler_domain::tool::catalogue::built_in()
                 .into_iter()
