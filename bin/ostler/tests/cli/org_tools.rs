@@ -7,8 +7,6 @@ use std::path::PathBuf;
 
 use crate::demo::DemoInstallation;
 
-const ORG: &str = "org_00000000000000000000000003";
-
 /// Starts an order system that answers with the token of the request, and returns its URL.
 fn order_system() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -68,7 +66,8 @@ fn o18_a_person_adds_tries_and_removes_an_http_tool() {
         ["tools", "test", "shop_order", "--org", "bella", "--arguments", r#"{"order": "7"}"#];
     let tried = demo.run(&test);
     assert!(tried.contains("Nothing was sent: put the secret into the file"), "{tried}");
-    let folder = PathBuf::from(demo.home()).join("secrets").join(ORG);
+    let folder =
+        PathBuf::from(demo.home()).join("secrets").join(again["org"].as_str().expect("an id"));
     fs::create_dir_all(&folder).expect("a folder of secrets");
     fs::write(folder.join("shop_token"), "hunter2-secret\n").expect("a secret");
     let tried = demo.run(&test);
