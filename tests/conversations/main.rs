@@ -24,8 +24,8 @@ mod knowledge;
 mod online;
 mod operations;
 mod ordering;
-mod people;
 mod org_tools;
+mod people;
 mod pipeline;
 #[path = "../../crates/channels/tests/channels/real_servers.rs"]
 mod real_servers;

@@ -63,7 +63,8 @@ impl OrgOperations<'_> {
         let is_program = matches!(&tool, OrgTool::Mcp(server) if server.command.is_some());
         if is_program && self.actor != Actor::Terminal {
             let what = "start programs on this machine";
-            return Err(OperationError::Forbidden { who: "you", what });
+            let (who, holders) = ("you".to_owned(), "the operator at the machine");
+            return Err(OperationError::Forbidden { who, what, holders });
         }
         let stored = store.org_tools().await?.into_iter().map(|one| one.tool);
         let before =
