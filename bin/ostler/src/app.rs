@@ -6,11 +6,7 @@ use std::time::Duration;
 use ostler_bus::{BusConnection, RabbitOptions};
 use ostler_channels::secret::ChannelSecret;
 use ostler_channels::{Channels, HttpLimits, NetworkAccess};
-use ostler_models::catalogue::{Catalogue, Options, Provider, SharedCatalogue, UsageCounts};
-use ostler_models::cooldown::{CooldownClock, Cooldowns};
-use ostler_models::http::{ClientLimits, Http};
-use ostler_models::jitter::Jitter;
-use ostler_models::price::PriceList;
+use ostler_models::catalogue::{Catalogue, SharedCatalogue};
 use ostler_runtime::agents::AgentRuntimes;
 use ostler_runtime::bus_bridge::BusBridge;
 use ostler_runtime::conversation::Worker;
@@ -24,7 +20,6 @@ use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
-use ostler_scripted::{Script, ScriptedModel};
 use ostler_server::Server;
 use ostler_server::server::ServerDeps;
 use ostler_store::Store;
@@ -33,13 +28,15 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::installation::Installation;
-use crate::{secrets, tool_set};
+use crate::model_uses::ModelUseRecorder;
+use crate::{model_catalogue, secrets, tool_set};
 
 /// Everything that answers conversations, connected.
 pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) worker: Worker,
     pub(crate) intake: Intake,
+    pub(crate) catalogue: Arc<Catalogue>,
     channels: Channels,
     send_options: DeliveryOptions,
     bus_url: String,
@@ -87,10 +84,11 @@ impl App {
                 timeout.max(HttpLimits::default().send_timeout + RECORD_MARGIN);
         }
         let backlog = settings.max_backlog;
+        let catalogue = Arc::new(model_catalogue::build(installation)?);
         let deps = Deps {
             store: store.clone(),
             tools: tool_set::build(installation, &store, &running_turns)?,
-            models: Arc::new(models(installation)?),
+            models: Arc::new(SharedCatalogue(catalogue.clone())),
             plan_effects: Arc::new(ostler_tools::effect_planner(store.clone())),
             deltas: Deltas::default(),
             clock: Clock::system(),
@@ -105,6 +103,7 @@ impl App {
             store,
             worker,
             intake,
+            catalogue,
             channels: channels(installation)?,
             send_options,
             bus_url,
@@ -151,8 +150,12 @@ impl App {
                 server.serve(listener, shutdown).await;
             });
         }
+        let (uses, stopped) = (ModelUseRecorder::new(&self.store, &self.catalogue), stop.clone());
+        let recorder = uses.clone();
+        tasks.spawn(async move { recorder.run(stopped).await });
         tasks.spawn(async move { worker.run(concurrency, stop).await });
         while tasks.join_next().await.is_some() {}
+        uses.record().await;
         Ok(())
     }
 
@@ -205,28 +208,3 @@ pub(crate) fn channels(installation: &Installation) -> anyhow::Result<Channels> 
     };
     Ok(Channels::new(HttpLimits::default(), network_access, read)?)
 }
-
-/// Builds the catalogue of models: the providers whose keys are in the environment,
-/// and the script.
-fn models(installation: &Installation) -> anyhow::Result<SharedCatalogue> {
-    let script = installation.script_path();
-    let scripted = script.as_deref().map(Script::load).transpose()?;
-    let fallback = scripted.is_some().then(|| SCRIPTED.to_owned());
-    let mut catalogue = Catalogue::new(Options {
-        http: Http::new(ClientLimits::default())?,
-        providers: Provider::built_in(),
-        prices: PriceList::built_in()?,
-        default: installation.config.model.clone().or(fallback),
-        fallbacks: Vec::new(),
-        jitter: Jitter::random(),
-        cooldowns: Cooldowns::new(CooldownClock::system()),
-        usage: UsageCounts::default(),
-    });
-    if let Some(script) = scripted {
-        catalogue = catalogue.with(SCRIPTED, Arc::new(ScriptedModel::new(script)));
-    }
-    Ok(SharedCatalogue(Arc::new(catalogue)))
-}
-
-/// The name of the model that answers from the script.
-const SCRIPTED: &str = "scripted";

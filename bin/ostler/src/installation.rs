@@ -1,100 +1,111 @@
 //! The folder of an installation and its configuration, `ostler.toml`.
 
-use std::num::NonZeroU32;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use serde::{Deserialize, Serialize};
+use ostler_domain::secret::SecretRef;
 
 use crate::commands::args::InstallationArgs;
+use crate::config::{Config, Layers, LoadedConfig, Source, Sources, reference};
 
 /// The name of the configuration file.
-const CONFIG_FILE: &str = "ostler.toml";
+pub(crate) const CONFIG_FILE: &str = "ostler.toml";
 /// The default folder of `ostler demo`.
 const DEMO_FOLDER: &str = "target/demo";
 
-/// The content of `ostler.toml`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Config {
-    /// `sqlite:PATH`, relative to the folder of this file, or `postgres://…`.
-    pub(crate) database: String,
-    /// The bus of queue agents and doorbells: `memory:`, the default, or `amqp://…`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) bus: Option<String>,
-    /// A script that serves as the model `scripted`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) script: Option<PathBuf>,
-    /// The model of agents without one of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<String>,
-    /// The address that the HTTP API listens on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) listen: Option<String>,
-    /// The public URL of the HTTP API; providers deliver messages to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) public_url: Option<String>,
-    /// After how many seconds a process that does not renew its leases counts as dead;
-    /// 60 by default. Another process then answers its conversations, and the
-    /// outcome of messages that it was sending is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) lease_timeout_secs: Option<NonZeroU32>,
-    /// Whether channels, HTTP tools and MCP servers may connect to hosts of the local network.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) local_network: bool,
-}
+/// Readable and writable for the owner, closed to all others.
+const OWNER_ONLY: u32 = 0o600;
 
 /// An installation.
 #[derive(Debug, Clone)]
 pub(crate) struct Installation {
     pub(crate) folder: PathBuf,
     pub(crate) config: Config,
+    /// Where each value of the configuration comes from.
+    pub(crate) sources: Sources,
 }
 
 impl Installation {
     /// Finds the installation that the arguments name: its folder, or else the current
-    /// folder or `target/demo`.
+    /// folder or `target/demo`. Variables and flags win over its file.
     pub(crate) fn find(args: &InstallationArgs) -> anyhow::Result<Self> {
         let defaults = [PathBuf::from("."), PathBuf::from(DEMO_FOLDER)];
         let folder = args.home.clone();
         let folder = folder
             .or_else(|| defaults.into_iter().find(|folder| folder.join(CONFIG_FILE).exists()));
-        let mut installation = match (folder, &args.database) {
-            (Some(folder), _) => Self::read(&folder)?,
-            (None, Some(_)) => {
-                let config = Config::default();
-                Self { folder: PathBuf::from("."), config }
-            }
-            (None, None) => anyhow::bail!(
-                "no installation found; create one with `ostler demo`, or name its folder with \
+        let file = folder.as_deref().map(read_file).transpose()?;
+        let has_file = file.is_some();
+        let installation = Self::load(folder.unwrap_or_else(|| ".".into()), file.as_ref(), args)?;
+        if !has_file && installation.sources.of("database") == Source::Default {
+            anyhow::bail!(
+                "no installation found; create one with `ostler init`, or name its folder with \
                  --home or its database with --database"
-            ),
-        };
-        if let Some(database) = &args.database {
-            // Paths on the command line are relative to the current folder.
-            installation.config.database = resolve_database(&std::env::current_dir()?, database);
+            );
         }
         Ok(installation)
     }
 
-    /// Reads the configuration in a folder.
+    /// Returns the configuration of commands that need no installation: the one in the folder
+    /// that is named, or else in the current folder, or else the variables alone.
+    pub(crate) fn find_optional(home: Option<&Path>) -> anyhow::Result<Self> {
+        let folder = home.unwrap_or(Path::new("."));
+        let wanted = home.is_some() || folder.join(CONFIG_FILE).exists();
+        let file = wanted.then(|| read_file(folder)).transpose()?;
+        let args = InstallationArgs { home: None, database: None };
+        Self::load(folder.to_owned(), file.as_ref(), &args)
+    }
+
+    /// Reads the configuration in a folder, without variables and flags.
     pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
-        let file = folder.join(CONFIG_FILE);
-        let name = file.display();
-        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {name}"))?;
-        let config = toml::from_str(&text).with_context(|| format!("{name} is not valid"))?;
-        Ok(Self { folder: folder.to_owned(), config })
+        let (name, text) = read_file(folder)?;
+        let layers = Layers { file: Some((&name, &text)), variables: &|_| None, flags: &[] };
+        let LoadedConfig { config, sources } = layers.load()?;
+        Ok(Self { folder: folder.to_owned(), config, sources })
+    }
+
+    fn load(
+        folder: PathBuf,
+        file: Option<&(String, String)>,
+        args: &InstallationArgs,
+    ) -> anyhow::Result<Self> {
+        let database = args.database.iter();
+        let flags: Vec<_> = database.map(|url| ("database", "--database", url.clone())).collect();
+        let layers = Layers {
+            file: file.map(|(name, text)| (name.as_str(), text.as_str())),
+            variables: &|name| std::env::var(name).ok(),
+            flags: &flags,
+        };
+        let LoadedConfig { mut config, sources } = layers.load()?;
+        // Paths that are not in the file are relative to the current folder.
+        let current = std::env::current_dir()?;
+        if !matches!(sources.of("database"), Source::File | Source::Default) {
+            config.database = resolve_database(&current, &config.database);
+        }
+        if matches!(sources.of("script"), Source::Variable(_)) {
+            config.script = config.script.map(|path| current.join(path));
+        }
+        Ok(Self { folder, config, sources })
+    }
+
+    /// Returns the installation that a configuration would make, with the variables that are
+    /// set. Nothing is written.
+    pub(crate) fn preview(folder: &Path, config: &Config) -> anyhow::Result<Self> {
+        let name = folder.join(CONFIG_FILE).display().to_string();
+        let text = reference::render_file(config)?;
+        let args = InstallationArgs { home: None, database: None };
+        Self::load(folder.to_owned(), Some(&(name, text)), &args)
     }
 
     /// Writes the configuration into a folder and creates the folder if necessary.
-    pub(crate) fn write(folder: &Path, config: Config) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(folder)
+    pub(crate) fn write(folder: &Path, config: &Config) -> anyhow::Result<Self> {
+        fs::create_dir_all(folder)
             .with_context(|| format!("cannot create the folder {}", folder.display()))?;
-        let file = folder.join(CONFIG_FILE);
-        std::fs::write(&file, toml::to_string(&config)?)
-            .with_context(|| format!("cannot write {}", file.display()))?;
-        Ok(Self { folder: folder.to_owned(), config })
+        write_private(&folder.join(CONFIG_FILE), &reference::render_file(config)?)?;
+        Self::read(folder)
     }
 
     /// Returns the URL of the database.
@@ -134,10 +145,50 @@ impl Installation {
         self.config.lease_timeout_secs.map(|secs| Duration::from_secs(secs.get().into()))
     }
 
+    /// Returns a secret of the operator's with its path relative to the folder.
+    pub(crate) fn resolve_secret(&self, secret: &SecretRef) -> SecretRef {
+        match secret {
+            SecretRef::File(path) => SecretRef::File(self.folder.join(path).display().to_string()),
+            other => other.clone(),
+        }
+    }
+
+    /// Returns the path of the database file, if the database is one.
+    pub(crate) fn database_file(&self) -> Option<PathBuf> {
+        let database = self.database();
+        let path = database.strip_prefix("sqlite:")?;
+        let path = path.strip_prefix("//").unwrap_or(path);
+        (!path.starts_with(':')).then(|| PathBuf::from(path))
+    }
+
     /// Returns the path of the script.
     pub(crate) fn script_path(&self) -> Option<PathBuf> {
         self.config.script.as_ref().map(|path| self.folder.join(path))
     }
+}
+
+/// Returns the name and the text of the configuration in a folder.
+fn read_file(folder: &Path) -> anyhow::Result<(String, String)> {
+    let file = folder.join(CONFIG_FILE);
+    let name = file.display().to_string();
+    let text = fs::read_to_string(&file)
+        .with_context(|| format!("cannot read {name}; `ostler init` creates an installation"))?;
+    Ok((name, text))
+}
+
+/// Writes a file that only its owner may read, so that no reader ever sees a part of it.
+fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+    let part = path.with_extension("part");
+    let write = || {
+        let mut options = OpenOptions::new();
+        let mut file =
+            options.write(true).create(true).truncate(true).mode(OWNER_ONLY).open(&part)?;
+        file.set_permissions(Permissions::from_mode(OWNER_ONLY))?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&part, path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Makes the path of a SQLite database relative to a folder.

@@ -1,18 +1,19 @@
 //! The log of `ostler serve` and `ostler worker`: one line per event, on stderr.
 
+use anyhow::Context as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-/// The variable with the log filter, such as `ostler_runtime=debug,warn`.
-const VARIABLE: &str = "OSTLER_LOG";
-
-/// Starts logging: by default warnings, and events of the server and the bus.
-pub(crate) fn init() -> anyhow::Result<()> {
-    let filter = match std::env::var(VARIABLE) {
-        Ok(filter) => filter.parse()?,
-        Err(_) => Targets::new()
+/// Starts logging with this filter, such as `ostler_runtime=debug,warn`; by default
+/// warnings, and events of the server and the bus.
+pub(crate) fn init(filter: Option<&str>) -> anyhow::Result<()> {
+    let filter = match filter {
+        Some(text) => text.parse().with_context(|| {
+            format!("`{text}` is not a log filter; write a level such as debug, or part=level")
+        })?,
+        None => Targets::new()
             .with_default(LevelFilter::WARN)
             // Connection errors are logged by the code that uses the connection.
             .with_target("deadpool", LevelFilter::OFF)

@@ -3,13 +3,18 @@
 //! It decides nothing; every rule is in `ostler-domain`.
 
 mod agent_client;
+mod agent_models;
 mod app;
+mod bus_check;
 mod cli;
 mod commands;
+mod config;
 mod database_watch;
 mod home_lock;
 mod installation;
 mod log;
+mod model_catalogue;
+mod model_uses;
 mod pdf;
 mod random;
 mod screen;

@@ -10,18 +10,16 @@ use ostler_domain::secret::SecretRef;
 use ostler_engine::secret::OrgSecrets;
 use ostler_engine::secret::{Secret, SecretError};
 
+use crate::config::keys::{ORG_SECRET_PREFIX, UNSPLASH_KEY};
 use crate::installation::Installation;
 use crate::screen::WARNING;
-
-/// The variable with the operator's key for Unsplash, which every org may use.
-const UNSPLASH_KEY: &str = "UNSPLASH_ACCESS_KEY";
-/// The prefix of the variables that belong to orgs.
-const VARIABLE_PREFIX: &str = "OSTLER_SECRET_";
 
 /// Returns the secrets of orgs: the variables of an org, and the files in its folder
 /// below `secrets`.
 pub(crate) fn org_secrets(installation: &Installation) -> OrgSecrets {
-    OrgSecrets::default().with_variables(VARIABLE_PREFIX).with_folder(installation.secrets_folder())
+    OrgSecrets::default()
+        .with_variables(ORG_SECRET_PREFIX)
+        .with_folder(installation.secrets_folder())
 }
 
 /// Returns the secrets of services that tools use: those of the org and the operator's
@@ -38,7 +36,7 @@ pub(crate) fn shared_unsplash_key() -> SecretRef {
 
 /// Returns the default variable for an org's key of a service.
 pub(crate) fn org_variable(org: OrgId, service: &str) -> SecretRef {
-    let name = format!("{VARIABLE_PREFIX}{org}_{service}").to_uppercase();
+    let name = format!("{ORG_SECRET_PREFIX}{org}_{service}").to_uppercase();
     SecretRef::Env(name)
 }
 

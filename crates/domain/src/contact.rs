@@ -108,6 +108,17 @@ pub fn normalize_email(address: &str) -> Option<String> {
     non_empty(address.trim().to_lowercase())
 }
 
+/// The text cannot be an e-mail address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an e-mail address, such as ada@example.org")]
+pub struct InvalidEmail(pub String);
+
+/// Checks that a text can be an e-mail address: something, `@`, and a host, without white
+/// space. Only a mail to it shows whether it is one.
+pub fn check_email(address: &str) -> Result<(), InvalidEmail> {
+    if is_email_address(address) { Ok(()) } else { Err(InvalidEmail(address.to_owned())) }
+}
+
 /// Normalizes an identifier as its channel writes it: a number on phone channels,
 /// an address on e-mail, an opaque id elsewhere. Returns `None` if nothing is left.
 pub fn normalize_identifier(channel: &Channel, identifier: &str) -> Option<String> {
@@ -148,11 +159,25 @@ fn non_empty(text: String) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Contact, ContactDetails, is_email_address, is_phone_number, matches_identifier, merge,
-        normalize_identifier, search_key,
+        Contact, ContactDetails, check_email, is_email_address, is_phone_number,
+        matches_identifier, merge, normalize_identifier, search_key,
     };
     use crate::channel::Channel;
     use crate::id::ContactId;
+
+    #[test]
+    fn an_email_address_has_a_local_part_and_a_host() {
+        for (text, valid) in [
+            ("ada@example.org", true),
+            ("ada", false),
+            ("@example.org", false),
+            ("ada@", false),
+            ("ada lovelace@example.org", false),
+            ("", false),
+        ] {
+            assert_eq!(check_email(text).is_ok(), valid, "{text}");
+        }
+    }
 
     /// A12: phone on phone channels, e-mail on all.
     #[test]

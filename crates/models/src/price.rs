@@ -40,14 +40,16 @@ struct File {
     models: BTreeMap<String, PriceEntry>,
 }
 
-/// Dollars per million tokens.
-#[derive(Deserialize)]
+/// The price of a model as people write it: dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PriceEntry {
-    input: f64,
-    output: f64,
-    cached_input: Option<f64>,
-    cache_write: Option<f64>,
+pub struct PriceEntry {
+    pub input: f64,
+    pub output: f64,
+    /// As `input` if it is missing.
+    pub cached_input: Option<f64>,
+    /// As `input` if it is missing.
+    pub cache_write: Option<f64>,
 }
 
 impl PriceList {
@@ -65,9 +67,16 @@ impl PriceList {
             self.default = price("default", default)?;
         }
         for (name, entry) in &file.models {
-            self.prices.insert(name.clone(), price(name, entry)?);
+            self.set(name, entry)?;
         }
         Ok(self)
+    }
+
+    /// Sets the price of the models whose names begin with this. Fails if an amount is not
+    /// valid.
+    pub fn set(&mut self, name: &str, entry: &PriceEntry) -> Result<(), PriceListError> {
+        self.prices.insert(name.to_owned(), price(name, entry)?);
+        Ok(())
     }
 
     /// Returns the price of a model: that of the longest listed prefix of its name. A
@@ -85,7 +94,7 @@ impl PriceList {
         (source == PriceSource::Assumed).then(|| {
             format!(
                 "The price of {name} is not known; {} for a million tokens in and {} out are \
-                 assumed. Set its price in the configuration.",
+                 assumed. Set `[price.\"{name}\"]` in ostler.toml.",
                 price.input, price.output
             )
         })

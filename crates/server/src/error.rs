@@ -134,6 +134,8 @@ impl From<OperationError> for ApiError {
             | OperationError::BadResource(_)
             | OperationError::SoulVersion(_)
             | OperationError::NoSoul
+            | OperationError::Email(_)
+            | OperationError::Agent(_)
             | OperationError::Empty(_) => ProblemCode::Invalid,
             OperationError::AgentChange(_) => ProblemCode::Forbidden,
         };

@@ -95,6 +95,7 @@ pub use maintenance::health::{
     WorkCounts, assess,
 };
 pub use maintenance::idempotency::IDEMPOTENCY_RECORD_KIND;
+pub use maintenance::model_uses::ModelUses;
 pub use maintenance::retention::{
     PruneMode, PruneOptions, PruneProgress, PruneReport, RetentionKind,
 };
@@ -116,6 +117,7 @@ pub use tenancy::org_config::{AgentConfig, ConfigVersion, OrgConfig, SharedConfi
 pub use tenancy::org_state::{ConfigRevision, OrgState, STARTING_CREDITS};
 pub use tenancy::org_tools::StoredOrgTool;
 pub use tenancy::people::MemberAccount;
+pub use tenancy::platform_setup::{PlatformParts, PlatformSetup};
 pub use tenancy::policies::PolicyVersion;
 pub use tenancy::users::{Membership, User, UserAccount};
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};

@@ -10,6 +10,7 @@ use crate::commands::bench::BenchArgs;
 use crate::commands::budget::BudgetCommand;
 use crate::commands::bus::BusCommand;
 use crate::commands::channel::ChannelCommand;
+use crate::commands::config::ConfigArgs;
 use crate::commands::contact::ContactCommand;
 use crate::commands::credit::CreditCommand;
 use crate::commands::data::DataCommand;
@@ -20,6 +21,7 @@ use crate::commands::doctor::DoctorArgs;
 use crate::commands::escalation::EscalationCommand;
 use crate::commands::export::ExportArgs;
 use crate::commands::harness::HarnessCommand;
+use crate::commands::init::InitArgs;
 use crate::commands::integration::IntegrationCommand;
 use crate::commands::key::KeyCommand;
 use crate::commands::knowledge::KnowledgeCommand;
@@ -27,6 +29,7 @@ use crate::commands::mcp::McpCommand;
 use crate::commands::member::MemberCommand;
 use crate::commands::migrate::MigrateArgs;
 use crate::commands::mock_model::MockModelArgs;
+use crate::commands::model::ModelCommand;
 use crate::commands::notice::NoticeCommand;
 use crate::commands::org::OrgCommand;
 use crate::commands::pdf_text::PdfTextArgs;
@@ -57,6 +60,7 @@ use crate::commands::worklist::WorklistCommand;
     after_help = "\
 Examples:
   ostler demo
+  ostler init
   ostler org tree --world examples/harbour.toml
   ostler tools explain --world examples/harbour.toml --agent gia --session rosa"
 )]
@@ -67,6 +71,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Make an installation: configuration, tables, platform and first administrator
+    Init(InitArgs),
     /// Create a sample installation, play a short story in it and keep it running
     Demo(DemoArgs),
     /// Make the installation what files say: organizations, agents and all that belongs to them
@@ -175,9 +181,14 @@ pub(crate) enum Command {
     /// Manage the MCP servers of an org, whose tools its agents may use
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// List the models that agents can use, and test one
+    #[command(subcommand)]
+    Model(ModelCommand),
+    /// Show the configuration that applies, and where each value comes from
+    Config(ConfigArgs),
     /// Create the tables of a database or update them to this version
     Migrate(MigrateArgs),
-    /// Check a database and say what is wrong and what to do
+    /// Check the installation and say what is wrong and what to do
     Doctor(DoctorArgs),
     /// Delete finished records that are older than the retention days of their org
     Prune(PruneArgs),

@@ -8,15 +8,18 @@ use std::time::Duration;
 use clap::Args;
 use ostler_bus::EnvelopeKind;
 
+use crate::config::keys;
+
 /// The installation that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct InstallationArgs {
     /// Folder of the installation, with its ostler.toml [default: the current
     /// folder, or target/demo]
-    #[arg(long, value_name = "FOLDER", env = "OSTLER_HOME")]
+    #[arg(long, value_name = "FOLDER", env = keys::HOME)]
     pub(crate) home: Option<PathBuf>,
-    /// Database to use instead of the one in ostler.toml: sqlite:PATH or postgres://…
-    #[arg(long, value_name = "URL", env = "OSTLER_DATABASE_URL", hide_env_values = true)]
+    /// Database to use instead of the one in ostler.toml or OSTLER_DATABASE_URL:
+    /// sqlite:PATH or postgres://…
+    #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
 }
 
@@ -53,8 +56,8 @@ pub(crate) struct BusArgs {
     #[arg(long, value_name = "ORG")]
     pub(crate) org: Option<String>,
     /// Message bus: memory: for this process alone, or amqp://… for a broker that
-    /// processes share [default: the one in ostler.toml, or memory:]
-    #[arg(long = "bus", value_name = "URL", env = "OSTLER_BUS_URL", hide_env_values = true)]
+    /// processes share [default: the one in ostler.toml or OSTLER_BUS_URL, or memory:]
+    #[arg(long = "bus", value_name = "URL")]
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) installation: InstallationArgs,

@@ -6,6 +6,7 @@ use clap::Args;
 use ostler_bench::{Measurement, Options};
 
 use super::args::OutputArgs;
+use crate::config::keys;
 use crate::screen::{Cell, DIM, HEADER, print_rows, thousands};
 
 #[derive(Debug, Args)]
@@ -25,10 +26,10 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(2..))]
     seconds: u64,
     /// PostgreSQL server to measure as well; a database is created there and dropped
-    #[arg(long, value_name = "URL", env = "OSTLER_BENCH_POSTGRES_URL", hide_env_values = true)]
+    #[arg(long, value_name = "URL", env = keys::BENCH_POSTGRES, hide_env_values = true)]
     postgres: Option<String>,
     /// RabbitMQ broker to measure as well; queues are created there and deleted
-    #[arg(long, value_name = "URL", env = "OSTLER_BENCH_AMQP_URL", hide_env_values = true)]
+    #[arg(long, value_name = "URL", env = keys::BENCH_AMQP, hide_env_values = true)]
     amqp: Option<String>,
     #[command(flatten)]
     output: OutputArgs,

@@ -9,6 +9,7 @@ pub(crate) mod bench;
 pub(crate) mod budget;
 pub(crate) mod bus;
 pub(crate) mod channel;
+pub(crate) mod config;
 pub(crate) mod contact;
 pub(crate) mod credit;
 pub(crate) mod data;
@@ -19,6 +20,7 @@ pub(crate) mod doctor;
 pub(crate) mod escalation;
 pub(crate) mod export;
 pub(crate) mod harness;
+pub(crate) mod init;
 pub(crate) mod integration;
 pub(crate) mod key;
 pub(crate) mod knowledge;
@@ -26,6 +28,7 @@ pub(crate) mod mcp;
 pub(crate) mod member;
 pub(crate) mod migrate;
 pub(crate) mod mock_model;
+pub(crate) mod model;
 pub(crate) mod notice;
 pub(crate) mod operator;
 pub(crate) mod org;
@@ -64,8 +67,11 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Run(args) => return block_on(run::run(&args)),
         Command::Workflow(command) => return block_on(workflow::run(&command)),
+        Command::Doctor(args) => return block_on(doctor::run(&args)),
+        Command::Model(command) => return block_on(model::run(&command)),
         Command::PdfText(args) => return pdf_text::run(&args),
         Command::Org(command) => block_on(org::run(&command)),
+        Command::Config(args) => config::run(&args),
         Command::Agent(command) => block_on(agent::run(&command)),
         Command::Apply(args) => block_on(apply::run(&args)),
         Command::Approval(command) => block_on(approval::run(&command)),
@@ -80,10 +86,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::DeadLetter(command) => block_on(dead_letter::run(&command)),
         Command::Delegation(command) => block_on(delegation::run(&command)),
         Command::Demo(args) => block_on(demo::run(&args)),
-        Command::Doctor(args) => block_on(doctor::run(&args)),
         Command::Escalation(command) => block_on(escalation::run(&command)),
         Command::Export(args) => block_on(export::run(&args)),
         Command::Harness(command) => block_on(harness::run(&command)),
+        Command::Init(args) => block_on(init::run(&args)),
         Command::Integration(command) => block_on(integration::run(&command)),
         Command::Key(command) => block_on(key::run(&command)),
         Command::Knowledge(command) => block_on(knowledge::run(&command)),

@@ -14,8 +14,8 @@ Examples:
   ostler serve --listen 127.0.0.1:8080 --at-once 64")]
 pub(crate) struct ServeArgs {
     /// Address to listen on; other machines can connect unless it is a loopback address
-    /// [default: the one in ostler.toml, or 127.0.0.1:7470]
-    #[arg(long, value_name = "ADDRESS", env = "OSTLER_LISTEN")]
+    /// [default: the one in ostler.toml or OSTLER_LISTEN, or 127.0.0.1:7470]
+    #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     #[command(flatten)]
     worker: WorkerArgs,

@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::args::InstallationArgs;
+use crate::agent_models;
 use crate::app::App;
 use crate::database_watch::wait_until_replaced;
 use crate::home_lock::HomeLock;
@@ -39,9 +40,10 @@ pub(super) async fn run_app(
     at_once: usize,
     listener: Option<(TcpListener, SocketAddr)>,
 ) -> anyhow::Result<()> {
-    crate::log::init()?;
+    crate::log::init(installation.config.log.as_deref())?;
     let _lock = HomeLock::of_running(installation)?;
     let app = App::open(installation).await?;
+    agent_models::warn(&app.store, &app.catalogue).await?;
     match &listener {
         Some((_, address)) => {
             anstream::println!("serving on http://{address}; press Ctrl-C to stop");

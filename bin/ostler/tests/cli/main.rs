@@ -6,17 +6,20 @@ mod apply;
 mod audit;
 mod bench;
 mod channel;
+mod config;
 mod configure;
 mod contact;
 mod data;
 mod demo;
 mod docs;
 mod doctor;
+mod init;
 mod invalid_world;
 mod knowledge;
 mod member;
 mod migrate;
 mod mock_model;
+mod model;
 mod operator;
 mod org_tools;
 mod org_tree;
@@ -67,6 +70,11 @@ fn in_sample(args: &[&str]) -> String {
 fn every_help_has_examples() {
     let commands = [
         &["demo"][..],
+        &["init"],
+        &["config"],
+        &["model", "ls"],
+        &["model", "test"],
+        &["model", "use"],
         &["org", "tree"],
         &["tools", "explain"],
         &["migrate"],

@@ -23,6 +23,15 @@ impl RunningServer {
         Self { process, address: address.expect("an address").to_owned() }
     }
 
+    /// Kills the server, and returns what it said on standard error.
+    pub(crate) fn kill(&mut self) -> String {
+        self.process.kill().expect("it runs");
+        let mut said = String::new();
+        let mut errors = self.process.stderr.take().expect("standard error");
+        errors.read_to_string(&mut said).expect("text");
+        said
+    }
+
     /// Waits until the server ends by itself, and returns what it said on standard error.
     pub(crate) fn wait_for_exit(&mut self) -> String {
         let mut said = String::new();

@@ -22,6 +22,12 @@ impl Telegram {
         self.call_method("setWebhook", &body).await.map(drop)
     }
 
+    /// Fetches the URL to which Telegram posts updates; empty if there is none.
+    pub async fn fetch_webhook_url(&self) -> Result<String, CallError> {
+        let info = self.call_method("getWebhookInfo", &json!({})).await?;
+        Ok(info["url"].as_str().unwrap_or_default().to_owned())
+    }
+
     /// Removes the webhook, so that updates can be polled.
     pub async fn delete_webhook(&self) -> Result<(), CallError> {
         self.call_method("deleteWebhook", &json!({})).await.map(drop)

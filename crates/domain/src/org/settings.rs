@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
 use crate::channel::Channel;
 use crate::gate::approval;
 use crate::human::triggers::TriggerSettings;
@@ -44,9 +45,18 @@ pub struct OrgSettings {
     /// it a refund is a request in the records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_provider: Option<ToolName>,
+    /// The models of agents that name none, in order of preference. Without any, the default
+    /// of the installation is used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
 }
 
 impl OrgSettings {
+    /// Returns the models of an agent: its own, or else those of its org.
+    pub fn models_of<'a>(&'a self, agent: &'a Agent) -> &'a [String] {
+        if agent.models.is_empty() { &self.models } else { &agent.models }
+    }
+
     /// Returns how long sessions on a channel live.
     pub fn lifetime(&self, channel: &Channel) -> Lifetime {
         self.lifetimes.get(channel).copied().unwrap_or_else(|| Lifetime::default_for(channel))
@@ -89,8 +99,20 @@ pub struct ChannelAddress {
 #[cfg(test)]
 mod tests {
     use super::OrgSettings;
+    use crate::agent::subtype::Subtype;
     use crate::channel::Channel;
     use crate::session::lifetime::Lifetime;
+
+    /// O19: an agent's own models come before those of its org.
+    #[test]
+    fn o19_an_agent_without_models_has_those_of_its_org() {
+        let settings = OrgSettings { models: vec!["a/b".into()], ..OrgSettings::default() };
+        let mut gia = crate::testing::agent("gia", Subtype::CustomerService);
+        gia.models.clear();
+        assert_eq!(settings.models_of(&gia), ["a/b"]);
+        gia.models = vec!["c/d".into()];
+        assert_eq!(settings.models_of(&gia), ["c/d"]);
+    }
 
     /// G58: every part may be missing, and what is set is the org's own.
     #[test]

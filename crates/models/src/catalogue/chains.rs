@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ostler_engine::model::Model;
 use ostler_engine::turn::{ModelChains, Models};
 
-use super::Catalogue;
+use super::{Catalogue, CatalogueError};
 
 /// A catalogue shared by many agents.
 #[derive(Clone)]
@@ -28,13 +28,32 @@ impl Models for AgentModels {
 impl ModelChains for SharedCatalogue {
     fn chain(&self, names: &[String]) -> Arc<dyn Models> {
         let catalogue = self.0.clone();
-        let default = if names.is_empty() {
-            catalogue.model(None)
-        } else {
-            let others = catalogue.options.fallbacks.iter().map(String::as_str);
-            let others = others.filter(|other| !names.iter().any(|name| name == other));
-            catalogue.chain(names.iter().map(String::as_str).chain(others))
-        };
+        let default = catalogue.chain(catalogue.chain_names(names));
         Arc::new(AgentModels { catalogue, default })
+    }
+}
+
+impl Catalogue {
+    /// Checks that an agent with these models can answer: the first is known, and it or one
+    /// that follows has its key. Without models the default is checked.
+    pub fn check_chain(&self, names: &[String]) -> Result<(), CatalogueError> {
+        let names = self.chain_names(names);
+        let first = self.check(names.first().ok_or(CatalogueError::NoModel)?);
+        match first {
+            Err(CatalogueError::NoKey { .. })
+                if names.iter().skip(1).any(|name| self.check(name).is_ok()) =>
+            {
+                Ok(())
+            }
+            first => first,
+        }
+    }
+
+    /// Returns the models of an agent, or the default, and then the fallbacks.
+    fn chain_names<'n>(&'n self, names: &'n [String]) -> Vec<&'n str> {
+        let own = if names.is_empty() { self.options.default.as_slice() } else { names };
+        let others = self.options.fallbacks.iter().filter(|other| !own.contains(other));
+        let others = others.filter(|_| !own.is_empty());
+        own.iter().chain(others).map(String::as_str).collect()
     }
 }

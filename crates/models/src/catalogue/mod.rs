@@ -90,6 +90,9 @@ pub enum CatalogueError {
         /// How to set the key.
         how: String,
     },
+    /// Neither the agent nor the installation names a model.
+    #[error("no model is named; set `model` in ostler.toml, or name one for the agent")]
+    NoModel,
 }
 
 impl Catalogue {
@@ -157,6 +160,17 @@ impl Catalogue {
         }
     }
 
+    /// Returns the address of a model's provider; `None` if it has none or is unknown.
+    pub fn base_url(&self, name: &str) -> Option<&str> {
+        let preset = self.preset.contains_key(name);
+        self.provider(name).filter(|_| !preset).map(|(provider, _)| provider.base_url.as_str())
+    }
+
+    /// Returns the model used where none is named.
+    pub fn default_model(&self) -> Option<&str> {
+        self.options.default.as_deref()
+    }
+
     /// Returns a warning if the price of a model is assumed.
     pub fn price_warning(&self, name: &str) -> Option<String> {
         let listed = self.preset.contains_key(name);
@@ -196,19 +210,27 @@ impl Catalogue {
         Some((self.providers.get(provider)?, model))
     }
 
+    /// Returns a model without retries and fallbacks, to try it. `None` if it is unknown.
+    pub fn single(&self, name: &str) -> Option<Arc<dyn Model>> {
+        self.client(name).map(|(model, _)| model)
+    }
+
+    /// Returns the client of a model, and the key of its cooldowns.
+    fn client(&self, name: &str) -> Option<(Arc<dyn Model>, String)> {
+        if let Some(model) = self.preset.get(name) {
+            return Some((model.clone(), name.to_owned()));
+        }
+        let (provider, model) = self.provider(name)?;
+        let price = self.options.prices.find(name).0;
+        let client = provider.client(self.options.http.clone(), name, model, price);
+        let client: Arc<dyn Model> =
+            Arc::new(ModalityFilter::new(client, provider.modalities(model)));
+        Some((client, provider.cooldown_key()))
+    }
+
     /// Builds a model with retries and usage counting.
     fn chain_entry(&self, name: &str) -> Option<ChainEntry> {
-        let (model, key) = match self.preset.get(name) {
-            Some(model) => (model.clone(), name.to_owned()),
-            None => {
-                let (provider, model) = self.provider(name)?;
-                let price = self.options.prices.find(name).0;
-                let client = provider.client(self.options.http.clone(), name, model, price);
-                let client: Arc<dyn Model> =
-                    Arc::new(ModalityFilter::new(client, provider.modalities(model)));
-                (client, provider.cooldown_key())
-            }
-        };
+        let (model, key) = self.client(name)?;
         let model = Arc::new(RetryingModel::new(name, model, self.options.jitter.clone()));
         let model = Arc::new(CountedModel::new(name, model, self.options.usage.clone()));
         Some(ChainEntry { name: name.to_owned(), model, key })

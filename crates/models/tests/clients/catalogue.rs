@@ -21,15 +21,23 @@ const MISSING: &str = "OSTLER_TEST_THERE_IS_NO_SUCH_KEY";
 
 fn catalogue(providers: Vec<Provider>, default: &str, fallbacks: &[&str]) -> Catalogue {
     Catalogue::new(Options {
+        default: Some(default.into()),
+        fallbacks: fallbacks.iter().map(|name| (*name).to_owned()).collect(),
+        ..options(providers)
+    })
+}
+
+fn options(providers: Vec<Provider>) -> Options {
+    Options {
         http: http(),
         providers,
         prices: PriceList::built_in().unwrap(),
-        default: Some(default.into()),
-        fallbacks: fallbacks.iter().map(|name| (*name).to_owned()).collect(),
+        default: None,
+        fallbacks: Vec::new(),
         jitter: Jitter::fixed(500),
         cooldowns: Cooldowns::new(CooldownClock::system()),
         usage: UsageCounts::from_iter([("local/old".to_owned(), 41)]),
-    })
+    }
 }
 
 fn local(url: &str) -> Provider {
@@ -123,4 +131,31 @@ async fn c04_the_configured_fallbacks_are_asked() {
     let [Chunk::Restart(restart), end] = &chunks[..] else { panic!("{chunks:?}") };
     assert_eq!((&restart.failed[..], end), ("anthropic/claude-sonnet-4", &END));
     assert_eq!(restart.model, "scripted/demo");
+}
+
+/// O19: an agent can answer if the first of its models is known and any has its key.
+#[tokio::test]
+async fn o19_an_agent_can_answer_if_its_first_model_is_known_and_any_has_a_key() {
+    let providers = || vec![local("http://localhost:1"), locked()];
+    let plain = catalogue(providers(), "local/new", &[]);
+    let fallback = catalogue(providers(), "local/new", &["local/other"]);
+    let none = Catalogue::new(Options { default: None, ..options(providers()) });
+    let (open, closed, unknown) = ("local/a", "anthropic/claude-sonnet-4", "nobody/x");
+    for (catalogue, names, expected) in [
+        (&plain, &[][..], Ok(())),
+        (&plain, &[open], Ok(())),
+        (&plain, &[closed], Err("has no key")),
+        (&plain, &[closed, open], Ok(())),
+        (&fallback, &[closed], Ok(())),
+        (&plain, &[unknown, open], Err("unknown model")),
+        (&plain, &[open, unknown], Ok(())),
+        (&none, &[], Err("no model is named")),
+    ] {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let found = catalogue.check_chain(&names).map_err(|error| error.to_string());
+        match expected {
+            Ok(()) => assert_eq!(found, Ok(()), "{names:?}"),
+            Err(part) => assert!(found.unwrap_err().contains(part), "{names:?}"),
+        }
+    }
 }

@@ -33,7 +33,7 @@ pub(crate) struct AgentHarness<'a> {
 }
 
 impl<'a> AgentHarness<'a> {
-    /// Assembles an agent with its resolved tool scope, its own models and the
+    /// Assembles an agent with its resolved tool scope, its models and the
     /// installation's limits.
     pub(crate) fn assemble(
         deps: &'a Deps,
@@ -43,14 +43,14 @@ impl<'a> AgentHarness<'a> {
         tools: &'a Arc<ToolSet>,
     ) -> Self {
         let scope = resolve_scope(view, agent, session, tools);
-        let models = deps.models.chain(&agent.agent.models);
+        let models = deps.models.chain(view.settings.models_of(&agent.agent));
         Self { deps, view, agent, tools, scope, models, limits: deps.settings.turn_limits }
     }
 
     /// Assembles an agent without any tool, for a short question to its model.
     pub(crate) fn without_tools(deps: &'a Deps, view: &'a OrgView, agent: &'a AgentView) -> Self {
         let scope = Arc::new(ToolScope::unrestricted([]));
-        let models = deps.models.chain(&agent.agent.models);
+        let models = deps.models.chain(view.settings.models_of(&agent.agent));
         let (tools, limits) = (&view.tools, deps.settings.turn_limits);
         Self { deps, view, agent, tools, scope, models, limits }
     }

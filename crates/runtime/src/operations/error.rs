@@ -1,6 +1,8 @@
 //! Errors of operations, as sentences for the person who asked.
 
+use ostler_domain::agent::AgentCreationRefused;
 use ostler_domain::agent::protection::AgentChangeRefused;
+use ostler_domain::contact::InvalidEmail;
 use ostler_domain::human::escalation::EscalationError;
 use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId};
 use ostler_domain::knowledge::DocumentError;
@@ -154,6 +156,10 @@ pub enum OperationError {
     AlreadyBound(BindingId),
     #[error("{0} must not be empty")]
     Empty(&'static str),
+    #[error(transparent)]
+    Email(#[from] InvalidEmail),
+    #[error(transparent)]
+    Agent(#[from] AgentCreationRefused),
     #[error("no binding of {0} is enabled, so the customer cannot be reached; connect one")]
     Unreachable(String),
     #[error(transparent)]

@@ -122,7 +122,7 @@ fn consult(turn: &RunningTurn, colleague: &AgentView, request: &HandoffRequest) 
     task.push_str("\nAnswer your colleague; you do not have the conversation.");
     SubagentTask {
         agent_type: colleague.agent.slug.clone(),
-        model: colleague.agent.models.first().cloned(),
+        model: view.settings.models_of(&colleague.agent).first().cloned(),
         system: system.into(),
         task,
         forked: false,

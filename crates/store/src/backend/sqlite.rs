@@ -15,6 +15,7 @@ mod readers;
 mod tx;
 
 use std::ffi::OsStr;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -63,6 +64,7 @@ struct DatabaseFile {
 impl Sqlite {
     /// Opens a file, or a database in memory.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
+        path.into_iter().for_each(create_private);
         let mut writer = connect(path)?;
         if path.is_some() {
             let mode: String =
@@ -126,6 +128,16 @@ impl DatabaseFile {
         .map_err(|error| StoreError::Backend(error.to_string()))?;
         progress.wait_until_flushed().await
     }
+}
+
+/// Creates a missing file so that only its owner can read it. SQLite gives its other files
+/// the same permissions, and reports what is wrong with the path.
+fn create_private(path: &Path) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _exists = options.open(path);
 }
 
 /// Returns the path of the write-ahead log, next to the real file if the path is a

@@ -4,7 +4,7 @@
 mod assess;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
@@ -18,7 +18,7 @@ pub use assess::{CheckStatus, HealthCheck, assess};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DatabaseHealth {
     Unreachable { reason: String },
-    Reachable(DatabaseStatus),
+    Reachable(Box<DatabaseStatus>),
 }
 
 /// The state of a database that can be reached.
@@ -29,7 +29,13 @@ pub struct DatabaseStatus {
     /// 0 means no schema.
     pub schema_version: i64,
     pub row_security: RowSecurity,
-    /// `None` if the schema is not at this program's version.
+    /// Why nothing can be written; `None` if it can, or if there is no schema.
+    pub write_error: Option<String>,
+    /// What is wrong with the file of a SQLite database.
+    pub damage: Vec<String>,
+    /// How far the database's clock and this machine's are apart.
+    pub clock_skew: Duration,
+    /// `None` if the schema is not at this program's version, or the file is damaged.
     pub work: Option<WorkCounts>,
 }
 
@@ -58,14 +64,22 @@ pub struct WorkCounts {
     pub abandoned_leases: u64,
     /// Conversations that have long been due without a claim.
     pub overdue_conversations: u64,
+    /// For how long the oldest conversation has been due without a claim.
+    pub conversation_wait: Duration,
     /// For how long the oldest pending outbox row has been due.
     pub outbox_overdue: Duration,
     /// Outbox rows with an unknown outcome.
     pub unknown_sends: u64,
     /// External calls with an unknown outcome.
     pub unknown_calls: u64,
+    /// For how long the oldest unknown outcome has been unknown.
+    pub oldest_unknown: Duration,
     /// Inbox and outbox rows.
     pub dead_letters: u64,
+    /// Outbox rows among them that will be tried again.
+    pub retried_dead_letters: u64,
+    /// The age of the oldest dead letter.
+    pub oldest_dead_letter: Duration,
     /// An upper bound of the events in the log.
     pub events: u64,
     pub ledger: LedgerCheck,
@@ -75,7 +89,7 @@ impl WorkCounts {
     /// Where counting stops.
     pub const MAX_COUNT: u64 = 10_000;
     /// Work that has been due for longer than this is late.
-    pub const LATE: Duration = Duration::from_secs(5 * 60);
+    pub const LATE: Duration = Duration::from_secs(60);
 }
 
 const SIZE: Sql = Sql {
@@ -110,6 +124,34 @@ const DEAD_LETTERS: Sql = sql!(
        + (SELECT count(*) FROM (SELECT 1 FROM outbox
             WHERE state IN ('dead', 'unknown') AND state = 'dead' LIMIT ?1) AS went_out)"
 );
+const RETRIED_DEAD_LETTERS: Sql = sql!(
+    "SELECT count(*) FROM (SELECT 1 FROM outbox
+       WHERE state IN ('dead', 'unknown') AND state = 'dead' AND retry_at IS NOT NULL
+       LIMIT ?1) AS retried"
+);
+const OLDEST_DEAD_LETTER: Sql = sql!(
+    "SELECT coalesce((SELECT now_ms()) - min(due_at), 0) FROM (
+       SELECT due_at FROM (SELECT due_at FROM inbox WHERE state = 'dead' LIMIT ?1) AS came_in
+       UNION ALL SELECT due_at FROM (SELECT due_at FROM outbox
+         WHERE state IN ('dead', 'unknown') AND state = 'dead' LIMIT ?1) AS went_out) AS dead"
+);
+const OLDEST_UNKNOWN: Sql = sql!(
+    "SELECT coalesce((SELECT now_ms()) - min(since), 0) FROM (
+       SELECT since FROM (SELECT due_at AS since FROM outbox
+         WHERE state IN ('dead', 'unknown') AND state = 'unknown' LIMIT ?1) AS sends
+       UNION ALL SELECT since FROM (SELECT intended_at AS since FROM journal
+         WHERE state = 'unknown' LIMIT ?1) AS calls) AS unknown"
+);
+const CONVERSATION_WAIT: Sql = sql!(
+    "SELECT coalesce((SELECT now_ms()) - min(c.pending_at), 0)
+     FROM orgs o CROSS JOIN conversations c
+     WHERE c.org = o.id AND c.pending_at < (SELECT now_ms()) AND c.lease_until = 0"
+);
+const NOW: Sql = sql!("SELECT now_ms()");
+/// Changes nothing, but writes a page.
+const WRITE: Sql = sql!("UPDATE schema_migrations SET name = name WHERE version = 1");
+/// At most three problems; one row `ok` if there is none.
+const DAMAGE: Sql = Sql { sqlite: "PRAGMA quick_check(3)", postgres: "SELECT 'ok' AS quick_check" };
 /// From both ends of the log, which is an upper bound.
 const EVENTS: Sql = sql!(
     "SELECT coalesce((SELECT e.id FROM events e ORDER BY e.id DESC LIMIT 1)
@@ -121,10 +163,19 @@ impl DatabaseHealth {
     /// created.
     pub async fn check(url: &str) -> Self {
         match database_status(url).await {
-            Ok(status) => Self::Reachable(status),
-            Err(error) => Self::Unreachable { reason: error.to_string() },
+            Ok(status) => Self::Reachable(Box::new(status)),
+            Err(error) => Self::Unreachable { reason: reason(&error) },
         }
     }
+}
+
+/// Returns why a database cannot be used, with what to do if its file is damaged.
+fn reason(error: &StoreError) -> String {
+    let text = error.to_string();
+    if text.contains("malformed") {
+        return format!("{text}; the file is damaged, stop every process and restore a backup");
+    }
+    text
 }
 
 async fn database_status(url: &str) -> Result<DatabaseStatus> {
@@ -147,15 +198,47 @@ impl Store {
             Backend::Postgres(_) => DatabaseKind::Postgres,
         };
         let (bytes, row_security) = self.read_all_orgs(read_basics).await?;
+        let damage =
+            self.read_all_orgs(read_damage).await.unwrap_or_else(|error| vec![error.to_string()]);
+        let write_error = match schema_version {
+            0 => None,
+            _ => self.write_all_orgs(|tx| tx.execute(&WRITE, &[])).await.err(),
+        };
         let work = match schema_version {
-            SCHEMA_VERSION => Some(WorkCounts {
+            SCHEMA_VERSION if damage.is_empty() => Some(WorkCounts {
                 ledger: self.check_ledger().await?,
                 ..self.read_all_orgs(count_work).await?
             }),
             _ => None,
         };
-        Ok(DatabaseStatus { kind, bytes, schema_version, row_security, work })
+        Ok(DatabaseStatus {
+            kind,
+            bytes,
+            schema_version,
+            row_security,
+            write_error: write_error.map(|error| error.to_string()),
+            damage,
+            clock_skew: self.clock_skew(schema_version).await?,
+            work,
+        })
     }
+
+    /// Compares the clocks; without a schema there is no function for the database's.
+    async fn clock_skew(&self, schema_version: i64) -> Result<Duration> {
+        if schema_version == 0 {
+            return Ok(Duration::ZERO);
+        }
+        let database = self.read_all_orgs(|tx| number(tx, &NOW, &[])).await?;
+        let here = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Ok(here.abs_diff(Duration::from_millis(database)))
+    }
+}
+
+/// Reads what is wrong with the file; empty if nothing is.
+fn read_damage(tx: &Tx) -> Result<Vec<String>> {
+    let rows = tx.query(&DAMAGE, &[])?;
+    let problems = rows.iter().map(|row| row.text(0).map(str::to_owned));
+    problems.filter(|problem| !matches!(problem, Ok(text) if text == "ok")).collect()
 }
 
 /// Reads the size of the database, and whether row-level security applies.
@@ -175,7 +258,11 @@ fn count_work(tx: &Tx) -> Result<WorkCounts> {
     Ok(WorkCounts {
         abandoned_leases: number(tx, &LATE, &late(1))?,
         overdue_conversations: number(tx, &LATE, &late(0))?,
-        outbox_overdue: Duration::from_millis(number(tx, &OVERDUE, &[])?),
+        outbox_overdue: millis(tx, &OVERDUE, &[])?,
+        conversation_wait: millis(tx, &CONVERSATION_WAIT, &[])?,
+        oldest_unknown: millis(tx, &OLDEST_UNKNOWN, limit)?,
+        retried_dead_letters: number(tx, &RETRIED_DEAD_LETTERS, limit)?,
+        oldest_dead_letter: millis(tx, &OLDEST_DEAD_LETTER, limit)?,
         unknown_sends: number(tx, &UNKNOWN_SENDS, limit)?,
         unknown_calls: number(tx, &UNKNOWN_CALLS, limit)?,
         dead_letters: number(tx, &DEAD_LETTERS, limit)?,
@@ -188,4 +275,8 @@ fn count_work(tx: &Tx) -> Result<WorkCounts> {
 fn number(tx: &Tx, sql: &'static Sql, params: &[Value]) -> Result<u64> {
     let found = tx.first(sql, params)?.map_or(Ok(0), |row| row.int(0))?;
     Ok(u64::try_from(found).unwrap_or(0))
+}
+
+fn millis(tx: &Tx, sql: &'static Sql, params: &[Value]) -> Result<Duration> {
+    number(tx, sql, params).map(Duration::from_millis)
 }

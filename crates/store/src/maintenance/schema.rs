@@ -45,7 +45,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0004_outbox_lane_numbers",
     "0005_decision_expiry",
     "0006_people",
-    "0007_org_tools"
+    "0007_org_tools",
+    "0008_model_uses"
 ];
 
 /// The schema version that this program needs.

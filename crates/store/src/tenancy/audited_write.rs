@@ -1,6 +1,8 @@
 //! Writes together with their audit entry: both are stored, or neither is.
 
-use ostler_domain::id::{AgentId, ConversationId, DocumentId, EventId, KeyId, OrgId, WorkflowId};
+use ostler_domain::id::{
+    AgentId, ConversationId, DocumentId, EventId, KeyId, OrgId, RecordId, WorkflowId,
+};
 use ostler_domain::knowledge::Document;
 use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::soul::SoulVersion;
@@ -11,6 +13,7 @@ use crate::OrgStore;
 use crate::agents;
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
+use crate::contacts::records::{self, Record};
 use crate::conversation::inbox::{self, FollowUpEntry};
 use crate::delivery::bindings::{self, OrgBinding};
 use crate::delivery::dead_letters::{self, DeadLetterId};
@@ -116,6 +119,22 @@ impl AuditedWrite<'_> {
     pub fn delete_org_tool(self, kind: OrgToolKind, name: &str) -> StoreFuture<()> {
         let name = name.to_owned();
         self.run(move |tx, org| org_tools::delete(tx, org, kind, &name))
+    }
+
+    /// Creates a record, or replaces the one that was read; see
+    /// [`OrgStore::update_record`].
+    pub fn save_record(
+        self,
+        kind: &str,
+        id: RecordId,
+        read: Option<&Record>,
+        data: String,
+    ) -> StoreFuture<()> {
+        let (kind, version) = (kind.to_owned(), read.map(|record| record.version));
+        self.run(move |tx, org| match version {
+            Some(version) => records::update(tx, org, &kind, id, version, &data),
+            None => records::create(tx, org, &kind, id, &data),
+        })
     }
 
     /// Creates a key; see [`OrgStore::create_key`].

@@ -20,6 +20,7 @@
 //! | `org_tools`     | HTTP tools and MCP servers of an org |
 //! | `orgs`          | orgs |
 //! | `people`        | audited changes of members and users |
+//! | `platform_setup` | what a new installation starts with |
 //! | `policies`      | versioned tool policies of the platform and of orgs |
 //! | `users`         | user accounts |
 
@@ -36,5 +37,6 @@ pub(crate) mod org_state;
 pub(crate) mod org_tools;
 pub(crate) mod orgs;
 pub(crate) mod people;
+pub(crate) mod platform_setup;
 pub(crate) mod policies;
 pub(crate) mod users;

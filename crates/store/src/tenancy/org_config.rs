@@ -130,11 +130,16 @@ impl Store {
                 OrgPlace::SubOrg { parent } => Some(orgs::get(tx, parent)?),
                 OrgPlace::Platform | OrgPlace::TopLevel => None,
             };
-            let platform = tx.first(&PLATFORM, &[])?.map(|row| row.id(0)).transpose()?;
+            let platform = find_platform(tx)?;
             let platform_policy = PolicyOwner::Platform.newest(tx)?;
             Ok(SharedConfig { parent, platform, platform_policy })
         })
     }
+}
+
+/// Returns the platform, if there is one, inside a transaction.
+pub(crate) fn find_platform(tx: &Tx) -> Result<Option<OrgId>> {
+    tx.first(&PLATFORM, &[])?.map(|row| row.id(0)).transpose()
 }
 
 /// Returns the agents of an org with their souls, inside a transaction.

@@ -54,26 +54,14 @@ impl Store {
     /// Creates a user without memberships. Fails with [`StoreError::Conflict`] if
     /// the id or e-mail address is taken.
     pub fn create_user(&self, user: User, password: &PasswordHash) -> StoreFuture<()> {
-        let User { id, email, name } = user;
-        let key = email_key(&email);
-        let params = [id.into(), email.into(), key.into(), name.into(), password.expose().into()];
-        self.write_all_orgs(move |tx| tx.execute(&CREATE, &params).map_err(conflict).map(drop))
+        let password = password.clone();
+        self.write_all_orgs(move |tx| create(tx, &user, password.expose()))
     }
 
     /// Returns the account with this e-mail address, or creates one that nobody can log in
     /// with until it gets a password.
     pub fn ensure_user(&self, user: User) -> StoreFuture<UserId> {
-        self.write_all_orgs(move |tx| {
-            let User { id, email, name } = &user;
-            let key = email_key(email);
-            if let Some(known) = tx.first(&BY_EMAIL, &[key.as_str().into()])? {
-                return known.id(0);
-            }
-            let params =
-                [(*id).into(), email.as_str().into(), key.into(), name.as_str().into(), "".into()];
-            tx.execute(&CREATE, &params).map_err(conflict)?;
-            Ok(*id)
-        })
+        self.write_all_orgs(move |tx| find_or_create(tx, &user))
     }
 
     /// Changes a user's e-mail address and name.
@@ -127,10 +115,15 @@ impl Store {
 
 /// Creates an account without a password, inside a transaction of all orgs.
 pub(crate) fn create_without_password(tx: &Tx, user: &User) -> Result<()> {
+    create(tx, user, NO_PASSWORD)
+}
+
+/// Creates an account, inside a transaction of all orgs.
+fn create(tx: &Tx, user: &User, password: &str) -> Result<()> {
     let User { id, email, name } = user;
     let key = email_key(email);
     let params =
-        [(*id).into(), email.as_str().into(), key.into(), name.as_str().into(), NO_PASSWORD.into()];
+        [(*id).into(), email.as_str().into(), key.into(), name.as_str().into(), password.into()];
     tx.execute(&CREATE, &params).map_err(conflict).map(drop)
 }
 
@@ -165,6 +158,15 @@ fn read_account(tx: &Tx, row: &Row) -> Result<UserAccount> {
     let memberships = tx.query(&MEMBERSHIPS, &[user.id.into()])?;
     let memberships = memberships.iter().map(read_membership).collect::<Result<_>>()?;
     Ok(UserAccount { user, password, memberships })
+}
+
+/// Returns the id of the user with this e-mail address, or creates one without a password,
+/// inside a transaction of all orgs.
+pub(crate) fn find_or_create(tx: &Tx, user: &User) -> Result<UserId> {
+    match tx.first(&BY_EMAIL, &[email_key(&user.email).into()])? {
+        Some(row) => row.id(0),
+        None => create_without_password(tx, user).map(|()| user.id),
+    }
 }
 
 /// Returns the form in which e-mail addresses of users are compared.

@@ -13,7 +13,7 @@ use crate::support::{TestDatabase, accept, claim, next, turn, with_org};
 
 async fn status(url: &str) -> DatabaseStatus {
     match DatabaseHealth::check(url).await {
-        DatabaseHealth::Reachable(status) => status,
+        DatabaseHealth::Reachable(status) => *status,
         DatabaseHealth::Unreachable { reason } => panic!("{reason}"),
     }
 }
@@ -34,8 +34,12 @@ async fn a_new_database_is_healthy() {
             bytes: found.bytes,
             schema_version: SCHEMA_VERSION,
             row_security,
+            write_error: None,
+            damage: Vec::new(),
+            clock_skew: found.clock_skew,
             work,
         };
+        assert!(found.clock_skew < Duration::from_secs(5), "{found:?}");
         assert_eq!(found, expected);
         drop(store);
     }
@@ -103,15 +107,22 @@ async fn every_problem_is_counted() {
         let expected = WorkCounts {
             abandoned_leases: 2,
             overdue_conversations: 2,
+            conversation_wait: work.conversation_wait,
             outbox_overdue: work.outbox_overdue,
             unknown_sends: 2,
             unknown_calls: 2,
+            oldest_unknown: work.oldest_unknown,
             dead_letters: 4,
+            retried_dead_letters: 0,
+            oldest_dead_letter: work.oldest_dead_letter,
             events: 2,
             // Accounts are created on first access.
             ledger: LedgerCheck::default(),
         };
         assert_eq!(work, expected);
+        let day = Duration::from_secs(86_400);
+        assert!(work.conversation_wait >= day && work.oldest_unknown > Duration::from_secs(600));
+        assert!(work.oldest_dead_letter > Duration::from_secs(600), "{work:?}");
         let checks = assess(&DatabaseHealth::check(&backend.url).await);
         let warnings = checks.iter().filter(|check| check.status.name() == "warning").count();
         assert_eq!(warnings, 5, "{checks:?}");
@@ -147,4 +158,43 @@ async fn an_unreachable_database_is_reported_and_not_created() {
     assert!(
         matches!(&away, DatabaseHealth::Unreachable { reason } if reason.contains("cannot be reached"))
     );
+}
+
+/// O20: a database that nobody may write is reported.
+#[tokio::test(flavor = "multi_thread")]
+async fn o20_a_read_only_database_is_reported() {
+    let backend = TestDatabase::postgres().await;
+    backend.migrated().await;
+    let (_, name) = backend.url.rsplit_once('/').unwrap();
+    let sql = format!("ALTER DATABASE \"{name}\" SET default_transaction_read_only = on");
+    backend.execute(sql.leak()).await;
+    let error = status(&backend.url).await.write_error.expect("nothing can be written");
+    assert!(error.contains("read-only"), "{error}");
+}
+
+/// O20: damaged pages are reported, and work is not counted in them.
+#[tokio::test(flavor = "multi_thread")]
+async fn o20_a_damaged_file_is_reported() {
+    let backend = TestDatabase::sqlite_file();
+    drop(backend.migrated().await);
+    let path = backend.url.strip_prefix("sqlite:").unwrap();
+    let mut bytes = Vec::new();
+    // The last connection writes the log into the file when it is closed.
+    for _ in 0..500 {
+        bytes = std::fs::read(path).unwrap();
+        if bytes.len() > 200_000 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // The first damage is in the tables, the second in the schema itself.
+    for (number, range) in [400_000..500_000, 4_096..20_000].into_iter().enumerate() {
+        let mut damaged = bytes.clone();
+        damaged[range].fill(0x5a);
+        let file = format!("{path}.{number}");
+        std::fs::write(&file, damaged).unwrap();
+        let checks = assess(&DatabaseHealth::check(&format!("sqlite:{file}")).await);
+        let failed = checks.iter().find(|one| one.status.name() == "failed").expect("a failure");
+        assert!(failed.message.contains("stop every process and restore a backup"), "{failed:?}");
+    }
 }

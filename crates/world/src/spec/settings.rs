@@ -47,6 +47,9 @@ pub struct SettingsDefinition {
     /// The tool of the organization that makes refunds; without it a refund is a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_provider: Option<ToolName>,
+    /// The models of agents that name none, in order of preference; without any, the default
+    /// of the installation.
+    pub models: Vec<String>,
 }
 
 /// What a session may spend.
@@ -241,6 +244,7 @@ impl SettingsDefinition {
             interviews,
             people: PeopleDefinition::from_addresses(&settings.people, names),
             payment_provider,
+            models: settings.models.clone(),
         }
     }
 
@@ -259,6 +263,7 @@ impl SettingsDefinition {
             interviews: self.interviews.clone(),
             people: self.people.to_addresses(names)?,
             payment_provider: self.payment_provider.clone(),
+            models: self.models.clone(),
         })
     }
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
+use crate::config::Config;
 use crate::home_lock::HomeLock;
-use crate::installation::{Config, Installation};
+use crate::installation::Installation;
 
 /// Marks a folder that `ostler demo` made.
 const MARKER: &str = ".ostler-demo";
@@ -47,7 +48,7 @@ pub(super) fn open(folder: &Path) -> anyhow::Result<Installation> {
         script: Some(SCRIPT_FILE.into()),
         ..Config::default()
     };
-    Installation::write(folder, config)
+    Installation::write(folder, &config)
 }
 
 /// Deletes what the demo made in its folder.
@@ -75,7 +76,8 @@ pub(super) fn reset(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn is_demo(folder: &Path) -> bool {
+/// Returns whether `ostler demo` made a folder.
+pub(crate) fn is_demo(folder: &Path) -> bool {
     folder.join(MARKER).is_file()
 }
 

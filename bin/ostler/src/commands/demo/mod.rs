@@ -1,6 +1,6 @@
 //! `ostler demo`: a sample installation, a short story in it, and a server to try it.
 
-mod folder;
+pub(crate) mod folder;
 mod next_steps;
 mod queue_agents;
 mod seed;
@@ -19,6 +19,7 @@ use self::next_steps::Demo;
 use super::org::tree;
 use crate::app::App;
 use crate::commands::operator::Operator;
+use crate::config::keys;
 use crate::database_watch::wait_until_replaced;
 use crate::home_lock::HomeLock;
 use crate::screen::{DIM, HEADER};
@@ -41,7 +42,7 @@ pub(crate) struct DemoArgs {
     #[arg(long)]
     once: bool,
     /// Address to listen on [default: 127.0.0.1:7470, or a free port if it is taken]
-    #[arg(long, value_name = "ADDRESS", env = "OSTLER_LISTEN")]
+    #[arg(long, value_name = "ADDRESS", env = keys::LISTEN)]
     listen: Option<String>,
 }
 

@@ -47,10 +47,10 @@ pub(super) async fn run(args: &KeyCreateArgs) -> anyhow::Result<()> {
     anstream::println!("{secret}");
     anstream::eprintln!(
         "{DIM}Copy the key now; it is not shown again. {id} has the role {} in {}. Try it:\n  curl -H \
-         \"Authorization: Bearer {secret}\" http://{}/v1/me{DIM:#}",
+         \"Authorization: Bearer {secret}\" {}/v1/me{DIM:#}",
         args.role,
         org.name,
-        ostler_server::server::ADDRESS
+        operator.installation.web_url()
     );
     Ok(())
 }

@@ -34,6 +34,7 @@ use self::interrupt::Interrupt;
 use self::model::SelectedModel;
 use self::output::RunOutput;
 use super::args::OutputArgs;
+use crate::config::keys;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -51,8 +52,9 @@ pub(crate) struct RunArgs {
     /// Prompt
     #[arg(value_name = "PROMPT")]
     prompt: String,
-    /// Model, as provider/model; the provider's key comes from the environment
-    #[arg(long, value_name = "NAME", env = "OSTLER_MODEL")]
+    /// Model, as provider/model; `ostler model ls` lists models [default: the one in
+    /// ostler.toml or OSTLER_MODEL]
+    #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// OpenAI-compatible server that has the model
     #[arg(long, value_name = "URL")]
@@ -82,6 +84,10 @@ pub(crate) struct RunArgs {
     /// Approve every tool call
     #[arg(long)]
     yes: bool,
+    /// Folder with the ostler.toml whose providers and prices are used [default: the
+    /// current folder]
+    #[arg(long, value_name = "FOLDER", env = keys::HOME)]
+    home: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }

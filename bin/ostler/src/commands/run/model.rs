@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use ostler_engine::model::Model;
 use ostler_engine::turn::Models;
-use ostler_models::catalogue::{Catalogue, Options, Provider, UsageCounts, WireFormat};
-use ostler_models::cooldown::{CooldownClock, Cooldowns};
-use ostler_models::http::{ClientLimits, Http};
-use ostler_models::jitter::Jitter;
+use ostler_models::catalogue::{Catalogue, Provider, WireFormat};
 use ostler_models::openai::LimitField;
-use ostler_models::price::PriceList;
 use ostler_scripted::{Script, ScriptedModel};
 
 use super::RunArgs;
+use crate::installation::Installation;
+use crate::model_catalogue;
 use crate::screen::DIM;
 
 /// The model of a run, with the catalogue for its subagents.
@@ -38,25 +36,17 @@ const LOCAL_PROVIDER: &str = "local";
 
 /// Returns the model that the arguments name, or fails if it cannot be used.
 pub(super) fn select(args: &RunArgs) -> anyhow::Result<SelectedModel> {
-    let mut providers = Provider::built_in();
+    let installation = Installation::find_optional(args.home.as_deref())?;
+    let mut options = model_catalogue::options(&installation)?;
+    // Nobody but the named model is to answer.
+    options.fallbacks.clear();
     if let Some(url) = &args.url {
-        providers.push(Provider::new(
-            LOCAL_PROVIDER,
-            WireFormat::OpenAi(LimitField::MaxTokens),
-            url,
-        ));
+        let wire = WireFormat::OpenAi(LimitField::MaxTokens);
+        options.providers.push(Provider::new(LOCAL_PROVIDER, wire, url));
     }
-    let mut catalogue = Catalogue::new(Options {
-        http: Http::new(ClientLimits::default())?,
-        providers,
-        prices: PriceList::built_in()?,
-        default: None,
-        fallbacks: Vec::new(),
-        jitter: Jitter::random(),
-        cooldowns: Cooldowns::new(CooldownClock::system()),
-        usage: UsageCounts::default(),
-    });
-    let name = match (&args.script, &args.model) {
+    let mut catalogue = Catalogue::new(options);
+    let configured = installation.config.model.as_ref();
+    let name = match (&args.script, args.model.as_ref().or(configured)) {
         (Some(file), _) => {
             catalogue =
                 catalogue.with("scripted", Arc::new(ScriptedModel::new(Script::load(file)?)));

@@ -23,6 +23,7 @@ use super::args::{InstallationArgs, OutputArgs};
 use super::session::view::{self, ConversationView, ViewLine};
 use crate::app::App;
 use crate::installation::Installation;
+use crate::model_uses::ModelUseRecorder;
 use crate::screen::{DIM, HEADER};
 use crate::stream_preview::StreamPreview;
 
@@ -72,6 +73,7 @@ pub(crate) async fn run(args: &SendArgs) -> anyhow::Result<()> {
     let (stop, stopped) = watch::channel(false);
     let deltas = app.worker.deps().deltas.follow();
     let worker = app.worker.clone();
+    let model_uses = ModelUseRecorder::new(&app.store, &app.catalogue);
     let message = accept(&app, &key, parts).await?;
     let task = tokio::spawn(async move { worker.run(1, stopped).await });
     let timeout = Duration::from_secs(args.timeout);
@@ -85,6 +87,7 @@ pub(crate) async fn run(args: &SendArgs) -> anyhow::Result<()> {
     };
     stop.send_replace(true);
     task.await?;
+    model_uses.record().await;
     let (view, run) = reply?;
     print(&view, run, args.output.json)
 }

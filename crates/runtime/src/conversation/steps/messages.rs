@@ -140,7 +140,10 @@ pub(crate) fn credits_exhausted(
 
 /// Ends a run whose agent has no model here.
 pub(crate) fn no_model(context: &RunContext<'_>, run: &mut Run, agent: &AgentView) -> RunOutcome {
-    let why = format!("there is no model {} here", agent.agent.models.join(", "));
+    let why = match context.view.settings.models_of(&agent.agent) {
+        [] => "no model is configured for this agent".to_owned(),
+        models => format!("there is no model {} here", models.join(", ")),
+    };
     fail(context, run, agent, why)
 }
 

@@ -229,7 +229,7 @@ fn finished_turn(
             spent: account.usage_by_agent.clone(),
             cost: account.model_cost(),
             charges: account.charges(),
-            models: agent.agent.models.clone(),
+            models: context.view.settings.models_of(&agent.agent).to_vec(),
             restarts: account.restarts.clone(),
             end,
         },

@@ -1,7 +1,11 @@
 //! Assesses the state of a database and tells what to do about problems.
 
-use super::{DatabaseHealth, DatabaseKind, DatabaseStatus, RowSecurity, WorkCounts};
-use crate::{LedgerCheck, SCHEMA_VERSION};
+mod work;
+
+use std::time::Duration;
+
+use super::{DatabaseHealth, DatabaseKind, DatabaseStatus, RowSecurity};
+use crate::SCHEMA_VERSION;
 
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,22 +40,17 @@ type CheckResult = (CheckStatus, String);
 type NamedCheck<T> = (&'static str, fn(&T) -> CheckResult);
 
 /// The checks of every reachable database; a new check is a line here.
-const BASICS: [NamedCheck<DatabaseStatus>; 3] =
-    [("database", reachable), ("schema", schema), ("tenant isolation", row_security)];
-/// The checks of a database with the right schema; a new check is a line here.
-const WORK: [NamedCheck<WorkCounts>; 7] = [
-    ("ledger", ledger),
-    ("leases", leases),
-    ("inbox", inbox),
-    ("outbox", outbox),
-    ("unknown outcomes", unknown_outcomes),
-    ("dead letters", dead_letters),
-    ("event log", events),
+const BASICS: [NamedCheck<DatabaseStatus>; 6] = [
+    ("database", reachable),
+    ("schema", schema),
+    ("tenant isolation", row_security),
+    ("writing", writing),
+    ("integrity", integrity),
+    ("clock", clock),
 ];
 
-/// More events than this slow down readers from the beginning of the log and fill the
-/// disk.
-const MAX_EVENTS: u64 = 10_000_000;
+/// Clocks that differ by more than this confuse people who compare times.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5);
 
 /// Assesses the state of a database.
 pub fn assess(health: &DatabaseHealth) -> Vec<HealthCheck> {
@@ -62,10 +61,9 @@ pub fn assess(health: &DatabaseHealth) -> Vec<HealthCheck> {
         }
         DatabaseHealth::Reachable(database) => {
             let basics = BASICS.iter().map(|(name, assess)| check(*name, assess(database)));
-            let work = database
-                .work
-                .iter()
-                .flat_map(|work| WORK.iter().map(move |(name, assess)| check(*name, assess(work))));
+            let work = database.work.iter().flat_map(|work| {
+                work::CHECKS.iter().map(move |(name, assess)| check(*name, assess(work)))
+            });
             basics.chain(work).collect()
         }
     }
@@ -115,92 +113,54 @@ fn row_security(database: &DatabaseStatus) -> CheckResult {
     }
 }
 
-/// Ok if the count is 0, a warning with this sentence otherwise.
-fn warn_if_any(count: u64, ok: &str, warning: impl FnOnce(String) -> String) -> CheckResult {
-    match count {
-        0 => (CheckStatus::Ok, ok.to_owned()),
-        count if count >= WorkCounts::MAX_COUNT => {
-            (CheckStatus::Warning, warning(format!("{count} or more")))
+fn writing(database: &DatabaseStatus) -> CheckResult {
+    match &database.write_error {
+        None => (CheckStatus::Ok, "The database can be written.".into()),
+        Some(reason) => (
+            CheckStatus::Failed,
+            format!(
+                "The database cannot be written: {reason}; check the free space, and that this user may write it."
+            ),
+        ),
+    }
+}
+
+fn integrity(database: &DatabaseStatus) -> CheckResult {
+    match (database.damage.first(), database.kind) {
+        (None, DatabaseKind::Sqlite) => (CheckStatus::Ok, "The file is not damaged.".into()),
+        (None, DatabaseKind::Postgres) => {
+            (CheckStatus::Ok, "PostgreSQL looks after its own files.".into())
         }
-        count => (CheckStatus::Warning, warning(count.to_string())),
+        (Some(first), _) => (
+            CheckStatus::Failed,
+            format!("The file is damaged ({first}); stop every process and restore a backup."),
+        ),
     }
 }
 
-fn leases(work: &WorkCounts) -> CheckResult {
-    warn_if_any(work.abandoned_leases, "No worker has abandoned a conversation.", |count| {
-        format!(
-            "Conversations with an expired lease that no worker has claimed again: {count}; check that workers are running."
-        )
-    })
-}
-
-fn inbox(work: &WorkCounts) -> CheckResult {
-    warn_if_any(work.overdue_conversations, "No conversation is waiting for a worker.", |count| {
-        format!(
-            "Conversations that have waited for a worker for more than five minutes: {count}; start workers, or raise the concurrency cap of the orgs."
-        )
-    })
-}
-
-fn outbox(work: &WorkCounts) -> CheckResult {
-    if work.outbox_overdue <= WorkCounts::LATE {
-        return (CheckStatus::Ok, "Messages are sent on time.".into());
+fn clock(database: &DatabaseStatus) -> CheckResult {
+    let skew = database.clock_skew;
+    if skew <= MAX_CLOCK_SKEW {
+        return (CheckStatus::Ok, "The clocks of database and program agree.".into());
     }
-    let minutes = work.outbox_overdue.as_secs() / 60;
     (
         CheckStatus::Warning,
         format!(
-            "A message has been due for {minutes} minutes; check that a sender is running and that the channel is reachable."
+            "The clocks of the database and of this machine differ by {}; synchronize them, for example with NTP.",
+            age(skew)
         ),
     )
 }
 
-fn unknown_outcomes(work: &WorkCounts) -> CheckResult {
-    warn_if_any(work.unknown_sends + work.unknown_calls, "Every outcome is known.", |_| {
-        format!(
-            "The outcome of {} messages and {} calls is unknown; a person must find out and resolve each.",
-            work.unknown_sends, work.unknown_calls
-        )
-    })
-}
-
-fn dead_letters(work: &WorkCounts) -> CheckResult {
-    warn_if_any(work.dead_letters, "There are no dead letters.", |count| {
-        format!("Dead letters: {count}; replay or abandon each.")
-    })
-}
-
-fn events(work: &WorkCounts) -> CheckResult {
-    let events = work.events;
-    if events <= MAX_EVENTS {
-        return (CheckStatus::Ok, format!("The event log has at most {events} events."));
+/// Formats a duration for people.
+fn age(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..120 => format!("{seconds} seconds"),
+        120..7200 => format!("{} minutes", seconds / 60),
+        7200..172_800 => format!("{} hours", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
     }
-    let message = format!(
-        "The event log has up to {events} events; set retention days for the orgs and run `ostler prune`."
-    );
-    (CheckStatus::Warning, message)
-}
-
-/// A mismatch is always an error, so it fails instead of warning.
-fn ledger(work: &WorkCounts) -> CheckResult {
-    let LedgerCheck { accounts, mismatches } = &work.ledger;
-    let Some(first) = mismatches.first() else {
-        return (CheckStatus::Ok, format!("Every credit of {accounts} accounts is accounted for."));
-    };
-    let message = format!(
-        "{} of {accounts} accounts do not match the ledger, first {}: granted {} by the account \
-         and {} by the ledger, reserved {} and {}, spent {} and {}; stop spending there and \
-         restore the changed rows.",
-        mismatches.len(),
-        first.org,
-        first.granted.0.get(),
-        first.granted.1.get(),
-        first.reserved.0.get(),
-        first.reserved.1.get(),
-        first.spent.0.get(),
-        first.spent.1.get(),
-    );
-    (CheckStatus::Failed, message)
 }
 
 #[cfg(test)]
@@ -222,8 +182,15 @@ mod tests {
             bytes: 3 << 20,
             schema_version: SCHEMA_VERSION,
             row_security: RowSecurity::Enforced,
+            write_error: None,
+            damage: Vec::new(),
+            clock_skew: Duration::from_secs(1),
             work: Some(WorkCounts::default()),
         }
+    }
+
+    fn reachable(status: DatabaseStatus) -> DatabaseHealth {
+        DatabaseHealth::Reachable(Box::new(status))
     }
 
     fn working(work: WorkCounts) -> DatabaseStatus {
@@ -232,8 +199,8 @@ mod tests {
 
     #[test]
     fn a_healthy_database_passes_every_check() {
-        let checks = assess(&DatabaseHealth::Reachable(healthy()));
-        assert_eq!(checks.len(), 10);
+        let checks = assess(&reachable(healthy()));
+        assert_eq!(checks.len(), 13);
         assert!(checks.iter().all(|check| check.status == CheckStatus::Ok), "{checks:?}");
         assert_eq!(checks[0].message, "PostgreSQL is reachable and holds 3 MiB.");
     }
@@ -248,14 +215,23 @@ mod tests {
                 "connect as a role",
             ),
             (
+                DatabaseStatus { clock_skew: Duration::from_secs(90), ..healthy() },
+                "clock",
+                "differ by 90 seconds; synchronize",
+            ),
+            (
                 working(WorkCounts { abandoned_leases: 2, ..WorkCounts::default() }),
                 "leases",
                 "2; check that workers",
             ),
             (
-                working(WorkCounts { overdue_conversations: 1, ..WorkCounts::default() }),
+                working(WorkCounts {
+                    overdue_conversations: 1,
+                    conversation_wait: Duration::from_secs(90),
+                    ..WorkCounts::default()
+                }),
                 "inbox",
-                "start workers",
+                "1, the oldest for 90 seconds; start `ostler serve`",
             ),
             (
                 working(WorkCounts {
@@ -263,22 +239,32 @@ mod tests {
                     ..WorkCounts::default()
                 }),
                 "inbox",
-                "10000 or more; start workers",
+                "10000 or more, the oldest for 0 seconds; start",
             ),
             (
                 working(WorkCounts { outbox_overdue: late, ..WorkCounts::default() }),
                 "outbox",
-                "for 6 minutes; check",
+                "for 2 minutes; start `ostler serve`",
             ),
             (
-                working(WorkCounts { unknown_sends: 1, unknown_calls: 2, ..WorkCounts::default() }),
+                working(WorkCounts {
+                    unknown_sends: 1,
+                    unknown_calls: 2,
+                    oldest_unknown: Duration::from_secs(3 * 86_400),
+                    ..WorkCounts::default()
+                }),
                 "unknown outcomes",
-                "1 messages and 2 calls is unknown; a person",
+                "messages 1, calls 2, the oldest for 3 days; find out",
             ),
             (
-                working(WorkCounts { dead_letters: 3, ..WorkCounts::default() }),
+                working(WorkCounts {
+                    dead_letters: 3,
+                    retried_dead_letters: 1,
+                    oldest_dead_letter: Duration::from_secs(3 * 3600),
+                    ..WorkCounts::default()
+                }),
                 "dead letters",
-                "3; replay or abandon",
+                "3, the oldest for 3 hours, 1 of them will be tried again; replay or abandon",
             ),
             (
                 working(WorkCounts { events: u64::MAX, ..WorkCounts::default() }),
@@ -287,12 +273,28 @@ mod tests {
             ),
         ];
         for (database, name, message) in table {
-            let checks = assess(&DatabaseHealth::Reachable(database));
+            let checks = assess(&reachable(database));
             let failing: Vec<&HealthCheck> =
                 checks.iter().filter(|check| check.status != CheckStatus::Ok).collect();
             assert_eq!(failing.len(), 1, "{name}: {failing:?}");
             assert_eq!((failing[0].name, failing[0].status), (name, CheckStatus::Warning));
             assert!(failing[0].message.contains(message), "{}", failing[0].message);
+        }
+    }
+
+    #[test]
+    fn a_database_that_is_damaged_or_read_only_fails() {
+        let read_only = DatabaseStatus { write_error: Some("read-only".into()), ..healthy() };
+        let damaged = DatabaseStatus { damage: vec!["page 3".into()], ..healthy() };
+        for (database, name, message) in [
+            (read_only, "writing", "cannot be written: read-only; check the free space"),
+            (damaged, "integrity", "damaged (page 3); stop every process and restore"),
+        ] {
+            let checks = assess(&reachable(database));
+            let failed: Vec<&HealthCheck> =
+                checks.iter().filter(|check| check.status == CheckStatus::Failed).collect();
+            assert_eq!((failed.len(), failed[0].name), (1, name));
+            assert!(failed[0].message.contains(message), "{}", failed[0].message);
         }
     }
 
@@ -308,10 +310,7 @@ mod tests {
             spent: (credits(0), credits(0)),
         }];
         let ledger = LedgerCheck { accounts: 4, mismatches };
-        let checks = assess(&DatabaseHealth::Reachable(working(WorkCounts {
-            ledger,
-            ..WorkCounts::default()
-        })));
+        let checks = assess(&reachable(working(WorkCounts { ledger, ..WorkCounts::default() })));
         let failed: Vec<&HealthCheck> =
             checks.iter().filter(|check| check.status == CheckStatus::Failed).collect();
         assert_eq!(failed.len(), 1);
@@ -327,12 +326,9 @@ mod tests {
             (SCHEMA_VERSION + 1, "use a newer ostler"),
         ];
         for (schema_version, message) in table {
-            let checks = assess(&DatabaseHealth::Reachable(DatabaseStatus {
-                schema_version,
-                work: None,
-                ..healthy()
-            }));
-            assert_eq!(checks.len(), 3);
+            let checks =
+                assess(&reachable(DatabaseStatus { schema_version, work: None, ..healthy() }));
+            assert_eq!(checks.len(), 6);
             assert_eq!(checks[1].status, CheckStatus::Failed);
             assert!(checks[1].message.contains(message), "{}", checks[1].message);
         }

@@ -1,0 +1,84 @@
+//! Checks the channels of all orgs.
+
+use ostler_channels::Channels;
+use ostler_channels::connection::ChannelConnection;
+use ostler_channels::telegram::Telegram;
+use ostler_domain::org::Org;
+use ostler_runtime::channel_binding::binding_config;
+use ostler_store::{HealthCheck, OrgBinding, Store};
+
+use super::{failed, join_problems, ok};
+use crate::app;
+use crate::installation::Installation;
+
+const NAME: &str = "channels";
+/// The most bindings of an org that are checked.
+const MAX_BINDINGS: u32 = 1000;
+
+pub(super) async fn check(
+    installation: &Installation,
+    store: &Store,
+    orgs: &[Org],
+    online: bool,
+) -> anyhow::Result<HealthCheck> {
+    let channels = app::channels(installation)?;
+    let (mut problems, mut usable) = (Vec::new(), 0);
+    for org in orgs {
+        for bound in store.org(org.id).bindings(None, MAX_BINDINGS).await? {
+            if !bound.binding.enabled {
+                continue;
+            }
+            match problem(installation, &channels, org, &bound, online).await {
+                Some(problem) => problems.push(format!(
+                    "{} of {}: {problem}; see `ostler channel change {} --org {}`",
+                    bound.binding.channel, org.slug, bound.binding.id, org.slug
+                )),
+                None => usable += 1,
+            }
+        }
+    }
+    Ok(match (problems.is_empty(), usable) {
+        (false, _) => failed(NAME, join_problems(&problems)),
+        (true, 0) => ok(NAME, "None is connected; see `ostler channel add --help`.".into()),
+        (true, 1) => ok(NAME, "One is connected and can be opened.".into()),
+        (true, usable) => ok(NAME, format!("{usable} are connected and can be opened.")),
+    })
+}
+
+/// Returns what is wrong with a binding.
+async fn problem(
+    installation: &Installation,
+    channels: &Channels,
+    org: &Org,
+    bound: &OrgBinding,
+    online: bool,
+) -> Option<String> {
+    match channels.open(&binding_config(org.id, bound)) {
+        Ok(ChannelConnection::Telegram(bot)) if online => {
+            bot_problem(installation, &bot, bound).await
+        }
+        Ok(_) => None,
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Asks Telegram whether the token is valid and, unless the bot is polled, whether updates
+/// are delivered to this installation.
+async fn bot_problem(
+    installation: &Installation,
+    bot: &Telegram,
+    bound: &OrgBinding,
+) -> Option<String> {
+    if let Err(error) = bot.fetch_username().await {
+        return Some(error.to_string());
+    }
+    let server = installation.config.public_url.as_ref().filter(|_| bot.polling() != Some(true))?;
+    let expected = format!("{}/v1/webhooks/{}", server.trim_end_matches('/'), bound.binding.id);
+    match bot.fetch_webhook_url().await {
+        Ok(url) if url == expected => None,
+        Ok(_) => Some(format!(
+            "Telegram does not deliver to {expected}; start `ostler serve`, which sets the webhook"
+        )),
+        Err(error) => Some(error.to_string()),
+    }
+}

@@ -1,0 +1,133 @@
+//! What `ostler init` did.
+
+use std::path::Path;
+
+use ostler_domain::id::KeyId;
+use ostler_domain::secret::ApiKeySecret;
+use ostler_store::{PlatformParts, SCHEMA_VERSION};
+use serde_json::json;
+
+use super::questions::Administrator;
+use super::{CONFIG_FILE, is_complete};
+use crate::config::redact::redact;
+use crate::installation::Installation;
+use crate::screen::{Cell, DIM, HEADER, print_rows};
+
+/// A key that was created; its secret is shown once.
+pub(super) struct Token {
+    pub(super) id: KeyId,
+    pub(super) secret: ApiKeySecret,
+}
+
+/// What existed before, and what was added.
+pub(super) struct InitReport<'i> {
+    pub(super) installation: &'i Installation,
+    pub(super) wrote_file: bool,
+    pub(super) schema_before: i64,
+    pub(super) before: PlatformParts,
+    pub(super) administrator: Option<Administrator>,
+    pub(super) token: Option<Token>,
+}
+
+impl InitReport<'_> {
+    pub(super) fn print(&self, as_json: bool) -> anyhow::Result<()> {
+        if as_json {
+            return self.print_json();
+        }
+        let folder = self.folder();
+        if self.is_unchanged() {
+            anstream::println!("{} is set up already; nothing was changed", folder.display());
+            return Ok(());
+        }
+        anstream::println!("{HEADER}Ostler is set up in {}{HEADER:#}\n", folder.display());
+        let state = |new: bool| if new { "created" } else { "unchanged" };
+        let schema = match self.schema_before {
+            0 => "created".to_owned(),
+            SCHEMA_VERSION => "unchanged".to_owned(),
+            found => format!("updated from schema version {found} to {SCHEMA_VERSION}"),
+        };
+        let file = self.file().display().to_string();
+        let administrator = match &self.administrator {
+            Some(Administrator { email, name }) if !self.before.administrator => {
+                format!("{name} <{email}>, created")
+            }
+            _ => "unchanged".to_owned(),
+        };
+        print_rows(&[
+            row("configuration", format!("{file}, {}", state(self.wrote_file))),
+            row("database", format!("{}, {schema}", redact(&self.installation.database()))),
+            row("organization", format!("platform, {}", state(self.before.platform.is_none()))),
+            row("system agent", format!("quinn, {}", state(!self.before.system_agent))),
+            row("administrator", administrator),
+        ]);
+        if let Some(Token { id, secret }) = &self.token {
+            anstream::println!(
+                "\nThe administrator's token for the HTTP API. Copy it now; it is not shown again.\n\n  \
+                 {}\n\n{DIM}ostler key revoke {id} --org platform   makes it invalid{DIM:#}",
+                secret.expose()
+            );
+        }
+        self.print_next();
+        Ok(())
+    }
+
+    fn print_next(&self) {
+        let home = match self.installation.folder.as_path() {
+            folder if folder == Path::new(".") => String::new(),
+            folder => format!(" --home {}", folder.display()),
+        };
+        anstream::println!("\n{HEADER}Next{HEADER:#}");
+        let file = self.file().display().to_string();
+        print_rows(&[
+            row(
+                &format!("  edit {file}"),
+                "name a model, and its provider if it is your own".into(),
+            ),
+            row(&format!("  ostler model ls{home}"), "which models there are".into()),
+            row(&format!("  ostler doctor{home}"), "what is missing, and what to do".into()),
+            row(&format!("  ostler serve{home}"), "answer conversations".into()),
+        ]);
+    }
+
+    fn print_json(&self) -> anyhow::Result<()> {
+        let mut summary = self.summary();
+        if let Some(Token { id, secret }) = &self.token {
+            summary["token"] = json!({"id": id, "secret": secret.expose()});
+        }
+        crate::commands::print_json(&summary)
+    }
+
+    fn summary(&self) -> serde_json::Value {
+        let parts = [
+            ("configuration", self.wrote_file),
+            ("schema", self.schema_before != SCHEMA_VERSION),
+            ("platform", self.before.platform.is_none()),
+            ("system_agent", !self.before.system_agent),
+            ("administrator", !self.before.administrator),
+            ("token", self.token.is_some()),
+        ];
+        let created: Vec<&str> =
+            parts.iter().filter(|(_, new)| *new).map(|(name, _)| *name).collect();
+        json!({"folder": self.folder(), "database": redact(&self.installation.database()),
+            "created": created})
+    }
+
+    fn is_unchanged(&self) -> bool {
+        let schema = self.schema_before == SCHEMA_VERSION;
+        !self.wrote_file && schema && is_complete(&self.before) && self.token.is_none()
+    }
+
+    /// Returns the folder without `.`.
+    fn folder(&self) -> std::path::PathBuf {
+        let folder = &self.installation.folder;
+        folder.canonicalize().unwrap_or_else(|_| folder.clone())
+    }
+
+    fn file(&self) -> std::path::PathBuf {
+        self.installation.folder.join(CONFIG_FILE)
+    }
+}
+
+fn row(name: &str, text: String) -> [Cell; 2] {
+    [Cell::styled(name, DIM), text.into()]
+}

@@ -1,0 +1,170 @@
+//! The configuration of an installation: the keys of `ostler.toml`. Each of them is also an
+//! environment variable. A flag of a command beats the variable, and the variable beats the
+//! file.
+
+mod error;
+pub(crate) mod keys;
+mod load;
+pub(crate) mod redact;
+pub(crate) mod reference;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use ostler_domain::secret::SecretRef;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use error::ConfigError;
+pub(crate) use load::{Layers, LoadedConfig, Source, Sources};
+
+/// The content of `ostler.toml`. The documentation of its fields is the reference of the
+/// configuration; see [`reference`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// The database: `sqlite:PATH`, relative to the folder of this file, or
+    /// `postgres://USER:PASSWORD@HOST/NAME`. In a variable or a flag the path is relative to
+    /// the current folder.
+    #[schemars(example = "sqlite:ostler.db")]
+    #[serde(skip_serializing_if = "is_default_database")]
+    pub(crate) database: String,
+    /// The message bus of agents on queues, which also wakes workers: `memory:` for one
+    /// process, or `amqp://USER:PASSWORD@HOST` for several that share a RabbitMQ server.
+    #[schemars(example = "memory:")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bus: Option<String>,
+    /// The address on which `ostler serve` listens. Other machines can connect unless it is a
+    /// loopback address.
+    #[schemars(example = "127.0.0.1:7470")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) listen: Option<String>,
+    /// The URL under which the HTTP API is reachable from outside. Providers deliver messages
+    /// to it; without one, Telegram is polled.
+    #[schemars(example = "https://ostler.example")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) public_url: Option<String>,
+    /// What `ostler serve` and `ostler worker` log to standard error: a level (`error`, `warn`,
+    /// `info`, `debug`, `trace`, `off`), or levels of parts of the program, separated by
+    /// commas. By default warnings, and what the server and the bus do.
+    #[schemars(example = "warn,ostler_runtime=debug")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log: Option<String>,
+    /// The model of agents that name none, as `provider/model`. `ostler model ls` lists models.
+    #[schemars(example = "anthropic/claude-sonnet-4-5")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// Models that are asked, in this order, when the model of an agent has failed. In the
+    /// variable they are separated by commas.
+    #[schemars(example = ["openai/gpt-5-mini"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) fallback_models: Vec<String>,
+    /// A script that answers as the model `scripted`, relative to the folder of this file. It
+    /// is the default model if `model` is not set.
+    #[schemars(example = "script.yaml")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) script: Option<PathBuf>,
+    /// After how many seconds a process that does not renew its leases counts as dead. Another
+    /// process then answers its conversations, and the outcome of the messages that it was
+    /// sending is unknown.
+    #[schemars(example = 60)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lease_timeout_secs: Option<NonZeroU32>,
+    /// Whether channels, HTTP tools and MCP servers may connect to hosts of the local network.
+    /// An org chooses where they send, so allow this only if you trust every org.
+    #[schemars(example = true)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) local_network: bool,
+    /// Providers of models besides the built-in `openai`, `anthropic`, `openrouter`, `ollama`,
+    /// `vllm` and `llamacpp`. One with the name of a built-in provider replaces it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) provider: Vec<ProviderConfig>,
+    /// Prices by model name, in dollars for a million tokens. A name that ends in `/` stands
+    /// for all models of a provider. Without a price, one is assumed that is rather high.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) price: BTreeMap<String, PriceConfig>,
+}
+
+/// The default of `database`.
+pub(crate) const DEFAULT_DATABASE: &str = "sqlite:ostler.db";
+
+fn is_default_database(database: &str) -> bool {
+    database == DEFAULT_DATABASE
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            database: DEFAULT_DATABASE.to_owned(),
+            bus: None,
+            listen: None,
+            public_url: None,
+            log: None,
+            model: None,
+            fallback_models: Vec::new(),
+            script: None,
+            lease_timeout_secs: None,
+            local_network: false,
+            provider: Vec::new(),
+            price: BTreeMap::new(),
+        }
+    }
+}
+
+/// A provider of models.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProviderConfig {
+    /// The first part of its models' names: `shop` in `shop/llama3`.
+    #[schemars(example = &"shop")]
+    pub(crate) name: String,
+    /// The API that it offers: `openai` (chat completions, as most servers do) or `anthropic`
+    /// (messages).
+    #[schemars(example = &"openai")]
+    pub(crate) kind: ProviderKind,
+    /// The URL before `/chat/completions` or `/messages`.
+    #[schemars(example = "http://localhost:9000/v1")]
+    pub(crate) base_url: String,
+    /// Where its key is: `env:NAME` or `file:PATH`, relative to the folder of this file. Without
+    /// it, no key is sent.
+    #[schemars(with = "Option<String>", example = "env:SHOP_API_KEY")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<SecretRef>,
+    /// Models for `ostler model ls`; others can be used as well.
+    #[schemars(example = ["llama3"])]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) models: Vec<String>,
+    /// Models that accept only text; attachments are described to them.
+    #[schemars(example = ["llama3"])]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) text_only: Vec<String>,
+}
+
+/// The API of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ProviderKind {
+    Openai,
+    Anthropic,
+}
+
+/// The price of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PriceConfig {
+    /// A million input tokens.
+    #[schemars(example = 0.5)]
+    pub(crate) input: f64,
+    /// A million output tokens.
+    #[schemars(example = 1.5)]
+    pub(crate) output: f64,
+    /// A million input tokens that are read from a cache; as `input` by default.
+    #[schemars(example = 0.05)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cached_input: Option<f64>,
+    /// A million input tokens that are written to a cache; as `input` by default.
+    #[schemars(example = 0.6)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cache_write: Option<f64>,
+}
