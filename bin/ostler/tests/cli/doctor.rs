@@ -179,10 +179,9 @@ fn o20_tokens_and_webhooks_are_checked_online() {
     let base = format!("{config}\nlocal_network = true\n");
     std::fs::write(&file, &base).expect("written");
     let settings = format!("{{\"base_url\": \"{}\"}}", fake_telegram());
-    let folder = std::fs::read_dir(Path::new(&home).join("secrets")).expect("secrets");
-    let folders: Vec<_> = folder.map(|entry| entry.expect("an entry").path()).collect();
-    let bella = folders.iter().max().expect("the folder of bella");
-    let token = bella.join("telegram");
+    let channels = demo.json(&["channel", "ls", "--org", "bella"]);
+    let bella = channels[0]["org"].as_str().expect("the id of the org");
+    let token = Path::new(&home).join("secrets").join(bella).join("telegram");
     std::fs::write(&token, "1:good").expect("written");
     let place = format!("file:{}", token.display());
     let add = ["channel", "add", "telegram", "--org", "bella", "--settings", &settings];
