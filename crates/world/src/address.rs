@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Kind {
     Platform,
     Org,
+    Tool,
+    McpServer,
     Agent,
     Channel,
     Integration,
@@ -19,9 +21,11 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order in which they are created.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Platform,
         Self::Org,
+        Self::Tool,
+        Self::McpServer,
         Self::Agent,
         Self::Channel,
         Self::Integration,
@@ -34,6 +38,8 @@ impl Kind {
         match self {
             Self::Platform => "platform",
             Self::Org => "org",
+            Self::Tool => "tool",
+            Self::McpServer => "mcp_server",
             Self::Agent => "agent",
             Self::Channel => "channel",
             Self::Integration => "integration",
@@ -47,7 +53,7 @@ impl Kind {
         match self {
             Self::Platform => "",
             Self::Org | Self::Agent => "slug",
-            Self::Channel => "name",
+            Self::Tool | Self::McpServer | Self::Channel => "name",
             Self::Integration => "service",
             Self::Document => "title",
             Self::Member => "email",

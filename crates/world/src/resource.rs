@@ -39,6 +39,8 @@ impl Resource {
         match kind {
             Kind::Platform => fill::<spec::PlatformDefinition>(value),
             Kind::Org => fill::<spec::OrgDefinition>(value),
+            Kind::Tool => fill::<spec::HttpToolDefinition>(value),
+            Kind::McpServer => fill::<spec::McpServerDefinition>(value),
             Kind::Agent => fill::<spec::AgentDefinition>(value),
             Kind::Channel => fill::<spec::ChannelDefinition>(value),
             Kind::Integration => fill::<spec::IntegrationDefinition>(value),

@@ -73,6 +73,8 @@ fn reference(generator: &mut SchemaGenerator, kind: Kind) -> Value {
     match kind {
         Kind::Platform => of::<spec::PlatformDefinition>(generator),
         Kind::Org => of::<spec::OrgDefinition>(generator),
+        Kind::Tool => of::<spec::HttpToolDefinition>(generator),
+        Kind::McpServer => of::<spec::McpServerDefinition>(generator),
         Kind::Agent => of::<spec::AgentDefinition>(generator),
         Kind::Channel => of::<spec::ChannelDefinition>(generator),
         Kind::Integration => of::<spec::IntegrationDefinition>(generator),

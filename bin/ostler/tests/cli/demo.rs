@@ -183,7 +183,7 @@ fn o28_a_refused_refund_is_not_told_as_made() {
 fn o28_approvals_of_a_closed_session_are_not_listed() {
     let demo = DemoInstallation::new();
     let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
-    let id = waiting[0]["approval"]["id"].as_str().expect("an approval").to_owned();
+    let id = waiting[0]["id"].as_str().expect("an approval").to_owned();
     demo.run(&["session", "close", "rosa"]);
     let none = demo.run(&["approval", "ls", "--org", "bella"]);
     assert!(none.contains("no approval is pending"), "{none}");

@@ -10,6 +10,7 @@ use ostler_domain::org::role::Role;
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::soul::{Soul, SoulOrigin, SoulVersion};
 use ostler_domain::time::Timestamp;
+use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
 
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
@@ -18,7 +19,7 @@ use crate::error::{Result, StoreError};
 use crate::tenancy::audit::{self, NewAuditEntry};
 use crate::tenancy::org_state::{ConfigRevision, revision};
 use crate::tenancy::orgs::lock_org;
-use crate::tenancy::{integrations, members, orgs, policies};
+use crate::tenancy::{integrations, members, org_tools, orgs, policies};
 use crate::{NewGrant, OrgBinding, OrgIntegration, OrgStore, agents, delivery, knowledge, ledger};
 
 /// A change of an org's configuration.
@@ -54,6 +55,8 @@ pub enum ConfigWrite {
     },
     Binding(OrgBinding),
     Integration(OrgIntegration),
+    Tool(Box<OrgTool>),
+    DeleteTool(OrgToolKind, String),
     /// Creates or replaces a document.
     Document(DocumentId, Document),
     DeleteDocument(DocumentId),
@@ -110,6 +113,8 @@ impl ConfigWrite {
             Self::Soul { owner, soul, at } => push_soul(tx, org, *owner, soul, *at),
             Self::Binding(binding) => delivery::bindings::save(tx, org, binding),
             Self::Integration(integration) => integrations::save(tx, org, integration),
+            Self::Tool(tool) => org_tools::save(tx, org, tool),
+            Self::DeleteTool(kind, name) => org_tools::delete(tx, org, *kind, name),
             Self::Document(id, document) => knowledge::replace(tx, org, *id, document),
             Self::DeleteDocument(id) => knowledge::delete(tx, org, *id),
             Self::Member(user, role) => members::set_member(tx, org, *user, *role),

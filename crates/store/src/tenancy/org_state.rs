@@ -11,12 +11,13 @@ use crate::delivery::bindings;
 use crate::error::Result;
 use crate::tenancy::members::{self, Member};
 use crate::tenancy::org_config::{self, OrgVersions, VERSIONS, read_versions, versions_key};
-use crate::tenancy::{integrations, orgs, policies};
+use crate::tenancy::{integrations, org_tools, orgs, policies};
 use crate::{
     AgentConfig, OrgBinding, OrgIntegration, OrgStore, PolicyVersion, StoredDocument, knowledge,
     ledger,
 };
 use ostler_domain::org::Org;
+use ostler_domain::tool::org_tools::OrgTool;
 
 /// The reference of the credits that an org got when it was created.
 pub const STARTING_CREDITS: &str = "starting_credits";
@@ -32,6 +33,7 @@ pub struct OrgState {
     pub settings: Option<String>,
     pub agents: Vec<AgentConfig>,
     pub bindings: Vec<OrgBinding>,
+    pub tools: Vec<OrgTool>,
     pub integrations: Vec<OrgIntegration>,
     pub documents: Vec<StoredDocument>,
     pub members: Vec<Member>,
@@ -70,6 +72,7 @@ impl OrgStore<'_> {
                 settings: text(&SETTINGS)?,
                 agents: org_config::agents(tx, org)?,
                 bindings: bindings::list(tx, org, BindingId::from_u128(0), u32::MAX)?,
+                tools: org_tools::list(tx, org)?,
                 integrations: integrations::list(tx, org, IntegrationId::from_u128(0), u32::MAX)?,
                 documents: knowledge::all(tx, org)?,
                 members: members::list(tx, org, UserId::from_u128(0), u32::MAX)?,

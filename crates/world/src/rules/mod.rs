@@ -100,6 +100,8 @@ impl<'a> Checker<'a> {
         match address.kind {
             Kind::Platform => self.with(address, Self::platform),
             Kind::Org => self.with(address, Self::org),
+            Kind::Tool => self.with(address, Self::http_tool),
+            Kind::McpServer => self.with(address, Self::mcp_server),
             Kind::Agent => self.with(address, Self::agent),
             Kind::Channel => self.with(address, Self::channel),
             Kind::Integration => self.with(address, Self::integration),
@@ -164,12 +166,25 @@ impl<'a> Checker<'a> {
 
     fn tools<'t>(&mut self, address: &Address, path: &str, tools: impl Iterator<Item = &'t str>) {
         for tool in tools {
-            if !self.known.tools.contains(tool) {
+            if !self.known.tools.contains(tool) && !self.is_org_tool(address, tool) {
                 let known = self.known.tools.iter().map(String::as_str);
                 let message = unknown_name("tool", tool, known);
                 self.report(address, &value_path(path, tool), message);
             }
         }
+    }
+}
+
+impl Checker<'_> {
+    /// Returns whether an org has defined a tool of this name: an HTTP tool, or one of an
+    /// MCP server, whose tools begin with the name of the server.
+    fn is_org_tool(&self, address: &Address, tool: &str) -> bool {
+        let own = |one: &&Address| address.org.is_empty() || one.org == address.org;
+        self.after.keys().filter(own).any(|one| match one.kind {
+            Kind::Tool => one.name == tool,
+            Kind::McpServer => tool.starts_with(&one.name),
+            _ => false,
+        })
     }
 }
 

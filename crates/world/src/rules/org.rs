@@ -2,6 +2,7 @@
 
 use ostler_domain::org::plan::Allowance;
 use ostler_domain::org::tree::{OrgTree, TreeError};
+use ostler_domain::tool::ToolName;
 
 use super::Checker;
 use crate::address::{Address, Kind};
@@ -138,6 +139,8 @@ impl Checker<'_> {
                 self.report(address, &format!("settings.lifetimes.{channel}"), message);
             }
         }
+        let provider = settings.payment_provider.iter().map(ToolName::as_str);
+        self.tools(address, "settings.payment_provider", provider);
         if settings.approvals.expire_after.is_zero() {
             let message = "people need time to decide; use at least 1";
             self.report(address, "settings.approvals.expire_after_secs", message);

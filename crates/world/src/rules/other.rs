@@ -5,10 +5,30 @@ use ostler_domain::knowledge::Document;
 
 use super::Checker;
 use crate::address::{Address, Kind};
-use crate::spec::{ChannelDefinition, DocumentDefinition, IntegrationDefinition, MemberDefinition};
+use crate::spec::{
+    ChannelDefinition, DocumentDefinition, HttpToolDefinition, IntegrationDefinition,
+    McpServerDefinition, MemberDefinition,
+};
 use crate::suggestion::unknown_name;
 
 impl Checker<'_> {
+    pub(super) fn http_tool(&mut self, address: &Address, spec: &HttpToolDefinition) {
+        if self.known.tools.contains(spec.tool.name.as_str()) {
+            let message =
+                format!("there is a built-in tool `{}`; choose another name", spec.tool.name);
+            self.report(address, "name", message);
+        }
+        for problem in spec.tool.check() {
+            self.report(address, &problem.field, problem.message);
+        }
+    }
+
+    pub(super) fn mcp_server(&mut self, address: &Address, spec: &McpServerDefinition) {
+        for problem in spec.server.check() {
+            self.report(address, &problem.field, problem.message);
+        }
+    }
+
     pub(super) fn channel(&mut self, address: &Address, spec: &ChannelDefinition) {
         self.slug(address, "name", &spec.name);
         self.reference(address, "agent", Kind::Agent, &spec.agent);

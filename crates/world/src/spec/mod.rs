@@ -14,6 +14,7 @@ mod names;
 mod org;
 mod session;
 mod settings;
+mod tool;
 
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::contact::normalize_email;
@@ -35,6 +36,7 @@ pub use session::SessionDefinition;
 pub use settings::{
     PeopleDefinition, PersonDefinition, SessionBudgetDefinition, SettingsDefinition, TeamDefinition,
 };
+pub use tool::{HttpToolDefinition, McpServerDefinition};
 
 use crate::address::Kind;
 
@@ -73,6 +75,14 @@ impl Spec for AgentDefinition {
             ..self
         }
     }
+}
+
+impl Spec for HttpToolDefinition {
+    const KIND: Kind = Kind::Tool;
+}
+
+impl Spec for McpServerDefinition {
+    const KIND: Kind = Kind::McpServer;
 }
 
 impl Spec for ChannelDefinition {

@@ -76,6 +76,23 @@ org = "nordlicht"
 email = "owner@nordlicht.example"
 name = "Ole"
 role = "owner"
+
+[[tool]]
+org = "nordlicht"
+name = "shop_order"
+description = "Looks up an order."
+risk = "read"
+url = "https://shop.example/orders/{order}"
+headers = { Authorization = "Bearer file:shop_token" }
+
+[tool.input]
+required = ["order"]
+properties.order = { type = "string" }
+
+[[mcp_server]]
+org = "nordlicht"
+name = "stock"
+command = "stock-mcp"
 "#;
 
 pub(crate) fn known() -> KnownNames {

@@ -84,6 +84,17 @@ impl Operations {
             }
             _ => Editor::PlatformAdmin,
         };
+        for change in changes.iter().filter(|change| change.address.kind == Kind::McpServer) {
+            let server = plan.plan.after.get(&change.address);
+            let is_program = server.is_some_and(|server| !server.value()["command"].is_null());
+            if is_program && actor != Actor::Terminal {
+                return Err(OperationError::Forbidden {
+                    who: "you".to_owned(),
+                    what: "start programs on this machine",
+                    holders: "the operator at the machine",
+                });
+            }
+        }
         for change in changes.iter().filter(|change| change.address.kind == Kind::Agent) {
             check_agent_change(plan, change, editor)?;
         }

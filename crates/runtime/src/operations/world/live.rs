@@ -8,10 +8,12 @@ use ostler_domain::id::{AgentId, BindingId, DocumentId, IntegrationId, OrgId, Us
 use ostler_domain::org::OrgPlace;
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::scope::policy::ToolPolicy;
+use ostler_domain::tool::org_tools::OrgTool;
 use ostler_store::{ConfigRevision, IntegrationConnection, OrgState};
 use ostler_world::spec::{
-    AgentDefinition, ChannelDefinition, DocumentDefinition, IntegrationDefinition,
-    MemberDefinition, NameMap, Names, OrgDefinition, PlatformDefinition, SettingsDefinition,
+    AgentDefinition, ChannelDefinition, DocumentDefinition, HttpToolDefinition,
+    IntegrationDefinition, McpServerDefinition, MemberDefinition, NameMap, Names, OrgDefinition,
+    PlatformDefinition, SettingsDefinition,
 };
 use ostler_world::{Address, Kind, Resource, Resources};
 use serde_json::{Map, Value};
@@ -102,6 +104,19 @@ impl LiveWorld {
                 secret: bound.secret,
             };
             self.insert(slug, Kind::Channel, &spec.name, Resource::new(&spec));
+        }
+        for tool in state.tools {
+            let name = tool.name().to_owned();
+            let org = slug.to_owned();
+            let (kind, resource) = match tool {
+                OrgTool::Http(tool) => {
+                    (Kind::Tool, Resource::new(&HttpToolDefinition { org, tool }))
+                }
+                OrgTool::Mcp(server) => {
+                    (Kind::McpServer, Resource::new(&McpServerDefinition { org, server }))
+                }
+            };
+            self.insert(slug, kind, &name, resource);
         }
         for integration in state.integrations {
             let spec = IntegrationDefinition {

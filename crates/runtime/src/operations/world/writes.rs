@@ -9,14 +9,16 @@ use ostler_domain::knowledge::Document;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::tool::Integration;
+use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
 use ostler_store::{
     ConfigWrite, IntegrationConnection, NewGrant, OrgBinding, OrgIntegration, STARTING_CREDITS,
     User,
 };
 use ostler_world::plan::{Action, Change};
 use ostler_world::spec::{
-    AgentDefinition, ChannelDefinition, DocumentDefinition, IntegrationDefinition,
-    MemberDefinition, Names, OrgDefinition, PlatformDefinition, Spec,
+    AgentDefinition, ChannelDefinition, DocumentDefinition, HttpToolDefinition,
+    IntegrationDefinition, McpServerDefinition, MemberDefinition, Names, OrgDefinition,
+    PlatformDefinition, Spec,
 };
 use ostler_world::{Address, Kind};
 
@@ -59,6 +61,22 @@ impl Writer<'_> {
                     writes.push(ConfigWrite::Agent(Box::new(archived)));
                 }
                 (Kind::Agent, _) => self.agent(change, &mut writes)?,
+                (Kind::Tool, Action::Remove) => {
+                    let name = change.address.name.clone();
+                    writes.push(ConfigWrite::DeleteTool(OrgToolKind::Http, name));
+                }
+                (Kind::Tool, _) => {
+                    let spec: HttpToolDefinition = self.spec(&change.address)?;
+                    writes.push(ConfigWrite::Tool(Box::new(OrgTool::Http(spec.tool))));
+                }
+                (Kind::McpServer, Action::Remove) => {
+                    let name = change.address.name.clone();
+                    writes.push(ConfigWrite::DeleteTool(OrgToolKind::Mcp, name));
+                }
+                (Kind::McpServer, _) => {
+                    let spec: McpServerDefinition = self.spec(&change.address)?;
+                    writes.push(ConfigWrite::Tool(Box::new(OrgTool::Mcp(spec.server))));
+                }
                 (Kind::Channel, action) => writes.push(self.channel(change, action)?),
                 (Kind::Integration, action) => writes.push(self.integration(change, action)?),
                 (Kind::Document, action) => writes.push(self.document(change, action)?),
