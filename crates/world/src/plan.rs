@@ -124,8 +124,13 @@ impl Plan {
 
     fn create(&mut self, address: &Address, file: &Resource) {
         let sparse = file.sparse(address.kind);
+        // The address says its org and its name.
+        let in_address = |path: &str| {
+            path == address.kind.name_key() || (path == "org" && address.kind != Kind::Org)
+        };
         let fields = flatten(&sparse)
             .into_iter()
+            .filter(|(path, _)| !in_address(path))
             .map(|(path, new)| FieldChange { path, old: Value::Null, new })
             .collect();
         self.after.insert(address.clone(), file.clone());

@@ -20,6 +20,7 @@ mod member;
 mod migrate;
 mod mock_model;
 mod model;
+mod nordlicht;
 mod operator;
 mod org_tools;
 mod org_tree;

@@ -84,6 +84,10 @@ impl InitReport<'_> {
                 "name a model, and its provider if it is your own".into(),
             ),
             row(&format!("  ostler model ls{home}"), "which models there are".into()),
+            row(
+                &format!("  ostler apply FILE{home}"),
+                "organizations and agents, such as examples/nordlicht.toml".into(),
+            ),
             row(&format!("  ostler doctor{home}"), "what is missing, and what to do".into()),
             row(&format!("  ostler serve{home}"), "answer conversations".into()),
         ]);
