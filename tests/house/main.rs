@@ -10,4 +10,5 @@ mod dependencies;
 mod features;
 mod metadata;
 mod rooms;
+mod uncalled;
 mod words;

@@ -1,7 +1,7 @@
 //! The resources of an installation as files: what a world file may contain, how it is
 //! checked, what applying it would change, and how live resources are written as a file.
 //!
-//! Owns the definition of every resource ([`spec`]), the parser with positions ([`file`]),
+//! Owns the definition of every resource ([`spec`]), the parser with positions ([`mod@file`]),
 //! the rules that resources have to keep among each other ([`rules`]), the plan of changes
 //! ([`plan`]) and the export ([`export`]). Reads and stores nothing: the runtime does.
 

@@ -20,7 +20,7 @@ pub(crate) use error::ConfigError;
 pub(crate) use load::{Layers, LoadedConfig, Source, Sources};
 
 /// The content of `ostler.toml`. The documentation of its fields is the reference of the
-/// configuration; see [`reference`].
+/// configuration; see `reference`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {

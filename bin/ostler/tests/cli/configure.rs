@@ -29,7 +29,7 @@ fn o08_an_org_is_created_changed_and_archived() {
     assert_eq!(demo.json(&["org", "show", "nordlicht"])["retention_days"], 30);
     assert_eq!(demo.json(&["credit", "show", "--org", "nordlicht"])["pools"][1]["available"], 800);
     let third = ["org", "create", "third", "--parent", "harbour"];
-    assert!(demo.error(&third).contains("the agency plan of `harbour` includes 2 clients"));
+    assert!(demo.error(&third).contains("the agency plan includes 2 sub-orgs and `harbour` has 2"));
     assert!(demo.error(&["org", "create", "Bad Slug"]).contains("is not a slug"));
     assert!(
         demo.error(&["org", "set", "nordlicht", "plann=pro"]).contains("unknown field `plann`")

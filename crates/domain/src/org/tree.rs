@@ -111,6 +111,12 @@ pub fn may_create_sub_org(
     existing: u32,
 ) -> Result<(), SubOrgRefused> {
     guardrail::check(actor, GuardedAction::CreateSubOrg(own.relation_to(parent)))?;
+    check_sub_org_licence(parent, existing)
+}
+
+/// Checks whether the licence of `parent`, which has `existing` sub-orgs now, includes one
+/// more.
+pub fn check_sub_org_licence(parent: &Org, existing: u32) -> Result<(), SubOrgRefused> {
     if parent.place != OrgPlace::TopLevel {
         return Err(SubOrgRefused::TooDeep(parent.slug.clone()));
     }

@@ -1,7 +1,6 @@
 //! Rules of orgs and of the tree that they form.
 
-use ostler_domain::org::plan::Allowance;
-use ostler_domain::org::tree::{OrgTree, TreeError};
+use ostler_domain::org::tree::{OrgTree, TreeError, check_sub_org_licence};
 use ostler_domain::tool::ToolName;
 
 use super::Checker;
@@ -84,28 +83,16 @@ impl Checker<'_> {
         let mut refused = Vec::new();
         for (slug, (spec, org)) in &self.orgs {
             let parent = spec.parent.as_ref().and_then(|parent| self.orgs.get(parent));
-            let Some((parent_spec, parent)) = parent else { continue };
+            let Some((_, parent)) = parent else { continue };
             let is_new = !self.before.contains_key(&Address::of_org(slug));
-            if !is_new {
+            if !is_new || org.archived {
                 continue;
             }
             let clients = self.orgs.values().filter(|(_, one)| one.parent() == Some(parent.id));
-            let count = clients.filter(|(_, one)| !one.archived).count();
-            let message = match parent.plan.sub_orgs() {
-                _ if !parent.sub_orgs_enabled => format!(
-                    "the licence of `{}` does not include clients; set `sub_orgs = true` there",
-                    parent_spec.slug
-                ),
-                Allowance::UpTo(included) if count > included as usize && !org.archived => {
-                    format!(
-                        "the {} plan of `{}` includes {included} clients, and this would be \
-                         number {count}",
-                        parent.plan.name(),
-                        parent_spec.slug
-                    )
-                }
-                _ => continue,
-            };
+            let others = clients.filter(|(_, one)| !one.archived).count().saturating_sub(1);
+            let others = u32::try_from(others).unwrap_or(u32::MAX);
+            let Err(error) = check_sub_org_licence(parent, others) else { continue };
+            let message = error.to_string();
             refused.push((Address::of_org(slug), message));
         }
         for (address, message) in refused {
