@@ -42,6 +42,16 @@ fn o08_an_org_is_created_changed_and_archived() {
     assert!(demo.run(&["org", "tree"]).contains("Bella Pizza"));
 }
 
+/// O08: the customers of an archived org reach nobody any more.
+#[test]
+fn o08_an_archived_org_has_its_channels_closed() {
+    let demo = DemoInstallation::new();
+    demo.run(&["org", "archive", "bella", "--yes"]);
+    let channels = demo.json(&["channel", "ls", "--org", "bella"]);
+    assert_eq!(channels[0]["enabled"], false, "{channels}");
+    demo.error(&["send", "--org", "bella", "--contact", "otto", "hello"]);
+}
+
 /// O09, D05: an agent is created with a known role, paused and resumed; a level that its
 /// business layer does not have is refused.
 #[test]

@@ -144,6 +144,9 @@ impl Writer<'_> {
         } else if change.fields.iter().any(|field| !is_part(&field.path)) {
             writes.push(ConfigWrite::UpdateOrg(org));
         }
+        if spec.archived && touched("archived") {
+            last.append(&mut self.close_channels()?);
+        }
         if touched("tools") {
             writes.push(ConfigWrite::Policy(spec.tools.clone()));
         }
@@ -154,6 +157,17 @@ impl Writer<'_> {
             last.push(ConfigWrite::Settings(encode(&spec.settings.to_settings(names)?)));
         }
         Ok(())
+    }
+
+    /// Returns the writes that switch off every channel of the org.
+    fn close_channels(&self) -> Result<Vec<ConfigWrite>> {
+        let live = self.plan.live.resources.keys();
+        let own = live.filter(|one| one.kind == Kind::Channel && one.org == self.slug);
+        let close = |address: &Address| {
+            let (address, action) = (address.clone(), Action::Remove);
+            self.channel(&Change { address, action, fields: Vec::new() }, action)
+        };
+        own.map(close).collect()
     }
 
     fn agent(&self, change: &Change, writes: &mut Vec<ConfigWrite>) -> Result<()> {
