@@ -6,7 +6,7 @@ use crate::metadata::{Package, own_packages};
 
 /// Each crate and what of ours it may use. A crate that is not listed may not
 /// exist; one that is listed may come later.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("ostler-domain", &[]),
     ("ostler-http", &[]),
     ("ostler-engine", &["ostler-domain"]),
@@ -19,7 +19,8 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("ostler-models", &["ostler-domain", "ostler-http", "ostler-engine"]),
     ("ostler-scripted", &["ostler-domain", "ostler-engine"]),
     ("ostler-tools", &["ostler-domain", "ostler-http", "ostler-engine", "ostler-store"]),
-    ("ostler-harness", &["ostler-domain", "ostler-engine", "ostler-store"]),
+    ("ostler-workspace", &["ostler-domain", "ostler-engine"]),
+    ("ostler-harness", &["ostler-domain", "ostler-engine", "ostler-store", "ostler-workspace"]),
     (
         "ostler-runtime",
         &[
@@ -60,6 +61,7 @@ const EVERYTHING: &[&str] = &[
     "ostler-scripted",
     "ostler-tools",
     "ostler-harness",
+    "ostler-workspace",
     "ostler-runtime",
     "ostler-tui",
     "ostler-server",

@@ -1,0 +1,1 @@
+//! The interactive harness: the session object behind the UI of an agent.

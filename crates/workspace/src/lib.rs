@@ -1,0 +1,1 @@
+//! A directory that agents work in: confined files, sandboxed commands, undo.
