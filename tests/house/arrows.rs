@@ -73,6 +73,9 @@ const EVERYTHING: &[&str] = &[
 /// tests.
 const TESTKIT: &str = "ostler-testkit";
 
+/// Tests of every crate that has the engine may use it.
+const SCRIPTED: &str = "ostler-scripted";
+
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
 /// bare drivers and the bare client of the broker beside ours, and scenarios look
 /// at databases from beside the store.
@@ -117,6 +120,8 @@ fn wrong_arrows(packages: &[Package]) -> Vec<String> {
             let name = dependency.name.as_str();
             let ok = if name == TESTKIT && package.name != "ostler-domain" {
                 dependency.for_tests || package.name == "ostler-bench"
+            } else if name == SCRIPTED && dependency.for_tests {
+                may_use.contains(&"ostler-engine")
             } else if ours.contains(name) || name.starts_with("ostler") {
                 may_use.contains(&name)
             } else if package.name == "ostler-domain" && !dependency.for_tests {

@@ -9,6 +9,7 @@
 
 pub mod ask;
 pub mod driver;
+pub mod extensions;
 pub mod gate;
 pub mod history;
 pub mod model;

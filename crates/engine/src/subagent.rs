@@ -36,6 +36,12 @@ pub struct Subagent {
     /// The tools it may use, as far as the caller may use them.
     #[serde(default)]
     pub tools: Vec<ToolName>,
+    /// Tools that only this kind of subagent has.
+    #[serde(default, skip)]
+    pub own_tools: Vec<ToolName>,
+    /// The most answers it may give.
+    #[serde(default)]
+    pub max_steps: Option<u32>,
     /// Used unless something more specific is set; see [`ModelChoice`].
     #[serde(default)]
     pub default_model: Option<String>,
@@ -181,6 +187,8 @@ impl Subagents {
             task: arguments.task,
             forked: agent.forked,
             tools: agent.tools.clone(),
+            own_tools: agent.own_tools.clone(),
+            max_steps: agent.max_steps,
         })
     }
 }
@@ -225,6 +233,8 @@ mod tests {
             instructions: "You explore.".into(),
             forked: false,
             tools: vec![ToolName::from_static("look")],
+            own_tools: Vec::new(),
+            max_steps: None,
             default_model: None,
         }
     }

@@ -13,6 +13,7 @@ use ostler_domain::tool::{Audience, ToolName, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::extensions::Extensions;
 use crate::gate::Authorized;
 use crate::outcome::{ToolEffect, ToolOutcome};
 use crate::tokens;
@@ -85,6 +86,8 @@ pub struct ToolContext {
     pub idempotency_key: String,
     /// The effects of earlier calls of this turn, which are not stored yet.
     pub pending: Arc<[ToolEffect]>,
+    /// What the host of the turn provides.
+    pub extensions: Extensions,
 }
 
 /// The reply of a tool.
@@ -125,6 +128,13 @@ pub struct SubagentTask {
     pub forked: bool,
     /// The tools it may use; tools the caller may not use stay unavailable.
     pub tools: Vec<ToolName>,
+    /// Tools that only this kind of subagent has, whatever its caller has. Scope and
+    /// gate apply to them as to all others.
+    #[serde(default)]
+    pub own_tools: Vec<ToolName>,
+    /// The most answers it may give.
+    #[serde(default)]
+    pub max_steps: Option<u32>,
 }
 
 /// The reason why a set of tools cannot be offered.

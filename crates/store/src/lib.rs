@@ -18,6 +18,7 @@
 //! | `knowledge`    | documents and their search |
 //! | `workflows`    | workflows, their leases, signals and events |
 //! | `queue_agents` | agents on queues, their teams and delegations |
+//! | `threads`      | threads of interactive harnesses, and their settings |
 //! | `events`       | the event log |
 //! | `maintenance`  | schema, health, retention, idempotency |
 //! | `backend`      | the two databases and what an operation sees of them |
@@ -39,6 +40,7 @@ mod operation;
 mod queue_agents;
 mod round_robin;
 mod tenancy;
+mod threads;
 mod workflows;
 
 use std::sync::Arc;
@@ -120,6 +122,9 @@ pub use tenancy::people::MemberAccount;
 pub use tenancy::platform_setup::{PlatformParts, PlatformSetup};
 pub use tenancy::policies::PolicyVersion;
 pub use tenancy::users::{Membership, User, UserAccount};
+pub use threads::commit::{JournalEntry, JournalKind, ThreadCommit, ThreadEvents};
+pub use threads::lease::{ThreadClaim, ThreadLease};
+pub use threads::{NewThread, StoredThread, StoredThreadMessage, ThreadCopy};
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};
 pub use workflows::commit::{WorkflowCommit, WorkflowLeaseAction, WorkflowWait};
 pub use workflows::events::PublishOutcome;

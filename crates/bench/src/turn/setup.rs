@@ -139,6 +139,8 @@ impl Tool for SubagentTool {
             task: Task::Plain.name().into(),
             forked: false,
             tools: vec![ToolName::from_static("look")],
+            own_tools: Vec::new(),
+            max_steps: None,
         };
         Box::pin(std::future::ready(ToolReply::Delegate(work)))
     }

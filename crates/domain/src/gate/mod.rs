@@ -18,14 +18,15 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::agent::autonomy::AutonomyLevel;
 use crate::money::caps::{BudgetExceeded, TurnBudget};
 use crate::scope::ToolScope;
 use crate::scope::removal::Removal;
 use crate::session::errors::ErrorState;
-use crate::tool::{Risk, ToolCategory, ToolName, ToolRole, ToolSpec, Trust};
-use permission::{PermissionFacts, PermissionPolicy, PermissionSource};
+use crate::tool::{Risk, ToolName, ToolRole, ToolSpec, Trust};
+use permission::{PermissionPolicy, PermissionQuery, PermissionSource, Permissions};
 
 /// The rules that apply after the scope and the budget.
 #[derive(Debug, Clone, Copy)]
@@ -33,9 +34,9 @@ pub enum GateRules<'a> {
     /// A customer's conversation: the agent's autonomy level.
     Conversation(AutonomyLevel),
     /// An interactive harness: the user's permissions.
-    Interactive(PermissionFacts<'a>),
+    Interactive(&'a dyn Permissions),
     /// Both; the stricter decision counts.
-    Both(AutonomyLevel, PermissionFacts<'a>),
+    Both(AutonomyLevel, &'a dyn Permissions),
 }
 
 /// The input of a decision.
@@ -53,6 +54,8 @@ pub struct GateFacts<'a> {
     /// Tools that need approval at every level.
     pub require_approval_for: &'a BTreeSet<ToolName>,
     pub rules: GateRules<'a>,
+    /// The arguments of the call.
+    pub arguments: &'a Value,
 }
 
 /// The decision on one tool call, with its reason.
@@ -128,7 +131,7 @@ pub fn decide(tool: &str, facts: &GateFacts<'_>) -> GateDecision {
     if spec.role == ToolRole::Control {
         GateDecision::Allow(AllowReason::ControlTool)
     } else {
-        let decision = decide_by_rules(spec, facts.rules);
+        let decision = decide_by_rules(spec, facts);
         // A call that would be refused anyway never asks for approval.
         if matches!(decision, GateDecision::Deny(_)) {
             decision
@@ -149,7 +152,7 @@ pub fn decide_approved(tool: &str, facts: &GateFacts<'_>) -> GateDecision {
         Ok(spec) => spec,
         Err(reason) => return GateDecision::Deny(reason),
     };
-    match decide_by_rules(spec, facts.rules) {
+    match decide_by_rules(spec, facts) {
         refusal @ GateDecision::Deny(_) if spec.role == ToolRole::Ordinary => refusal,
         _ => GateDecision::Allow(AllowReason::Approved),
     }
@@ -178,14 +181,15 @@ fn check_hard_limits<'a>(tool: &str, facts: &GateFacts<'a>) -> Result<&'a ToolSp
     Ok(&scoped.spec)
 }
 
-fn decide_by_rules(spec: &ToolSpec, rules: GateRules<'_>) -> GateDecision {
-    match rules {
+fn decide_by_rules(spec: &ToolSpec, facts: &GateFacts<'_>) -> GateDecision {
+    let query =
+        PermissionQuery { tool: &spec.name, category: spec.category, arguments: facts.arguments };
+    match facts.rules {
         GateRules::Conversation(level) => decide_by_autonomy(level, spec.risk),
-        GateRules::Interactive(facts) => decide_by_permission(&spec.name, spec.category, facts),
-        GateRules::Both(level, facts) => stricter(
-            decide_by_autonomy(level, spec.risk),
-            decide_by_permission(&spec.name, spec.category, facts),
-        ),
+        GateRules::Interactive(permissions) => decide_by_permission(query, permissions),
+        GateRules::Both(level, permissions) => {
+            stricter(decide_by_autonomy(level, spec.risk), decide_by_permission(query, permissions))
+        }
     }
 }
 
@@ -202,12 +206,8 @@ const fn decide_by_autonomy(level: AutonomyLevel, risk: Risk) -> GateDecision {
     }
 }
 
-fn decide_by_permission(
-    tool: &ToolName,
-    category: ToolCategory,
-    facts: PermissionFacts<'_>,
-) -> GateDecision {
-    let (policy, source) = facts.resolve(tool, category);
+fn decide_by_permission(query: PermissionQuery<'_>, permissions: &dyn Permissions) -> GateDecision {
+    let (policy, source) = permissions.resolve(query);
     match policy {
         PermissionPolicy::Allow => GateDecision::Allow(AllowReason::Permission(source)),
         PermissionPolicy::Ask => GateDecision::Ask(AskReason::Permission(source)),

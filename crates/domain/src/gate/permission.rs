@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::tool::{ToolCategory, ToolName};
 
@@ -33,7 +34,21 @@ pub struct SessionGrants {
     pub categories: BTreeSet<ToolCategory>,
 }
 
-/// The input of a permission decision.
+/// A call that permissions decide on.
+#[derive(Debug, Clone, Copy)]
+pub struct PermissionQuery<'a> {
+    pub tool: &'a ToolName,
+    pub category: ToolCategory,
+    pub arguments: &'a Value,
+}
+
+/// The user's permissions at this moment.
+pub trait Permissions: fmt::Debug + Send + Sync {
+    /// Returns the policy for a call and the rule it comes from.
+    fn resolve(&self, query: PermissionQuery<'_>) -> (PermissionPolicy, PermissionSource);
+}
+
+/// Permissions that do not look at arguments.
 #[derive(Debug, Clone, Copy)]
 pub struct PermissionFacts<'a> {
     /// Whether the user has switched all questions off.
@@ -60,12 +75,10 @@ pub enum PermissionSource {
     Default,
 }
 
-impl PermissionFacts<'_> {
-    /// Returns the policy for a tool and the rule it comes from.
-    pub fn resolve(
+impl Permissions for PermissionFacts<'_> {
+    fn resolve(
         &self,
-        tool: &ToolName,
-        category: ToolCategory,
+        PermissionQuery { tool, category, .. }: PermissionQuery<'_>,
     ) -> (PermissionPolicy, PermissionSource) {
         if self.yolo {
             (PermissionPolicy::Allow, PermissionSource::Yolo)
@@ -123,13 +136,17 @@ impl fmt::Display for PermissionSource {
 #[cfg(test)]
 mod tests {
     use super::{
-        ApprovalAnswer, PermissionFacts, PermissionPolicy, PermissionRules, PermissionSource,
-        SessionGrants,
+        ApprovalAnswer, PermissionFacts, PermissionPolicy, PermissionQuery, PermissionRules,
+        PermissionSource, Permissions as _, SessionGrants,
     };
     use crate::tool::{ToolCategory, ToolName};
     use PermissionPolicy::{Allow, Ask, Deny};
 
-    const EDIT: ToolName = ToolName::from_static("edit_file");
+    static EDIT: ToolName = ToolName::from_static("edit_file");
+
+    fn query(category: ToolCategory) -> PermissionQuery<'static> {
+        PermissionQuery { tool: &EDIT, category, arguments: &serde_json::Value::Null }
+    }
 
     /// M10, M11: each rule of the chain overrides all that come after it.
     #[test]
@@ -139,10 +156,10 @@ mod tests {
             let mut rules = PermissionRules::default();
             let mut grants = SessionGrants::default();
             if top <= 1 {
-                rules.tools.insert(EDIT, Deny);
+                rules.tools.insert(EDIT.clone(), Deny);
             }
             if top <= 2 {
-                grants.tools.insert(EDIT);
+                grants.tools.insert(EDIT.clone());
             }
             if top <= 3 {
                 grants.categories.insert(ToolCategory::Edit);
@@ -159,7 +176,7 @@ mod tests {
                 (Deny, PermissionSource::CategoryPolicy),
                 (Ask, PermissionSource::Default),
             ][top];
-            assert_eq!(facts.resolve(&EDIT, ToolCategory::Edit), expected);
+            assert_eq!(facts.resolve(query(ToolCategory::Edit)), expected);
         }
     }
 
@@ -195,9 +212,9 @@ mod tests {
         let rules = PermissionRules::default();
         let facts = PermissionFacts { yolo: false, rules: &rules, grants: &grants };
         assert_eq!(
-            facts.resolve(&EDIT, ToolCategory::Edit),
+            facts.resolve(query(ToolCategory::Edit)),
             (Allow, PermissionSource::CategoryGrant)
         );
-        assert_eq!(facts.resolve(&EDIT, ToolCategory::Execute), (Ask, PermissionSource::Default));
+        assert_eq!(facts.resolve(query(ToolCategory::Execute)), (Ask, PermissionSource::Default));
     }
 }

@@ -92,6 +92,7 @@ impl Case {
             trust: self.trust,
             require_approval_for: &self.approval_list,
             rules,
+            arguments: &serde_json::Value::Null,
         }
     }
 
@@ -273,7 +274,7 @@ fn d03_d09_deny_beats_ask_and_approval() {
     }
     let grants = SessionGrants::default();
     let permissions = PermissionFacts { yolo: false, rules: &rules, grants: &grants };
-    let forbidden = case.facts(GateRules::Interactive(permissions));
+    let forbidden = case.facts(GateRules::Interactive(&permissions));
     for tool in ["refund_payment", "create_booking"] {
         for decide_call in [decide, decide_approved] {
             assert_eq!(decide_call(tool, &drafting), GateDecision::Deny(DenyReason::DraftOnly));
@@ -314,7 +315,7 @@ fn z10_destructive_tools_ask_after_untrusted_content() {
     assert_eq!(case.at(Autonomous, "create_booking"), allow(Autonomous, Risk::Write));
     let (rules, grants) = (PermissionRules::default(), SessionGrants::default());
     let yolo = PermissionFacts { yolo: true, rules: &rules, grants: &grants };
-    let facts = case.facts(GateRules::Interactive(yolo));
+    let facts = case.facts(GateRules::Interactive(&yolo));
     assert_eq!(decide("refund_payment", &facts), ask);
 }
 
@@ -328,7 +329,7 @@ fn m12_m14_permissions_apply_inside_the_scope() {
     let grants = SessionGrants::default();
     let check = |yolo, tool: &str, expected: GateDecision| {
         let facts = PermissionFacts { yolo, rules: &rules, grants: &grants };
-        let decision = decide(tool, &case.facts(GateRules::Interactive(facts)));
+        let decision = decide(tool, &case.facts(GateRules::Interactive(&facts)));
         assert_eq!(decision, expected, "{tool} yolo={yolo}");
     };
     check(
@@ -363,7 +364,7 @@ fn the_stricter_of_autonomy_and_permissions_counts() {
     let (rules, grants) = (PermissionRules::default(), SessionGrants::default());
     let both = |level, yolo| {
         let facts = PermissionFacts { yolo, rules: &rules, grants: &grants };
-        decide("create_booking", &case.facts(GateRules::Both(level, facts)))
+        decide("create_booking", &case.facts(GateRules::Both(level, &facts)))
     };
     assert_eq!(both(Supervised, true), ask(Supervised, Risk::Write));
     assert_eq!(

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::gate::permission::{
-    PermissionFacts, PermissionPolicy, PermissionRules, SessionGrants,
+    PermissionFacts, PermissionPolicy, PermissionQuery, PermissionRules, PermissionSource,
+    Permissions, SessionGrants,
 };
 use ostler_domain::gate::{
     AskReason, DenyReason, GateDecision, GateFacts, GateRules, decide, decide_approved,
@@ -47,10 +48,20 @@ enum RulesKind {
 const ALL_RULES: [RulesKind; 3] =
     [RulesKind::Conversation, RulesKind::Interactive, RulesKind::Both];
 
+fn query(tool: &ToolSpec) -> PermissionQuery<'_> {
+    let arguments = &serde_json::Value::Null;
+    PermissionQuery { tool: &tool.name, category: tool.category, arguments }
+}
+
+impl Permissions for Case {
+    fn resolve(&self, query: PermissionQuery<'_>) -> (PermissionPolicy, PermissionSource) {
+        let facts = PermissionFacts { yolo: self.yolo, rules: &self.rules, grants: &self.grants };
+        facts.resolve(query)
+    }
+}
+
 impl Case {
     fn facts(&self, kind: RulesKind) -> GateFacts<'_> {
-        let permissions =
-            PermissionFacts { yolo: self.yolo, rules: &self.rules, grants: &self.grants };
         GateFacts {
             scope: &self.scope,
             errors: &self.errors,
@@ -59,9 +70,10 @@ impl Case {
             require_approval_for: &self.approval_list,
             rules: match kind {
                 RulesKind::Conversation => GateRules::Conversation(self.level),
-                RulesKind::Interactive => GateRules::Interactive(permissions),
-                RulesKind::Both => GateRules::Both(self.level, permissions),
+                RulesKind::Interactive => GateRules::Interactive(self),
+                RulesKind::Both => GateRules::Both(self.level, self),
             },
+            arguments: &serde_json::Value::Null,
         }
     }
 
@@ -101,7 +113,7 @@ impl Case {
     fn forbidden(&self, kind: RulesKind, tool: &ToolSpec) -> bool {
         let drafts = self.level == AutonomyLevel::DraftOnly && tool.risk != Risk::Read;
         let facts = PermissionFacts { yolo: self.yolo, rules: &self.rules, grants: &self.grants };
-        let denied = facts.resolve(&tool.name, tool.category).0 == PermissionPolicy::Deny;
+        let denied = facts.resolve(query(tool)).0 == PermissionPolicy::Deny;
         tool.role == ToolRole::Ordinary
             && match kind {
                 RulesKind::Conversation => drafts,
@@ -455,7 +467,7 @@ fn m11_the_permission_chain_has_its_order() {
         policy.extend(case.rules.tools.iter().map(|(name, &of_tool)| (name, of_tool)));
         let facts = PermissionFacts { yolo: case.yolo, rules: &case.rules, grants: &case.grants };
         for tool in case.scope.tools() {
-            let (found, _) = facts.resolve(&tool.spec.name, tool.spec.category);
+            let (found, _) = facts.resolve(query(&tool.spec));
             let expected =
                 if case.yolo { PermissionPolicy::Allow } else { policy[&tool.spec.name] };
             prop_assert_eq!(found, expected, "{}", tool.spec.name);

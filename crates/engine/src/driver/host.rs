@@ -6,6 +6,7 @@ use std::time::Duration;
 use ostler_domain::money::Credits;
 use ostler_domain::time::Timestamp;
 
+use crate::extensions::Extensions;
 use crate::history::{CallId, ToolCall};
 use crate::outcome::ToolOutcome;
 use crate::turn::{AgentPath, Turn, TurnEvent};
@@ -49,6 +50,17 @@ pub trait Host: Send + Sync {
 
     /// Receives an event. Must not block; drops events it cannot take.
     fn on_event(&self, path: &AgentPath, event: &TurnEvent);
+
+    /// Returns whether the turn is to be stored although no external call is made, because
+    /// an event reported something that must not be lost.
+    fn wants_checkpoint(&self) -> bool {
+        false
+    }
+
+    /// Returns what the tools of the turn are given.
+    fn extensions(&self) -> Extensions {
+        Extensions::default()
+    }
 
     /// Returns the current time.
     fn now(&self) -> Timestamp;

@@ -165,7 +165,7 @@ impl<'d, H: Host> DriveLoop<'d, '_, H> {
                 _ => None,
             })
             .collect();
-        if !intents.is_empty() {
+        if !intents.is_empty() || self.driver.host.wants_checkpoint() {
             self.driver.host.checkpoint(turn, &intents).await?;
             self.external_calls
                 .extend(intents.into_iter().map(|intent| (intent.path, intent.call.id)));
@@ -257,6 +257,7 @@ impl<'d, H: Host> DriveLoop<'d, '_, H> {
             now: self.driver.host.now(),
             idempotency_key: self.idempotency_key(path, call),
             pending: turn.account().effects.as_slice().into(),
+            extensions: self.driver.host.extensions(),
         }
     }
 

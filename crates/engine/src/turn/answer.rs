@@ -34,6 +34,9 @@ impl Node {
         if step.account.steps >= limit {
             return self.end(TurnEnd::StepLimit { limit }, step);
         }
+        if let Some(limit) = self.max_steps.filter(|limit| self.steps >= *limit) {
+            return self.end(TurnEnd::StepLimit { limit }, step);
+        }
         let Some(model) = step.rules.models.model(self.model.as_deref()) else {
             let name = self.model.clone().unwrap_or_default();
             let message = format!("unknown model `{name}`");
@@ -61,6 +64,7 @@ impl Node {
             return;
         }
         step.account.steps += 1;
+        self.steps += 1;
         step.account.hold(reserved);
         let cost = RequestCost { input_tokens, reserved, price };
         self.phase = Phase::Model { draft: Draft::default(), cost };
@@ -210,8 +214,8 @@ impl Node {
         let is_taken = |id: &str| history.iter().any(|item| item.has_call(id));
         let calls = draft.calls(step.account.steps, stop, is_taken);
         let Draft { text, .. } = draft;
-        step.event(TurnEvent::Answered { usage, stop });
-        let made_calls = calls.iter().map(|called| called.call.clone()).collect();
+        let made_calls: Vec<_> = calls.iter().map(|called| called.call.clone()).collect();
+        step.event(TurnEvent::Answered { usage, stop, calls: made_calls.clone() });
         // Providers reject empty entries.
         if !calls.is_empty() || !text.trim().is_empty() {
             self.push_item(Item::Assistant {

@@ -113,7 +113,8 @@ impl Node {
         let exists = self.may_use(&call.name) && step.rules.tools.get(&call.name).is_some();
         let (decision, authorized) = if exists {
             let budget = step.account.available();
-            authorize(call.clone(), approval, &step.rules.facts(step.account, &budget, self.trust))
+            let facts = step.rules.facts(call, step.account, &budget, self.trust);
+            authorize(call.clone(), approval, &facts)
         } else {
             (GateDecision::Deny(DenyReason::UnknownTool), Err(call.clone()))
         };
@@ -198,6 +199,7 @@ impl Node {
             let (name, price) = (spec.name.clone(), spec.price);
             step.account.count_call(self.usage_key(), &name, price);
         }
+        step.event(TurnEvent::CallStarted { call: call.call().clone() });
         step.act(TurnAction::Run { call, checkpoint: external });
         CallState::Running { approved, external }
     }

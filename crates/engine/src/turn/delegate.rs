@@ -52,8 +52,10 @@ impl Node {
             let why = "Subagents cannot be nested any deeper. Do this work yourself.";
             return self.complete_call(call, ToolOutcome::new(OutcomeStatus::Denied, why), step);
         }
-        let SubagentTask { agent_type, model, system, task, forked, tools } = sub;
-        let allowed = tools.into_iter().filter(|tool| self.may_use(tool.as_str())).collect();
+        let SubagentTask { agent_type, model, system, task, forked, tools, own_tools, max_steps } =
+            sub;
+        let shared = tools.into_iter().filter(|tool| self.may_use(tool.as_str()));
+        let allowed = shared.chain(own_tools).collect();
         let (system, history) = if forked {
             (self.system.clone(), self.fork(&system, &task))
         } else {
@@ -71,6 +73,8 @@ impl Node {
             tools_listed: false,
             repeats: Vec::new(),
             call_count: 0,
+            max_steps,
+            steps: 0,
             started_at: step.rules.now,
         };
         step.path.push(call.id.clone());

@@ -171,7 +171,11 @@ impl Node {
     ) -> Result<(), InputRejected> {
         let at = self.find_call(id, |state| matches!(state, CallState::AwaitingAnswer { .. }))?;
         let call = self.call_at(at).ok_or(InputRejected::NotExpected)?;
-        let state = self.complete_call(&call, ToolOutcome::ok(answer.text()), step);
+        let outcome = match answer {
+            Answer::Final { text } => ToolOutcome::ok(text).ending_turn(),
+            answer => ToolOutcome::ok(answer.text()),
+        };
+        let state = self.complete_call(&call, outcome, step);
         self.set_call(at, state, step);
         Ok(())
     }
@@ -192,7 +196,7 @@ impl Answer {
     /// Returns the text for the model.
     fn text(self) -> String {
         match self {
-            Self::Text { text } => text,
+            Self::Text { text } | Self::Final { text } => text,
             Self::Plan { approved: true, feedback: None } => "The plan was approved.".into(),
             Self::Plan { approved: true, feedback: Some(feedback) } => {
                 format!("The plan was approved: {feedback}")

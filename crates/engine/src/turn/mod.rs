@@ -154,10 +154,36 @@ impl Turn {
             tools_listed: false,
             repeats: Vec::new(),
             call_count: 0,
+            max_steps: None,
+            steps: 0,
             started_at: new.now,
         };
         let account = TurnAccount::new(new.budget, new.errors);
         Self { version: STATE_VERSION, limits: new.limits, account, root, initial_items }
+    }
+
+    /// Limits the turn's own agent to these tools. Subagents may have others.
+    #[must_use]
+    pub fn with_tools(mut self, tools: Vec<ToolName>) -> Self {
+        self.root.allowed = Some(tools);
+        self
+    }
+
+    /// Serializes the turn without the history that existed before it, which the host
+    /// has stored already.
+    pub fn store_without_past(&self) -> Result<String, LoadError> {
+        let root = Node { history: Arc::new(self.new_items().to_vec()), ..self.root.clone() };
+        let account = self.account.clone();
+        Self { root, account, initial_items: 0, ..*self }.store()
+    }
+
+    /// Deserializes a turn that was stored without its past.
+    pub fn load_with_past(text: &str, past: Vec<Item>) -> Result<Self, LoadError> {
+        let mut turn = Self::load(text)?;
+        turn.initial_items = past.len();
+        let new_items = Arc::unwrap_or_clone(std::mem::take(&mut turn.root.history));
+        turn.root.history = Arc::new(past.into_iter().chain(new_items).collect());
+        Ok(turn)
     }
 
     /// Deserializes a stored turn.
@@ -236,6 +262,11 @@ impl Turn {
     /// Returns the whole history of the turn's own agent.
     pub fn history(&self) -> &[Item] {
         &self.root.history
+    }
+
+    /// Returns the history, for the next turn.
+    pub fn into_history(self) -> Vec<Item> {
+        Arc::unwrap_or_clone(self.root.history)
     }
 
     /// Returns the history entries added by the turn.

@@ -41,6 +41,12 @@ pub(super) struct Node {
     pub(super) repeats: Vec<(ArgumentsHash, u32)>,
     /// The number of calls it has made.
     pub(super) call_count: u32,
+    /// The most answers it may give; `None` means as many as the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) max_steps: Option<u32>,
+    /// The number of answers it has asked for.
+    #[serde(default)]
+    pub(super) steps: u32,
     pub(super) started_at: Timestamp,
 }
 
@@ -180,8 +186,7 @@ impl Node {
         {
             step.record_failure(&spec.name);
         }
-        let (id, tool, status) = (call.id.clone(), call.name.clone(), outcome.status);
-        step.event(TurnEvent::CallEnded { call: id, tool, status });
+        step.event(call_ended(call, &outcome));
         let mut outcome = outcome;
         step.account.effects.append(&mut outcome.effects);
         CallState::Done { outcome }
@@ -237,8 +242,7 @@ impl Node {
                 ToolOutcome::new(OutcomeStatus::Aborted, "This was stopped before it was finished.")
             }
         };
-        let (id, tool, status) = (call.id.clone(), call.name.clone(), outcome.status);
-        step.event(TurnEvent::CallEnded { call: id, tool, status });
+        step.event(call_ended(call, &outcome));
         outcome
     }
 
@@ -247,6 +251,15 @@ impl Node {
             step.event(TurnEvent::Ended(end.clone()));
         }
         self.phase = Phase::Done { end };
+    }
+}
+
+fn call_ended(call: &ToolCall, outcome: &ToolOutcome) -> TurnEvent {
+    TurnEvent::CallEnded {
+        call: call.id.clone(),
+        tool: call.name.clone(),
+        status: outcome.status,
+        content: outcome.content.clone(),
     }
 }
 

@@ -71,6 +71,10 @@ pub enum Answer {
         approved: bool,
         feedback: Option<String>,
     },
+    /// An answer that ends the turn: the model is not asked again.
+    Final {
+        text: String,
+    },
 }
 
 /// Something to do for an agent of the turn.
@@ -95,9 +99,7 @@ pub enum TurnAction {
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum TurnEvent {
     /// Text from the model; void after `DraftDiscarded`.
-    Text {
-        text: String,
-    },
+    Text { text: String },
     /// The text of the current answer is void.
     DraftDiscarded,
     /// The model failed; it or another one is asked again.
@@ -106,6 +108,9 @@ pub enum TurnEvent {
     Answered {
         usage: Usage,
         stop: StopReason,
+        /// The calls in it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ToolCall>,
     },
     /// The gate decided on a call.
     Decided(GateRecord),
@@ -113,25 +118,21 @@ pub enum TurnEvent {
     Asked(Question),
     /// A person must decide on a call, and the turn continues without it.
     Deferred(Question),
+    /// A call begins to run.
+    CallStarted { call: ToolCall },
     CallEnded {
         call: CallId,
         tool: String,
         status: OutcomeStatus,
+        /// What the model is told.
+        content: String,
     },
     /// A tool failed too often and is disabled.
-    ToolDisabled {
-        tool: ToolName,
-    },
+    ToolDisabled { tool: ToolName },
     #[serde(rename = "subagent_start", rename_all = "camelCase")]
-    SubagentStarted {
-        agent_type: String,
-        task: String,
-    },
+    SubagentStarted { agent_type: String, task: String },
     #[serde(rename = "subagent_end", rename_all = "camelCase")]
-    SubagentEnded {
-        agent_type: String,
-        duration_ms: u64,
-    },
+    SubagentEnded { agent_type: String, duration_ms: u64 },
     /// A follow-up was queued.
     FollowUpQueued {
         /// How many are queued.

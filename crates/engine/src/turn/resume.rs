@@ -42,6 +42,7 @@ impl Node {
                 }
                 // The lost answer does not count as a step.
                 step.account.steps = step.account.steps.saturating_sub(1);
+                self.steps = self.steps.saturating_sub(1);
                 self.phase = Phase::Ready;
                 self.ask_model(step);
             }

@@ -12,6 +12,7 @@ use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{ToolName, Trust};
 
 use super::account::TurnAccount;
+use crate::history::ToolCall;
 use crate::model::Model;
 use crate::tool::ToolSet;
 
@@ -48,6 +49,7 @@ impl TurnRules<'_> {
     /// Returns the facts the gate decides by.
     pub(super) fn facts<'f>(
         &'f self,
+        call: &'f ToolCall,
         account: &'f TurnAccount,
         budget: &'f TurnBudget,
         trust: Trust,
@@ -59,6 +61,7 @@ impl TurnRules<'_> {
             trust,
             require_approval_for: self.require_approval_for,
             rules: self.authority,
+            arguments: &call.arguments,
         }
     }
 }

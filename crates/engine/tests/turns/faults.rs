@@ -228,6 +228,8 @@ async fn c20_parallel_subagents_share_one_budget() {
             task: "t".into(),
             forked: false,
             tools: vec![],
+            own_tools: Vec::new(),
+            max_steps: None,
         };
         let reply = Input::Reply(CallId::new(id), ToolReply::Delegate(sub));
         turn.step(&[], reply, &setup.rules(), &mut out).unwrap();

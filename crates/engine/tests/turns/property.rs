@@ -236,6 +236,8 @@ impl Play {
                 task: "go".into(),
                 forked: kind.is_multiple_of(2),
                 tools: ["look", "pay", "subagent"].map(ToolName::from_static).into(),
+                own_tools: Vec::new(),
+                max_steps: None,
             }),
             _ => ToolReply::Done(ToolOutcome::ok("done").untrusted()),
         };

@@ -197,6 +197,8 @@ fn explore(call: &Authorized, forked: bool) -> SubagentTask {
         task: said(call),
         forked,
         tools: FOR_SUBAGENTS.map(ToolName::from_static).into(),
+        own_tools: Vec::new(),
+        max_steps: None,
     }
 }
 

@@ -46,6 +46,7 @@ impl SessionScope {
                 trust: self.trust,
                 require_approval_for: &self.agent.agent.require_approval_for,
                 rules: GateRules::Conversation(self.agent.agent.autonomy),
+                arguments: &serde_json::Value::Null,
             },
         )
     }

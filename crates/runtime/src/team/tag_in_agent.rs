@@ -127,6 +127,8 @@ fn consult(turn: &RunningTurn, colleague: &AgentView, request: &HandoffRequest) 
         task,
         forked: false,
         tools: reads.map(|spec| spec.name.clone()).collect(),
+        own_tools: Vec::new(),
+        max_steps: None,
     }
 }
 

@@ -46,7 +46,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0005_decision_expiry",
     "0006_people",
     "0007_org_tools",
-    "0008_model_uses"
+    "0008_model_uses",
+    "0009_harness_threads",
 ];
 
 /// The schema version that this program needs.

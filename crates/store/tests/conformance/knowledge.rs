@@ -34,7 +34,8 @@ async fn updating_a_document_with_a_stale_version_conflicts(store: &Store) {
     let id = add(store, org, "Menu", "Pizza\nà la carte 🙂 'quoted' %_\\", &["food"]).await;
     let read = store.org(org).document(id).await.unwrap();
     assert_eq!(read.document, document("Menu", "Pizza\nà la carte 🙂 'quoted' %_\\", &["food"]));
-    assert_eq!((read.id, read.version, read.created_at), (id, 1, read.updated_at));
+    assert_eq!((read.id, read.version), (id, 1));
+    assert!(read.created_at <= read.updated_at);
     let twice = store.org(org).create_document(id, document("x", "", &[])).await;
     assert!(matches!(twice, Err(StoreError::Conflict(_))));
 

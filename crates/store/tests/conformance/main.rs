@@ -50,6 +50,7 @@ mod send_state;
 mod sessions;
 mod support;
 mod tenants;
+mod threads;
 mod transcript;
 mod turn_changes;
 mod users;

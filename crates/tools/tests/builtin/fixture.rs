@@ -21,6 +21,7 @@ use ostler_domain::time::Timestamp;
 use ostler_domain::tool::catalogue::built_in;
 use ostler_domain::tool::profile::ToolProfile;
 use ostler_domain::tool::{Audience, Integration, Trust};
+use ostler_engine::extensions::Extensions;
 use ostler_engine::history::{CallId, Item};
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
 use ostler_engine::outcome::{OutcomeStatus, ToolEffect, ToolOutcome};
@@ -102,6 +103,7 @@ impl Fixture {
             now: NOW,
             idempotency_key: format!("call {}", self.calls),
             pending: self.pending.clone().into(),
+            extensions: Extensions::default(),
         };
         let (questions, outcome) = call_as(level, &self.tools, &context, tool, &arguments).await;
         self.pending.extend(outcome.effects.iter().cloned());
@@ -284,5 +286,6 @@ pub(crate) fn bare_context() -> ToolContext {
         now: NOW,
         idempotency_key: "one".into(),
         pending: Arc::new([]),
+        extensions: Extensions::default(),
     }
 }

@@ -18,6 +18,7 @@ use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, Trust};
+use ostler_engine::extensions::Extensions;
 use ostler_engine::gate::Authorized;
 use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
@@ -130,6 +131,7 @@ fn context() -> ToolContext {
         now: Timestamp::from_millis(0),
         idempotency_key: "key".to_owned(),
         pending: Arc::new([]),
+        extensions: Extensions::default(),
     }
 }
 
@@ -223,7 +225,7 @@ impl TurnFixture {
             scope: &self.scope,
             tools: &self.tools,
             require_approval_for: &BTreeSet::new(),
-            authority: GateRules::Interactive(facts),
+            authority: GateRules::Interactive(&facts),
             errors: ErrorPolicy::default(),
             models: &StubModel,
             now: Timestamp::from_millis(0),

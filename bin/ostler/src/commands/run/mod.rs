@@ -161,7 +161,7 @@ async fn drive(
             scope: &scope,
             tools,
             require_approval_for: &no_tools,
-            authority: GateRules::Interactive(facts),
+            authority: GateRules::Interactive(&facts),
             errors: ErrorPolicy::default(),
             models: model,
             now: output.now(),

@@ -1,0 +1,82 @@
+//! Errors of a harness.
+
+use ostler_domain::id::ThreadId;
+use ostler_domain::time::Timestamp;
+use ostler_engine::subagent::SubagentError;
+use ostler_engine::tool::ToolSetError;
+use ostler_engine::turn::LoadError;
+use ostler_store::StoreError;
+
+/// The reason why a harness cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("a harness needs a mode; add one with `mode`")]
+    NoMode,
+    #[error("there are two modes named `{0}`; give one of them another id")]
+    DuplicateMode(String),
+    #[error("{0} modes are marked as the default; mark exactly one with `default_mode`")]
+    DefaultMode(usize),
+    #[error("a harness needs models; set them with `models`")]
+    NoModels,
+    #[error("the initial state is not valid: {0}")]
+    InvalidState(String),
+    #[error("the schema of the state cannot be used: {0}")]
+    StateSchema(String),
+    #[error(transparent)]
+    Tools(#[from] ToolSetError),
+    #[error(transparent)]
+    Subagents(#[from] SubagentError),
+    #[error("there are two heartbeats named `{0}`; give one of them another id")]
+    DuplicateHeartbeat(String),
+}
+
+/// The reason why an operation of a harness failed. It changed nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum HarnessError {
+    #[error("there is no mode `{0}`")]
+    UnknownMode(String),
+    #[error("there is no model `{0}`")]
+    UnknownModel(String),
+    /// The model has no key.
+    #[error("the model `{model}` cannot be used: {hint}")]
+    ModelNotReady { model: String, hint: String },
+    #[error("there is no subagent `{0}`")]
+    UnknownSubagent(String),
+    #[error("there is no thread {0}")]
+    UnknownThread(ThreadId),
+    #[error("no thread is selected; create or select one first")]
+    NoThread,
+    #[error("the thread is in use by {holder}; close it there first")]
+    ThreadInUse { holder: String, until: Timestamp },
+    /// Another process has taken the thread over.
+    #[error("another process works on this thread now; select it again to take it back")]
+    ThreadLost,
+    #[error("a turn is running; use `follow_up` to queue the message or `steer` to replace it")]
+    Busy,
+    #[error("there is nothing to resume or retry")]
+    NothingToResume,
+    #[error("the question {0} is not open; it was answered, or its turn has ended")]
+    AskNotOpen(String),
+    #[error("{ask} is {expected}; this answer is for another kind of question")]
+    OtherKindOfAsk { ask: String, expected: &'static str },
+    #[error("the arguments do not match the schema of the tool: {0}")]
+    InvalidArguments(String),
+    #[error("the state is not valid: {0}")]
+    InvalidState(String),
+    #[error("the message is empty")]
+    EmptyMessage,
+    #[error("there are already {0} follow-ups in the queue")]
+    QueueFull(usize),
+    #[error("there is a heartbeat `{0}` already")]
+    DuplicateHeartbeat(String),
+    #[error("a stored message cannot be read: {0}")]
+    UnreadableMessage(String),
+    #[error(transparent)]
+    UnreadableTurn(#[from] LoadError),
+    #[error(transparent)]
+    Tools(#[from] ToolSetError),
+    #[error(transparent)]
+    Subagents(#[from] SubagentError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

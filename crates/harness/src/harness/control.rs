@@ -1,0 +1,261 @@
+//! Sending messages, and stopping, steering and continuing turns.
+
+use ostler_engine::history::{Content, Item};
+
+use super::Harness;
+use crate::error::HarnessError;
+use crate::event::SessionEvent;
+use crate::session::{QueuedMessage, Session, TurnOutcome, TurnStatus};
+
+/// How many follow-ups may wait.
+const MAX_FOLLOW_UPS: usize = 64;
+
+/// Text, or several parts such as text and images.
+pub struct MessageInput(Vec<Content>);
+
+impl From<&str> for MessageInput {
+    fn from(text: &str) -> Self {
+        Self(vec![Content::text(text)])
+    }
+}
+
+impl From<String> for MessageInput {
+    fn from(text: String) -> Self {
+        Self(vec![Content::text(text)])
+    }
+}
+
+impl From<Vec<Content>> for MessageInput {
+    fn from(content: Vec<Content>) -> Self {
+        Self(content)
+    }
+}
+
+impl MessageInput {
+    fn checked(self) -> Result<Vec<Content>, HarnessError> {
+        let is_blank =
+            |part: &Content| matches!(part, Content::Text { text } if text.trim().is_empty());
+        if self.0.iter().all(is_blank) { Err(HarnessError::EmptyMessage) } else { Ok(self.0) }
+    }
+}
+
+type Waiting = tokio::sync::watch::Receiver<Option<TurnOutcome>>;
+
+impl<S> Harness<S> {
+    /// Sends a message and waits for the end of its turn. Without a thread, one is created.
+    /// Dropping the future does not stop the turn.
+    pub async fn send_message(
+        &self,
+        message: impl Into<MessageInput>,
+    ) -> Result<TurnOutcome, HarnessError> {
+        let content = message.into().checked()?;
+        let outcome = {
+            let _control = self.core.control.lock().await;
+            self.close_interrupted().await?;
+            let mut session = self.core.session.lock().await;
+            self.ensure_thread(&mut session).await?;
+            if is_running(&session) {
+                return Err(HarnessError::Busy);
+            }
+            self.core.start_turn(&mut session, Some(QueuedMessage::user(content))).await?
+        };
+        Ok(ended(outcome).await)
+    }
+
+    /// Queues a message behind the running turn, or sends it at once if none is running.
+    /// Does not wait for its turn.
+    pub async fn follow_up(&self, message: impl Into<MessageInput>) -> Result<(), HarnessError> {
+        let content = message.into().checked()?;
+        let _control = self.core.control.lock().await;
+        self.close_interrupted().await?;
+        let mut session = self.core.session.lock().await;
+        self.ensure_thread(&mut session).await?;
+        let running = is_running(&session);
+        let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
+        if thread.follow_ups.len() >= MAX_FOLLOW_UPS {
+            return Err(HarnessError::QueueFull(MAX_FOLLOW_UPS));
+        }
+        thread.follow_ups.push_back(QueuedMessage::user(content));
+        if !running {
+            return self.core.start_next(&mut session).await.map(drop);
+        }
+        let (id, count) = (thread.info.id, thread.follow_ups.len());
+        if let Err(error) = self.core.commit_metadata(thread).await {
+            thread.follow_ups.pop_back();
+            return Err(error);
+        }
+        self.core.publish(Some(id), SessionEvent::FollowUpQueued { count });
+        Ok(())
+    }
+
+    /// Aborts the turn, discards the queue and sends a message instead.
+    pub async fn steer(
+        &self,
+        message: impl Into<MessageInput>,
+    ) -> Result<TurnOutcome, HarnessError> {
+        let content = message.into().checked()?;
+        let outcome = {
+            let _control = self.core.control.lock().await;
+            self.close_interrupted().await?;
+            self.stop_turn().await;
+            let mut session = self.core.session.lock().await;
+            self.ensure_thread(&mut session).await?;
+            if let Some(thread) = session.thread.as_mut() {
+                thread.follow_ups.clear();
+            }
+            self.core.start_turn(&mut session, Some(QueuedMessage::user(content))).await?
+        };
+        Ok(ended(outcome).await)
+    }
+
+    /// Stops the running turn and waits for its end. The queue stays; [`resume`](Self::resume)
+    /// continues it. Returns whether a turn was running.
+    pub async fn abort(&self) -> bool {
+        let done = {
+            let mut session = self.core.session.lock().await;
+            stop(&mut session, false)
+        };
+        match done {
+            Some(done) => {
+                ended(done).await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Continues a turn of a process that is gone, or else the queue. Waits for the end of
+    /// the turn.
+    pub async fn resume(&self) -> Result<TurnOutcome, HarnessError> {
+        let outcome = {
+            let _control = self.core.control.lock().await;
+            let mut session = self.core.session.lock().await;
+            let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
+            match std::mem::replace(&mut thread.turn, TurnStatus::Idle) {
+                TurnStatus::Interrupted(stored) => {
+                    self.core.continue_turn(&mut session, *stored)?
+                }
+                TurnStatus::Running(running) => {
+                    let done = running.done.clone();
+                    thread.turn = TurnStatus::Running(running);
+                    done
+                }
+                TurnStatus::Idle => {
+                    let next = self.core.start_next(&mut session).await?;
+                    next.ok_or(HarnessError::NothingToResume)?
+                }
+            }
+        };
+        Ok(ended(outcome).await)
+    }
+
+    /// Answers the last message again after a turn that failed.
+    pub async fn retry(&self) -> Result<TurnOutcome, HarnessError> {
+        let outcome = {
+            let _control = self.core.control.lock().await;
+            let mut session = self.core.session.lock().await;
+            let thread = session.thread.as_ref().ok_or(HarnessError::NoThread)?;
+            if !matches!(thread.turn, TurnStatus::Idle) {
+                return Err(HarnessError::Busy);
+            }
+            if !matches!(thread.window.last(), Some(Item::User { .. } | Item::Results { .. })) {
+                return Err(HarnessError::NothingToResume);
+            }
+            self.core.start_turn(&mut session, None).await?
+        };
+        Ok(ended(outcome).await)
+    }
+
+    /// Waits until no turn is running and nothing is started by itself.
+    pub async fn wait_until_idle(&self) {
+        loop {
+            let done = {
+                let session = self.core.session.lock().await;
+                match session.thread.as_ref().map(|thread| &thread.turn) {
+                    Some(TurnStatus::Running(running)) => running.done.clone(),
+                    _ => return,
+                }
+            };
+            ended(done).await;
+        }
+    }
+
+    /// Returns whether a turn is running or waits for an answer.
+    pub async fn is_running(&self) -> bool {
+        is_running(&*self.core.session.lock().await)
+    }
+
+    /// Returns how many messages wait in the queue.
+    pub async fn follow_up_count(&self) -> usize {
+        let session = self.core.session.lock().await;
+        session.thread.as_ref().map_or(0, |thread| thread.follow_ups.len())
+    }
+
+    /// Discards the messages that wait in the queue.
+    pub async fn clear_follow_ups(&self) -> Result<(), HarnessError> {
+        let mut session = self.core.session.lock().await;
+        let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
+        thread.follow_ups.clear();
+        self.core.commit_metadata(thread).await
+    }
+
+    /// Stops the running turn, starts nothing after it, and waits for its end. The caller
+    /// holds the control lock.
+    pub(super) async fn stop_turn(&self) {
+        let done = {
+            let mut session = self.core.session.lock().await;
+            stop(&mut session, true)
+        };
+        if let Some(done) = done {
+            ended(done).await;
+        }
+    }
+
+    /// Ends a turn of a process that is gone, so that another one can begin. The caller
+    /// holds the control lock.
+    async fn close_interrupted(&self) -> Result<(), HarnessError> {
+        let done = {
+            let mut session = self.core.session.lock().await;
+            let Some(thread) = session.thread.as_mut() else { return Ok(()) };
+            if !matches!(thread.turn, TurnStatus::Interrupted(_)) {
+                return Ok(());
+            }
+            let interrupted = std::mem::replace(&mut thread.turn, TurnStatus::Idle);
+            let TurnStatus::Interrupted(stored) = interrupted else { return Ok(()) };
+            self.core.continue_turn(&mut session, *stored)?;
+            stop(&mut session, true)
+        };
+        if let Some(done) = done {
+            ended(done).await;
+        }
+        Ok(())
+    }
+}
+
+fn is_running(session: &Session) -> bool {
+    let turn = session.thread.as_ref().map(|thread| &thread.turn);
+    matches!(turn, Some(TurnStatus::Running(_)))
+}
+
+/// Tells the running turn to stop. With `hold`, nothing is started after it.
+fn stop(session: &mut Session, hold: bool) -> Option<Waiting> {
+    let TurnStatus::Running(running) = &mut session.thread.as_mut()?.turn else { return None };
+    running.hold |= hold;
+    running.handle.abort();
+    running.answered.notify_one();
+    Some(running.done.clone())
+}
+
+/// Waits for the end of a turn.
+async fn ended(mut done: Waiting) -> TurnOutcome {
+    loop {
+        let outcome = done.borrow_and_update().clone();
+        if let Some(outcome) = outcome {
+            return outcome;
+        }
+        if done.changed().await.is_err() {
+            // The runtime is shutting down.
+            std::future::pending::<()>().await;
+        }
+    }
+}

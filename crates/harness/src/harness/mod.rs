@@ -1,0 +1,200 @@
+//! The harness object and its operations.
+
+mod control;
+mod modes;
+mod permissions;
+mod state;
+mod threads;
+
+pub use control::MessageInput;
+pub use modes::ModelScope;
+
+use std::marker::PhantomData;
+use std::sync::{Arc, RwLock};
+
+use ostler_domain::id::ThreadId;
+use ostler_store::{Store, StoreError};
+
+use crate::clock;
+use crate::config::{HarnessBuilder, HarnessConfig};
+use crate::error::{ConfigError, HarnessError};
+use crate::event::{EventHub, Subscription};
+use crate::heartbeat::{HeartbeatHandler, Heartbeats};
+use crate::permissions::HarnessPermissions;
+use crate::session::{ApprovalResponse, Core, CurrentModel, OpenAsk, PlanResponse, Session};
+use crate::state::{HarnessStateSchema, YOLO};
+use crate::thread::HarnessThread;
+use crate::usage::TokenUsage;
+
+/// A state without fields of its own.
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+pub struct NoState {}
+
+/// An interactive harness. Clones share everything.
+pub struct Harness<S = NoState> {
+    pub(crate) core: Arc<Core>,
+    state: PhantomData<fn() -> S>,
+}
+
+impl<S> Clone for Harness<S> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), state: PhantomData }
+    }
+}
+
+impl<S> std::fmt::Debug for Harness<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Harness").field(&self.core.config).finish()
+    }
+}
+
+/// What a harness works on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HarnessSession {
+    pub current_thread_id: Option<ThreadId>,
+    pub current_mode_id: String,
+    pub current_model_id: Option<String>,
+    pub token_usage: TokenUsage,
+    pub threads: Vec<HarnessThread>,
+}
+
+/// Opens the storage of threads: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. Tables
+/// are created or brought up to date.
+pub async fn open_storage(url: &str) -> Result<Store, StoreError> {
+    let store = Store::connect(url)?;
+    store.migrate().await?;
+    Ok(store)
+}
+
+impl<S: HarnessStateSchema> Harness<S> {
+    /// Begins the configuration of a harness.
+    pub fn builder(id: impl Into<String>, storage: Store) -> HarnessBuilder<S> {
+        HarnessBuilder::new(id.into(), storage)
+    }
+}
+
+impl<S> Harness<S> {
+    pub(crate) fn new(config: HarnessConfig) -> Result<Self, ConfigError> {
+        let mode = config.default_mode().ok_or(ConfigError::NoMode)?;
+        let (mode_id, model) = (mode.id.clone(), mode.default_model_id.clone());
+        let state = config.initial_state.clone();
+        let yolo = state.get(YOLO).is_some_and(|yolo| yolo == true);
+        let permissions = HarnessPermissions::new(yolo, config.permission_rules.clone());
+        let instance = clock::fresh_id(ostler_domain::id::RunId::from_u128);
+        let core = Core {
+            holder: format!("{} (process {}, {})", config.id, std::process::id(), instance.short()),
+            hub: Arc::new(EventHub::default()),
+            permissions: Arc::new(permissions),
+            state: RwLock::new(state),
+            heartbeats: Heartbeats::default(),
+            session: tokio::sync::Mutex::new(Session { mode: mode_id, ..Session::default() }),
+            control: tokio::sync::Mutex::default(),
+            current_model: Arc::new(CurrentModel {
+                models: config.models.clone(),
+                selected: RwLock::new(model),
+            }),
+            config,
+        };
+        let harness = Self { core: Arc::new(core), state: PhantomData };
+        // Mistakes in tools and subagents are reported at once.
+        if let Ok(mut session) = harness.core.session.try_lock() {
+            harness.core.assemble(&mut session).map_err(|error| match error {
+                HarnessError::Tools(error) => ConfigError::Tools(error),
+                HarnessError::Subagents(error) => ConfigError::Subagents(error),
+                other => ConfigError::InvalidState(other.to_string()),
+            })?;
+        }
+        Ok(harness)
+    }
+
+    /// Loads what is stored for the resource and starts the heartbeats. A repeat does
+    /// nothing.
+    pub async fn init(&self) -> Result<(), HarnessError> {
+        let mut session = self.core.session.lock().await;
+        if session.initialized {
+            return Ok(());
+        }
+        self.load_settings(&mut session).await?;
+        session.initialized = true;
+        drop(session);
+        for handler in &self.core.config.heartbeat_handlers {
+            self.core.heartbeats.start(handler);
+        }
+        Ok(())
+    }
+
+    /// Subscribes to all events from now on.
+    pub fn subscribe(&self) -> Subscription {
+        Subscription::new(self.core.hub.clone(), self.core.clone(), None)
+    }
+
+    /// Subscribes to the durable events of a thread after a number, and then to all events.
+    pub fn subscribe_after(&self, thread: ThreadId, id: i64) -> Subscription {
+        Subscription::new(self.core.hub.clone(), self.core.clone(), Some((thread, id)))
+    }
+
+    /// Answers a call that needs approval, by the id of the call.
+    pub async fn respond_to_tool_approval(
+        &self,
+        tool_call_id: &str,
+        response: ApprovalResponse,
+    ) -> Result<(), HarnessError> {
+        self.core.answer_approval(tool_call_id, response).await
+    }
+
+    /// Answers a question.
+    pub async fn respond_to_question(
+        &self,
+        question_id: &str,
+        answer: impl Into<String>,
+    ) -> Result<(), HarnessError> {
+        self.core.answer_question(question_id, answer.into()).await
+    }
+
+    /// Answers a plan.
+    pub async fn respond_to_plan_approval(
+        &self,
+        plan_id: &str,
+        response: PlanResponse,
+    ) -> Result<(), HarnessError> {
+        self.core.answer_plan(plan_id, response).await
+    }
+
+    /// Returns the questions that wait for an answer.
+    pub async fn open_asks(&self) -> Vec<OpenAsk> {
+        self.core.open_asks().await
+    }
+
+    /// Starts another heartbeat.
+    pub fn register_heartbeat(&self, handler: &HeartbeatHandler) -> Result<(), HarnessError> {
+        if self.core.heartbeats.start(handler) {
+            Ok(())
+        } else {
+            Err(HarnessError::DuplicateHeartbeat(handler.id.clone()))
+        }
+    }
+
+    /// Stops a heartbeat and calls its shutdown. Returns false if there is none of this id.
+    pub async fn remove_heartbeat(&self, id: &str) -> bool {
+        self.core.heartbeats.stop(id).await
+    }
+
+    /// Stops all heartbeats and calls the shutdown of each.
+    pub async fn stop_heartbeats(&self) {
+        self.core.heartbeats.stop_all().await;
+    }
+
+    /// Aborts the turn, stops the heartbeats and lets go of the thread.
+    pub async fn close(&self) -> Result<(), HarnessError> {
+        let _control = self.core.control.lock().await;
+        self.stop_turn().await;
+        self.stop_heartbeats().await;
+        let thread = self.core.session.lock().await.thread.take();
+        match thread {
+            Some(thread) => self.core.release_thread(thread).await,
+            None => Ok(()),
+        }
+    }
+}

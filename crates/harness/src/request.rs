@@ -1,0 +1,61 @@
+//! What a tool of a harness finds in its context.
+
+use std::sync::{Arc, PoisonError, Weak};
+
+use ostler_domain::id::{RunId, ThreadId};
+use ostler_engine::extensions::Extensions;
+use serde_json::{Map, Value};
+
+use crate::error::HarnessError;
+use crate::session::Core;
+use crate::task::TaskItem;
+
+/// The harness as its tools see it: `context.extensions.get::<HarnessRequestContext>()`.
+pub struct HarnessRequestContext {
+    pub thread_id: ThreadId,
+    pub turn_id: RunId,
+    core: Weak<Core>,
+}
+
+impl HarnessRequestContext {
+    pub(crate) fn extensions(core: &Arc<Core>, thread: ThreadId, turn: RunId) -> Extensions {
+        let request = Self { thread_id: thread, turn_id: turn, core: Arc::downgrade(core) };
+        Extensions::default().with(Arc::new(request))
+    }
+
+    /// Returns the state of the harness.
+    pub fn state(&self) -> Map<String, Value> {
+        self.core.upgrade().map(|core| core.state()).unwrap_or_default()
+    }
+
+    /// Returns the task list.
+    pub fn tasks(&self) -> Vec<TaskItem> {
+        self.core.upgrade().map(|core| core.tasks()).unwrap_or_default()
+    }
+
+    /// Replaces the task list.
+    pub async fn set_tasks(&self, tasks: Vec<TaskItem>) -> Result<(), HarnessError> {
+        match self.core.upgrade() {
+            Some(core) => core.set_tasks(tasks).await,
+            None => Err(HarnessError::NoThread),
+        }
+    }
+}
+
+impl std::fmt::Debug for HarnessRequestContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HarnessRequestContext")
+            .field("thread_id", &self.thread_id)
+            .field("turn_id", &self.turn_id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Core {
+    /// Returns the task list.
+    pub(crate) fn tasks(&self) -> Vec<TaskItem> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let tasks = state.get(crate::state::TASKS).cloned().unwrap_or_default();
+        serde_json::from_value(tasks).unwrap_or_default()
+    }
+}

@@ -1,0 +1,261 @@
+//! The core of a harness: its session, the open thread and the running turn.
+//!
+//! [`Core::session`] guards everything that belongs together. A running turn is a task of
+//! its own ([`run`]); it takes the lock only to begin and to end. [`Core::control`]
+//! serialises operations that stop a turn first, such as switching threads: they wait for
+//! its end without holding the session.
+
+mod answer;
+mod assemble;
+mod host;
+mod open;
+mod run;
+mod start;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use ostler_domain::id::{RunId, ThreadId};
+use ostler_domain::session::errors::ErrorState;
+use ostler_domain::tool::Trust;
+use ostler_engine::driver::TurnHandle;
+use ostler_engine::history::{Content, Item};
+use ostler_engine::model::Model;
+use ostler_engine::turn::{AgentPath, EndReason, Models, Question, TurnEnd};
+use ostler_store::{StoreError, ThreadCommit, ThreadEvents, ThreadLease};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, watch};
+
+pub use answer::{ApprovalResponse, OpenAsk, PlanResponse};
+pub(crate) use assemble::Assembled;
+use open::StoredTurn;
+
+use crate::clock;
+use crate::config::HarnessConfig;
+use crate::error::HarnessError;
+use crate::event::{EventDetails, EventHub, EventKind, EventReader, HarnessEvent};
+use crate::heartbeat::Heartbeats;
+use crate::message::MessageOrigin;
+use crate::permissions::HarnessPermissions;
+use crate::thread::HarnessThread;
+
+/// How many events a reader of the store gets at once.
+const EVENT_ROWS: u32 = 64;
+
+/// Everything that the clones of a harness share.
+pub(crate) struct Core {
+    pub(crate) config: HarnessConfig,
+    /// Identifies this harness in leases.
+    pub(crate) holder: String,
+    pub(crate) hub: Arc<EventHub>,
+    pub(crate) permissions: Arc<HarnessPermissions>,
+    pub(crate) state: RwLock<Map<String, Value>>,
+    pub(crate) heartbeats: Heartbeats,
+    pub(crate) session: tokio::sync::Mutex<Session>,
+    pub(crate) control: tokio::sync::Mutex<()>,
+    /// The model that turns use at the moment.
+    pub(crate) current_model: Arc<CurrentModel>,
+}
+
+/// The mutable part of a harness.
+#[derive(Default)]
+pub(crate) struct Session {
+    pub(crate) initialized: bool,
+    pub(crate) mode: String,
+    pub(crate) subagent_models: BTreeMap<String, String>,
+    pub(crate) thread: Option<OpenThread>,
+    /// The tools and prompt of the last turn, which are kept while nothing they depend on
+    /// changes.
+    pub(crate) assembled: Option<Assembled>,
+}
+
+/// The thread that a harness works on.
+pub(crate) struct OpenThread {
+    pub(crate) info: HarnessThread,
+    pub(crate) lease: ThreadLease,
+    /// Renews the lease until it is dropped.
+    pub(crate) _renewal: open::Renewal,
+    /// The conversation as the model sees it. A running turn has taken it.
+    pub(crate) window: Vec<Item>,
+    pub(crate) next_seq: i64,
+    pub(crate) trust: Trust,
+    pub(crate) errors: ErrorState,
+    pub(crate) follow_ups: VecDeque<QueuedMessage>,
+    pub(crate) turn: TurnStatus,
+}
+
+/// A message that waits in the queue of follow-ups.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct QueuedMessage {
+    pub(crate) content: Vec<Content>,
+    #[serde(default)]
+    pub(crate) origin: MessageOrigin,
+}
+
+impl QueuedMessage {
+    pub(crate) fn user(content: Vec<Content>) -> Self {
+        Self { content, origin: MessageOrigin::Conversation }
+    }
+}
+
+/// Whether a turn is in progress.
+pub(crate) enum TurnStatus {
+    Idle,
+    Running(RunningTurn),
+    /// A turn of a process that is gone.
+    Interrupted(Box<StoredTurn>),
+}
+
+/// A turn in progress, seen from outside.
+pub(crate) struct RunningTurn {
+    pub(crate) id: RunId,
+    pub(crate) handle: TurnHandle,
+    pub(crate) asks: Asks,
+    /// Wakes the turn when an answer was given while it waited.
+    pub(crate) answered: Arc<Notify>,
+    pub(crate) done: watch::Receiver<Option<TurnOutcome>>,
+    /// Whether the queue is continued after the turn, even if it was aborted.
+    pub(crate) continue_queue: bool,
+    /// Whether the mode changes to the default one after the turn.
+    pub(crate) plan_approved: bool,
+    /// Whether nothing is started after the turn.
+    pub(crate) hold: bool,
+    pub(crate) assembled: Assembled,
+}
+
+/// The open questions of a turn, by id.
+pub(crate) type Asks = Arc<Mutex<BTreeMap<String, (AgentPath, Question)>>>;
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnOutcome {
+    pub turn: RunId,
+    pub reason: EndReason,
+    pub end: TurnEnd,
+}
+
+/// The models of a harness, with the one that is selected at the moment.
+pub(crate) struct CurrentModel {
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) selected: RwLock<Option<String>>,
+}
+
+impl CurrentModel {
+    pub(crate) fn get(&self) -> Option<String> {
+        self.selected.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, model: Option<String>) {
+        *self.selected.write().unwrap_or_else(PoisonError::into_inner) = model;
+    }
+}
+
+impl Models for CurrentModel {
+    fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>> {
+        match name {
+            Some(name) => self.models.model(Some(name)),
+            None => self.models.model(self.get().as_deref()),
+        }
+    }
+}
+
+impl Core {
+    /// Returns the store of the org that threads belong to.
+    pub(crate) fn org(&self) -> ostler_store::OrgStore<'_> {
+        self.config.storage.org(self.config.org)
+    }
+
+    /// Returns the details of an event that belongs to no turn.
+    pub(crate) fn details(&self, thread: Option<ThreadId>) -> EventDetails {
+        EventDetails {
+            id: None,
+            at: clock::now(),
+            thread_id: thread,
+            turn_id: None,
+            path: Vec::new(),
+            more: Map::new(),
+        }
+    }
+
+    /// Publishes an event.
+    pub(crate) fn publish(&self, thread: Option<ThreadId>, kind: impl Into<EventKind>) {
+        self.hub.publish(kind.into(), self.details(thread));
+    }
+
+    /// Commits a change of a thread together with the events that are not stored yet.
+    pub(crate) async fn commit(
+        &self,
+        lease: ThreadLease,
+        mut change: ThreadCommit,
+    ) -> Result<(), StoreError> {
+        let unsaved = self.hub.unsaved_after(i64::MIN);
+        let last = unsaved.last().and_then(|event| event.ext.id);
+        if let Some(last_id) = last {
+            let events = serde_json::to_string(&unsaved).unwrap_or_default();
+            change.events = Some(ThreadEvents { last_id, events });
+        }
+        self.org().commit_thread(lease, change).await?;
+        if let Some(last) = last {
+            self.hub.mark_saved(last);
+        }
+        Ok(())
+    }
+
+    /// Stores the metadata of the open thread, and its queue.
+    pub(crate) async fn commit_metadata(&self, thread: &OpenThread) -> Result<(), HarnessError> {
+        let change = ThreadCommit {
+            title: thread.info.title.clone(),
+            metadata: Some(json(&thread.info.metadata)),
+            follow_ups: Some(json(&thread.follow_ups)),
+            ..ThreadCommit::new(RunId::from_u128(0))
+        };
+        self.commit(thread.lease, change).await.map_err(lost)
+    }
+
+    /// Returns the state.
+    pub(crate) fn state(&self) -> Map<String, Value> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl EventReader for Core {
+    fn events_after(&self, thread: ThreadId, after: i64) -> BoxFuture<'_, Vec<Arc<HarnessEvent>>> {
+        async move {
+            let rows = self.org().thread_events(thread, after, EVENT_ROWS).await;
+            let rows = rows.unwrap_or_else(|error| {
+                tracing::warn!(%error, "events of a thread cannot be read");
+                Vec::new()
+            });
+            let stored: Vec<Arc<HarnessEvent>> = rows
+                .iter()
+                .flat_map(|row| {
+                    serde_json::from_str::<Vec<HarnessEvent>>(&row.events).unwrap_or_default()
+                })
+                .filter(|event| event.ext.id > Some(after))
+                .map(Arc::new)
+                .collect();
+            if stored.is_empty() {
+                let is_of = |event: &Arc<HarnessEvent>| event.ext.thread_id == Some(thread);
+                return self.hub.unsaved_after(after).into_iter().filter(is_of).collect();
+            }
+            stored
+        }
+        .boxed()
+    }
+}
+
+/// Serializes a value that always can be.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Turns a refused commit into the error for the user.
+pub(crate) fn lost(error: StoreError) -> HarnessError {
+    match error {
+        StoreError::StaleLease => HarnessError::ThreadLost,
+        other => HarnessError::Store(other),
+    }
+}

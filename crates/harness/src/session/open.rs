@@ -1,0 +1,184 @@
+//! Opening a thread: taking its lease, reading its messages, and finding a turn that was
+//! not finished.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ostler_domain::id::{RunId, ThreadId};
+use ostler_domain::session::errors::ErrorState;
+use ostler_domain::tool::Trust;
+use ostler_engine::history::{CallId, Item};
+use ostler_engine::outcome::ToolOutcome;
+use ostler_engine::turn::{AgentPath, KnownOutcomes, Turn};
+use ostler_store::{JournalEntry, JournalKind, StoreError, ThreadClaim, ThreadLease};
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinHandle;
+
+use super::answer::StoredAnswer;
+use super::{Core, OpenThread, QueuedMessage, TurnStatus, lost};
+use crate::error::HarnessError;
+use crate::message::StoredItem;
+use crate::thread::HarnessThread;
+
+/// How many messages are read at once.
+const PAGE: u32 = 1000;
+/// A lease is renewed this many times before it would expire.
+const RENEWALS: u32 = 3;
+
+/// A turn that was stored before it ended.
+pub(crate) struct StoredTurn {
+    pub(crate) id: RunId,
+    pub(crate) turn: Turn,
+    pub(crate) outcomes: KnownOutcomes,
+    pub(crate) answers: Vec<StoredAnswer>,
+    /// How many messages the thread had when the turn began.
+    pub(crate) first_seq: i64,
+}
+
+impl StoredTurn {
+    /// Returns whether the turn waits for a person, or was answered by one: then it is
+    /// continued without being asked to.
+    pub(crate) fn waits_for_people(&self) -> bool {
+        self.turn.waits_for_people() || !self.answers.is_empty()
+    }
+}
+
+/// The outcome of an external call, in the journal.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredOutcome {
+    pub(super) path: AgentPath,
+    pub(super) call: CallId,
+    pub(super) outcome: ToolOutcome,
+}
+
+/// Renews a lease until it is dropped.
+pub(crate) struct Renewal(JoinHandle<()>);
+
+impl Drop for Renewal {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Core {
+    /// Takes the lease of a thread and reads it.
+    pub(crate) async fn open_thread(
+        self: &Arc<Self>,
+        id: ThreadId,
+    ) -> Result<OpenThread, HarnessError> {
+        let claim = self.org().claim_thread(id, &self.holder, self.config.lease).await;
+        let (lease, follow_ups, journal) = match claim {
+            Ok(ThreadClaim::Claimed { lease, follow_ups, journal }) => (lease, follow_ups, journal),
+            Ok(ThreadClaim::Held { holder, until }) => {
+                return Err(HarnessError::ThreadInUse { holder, until });
+            }
+            Err(StoreError::NotFound(_)) => return Err(HarnessError::UnknownThread(id)),
+            Err(other) => return Err(other.into()),
+        };
+        let renewal = self.renew(lease);
+        let stored = self.org().thread(id).await?.ok_or(HarnessError::UnknownThread(id))?;
+        let info = HarnessThread::from(stored);
+        if info.resource_id != self.config.resource_id {
+            self.org().release_thread(lease).await?;
+            return Err(HarnessError::UnknownThread(id));
+        }
+        let window = self.read_items(id).await?;
+        let (next_seq, trust) = (info.message_count + 1, trust_of(&window));
+        let turn = read_journal(journal, &window, next_seq)?;
+        // A queue that cannot be read must not hide the thread.
+        let follow_ups: VecDeque<QueuedMessage> =
+            serde_json::from_str(&follow_ups).unwrap_or_else(|error| {
+                tracing::warn!(%error, "the follow-ups of a thread cannot be read");
+                VecDeque::new()
+            });
+        Ok(OpenThread {
+            info,
+            lease,
+            _renewal: renewal,
+            window,
+            next_seq,
+            trust,
+            errors: ErrorState::default(),
+            follow_ups,
+            turn: turn.map_or(TurnStatus::Idle, |turn| TurnStatus::Interrupted(Box::new(turn))),
+        })
+    }
+
+    fn renew(&self, lease: ThreadLease) -> Renewal {
+        let (store, org, ttl) = (self.config.storage.clone(), self.config.org, self.config.lease);
+        Renewal(tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(ttl / RENEWALS).await;
+                match store.org(org).renew_thread(lease, ttl).await {
+                    Ok(()) => {}
+                    // The next commit fails and says so.
+                    Err(StoreError::StaleLease) => return,
+                    Err(error) => tracing::warn!(%error, "the lease of a thread was not renewed"),
+                }
+            }
+        }))
+    }
+
+    /// Reads the conversation of a thread.
+    async fn read_items(&self, id: ThreadId) -> Result<Vec<Item>, HarnessError> {
+        let mut items = Vec::new();
+        let mut after = 0;
+        loop {
+            let page = self.org().thread_messages(id, after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(items) };
+            after = last.seq;
+            for message in &page {
+                let stored: StoredItem = serde_json::from_str(&message.message)
+                    .map_err(|error| HarnessError::UnreadableMessage(error.to_string()))?;
+                items.push(stored.item);
+            }
+        }
+    }
+
+    /// Lets go of a thread.
+    pub(crate) async fn release_thread(&self, thread: OpenThread) -> Result<(), HarnessError> {
+        self.commit_metadata(&thread).await?;
+        self.org().release_thread(thread.lease).await.map_err(lost)
+    }
+}
+
+/// Returns whether a conversation contains anything from outside.
+pub(crate) fn trust_of(items: &[Item]) -> Trust {
+    let untrusted = items.iter().any(|item| match item {
+        Item::Results { results } => {
+            results.iter().any(|result| result.outcome.trust == Trust::Untrusted)
+        }
+        _ => false,
+    });
+    if untrusted { Trust::Untrusted } else { Trust::Trusted }
+}
+
+/// Returns the turn that was not finished, if there is one.
+fn read_journal(
+    journal: Vec<JournalEntry>,
+    window: &[Item],
+    first_seq: i64,
+) -> Result<Option<StoredTurn>, HarnessError> {
+    let Some(state) = journal.iter().find(|entry| entry.kind == JournalKind::State) else {
+        return Ok(None);
+    };
+    let id = state.turn;
+    let turn = Turn::load_with_past(&state.data, window.to_vec())?;
+    let mut stored =
+        StoredTurn { id, turn, outcomes: KnownOutcomes::new(), answers: Vec::new(), first_seq };
+    for JournalEntry { kind, data, .. } in journal {
+        match kind {
+            JournalKind::State => {}
+            JournalKind::Outcome => {
+                let StoredOutcome { path, call, outcome } = read(&data)?;
+                stored.outcomes.insert((path, call), outcome);
+            }
+            JournalKind::Answer => stored.answers.push(read(&data)?),
+        }
+    }
+    Ok(Some(stored))
+}
+
+fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, HarnessError> {
+    serde_json::from_str(data).map_err(|error| HarnessError::UnreadableMessage(error.to_string()))
+}

@@ -1,0 +1,240 @@
+//! The task of a turn: drives it, waits for answers, stores its end, and continues with
+//! the queue.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+
+use ostler_domain::gate::GateRules;
+use ostler_domain::session::errors::ErrorPolicy;
+use ostler_engine::driver::{Driver, TurnCommands, TurnContext, TurnProgress};
+use ostler_engine::history::Content;
+use ostler_engine::turn::{EndReason, KnownOutcomes, Turn, TurnEnd, TurnRules};
+use ostler_store::ThreadCommit;
+use tokio::sync::{Notify, watch};
+
+use super::host::TurnHost;
+use super::{Assembled, Core, OpenThread, QueuedMessage, Session, TurnOutcome, TurnStatus, json};
+use crate::clock;
+use crate::error::HarnessError;
+use crate::event::{AskEvent, SessionEvent, TurnLifeEvent};
+use crate::message::{MessageOrigin, StoredItem};
+
+/// What the agent reads when its plan was approved.
+const CARRY_OUT_PLAN: &str = "The plan was approved. Carry it out now.";
+
+/// The task of one turn.
+pub(super) struct TurnTask {
+    pub(super) host: TurnHost,
+    pub(super) context: TurnContext,
+    pub(super) assembled: Assembled,
+    pub(super) commands: TurnCommands,
+    pub(super) answered: Arc<Notify>,
+    pub(super) first_seq: i64,
+    pub(super) done: watch::Sender<Option<TurnOutcome>>,
+}
+
+impl TurnTask {
+    pub(super) async fn run(mut self, mut turn: Box<Turn>, mut known: KnownOutcomes) {
+        let core = self.host.core.clone();
+        if !turn.questions().is_empty() {
+            // This process does not know the questions of a stored turn yet.
+            self.host.publish_asks_again();
+        }
+        let failure = loop {
+            let no_tools = BTreeSet::new();
+            let rules = TurnRules {
+                scope: &self.assembled.scope,
+                tools: &self.assembled.tools,
+                require_approval_for: &no_tools,
+                authority: GateRules::Interactive(&*core.permissions),
+                errors: ErrorPolicy::default(),
+                models: &*core.current_model,
+                now: clock::now(),
+            };
+            let driver = Driver { context: &self.context, rules, host: &self.host };
+            match driver.drive(&mut turn, &known, &mut self.commands).await {
+                Ok(TurnProgress::Ended(_)) => break None,
+                Ok(TurnProgress::Suspended(_)) => {
+                    known = KnownOutcomes::new();
+                    self.answered.notified().await;
+                }
+                Err(error) => break Some(error),
+            }
+        };
+        self.finish(&core, *turn, failure).await;
+    }
+
+    /// Stores the end of the turn and starts the next one.
+    async fn finish(self, core: &Arc<Core>, turn: Turn, failure: Option<HarnessError>) {
+        self.host.end_partial();
+        let mut session = core.session.lock().await;
+        let outcome = self.store_end(core, &mut session, turn, failure).await;
+        let next = after_turn(&mut session, outcome.reason);
+        if next && let Err(error) = core.start_next(&mut session).await {
+            let thread = session.thread.as_ref().map(|thread| thread.info.id);
+            let error = error.to_string();
+            core.publish(thread, SessionEvent::Error { error, retryable: Some(true) });
+        }
+        drop(session);
+        let _ = self.done.send(Some(outcome));
+    }
+
+    async fn store_end(
+        &self,
+        core: &Core,
+        session: &mut Session,
+        turn: Turn,
+        failure: Option<HarnessError>,
+    ) -> TurnOutcome {
+        let turn_id = self.host.turn;
+        let end = turn.end().cloned().unwrap_or(TurnEnd::Aborted);
+        let Some(thread) = session.thread.as_mut() else {
+            return TurnOutcome { turn: turn_id, reason: EndReason::Error, end };
+        };
+        let failed = failure.is_some();
+        let plan_approved =
+            matches!(&thread.turn, TurnStatus::Running(running) if running.plan_approved);
+        let default_mode = core.config.default_mode().map(|mode| mode.id.clone());
+        let mut change = ThreadCommit { ends_turn: true, ..ThreadCommit::new(turn_id) };
+        if !failed {
+            record(thread, &turn, self.first_seq, &mut change);
+        }
+        if plan_approved && !failed && end.reason() == EndReason::Complete {
+            thread.follow_ups.push_front(QueuedMessage {
+                content: vec![Content::text(CARRY_OUT_PLAN)],
+                origin: MessageOrigin::Harness,
+            });
+            thread.info.metadata.current_mode_id.clone_from(&default_mode);
+        }
+        change.metadata = Some(json(&thread.info.metadata));
+        change.follow_ups = Some(json(&thread.follow_ups));
+        let error = match &failure {
+            Some(error) => Some((error.to_string(), false)),
+            None => error_of(&end),
+        };
+        let mut reason = if failed { EndReason::Error } else { end.reason() };
+        self.close_asks(core);
+        if let Some((error, retryable)) = error {
+            let kind = SessionEvent::Error { error, retryable: Some(retryable) };
+            core.hub.publish(kind.into(), self.host.details(&Vec::new()));
+        }
+        let details = self.host.details(&Vec::new());
+        let last = core.hub.prepare(TurnLifeEvent::AgentEnd { reason }.into(), details);
+        let stored = match failed {
+            false => core.commit(thread.lease, change).await,
+            // The state that was stored before stays; the turn can be resumed.
+            true => Ok(()),
+        };
+        let stored = stored.map_err(|error| {
+            reason = EndReason::Error;
+            let (error, retryable) = (super::lost(error).to_string(), Some(false));
+            let details = self.host.details(&Vec::new());
+            core.hub.publish(SessionEvent::Error { error, retryable }.into(), details.clone());
+            core.hub.prepare(TurnLifeEvent::AgentEnd { reason }.into(), details)
+        });
+        thread.window = turn.into_history();
+        if stored.is_err() || failed {
+            // What is stored is the truth: opening the thread again reads it, and finds the
+            // turn as it was stored last.
+            session.thread = None;
+        }
+        core.hub.publish_prepared(stored.err().unwrap_or(last));
+        TurnOutcome { turn: turn_id, reason, end }
+    }
+
+    /// Reports that nobody can answer the questions of the turn any more.
+    fn close_asks(&self, core: &Core) {
+        let open =
+            std::mem::take(&mut *self.host.asks.lock().unwrap_or_else(PoisonError::into_inner));
+        for (ask_id, (path, _)) in open {
+            core.hub.publish(AskEvent::AskClosed { ask_id }.into(), self.host.details(&path));
+        }
+    }
+}
+
+/// Adds what the turn did to the thread and to the commit.
+fn record(thread: &mut OpenThread, turn: &Turn, first_seq: i64, change: &mut ThreadCommit) {
+    let at = clock::now();
+    let to_text = |item: &ostler_engine::history::Item| {
+        json(&StoredItem { item: item.clone(), at, origin: MessageOrigin::Conversation })
+    };
+    change.messages = turn.new_items().iter().map(to_text).collect();
+    change.first_seq = first_seq;
+    let count = i64::try_from(change.messages.len()).unwrap_or(i64::MAX);
+    thread.next_seq = first_seq + count;
+    thread.info.message_count += count;
+    thread.trust = turn.trust();
+    let account = turn.account();
+    thread.errors = account.errors.clone();
+    let metadata = &mut thread.info.metadata;
+    metadata.token_usage.add(account.usage);
+    let credits: u64 = account.charges().iter().map(|charge| charge.amount.get()).sum();
+    metadata.credits_spent = metadata.credits_spent.saturating_add(credits);
+}
+
+/// Returns the error that a turn ended with, and whether trying again may help.
+fn error_of(end: &TurnEnd) -> Option<(String, bool)> {
+    match end {
+        TurnEnd::Answer { .. } | TurnEnd::Aborted => None,
+        TurnEnd::TimedOut => Some(("the turn took too long and was stopped".into(), true)),
+        TurnEnd::StepLimit { limit } => {
+            Some((format!("stopped after {limit} steps without an answer"), true))
+        }
+        TurnEnd::Loop { tool } => {
+            Some((format!("stopped: the model called `{tool}` again and again"), true))
+        }
+        TurnEnd::CreditsExhausted(exceeded) => Some((exceeded.to_string(), false)),
+        TurnEnd::ModelFailed(error) => Some((error.to_string(), error.kind.is_retryable())),
+    }
+}
+
+/// Makes the thread idle. Returns whether the queue is continued.
+fn after_turn(session: &mut Session, reason: EndReason) -> bool {
+    let Some(thread) = session.thread.as_mut() else { return false };
+    let ended = std::mem::replace(&mut thread.turn, TurnStatus::Idle);
+    let TurnStatus::Running(running) = ended else { return false };
+    let goes_on = reason == EndReason::Complete || running.continue_queue;
+    goes_on && !running.hold && !thread.follow_ups.is_empty()
+}
+
+impl Core {
+    /// Starts a turn for the next message of the queue. An approved plan changes the mode
+    /// first.
+    pub(crate) async fn start_next(
+        self: &Arc<Self>,
+        session: &mut Session,
+    ) -> Result<Option<super::start::Outcome>, HarnessError> {
+        self.apply_mode(session);
+        let Some(thread) = session.thread.as_mut() else { return Ok(None) };
+        let Some(next) = thread.follow_ups.pop_front() else { return Ok(None) };
+        match self.start_turn(session, Some(next.clone())).await {
+            Ok(outcome) => Ok(Some(outcome)),
+            Err(error) => {
+                if let Some(thread) = session.thread.as_mut() {
+                    thread.follow_ups.push_front(next);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Changes to the mode that the thread has been given by an approved plan.
+    fn apply_mode(&self, session: &mut Session) {
+        let Some(thread) = session.thread.as_mut() else { return };
+        let Some(mode) = thread.info.metadata.current_mode_id.clone() else { return };
+        if mode == session.mode {
+            return;
+        }
+        let previous = std::mem::replace(&mut session.mode, mode.clone());
+        let model = self.current_model.get();
+        thread.info.metadata.set_mode_model(&previous, model.as_deref());
+        let stored = thread.info.metadata.mode_model(&mode).map(str::to_owned);
+        let model = stored
+            .or_else(|| self.config.mode(&mode).and_then(|mode| mode.default_model_id.clone()));
+        thread.info.metadata.current_model_id.clone_from(&model);
+        let id = thread.info.id;
+        self.current_model.set(model);
+        let changed = SessionEvent::ModeChanged { mode_id: mode, previous_mode_id: previous };
+        self.publish(Some(id), changed);
+    }
+}

@@ -1,0 +1,167 @@
+//! Starting turns: a new one for a message, or one that was stored.
+
+use std::sync::Arc;
+
+use ostler_domain::id::{AgentId, RunId};
+use ostler_domain::money::Credits;
+use ostler_domain::money::caps::TurnBudget;
+use ostler_domain::tool::Audience;
+use ostler_engine::driver::{TurnContext, command_channel};
+use ostler_engine::history::Item;
+use ostler_engine::turn::{KnownOutcomes, NewTurn, Turn};
+use ostler_store::{JournalEntry, JournalKind, ThreadCommit};
+use tokio::sync::{Notify, watch};
+
+use super::answer::StoredAnswer;
+use super::host::TurnHost;
+use super::open::StoredTurn;
+use super::run::TurnTask;
+use super::{Core, QueuedMessage, RunningTurn, Session, TurnOutcome, TurnStatus, lost};
+use crate::clock;
+use crate::error::HarnessError;
+use crate::event::{MessageEvent, TurnLifeEvent};
+use crate::message::{HarnessMessage, StoredItem};
+use crate::request::HarnessRequestContext;
+
+/// The receiver of a turn's outcome.
+pub(crate) type Outcome = watch::Receiver<Option<TurnOutcome>>;
+
+impl Core {
+    /// Starts a turn that answers a message, which is stored first. Without a message, the
+    /// turn answers the last one of the thread.
+    pub(crate) async fn start_turn(
+        self: &Arc<Self>,
+        session: &mut Session,
+        message: Option<QueuedMessage>,
+    ) -> Result<Outcome, HarnessError> {
+        let assembled = self.assemble(session)?;
+        let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
+        let (id, now, seq) = (clock::fresh_id(RunId::from_u128), clock::now(), thread.next_seq);
+        let stored = message.map(|QueuedMessage { content, origin }| StoredItem {
+            item: Item::User { content },
+            at: now,
+            origin,
+        });
+        let shown = stored.as_ref().map(|stored| stored.message(id, seq));
+        let messages: Vec<String> = stored.iter().map(super::json).collect();
+        let mut history = std::mem::take(&mut thread.window);
+        let before = history.len();
+        history.extend(stored.map(|stored| stored.item));
+        let turn = Turn::new(NewTurn {
+            system: assembled.system.clone(),
+            history,
+            approved: None,
+            trust: thread.trust,
+            budget: self.turn_budget(thread.info.metadata.credits_spent),
+            errors: thread.errors.clone(),
+            limits: self.config.limits,
+            now,
+        })
+        .with_tools(assembled.own_tools.to_vec());
+        let added = i64::from(!messages.is_empty());
+        let state = turn.store_without_past()?;
+        let change = ThreadCommit {
+            messages,
+            first_seq: seq,
+            journal: vec![JournalEntry { turn: id, kind: JournalKind::State, data: state }],
+            follow_ups: Some(super::json(&thread.follow_ups)),
+            wait_for_disk: false,
+            ..ThreadCommit::new(id)
+        };
+        if let Err(error) = self.commit(thread.lease, change).await {
+            thread.window = turn.into_history();
+            thread.window.truncate(before);
+            return Err(lost(error));
+        }
+        thread.next_seq += added;
+        thread.info.message_count += added;
+        let stored = StoredTurn {
+            id,
+            turn,
+            outcomes: KnownOutcomes::new(),
+            answers: Vec::new(),
+            first_seq: thread.next_seq,
+        };
+        self.spawn(session, stored, shown)
+    }
+
+    /// Continues a turn that was stored.
+    pub(crate) fn continue_turn(
+        self: &Arc<Self>,
+        session: &mut Session,
+        stored: StoredTurn,
+    ) -> Result<Outcome, HarnessError> {
+        self.assemble(session)?;
+        self.spawn(session, stored, None)
+    }
+
+    /// Runs a turn in a task of its own.
+    fn spawn(
+        self: &Arc<Self>,
+        session: &mut Session,
+        stored: StoredTurn,
+        message: Option<HarnessMessage>,
+    ) -> Result<Outcome, HarnessError> {
+        let assembled = self.assemble(session)?;
+        let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
+        let StoredTurn { id, turn, outcomes, answers, first_seq } = stored;
+        let lease = thread.lease;
+        let extensions = HarnessRequestContext::extensions(self, lease.thread(), id);
+        let usage = thread.info.metadata.token_usage;
+        let host = TurnHost::new(self.clone(), id, lease, first_seq, usage, extensions);
+        let (handle, commands) = command_channel();
+        let (done, outcome) = watch::channel(None);
+        let answered = Arc::new(Notify::new());
+        let mut running = RunningTurn {
+            id,
+            handle: handle.clone(),
+            asks: host.asks.clone(),
+            answered: answered.clone(),
+            done: outcome.clone(),
+            continue_queue: false,
+            plan_approved: false,
+            hold: false,
+            assembled: assembled.clone(),
+        };
+        for StoredAnswer { path, call, answer, approves_plan } in answers {
+            running.plan_approved |= approves_plan;
+            // A turn that no longer waits for the answer ignores it.
+            let _ = answer.send(&handle, path, call);
+        }
+        let details = host.details(&Vec::new());
+        self.hub.publish(TurnLifeEvent::AgentStart {}.into(), details.clone());
+        if let Some(message) = message {
+            let start = MessageEvent::MessageStart { message: message.clone() };
+            self.hub.publish(start.into(), details.clone());
+            self.hub.publish(MessageEvent::MessageEnd { message }.into(), details);
+        }
+        thread.turn = TurnStatus::Running(running);
+        let context = TurnContext {
+            org: self.config.org,
+            agent: AgentId::from_u128(0),
+            session: None,
+            contact: None,
+            audience: Audience::Staff,
+            idempotency_prefix: id.to_string(),
+            timeout: self.config.turn_timeout,
+        };
+        let task = TurnTask { host, context, assembled, commands, answered, first_seq, done };
+        tokio::spawn(task.run(Box::new(turn), outcomes));
+        Ok(outcome)
+    }
+
+    /// Returns what a turn may spend.
+    fn turn_budget(&self, spent: u64) -> TurnBudget {
+        let left = self
+            .config
+            .budget
+            .map_or(Credits::MAX_AMOUNT, |budget| Credits::new(budget.get().saturating_sub(spent)));
+        TurnBudget {
+            reserved: left,
+            top_up: Credits::ZERO,
+            session: left,
+            read_reserve: Credits::ZERO,
+            team: None,
+        }
+    }
+}

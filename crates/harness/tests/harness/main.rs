@@ -1,0 +1,14 @@
+//! The harness through its public interface, with a scripted model.
+
+mod asks;
+mod config;
+mod control;
+mod events;
+mod modes;
+mod permissions;
+mod recovery;
+mod state;
+mod subagents;
+mod support;
+mod threads;
+mod turns;

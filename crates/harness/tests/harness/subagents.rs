@@ -1,0 +1,164 @@
+//! Subagents.
+
+use std::sync::Arc;
+
+use ostler_domain::tool::{ToolCategory, ToolName};
+use ostler_engine::model::Model;
+use ostler_engine::turn::Models;
+use ostler_harness::{
+    ApprovalResponse, Harness, HarnessAgent, HarnessError, HarnessMode, HarnessSubagent,
+    PermissionPolicy, PermissionRules, parse_subagent_meta,
+};
+use serde_json::json;
+
+use crate::support::{Counter, bare, builder, memory, model, names, ready, wait_for};
+
+const SCRIPT: &str = "rules:\n  - when: { agent: You explore, user: note }\n    answer:\n      - call: note\n        with: { text: found }\n      - \"explored: {{ result }}\"\n  - when: { agent: You explore }\n    answer:\n      - call: grep\n      - \"explored: {{ result }}\"\n  - when: { user: delegate note }\n    answer:\n      - call: subagent\n        with: { agentType: explore, task: note it }\n      - \"{{ result }}\"\n  - when: { user: delegate }\n    answer:\n      - call: subagent\n        with: { agentType: explore, task: look around }\n      - \"{{ result }}\"\n  - when: { user: grep }\n    answer:\n      - call: grep\n      - \"{{ result }}\"\n  - when: { user: unknown }\n    answer:\n      - call: subagent\n        with: { agentType: nobody, task: x }\n      - \"{{ result }}\"";
+
+fn explore(grep: Arc<Counter>) -> HarnessSubagent {
+    HarnessSubagent {
+        tools: vec![grep],
+        allowed_harness_tools: vec![ToolName::from_static("note")],
+        ..HarnessSubagent::new("explore", "Looks around", "You explore.")
+    }
+}
+
+fn reads_allowed() -> PermissionRules {
+    PermissionRules {
+        categories: [(ToolCategory::Read, PermissionPolicy::Allow)].into(),
+        ..PermissionRules::default()
+    }
+}
+
+/// M05, M08, M09: a subagent has its own tools, its messages stay its own, and its result
+/// has metadata.
+#[tokio::test]
+async fn m05_m08_m09_a_subagent_works_on_its_own() {
+    let grep = Counter::new("grep", ToolCategory::Read);
+    let note = Counter::new("note", ToolCategory::Edit);
+    let builder = builder(SCRIPT).await.tool(note).subagent(explore(grep.clone()));
+    let (harness, mut events) = ready(builder.permission_rules(reads_allowed())).await;
+    let outcome = harness.send_message("delegate").await.unwrap();
+    let found = bare(&mut events);
+    let kinds: Vec<&str> = found.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    let at = |name: &str| kinds.iter().position(|kind| *kind == name).unwrap();
+    assert_eq!(
+        found[at("subagent_start")],
+        json!({"type": "subagent_start", "agentType": "explore", "task": "look around"})
+    );
+    assert_eq!(found[at("subagent_end")]["agentType"], "explore");
+    let inner = found.iter().find(|event| event["toolName"] == "grep").unwrap();
+    assert!(inner["toolCallId"].as_str().unwrap().contains('/'), "{inner}");
+    assert_eq!(grep.count(), 1);
+    let text = json!(outcome.end)["text"].as_str().unwrap().to_owned();
+    let (clean, meta) = parse_subagent_meta(&text);
+    assert_eq!(clean, "explored: noted nothing");
+    assert_eq!(meta.unwrap().tool_calls, 1);
+    let thread = harness.current_thread().await.unwrap().id;
+    let messages = json!(harness.messages(thread, 0, 20).await.unwrap()).to_string();
+    assert!(!messages.contains("\"grep\""), "{messages}");
+    // The main agent does not have the tool of the subagent.
+    let outcome = harness.send_message("grep").await.unwrap();
+    assert!(json!(outcome.end)["text"].as_str().unwrap().contains("not available"));
+    assert_eq!(grep.count(), 1);
+}
+
+/// M06, M42: without subagents there is no such tool; the others are always there.
+#[tokio::test]
+async fn m06_m42_built_in_tools_are_offered() {
+    let offered = "rules:\n  - when: { offered: [ask_user, submit_plan, task_write, task_check], not_offered: subagent }\n    answer: four\n  - when: { offered: [ask_user, submit_plan, task_write, task_check, subagent] }\n    answer: five";
+    let (without, _) = ready(builder(offered).await).await;
+    let text = |outcome: ostler_harness::TurnOutcome| json!(outcome.end)["text"].clone();
+    assert_eq!(text(without.send_message("?").await.unwrap()), "four");
+    let grep = Counter::new("grep", ToolCategory::Read);
+    let with = builder(offered).await.tool(Counter::new("note", ToolCategory::Edit));
+    let (with, _) = ready(with.subagent(explore(grep))).await;
+    assert_eq!(text(with.send_message("?").await.unwrap()), "five");
+}
+
+/// M48: an unknown kind is refused; the schema lists the kinds.
+#[tokio::test]
+async fn m48_an_unknown_kind_is_refused() {
+    let grep = Counter::new("grep", ToolCategory::Read);
+    let builder = builder(SCRIPT).await.tool(Counter::new("note", ToolCategory::Edit));
+    let (harness, mut events) = ready(builder.subagent(explore(grep))).await;
+    harness.send_message("unknown").await.unwrap();
+    let end = wait_for(&mut events, "tool_end").await;
+    assert_eq!(end["isError"], true);
+    assert!(end["result"].as_str().unwrap().contains("explore"), "{end}");
+    assert!(!names(&mut events).contains(&"subagent_start".to_owned()));
+}
+
+/// Mastra lets a forked subagent run an `ask` tool unasked: here the same gate asks, for
+/// forked and fresh ones.
+#[tokio::test]
+async fn a_forked_subagent_runs_an_ask_tool_unasked() {
+    for forked in [false, true] {
+        let note = Counter::new("note", ToolCategory::Edit);
+        let subagent =
+            HarnessSubagent { forked, ..explore(Counter::new("grep", ToolCategory::Read)) };
+        let script =
+            SCRIPT.replace("agent: You explore, user: note }", "user: { regex: 'note it$' } }");
+        let (harness, mut events) =
+            ready(builder(&script).await.tool(note.clone()).subagent(subagent)).await;
+        let sender = harness.clone();
+        let sent = tokio::spawn(async move { sender.send_message("delegate note").await });
+        let asked = wait_for(&mut events, "tool_approval_required").await;
+        assert_eq!(asked["toolName"], "note");
+        assert_eq!(asked["ext"]["path"].as_array().unwrap().len(), 1);
+        assert_eq!(note.count(), 0);
+        let id = asked["toolCallId"].as_str().unwrap();
+        harness.respond_to_tool_approval(id, ApprovalResponse::Approve).await.unwrap();
+        sent.await.unwrap().unwrap();
+        assert_eq!(note.count(), 1);
+    }
+}
+
+struct Named;
+
+impl Models for Named {
+    fn model(&self, name: Option<&str>) -> Option<Arc<dyn Model>> {
+        let name = name.unwrap_or("none");
+        let script = format!(
+            "rules:\n  - when: {{ agent: You explore }}\n    answer: \"I am {name}\"\n  - when: {{ user: explicit }}\n    answer:\n      - call: subagent\n        with: {{ agentType: explore, task: x, modelId: from-call }}\n      - \"{{{{ result }}}}\"\n  - when: {{ user: go }}\n    answer:\n      - call: subagent\n        with: {{ agentType: explore, task: x }}\n      - \"{{{{ result }}}}\""
+        );
+        Some(model(&script))
+    }
+}
+
+/// M07: the call, else the setting, else the definition, else the mode.
+#[tokio::test]
+async fn m07_the_model_of_a_subagent() {
+    let harness = |definition: Option<&str>| {
+        let definition = definition.map(str::to_owned);
+        async move {
+            let subagent = HarnessSubagent {
+                default_model_id: definition,
+                ..HarnessSubagent::new("explore", "Looks around", "You explore.")
+            };
+            let mode = HarnessMode::new("build", "Build", HarnessAgent::new("b", "You build."));
+            let harness: Harness = Harness::builder("test", memory().await)
+                .models(Arc::new(Named))
+                .mode(mode.default_model("from-mode"))
+                .subagent(subagent)
+                .build()
+                .unwrap();
+            harness
+        }
+    };
+    let says = |harness: Harness, text: &'static str| async move {
+        let outcome = harness.send_message(text).await.unwrap();
+        let text = json!(outcome.end)["text"].as_str().unwrap().to_owned();
+        parse_subagent_meta(&text).0.to_owned()
+    };
+    let plain = harness(None).await;
+    assert_eq!(says(plain, "go").await, "I am from-mode");
+    let defined = harness(Some("from-definition")).await;
+    assert_eq!(says(defined.clone(), "go").await, "I am from-definition");
+    defined.set_subagent_model_id("explore", "from-setting").await.unwrap();
+    assert_eq!(says(defined.clone(), "go").await, "I am from-setting");
+    assert_eq!(says(defined.clone(), "explicit").await, "I am from-call");
+    assert_eq!(defined.subagent_model_id("explore").await.as_deref(), Some("from-setting"));
+    let unknown = defined.set_subagent_model_id("nobody", "m").await;
+    assert!(matches!(unknown, Err(HarnessError::UnknownSubagent(_))));
+}
