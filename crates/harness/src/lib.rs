@@ -1,7 +1,45 @@
 //! The interactive harness: the session object behind the user interface of an agent.
 //!
 //! It holds modes, threads, permissions, subagents, tasks and state, runs turns on the
-//! engine, and reports everything as one stream of events.
+//! engine, and reports everything as one stream of events. What waits for a person is
+//! stored: another process can continue where one was killed.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use ostler_harness::{Harness, HarnessAgent, HarnessMode, NoState, open_storage};
+//! # use ostler_scripted::{Script, ScriptedModel};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let model = Arc::new(ScriptedModel::new(Script::parse("quick", "default: Hello!")?));
+//! let storage = open_storage("sqlite::memory:").await?;
+//! let plan = HarnessAgent::new("planner", "You plan.");
+//! let build = HarnessAgent::new("builder", "You build.");
+//! let harness = Harness::<NoState>::builder("my-coding-agent", storage)
+//!     .model(model)
+//!     .mode(HarnessMode::new("plan", "Plan", plan).default_mode())
+//!     .mode(HarnessMode::new("build", "Build", build))
+//!     .build()?;
+//! let mut events = harness.subscribe();
+//! harness.init().await?;
+//! harness.select_or_create_thread().await?;
+//! harness.send_message("Hello!").await?;
+//! while let Some(event) = events.try_next() {
+//!     println!("{}", serde_json::to_string(&*event)?);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `harness` | the object and its operations |
+//! | `session` | the open thread, running turns, answers, recovery |
+//! | `event` | events, and how readers follow them |
+//! | `config` | the configuration and its builder |
+//! | `mode`, `subagent`, `models`, `state`, `task`, `thread`, `message` | what they say |
+//! | `tools` | the built-in tools of every agent |
+//! | `request` | what a tool finds in its context |
 
 mod clock;
 mod config;

@@ -127,7 +127,7 @@ impl RunningRun {
     fn until(&mut self, event: &str) -> Value {
         loop {
             let line = self.next().expect("the run goes on");
-            if line["event"] == event {
+            if line["type"] == event {
                 return line;
             }
         }
@@ -161,18 +161,26 @@ rules:
 ";
     let mut run = RunningRun::start(&file("m09.yaml", script), &file("m09.toml", AGENTS));
     let all: Vec<Value> = std::iter::from_fn(|| run.next()).collect();
-    let inside: Vec<&Value> = all.iter().filter(|line| !line["path"].is_null()).collect();
-    let named: Vec<&str> = inside.iter().filter_map(|line| line["event"].as_str()).collect();
+    let inside: Vec<&Value> = all.iter().filter(|line| !line["ext"]["path"].is_null()).collect();
+    let named: Vec<&str> = inside.iter().filter_map(|line| line["type"].as_str()).collect();
     assert_eq!(
         named,
-        ["subagent_start", "answered", "decided", "call_ended", "text", "answered", "subagent_end"]
+        [
+            "subagent_start",
+            "usage_update",
+            "tool_start",
+            "tool_end",
+            "subagent_text",
+            "usage_update",
+            "subagent_end"
+        ]
     );
     let [start, end] = [inside[0], inside[6]];
     assert_eq!((&start["agentType"], &start["task"]), (&"worker".into(), &"look there".into()));
-    assert_eq!((&end["agentType"], &end["path"]), (&"worker".into(), &start["path"]));
+    assert_eq!((&end["agentType"], &end["ext"]["path"]), (&"worker".into(), &start["ext"]["path"]));
     assert!(end["durationMs"].is_u64(), "{end}");
-    assert_eq!(inside[3]["tool"], "web_fetch");
-    let last = all.iter().find(|line| line["event"] == "agent_end").expect("an end");
+    assert_eq!(inside[2]["toolName"], "web_fetch");
+    let last = all.iter().find(|line| line["type"] == "agent_end").expect("an end");
     assert_eq!(last["reason"], "complete");
 }
 
@@ -189,12 +197,13 @@ rules:
     let mut run = RunningRun::start(&file("m09-stop.yaml", script), &file("m09-stop.toml", AGENTS));
     assert_eq!(run.until("subagent_start")["agentType"], "worker");
     let (rest, code) = run.stop();
-    let named: Vec<&str> = rest.iter().filter_map(|line| line["event"].as_str()).collect();
+    let named: Vec<&str> = rest.iter().filter_map(|line| line["type"].as_str()).collect();
     assert_eq!(
         (named, code),
-        (vec!["subagent_end", "call_ended", "agent_end", "summary"], Some(130))
+        (vec!["subagent_end", "tool_end", "agent_end", "summary"], Some(130))
     );
-    assert_eq!((&rest[1]["tool"], &rest[1]["status"]), (&"subagent".into(), &"aborted".into()));
+    let ended = &rest[1]["ext"];
+    assert_eq!((&ended["toolName"], &ended["status"]), (&"subagent".into(), &"aborted".into()));
     assert_eq!(rest[2]["reason"], "aborted");
 }
 
@@ -203,11 +212,12 @@ rules:
 fn m30_a_stopped_run_keeps_its_partial_text() {
     let script = "default: { text: One two three, chunk: 4, pause: 600s }\n";
     let mut run = RunningRun::start(&file("m30.yaml", script), &file("m30.toml", AGENTS));
-    assert_eq!(run.until("text")["text"], "One ");
+    assert_eq!(run.until("message_update")["ext"]["delta"], "One ");
     let (rest, code) = run.stop();
-    let [end, summary] = rest.as_slice() else { panic!("{rest:?}") };
-    assert_eq!((&end["event"], &end["reason"]), (&"agent_end".into(), &"aborted".into()));
-    assert_eq!((summary["said"].as_array().map(Vec::len), code), (Some(1), Some(130)));
-    let said = &summary["said"][0];
-    assert_eq!((&said["text"], &said["partial"]), (&"One ".into(), &true.into()), "{said}");
+    let [said, end, summary] = rest.as_slice() else { panic!("{rest:?}") };
+    assert_eq!((&end["type"], &end["reason"]), (&"agent_end".into(), &"aborted".into()));
+    assert_eq!((&summary["type"], code), (&"summary".into(), Some(130)));
+    let message = &said["message"];
+    assert_eq!(message["content"][0]["text"], "One ", "{said}");
+    assert_eq!(message["partial"], true, "{said}");
 }

@@ -24,7 +24,7 @@ pub(crate) trait EventReader: Send + Sync {
 
 #[derive(Default)]
 struct Ring {
-    events: VecDeque<Arc<HarnessEvent>>,
+    events: VecDeque<Slot>,
     /// The position of the first event of the ring.
     start: u64,
     /// Durable events that are not stored yet.
@@ -33,6 +33,21 @@ struct Ring {
     last_id: i64,
     /// The thread of the harness, and the number before its first event here.
     thread: Option<(ThreadId, i64)>,
+}
+
+/// The place of an event in the ring.
+struct Slot {
+    event: Arc<HarnessEvent>,
+    state: SlotState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SlotState {
+    Published,
+    /// Readers wait here until the event is stored, so that events keep their order.
+    Held,
+    /// The event could not be stored.
+    Withdrawn,
 }
 
 /// The events of a harness.
@@ -60,19 +75,37 @@ impl EventHub {
     pub(crate) fn publish(&self, kind: EventKind, details: EventDetails) {
         let mut ring = self.ring();
         let event = number(&mut ring, kind, details);
-        push(&mut ring, event);
+        push(&mut ring, event, SlotState::Published);
         drop(ring);
         self.wake.notify_waiters();
     }
 
-    /// Numbers an event that is published once it is stored.
+    /// Numbers an event that is published once it is stored. Later events wait for it.
     pub(crate) fn prepare(&self, kind: EventKind, details: EventDetails) -> Arc<HarnessEvent> {
-        number(&mut self.ring(), kind, details)
+        let mut ring = self.ring();
+        let event = number(&mut ring, kind, details);
+        push(&mut ring, event.clone(), SlotState::Held);
+        event
     }
 
     /// Publishes a prepared event.
-    pub(crate) fn publish_prepared(&self, event: Arc<HarnessEvent>) {
-        push(&mut self.ring(), event);
+    pub(crate) fn publish_prepared(&self, event: &Arc<HarnessEvent>) {
+        self.settle(event, SlotState::Published);
+    }
+
+    /// Withdraws a prepared event that could not be stored.
+    pub(crate) fn withdraw_prepared(&self, event: &Arc<HarnessEvent>) {
+        self.ring().unsaved.retain(|unsaved| !Arc::ptr_eq(unsaved, event));
+        self.settle(event, SlotState::Withdrawn);
+    }
+
+    fn settle(&self, event: &Arc<HarnessEvent>, state: SlotState) {
+        let mut ring = self.ring();
+        let slot = ring.events.iter_mut().rev().find(|slot| Arc::ptr_eq(&slot.event, event));
+        if let Some(slot) = slot {
+            slot.state = state;
+        }
+        drop(ring);
         self.wake.notify_waiters();
     }
 
@@ -101,13 +134,17 @@ impl EventHub {
         self.ring().thread
     }
 
-    /// Returns the event at a position; fails with the first available position if the
-    /// event has left the ring.
-    fn get(&self, at: u64) -> Result<Option<Arc<HarnessEvent>>, u64> {
+    /// Returns the next event at or after a position, and the position behind it; fails
+    /// with the first available position if the event has left the ring.
+    fn get(&self, at: u64) -> Result<Option<(Arc<HarnessEvent>, u64)>, u64> {
         let ring = self.ring();
         let Some(offset) = at.checked_sub(ring.start) else { return Err(ring.start) };
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        Ok(ring.events.get(offset).cloned())
+        let slots = (at + 1..).zip(ring.events.iter().skip(offset));
+        let next = slots.into_iter().find(|(_, slot)| slot.state != SlotState::Withdrawn);
+        Ok(next.and_then(|(behind, slot)| {
+            (slot.state == SlotState::Published).then(|| (slot.event.clone(), behind))
+        }))
     }
 }
 
@@ -124,12 +161,12 @@ fn number(ring: &mut Ring, kind: EventKind, mut details: EventDetails) -> Arc<Ha
     event
 }
 
-fn push(ring: &mut Ring, event: Arc<HarnessEvent>) {
+fn push(ring: &mut Ring, event: Arc<HarnessEvent>, state: SlotState) {
     if ring.events.len() == RING_SIZE {
         ring.events.pop_front();
         ring.start += 1;
     }
-    ring.events.push_back(event);
+    ring.events.push_back(Slot { event, state });
 }
 
 /// A reader of events. Dropping it unsubscribes.
@@ -203,8 +240,8 @@ impl Subscription {
             });
             let first_poll = listening.poll_unpin(cx);
             match self.hub.get(self.at) {
-                Ok(Some(event)) => {
-                    self.at += 1;
+                Ok(Some((event, behind))) => {
+                    self.at = behind;
                     if let Some(event) = self.unless_seen(event) {
                         return Poll::Ready(event);
                     }

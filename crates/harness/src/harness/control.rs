@@ -166,17 +166,19 @@ impl<S> Harness<S> {
         Ok(ended(outcome).await)
     }
 
-    /// Waits until no turn is running and nothing is started by itself.
-    pub async fn wait_until_idle(&self) {
+    /// Waits until no turn is running and nothing is started by itself. Returns how the
+    /// last turn ended that was waited for.
+    pub async fn wait_until_idle(&self) -> Option<TurnOutcome> {
+        let mut last = None;
         loop {
             let done = {
                 let session = self.core.session.lock().await;
                 match session.thread.as_ref().map(|thread| &thread.turn) {
                     Some(TurnStatus::Running(running)) => running.done.clone(),
-                    _ => return,
+                    _ => return last,
                 }
             };
-            ended(done).await;
+            last = Some(ended(done).await);
         }
     }
 

@@ -91,6 +91,7 @@ impl<S> Harness<S> {
             heartbeats: Heartbeats::default(),
             session: tokio::sync::Mutex::new(Session { mode: mode_id, ..Session::default() }),
             control: tokio::sync::Mutex::default(),
+            committing: tokio::sync::Mutex::default(),
             current_model: Arc::new(CurrentModel {
                 models: config.models.clone(),
                 selected: RwLock::new(model),

@@ -193,9 +193,12 @@ impl Core {
         let closed = self.hub.prepare(closed.into(), details);
         let entry = JournalEntry { turn, kind: JournalKind::Answer, data };
         let change = ThreadCommit { journal: vec![entry], ..ThreadCommit::new(turn) };
-        self.commit(lease, change).await.map_err(lost)?;
+        if let Err(error) = self.commit(lease, change).await {
+            self.hub.withdraw_prepared(&closed);
+            return Err(lost(error));
+        }
         running.asks.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-        self.hub.publish_prepared(closed);
+        self.hub.publish_prepared(&closed);
         running.plan_approved |= stored.approves_plan;
         let sent = stored.answer.send(&running.handle, stored.path, stored.call);
         running.answered.notify_one();

@@ -120,10 +120,13 @@ impl TurnHost {
         let state = turn.store_without_past()?;
         let entry = JournalEntry { turn: self.turn, kind: JournalKind::State, data: state };
         let change = ThreadCommit { journal: vec![entry], ..ThreadCommit::new(self.turn) };
-        self.core.commit(self.lease, change).await.map_err(lost)?;
+        if let Err(error) = self.core.commit(self.lease, change).await {
+            prepared.iter().for_each(|(.., event)| self.core.hub.withdraw_prepared(event));
+            return Err(lost(error));
+        }
         for (id, path, question, event) in prepared {
             self.asks.lock().unwrap_or_else(PoisonError::into_inner).insert(id, (path, question));
-            self.core.hub.publish_prepared(event);
+            self.core.hub.publish_prepared(&event);
         }
         Ok(())
     }

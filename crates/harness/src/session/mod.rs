@@ -56,6 +56,8 @@ pub(crate) struct Core {
     pub(crate) heartbeats: Heartbeats,
     pub(crate) session: tokio::sync::Mutex<Session>,
     pub(crate) control: tokio::sync::Mutex<()>,
+    /// Commits come one after the other, so that each stores the events since the last.
+    pub(crate) committing: tokio::sync::Mutex<()>,
     /// The model that turns use at the moment.
     pub(crate) current_model: Arc<CurrentModel>,
 }
@@ -191,6 +193,7 @@ impl Core {
         lease: ThreadLease,
         mut change: ThreadCommit,
     ) -> Result<(), StoreError> {
+        let _committing = self.committing.lock().await;
         let unsaved = self.hub.unsaved_after(i64::MIN);
         let last = unsaved.last().and_then(|event| event.ext.id);
         if let Some(last_id) = last {

@@ -128,6 +128,7 @@ impl TurnTask {
         let stored = stored.map_err(|error| {
             reason = EndReason::Error;
             let (error, retryable) = (super::lost(error).to_string(), Some(false));
+            core.hub.withdraw_prepared(&last);
             let details = self.host.details(&Vec::new());
             core.hub.publish(SessionEvent::Error { error, retryable }.into(), details.clone());
             core.hub.prepare(TurnLifeEvent::AgentEnd { reason }.into(), details)
@@ -138,7 +139,7 @@ impl TurnTask {
             // turn as it was stored last.
             session.thread = None;
         }
-        core.hub.publish_prepared(stored.err().unwrap_or(last));
+        core.hub.publish_prepared(&stored.err().unwrap_or(last));
         TurnOutcome { turn: turn_id, reason, end }
     }
 

@@ -136,7 +136,7 @@ async fn ask(
         scope: &scope,
         tools: &tools,
         require_approval_for: &no_tools,
-        authority: GateRules::Interactive(facts),
+        authority: GateRules::Interactive(&facts),
         errors: ErrorPolicy::default(),
         models: model,
         now: host.now(),

@@ -4,60 +4,31 @@ use std::io::{BufRead as _, Write as _};
 
 use anyhow::Context as _;
 use ostler_domain::gate::GateDecision;
-use ostler_domain::gate::permission::{ApprovalAnswer, SessionGrants};
-use ostler_domain::scope::ToolScope;
-use ostler_domain::tool::ToolCategory;
-use ostler_engine::driver::TurnHandle;
-use ostler_engine::history::CallId;
 use ostler_engine::tool::UserQuestion;
-use ostler_engine::turn::{AgentPath, Answer, Decision, Question, QuestionKind};
+use ostler_engine::turn::QuestionKind;
+use ostler_harness::{ApprovalResponse, Harness, HarnessError, OpenAsk, PlanResponse};
 
 use crate::screen::HEADER;
 
-/// The response to a question of a turn.
-pub(super) enum UserResponse {
-    Decision(AgentPath, CallId, Decision),
-    Answer(AgentPath, CallId, Answer),
-}
-
-/// Passes a response to the turn.
-pub(super) fn send_response(handle: &TurnHandle, response: UserResponse) -> anyhow::Result<()> {
-    match response {
-        UserResponse::Decision(path, call, decision) => handle.decide(path, call, decision),
-        UserResponse::Answer(path, call, answer) => handle.answer(path, call, answer),
-    }
-    .context("the answer came too late")
-}
-
-/// Asks the person at the terminal. At the end of the input, calls are rejected.
-pub(super) async fn ask_user(
-    question: &Question,
-    path: AgentPath,
-    scope: &ToolScope,
-    grants: &mut SessionGrants,
-) -> anyhow::Result<UserResponse> {
-    let call = question.call.id.clone();
-    match &question.kind {
-        QuestionKind::Approval { why, risk, arguments } => {
-            let (name, given) = (&question.call.name, &question.call.arguments);
+/// Asks the person at the terminal and passes the answer on. At the end of the input,
+/// calls and plans are rejected.
+pub(super) async fn answer(harness: &Harness, ask: &OpenAsk) -> anyhow::Result<()> {
+    let call = &ask.question.call;
+    let answered = match &ask.question.kind {
+        QuestionKind::Approval { why, risk, .. } => {
             let why = GateDecision::Ask(*why);
-            anstream::eprintln!("{HEADER}{name}{HEADER:#} {given}");
+            anstream::eprintln!("{HEADER}{}{HEADER:#} {}", call.name, call.arguments);
             anstream::eprintln!("{} risk; {why}", risk.level());
             let line = read_line("Run it? [y]es, [n]o, [a]lways tools of this kind: ").await?;
-            let answer = match line.as_deref().map(str::trim) {
-                Some("y" | "yes") => ApprovalAnswer::Approve,
-                Some("a" | "always") => ApprovalAnswer::AlwaysAllowCategory,
-                _ => ApprovalAnswer::Decline,
+            let response = match line.as_deref().map(str::trim) {
+                Some("y" | "yes") => ApprovalResponse::Approve,
+                Some("a" | "always") => ApprovalResponse::AlwaysAllowCategory,
+                Some(_) => ApprovalResponse::Decline { reason: None },
+                None => {
+                    ApprovalResponse::Decline { reason: Some("there is no user to ask".into()) }
+                }
             };
-            let category = scope.find(name).map_or(ToolCategory::Other, |tool| tool.spec.category);
-            let decision = if grants.apply_answer(answer, category) {
-                Decision::Approve { seen: *arguments, arguments: None }
-            } else {
-                let reason =
-                    if line.is_some() { "the user rejected it" } else { "there is no user to ask" };
-                Decision::Reject { reason: reason.into() }
-            };
-            Ok(UserResponse::Decision(path, call, decision))
+            harness.respond_to_tool_approval(&ask.id, response).await
         }
         QuestionKind::Ask(UserQuestion::Question { question, options }) => {
             anstream::eprintln!("{HEADER}{question}{HEADER:#}");
@@ -66,15 +37,23 @@ pub(super) async fn ask_user(
             }
             let text =
                 read_line("> ").await?.unwrap_or_else(|| "There is no user to answer.".into());
-            Ok(UserResponse::Answer(path, call, Answer::Text { text: text.trim().to_owned() }))
+            harness.respond_to_question(&ask.id, text.trim()).await
         }
         QuestionKind::Ask(UserQuestion::Plan { plan, .. }) => {
             anstream::eprintln!("{plan}");
             let line = read_line("Follow this plan? [y]es, or write what to change: ").await?;
-            let approved = matches!(line.as_deref().map(str::trim), Some("y" | "yes"));
-            let feedback = line.filter(|_| !approved).map(|line| line.trim().to_owned());
-            Ok(UserResponse::Answer(path, call, Answer::Plan { approved, feedback }))
+            let response = match line.as_deref().map(str::trim) {
+                Some("y" | "yes") => PlanResponse::Approve,
+                Some(feedback) => PlanResponse::Reject { feedback: feedback.to_owned() },
+                None => PlanResponse::Reject { feedback: "there is no user to ask".into() },
+            };
+            harness.respond_to_plan_approval(&ask.id, response).await
         }
+    };
+    match answered {
+        // The turn was stopped meanwhile.
+        Ok(()) | Err(HarnessError::AskNotOpen(_)) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,40 +1,40 @@
-//! `ostler run`: answers one prompt with a model and tools. Nothing is stored.
+//! `ostler run`: answers one prompt with a model and tools, on an interactive harness.
 
 mod ask;
 mod end;
-mod interrupt;
 mod model;
 mod output;
 mod subagents;
 mod tools;
 
-use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::Args;
-use ostler_domain::gate::GateRules;
-use ostler_domain::gate::permission::{
-    PermissionFacts, PermissionPolicy, PermissionRules, SessionGrants,
-};
-use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::id::ThreadId;
 use ostler_domain::money::Credits;
-use ostler_domain::money::caps::TurnBudget;
-use ostler_domain::scope::ToolScope;
-use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
-use ostler_domain::tool::{Audience, ToolCategory, Trust};
-use ostler_engine::driver::{Driver, Host as _, TurnContext, TurnProgress, command_channel};
-use ostler_engine::history::Item;
-use ostler_engine::tool::ToolSet;
-use ostler_engine::turn::{KnownOutcomes, NewTurn, Turn, TurnEnd, TurnLimits, TurnRules};
+use ostler_domain::tool::ToolCategory;
+use ostler_engine::tool::Tool;
+use ostler_harness::{
+    AskEvent, EventKind, Harness, HarnessAgent, HarnessError, HarnessMode, NoState,
+    PermissionPolicy, PermissionRules, Subscription, TurnOutcome, open_storage,
+};
+use serde_json::json;
+use tokio::task::JoinHandle;
 
-use self::interrupt::Interrupt;
-use self::model::SelectedModel;
 use self::output::RunOutput;
 use super::args::OutputArgs;
 use crate::config::keys;
+
+/// The exit code of a program that was ended by Ctrl-C.
+const INTERRUPTED_EXIT_CODE: i32 = 130;
+/// What an agent in plan mode reads after the system prompt.
+const PLAN_INSTRUCTIONS: &str = "Do not change anything yet. Find out what you need, then submit \
+                                 a plan with submit_plan and wait for its approval.";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -44,14 +44,30 @@ Examples:
   ostler run \"Add 2 and 3\" --model llama3 --url http://localhost:11434/v1 \\
       --mcp \"npx -y @modelcontextprotocol/server-everything\"
   ostler run \"Compare the two\" --model llama3 --subagents examples/subagents.toml
+  git diff | ostler run - --model llama3 --system \"Review this change.\"
+  ostler run \"Remember the number 7\" --model llama3 --thread new
 
 Tools that only read run at once; the others need your approval. Ctrl-C stops the
-run cleanly, a second Ctrl-C ends it at once. Exit codes: 0 an answer, 1 no model
-answered, 3 no answer within the limits, 4 not enough credits, 130 stopped.")]
+run cleanly, a second Ctrl-C ends it at once. With --json, every line is an event of
+docs/HARNESS.md. Exit codes: 0 an answer, 1 no model answered, 3 no complete answer
+within the limits, 4 not enough credits, 130 stopped.")]
 pub(crate) struct RunArgs {
-    /// Prompt
-    #[arg(value_name = "PROMPT")]
-    prompt: String,
+    /// Prompt; `-` reads it from standard input
+    #[arg(value_name = "PROMPT", required_unless_present = "resume")]
+    prompt: Option<String>,
+    /// Thread to go on with, by id; `new` begins one that is kept
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// Continue the turn of the thread that was interrupted, and its questions
+    #[arg(long, requires = "thread", conflicts_with = "prompt")]
+    resume: bool,
+    /// File that threads are kept in [default: threads.db in the home folder of ostler
+    /// or, without one, in ~/.local/share/ostler]
+    #[arg(long, value_name = "FILE")]
+    threads: Option<PathBuf>,
+    /// Mode: `build` answers and acts, `plan` submits a plan first
+    #[arg(long, value_name = "NAME", default_value = "build")]
+    mode: String,
     /// Model, as provider/model; `ostler model ls` lists models [default: the one in
     /// ostler.toml or OSTLER_MODEL]
     #[arg(long, value_name = "NAME")]
@@ -93,107 +109,166 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let interrupt = Interrupt::watch();
+    let prompt = read_prompt(args)?;
     let model = model::select(args)?;
     let servers = tools::start_mcp_servers(args).await?;
-    let mut tools = tools::load(args, servers.as_ref())?;
-    tools.extend(subagents::load(args, &model, &tools)?);
-    let tools = Arc::new(ToolSet::new(tools)?);
-    let output = RunOutput::new(args.output.json);
-    let mut turn = Turn::new(new_turn(args, &output));
-    let end = drive(args, &model, &tools, &output, &interrupt, &mut turn).await?;
+    let tools = tools::load(args, servers.as_ref())?;
+    let harness = build(args, model, tools).await?;
+    let events = harness.subscribe();
+    harness.init().await?;
+    open_thread(args, &harness).await?;
+    if args.mode != harness.current_mode_id().await {
+        harness.switch_mode(&args.mode).await?;
+    }
+    let mut output = RunOutput::new(args.output.json);
+    let sent = send(&harness, prompt);
+    let outcome = follow(&harness, events, sent, &mut output).await?;
+    output.finish(&outcome.end, &harness).await;
+    harness.close().await?;
     if let Some(servers) = servers {
         servers.shutdown().await;
     }
-    output.finish(&end, &turn);
-    Ok(end::exit_code(&end))
+    Ok(end::exit_code(&outcome.end))
 }
 
-fn new_turn(args: &RunArgs, output: &RunOutput) -> NewTurn {
-    let credits = Credits::new(args.credits);
-    NewTurn {
-        system: args.system.as_str().into(),
-        history: vec![Item::user(args.prompt.as_str())],
-        approved: None,
-        trust: Trust::Trusted,
-        budget: TurnBudget {
-            reserved: credits,
-            top_up: Credits::ZERO,
-            session: credits,
-            read_reserve: Credits::ZERO,
-            team: None,
-        },
-        errors: ErrorState::default(),
-        limits: TurnLimits::default(),
-        now: output.now(),
+/// Returns the prompt; `None` to continue the thread.
+fn read_prompt(args: &RunArgs) -> anyhow::Result<Option<String>> {
+    if args.prompt.as_deref() != Some("-") {
+        return Ok(args.prompt.clone());
     }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("cannot read the prompt")?;
+    anyhow::ensure!(!text.trim().is_empty(), "standard input has no prompt");
+    Ok(Some(text))
 }
 
-/// Runs the turn to its end and asks on the terminal whenever it waits.
-async fn drive(
+async fn build(
     args: &RunArgs,
-    model: &SelectedModel,
-    tools: &Arc<ToolSet>,
-    output: &RunOutput,
-    interrupt: &Interrupt,
-    turn: &mut Turn,
-) -> anyhow::Result<TurnEnd> {
+    model: model::SelectedModel,
+    tools: Vec<Arc<dyn Tool>>,
+) -> anyhow::Result<Harness> {
+    let storage = match (&args.thread, &args.threads) {
+        (None, None) => open_storage("sqlite::memory:").await?,
+        (_, file) => {
+            open_storage(&format!("sqlite:{}", threads_file(args, file)?.display())).await?
+        }
+    };
+    let tool_names: Vec<_> = tools.iter().map(|tool| tool.definition().spec.name.clone()).collect();
+    let subagents = subagents::load(args, &tool_names)?;
     // Tools that only read are allowed; all others need an answer.
     let permissions = PermissionRules {
         categories: [(ToolCategory::Read, PermissionPolicy::Allow)].into(),
         ..PermissionRules::default()
     };
-    let (scope, no_tools) = (ToolScope::unrestricted(tools.specs().cloned()), BTreeSet::new());
-    let context = TurnContext {
-        org: OrgId::from_u128(0),
-        agent: AgentId::from_u128(0),
-        session: None,
-        contact: None,
-        audience: Audience::Staff,
-        idempotency_prefix: format!("run-{}", std::process::id()),
-        timeout: Duration::from_secs(args.timeout),
+    let plan = format!("{}\n\n{PLAN_INSTRUCTIONS}", args.system);
+    let default_model = model.name().to_owned();
+    let mode = |id: &str, name: &str, system: &str| {
+        HarnessMode::new(id, name, HarnessAgent::new(id, system)).default_model(&default_model)
     };
-    let mut grants = SessionGrants::default();
-    let (mut responses, mut stopped) = (Vec::new(), false);
-    loop {
-        let facts = PermissionFacts { yolo: args.yes, rules: &permissions, grants: &grants };
-        let rules = TurnRules {
-            scope: &scope,
-            tools,
-            require_approval_for: &no_tools,
-            authority: GateRules::Interactive(&facts),
-            errors: ErrorPolicy::default(),
-            models: model,
-            now: output.now(),
-        };
-        let driver = Driver { context: &context, rules, host: output };
-        let (handle, mut commands) = command_channel();
-        for response in responses.drain(..) {
-            ask::send_response(&handle, response)?;
+    let mut builder = Harness::<NoState>::builder("run", storage)
+        .models(Arc::new(model))
+        .mode(mode("build", "Build", &args.system).default_mode())
+        .mode(mode("plan", "Plan", &plan))
+        .permission_rules(permissions)
+        .initial_state(json!({"yolo": args.yes}))
+        .budget(Credits::new(args.credits))
+        .turn_timeout(Duration::from_secs(args.timeout));
+    for tool in tools {
+        builder = builder.tool(tool);
+    }
+    for subagent in subagents.subagents() {
+        builder = builder.subagent(subagent);
+    }
+    Ok(builder.build()?)
+}
+
+/// Returns the file that threads are kept in, in a folder that exists.
+fn threads_file(args: &RunArgs, file: &Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let path = match (file, &args.home) {
+        (Some(file), _) => file.clone(),
+        (None, Some(home)) => home.join("threads.db"),
+        (None, None) => {
+            let home = std::env::home_dir().context("there is no home folder; use --threads")?;
+            home.join(".local/share/ostler/threads.db")
         }
-        if stopped {
-            handle.abort();
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+    }
+    Ok(path)
+}
+
+async fn open_thread(args: &RunArgs, harness: &Harness) -> anyhow::Result<()> {
+    match args.thread.as_deref() {
+        None | Some("new") => {
+            harness.create_thread(None).await?;
         }
-        let guard = interrupt.abort_on_ctrl_c(&handle);
-        let progress = driver.drive(turn, &KnownOutcomes::new(), &mut commands).await;
-        drop(guard);
-        let questions = match progress {
-            Ok(TurnProgress::Ended(end)) => return Ok(end),
-            Ok(TurnProgress::Suspended(questions)) => questions,
-            Err(never) => match never {},
+        Some(id) => {
+            let id: ThreadId = id.parse().context("threads are named by their id")?;
+            harness.switch_thread(id).await?;
+        }
+    }
+    Ok(())
+}
+
+type Sent = JoinHandle<Result<TurnOutcome, HarnessError>>;
+
+/// Sends the prompt, or continues the thread.
+fn send(harness: &Harness, prompt: Option<String>) -> Sent {
+    let harness = harness.clone();
+    tokio::spawn(async move {
+        let first = match prompt {
+            Some(prompt) => harness.send_message(prompt).await?,
+            None => harness.resume().await?,
         };
-        for (path, question) in questions {
-            match interrupt
-                .unless_pressed(ask::ask_user(&question, path, &scope, &mut grants))
-                .await
-            {
-                Some(response) => responses.push(response?),
-                None => {
-                    // Ctrl-C leaves the cursor behind the question.
-                    anstream::eprintln!();
-                    stopped = true;
+        // An approved plan is carried out by another turn.
+        Ok(harness.wait_until_idle().await.unwrap_or(first))
+    })
+}
+
+/// Prints events and answers questions until the run ends. The first Ctrl-C stops it
+/// cleanly, the second at once.
+async fn follow(
+    harness: &Harness,
+    mut events: Subscription,
+    mut sent: Sent,
+    output: &mut RunOutput,
+) -> anyhow::Result<TurnOutcome> {
+    let mut interrupted = false;
+    let outcome = loop {
+        let question = tokio::select! {
+            biased;
+            event = events.next() => {
+                output.event(&event);
+                matches!(&event.kind, EventKind::Ask(ask) if !matches!(ask, AskEvent::AskClosed { .. }))
+            }
+            _ = tokio::signal::ctrl_c() => {
+                if std::mem::replace(&mut interrupted, true) {
+                    std::process::exit(INTERRUPTED_EXIT_CODE);
+                }
+                harness.abort().await;
+                false
+            }
+            outcome = &mut sent => break outcome??,
+        };
+        if question {
+            for ask in harness.open_asks().await {
+                tokio::select! {
+                    answered = ask::answer(harness, &ask) => answered?,
+                    _ = tokio::signal::ctrl_c() => {
+                        // The cursor is behind the question.
+                        anstream::eprintln!();
+                        interrupted = true;
+                        harness.abort().await;
+                        break;
+                    }
                 }
             }
         }
+    };
+    while let Some(event) = events.try_next() {
+        output.event(&event);
     }
+    Ok(outcome)
 }

@@ -1,20 +1,19 @@
 //! The subagents of a run, from a file.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use anyhow::Context as _;
+use ostler_domain::tool::ToolName;
 use ostler_engine::subagent::{Subagent, Subagents};
-use ostler_engine::tool::Tool;
+use ostler_harness::HarnessSubagent;
 use serde::Deserialize;
 
 use super::RunArgs;
-use super::model::SelectedModel;
 
 /// The file that `--subagents` names.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SubagentFile {
+pub(super) struct SubagentFile {
     #[serde(default)]
     subagent: Vec<Subagent>,
     /// Models by name of the subagent.
@@ -22,22 +21,33 @@ struct SubagentFile {
     models: BTreeMap<String, String>,
 }
 
-/// Returns the tool that gives work to subagents, if there are any. They may use only
-/// `tools`; without a model of their own they use the run's.
-pub(super) fn load(
-    args: &RunArgs,
-    model: &SelectedModel,
-    tools: &[Arc<dyn Tool>],
-) -> anyhow::Result<Option<Arc<dyn Tool>>> {
-    let Some(path) = &args.subagents else { return Ok(None) };
+/// Reads and checks the file. Subagents may use only `tools`.
+pub(super) fn load(args: &RunArgs, tools: &[ToolName]) -> anyhow::Result<SubagentFile> {
+    let Some(path) = &args.subagents else { return Ok(SubagentFile::default()) };
     let shown = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let file: SubagentFile = toml::from_str(&text).with_context(|| format!("in {shown}"))?;
-    let tool_names: Vec<_> = tools.iter().map(|tool| tool.definition().spec.name.clone()).collect();
     let with_model =
         |agents: Subagents, (kind, model): (&String, &String)| agents.with_model(kind, model);
-    let agents = Subagents::new(file.subagent, &tool_names)
+    Subagents::new(file.subagent.clone(), tools)
         .and_then(|agents| file.models.iter().try_fold(agents, with_model))
         .with_context(|| format!("in {shown}"))?;
-    Ok(agents.in_mode(model.name()).tool())
+    Ok(file)
+}
+
+impl SubagentFile {
+    /// Returns the subagents for the harness.
+    pub(super) fn subagents(&self) -> impl Iterator<Item = HarnessSubagent> {
+        self.subagent.iter().map(|agent| HarnessSubagent {
+            allowed_harness_tools: agent.tools.clone(),
+            default_model_id: self
+                .models
+                .get(&agent.name)
+                .or(agent.default_model.as_ref())
+                .cloned(),
+            forked: agent.forked,
+            max_steps: agent.max_steps,
+            ..HarnessSubagent::new(&agent.name, &agent.description, &agent.instructions)
+        })
+    }
 }

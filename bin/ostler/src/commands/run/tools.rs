@@ -11,7 +11,7 @@ use ostler_tools::web::Fetcher;
 use super::RunArgs;
 use crate::screen::DIM;
 
-/// Starts the MCP servers, and prints a note for each that cannot be used.
+/// Starts the MCP servers. Fails if one of them cannot be used.
 pub(super) async fn start_mcp_servers(args: &RunArgs) -> anyhow::Result<Option<McpServers>> {
     if args.mcp.is_empty() {
         return Ok(None);
@@ -20,6 +20,8 @@ pub(super) async fn start_mcp_servers(args: &RunArgs) -> anyhow::Result<Option<M
     let servers = McpServers::start(configs);
     servers.ready().await;
     for problem in servers.problems() {
+        // A tool that cannot be offered leaves the others.
+        anyhow::ensure!(problem.tool.is_some(), "{problem}");
         anstream::eprintln!("{DIM}{problem}{DIM:#}");
     }
     Ok(Some(servers))

@@ -38,6 +38,7 @@ pub(super) fn explain(
         trust: session.map_or(Trust::Trusted, |session| session.trust),
         require_approval_for: &agent.agent.require_approval_for,
         rules: GateRules::Conversation(agent.agent.autonomy),
+        arguments: &serde_json::Value::Null,
     };
     let tools = scope.tools().iter();
     Ok(Explanation {
