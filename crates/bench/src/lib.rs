@@ -4,6 +4,7 @@
 //! On a noisy machine the ratio to that limit says more than the number alone.
 
 mod bus;
+mod harness;
 mod pipeline;
 mod report;
 mod store;
@@ -35,6 +36,8 @@ pub enum Suite {
     Turn,
     /// Whole turns of customers' conversations.
     Pipeline,
+    /// Whole turns of interactive harnesses.
+    Harness,
 }
 
 /// Why a measurement failed.
@@ -62,6 +65,10 @@ pub enum BenchError {
     NoReply,
     #[error(transparent)]
     Tool(#[from] ostler_engine::tool::ToolSetError),
+    #[error(transparent)]
+    HarnessConfig(#[from] ostler_harness::ConfigError),
+    #[error(transparent)]
+    Harness(#[from] ostler_harness::HarnessError),
     #[error("a task of the suite failed: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
@@ -76,6 +83,7 @@ pub async fn run(
         Suite::Store => ("store", store::run(options, progress).await?),
         Suite::Bus => ("bus", bus::run(options, progress).await?),
         Suite::Pipeline => ("pipeline", pipeline::run(options, progress).await?),
+        Suite::Harness => ("harness", harness::run(options, progress).await?),
         Suite::Turn => ("turn", turn::run(options, progress).await?),
     };
     Ok(Report { suite, machine: Machine::read(), results })

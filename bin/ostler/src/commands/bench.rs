@@ -17,6 +17,7 @@ Examples:
   ostler bench bus --amqp amqp://localhost
   ostler bench turn
   ostler bench pipeline --seconds 20
+  ostler bench harness
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
 pub(crate) struct BenchArgs {
     /// What to measure
@@ -45,6 +46,8 @@ enum SuiteArg {
     Turn,
     /// Conversations of customers, from the message to the commit
     Pipeline,
+    /// Turns of interactive harnesses, their start and their memory
+    Harness,
 }
 
 pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
@@ -58,6 +61,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         SuiteArg::Bus => ostler_bench::Suite::Bus,
         SuiteArg::Turn => ostler_bench::Suite::Turn,
         SuiteArg::Pipeline => ostler_bench::Suite::Pipeline,
+        SuiteArg::Harness => ostler_bench::Suite::Harness,
     };
     let progress = |name: &str| anstream::eprintln!("{DIM}measuring {name} …{DIM:#}");
     let report = ostler_bench::run(suite, &options, progress).await?;
