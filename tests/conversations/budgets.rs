@@ -26,18 +26,18 @@ use crate::support::{
     scenario_with, stub_tool,
 };
 
-const AGENCY: OrgId = OrgId::from_u128(0xa6);
+pub(crate) const AGENCY: OrgId = OrgId::from_u128(0xa6);
 const NO_CREDITS: &str =
     "I cannot answer right now. My team has been told and will get back to you.";
 
 /// Returns a script in which every answer costs this many credits.
-fn script_costing(credits: u64) -> String {
+pub(crate) fn script_costing(credits: u64) -> String {
     let tokens = credits * 10;
     format!("price: {{ input: 0, output: 1000 }}\nusage: {{ output: {tokens} }}\ndefault: I see.\n")
 }
 
 /// Returns a scenario of an org without monthly credits, with these purchased ones.
-async fn scenario_on_free_plan(
+pub(crate) async fn scenario_on_free_plan(
     script: &str,
     purchased: u64,
 ) -> (Scenario, crate::support::ModelCalls) {
@@ -57,7 +57,7 @@ async fn change_org(scenario: &Scenario, change: impl FnOnce(&mut Org)) {
 }
 
 /// Makes the org a client of an agency that has credits.
-async fn with_parent(scenario: &Scenario, credits: u64, sharing: SharingPolicy) {
+pub(crate) async fn with_parent(scenario: &Scenario, credits: u64, sharing: SharingPolicy) {
     scenario
         .store
         .create_org(org(AGENCY, "agency", OrgPlace::TopLevel, LicencePlan::Free))

@@ -67,8 +67,8 @@ async fn c17_c18_an_sms_that_fails_twice_is_a_dead_letter_and_can_be_replayed() 
     assert_eq!((&last["text"], &last["possible_duplicate"]), (&json!("hello"), &json!(false)));
 }
 
-/// C18: a dead letter is tried ten times in all, then it is abandoned and the owner is
-/// notified.
+/// C18: the owner is notified of a dead letter; it is tried ten times in all, then it is
+/// abandoned and the owner is notified again.
 #[tokio::test]
 async fn c18_a_dead_letter_is_abandoned_after_ten_attempts() {
     let org = ConnectedOrg::new(SILENT).await;
@@ -91,9 +91,10 @@ async fn c18_a_dead_letter_is_abandoned_after_ten_attempts() {
     assert_eq!(org.state(id).await, OutboxState::Abandoned);
     assert_eq!(bot.seen().len(), 10);
     let told = org.scenario.org().unread_notices(NoticeRecipient::Owner, None, 10).await.unwrap();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!(told[0].notice.kind, NoticeKind::DeadLetterAbandoned);
-    assert!(told[0].notice.data.contains("blocked by the user"), "{told:?}");
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[0].notice.kind, NoticeKind::DeadLetter);
+    assert_eq!(told[1].notice.kind, NoticeKind::DeadLetterAbandoned);
+    assert!(told[1].notice.data.contains("blocked by the user"), "{told:?}");
 }
 
 /// C17: a message with formatting that the provider rejects is sent once as plain text.

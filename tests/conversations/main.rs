@@ -21,6 +21,7 @@ mod faults;
 mod handoff;
 mod identity;
 mod knowledge;
+mod notices;
 mod online;
 mod operations;
 mod ordering;

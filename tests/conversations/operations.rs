@@ -163,7 +163,7 @@ async fn credits_knowledge_and_notices_can_be_managed() {
     scenario.say("rosa", "talk to a human").await;
     let unread = operator.unread_notices(None, 10).await.unwrap();
     assert_eq!(unread.len(), 1);
-    operator.read_notice(unread[0].notice.id).await.unwrap();
+    operator.acknowledge_notice(unread[0].notice.id).await.unwrap();
     assert!(operator.unread_notices(None, 10).await.unwrap().is_empty());
 }
 

@@ -65,7 +65,7 @@ rules:
 ";
 
 /// Stops a worker while it sends the e-mail.
-async fn die_during_the_call(scenario: &Scenario, begun: &Notify) {
+pub(crate) async fn die_during_the_call(scenario: &Scenario, begun: &Notify) {
     let worker = scenario.worker.clone();
     let dies = tokio::spawn(async move { worker.answer_next().await });
     begun.notified().await;
@@ -74,7 +74,7 @@ async fn die_during_the_call(scenario: &Scenario, begun: &Notify) {
 }
 
 /// Lets another worker continue after the lease has expired.
-async fn continue_after_the_lease(scenario: &Scenario) {
+pub(crate) async fn continue_after_the_lease(scenario: &Scenario) {
     let answered = async {
         while !scenario.worker.answer_next().await.unwrap() {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -83,16 +83,22 @@ async fn continue_after_the_lease(scenario: &Scenario) {
     tokio::time::timeout(Duration::from_secs(60), answered).await.expect("the lease ends");
 }
 
+/// Returns a scenario in which an e-mail is never sent to its end.
+pub(crate) async fn interrupted_scenario(begun: &Arc<Notify>) -> (Scenario, ModelCalls) {
+    let mut settings: Settings = retry_at_once();
+    settings.claims.lease = Duration::from_millis(200);
+    let (scenario, seen) = scenario_with(SCRIPT, vec![endless(begun)], settings).await;
+    scenario.change_agent(ENZO, |enzo| enzo.autonomy = AutonomyLevel::Autonomous).await;
+    (scenario, seen)
+}
+
 /// Z01, Z04: the finished turn of the first agent is committed together with the
 /// interrupted one of the second: messages and costs of both. The e-mail is not sent
 /// again.
 #[tokio::test(flavor = "multi_thread")]
 async fn z04_a_run_of_two_agents_is_continued_by_another_worker() {
     let begun = Arc::new(Notify::new());
-    let mut settings: Settings = retry_at_once();
-    settings.claims.lease = Duration::from_millis(200);
-    let (scenario, seen) = scenario_with(SCRIPT, vec![endless(&begun)], settings).await;
-    scenario.change_agent(ENZO, |enzo| enzo.autonomy = AutonomyLevel::Autonomous).await;
+    let (scenario, seen) = interrupted_scenario(&begun).await;
     let funds = scenario.org().credit_account().await.unwrap().available().unwrap();
     scenario.write("rosa", "my invoice").await;
     die_during_the_call(&scenario, &begun).await;

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::metadata::root;
 
 /// Functions without a caller, and what they wait for.
-const WAITING: [(&str, &str); 20] = [
+const WAITING: [(&str, &str); 19] = [
     ("check_delegation", "business layers"),
     ("check_instruction", "business layers"),
     ("escalation_target", "business layers"),
@@ -24,7 +24,6 @@ const WAITING: [(&str, &str); 20] = [
     ("after_message", "the store counts in SQL; the tests compare"),
     ("count_pending", "the store counts in SQL; the tests compare"),
     ("matches_identifier", "the store finds by key; the tests compare"),
-    ("notices_due", "the store decides with its accounts; the tests compare"),
     ("paying_org", "the runtime decides with its view; the tests compare"),
     ("draws_on_parent", "the ledger's tests"),
     ("open_reservations", "the ledger's tests"),

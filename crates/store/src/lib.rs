@@ -76,8 +76,13 @@ pub use conversation::turn::{
     Author, CommitOutcome, LeaseAction, NewEvent, NewMessage, NewOutboxEntry, NewRun, SessionState,
     TurnCommit,
 };
+pub use delivery::binding_failures::BindingFailure;
 pub use delivery::bindings::OrgBinding;
 pub use delivery::dead_letters::{DeadLetterId, DeadLetterKind, StoredDeadLetter};
+pub use delivery::notice_deliveries::{
+    DueNoticeDelivery, NoticeConversation, NoticeDeliveryKey, NoticeDeliveryState, NoticeMessage,
+    StoredNoticeDelivery,
+};
 pub use delivery::notices::{NewNotice, NotifyOutcome, StoredNotice};
 pub use delivery::outbox::{
     DeliveryFollowUp, OutboxDelivery, OutboxEntry, OutboxState, SendPolicy, SendProgress,

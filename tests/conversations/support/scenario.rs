@@ -23,6 +23,7 @@ use ostler_engine::secret::OrgSecrets;
 use ostler_engine::tool::{Tool, ToolSet};
 use ostler_models::catalogue::SharedCatalogue;
 use ostler_runtime::conversation::Worker;
+use ostler_runtime::delivery::NoticeDispatcher;
 use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::{Clock, Deps, Settings};
 use ostler_runtime::inbox::Intake;
@@ -370,8 +371,21 @@ impl Scenario {
         while self.worker.answer_next().await.unwrap() {}
     }
 
-    /// Marks all waiting messages of the outbox as sent, and returns them.
+    /// Puts the notices that are due into the outbox.
+    pub(crate) async fn dispatch_notices(&self) -> u64 {
+        let clock = self.worker_clock();
+        NoticeDispatcher::new(self.store.clone(), clock).dispatch().await.unwrap()
+    }
+
+    fn worker_clock(&self) -> Clock {
+        let now = self.now.clone();
+        Clock::from_fn(move || Timestamp::from_millis(now.load(Ordering::SeqCst)))
+    }
+
+    /// Marks all waiting messages of the outbox as sent, also notices that are due, and
+    /// returns them.
     pub(crate) async fn deliver(&self) -> Vec<OutgoingMessage> {
+        self.dispatch_notices().await;
         let mut sent = Vec::new();
         while let Some(row) = claim_send(&self.store, Duration::from_secs(10)).await {
             sent.push(serde_json::from_str(&row.payload).unwrap());

@@ -7,4 +7,4 @@ mod saga;
 mod steps;
 mod support;
 
-pub(crate) use support::task;
+pub(crate) use support::{WorkflowScenario, task};

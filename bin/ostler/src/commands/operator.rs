@@ -68,14 +68,3 @@ pub(super) fn print_result(output: &OutputArgs, json: &Value, text: &str) -> any
     anstream::println!("{text}");
     Ok(())
 }
-
-/// Formats a tool call for people: `tool(name: value, …)`.
-pub(super) fn format_call(tool: &str, arguments: &str) -> String {
-    let parsed: Result<serde_json::Map<String, Value>, _> = serde_json::from_str(arguments);
-    let Ok(parsed) = parsed else { return format!("{tool}({arguments})") };
-    let arguments = parsed.iter().map(|(name, value)| match value {
-        Value::String(text) => format!("{name}: {text}"),
-        other => format!("{name}: {other}"),
-    });
-    format!("{tool}({})", arguments.collect::<Vec<_>>().join(", "))
-}

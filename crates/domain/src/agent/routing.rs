@@ -9,8 +9,17 @@ use crate::session::key::ConversationEntry;
 #[derive(Debug, Clone, Copy)]
 pub struct RoutingCandidate<'a> {
     pub agent: &'a Agent,
-    /// Whether its binding for the message's channel is enabled.
-    pub bound: bool,
+    pub binding: AgentBinding,
+}
+
+/// How an agent is connected to the channel of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AgentBinding {
+    /// The binding that the message came through names it.
+    Named,
+    /// Another enabled binding of the same channel names it.
+    SameChannel,
+    None,
 }
 
 /// No agent can answer. The caller falls back to the system agent or reports it.
@@ -20,10 +29,10 @@ pub struct NoAgentAvailable;
 
 /// Chooses the agent that answers a message.
 ///
-/// A test message goes to the agent it names, or to nobody. Any other message is
-/// routed by role (customer service for customers, the PM for owners, and the PM
-/// where customer service is missing), then by an enabled binding for the channel,
-/// then to the oldest agent.
+/// A test message goes to the agent it names, or to nobody. A customer reaches the agent
+/// that the binding names. Any other message is routed by role (customer service for
+/// customers, the PM for owners, and the PM where customer service is missing), then by an
+/// enabled binding for the channel, then to the oldest agent.
 pub fn choose<'a>(
     entry: ConversationEntry,
     named: Option<AgentId>,
@@ -36,8 +45,10 @@ pub fn choose<'a>(
         // Workers are assigned to sessions through their template.
         .filter(|candidate| candidate.agent.kind != AgentKind::Worker)
         .filter(|candidate| named.is_none_or(|named| named == candidate.agent.id))
-        .min_by_key(|RoutingCandidate { agent, bound }| {
-            (role_rank(entry, &agent.subtype), !bound, agent.created_at, agent.id)
+        .min_by_key(|RoutingCandidate { agent, binding }| {
+            let named = entry == ConversationEntry::Customer && *binding == AgentBinding::Named;
+            let bound = *binding != AgentBinding::None;
+            (!named, role_rank(entry, &agent.subtype), !bound, agent.created_at, agent.id)
         })
         .map(|candidate| candidate.agent)
         .ok_or(NoAgentAvailable)
@@ -55,7 +66,7 @@ const fn role_rank(entry: ConversationEntry, subtype: &Subtype) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{NoAgentAvailable, RoutingCandidate, choose};
+    use super::{AgentBinding, NoAgentAvailable, RoutingCandidate, choose};
     use crate::agent::subtype::Subtype;
     use crate::agent::{Agent, AgentKind, AgentStatus};
     use crate::session::key::ConversationEntry;
@@ -73,7 +84,10 @@ mod tests {
         named: Option<&Agent>,
         from: &[(&Agent, bool)],
     ) -> Result<String, NoAgentAvailable> {
-        let candidates = from.iter().map(|&(agent, bound)| RoutingCandidate { agent, bound });
+        let candidates = from.iter().map(|&(agent, bound)| RoutingCandidate {
+            agent,
+            binding: if bound { AgentBinding::SameChannel } else { AgentBinding::None },
+        });
         choose(entry, named.map(|agent| agent.id), candidates).map(|agent| agent.slug.clone())
     }
 
@@ -120,6 +134,26 @@ mod tests {
         for (row, entry, from, expected) in table {
             assert_eq!(chosen(entry, None, from).as_deref(), Ok(expected), "{row}");
         }
+    }
+
+    /// L13: customers reach the agent that the binding names, whatever its role; the role
+    /// rules decide if it receives no messages, and for owners.
+    #[test]
+    fn l13_customers_reach_the_agent_that_the_binding_names() {
+        let (service, pm) = (agent("gia", "customer_service", 10), agent("luca", "pm", 50));
+        let mut billing = agent("enzo", "billing_specialist", 5);
+        let route = |entry, billing: &Agent| {
+            let candidates = [
+                RoutingCandidate { agent: &service, binding: AgentBinding::SameChannel },
+                RoutingCandidate { agent: &pm, binding: AgentBinding::None },
+                RoutingCandidate { agent: billing, binding: AgentBinding::Named },
+            ];
+            choose(entry, None, candidates).map(|agent| agent.slug.clone())
+        };
+        assert_eq!(route(ConversationEntry::Customer, &billing).as_deref(), Ok("enzo"));
+        assert_eq!(route(ConversationEntry::Owner, &billing).as_deref(), Ok("luca"));
+        billing.status = AgentStatus::Paused;
+        assert_eq!(route(ConversationEntry::Customer, &billing).as_deref(), Ok("gia"));
     }
 
     /// L54: a deep link opens the agent it names, for a test and only then.

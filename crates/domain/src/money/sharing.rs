@@ -132,20 +132,19 @@ impl SharedSpending {
         }
     }
 
-    /// Returns the notices that are due when a child draws `amount` more.
-    pub fn notices_due(
+    /// Returns the caps of which a child, or all children together, have used the share at
+    /// which the parent is notified.
+    pub fn nearly_used_caps(
         &self,
         policy: &SharingPolicy,
         child: OrgId,
-        amount: Credits,
         day: UtcDay,
     ) -> Vec<SharingNotice> {
-        let crosses = |cap: Credits, used: Credits| {
-            let threshold = percent_of(cap, policy.notice_percent);
-            used < threshold && used + amount >= threshold
+        let is_near = |cap: Credits, used: Credits| {
+            !used.is_zero() && used >= percent_of(cap, policy.notice_percent)
         };
-        let child_nears = crosses(policy.cap_of(child), self.used_by(child, day));
-        let all_near = crosses(policy.max_total, self.total_used(day));
+        let child_nears = is_near(policy.cap_of(child), self.used_by(child, day));
+        let all_near = is_near(policy.max_total, self.total_used(day));
         let of_child = child_nears.then_some(SharingNotice::ChildNearsCap(child));
         of_child.into_iter().chain(all_near.then_some(SharingNotice::AllNearCap)).collect()
     }
@@ -207,20 +206,23 @@ mod tests {
         assert_eq!(shared.check(&policy, IVY, Credits::new(201), day()), Ok(()));
     }
 
-    /// E05, E06: the parent is notified once, when 80 % of a cap is used.
+    /// E05, E06: the parent is notified when 80 % of a cap are used.
     #[test]
     fn e05_the_parent_is_notified_at_80_percent() {
         let policy = SharingPolicy { max_total: Credits::new(200), ..Default::default() };
         let mut shared = SharedSpending::default();
-        shared.record(ROSE, Credits::new(79), day());
         let one = Credits::new(1);
-        let due = shared.notices_due(&policy, ROSE, one, day());
-        assert_eq!(due, [SharingNotice::ChildNearsCap(ROSE)]);
+        shared.record(ROSE, Credits::new(79), day());
+        assert_eq!(shared.nearly_used_caps(&policy, ROSE, day()), []);
         shared.record(ROSE, one, day());
-        assert_eq!(shared.notices_due(&policy, ROSE, one, day()), []);
+        let near = [SharingNotice::ChildNearsCap(ROSE)];
+        assert_eq!(shared.nearly_used_caps(&policy, ROSE, day()), near);
         shared.record(IVY, Credits::new(79), day());
-        let due = shared.notices_due(&policy, ROSE, one, day());
-        assert_eq!(due, [SharingNotice::AllNearCap]);
+        assert_eq!(shared.nearly_used_caps(&policy, IVY, day()), []);
+        shared.record(IVY, one, day());
+        let near = [SharingNotice::ChildNearsCap(IVY), SharingNotice::AllNearCap];
+        assert_eq!(shared.nearly_used_caps(&policy, IVY, day()), near);
+        assert_eq!(shared.nearly_used_caps(&policy, IVY, day().next()), []);
     }
 
     /// E05: a node whose clock is behind cannot reopen a cap.

@@ -1,6 +1,6 @@
 //! Settings of an org for its conversations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -12,6 +12,7 @@ use crate::gate::approval;
 use crate::human::triggers::TriggerSettings;
 use crate::id::BindingId;
 use crate::money::caps::SessionBudget;
+use crate::notice::preferences::{NoticeDestination, NoticePreferences, NoticeTopic};
 use crate::session::errors::ErrorPolicy;
 use crate::session::guided::InterviewTemplate;
 use crate::session::lifetime::{ClosePolicy, Lifetime, ReopenPolicy};
@@ -41,6 +42,10 @@ pub struct OrgSettings {
     pub interviews: BTreeMap<Channel, InterviewTemplate>,
     /// Where the org's own people are notified.
     pub people: NotifyAddresses,
+    /// What people want to be notified of, by e-mail address; [`OWNER`] stands for the
+    /// addresses in `people`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub notices: BTreeMap<String, PersonNotices>,
     /// The tool of the org that makes refunds: an HTTP tool or a tool of an MCP server. Without
     /// it a refund is a request in the records.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +60,53 @@ impl OrgSettings {
     /// Returns the models of an agent: its own, or else those of its org.
     pub fn models_of<'a>(&'a self, agent: &'a Agent) -> &'a [String] {
         if agent.models.is_empty() { &self.models } else { &agent.models }
+    }
+
+    /// Returns the address of a person for notices. A person without an e-mail binding of
+    /// their own gets mail at the address of their account, through the binding of the
+    /// owner's.
+    pub fn notice_address(
+        &self,
+        person: &str,
+        destination: NoticeDestination,
+    ) -> Option<ChannelAddress> {
+        let is_owner = person == OWNER;
+        let own = self.notices.get(person);
+        match destination {
+            NoticeDestination::Chat => {
+                let default = self.people.owner.as_ref().filter(|_| is_owner);
+                own.and_then(|own| own.chat.as_ref()).or(default).cloned()
+            }
+            NoticeDestination::Email => {
+                let default = self.people.owner_email.as_ref().map(|owner| match is_owner {
+                    true => owner.clone(),
+                    false => ChannelAddress { identifier: person.to_owned(), ..owner.clone() },
+                });
+                own.and_then(|own| own.email.clone()).or(default)
+            }
+            NoticeDestination::TeamGroup => self.people.team_group.clone().filter(|_| is_owner),
+            NoticeDestination::Digest => {
+                let to = own.map(|own| own.preferences.digest.to).unwrap_or_default();
+                self.notice_address(person, to.into())
+            }
+        }
+    }
+
+    /// Returns the destinations at which a person can be reached with a notice of a topic.
+    /// The team's group takes escalations only where that is switched on.
+    pub fn notice_destinations(
+        &self,
+        person: &str,
+        topic: NoticeTopic,
+    ) -> BTreeSet<NoticeDestination> {
+        let team_group = self.team.as_ref().is_some_and(|team| team.team_group_enabled);
+        let open = |destination: &NoticeDestination| {
+            *destination != NoticeDestination::TeamGroup
+                || topic != NoticeTopic::Escalations
+                || team_group
+        };
+        let all = NoticeDestination::ALL.into_iter().filter(open);
+        all.filter(|one| self.notice_address(person, *one).is_some()).collect()
     }
 
     /// Returns how long sessions on a channel live.
@@ -75,6 +127,20 @@ impl Default for ApprovalSettings {
     fn default() -> Self {
         Self { expire_after: approval::DEFAULT_APPROVAL_TTL }
     }
+}
+
+/// The name of the person whose addresses are in [`OrgSettings::people`].
+pub const OWNER: &str = "owner";
+
+/// The addresses of a person for notices, and what they want to be notified of.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PersonNotices {
+    /// The person's chat.
+    pub chat: Option<ChannelAddress>,
+    /// The person's e-mail address, with the binding that sends the mail.
+    pub email: Option<ChannelAddress>,
+    pub preferences: NoticePreferences,
 }
 
 /// Where the org's own people are notified.

@@ -91,7 +91,7 @@ pub(crate) async fn tick(
         if session.open_escalation().is_some() {
             run.session.escalation = escalation;
             run.session.pending_decisions.clone_from(&session.pending_decisions);
-            team::notify_people(&context.view, &run.session, &mut run.pending, &effects);
+            team::notify_people(&run.session, &mut run.pending, &effects);
             team::end_escalation(
                 &mut run.session,
                 &mut run.pending,

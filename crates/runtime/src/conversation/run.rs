@@ -66,7 +66,7 @@ impl Run {
         // A bus request gets one answer, from the agent that has the conversation in the end.
         let not_sent = message.purpose == Purpose::Transition && self.reply_route.is_bus();
         let parts = message.parts.clone();
-        let (run, now) = (Some(context.run_id), context.now);
+        let (run, now) = (Some(context.run_id), context.current_time());
         let id = self.pending.add_message(&mut self.session, message, run, now);
         if !not_sent {
             self.reply_route.send(&mut self.pending, author, parts, Some(id));

@@ -23,12 +23,18 @@ pub(crate) struct RunContext<'d> {
     pub(crate) run_id: RunId,
     /// The number of the attempt, from 1.
     pub(crate) attempt: u32,
+    /// When the run began.
     pub(crate) now: Timestamp,
 }
 
 impl<'d> RunContext<'d> {
     pub(crate) const fn org(&self) -> OrgId {
         self.lease.org()
+    }
+
+    /// Returns the current time, for what is written at the end of a turn.
+    pub(crate) fn current_time(&self) -> Timestamp {
+        self.services.deps.clock.now()
     }
 
     /// Returns the org's part of the store.

@@ -46,7 +46,7 @@ impl DeliveryWorker {
     ) -> DeliveryResult {
         let delivery = self.postpone(row, why.to_owned(), None);
         let mut result = with_notice(row, delivery, outgoing);
-        if let (None, Some(kind)) = (&result.follow_up.notice, kind) {
+        if let (OutboxDelivery::Postponed { .. }, Some(kind)) = (&result.delivery, kind) {
             result.follow_up.notice = Some(notice(row, outgoing, kind, why));
         }
         result
@@ -72,16 +72,23 @@ impl DeliveryWorker {
     }
 }
 
-/// Adds a notice to the owner if the message is abandoned.
+/// Adds a notice to the owner if the message becomes a dead letter, is abandoned, or may or
+/// may not have been sent.
 pub(super) fn with_notice(
     row: &OutboxEntry,
     delivery: OutboxDelivery,
     outgoing: Option<&OutgoingMessage>,
 ) -> DeliveryResult {
     let mut result = DeliveryResult::from(delivery);
-    if let OutboxDelivery::Abandoned(why) = &result.delivery {
-        result.follow_up.notice = Some(notice(row, outgoing, NoticeKind::DeadLetterAbandoned, why));
-    }
+    let found = match &result.delivery {
+        OutboxDelivery::Abandoned(why) => Some((NoticeKind::DeadLetterAbandoned, why)),
+        OutboxDelivery::Unknown(why) => Some((NoticeKind::UnknownOutcome, why)),
+        OutboxDelivery::Postponed { why, .. } if row.progress.times_dead == 1 => {
+            Some((NoticeKind::DeadLetter, why))
+        }
+        _ => None,
+    };
+    result.follow_up.notice = found.map(|(kind, why)| notice(row, outgoing, kind, why));
     result
 }
 
@@ -92,13 +99,14 @@ fn notice(
     why: &str,
 ) -> NewNotice {
     let binding = outgoing.map(|one| one.binding.to_string());
-    let data = json!({"message": row.id, "conversation": row.conversation, "binding": binding,
-        "to": outgoing.map(|one| peer_address(&one.to)), "why": why, "attempts": row.attempts});
-    // One notice for each broken binding, and one for each abandoned message.
-    let subject = match (kind, binding) {
-        (NoticeKind::NoBinding, Some(binding)) => binding,
-        _ => row.id.to_string(),
+    // One notice for each broken binding, and one for each message that is given up. Only
+    // the latter names the person, because it is deleted with the person's data.
+    let (subject, to) = match (kind, &binding) {
+        (NoticeKind::NoBinding | NoticeKind::DeadLetter, Some(binding)) => (binding.clone(), None),
+        _ => (row.id.to_string(), outgoing.map(|one| peer_address(&one.to))),
     };
+    let data = json!({"message": row.id, "conversation": row.conversation, "binding": binding,
+        "to": to, "why": why, "attempts": row.attempts});
     let (id, recipient) = (fresh(NoticeId::from_u128), NoticeRecipient::Owner);
     NewNotice { id, kind, recipient, subject, data: data.to_string() }
 }

@@ -16,6 +16,7 @@
 //! | `attempt` | one claimed entry, up to its delivery result |
 //! | `bus` | replies to requests from the bus |
 //! | `dead_letter` | what is retried automatically, and what is abandoned |
+//! | [`notices`] | where and when notices to people are sent |
 //! | `message` | an outbox entry in the form that channels take |
 //! | [`typing`] | typing indicators |
 
@@ -23,8 +24,10 @@ mod attempt;
 mod bus;
 mod dead_letter;
 mod message;
+pub mod notices;
 pub mod typing;
 pub mod worker;
 
+pub use notices::NoticeDispatcher;
 pub use typing::Typing;
 pub use worker::{DeliveryOptions, DeliveryWorker};

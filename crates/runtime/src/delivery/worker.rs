@@ -10,6 +10,7 @@ use ostler_store::{OutboxEntry, SendPolicy, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::notices::NoticeDispatcher;
 use crate::agents::AgentRuntimes;
 use crate::deps::Clock;
 use crate::inbox::Doorbell;
@@ -60,6 +61,7 @@ pub struct DeliveryWorker {
     pub(super) clock: Clock,
     pub(super) options: DeliveryOptions,
     pub(super) agent_runtimes: Option<AgentRuntimes>,
+    notices: NoticeDispatcher,
     bell: Doorbell,
     outage: Arc<OutageLog>,
 }
@@ -82,7 +84,9 @@ impl DeliveryWorker {
         options: DeliveryOptions,
         bell: Doorbell,
     ) -> Self {
-        Self { store, channels, clock, options, agent_runtimes: None, bell, outage: Arc::default() }
+        let notices = NoticeDispatcher::new(store.clone(), clock.clone());
+        let (agent_runtimes, outage) = (None, Arc::default());
+        Self { store, channels, clock, options, agent_runtimes, notices, bell, outage }
     }
 
     /// Also sends replies to the buses of these agents.
@@ -97,6 +101,8 @@ impl DeliveryWorker {
     pub async fn run(&self, concurrency: usize, mut stop: watch::Receiver<bool>) {
         let (worker, stopped) = (self.clone(), stop.clone());
         let sweeper = tokio::spawn(async move { worker.sweep_periodically(stopped).await });
+        let (worker, stopped) = (self.clone(), stop.clone());
+        let notifier = tokio::spawn(async move { worker.notify_periodically(stopped).await });
         let mut sends = JoinSet::new();
         while !*stop.borrow() {
             let free = concurrency.max(1).saturating_sub(sends.len());
@@ -118,6 +124,7 @@ impl DeliveryWorker {
         }
         while sends.join_next().await.is_some() {}
         let _ = sweeper.await;
+        let _ = notifier.await;
     }
 
     /// Claims due messages; none if the store fails.
@@ -157,11 +164,26 @@ impl DeliveryWorker {
         }
     }
 
-    /// Sends one due message and stores the result. Returns whether there was one.
+    async fn notify_periodically(&self, mut stop: watch::Receiver<bool>) {
+        while !*stop.borrow() {
+            match self.notices.dispatch().await {
+                Ok(0) => {}
+                Ok(_) => self.bell.ring(),
+                Err(error) => tracing::warn!(%error, "notices not sent, will retry"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(self.options.poll_interval) => {}
+                changed = stop.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+
+    /// Sends one due message, or the notices that are due, and stores the result. Returns
+    /// whether there was anything to send.
     pub async fn send_next(&self) -> Result<bool, StoreError> {
         let Some(entry) = self.store.claim_outbox(self.options.send_policy(), 1).await?.pop()
         else {
-            return Ok(false);
+            return Ok(self.notices.dispatch().await? > 0);
         };
         self.deliver(entry).await;
         Ok(true)

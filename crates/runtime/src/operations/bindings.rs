@@ -1,13 +1,13 @@
 //! Bindings: the channels of an org.
 
-use ostler_domain::agent::routing::{RoutingCandidate, choose};
+use ostler_domain::agent::routing::{AgentBinding, RoutingCandidate, choose};
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::{Binding, binding_of_same_bot};
 use ostler_domain::id::{AgentId, BindingId};
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::session::key::ConversationEntry;
-use ostler_store::OrgBinding;
+use ostler_store::{BindingFailure, OrgBinding};
 use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result};
@@ -47,6 +47,12 @@ impl OrgOperations<'_> {
     /// Returns the bindings of the org, including disabled ones.
     pub async fn bindings(&self) -> Result<Vec<OrgBinding>> {
         Ok(self.authorize(OrgPermission::View).await?.bindings(None, MAX_BINDINGS).await?)
+    }
+
+    /// Returns the bindings that cannot receive messages at the moment, as the process that
+    /// receives for them reported it.
+    pub async fn binding_failures(&self) -> Result<Vec<BindingFailure>> {
+        Ok(self.authorize(OrgPermission::View).await?.binding_failures().await?)
     }
 
     /// Returns the binding that would be created; nothing is stored.
@@ -106,7 +112,8 @@ impl OrgOperations<'_> {
     async fn customer_agent(&self) -> Result<AgentId> {
         let view = self.view().await?;
         let agents = view.agents.iter();
-        let candidates = agents.map(|one| RoutingCandidate { agent: &one.agent, bound: false });
+        let binding = AgentBinding::None;
+        let candidates = agents.map(|one| RoutingCandidate { agent: &one.agent, binding });
         let chosen = choose(ConversationEntry::Customer, None, candidates);
         chosen.map(|agent| agent.id).map_err(|_| OperationError::NoAnsweringAgent)
     }

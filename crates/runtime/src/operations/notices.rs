@@ -3,7 +3,7 @@
 use ostler_domain::id::NoticeId;
 use ostler_domain::notice::NoticeRecipient;
 use ostler_domain::org::permission::OrgPermission;
-use ostler_store::StoredNotice;
+use ostler_store::{StoredNotice, StoredNoticeDelivery};
 
 use super::{OrgOperations, Result};
 
@@ -24,8 +24,28 @@ impl OrgOperations<'_> {
         Ok(page)
     }
 
-    /// Marks a notice as read. This leaves no audit entry.
-    pub async fn read_notice(&self, id: NoticeId) -> Result<()> {
-        Ok(self.authorize(OrgPermission::Operate).await?.mark_notice_read(id).await?)
+    /// Returns the newest notices to the owner and to the actor, also those that were
+    /// acknowledged, newest first.
+    pub async fn notices(&self, limit: u32) -> Result<Vec<StoredNotice>> {
+        let store = self.authorize(OrgPermission::View).await?;
+        let mut all = store.notices(NoticeRecipient::Owner, limit).await?;
+        let own = NoticeRecipient::User(self.actor.user_id());
+        all.extend(store.notices(own, limit).await?);
+        all.sort_by_key(|stored| std::cmp::Reverse(stored.notice.id));
+        all.truncate(limit as usize);
+        Ok(all)
+    }
+
+    /// Returns a notice to the owner or to a person, with its deliveries.
+    pub async fn notice(&self, id: NoticeId) -> Result<(StoredNotice, Vec<StoredNoticeDelivery>)> {
+        let store = self.authorize(OrgPermission::View).await?;
+        Ok((store.notice(id).await?, store.notice_deliveries(id).await?))
+    }
+
+    /// Acknowledges a notice, so that nobody is notified of it again. This leaves no audit
+    /// entry: the notice names who did it.
+    pub async fn acknowledge_notice(&self, id: NoticeId) -> Result<()> {
+        let store = self.authorize(OrgPermission::Operate).await?;
+        Ok(store.acknowledge_notice(id, &self.actor.audit_actor()).await?)
     }
 }

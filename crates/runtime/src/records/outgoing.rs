@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::bus_request::BusRequest;
 
+/// The action of the button that acknowledges a notice; its id follows after a colon.
+pub(crate) const ACKNOWLEDGE: &str = "ack";
+
 /// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingMessage {

@@ -2,17 +2,22 @@
 
 use std::time::Duration;
 
+use ostler_domain::id::NoticeId;
 use ostler_domain::money::Credits;
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::Timestamp;
 use ostler_domain::workflow::Task;
 use ostler_store::{
-    RecordChange, StoredTask, TurnCharges, WorkflowCommit, WorkflowLease, WorkflowLeaseAction,
-    WorkflowWait,
+    NewNotice, RecordChange, StoredTask, TurnCharges, WorkflowCommit, WorkflowLease,
+    WorkflowLeaseAction, WorkflowWait,
 };
+use serde_json::json;
 
 use super::checkpoint::TaskRecord;
 use super::instance::WorkflowInstance;
 use super::perform::StepResult;
+use super::question::{OpenQuestion, QuestionBody};
+use crate::ids::fresh;
 use crate::records::encode;
 
 /// The changes committed with the result of a task.
@@ -22,6 +27,8 @@ pub(super) struct StepCommit {
     tasks: Vec<StoredTask>,
     consumed_answers: Vec<(String, String)>,
     waits: Vec<WorkflowWait>,
+    /// Questions to people, with the task that asks.
+    questions: Vec<(String, OpenQuestion)>,
     charges: Option<TurnCharges>,
     spent: u64,
 }
@@ -58,6 +65,8 @@ impl StepCommit {
             checkpoint: checkpoint.as_ref().map(encode),
             record: record.as_ref().map(encode),
         });
+        let questions = checkpoint.iter().flat_map(|checkpoint| &checkpoint.questions);
+        self.questions.extend(questions.map(|question| (name.clone(), question.clone())));
         self.consumed_answers
             .extend(consumed_answers.iter().map(|question| (name.clone(), question.clone())));
         if let Some((event, question)) = wait {
@@ -99,7 +108,11 @@ impl StepCommit {
         lease_ttl: Duration,
         lease_action: WorkflowLeaseAction,
     ) -> WorkflowCommit {
+        let notices = self.questions.iter();
+        let notices =
+            notices.map(|(task, question)| waiting_notice(lease, instance, task, question));
         WorkflowCommit {
+            notices: notices.collect(),
             lease,
             status: instance.progress.status().name().to_owned(),
             state: encode(&instance.progress),
@@ -113,5 +126,33 @@ impl StepCommit {
             lease_ttl,
             lease_action,
         }
+    }
+}
+
+/// Returns the notice to the owner that a workflow waits for an answer. The store keeps one
+/// for each question.
+fn waiting_notice(
+    lease: WorkflowLease,
+    instance: &WorkflowInstance,
+    task: &str,
+    question: &OpenQuestion,
+) -> NewNotice {
+    let workflow = lease.workflow();
+    let text = match &question.body {
+        QuestionBody::Approval { tool, .. } => format!("may {task} call {tool}?"),
+        QuestionBody::Question { question, .. } => question.clone(),
+        QuestionBody::Plan { title, .. } => {
+            format!("should {task} follow the plan {}?", title.as_deref().unwrap_or(""))
+        }
+        QuestionBody::Unknown { tool, .. } => format!("what was the outcome of {tool}?"),
+    };
+    let data = json!({"workflow": workflow, "name": instance.definition.name(), "task": task,
+        "question": text});
+    NewNotice {
+        id: fresh(NoticeId::from_u128),
+        kind: NoticeKind::WorkflowWaiting,
+        recipient: NoticeRecipient::Owner,
+        subject: format!("{workflow} {task} {}", question.key),
+        data: data.to_string(),
     }
 }

@@ -23,6 +23,6 @@ pub(crate) async fn list(
 
 pub(crate) async fn read(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
     let id = body::parse_id(&id, "notice")?;
-    request.hide_foreign_org(request.operations().read_notice(id).await)?;
+    request.hide_foreign_org(request.operations().acknowledge_notice(id).await)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -188,7 +188,7 @@ pub(super) fn document(stored: DocumentSummary) -> Document {
 }
 
 pub(super) fn notice(stored: StoredNotice) -> Notice {
-    let StoredNotice { notice, created_at, read_at } = stored;
+    let StoredNotice { notice, created_at, read_at, .. } = stored;
     let NewNotice { id, kind, subject, data, .. } = notice;
     Notice { id, kind, subject, data: json(&data), created_at, read_at }
 }

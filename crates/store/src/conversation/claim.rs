@@ -19,6 +19,7 @@ use crate::backend::value::{Row, Value};
 use crate::backend::{Statement, Tx};
 use crate::conversation::lease::{Lease, RELEASE, check_fence};
 use crate::conversation::sessions::{self, TurnStart};
+use crate::delivery::dead_letters;
 use crate::error::Result;
 use crate::round_robin::round_robin;
 
@@ -102,10 +103,12 @@ const POSTPONE: Sql = sql!(
 const MARK_DEAD: Sql = Sql {
     sqlite: "UPDATE inbox INDEXED BY inbox_pending
        SET state = 'dead', reason = 'too many attempts', due_at = now_ms()
-       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts >= ?3",
+       WHERE org = ?1 AND conversation = ?2 AND state = 'pending' AND attempts >= ?3
+       RETURNING id",
     postgres: "UPDATE inbox
        SET state = 'dead', reason = 'too many attempts', due_at = now_ms()
-       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts >= $3",
+       WHERE org = $1 AND conversation = $2 AND state = 'pending' AND attempts >= $3
+       RETURNING id",
 };
 /// Pending messages in order, and whether each is due. Messages behind one that waits
 /// for its next attempt wait too.
@@ -122,6 +125,8 @@ const PENDING: Sql = Sql {
 const COUNT_ATTEMPT: Sql =
     sql!("UPDATE inbox SET attempts = attempts + 1 WHERE org = ?1 AND id = ?2");
 
+/// The reason of [`MARK_DEAD`].
+const TOO_MANY_ATTEMPTS: &str = "too many attempts";
 /// How many orgs a claim considers.
 const MAX_ORGS: usize = 16;
 /// How many messages one turn may answer.
@@ -287,7 +292,9 @@ fn due_messages(
 ) -> Result<Vec<PendingMessage>> {
     if rows.iter().any(|row| row.int(2).is_ok_and(|attempts| attempts >= i64::from(max_attempts))) {
         let params = [lease.org.into(), lease.conversation.into(), max_attempts.into()];
-        tx.execute(&MARK_DEAD, &params)?;
+        for row in tx.query(&MARK_DEAD, &params)? {
+            dead_letters::notify_owner(tx, lease, row.id(0)?, TOO_MANY_ATTEMPTS)?;
+        }
         rows = tx.query(&PENDING, &pending_params(lease))?;
     }
     let rows = rows.iter().take_while(|row| row.int(4).is_ok_and(|due| due == 1));

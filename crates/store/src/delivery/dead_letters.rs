@@ -1,7 +1,8 @@
 //! Dead letters: messages that are no longer tried, and messages that may or may not
 //! have been sent. They wait for a person.
 
-use ostler_domain::id::{ConversationId, InboxId, OrgId, OutboxId};
+use ostler_domain::id::{ConversationId, InboxId, NoticeId, OrgId, OutboxId};
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::Timestamp;
 
 use crate::backend::Tx;
@@ -9,6 +10,7 @@ use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::conversation::lease::{Lease, check_fence};
+use crate::delivery::notices::{self, NewNotice};
 use crate::delivery::outbox::{self, SendProgress};
 use crate::error::{Result, StoreError};
 use crate::{OrgStore, Store};
@@ -149,14 +151,29 @@ impl Store {
     /// Makes a pending message a dead letter, because a retry would not help.
     pub fn make_dead_letter(&self, lease: Lease, id: InboxId, why: &str) -> StoreFuture<()> {
         let params = [lease.org.into(), id.into(), lease.conversation.into(), why.into()];
+        let why = why.to_owned();
         self.org(lease.org).write(move |tx| {
             check_fence(tx, lease)?;
             match tx.execute(&MARK_DEAD, &params)? {
                 0 => Err(StoreError::NotFound("pending message")),
-                _ => Ok(()),
+                _ => notify_owner(tx, lease, id, &why),
             }
         })
     }
+}
+
+/// Notifies the owner that a message became a dead letter and gets no answer.
+pub(crate) fn notify_owner(tx: &Tx, lease: Lease, id: InboxId, why: &str) -> Result<()> {
+    let Lease { org, conversation, .. } = lease;
+    let data = serde_json::json!({"unanswered": id, "conversation": conversation, "why": why});
+    let notice = NewNotice {
+        id: NoticeId::from_u128(id.as_u128()),
+        kind: NoticeKind::DeadLetter,
+        recipient: NoticeRecipient::Owner,
+        subject: conversation.to_string(),
+        data: data.to_string(),
+    };
+    notices::notify(tx, org, &notice).map(drop)
 }
 
 fn list_dead_letters(

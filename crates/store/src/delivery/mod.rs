@@ -8,12 +8,16 @@
 //! |---|---|
 //! | `bindings`     | which channel account belongs to which org and agent |
 //! | `dead_letters` | deliveries and inputs that were given up, to replay or abandon |
+//! | `binding_failures` | bindings that cannot receive messages at the moment |
 //! | `notices`      | notices to people and agents, with cooldowns |
+//! | `notice_deliveries` | where and when notices are sent to people, with their receipts |
 //! | `outbox`       | messages to send: claiming, receipts, retries |
 //! | `send_state`   | progress of sending, pauses of bindings, messages in team chats |
 
+pub(crate) mod binding_failures;
 pub(crate) mod bindings;
 pub(crate) mod dead_letters;
+pub(crate) mod notice_deliveries;
 pub(crate) mod notices;
 pub(crate) mod outbox;
 pub(crate) mod send_state;

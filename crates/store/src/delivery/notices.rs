@@ -1,5 +1,6 @@
 //! Notices to people and agents, with a cooldown for the same notice.
 
+use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{NoticeId, OrgId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::Timestamp;
@@ -28,7 +29,10 @@ pub struct NewNotice {
 pub struct StoredNotice {
     pub notice: NewNotice,
     pub created_at: Timestamp,
+    /// When somebody acknowledged it.
     pub read_at: Option<Timestamp>,
+    /// The actor who did, if it was a person.
+    pub read_by: Option<AuditActor>,
 }
 
 /// The result of storing a notice.
@@ -47,15 +51,28 @@ const START_COOLDOWN: Sql = sql!(
      WHERE notice_cooldowns.quiet_until <= now_ms()"
 );
 const INSERT: Sql = sql!(
-    "INSERT INTO notices (org, id, kind, recipient, subject, data, created_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, now_ms())"
+    "INSERT INTO notices (org, id, kind, recipient, subject, data, created_at, planned)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, now_ms(), ?7)"
 );
 pub(crate) const UNREAD: Sql = sql!(
-    "SELECT id, kind, recipient, subject, data, created_at, read_at FROM notices
+    "SELECT id, kind, recipient, subject, data, created_at, read_at, read_by FROM notices
      WHERE org = ?1 AND recipient = ?2 AND read_at IS NULL AND id > ?3 ORDER BY id LIMIT ?4"
 );
 pub(crate) const MARK_READ: Sql =
     sql!("UPDATE notices SET read_at = coalesce(read_at, now_ms()) WHERE org = ?1 AND id = ?2");
+const ACKNOWLEDGE: Sql = sql!(
+    "UPDATE notices SET read_at = coalesce(read_at, now_ms()), read_by = coalesce(read_by, ?3)
+     WHERE org = ?1 AND id = ?2"
+);
+/// The newest notices of a recipient, also those that were read.
+const LIST: Sql = sql!(
+    "SELECT id, kind, recipient, subject, data, created_at, read_at, read_by FROM notices
+     WHERE org = ?1 AND recipient = ?2 ORDER BY id DESC LIMIT ?3"
+);
+const GET: Sql = sql!(
+    "SELECT id, kind, recipient, subject, data, created_at, read_at, read_by FROM notices
+     WHERE org = ?1 AND id = ?2"
+);
 const DELETE_COOLDOWNS: Sql = Sql {
     sqlite: "DELETE FROM notice_cooldowns WHERE (org, kind, subject, recipient) IN (
        SELECT org, kind, subject, recipient FROM notice_cooldowns
@@ -91,9 +108,28 @@ impl OrgStore<'_> {
         })
     }
 
-    /// Marks a notice as read; a repeat changes nothing.
-    pub fn mark_notice_read(&self, id: NoticeId) -> StoreFuture<()> {
-        self.change("notice", &MARK_READ, [id.into()])
+    /// Lists the newest notices of a recipient, newest first.
+    pub fn notices(
+        &self,
+        recipient: NoticeRecipient,
+        limit: u32,
+    ) -> StoreFuture<Vec<StoredNotice>> {
+        let org = self.org;
+        self.read(move |tx| {
+            let params = [org.into(), Value::json(&recipient)?, limit.into()];
+            tx.query(&LIST, &params)?.iter().map(notice).collect()
+        })
+    }
+
+    /// Returns a notice.
+    pub fn notice(&self, id: NoticeId) -> StoreFuture<StoredNotice> {
+        self.one("notice", &GET, [id.into()], notice)
+    }
+
+    /// Acknowledges a notice, so that nobody is notified of it again; a repeat changes
+    /// nothing.
+    pub async fn acknowledge_notice(&self, id: NoticeId, by: &AuditActor) -> Result<()> {
+        self.change("notice", &ACKNOWLEDGE, [id.into(), Value::json(by)?]).await
     }
 }
 
@@ -104,8 +140,30 @@ impl Store {
     }
 }
 
-/// Stores a notice, inside a transaction.
+/// Whether a stored notice is also sent to people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoticePush {
+    Send,
+    /// It only appears in the list of notices.
+    ListOnly,
+}
+
+/// Stores a notice and has it sent to people, inside a transaction.
 pub(crate) fn notify(tx: &Tx, org: OrgId, notice: &NewNotice) -> Result<NotifyOutcome> {
+    let push = match notice.recipient {
+        NoticeRecipient::Owner | NoticeRecipient::User(_) => NoticePush::Send,
+        NoticeRecipient::Customer | NoticeRecipient::Agent(_) => NoticePush::ListOnly,
+    };
+    store(tx, org, notice, push)
+}
+
+/// Stores a notice, inside a transaction.
+pub(crate) fn store(
+    tx: &Tx,
+    org: OrgId,
+    notice: &NewNotice,
+    push: NoticePush,
+) -> Result<NotifyOutcome> {
     let NewNotice { id, kind, recipient, subject, data } = notice;
     let (kind_text, recipient) = (Value::json(kind)?, Value::json(recipient)?);
     let subject = Value::from(subject.as_str());
@@ -114,7 +172,9 @@ pub(crate) fn notify(tx: &Tx, org: OrgId, notice: &NewNotice) -> Result<NotifyOu
     if tx.execute(&START_COOLDOWN, &key)? == 0 {
         return Ok(NotifyOutcome::Suppressed);
     }
-    let params = [org.into(), (*id).into(), kind_text, recipient, subject, data.as_str().into()];
+    let planned = i64::from(push == NoticePush::ListOnly).into();
+    let data = data.as_str().into();
+    let params = [org.into(), (*id).into(), kind_text, recipient, subject, data, planned];
     match tx.execute(&INSERT, &params) {
         Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("notice {id}"))),
         other => other.map(|_| NotifyOutcome::Stored),
@@ -132,5 +192,9 @@ pub(crate) fn notice(row: &Row) -> Result<StoredNotice> {
         },
         created_at: Timestamp::from_millis(row.int(5)?),
         read_at: row.opt_int(6)?.map(Timestamp::from_millis),
+        read_by: match row.value(7)? {
+            Value::Null => None,
+            _ => Some(row.json(7, "actor")?),
+        },
     })
 }

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ostler_domain::id::{BindingId, ConversationId, OrgId, OutboxId};
+use ostler_domain::id::{BindingId, ConversationId, NoticeId, OrgId, OutboxId};
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::job::StoreFuture;
@@ -14,7 +15,8 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Statement, Tx};
 use crate::conversation::turn::Author;
-use crate::delivery::notices::{NewNotice, notify};
+use crate::delivery::notice_deliveries;
+use crate::delivery::notices::{self, NewNotice, NoticePush};
 use crate::delivery::send_state::{TeamMessage, record_team_message};
 use crate::error::{Result, StoreError};
 use crate::round_robin::round_robin;
@@ -103,7 +105,7 @@ pub enum OutboxState {
 }
 
 impl OutboxState {
-    const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Pending,
         Self::Sending,
         Self::Sent,
@@ -113,7 +115,7 @@ impl OutboxState {
         Self::Abandoned,
     ];
 
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Sending => "sending",
@@ -138,7 +140,8 @@ pub struct WithdrawnMessages {
 /// Claims that expired without a report.
 const MARK_UNREPORTED: Sql = sql!(
     "UPDATE outbox SET state = 'unknown', reason = 'the sender did not report', due_at = now_ms()
-     WHERE state = 'sending' AND claimed_until <= (SELECT now_ms())"
+     WHERE state = 'sending' AND claimed_until <= (SELECT now_ms())
+     RETURNING org, id, author, conversation"
 );
 /// Lanes with due entries and how many of each are being sent, those with the fewest
 /// first. The query skips along the index from one lane to the next, so that a long
@@ -231,7 +234,13 @@ impl Store {
     /// Marks entries whose sender did not report in time as unknown, and returns their
     /// number.
     pub fn sweep_outbox(&self) -> StoreFuture<u64> {
-        self.write_all_orgs(|tx| tx.execute(&MARK_UNREPORTED, &[]))
+        self.write_all_orgs(|tx| {
+            let rows = tx.query(&MARK_UNREPORTED, &[])?;
+            for row in &rows {
+                report_unknown(tx, row)?;
+            }
+            Ok(rows.len() as u64)
+        })
     }
 }
 
@@ -381,10 +390,39 @@ fn record_report(
     if let Some(team_message) = &follow_up.team_message {
         record_team_message(tx, *org, *conversation, team_message)?;
     }
-    if let Some(notice) = &follow_up.notice {
-        notify(tx, *org, notice)?;
+    if claimed.author == Author::Notice
+        && !matches!(state, OutboxState::Sent | OutboxState::Pending)
+    {
+        notice_deliveries::advance_next_rung(tx, *org, *id)?;
     }
-    Ok(())
+    match &follow_up.notice {
+        // A notice about a notice that cannot be sent could not be sent either.
+        Some(notice) if claimed.author == Author::Notice => {
+            notices::store(tx, *org, notice, NoticePush::ListOnly).map(drop)
+        }
+        Some(notice) => notices::notify(tx, *org, notice).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Notifies the owner of a message whose sender did not report, or has the next rung of a
+/// notice sent.
+fn report_unknown(tx: &Tx, row: &Row) -> Result<()> {
+    let (org, id): (OrgId, OutboxId) = (row.id(0)?, row.id(1)?);
+    if author(row.text(2)?)? == Author::Notice {
+        return notice_deliveries::advance_next_rung(tx, org, id);
+    }
+    let conversation: ConversationId = row.id(3)?;
+    let data = serde_json::json!({"message": id, "conversation": conversation,
+        "why": "the sender did not report"});
+    let notice = NewNotice {
+        id: NoticeId::from_u128(id.as_u128()),
+        kind: NoticeKind::UnknownOutcome,
+        recipient: NoticeRecipient::Owner,
+        subject: id.to_string(),
+        data: data.to_string(),
+    };
+    notices::notify(tx, org, &notice).map(drop)
 }
 
 /// Withdraws the pending messages of agents in a conversation, inside a transaction.

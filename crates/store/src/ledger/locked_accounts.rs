@@ -6,7 +6,7 @@ use ostler_domain::id::{NoticeId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{Ledger, Reservation};
 use ostler_domain::money::pools::{CreditAccount, PoolKind};
-use ostler_domain::money::sharing::{SharedSpending, SharingPolicy};
+use ostler_domain::money::sharing::{SharedSpending, SharingNotice, SharingPolicy};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient, low_credits_reached};
 use ostler_domain::org::Org;
 use ostler_domain::time::Timestamp;
@@ -243,6 +243,39 @@ impl LockedAccounts {
             all.push((snapshot.org, notice));
         }
         Ok(all)
+    }
+
+    /// The notices to parents for whom this org has nearly used up a cap, one for each cap
+    /// and day.
+    pub(super) fn nearly_used_caps(&self, by: ReservationId) -> Vec<(OrgId, NewNotice)> {
+        let (child, day) = (self.org.id, self.now.utc_day());
+        let mut all = Vec::new();
+        for snapshot in self.snapshots.iter().filter(|snapshot| snapshot.org != child) {
+            let shared = self.ledger.shared_spending(snapshot.org);
+            for near in shared.nearly_used_caps(&snapshot.sharing, child, day) {
+                let (id, about, used, cap) = match near {
+                    SharingNotice::ChildNearsCap(_) => {
+                        let cap = snapshot.sharing.cap_of(child);
+                        (by.as_u128() ^ 1, child.to_string(), shared.used_by(child, day), cap)
+                    }
+                    SharingNotice::AllNearCap => {
+                        let (used, cap) = (shared.total_used(day), snapshot.sharing.max_total);
+                        (by.as_u128() ^ 2, "all".to_owned(), used, cap)
+                    }
+                };
+                let child = matches!(near, SharingNotice::ChildNearsCap(_)).then_some(child);
+                let data = serde_json::json!({"child": child, "used": used, "cap": cap});
+                let notice = NewNotice {
+                    id: NoticeId::from_u128(id),
+                    kind: NoticeKind::SharingNearCap,
+                    recipient: NoticeRecipient::Owner,
+                    subject: format!("{about} {}", day.number()),
+                    data: data.to_string(),
+                };
+                all.push((snapshot.org, notice));
+            }
+        }
+        all
     }
 
     /// Returns what the org can spend, including its parent's share.

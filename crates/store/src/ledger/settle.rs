@@ -187,7 +187,8 @@ fn apply_batch(tx: &Tx, org: OrgId) -> Result<u64> {
     }
     if let Some(last) = rows.last() {
         let last: ReservationId = last.id(0)?;
-        for (whose, notice) in accounts.low_credits(last)? {
+        let low = accounts.low_credits(last)?;
+        for (whose, notice) in low.into_iter().chain(accounts.nearly_used_caps(last)) {
             notify(tx, whose, &notice)?;
         }
         all.extend(accounts.write_back()?);

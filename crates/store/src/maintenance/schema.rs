@@ -48,6 +48,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0007_org_tools",
     "0008_model_uses",
     "0009_harness_threads",
+    "0010_notice_deliveries",
+    "0011_binding_failures",
 ];
 
 /// The schema version that this program needs.

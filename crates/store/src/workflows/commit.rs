@@ -14,6 +14,7 @@ use crate::backend::value::Value;
 use crate::backend::{Statement, Tx};
 use crate::conversation::record_changes::{self, RecordChange};
 use crate::conversation::turn::{stale_changes, statement};
+use crate::delivery::notices::{self, NewNotice};
 use crate::error::{Result, StoreError};
 use crate::ledger::{TurnCharges, charge_statement};
 
@@ -36,6 +37,7 @@ pub struct WorkflowCommit {
     /// Record changes of local tools.
     pub changes: Vec<RecordChange>,
     pub charges: Vec<TurnCharges>,
+    pub notices: Vec<NewNotice>,
     /// From now on, if the lease is kept.
     pub lease_ttl: Duration,
     pub lease_action: WorkflowLeaseAction,
@@ -126,6 +128,9 @@ fn run_commit(tx: &Tx, commit: &WorkflowCommit) -> Result<()> {
     record_changes::apply(tx, commit.lease.org, &commit.changes).map_err(stale_changes)?;
     for wait in &commit.waits {
         events::start_wait(tx, commit.lease, wait)?;
+    }
+    for notice in &commit.notices {
+        notices::notify(tx, commit.lease.org, notice)?;
     }
     tx.finish(&final_statements(commit)?).map(drop)
 }

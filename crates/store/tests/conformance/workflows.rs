@@ -47,6 +47,7 @@ fn commit(lease: WorkflowLease, state: &str, then: WorkflowLeaseAction) -> Workf
         clear_waits: false,
         changes: Vec::new(),
         charges: Vec::new(),
+        notices: Vec::new(),
         lease_ttl: LONG,
         lease_action: then,
     }

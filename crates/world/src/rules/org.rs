@@ -1,11 +1,18 @@
 //! Rules of orgs and of the tree that they form.
 
+use std::collections::BTreeSet;
+
+use ostler_domain::contact::{is_email_address, normalize_email};
+use ostler_domain::notice::preferences::NoticeDestination;
+use ostler_domain::org::settings::OWNER;
 use ostler_domain::org::tree::{OrgTree, TreeError, check_sub_org_licence};
 use ostler_domain::tool::ToolName;
 
 use super::Checker;
 use crate::address::{Address, Kind};
-use crate::spec::{OrgDefinition, PlatformDefinition, SettingsDefinition, TeamDefinition};
+use crate::spec::{
+    NoticesDefinition, OrgDefinition, PlatformDefinition, SettingsDefinition, TeamDefinition,
+};
 
 impl Checker<'_> {
     pub(super) fn platform(&mut self, address: &Address, spec: &PlatformDefinition) {
@@ -15,13 +22,7 @@ impl Checker<'_> {
     pub(super) fn org(&mut self, address: &Address, spec: &OrgDefinition) {
         self.slug(address, "slug", &spec.slug);
         self.not_empty(address, "name", &spec.name);
-        if jiff::tz::TimeZone::get(&spec.time_zone).is_err() {
-            let message = format!(
-                "no time zone `{}`; use an IANA name such as Europe/Berlin",
-                spec.time_zone
-            );
-            self.report(address, "time_zone", message);
-        }
+        self.time_zone(address, "time_zone", &spec.time_zone);
         self.place(address, spec);
         self.policy(address, "tools", &spec.tools);
         if spec.sharing.notice_percent > 100 {
@@ -116,6 +117,14 @@ impl Checker<'_> {
             self.reference(address, &format!("{path}.channel"), Kind::Channel, &person.channel);
             self.not_empty(address, &format!("{path}.identifier"), &person.identifier);
         }
+        let mut people = BTreeSet::new();
+        for notices in &settings.notices {
+            self.notices(address, notices);
+            if !people.insert(normalize_email(&notices.person)) {
+                let message = format!("the notices of `{}` are listed twice", notices.person);
+                self.report(address, "settings.notices", message);
+            }
+        }
         if settings.session_budget.warning > settings.session_budget.cap {
             let message = "the warning comes before the cap, so it must not be larger";
             self.report(address, "settings.session_budget.warning", message);
@@ -131,6 +140,40 @@ impl Checker<'_> {
         if settings.approvals.expire_after.is_zero() {
             let message = "people need time to decide; use at least 1";
             self.report(address, "settings.approvals.expire_after_secs", message);
+        }
+    }
+
+    fn notices(&mut self, address: &Address, notices: &NoticesDefinition) {
+        let (path, person) = ("settings.notices", notices.person.as_str());
+        if person != OWNER {
+            if !is_email_address(person) {
+                let message =
+                    format!("`{person}` is no e-mail address of a member; or use `owner`");
+                self.report(address, path, message);
+            }
+            let destinations = notices.topics.values().flatten().copied();
+            let others = [notices.digest.to.into(), notices.unanswered.to.into()];
+            if destinations.chain(others).any(|one| one == NoticeDestination::TeamGroup) {
+                let message = "only the notices of `owner` go to the team's group";
+                self.report(address, path, message);
+            }
+        }
+        for at in [&notices.chat, &notices.email].into_iter().flatten() {
+            self.reference(address, path, Kind::Channel, &at.channel);
+            self.not_empty(address, path, &at.identifier);
+        }
+        if let Some(zone) = &notices.time_zone {
+            self.time_zone(address, path, zone);
+        }
+        if notices.quiet_hours.is_some_and(|quiet| quiet.from == quiet.to) {
+            self.report(address, path, "quiet hours begin and end at different times");
+        }
+    }
+
+    fn time_zone(&mut self, address: &Address, path: &str, zone: &str) {
+        if jiff::tz::TimeZone::get(zone).is_err() {
+            let message = format!("no time zone `{zone}`; use an IANA name such as Europe/Berlin");
+            self.report(address, path, message);
         }
     }
 

@@ -11,6 +11,7 @@ mod document;
 mod integration;
 mod member;
 mod names;
+mod notices;
 mod org;
 mod session;
 mod settings;
@@ -31,6 +32,7 @@ pub use document::DocumentDefinition;
 pub use integration::IntegrationDefinition;
 pub use member::MemberDefinition;
 pub use names::{NameMap, Names, UnknownName};
+pub use notices::NoticesDefinition;
 pub use org::{CreditsDefinition, OrgDefinition, PlatformDefinition, SharingDefinition};
 pub use session::SessionDefinition;
 pub use settings::{

@@ -19,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::names::{Names, UnknownName};
+use super::notices::NoticesDefinition;
 
 /// How the conversations of an organization work.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +45,8 @@ pub struct SettingsDefinition {
     pub interviews: BTreeMap<Channel, InterviewTemplate>,
     /// Where the organization's own people are notified.
     pub people: PeopleDefinition,
+    /// What people want to be notified of.
+    pub notices: Vec<NoticesDefinition>,
     /// The tool of the organization that makes refunds; without it a refund is a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_provider: Option<ToolName>,
@@ -191,12 +194,12 @@ impl TeamDefinition {
 }
 
 impl PersonDefinition {
-    fn from_address(address: &ChannelAddress, names: &Names) -> Self {
+    pub(super) fn from_address(address: &ChannelAddress, names: &Names) -> Self {
         let channel = names.channels.name(address.binding);
         Self { channel, identifier: address.identifier.clone() }
     }
 
-    fn to_address(&self, names: &Names) -> Result<ChannelAddress, UnknownName> {
+    pub(super) fn to_address(&self, names: &Names) -> Result<ChannelAddress, UnknownName> {
         let binding = names.channels.find("channel", &self.channel)?;
         Ok(ChannelAddress { binding, identifier: self.identifier.clone() })
     }
@@ -243,6 +246,11 @@ impl SettingsDefinition {
             approvals: settings.approvals,
             interviews,
             people: PeopleDefinition::from_addresses(&settings.people, names),
+            notices: settings
+                .notices
+                .iter()
+                .map(|(person, own)| NoticesDefinition::from_notices(person, own, names))
+                .collect(),
             payment_provider,
             models: settings.models.clone(),
         }
@@ -262,6 +270,11 @@ impl SettingsDefinition {
             approvals: self.approvals,
             interviews: self.interviews.clone(),
             people: self.people.to_addresses(names)?,
+            notices: self
+                .notices
+                .iter()
+                .map(|own| Ok((own.person.clone(), own.to_notices(names)?)))
+                .collect::<Result<_, UnknownName>>()?,
             payment_provider: self.payment_provider.clone(),
             models: self.models.clone(),
         })

@@ -12,8 +12,9 @@ use ostler_store::{DecisionState, StoredApproval};
 use serde_json::{Value, json};
 
 use super::args::{OrgArgs, match_id};
-use super::operator::{Operator, format_call};
+use super::operator::Operator;
 use super::rfc3339;
+use ostler_runtime::delivery::notices::text::format_call;
 
 /// The most approvals that are listed.
 const LIST_LIMIT: u32 = 100;

@@ -9,17 +9,26 @@ use super::binding_json;
 use crate::app;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
+use crate::commands::rfc3339;
+use crate::commands::session::view::format_time;
 use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
     let bindings = operator.org(&org).bindings().await?;
+    let failures = operator.org(&org).binding_failures().await?;
     let channels = app::channels(&operator.installation)?;
     let open_error = |bound: &OrgBinding| channels.open(&binding_config(org.id, bound)).err();
     if args.output.json {
         let all: Vec<Value> = bindings
             .iter()
-            .map(|bound| binding_json(&operator, &org, bound, open_error(bound).as_ref()))
+            .map(|bound| {
+                let mut json = binding_json(&operator, &org, bound, open_error(bound).as_ref());
+                let failure = failures.iter().find(|one| one.binding == bound.binding.id);
+                json["failing_since"] = failure.map(|one| rfc3339(one.since)).into();
+                json["failure"] = failure.map(|one| one.reason.clone()).into();
+                json
+            })
             .collect();
         return crate::commands::print_json(&all);
     }
@@ -35,7 +44,14 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         let agent = operator.store.org(org.id).agent(bound.agent).await?.slug;
         let (state, why) = match (bound.binding.enabled, open_error(bound)) {
             (false, _) => (Cell::styled("off", DIM), Cell::default()),
-            (true, None) => (Cell::styled("on", GOOD), Cell::default()),
+            (true, None) => match failures.iter().find(|one| one.binding == bound.binding.id) {
+                Some(failure) => {
+                    let since = format_time(failure.since);
+                    let why = format!("since {since}: {}", failure.reason);
+                    (Cell::styled("failing", BAD), Cell::styled(why, BAD))
+                }
+                None => (Cell::styled("on", GOOD), Cell::default()),
+            },
             (true, Some(why @ OpenError::UnreadableSecret { .. })) => {
                 (Cell::styled("no secret", WARNING), Cell::styled(why.to_string(), WARNING))
             }

@@ -1,35 +1,80 @@
-//! `ostler notice`: the notices to the owner of an org. They are listed here whether or
-//! not a chat or a mail carried them as well.
+//! `ostler notice`: the notices to the owner and the members of an org, and where they are
+//! sent.
 
+mod ack;
 mod ls;
-mod read;
+mod set;
+mod show;
 
 use clap::Subcommand;
+use ostler_domain::audit::AuditActor;
+use ostler_domain::id::OrgId;
+use ostler_runtime::delivery::notices::text::AgentNames;
+use ostler_store::Store;
 
-use super::args::OrgArgs;
-
-/// The most notices that are listed, or marked as read by `--all`.
+/// The most notices that are listed, or acknowledged by `--all`.
 const LIST_LIMIT: u32 = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NoticeCommand {
-    /// List the unread notices of an org's owner, oldest first
+    /// List the notices of an org that nobody has acknowledged, oldest first
     #[command(after_help = "\
 Examples:
   ostler notice ls --org bella
+  ostler notice ls --all --org bella
   ostler notice ls --org bella --json")]
-    Ls(OrgArgs),
-    /// Mark notices as read
+    Ls(ls::NoticeLsArgs),
+    /// Show a notice: what it says, where it was sent and whether it arrived
     #[command(after_help = "\
 Examples:
-  ostler notice read ntc_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
-  ostler notice read --all --org bella")]
-    Read(read::NoticeReadArgs),
+  ostler notice show ntc_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
+  ostler notice show ntc_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --json")]
+    Show(show::NoticeShowArgs),
+    /// Acknowledge notices, so that nobody is notified of them again
+    #[command(
+        alias = "read",
+        after_help = "\
+Examples:
+  ostler notice ack ntc_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
+  ostler notice ack --all --org bella"
+    )]
+    Ack(ack::NoticeAckArgs),
+    /// Choose where notices go, and when; without a change, show what is chosen
+    #[command(after_help = "\
+Examples:
+  ostler notice set --org bella
+  ostler notice set approvals=chat,email handoffs=digest tools=none --org bella
+  ostler notice set --quiet 22:00-07:00 --urgent wait --org bella
+  ostler notice set --digest-at 18:00 --digest-to email --org bella
+  ostler notice set --for anna@bella.example --chat bot:4711 credits=chat --org bella
+
+Topics: approvals, escalations, credits, models, tools, dead_letters, unknown_outcomes,
+workflows, handoffs. Destinations: chat, email, team_group, digest, or none.")]
+    Set(Box<set::NoticeSetArgs>),
 }
 
 pub(crate) async fn run(command: &NoticeCommand) -> anyhow::Result<()> {
     match command {
         NoticeCommand::Ls(args) => ls::run(args).await,
-        NoticeCommand::Read(args) => read::run(args).await,
+        NoticeCommand::Show(args) => show::run(args).await,
+        NoticeCommand::Ack(args) => ack::run(args).await,
+        NoticeCommand::Set(args) => set::run(args).await,
+    }
+}
+
+/// Returns the names of an org's agents.
+async fn agent_names(store: &Store, org: OrgId) -> anyhow::Result<AgentNames> {
+    let agents = store.org(org).agents().await?;
+    Ok(agents.into_iter().map(|agent| (agent.id, agent.display_name)).collect())
+}
+
+/// Returns who acknowledged a notice, as text.
+fn actor_text(actor: AuditActor) -> String {
+    match actor {
+        AuditActor::User(id) => id.to_string(),
+        AuditActor::Key(id) => id.to_string(),
+        AuditActor::Agent(id) => id.to_string(),
+        AuditActor::Terminal => "terminal".to_owned(),
+        AuditActor::System => "system".to_owned(),
     }
 }

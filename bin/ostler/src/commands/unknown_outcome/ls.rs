@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{format_call, open_org};
+use crate::commands::operator::open_org;
 use crate::commands::session::view::format_time;
 use crate::screen::{Cell, DIM, HEADER, print_rows};
+use ostler_runtime::delivery::notices::text::format_call;
 /// The most calls that are listed.
 const LIST_LIMIT: u32 = 100;
 

@@ -7,9 +7,9 @@ use ostler_runtime::workflow::QuestionBody;
 use ostler_runtime::workflow::view::{TaskDetail, WorkflowDetail};
 
 use super::{WorkflowArgs, open_workflow};
-use crate::commands::operator::format_call;
 use crate::commands::session::view::format_time;
 use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
+use ostler_runtime::delivery::notices::text::format_call;
 
 pub(super) async fn run(args: &WorkflowArgs) -> anyhow::Result<()> {
     let (operator, org, id) = open_workflow(&args.target, &args.workflow).await?;

@@ -34,6 +34,8 @@ impl InboundReceiver {
     pub async fn poll(&self, binding: BindingId, mut stop: watch::Receiver<bool>) {
         let mut bot: Option<PolledBot> = None;
         let mut wait = MIN_RETRY_WAIT;
+        // Whether a failure is stored, as far as this process knows.
+        let mut failing = true;
         while !*stop.borrow() {
             let result = tokio::select! {
                 result = self.poll_once(binding, &mut bot) => result,
@@ -44,11 +46,16 @@ impl InboundReceiver {
             };
             match result {
                 Ok(()) => {
+                    if std::mem::take(&mut failing) {
+                        self.clear_failure(binding).await;
+                    }
                     wait = MIN_RETRY_WAIT;
                     continue;
                 }
                 Err((why, retry_after)) => {
                     tracing::warn!(binding_id = %binding, why, "Telegram updates not fetched, will retry");
+                    self.record_failure(binding, &why).await;
+                    failing = true;
                     // A new poller starts with the first update that was not confirmed.
                     bot = None;
                     wait = retry_after.unwrap_or(wait * 2).min(MAX_RETRY_WAIT);
@@ -86,6 +93,22 @@ impl InboundReceiver {
             bot.poller.confirm(id);
         }
         Ok(())
+    }
+
+    /// Stores why a binding does not receive messages, for people who look at it.
+    pub(super) async fn record_failure(&self, binding: BindingId, why: &str) {
+        let Ok((org, _)) = self.enabled_binding(binding).await else { return };
+        if let Err(error) = self.store().org(org).record_binding_failure(binding, why).await {
+            tracing::warn!(binding_id = %binding, %error, "binding failure not stored");
+        }
+    }
+
+    /// Stores that a binding receives messages again.
+    pub(super) async fn clear_failure(&self, binding: BindingId) {
+        let Ok((org, _)) = self.enabled_binding(binding).await else { return };
+        if let Err(error) = self.store().org(org).clear_binding_failure(binding).await {
+            tracing::warn!(binding_id = %binding, %error, "binding failure not cleared");
+        }
     }
 
     fn open(&self, org: OrgId, bound: OrgBinding) -> Result<PolledBot, InboundError> {

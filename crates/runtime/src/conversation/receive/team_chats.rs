@@ -9,8 +9,10 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use ostler_channels::inbound::{InboundContent, InboundMessage, InboundPart};
 use ostler_channels::outbound::{FileContents, OutboundMessage, SendContext, TextFormat};
+use ostler_domain::audit::AuditActor;
+use ostler_domain::contact::normalize_email;
 use ostler_domain::human::escalation::is_resume_command;
-use ostler_domain::id::{OrgId, SessionId, UserId};
+use ostler_domain::id::{NoticeId, OrgId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::ChannelAddress;
@@ -20,6 +22,7 @@ use ostler_store::StoreError;
 use super::{BindingContext, InboundOutcome, InboundReceiver, answer_press, files};
 use crate::channel_binding::peer_address;
 use crate::ids::derived;
+use crate::records::outgoing::ACKNOWLEDGE;
 
 /// The maximum number of members among which the owner is searched.
 const MAX_MEMBERS: u32 = 200;
@@ -98,6 +101,14 @@ impl InboundReceiver {
         context: &BindingContext<'_>,
         inbound: &InboundMessage,
     ) -> Result<Option<InboundOutcome>, StoreError> {
+        if let InboundContent::Press { data, callback_id } = &inbound.content
+            && let Some(notice) = parse_acknowledgement(data)
+        {
+            let done = acknowledge(context, inbound, notice).await?;
+            let text = if done { "Done" } else { "This notice does not exist any more" };
+            answer_press(context.connection, callback_id.as_deref(), text).await;
+            return Ok(Some(InboundOutcome::Done));
+        }
         let Some(chat) = team_chat(context, inbound) else { return Ok(None) };
         match &inbound.content {
             InboundContent::Press { data, callback_id } => {
@@ -188,11 +199,7 @@ impl InboundReceiver {
 /// Returns the team chat that a message comes from, if it does.
 fn team_chat(context: &BindingContext<'_>, inbound: &InboundMessage) -> Option<TeamChat> {
     let people = &context.view.settings.people;
-    let is = |at: Option<&ChannelAddress>| {
-        at.is_some_and(|at| {
-            at.binding == context.bound.binding.id && at.identifier == peer_address(&inbound.peer)
-        })
-    };
+    let is = |at: Option<&ChannelAddress>| is_address(context, inbound, at);
     if is(people.team_group.as_ref()) {
         Some(TeamChat::Group)
     } else if is(people.owner.as_ref()) {
@@ -212,6 +219,56 @@ fn parse_button(data: &str) -> Option<(TeamAction, SessionId)> {
         _ => return None,
     };
     Some((action, session.parse().ok()?))
+}
+
+/// Parses the data of a button that acknowledges a notice.
+fn parse_acknowledgement(data: &str) -> Option<NoticeId> {
+    let (action, notice) = data.split_once(':')?;
+    (action == ACKNOWLEDGE).then(|| notice.parse().ok())?
+}
+
+/// Acknowledges a notice for the person who pressed its button. Returns false if there is no
+/// such notice, or if the chat belongs to nobody who is notified.
+async fn acknowledge(
+    context: &BindingContext<'_>,
+    inbound: &InboundMessage,
+    notice: NoticeId,
+) -> Result<bool, StoreError> {
+    let user = match team_chat(context, inbound) {
+        Some(chat) => Some(colleague(context, inbound, chat).await?.user),
+        None => notified_member(context, inbound).await?,
+    };
+    let Some(user) = user else { return Ok(false) };
+    match context.store.acknowledge_notice(notice, &AuditActor::User(user)).await {
+        Ok(()) => Ok(true),
+        Err(StoreError::NotFound(_)) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
+/// Returns the member whose chat for notices a message comes from.
+async fn notified_member(
+    context: &BindingContext<'_>,
+    inbound: &InboundMessage,
+) -> Result<Option<UserId>, StoreError> {
+    let mut people = context.view.settings.notices.iter();
+    let person = people.find(|(_, own)| is_address(context, inbound, own.chat.as_ref()));
+    let Some((email, _)) = person else { return Ok(None) };
+    let email = normalize_email(email);
+    let members = context.store.members(None, MAX_MEMBERS).await?;
+    let member = members.into_iter().find(|one| normalize_email(&one.user.email) == email);
+    Ok(member.map(|one| one.user.id))
+}
+
+/// Returns whether a message comes from an address.
+fn is_address(
+    context: &BindingContext<'_>,
+    inbound: &InboundMessage,
+    at: Option<&ChannelAddress>,
+) -> bool {
+    at.is_some_and(|at| {
+        at.binding == context.bound.binding.id && at.identifier == peer_address(&inbound.peer)
+    })
 }
 
 /// Returns the colleague who sent a message.

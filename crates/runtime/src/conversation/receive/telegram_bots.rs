@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ostler_channels::connection::ChannelConnection;
+use ostler_channels::telegram::Telegram;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::BindingId;
 use ostler_store::{OrgBinding, StoreError};
@@ -92,7 +93,7 @@ impl InboundReceiver {
                             let receiver = self.clone();
                             Some(tokio::spawn(async move { receiver.poll(id, stopped).await }))
                         } else {
-                            set_webhook(&bot, id, mode).await;
+                            self.set_webhook(&bot, id, mode).await;
                             None
                         };
                         bots.insert(id, RunningBot { bound, stop, poller });
@@ -109,13 +110,17 @@ impl InboundReceiver {
         }
         Ok(())
     }
-}
 
-/// Sets the webhook of a bot.
-async fn set_webhook(bot: &ostler_channels::telegram::Telegram, id: BindingId, mode: &UpdateMode) {
-    let UpdateMode::Webhook(server) = mode else { return };
-    let url = format!("{}/v1/webhooks/{id}", server.trim_end_matches('/'));
-    if let Err(error) = bot.set_webhook(&url).await {
-        tracing::warn!(binding_id = %id, %error, "Telegram webhook not set");
+    /// Sets the webhook of a bot.
+    async fn set_webhook(&self, bot: &Telegram, id: BindingId, mode: &UpdateMode) {
+        let UpdateMode::Webhook(server) = mode else { return };
+        let url = format!("{}/v1/webhooks/{id}", server.trim_end_matches('/'));
+        match bot.set_webhook(&url).await {
+            Ok(()) => self.clear_failure(id).await,
+            Err(error) => {
+                tracing::warn!(binding_id = %id, %error, "Telegram webhook not set");
+                self.record_failure(id, &error.to_string()).await;
+            }
+        }
     }
 }

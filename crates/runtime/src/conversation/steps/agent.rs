@@ -1,6 +1,6 @@
 //! Step 1: chooses the agent that answers.
 
-use ostler_domain::agent::routing::{RoutingCandidate, choose};
+use ostler_domain::agent::routing::{AgentBinding, RoutingCandidate, choose};
 use ostler_domain::agent::{Agent, AgentKind, AgentStatus};
 use ostler_domain::id::AgentId;
 use ostler_domain::session::key::ConversationEntry;
@@ -61,16 +61,21 @@ pub(crate) fn route_new_conversation<'v>(
     named: Option<AgentId>,
 ) -> Option<&'v AgentView> {
     let bindings = &context.view.bindings;
-    let channel = bindings.iter().find(|one| one.binding.id == context.key.binding);
-    let channel = channel.map(|one| &one.binding.channel);
-    let bound = |agent: AgentId| {
-        bindings.iter().any(|one| {
-            one.agent == agent && one.binding.enabled && Some(&one.binding.channel) == channel
-        })
+    let own = bindings.iter().find(|one| one.binding.id == context.key.binding);
+    let channel = own.map(|one| &one.binding.channel);
+    let binding = |agent: AgentId| {
+        let enabled = bindings.iter().filter(|one| one.binding.enabled && one.agent == agent);
+        if own.is_some_and(|own| own.agent == agent && own.binding.enabled) {
+            AgentBinding::Named
+        } else if enabled.into_iter().any(|one| Some(&one.binding.channel) == channel) {
+            AgentBinding::SameChannel
+        } else {
+            AgentBinding::None
+        }
     };
     let agents = context.view.agents.iter();
     let candidates =
-        agents.map(|one| RoutingCandidate { agent: &one.agent, bound: bound(one.agent.id) });
+        agents.map(|one| RoutingCandidate { agent: &one.agent, binding: binding(one.agent.id) });
     let chosen = choose(entry, named, candidates).ok()?;
     context.view.agent(chosen.id)
 }

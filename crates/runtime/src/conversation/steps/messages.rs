@@ -185,6 +185,7 @@ pub(crate) fn run(
     finished.charge_session(&mut run.session);
     run.session.unknown_outcomes =
         run.session.unknown_outcomes.saturating_add(finished.unknown_outcomes);
+    notify_unknown_outcomes(context, run, agent, &finished);
     notify_disabled_tools(run, agent, &finished);
     notify_unpaid_tools(run, agent, &finished);
     request_approvals(context, run, agent, &mut finished);
@@ -233,6 +234,22 @@ fn notify_disabled_tools(run: &mut Run, agent: &AgentView, finished: &FinishedTu
     }
 }
 
+/// Notifies the owner of calls that may or may not have taken effect.
+fn notify_unknown_outcomes(
+    context: &RunContext<'_>,
+    run: &mut Run,
+    agent: &AgentView,
+    finished: &FinishedTurn,
+) {
+    if finished.unknown_outcomes == 0 {
+        return;
+    }
+    let data = json!({"session": run.session.id, "agent": agent.agent.id,
+        "calls": finished.unknown_outcomes});
+    let (kind, subject) = (NoticeKind::UnknownOutcome, context.run_id.to_string());
+    run.pending.add_notice(kind, NoticeRecipient::Owner, subject, data);
+}
+
 /// Notifies the owner of each tool that was too expensive.
 fn notify_unpaid_tools(run: &mut Run, agent: &AgentView, finished: &FinishedTurn) {
     for GateRecord { tool, verdict, .. } in &finished.record.decisions {
@@ -267,7 +284,8 @@ fn request_approvals(
             status: ApprovalStatus::Pending,
         };
         let data = json!({"approval": id, "session": run.session.id, "agent": agent.agent.id,
-            "tool": call.name, "arguments": call.arguments, "risk": risk.level()});
+            "tool": call.name, "arguments": call.arguments, "risk": risk.level(),
+            "expires_at": approval.expires_at});
         run.pending.add_event("approval_wanted", data.clone());
         run.pending.add_notice(
             NoticeKind::ApprovalWanted,
@@ -392,7 +410,8 @@ fn fail_turn(
     if !work.is_empty() {
         let author = MessageAuthor::Agent { id: agent.agent.id };
         let draft = DraftMessage { author, parts: Vec::new(), work, purpose: Purpose::Talk };
-        run.pending.add_message(&mut run.session, draft, Some(context.run_id), context.now);
+        let at = context.current_time();
+        run.pending.add_message(&mut run.session, draft, Some(context.run_id), at);
     }
     fail(context, run, agent, why)
 }
@@ -468,7 +487,8 @@ fn send_turn_text(
         }
         None => {
             let draft = DraftMessage { author, parts: Vec::new(), work, purpose };
-            run.pending.add_message(&mut run.session, draft, Some(context.run_id), context.now);
+            let at = context.current_time();
+            run.pending.add_message(&mut run.session, draft, Some(context.run_id), at);
         }
     }
     text.is_some()

@@ -1,4 +1,4 @@
-//! `ostler notice read`.
+//! `ostler notice ack`.
 
 use clap::Args;
 use ostler_domain::id::NoticeId;
@@ -9,18 +9,18 @@ use crate::commands::args::OrgArgs;
 use crate::commands::operator::{open_org, print_result};
 
 #[derive(Debug, Args)]
-pub(crate) struct NoticeReadArgs {
+pub(crate) struct NoticeAckArgs {
     /// Notices, by id
     #[arg(value_name = "NOTICE", required_unless_present = "all")]
     notices: Vec<NoticeId>,
-    /// Mark all notices that `ostler notice ls` lists
+    /// Acknowledge all notices that `ostler notice ls` lists
     #[arg(long, conflicts_with = "notices")]
     all: bool,
     #[command(flatten)]
     target: OrgArgs,
 }
 
-pub(super) async fn run(args: &NoticeReadArgs) -> anyhow::Result<()> {
+pub(super) async fn run(args: &NoticeAckArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(&args.target).await?;
     let operations = operator.org(&org);
     let ids: Vec<NoticeId> = if args.all {
@@ -30,11 +30,11 @@ pub(super) async fn run(args: &NoticeReadArgs) -> anyhow::Result<()> {
         args.notices.clone()
     };
     for id in &ids {
-        operations.read_notice(*id).await?;
+        operations.acknowledge_notice(*id).await?;
     }
     let text = match ids.len() {
-        1 => "1 notice marked as read".to_owned(),
-        count => format!("{count} notices marked as read"),
+        1 => "1 notice acknowledged".to_owned(),
+        count => format!("{count} notices acknowledged"),
     };
-    print_result(&args.target.output, &json!({"read": ids}), &text)
+    print_result(&args.target.output, &json!({"acknowledged": ids}), &text)
 }

@@ -1,11 +1,18 @@
-//! Notices to customers, owners and agents: what they are about, who receives them,
-//! and their cooldowns.
+//! Notices to customers, owners and agents: what they are about, who receives them, and
+//! their cooldowns. `preferences` has what a person wants to be notified of, `schedule`
+//! where and when a notice is sent.
+
+pub mod preferences;
+pub mod schedule;
+pub mod time_of_day;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use self::preferences::NoticeTopic;
+use crate::human::escalation::Urgency;
 use crate::id::{AgentId, UserId};
 use crate::money::{Credits, percent_of};
 use crate::time::Timestamp;
@@ -20,6 +27,10 @@ pub enum NoticeKind {
     CreditsExhausted,
     /// A child org reached its cap on the parent's credits.
     ChildCap,
+    /// Client orgs have nearly used up what the org pays for them in a day.
+    SharingNearCap,
+    /// A message became a dead letter. It is retried automatically.
+    DeadLetter,
     /// A message was given up as a dead letter.
     DeadLetterAbandoned,
     /// A tool failed too often and is disabled for the session.
@@ -34,6 +45,8 @@ pub enum NoticeKind {
     Escalation,
     /// An escalation is still unanswered.
     EscalationReminder,
+    /// An urgent escalation was not answered within minutes.
+    EscalationUnanswered,
     Handoff,
     /// A tool call needs approval.
     ApprovalWanted,
@@ -43,6 +56,19 @@ pub enum NoticeKind {
     ApprovedCallFailed,
     /// A reply cannot be sent: its channel has no enabled binding any more.
     NoBinding,
+    /// A call or a send may or may not have taken effect.
+    UnknownOutcome,
+    /// A workflow waits for a person.
+    WorkflowWaiting,
+}
+
+/// How soon a person has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeUrgency {
+    Normal,
+    /// Customers are not answered until somebody acts.
+    Urgent,
 }
 
 /// The shares of the monthly pool at which the owner is notified.
@@ -64,11 +90,17 @@ impl NoticeKind {
             Self::CreditsExhausted
             | Self::ToolUnpaid
             | Self::ChildCap
+            | Self::DeadLetter
             | Self::DeadLetterAbandoned
             | Self::NoBinding => 60 * MINUTE,
-            Self::ToolDisabled | Self::LowCredits(_) | Self::SessionCap => 24 * 60 * MINUTE,
+            Self::ToolDisabled | Self::LowCredits(_) | Self::SharingNearCap | Self::SessionCap => {
+                24 * 60 * MINUTE
+            }
+            // Their subject names one event, which is reported once.
+            Self::UnknownOutcome | Self::WorkflowWaiting => 30 * 24 * 60 * MINUTE,
             Self::Escalation
             | Self::EscalationReminder
+            | Self::EscalationUnanswered
             | Self::Handoff
             | Self::ApprovalWanted
             | Self::ApprovalExpired
@@ -84,20 +116,68 @@ impl NoticeKind {
                 "Customers could not be answered for a while. It is not their fault: apologize \
                  for the wait if it comes up, and do not say why."
             }
-            Self::ChildCap | Self::SessionCap => {
+            Self::ChildCap | Self::SessionCap | Self::SharingNearCap => {
                 "A conversation had to end early. Keep answers short, and do not say why."
             }
             Self::ModelsFailed => "An answer failed. Apologize for the wait if it comes up.",
-            Self::DeadLetterAbandoned | Self::NoBinding => {
+            Self::DeadLetter | Self::DeadLetterAbandoned | Self::NoBinding => {
                 "A message did not reach its customer. Repeat what matters."
             }
             Self::ToolDisabled => "A tool failed repeatedly. Do not promise what it would do.",
             Self::ToolUnpaid => "A tool could not be used. Do not promise what it would do.",
-            Self::Escalation | Self::EscalationReminder => "A person was asked for.",
+            Self::Escalation | Self::EscalationReminder | Self::EscalationUnanswered => {
+                "A person was asked for."
+            }
             Self::Handoff => "A conversation was handed to a colleague.",
             Self::ApprovalWanted => "A person has to decide on a call.",
             Self::ApprovalExpired => "A call was not decided in time.",
             Self::ApprovedCallFailed => "An approved call did not do what was asked.",
+            Self::UnknownOutcome => "Nobody knows whether a call or a message took effect.",
+            Self::WorkflowWaiting => "A workflow waits for a person.",
+        }
+    }
+
+    /// Returns the topic that people choose destinations for.
+    pub const fn topic(self) -> NoticeTopic {
+        match self {
+            Self::ApprovalWanted | Self::ApprovalExpired | Self::ApprovedCallFailed => {
+                NoticeTopic::Approvals
+            }
+            Self::Escalation | Self::EscalationReminder | Self::EscalationUnanswered => {
+                NoticeTopic::Escalations
+            }
+            Self::CreditsExhausted
+            | Self::ChildCap
+            | Self::SharingNearCap
+            | Self::ToolUnpaid
+            | Self::LowCredits(_)
+            | Self::SessionCap => NoticeTopic::Credits,
+            Self::ModelsFailed => NoticeTopic::Models,
+            Self::ToolDisabled => NoticeTopic::Tools,
+            Self::DeadLetter | Self::DeadLetterAbandoned | Self::NoBinding => {
+                NoticeTopic::DeadLetters
+            }
+            Self::UnknownOutcome => NoticeTopic::UnknownOutcomes,
+            Self::WorkflowWaiting => NoticeTopic::Workflows,
+            Self::Handoff => NoticeTopic::Handoffs,
+        }
+    }
+
+    /// Returns how soon a person has to know. An escalation is as urgent as its request
+    /// says.
+    pub const fn urgency(self, escalation: Option<Urgency>) -> NoticeUrgency {
+        match (self, escalation) {
+            (
+                Self::CreditsExhausted
+                | Self::ModelsFailed
+                | Self::NoBinding
+                | Self::EscalationUnanswered,
+                _,
+            )
+            | (Self::Escalation | Self::EscalationReminder, Some(Urgency::High)) => {
+                NoticeUrgency::Urgent
+            }
+            _ => NoticeUrgency::Normal,
         }
     }
 
@@ -155,69 +235,4 @@ pub fn exhaustion_recipients(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{
-        LowCredits, NoticeKind, NoticeRecipient, exhaustion_recipients, low_credits_reached,
-    };
-    use crate::id::AgentId;
-    use crate::money::Credits;
-    use crate::time::Timestamp;
-    use std::time::Duration;
-
-    /// C09, E07: the cooldown of each kind.
-    #[test]
-    fn c09_a_notice_is_not_repeated_within_its_cooldown() {
-        let table = [
-            (NoticeKind::ModelsFailed, 30),
-            (NoticeKind::CreditsExhausted, 60),
-            (NoticeKind::ChildCap, 60),
-            (NoticeKind::ToolUnpaid, 60),
-            (NoticeKind::DeadLetterAbandoned, 60),
-            (NoticeKind::ToolDisabled, 24 * 60),
-            (NoticeKind::LowCredits(LowCredits::Empty), 24 * 60),
-        ];
-        let sent = Timestamp::from_millis(5000);
-        for (kind, minutes) in table {
-            let end = sent + Duration::from_secs(minutes * 60);
-            let just_before = Timestamp::from_millis(end.as_millis() - 1);
-            assert!(kind.is_due(None, sent), "{kind:?}");
-            assert!(!kind.is_due(Some(sent), just_before), "{kind:?}");
-            assert!(kind.is_due(Some(sent), end), "{kind:?}");
-        }
-    }
-
-    #[test]
-    fn the_owner_is_notified_at_20_10_and_0_percent_of_the_monthly_pool() {
-        let check = |before, after, expected| {
-            let level =
-                low_credits_reached(Credits::new(200), Credits::new(before), Credits::new(after));
-            assert_eq!(level, expected, "{before} to {after}");
-        };
-        check(200, 41, None);
-        check(41, 40, Some(LowCredits::Percent20));
-        check(40, 39, None);
-        check(21, 20, Some(LowCredits::Percent10));
-        check(41, 0, Some(LowCredits::Empty));
-        check(1, 0, Some(LowCredits::Empty));
-        check(0, 0, None);
-        assert_eq!(low_credits_reached(Credits::ZERO, Credits::new(5), Credits::ZERO), None);
-    }
-
-    /// E07: in a team session both agents, the owner and the customer are notified once
-    /// each.
-    #[test]
-    fn e07_exhausted_credits_notify_agents_owner_and_customer() {
-        let (a, b) = (AgentId::from_u128(1), AgentId::from_u128(2));
-        let recipients: Vec<NoticeRecipient> =
-            exhaustion_recipients([a, b, a]).into_iter().collect();
-        assert_eq!(
-            recipients,
-            [
-                NoticeRecipient::Customer,
-                NoticeRecipient::Owner,
-                NoticeRecipient::Agent(a),
-                NoticeRecipient::Agent(b)
-            ]
-        );
-    }
-}
+mod tests;

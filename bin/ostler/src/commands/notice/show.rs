@@ -1,0 +1,95 @@
+//! `ostler notice show`.
+
+use clap::Args;
+use ostler_domain::id::NoticeId;
+use ostler_domain::notice::schedule::Rung;
+use ostler_runtime::delivery::notices::text::describe;
+use ostler_store::{NoticeDeliveryState, StoredNoticeDelivery};
+use serde_json::{Value, json};
+
+use super::{actor_text, agent_names};
+use crate::commands::args::OrgArgs;
+use crate::commands::operator::open_org;
+use crate::commands::rfc3339;
+use crate::commands::session::view::format_time;
+use crate::screen::{Cell, DIM, HEADER, print_rows};
+
+#[derive(Debug, Args)]
+pub(crate) struct NoticeShowArgs {
+    /// Notice, by id
+    #[arg(value_name = "NOTICE")]
+    notice: NoticeId,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+pub(super) async fn run(args: &NoticeShowArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(&args.target).await?;
+    let (stored, deliveries) = operator.org(&org).notice(args.notice).await?;
+    let names = agent_names(&operator.store, org.id).await?;
+    let data: Value = serde_json::from_str(&stored.notice.data).unwrap_or_default();
+    let text = describe(&stored.notice, &data, &names);
+    if args.target.output.json {
+        let all: Vec<Value> = deliveries.iter().map(delivery_json).collect();
+        return crate::commands::print_json(&json!({
+            "id": stored.notice.id, "kind": stored.notice.kind,
+            "topic": stored.notice.kind.topic(), "recipient": stored.notice.recipient,
+            "subject": stored.notice.subject, "data": data, "text": text,
+            "created_at": rfc3339(stored.created_at),
+            "acknowledged_at": stored.read_at.map(rfc3339),
+            "acknowledged_by": stored.read_by.map(actor_text),
+            "deliveries": all}));
+    }
+    anstream::println!("{text}");
+    anstream::println!("{DIM}topic{DIM:#}         {}", stored.notice.kind.topic());
+    anstream::println!("{DIM}since{DIM:#}         {}", format_time(stored.created_at));
+    let acknowledged = match stored.read_at {
+        Some(at) => {
+            let by = stored.read_by.map(|by| format!(" by {}", actor_text(by)));
+            format!("{}{}", format_time(at), by.unwrap_or_default())
+        }
+        None => "not yet".to_owned(),
+    };
+    anstream::println!("{DIM}acknowledged{DIM:#}  {acknowledged}");
+    if deliveries.is_empty() {
+        let slug = &org.slug;
+        anstream::println!("\nIt was sent nowhere; `ostler notice set --org {slug}` shows why.");
+        return Ok(());
+    }
+    anstream::println!();
+    let header = ["person", "to", "state", "time"];
+    let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
+    rows.extend(deliveries.iter().map(|delivery| {
+        let destination = match delivery.key.rung {
+            Rung::First => delivery.key.destination.to_string(),
+            Rung::Next => format!("{}, if nobody reacts", delivery.key.destination),
+        };
+        let time = match delivery.state {
+            NoticeDeliveryState::Planned => format_time(delivery.due_at),
+            _ => String::new(),
+        };
+        let (state, why) = state_text(&delivery.state);
+        let state = why.map_or_else(|| state.to_owned(), |why| format!("{state}: {why}"));
+        [delivery.key.person.as_str().into(), destination.into(), state.into(), time.into()]
+    }));
+    print_rows(&rows);
+    Ok(())
+}
+
+fn state_text(state: &NoticeDeliveryState) -> (&'static str, Option<&str>) {
+    match state {
+        NoticeDeliveryState::Planned => ("planned", None),
+        NoticeDeliveryState::Skipped(why) => ("skipped", Some(why)),
+        NoticeDeliveryState::Sending => ("sending", None),
+        NoticeDeliveryState::Delivered => ("delivered", None),
+        NoticeDeliveryState::Unknown => ("unknown", None),
+        NoticeDeliveryState::Failed(why) => ("failed", Some(why)),
+    }
+}
+
+fn delivery_json(delivery: &StoredNoticeDelivery) -> Value {
+    let (state, reason) = state_text(&delivery.state);
+    json!({"person": delivery.key.person, "destination": delivery.key.destination,
+        "rung": delivery.key.rung, "state": state, "reason": reason,
+        "due_at": rfc3339(delivery.due_at)})
+}

@@ -1,0 +1,61 @@
+//! Whether a notice is still worth sending.
+
+use ostler_domain::gate::approval::ApprovalStatus;
+use ostler_domain::human::escalation::EscalationStatus;
+use ostler_domain::id::{ApprovalId, ConversationId};
+use ostler_domain::notice::NoticeKind;
+use ostler_store::{OrgStore, StoreError, StoredNotice};
+
+use super::{data_of, session_id};
+use crate::records::decode;
+use crate::records::session::Session;
+
+/// Returns why a notice is not sent any more, if so.
+pub(super) async fn reason(
+    store: &OrgStore<'_>,
+    stored: &StoredNotice,
+) -> Result<Option<&'static str>, StoreError> {
+    if stored.read_at.is_some() {
+        return Ok(Some("it was acknowledged"));
+    }
+    match stored.notice.kind {
+        NoticeKind::ApprovalWanted => {
+            let data = data_of(stored);
+            let id: Option<ApprovalId> = data["approval"].as_str().and_then(|id| id.parse().ok());
+            let Some(id) = id else { return Ok(None) };
+            match store.approval(id).await {
+                Ok(found) if found.approval.status == ApprovalStatus::Pending => Ok(None),
+                Ok(_) | Err(StoreError::NotFound(_)) => Ok(Some("it was decided")),
+                Err(other) => Err(other),
+            }
+        }
+        NoticeKind::Escalation
+        | NoticeKind::EscalationReminder
+        | NoticeKind::EscalationUnanswered => {
+            let session = session_of(store, stored).await?.map(|(_, session)| session);
+            let open = session.as_ref().and_then(|session| session.escalation.as_ref());
+            let waits = open.is_some_and(|open| {
+                open.state.status == EscalationStatus::Pending
+                    && open.id.to_string() == stored.notice.subject
+            });
+            Ok((!waits).then_some("somebody has answered"))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns the session that a notice is about, with its conversation.
+pub(super) async fn session_of(
+    store: &OrgStore<'_>,
+    stored: &StoredNotice,
+) -> Result<Option<(ConversationId, Session)>, StoreError> {
+    let Some(id) = session_id(&data_of(stored)) else { return Ok(None) };
+    match store.session(id).await {
+        Ok(found) => {
+            let session = decode("session", &found.data).ok();
+            Ok(session.map(|session| (found.conversation, session)))
+        }
+        Err(StoreError::NotFound(_)) => Ok(None),
+        Err(other) => Err(other),
+    }
+}

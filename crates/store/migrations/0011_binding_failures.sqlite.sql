@@ -1,0 +1,8 @@
+-- Bindings that cannot receive messages at the moment, and why.
+CREATE TABLE binding_failures (
+  org BLOB NOT NULL REFERENCES orgs (id),
+  binding BLOB NOT NULL,
+  reason TEXT NOT NULL,
+  since BIGINT NOT NULL,
+  PRIMARY KEY (org, binding)
+) WITHOUT ROWID;
