@@ -83,3 +83,21 @@ async fn a04_a21_the_harness_names_agent_org_and_contact() {
     assert_eq!(harness.session_context.external_contact_identifier, "rosa");
     assert_eq!(harness.session_context.conversation_history, 0);
 }
+
+/// O28: an answer carries the time at which it was written, not the time at which the turn
+/// began.
+#[tokio::test(flavor = "multi_thread")]
+async fn o28_an_answer_carries_the_time_of_its_end() {
+    let scenario = Scenario::new("delay: 300ms\ndefault: I see.").await;
+    scenario.write("rosa", "hello").await;
+    let worker = scenario.worker.clone();
+    let answering = tokio::spawn(async move { worker.answer_next().await });
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    let began = scenario.now();
+    scenario.advance(std::time::Duration::from_secs(60));
+    answering.await.unwrap().unwrap();
+    let thread = scenario.thread("rosa").await;
+    let answer = thread.last().unwrap();
+    assert_eq!(answer.text(), "I see.");
+    assert_eq!(answer.at.since(began), std::time::Duration::from_secs(60));
+}

@@ -68,3 +68,21 @@ async fn c16_telegram_gets_a_webhook_with_a_public_url() {
     stop.send_replace(true);
     attending.await.unwrap();
 }
+
+/// O20: a bot that cannot be polled is shown as failing, until it can.
+#[tokio::test]
+async fn o20_a_bot_that_cannot_be_polled_is_failing() {
+    let org = ConnectedOrg::new(ECHO).await;
+    let refused = json!({"ok": false, "error_code": 401, "description": "Unauthorized"});
+    let server = org.bot([Reply::json(401, &refused), result(&json!([]))]).await;
+    let (stop, attending) = run_bots(&org, UpdateMode::Polling);
+    let failures = async || org.scenario.org().binding_failures().await.unwrap();
+    eventually("a failure", async || !failures().await.is_empty()).await;
+    let found = failures().await;
+    assert_eq!(found[0].binding, BOT);
+    assert!(found[0].reason.contains("Unauthorized"), "{found:?}");
+    eventually("a poll", async || failures().await.is_empty()).await;
+    assert!(server.seen().len() >= 2);
+    stop.send_replace(true);
+    attending.await.unwrap();
+}

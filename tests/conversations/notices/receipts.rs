@@ -131,7 +131,8 @@ async fn o31_the_button_of_a_notice_acknowledges_it() {
     org.scenario.add_member(OWNER, Role::Owner).await;
     org.work().await;
     let seen: Vec<_> = bot.seen().iter().map(SeenRequest::json).collect();
-    let notice = seen.iter().find(|one| one["text"].to_string().contains("no model answered")).unwrap();
+    let notice =
+        seen.iter().find(|one| one["text"].to_string().contains("no model answered")).unwrap();
     let data = notice["reply_markup"]["inline_keyboard"][0][0]["callback_data"].clone();
     let press = |update: i64, who: i64| {
         json!({"update_id": update, "callback_query": {"id": "cb", "data": data,

@@ -420,6 +420,11 @@ impl Scenario {
         report
     }
 
+    /// Returns the time on the clock of agents and sessions.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.now.load(Ordering::SeqCst))
+    }
+
     /// Advances the clock of agents and sessions.
     pub(crate) fn advance(&self, time: Duration) {
         let millis = i64::try_from(time.as_millis()).unwrap();

@@ -21,6 +21,7 @@ mod migrate;
 mod mock_model;
 mod model;
 mod nordlicht;
+mod notice;
 mod operator;
 mod org_tools;
 mod org_tree;
@@ -155,7 +156,9 @@ fn every_help_has_examples() {
         &["unknown-outcome", "ls"],
         &["unknown-outcome", "resolve"],
         &["notice", "ls"],
-        &["notice", "read"],
+        &["notice", "show"],
+        &["notice", "ack"],
+        &["notice", "set"],
         &["integration", "ls"],
         &["integration", "connect"],
         &["integration", "disconnect"],

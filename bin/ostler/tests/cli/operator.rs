@@ -1,29 +1,6 @@
-//! Commands of operators: notices, integrations, keys, takeovers.
+//! Commands of operators: integrations, keys, takeovers.
 
 use crate::demo::DemoInstallation;
-
-#[test]
-fn notices_are_listed_until_they_are_read() {
-    let demo = DemoInstallation::new();
-    let shown = demo.run(&["notice", "ls", "--org", "bella"]);
-    for part in [
-        "Gia handed over to Enzo: a charge that is not right",
-        "Enzo wants to call refund_payment(amount: 10.00, order: 1234",
-        "a customer needs a person: asked for a person",
-    ] {
-        assert!(shown.contains(part), "{part} in {shown}");
-    }
-    let listed = demo.json(&["notice", "ls", "--org", "bella"]);
-    let first = listed[0]["id"].as_str().expect("an id").to_owned();
-    demo.run(&["notice", "read", &first, "--org", "bella"]);
-    let left = demo.json(&["notice", "ls", "--org", "bella"]);
-    assert_eq!(left.as_array().expect("a list").len(), 2);
-    assert_eq!(
-        demo.run(&["notice", "read", "--all", "--org", "bella"]),
-        "2 notices marked as read\n"
-    );
-    assert!(demo.run(&["notice", "ls", "--org", "bella"]).contains("has no unread notices"));
-}
 
 /// The tools of Unsplash are active once an org has connected it; the key itself is never
 /// stored or printed.

@@ -73,3 +73,20 @@ async fn a05_a_foreign_binding_is_not_found(store: &Store) {
     assert!(matches!(routed, Err(StoreError::NotFound("agent"))));
     assert_eq!(store.binding(mine.binding.id).await.unwrap(), (here, mine));
 }
+
+on_every_backend!(
+    /// O31: a failing binding keeps the time of its first failure until it works again.
+    o31_a_binding_fails_until_it_works_again
+);
+async fn o31_a_binding_fails_until_it_works_again(store: &Store) {
+    let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
+    let id = BindingId::from_u128(7);
+    store.org(here).record_binding_failure(id, "no route").await.unwrap();
+    let first = store.org(here).binding_failures().await.unwrap();
+    store.org(here).record_binding_failure(id, "Unauthorized").await.unwrap();
+    let second = store.org(here).binding_failures().await.unwrap();
+    assert_eq!((second[0].reason.as_str(), second[0].since), ("Unauthorized", first[0].since));
+    assert!(store.org(there).binding_failures().await.unwrap().is_empty());
+    store.org(here).clear_binding_failure(id).await.unwrap();
+    assert!(store.org(here).binding_failures().await.unwrap().is_empty());
+}

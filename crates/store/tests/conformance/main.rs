@@ -31,6 +31,7 @@ mod ledger_property;
 mod members;
 mod merge;
 mod model_uses;
+mod notice_deliveries;
 mod notices;
 mod operators;
 mod org_config;

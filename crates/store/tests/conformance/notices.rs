@@ -1,5 +1,6 @@
 //! Notices: stored once within the cooldown, listed and marked as read.
 
+use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AgentId, NoticeId, OrgId};
 use ostler_domain::notice::{LowCredits, NoticeKind, NoticeRecipient, exhaustion_recipients};
 use ostler_store::{NewNotice, NotifyOutcome, Store, StoreError};
@@ -100,8 +101,8 @@ async fn notices_are_read_page_by_page(store: &Store) {
     }
     assert_eq!(seen, ids);
     for id in &ids[..10] {
-        store.org(org).mark_notice_read(*id).await.unwrap();
-        store.org(org).mark_notice_read(*id).await.unwrap();
+        store.org(org).acknowledge_notice(*id, &AuditActor::System).await.unwrap();
+        store.org(org).acknowledge_notice(*id, &AuditActor::System).await.unwrap();
     }
     assert_eq!(unread(store, org, NoticeRecipient::Owner).await, 2);
     assert_eq!(unread(store, org, NoticeRecipient::Customer).await, 0);
@@ -119,7 +120,7 @@ async fn a05_notices_stay_in_their_org(store: &Store) {
     let id = new.id;
     assert_eq!(store.org(here).notify(new).await.unwrap(), NotifyOutcome::Stored);
     assert_eq!(unread(store, there, NoticeRecipient::Owner).await, 0);
-    let marked = store.org(there).mark_notice_read(id).await;
+    let marked = store.org(there).acknowledge_notice(id, &AuditActor::System).await;
     assert!(matches!(marked, Err(StoreError::NotFound("notice"))));
     assert_eq!(unread(store, here, NoticeRecipient::Owner).await, 1);
     assert_eq!(

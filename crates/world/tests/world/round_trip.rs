@@ -62,6 +62,10 @@ fn field() -> impl Strategy<Value = (&'static str, Value)> {
             "lifetimes": {"sms": {"idle_secs": 60, "longest_secs": 120}, "my.gateway": {"idle_secs": 1, "longest_secs": 2}},
             "people": {"owner": {"channel": "bot", "identifier": identifier}},
             "triggers": {"negative": "useless\nawful"},
+            "notices": [{"person": "ole@nordlicht.example", "chat": {"channel": "bot", "identifier": "9"},
+                "topics": {"credits": ["email", "digest"], "handoffs": []},
+                "quiet_hours": {"from": "22:00", "to": "07:00", "urgent": "wait"},
+                "digest": {"at": "18:30", "to": "email"}, "unanswered": {"after_secs": 600}}],
         }))),
         proptest::collection::btree_set("[a-z_]{1,12}", 0..4).prop_map(|deny| ("tools", json!({"deny": deny}))),
     ]

@@ -54,8 +54,8 @@ Examples:
 /// The settings of a binding.
 #[derive(Debug, Args)]
 pub(crate) struct BindingArgs {
-    /// Agent that this channel prefers among agents of the same role, by slug; customers
-    /// reach customer service first, then the PM [default: the agent that customers reach]
+    /// Agent that answers customers on this channel, by slug; while it takes no messages,
+    /// customer service does, else the PM [default: customer service, else the PM]
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     /// Settings of the channel, as JSON
