@@ -8,8 +8,8 @@ fn o31_notices_are_listed_until_they_are_acknowledged() {
     let demo = DemoInstallation::new();
     let shown = demo.run(&["notice", "ls", "--org", "bella"]);
     for part in [
-        "Gia handed over to Enzo: a charge that is not right",
-        "Enzo wants to call refund_payment(amount: 10.00, order: 1234",
+        "Gia handed over to Enzo: a charge that is not",
+        "Enzo wants to call refund_payment(amount: 10",
         "a customer needs a person: asked for a person",
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
@@ -17,7 +17,10 @@ fn o31_notices_are_listed_until_they_are_acknowledged() {
     let listed = demo.json(&["notice", "ls", "--org", "bella"]);
     let first = listed[0]["id"].as_str().expect("an id").to_owned();
     assert!(listed[0]["created_at"].as_str().is_some_and(|at| at.ends_with('Z')), "{listed}");
-    demo.run(&["notice", "ack", &first, "--org", "bella"]);
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    let missing = demo.error(&["notice", "ack", "zzzz", "--org", "bella"]);
+    assert!(missing.contains("no notice `zzzz`; `ostler notice ls --all` lists them"), "{missing}");
+    demo.run(&["notice", "ack", &first[first.len() - 4..], "--org", "bella"]);
     let left = demo.json(&["notice", "ls", "--org", "bella"]);
     assert_eq!(left.as_array().expect("a list").len(), 2);
     let shown = demo.json(&["notice", "show", &first, "--org", "bella"]);
@@ -32,12 +35,15 @@ fn o31_notices_are_listed_until_they_are_acknowledged() {
     assert_eq!(all.as_array().expect("a list").len(), 3);
 }
 
+fn set<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    [&["notice", "set", "--org", "bella"], args].concat()
+}
+
 /// O31: a person chooses destinations, quiet hours, the digest and the next rung; mistakes
 /// change nothing, and the choice is part of the world file.
 #[test]
 fn o31_a_person_chooses_where_notices_go() {
     let demo = DemoInstallation::new();
-    let set = |args: &[&str]| [&["notice", "set", "--org", "bella"], args].concat();
     let shown = demo.run(&set(&[]));
     for part in ["approvals", "chat, team_group", "quiet hours  none", "after 5 minutes to email"] {
         assert!(shown.contains(part), "{part} in {shown}");

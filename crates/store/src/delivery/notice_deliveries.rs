@@ -85,6 +85,7 @@ const UNPLANNED: Sql = sql!(
 );
 const MARK_PLANNED: Sql =
     sql!("UPDATE notices SET planned = 1 WHERE org = ?1 AND id = ?2 AND planned = 0");
+const IS_PLANNED: Sql = sql!("SELECT planned FROM notices WHERE org = ?1 AND id = ?2");
 const INSERT: Sql = sql!(
     "INSERT INTO notice_deliveries (org, notice, person, destination, rung, due_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
@@ -188,6 +189,11 @@ impl OrgStore<'_> {
         let mut params = key_params(self.org, key);
         params.push(why.into());
         self.write(move |tx| tx.execute(&MARK_SKIPPED, &params).map(drop)).await
+    }
+
+    /// Returns whether it is decided where a notice is sent.
+    pub fn is_notice_planned(&self, id: NoticeId) -> StoreFuture<bool> {
+        self.one("notice", &IS_PLANNED, [id.into()], |row| Ok(row.int(0)? == 1))
     }
 
     /// Returns the deliveries of a notice with their receipts.

@@ -4,15 +4,15 @@ use clap::Args;
 use ostler_domain::id::NoticeId;
 use serde_json::json;
 
-use super::LIST_LIMIT;
+use super::{LIST_LIMIT, find};
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::{open_org, print_result};
 
 #[derive(Debug, Args)]
 pub(crate) struct NoticeAckArgs {
-    /// Notices, by id
+    /// Notices, by id or its end
     #[arg(value_name = "NOTICE", required_unless_present = "all")]
-    notices: Vec<NoticeId>,
+    notices: Vec<String>,
     /// Acknowledge all notices that `ostler notice ls` lists
     #[arg(long, conflicts_with = "notices")]
     all: bool,
@@ -27,7 +27,11 @@ pub(super) async fn run(args: &NoticeAckArgs) -> anyhow::Result<()> {
         let unread = operations.unread_notices(None, LIST_LIMIT).await?;
         unread.iter().map(|stored| stored.notice.id).collect()
     } else {
-        args.notices.clone()
+        let mut ids = Vec::new();
+        for name in &args.notices {
+            ids.push(find(&operations, name).await?);
+        }
+        ids
     };
     for id in &ids {
         operations.acknowledge_notice(*id).await?;

@@ -11,7 +11,10 @@ use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
-use crate::screen::{Cell, DIM, HEADER, print_rows};
+use crate::screen::{Cell, DIM, HEADER, print_rows, shorten};
+
+/// How much of a message fits beside the other columns.
+const MESSAGE_COLUMNS: usize = 46;
 
 #[derive(Debug, Args)]
 pub(crate) struct NoticeLsArgs {
@@ -61,9 +64,9 @@ pub(super) async fn run(args: &NoticeLsArgs) -> anyhow::Result<()> {
             None => text.into(),
         };
         [
-            stored.notice.id.to_string().into(),
+            stored.notice.id.short().into(),
             format_time(stored.created_at).into(),
-            style(describe(&stored.notice, data, &names)),
+            style(shorten(&describe(&stored.notice, data, &names), MESSAGE_COLUMNS)),
             Cell::styled(session(data), DIM),
         ]
     }));

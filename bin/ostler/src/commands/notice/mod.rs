@@ -2,15 +2,20 @@
 //! sent.
 
 mod ack;
+mod choices;
 mod ls;
 mod set;
 mod show;
 
+use anyhow::Context as _;
 use clap::Subcommand;
 use ostler_domain::audit::AuditActor;
-use ostler_domain::id::OrgId;
+use ostler_domain::id::{NoticeId, OrgId};
 use ostler_runtime::delivery::notices::text::AgentNames;
+use ostler_runtime::operations::OrgOperations;
 use ostler_store::Store;
+
+use super::args::match_id;
 
 /// The most notices that are listed, or acknowledged by `--all`.
 const LIST_LIMIT: u32 = 100;
@@ -28,7 +33,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   ostler notice show ntc_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
-  ostler notice show ntc_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --json")]
+  ostler notice show …7ybc --org bella --json")]
     Show(show::NoticeShowArgs),
     /// Acknowledge notices, so that nobody is notified of them again
     #[command(
@@ -66,6 +71,14 @@ pub(crate) async fn run(command: &NoticeCommand) -> anyhow::Result<()> {
 async fn agent_names(store: &Store, org: OrgId) -> anyhow::Result<AgentNames> {
     let agents = store.org(org).agents().await?;
     Ok(agents.into_iter().map(|agent| (agent.id, agent.display_name)).collect())
+}
+
+/// Returns the notice that a text names: an id, or the end of one that is listed.
+async fn find(operations: &OrgOperations<'_>, name: &str) -> anyhow::Result<NoticeId> {
+    let listed = operations.notices(LIST_LIMIT).await?;
+    let known: Vec<NoticeId> = listed.iter().map(|stored| stored.notice.id).collect();
+    match_id(name, &known)
+        .with_context(|| format!("no notice `{name}`; `ostler notice ls --all` lists them"))
 }
 
 /// Returns who acknowledged a notice, as text.

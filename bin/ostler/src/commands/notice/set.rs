@@ -12,13 +12,13 @@ use ostler_domain::notice::preferences::{
 };
 use ostler_domain::notice::time_of_day::TimeOfDay;
 use ostler_domain::org::settings::OWNER;
-use ostler_world::spec::{NoticesDefinition, PersonDefinition};
+use ostler_world::spec::{NoticesDefinition, PeopleDefinition, PersonDefinition};
 use ostler_world::{Address, unknown_name};
 
+use super::choices::show;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::resource::{Ask, Change, ChangeArgs, ResourceEditor};
-use crate::screen::{Cell, DIM, HEADER, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct NoticeSetArgs {
@@ -162,24 +162,31 @@ pub(super) async fn run(args: &NoticeSetArgs) -> anyhow::Result<()> {
     let editor = ResourceEditor::open(&operator).await?;
     let address = Address::of_org(&org.slug);
     let mut value = editor.get(&address)?.value().clone();
+    let people: PeopleDefinition = serde_json::from_value(value["settings"]["people"].clone())?;
     let mut all: Vec<NoticesDefinition> =
         serde_json::from_value(value["settings"]["notices"].take()).unwrap_or_default();
-    let position =
-        all.iter().position(|one| normalize_email(&one.person) == normalize_email(&person));
-    let before = position.map(|at| all.remove(at)).filter(|_| !args.reset);
+    let is_person =
+        |one: &NoticesDefinition| normalize_email(&one.person) == normalize_email(&person);
+    let before = all.iter().position(is_person).map(|at| all.remove(at));
     let blank = NoticesDefinition { person: person.clone(), ..NoticesDefinition::default() };
-    let before = before.unwrap_or(blank);
-    let after = changed(before.clone(), args)?;
-    if !args.reset && after == before {
-        return show(&after, args.target.output.json);
+    let before = before.unwrap_or_else(|| blank.clone());
+    let after = changed(if args.reset { blank.clone() } else { before.clone() }, args)?;
+    let json = args.target.output.json;
+    if after == before {
+        return show(&after, &people, json);
     }
-    if after != (NoticesDefinition { person, ..NoticesDefinition::default() }) {
-        all.push(after);
+    if after != blank {
+        all.push(after.clone());
     }
     all.sort_by_key(|one| (one.person != OWNER, one.person.clone()));
     value["settings"]["notices"] = serde_json::to_value(&all)?;
     let how = Change { args: &args.change, output: &args.target.output, ask: Ask::Never };
-    editor.replace(&address, &value, &how).await
+    editor.replace(&address, &value, &how).await?;
+    if json {
+        return Ok(());
+    }
+    anstream::println!();
+    show(&after, &people, json)
 }
 
 /// Applies the arguments to the choices of a person.
@@ -217,65 +224,4 @@ fn changed(
         notices.time_zone = Some(zone.clone());
     }
     Ok(notices)
-}
-
-/// Shows what a person has chosen, with the defaults.
-fn show(notices: &NoticesDefinition, json: bool) -> anyhow::Result<()> {
-    let destinations = |topic: NoticeTopic| {
-        notices.topics.get(&topic).cloned().unwrap_or_else(|| topic.default_destinations())
-    };
-    if json {
-        let mut value = serde_json::to_value(notices)?;
-        for topic in NoticeTopic::ALL {
-            value["topics"][topic.name()] = serde_json::to_value(destinations(topic))?;
-        }
-        return crate::commands::print_json(&value);
-    }
-    let mut rows = vec![["topic", "goes to"].map(|text| Cell::styled(text, HEADER))];
-    rows.extend(NoticeTopic::ALL.map(|topic| {
-        let names: Vec<&str> =
-            destinations(topic).into_iter().map(NoticeDestination::name).collect();
-        let text = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let style = if notices.topics.contains_key(&topic) {
-            Cell::from(text)
-        } else {
-            Cell::styled(text, DIM)
-        };
-        [topic.name().into(), style]
-    }));
-    print_rows(&rows);
-    let at = |person: &Option<PersonDefinition>| match person {
-        Some(person) => format!("{} on {}", person.identifier, person.channel),
-        None if notices.person == OWNER => "as in settings people".to_owned(),
-        None => "none".to_owned(),
-    };
-    let email = match &notices.email {
-        None if notices.person != OWNER => notices.person.clone(),
-        other => at(other),
-    };
-    let quiet = notices.quiet_hours.map_or_else(
-        || "none".to_owned(),
-        |quiet| {
-            let urgent = match quiet.urgent {
-                UrgentNotices::Pass => "urgent notices pass",
-                UrgentNotices::Wait => "urgent notices wait too",
-            };
-            format!("{} to {}; {urgent}", quiet.from, quiet.to)
-        },
-    );
-    let name = |to: DirectDestination| NoticeDestination::from(to).name();
-    let minutes = notices.unanswered.after.as_secs() / 60;
-    anstream::println!();
-    for (label, text) in [
-        ("person", notices.person.clone()),
-        ("chat", at(&notices.chat)),
-        ("email", email),
-        ("quiet hours", quiet),
-        ("digest", format!("{} to {}", notices.digest.at, name(notices.digest.to))),
-        ("unanswered", format!("after {minutes} minutes to {}", name(notices.unanswered.to))),
-        ("time zone", notices.time_zone.clone().unwrap_or_else(|| "the organization's".to_owned())),
-    ] {
-        anstream::println!("{DIM}{label:<13}{DIM:#}{text}");
-    }
-    Ok(())
 }

@@ -1,13 +1,12 @@
 //! `ostler notice show`.
 
 use clap::Args;
-use ostler_domain::id::NoticeId;
 use ostler_domain::notice::schedule::Rung;
 use ostler_runtime::delivery::notices::text::describe;
 use ostler_store::{NoticeDeliveryState, StoredNoticeDelivery};
 use serde_json::{Value, json};
 
-use super::{actor_text, agent_names};
+use super::{actor_text, agent_names, find};
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::rfc3339;
@@ -16,16 +15,18 @@ use crate::screen::{Cell, DIM, HEADER, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct NoticeShowArgs {
-    /// Notice, by id
+    /// Notice, by id or its end
     #[arg(value_name = "NOTICE")]
-    notice: NoticeId,
+    notice: String,
     #[command(flatten)]
     target: OrgArgs,
 }
 
 pub(super) async fn run(args: &NoticeShowArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(&args.target).await?;
-    let (stored, deliveries) = operator.org(&org).notice(args.notice).await?;
+    let operations = operator.org(&org);
+    let id = find(&operations, &args.notice).await?;
+    let (stored, deliveries) = operations.notice(id).await?;
     let names = agent_names(&operator.store, org.id).await?;
     let data: Value = serde_json::from_str(&stored.notice.data).unwrap_or_default();
     let text = describe(&stored.notice, &data, &names);
@@ -52,8 +53,15 @@ pub(super) async fn run(args: &NoticeShowArgs) -> anyhow::Result<()> {
     };
     anstream::println!("{DIM}acknowledged{DIM:#}  {acknowledged}");
     if deliveries.is_empty() {
-        let slug = &org.slug;
-        anstream::println!("\nIt was sent nowhere; `ostler notice set --org {slug}` shows why.");
+        match operator.store.org(org.id).is_notice_planned(id).await? {
+            true => anstream::println!(
+                "\nIt was sent nowhere; `ostler notice set --org {}` shows why.",
+                org.slug
+            ),
+            false => anstream::println!(
+                "\nIt is not sent yet; `ostler serve` and `ostler worker` send notices."
+            ),
+        }
         return Ok(());
     }
     anstream::println!();

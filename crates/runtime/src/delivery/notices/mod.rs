@@ -16,11 +16,11 @@ use ostler_domain::id::{ConversationId, OrgId, OutboxId, SessionId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::notice::preferences::NoticeDestination;
 use ostler_domain::notice::schedule::{NoticeFacts, plan_deliveries};
-use ostler_domain::org::settings::ChannelAddress;
+use ostler_domain::org::settings::{ChannelAddress, OWNER};
 use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_domain::time::Timestamp;
 use ostler_store::{
-    Author, DueNoticeDelivery, NewOutboxEntry, NoticeConversation, NoticeMessage, Store,
+    Author, DueNoticeDelivery, NewOutboxEntry, NoticeConversation, NoticeMessage, OrgStore, Store,
     StoreError, StoredNotice,
 };
 use serde_json::Value;
@@ -104,70 +104,99 @@ impl NoticeDispatcher {
         self.store.org(org).plan_notice(stored.notice.id, planned).await.map(drop)
     }
 
-    /// Puts the message of some deliveries into the outbox, except those that nobody needs
-    /// any more. Returns whether there was a message, and whether any delivery is done.
+    /// Puts the message of some deliveries to one destination into the outbox, except those
+    /// that nobody needs any more. Returns whether there was a message, and whether any
+    /// delivery is done.
     async fn send(
         &self,
         orgs: &mut BTreeMap<OrgId, OrgPeople>,
-        group: Vec<DueNoticeDelivery>,
+        mut group: Vec<DueNoticeDelivery>,
     ) -> Result<(bool, bool), StoreError> {
         let Some(first) = group.first() else { return Ok((false, false)) };
-        let (org, person, destination) =
-            (first.org, first.key.person.clone(), first.key.destination);
+        let (org, key) = (first.org, first.key.clone());
         let people = people_of(&self.store, orgs, org).await?;
         let store = self.store.org(org);
-        let address = people.address(&person, destination);
-        let (mut needed, mut skipped) = (Vec::new(), false);
-        for delivery in group {
-            let why = match &address {
-                Err(why) => Some(*why),
-                Ok(_) => settled::reason(&store, &delivery.notice).await?,
-            };
-            match why {
-                Some(why) => {
+        let address = match people.address(&key.person, key.destination) {
+            Ok(address) => address,
+            Err(why) => {
+                for delivery in &group {
                     store.skip_notice_delivery(&delivery.key, why).await?;
-                    skipped = true;
                 }
-                None => needed.push(delivery),
+                return Ok((false, true));
             }
-        }
-        let (Ok(address), Some(first)) = (address, needed.first()) else {
-            return Ok((false, skipped));
         };
-        let to = match destination {
+        let all = group.len();
+        group = skip_settled(&store, group).await?;
+        let skipped = group.len() < all;
+        if group.is_empty() {
+            return Ok((false, skipped));
+        }
+        let to = match key.destination {
             NoticeDestination::TeamGroup => Peer::Group(address.identifier.clone()),
             _ => Peer::Person(address.identifier.clone()),
         };
-        let session = match destination {
-            NoticeDestination::Digest => None,
-            _ => settled::session_of(&store, &first.notice).await?,
-        };
-        let (text, buttons) = match destination {
-            NoticeDestination::Digest => {
-                let zone = people.time_zone(&people.preferences(&person));
-                let all = needed.iter().map(|delivery| &delivery.notice);
-                (text::digest(&people.org.name, all, &zone), Vec::new())
-            }
-            _ => {
-                let names = text::agent_names(&store, &first.notice).await?;
-                let about = session.as_ref().map(|(_, session)| session);
-                text::message(&people.org, first, about, &names)
-            }
-        };
-        let conversation = match session {
-            Some((conversation, _)) => NoticeConversation::Existing(conversation),
+        let content = content(&store, people, &group).await?;
+        let conversation = match content.conversation {
+            Some(conversation) => NoticeConversation::Existing(conversation),
             None => own_conversation(org, &address, &to),
         };
-        let outgoing = notice_message(&address, to, text, buttons);
+        let outgoing = notice_message(&address, to, content.text, content.buttons);
         let entry = NewOutboxEntry {
             id: fresh(OutboxId::from_u128),
             binding: Some(address.binding),
             author: Author::Notice,
             payload: encode(&outgoing),
         };
-        let deliveries = needed.into_iter().map(|delivery| delivery.key).collect();
+        let deliveries = group.into_iter().map(|delivery| delivery.key).collect();
         let sent = store.send_notices(NoticeMessage { deliveries, conversation, entry }).await?;
         Ok((sent, sent || skipped))
+    }
+}
+
+/// What a message says, and the conversation of the customer that it is about.
+struct NoticeContent {
+    text: String,
+    buttons: Vec<OutgoingButton>,
+    conversation: Option<ConversationId>,
+}
+
+/// Records the deliveries that nobody needs any more, and returns the others.
+async fn skip_settled(
+    store: &OrgStore<'_>,
+    group: Vec<DueNoticeDelivery>,
+) -> Result<Vec<DueNoticeDelivery>, StoreError> {
+    let mut needed = Vec::new();
+    for delivery in group {
+        match settled::reason(store, &delivery.notice).await? {
+            Some(why) => store.skip_notice_delivery(&delivery.key, why).await?,
+            None => needed.push(delivery),
+        }
+    }
+    Ok(needed)
+}
+
+/// Returns what the message of some deliveries to one destination says.
+async fn content(
+    store: &OrgStore<'_>,
+    people: &OrgPeople,
+    group: &[DueNoticeDelivery],
+) -> Result<NoticeContent, StoreError> {
+    match group {
+        [single] if single.key.destination != NoticeDestination::Digest => {
+            let session = settled::session_of(store, &single.notice).await?;
+            let names = text::agent_names(store, &single.notice).await?;
+            let about = session.as_ref().map(|(_, session)| session);
+            let (text, buttons) = text::message(&people.org, single, about, &names);
+            let conversation = session.map(|(conversation, _)| conversation);
+            Ok(NoticeContent { text, buttons, conversation })
+        }
+        several => {
+            let person = several.first().map_or(OWNER, |delivery| &delivery.key.person);
+            let zone = people.time_zone(&people.preferences(person));
+            let notices = several.iter().map(|delivery| &delivery.notice);
+            let text = text::digest(&people.org.name, notices, &zone);
+            Ok(NoticeContent { text, buttons: Vec::new(), conversation: None })
+        }
     }
 }
 
