@@ -11,6 +11,7 @@ use ostler_domain::notice::preferences::{
 use ostler_domain::notice::time_of_day::TimeOfDay;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::{ChannelAddress, PersonNotices};
+use ostler_domain::session::key::Peer;
 use ostler_runtime::deps::Settings;
 
 use super::{ask, chat, mail, notify_owner, settings, texts};
@@ -86,6 +87,13 @@ async fn o31_a_member_gets_notices_until_they_leave() {
     let sent = scenario.deliver().await;
     assert_eq!(texts(&sent, TELEGRAM, "1001").len(), 1);
     assert_eq!(texts(&sent, TELEGRAM, "2002").len(), 1);
+    let labels = |to: &str| -> Vec<String> {
+        let to = Peer::Person(to.to_owned());
+        let message = sent.iter().find(|one| one.to == to).unwrap();
+        message.buttons.iter().map(|button| button.label.clone()).collect()
+    };
+    assert_eq!(labels("1001"), ["Take over", "Dismiss"]);
+    assert_eq!(labels("2002"), ["OK"], "her chat may not act on conversations");
 }
 
 /// O31: in quiet hours notices wait for their end; urgent ones pass by default, and wait if

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ostler_domain::audit::AuditActor;
+use ostler_domain::id::UserId;
 use ostler_domain::notice::NoticeRecipient;
 use ostler_domain::notice::preferences::{DirectDestination, NoticeDestination, NoticePreferences};
 use ostler_domain::notice::schedule::Rung;
@@ -124,7 +125,8 @@ async fn o31_a_notice_that_fails_goes_to_the_next_rung_at_once() {
     assert_eq!(chats, ["77", "77", "-500"], "the notice, the escalation, and the next rung");
 }
 
-/// O31: the button of a notice acknowledges it, for the people of the org only.
+/// O31: the button of a notice acknowledges it, for the people of the org only, and not
+/// for a viewer.
 #[tokio::test]
 async fn o31_the_button_of_a_notice_acknowledges_it() {
     let (org, bot) = connected((1..).map(sent_message).take(20).collect()).await;
@@ -139,9 +141,19 @@ async fn o31_the_button_of_a_notice_acknowledges_it() {
             "from": {"id": who, "is_bot": false, "first_name": "Luca"},
             "message": {"message_id": 1, "date": 1, "chat": {"id": who, "type": "private"}}}})
     };
-    org.update(BOT, &press(1, 5)).await;
+    let viewer = UserId::from_u128(0x5e);
+    org.scenario.add_member(viewer, Role::Viewer).await;
+    let mut settings = super::settings(&org.scenario).await;
+    let chat = Some(ChannelAddress { binding: BOT, identifier: "6".into() });
+    let own = PersonNotices { chat, ..PersonNotices::default() };
+    settings.notices.insert(format!("{viewer}@example.org"), own);
+    org.scenario.save_settings(&settings).await;
     let open = org.scenario.notices().await.len();
-    org.update(BOT, &press(2, 77)).await;
+    for stranger in [5, 6] {
+        org.update(BOT, &press(stranger, stranger)).await;
+        assert_eq!(org.scenario.notices().await.len(), open);
+    }
+    org.update(BOT, &press(7, 77)).await;
     assert_eq!(org.scenario.notices().await.len(), open - 1);
     let id = data.as_str().unwrap().split_once(':').unwrap().1.parse().unwrap();
     let stored = org.scenario.org().notice(id).await.unwrap();

@@ -14,6 +14,8 @@ use ostler_domain::contact::normalize_email;
 use ostler_domain::human::escalation::is_resume_command;
 use ostler_domain::id::{NoticeId, OrgId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
+use ostler_domain::org::Relation;
+use ostler_domain::org::permission::{OrgPermission, role_permits};
 use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::ChannelAddress;
 use ostler_domain::time::Timestamp;
@@ -246,7 +248,8 @@ async fn acknowledge(
     }
 }
 
-/// Returns the member whose chat for notices a message comes from.
+/// Returns the member whose chat for notices a message comes from, if they may work in the
+/// inbox.
 async fn notified_member(
     context: &BindingContext<'_>,
     inbound: &InboundMessage,
@@ -257,7 +260,8 @@ async fn notified_member(
     let email = normalize_email(email);
     let members = context.store.members(None, MAX_MEMBERS).await?;
     let member = members.into_iter().find(|one| normalize_email(&one.user.email) == email);
-    Ok(member.map(|one| one.user.id))
+    let may = |role| role_permits(role, Relation::Own, OrgPermission::Operate);
+    Ok(member.filter(|one| may(one.role)).map(|one| one.user.id))
 }
 
 /// Returns whether a message comes from an address.

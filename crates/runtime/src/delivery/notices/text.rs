@@ -8,6 +8,7 @@ use ostler_domain::id::{AgentId, NoticeId};
 use ostler_domain::notice::schedule::Rung;
 use ostler_domain::notice::{LowCredits, NoticeKind};
 use ostler_domain::org::Org;
+use ostler_domain::org::settings::OWNER;
 use ostler_store::{DueNoticeDelivery, NewNotice, OrgStore, StoreError, StoredNotice};
 use serde_json::Value;
 
@@ -154,7 +155,13 @@ pub(super) fn message(
         _ => None,
     };
     if let (Some(headline), Some(session)) = (headline, session) {
-        return escalation(headline, session);
+        let text = escalation(headline, session);
+        // Only the chats of the owner and the team may act on conversations.
+        let buttons = match delivery.key.person.as_str() {
+            OWNER => escalation_buttons(session),
+            _ => vec![acknowledge_button(stored.notice.id)],
+        };
+        return (text, buttons);
     }
     let repeated = match delivery.key.rung {
         Rung::First => "",
@@ -174,8 +181,8 @@ fn acknowledge_button(id: NoticeId) -> OutgoingButton {
     OutgoingButton { label: "OK".to_owned(), data: format!("{ACKNOWLEDGE}:{id}") }
 }
 
-/// Returns the message about an escalation, with the buttons to react.
-fn escalation(headline: &str, session: &Session) -> (String, Vec<OutgoingButton>) {
+/// Returns the text about an escalation.
+fn escalation(headline: &str, session: &Session) -> String {
     let name = session.name.as_deref().unwrap_or("A customer");
     let mut text = format!("{headline}: {name} on {}", session.channel);
     if let Some(open) = &session.escalation {
@@ -191,11 +198,15 @@ fn escalation(headline: &str, session: &Session) -> (String, Vec<OutgoingButton>
         }
     }
     text.push_str(&format!("Session {}", session.id));
+    text
+}
+
+fn escalation_buttons(session: &Session) -> Vec<OutgoingButton> {
     let button = |label: &str, action: &str| OutgoingButton {
         label: label.to_owned(),
         data: format!("{action}:{}", session.id),
     };
-    (text, vec![button("Take over", "take_over"), button("Dismiss", "dismiss")])
+    vec![button("Take over", "take_over"), button("Dismiss", "dismiss")]
 }
 
 /// Returns the text of a digest. It has no words of customers, because it belongs to no
