@@ -80,7 +80,7 @@ async fn o20_a_bot_that_cannot_be_polled_is_failing() {
     eventually("a failure", async || !failures().await.is_empty()).await;
     let found = failures().await;
     assert_eq!(found[0].binding, BOT);
-    assert!(found[0].reason.contains("Unauthorized"), "{found:?}");
+    assert!(found[0].reason.contains("token is not accepted"), "{found:?}");
     eventually("a poll", async || failures().await.is_empty()).await;
     assert!(server.seen().len() >= 2);
     stop.send_replace(true);

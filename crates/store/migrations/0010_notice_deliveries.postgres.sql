@@ -11,12 +11,12 @@ CREATE TABLE notice_deliveries (
   notice BYTEA NOT NULL,
   person TEXT NOT NULL,
   destination TEXT NOT NULL,
-  rung TEXT NOT NULL,
+  stage TEXT NOT NULL,
   due_at BIGINT NOT NULL,
   state TEXT NOT NULL DEFAULT 'planned',
   outcome TEXT,
   outbox BYTEA,
-  PRIMARY KEY (org, notice, person, destination, rung),
+  PRIMARY KEY (org, notice, person, destination, stage),
   FOREIGN KEY (org, notice) REFERENCES notices (org, id) ON DELETE CASCADE
 );
 CREATE INDEX notice_deliveries_due ON notice_deliveries (due_at, org, notice)

@@ -1,4 +1,4 @@
-//! Receipts, acknowledgements, and the next rung if nobody reacts.
+//! Receipts, acknowledgements, and the next stage if nobody reacts.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use ostler_domain::audit::AuditActor;
 use ostler_domain::id::UserId;
 use ostler_domain::notice::NoticeRecipient;
 use ostler_domain::notice::preferences::{DirectDestination, NoticeDestination, NoticePreferences};
-use ostler_domain::notice::schedule::Rung;
+use ostler_domain::notice::schedule::NoticeStage;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::{
     ChannelAddress, NotifyAddresses, OWNER as OWNER_NAME, OrgSettings, PersonNotices,
@@ -69,13 +69,13 @@ async fn o31_an_acknowledged_notice_goes_no_further() {
     assert!(stored.read_at.is_some());
     assert_eq!(stored.read_by, Some(AuditActor::Terminal));
     let states: Vec<_> =
-        deliveries.iter().map(|one| (one.key.rung, one.key.destination, &one.state)).collect();
+        deliveries.iter().map(|one| (one.key.stage, one.key.destination, &one.state)).collect();
     let skipped = NoticeDeliveryState::Skipped("it was acknowledged".into());
     assert_eq!(
         states,
         [
-            (Rung::First, NoticeDestination::Chat, &NoticeDeliveryState::Delivered),
-            (Rung::Next, NoticeDestination::Email, &skipped),
+            (NoticeStage::First, NoticeDestination::Chat, &NoticeDeliveryState::Delivered),
+            (NoticeStage::Next, NoticeDestination::Email, &skipped),
         ]
     );
 }
@@ -94,10 +94,10 @@ async fn connected(replies: Vec<Reply>) -> (ConnectedOrg, crate::fake_server::Se
     (org, bot)
 }
 
-/// O31: a notice that cannot be delivered goes to the next rung at once; both receipts are
+/// O31: a notice that cannot be delivered goes to the next stage at once; both receipts are
 /// kept, and no notice about the notice is sent.
 #[tokio::test]
-async fn o31_a_notice_that_fails_goes_to_the_next_rung_at_once() {
+async fn o31_a_notice_that_fails_goes_to_the_next_stage_at_once() {
     let blocked = json!({"ok": false, "error_code": 403, "description": "Forbidden: blocked"});
     let replies: Vec<Reply> = [Reply::json(403, &blocked), Reply::json(403, &blocked)]
         .into_iter()
@@ -122,7 +122,7 @@ async fn o31_a_notice_that_fails_goes_to_the_next_rung_at_once() {
     let seen = bot.seen();
     let chats: Vec<String> =
         seen.iter().map(|one| one.json()["chat_id"].as_str().unwrap_or_default().into()).collect();
-    assert_eq!(chats, ["77", "77", "-500"], "the notice, the escalation, and the next rung");
+    assert_eq!(chats, ["77", "77", "-500"], "the notice, the escalation, and the next stage");
 }
 
 /// O31: the button of a notice acknowledges it, for the people of the org only, and not

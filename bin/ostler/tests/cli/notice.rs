@@ -39,7 +39,7 @@ fn set<'a>(args: &[&'a str]) -> Vec<&'a str> {
     [&["notice", "set", "--org", "bella"], args].concat()
 }
 
-/// O31: a person chooses destinations, quiet hours, the digest and the next rung; mistakes
+/// O31: a person chooses destinations, quiet hours, the digest and the next stage; mistakes
 /// change nothing, and the choice is part of the world file.
 #[test]
 fn o31_a_person_chooses_where_notices_go() {

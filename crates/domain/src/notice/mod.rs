@@ -132,7 +132,7 @@ impl NoticeKind {
             Self::ApprovalWanted => "A person has to decide on a call.",
             Self::ApprovalExpired => "A call was not decided in time.",
             Self::ApprovedCallFailed => "An approved call did not do what was asked.",
-            Self::UnknownOutcome => "Nobody knows whether a call or a message took effect.",
+            Self::UnknownOutcome => "It is unknown whether a call or a message took effect.",
             Self::WorkflowWaiting => "A workflow waits for a person.",
         }
     }

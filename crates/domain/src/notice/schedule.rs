@@ -24,14 +24,14 @@ pub struct NoticeFacts {
 /// A step of notifying a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rung {
+pub enum NoticeStage {
     First,
     /// Nobody has reacted to the first.
     Next,
 }
 
-impl Rung {
-    /// Both rungs.
+impl NoticeStage {
+    /// Both stages.
     pub const ALL: [Self; 2] = [Self::First, Self::Next];
 
     /// Returns the name as stored.
@@ -46,7 +46,7 @@ impl Rung {
 /// A delivery of a notice to a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlannedDelivery {
-    pub rung: Rung,
+    pub stage: NoticeStage,
     pub destination: NoticeDestination,
     pub due_at: Timestamp,
 }
@@ -77,18 +77,18 @@ pub fn plan_deliveries(
                 NoticeDestination::Digest => preferences.digest.at.next(now, zone),
                 _ => not_quiet(now),
             };
-            PlannedDelivery { rung: Rung::First, destination, due_at }
+            PlannedDelivery { stage: NoticeStage::First, destination, due_at }
         })
         .collect();
     let destination = preferences.unanswered.to.into();
-    let next = next_rung_at(facts, preferences, !first.is_empty(), now)
+    let next = next_stage_at(facts, preferences, !first.is_empty(), now)
         .filter(|_| !wanted.is_empty() && can_reach(&destination))
         .filter(|_| first.iter().all(|one| one.destination != destination))
-        .map(|at| PlannedDelivery { rung: Rung::Next, destination, due_at: not_quiet(at) });
+        .map(|at| PlannedDelivery { stage: NoticeStage::Next, destination, due_at: not_quiet(at) });
     first.into_iter().chain(next).collect()
 }
 
-/// Returns the destinations of the first rung.
+/// Returns the destinations of the first stage.
 fn wanted(kind: NoticeKind, preferences: &NoticePreferences) -> BTreeSet<NoticeDestination> {
     let mut wanted = preferences.destinations(kind.topic());
     match kind {
@@ -104,9 +104,9 @@ fn wanted(kind: NoticeKind, preferences: &NoticePreferences) -> BTreeSet<NoticeD
     }
 }
 
-/// Returns when a notice goes to the next rung if nobody reacts. Escalations have rungs of
+/// Returns when a notice goes to the next stage if nobody reacts. Escalations have stages of
 /// their own. A decision is asked for again when three quarters of its time are over.
-fn next_rung_at(
+fn next_stage_at(
     facts: NoticeFacts,
     preferences: &NoticePreferences,
     has_first: bool,

@@ -6,7 +6,7 @@
 
 use ostler_domain::id::{ConversationId, NoticeId, OrgId, OutboxId, ThreadId};
 use ostler_domain::notice::preferences::NoticeDestination;
-use ostler_domain::notice::schedule::{PlannedDelivery, Rung};
+use ostler_domain::notice::schedule::{NoticeStage, PlannedDelivery};
 use ostler_domain::session::key::ConversationKey;
 use ostler_domain::time::Timestamp;
 
@@ -28,7 +28,7 @@ pub struct NoticeDeliveryKey {
     /// The person, as the org's settings name them.
     pub person: String,
     pub destination: NoticeDestination,
-    pub rung: Rung,
+    pub stage: NoticeStage,
 }
 
 /// A delivery that is due.
@@ -87,34 +87,34 @@ const MARK_PLANNED: Sql =
     sql!("UPDATE notices SET planned = 1 WHERE org = ?1 AND id = ?2 AND planned = 0");
 const IS_PLANNED: Sql = sql!("SELECT planned FROM notices WHERE org = ?1 AND id = ?2");
 const INSERT: Sql = sql!(
-    "INSERT INTO notice_deliveries (org, notice, person, destination, rung, due_at)
+    "INSERT INTO notice_deliveries (org, notice, person, destination, stage, due_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
 );
 const DUE: Sql = sql!(
     "SELECT n.id, n.kind, n.recipient, n.subject, n.data, n.created_at, n.read_at, n.read_by,
-       d.org, d.person, d.destination, d.rung
+       d.org, d.person, d.destination, d.stage
      FROM notice_deliveries d JOIN notices n ON n.org = d.org AND n.id = d.notice
      WHERE d.state = 'planned' AND d.due_at <= ?1 ORDER BY d.due_at, d.org, d.notice LIMIT ?2"
 );
 const MARK_SENT: Sql = sql!(
     "UPDATE notice_deliveries SET state = 'sent', outbox = ?6
-     WHERE org = ?1 AND notice = ?2 AND person = ?3 AND destination = ?4 AND rung = ?5
+     WHERE org = ?1 AND notice = ?2 AND person = ?3 AND destination = ?4 AND stage = ?5
        AND state = 'planned'"
 );
 const MARK_SKIPPED: Sql = sql!(
     "UPDATE notice_deliveries SET state = 'skipped', outcome = ?6
-     WHERE org = ?1 AND notice = ?2 AND person = ?3 AND destination = ?4 AND rung = ?5
+     WHERE org = ?1 AND notice = ?2 AND person = ?3 AND destination = ?4 AND stage = ?5
        AND state = 'planned'"
 );
 const OF_NOTICE: Sql = sql!(
-    "SELECT d.person, d.destination, d.rung, d.due_at, d.state, coalesce(d.outcome, ''),
+    "SELECT d.person, d.destination, d.stage, d.due_at, d.state, coalesce(d.outcome, ''),
        coalesce(o.state, 'sent'), coalesce(o.reason, ''), d.notice
      FROM notice_deliveries d LEFT JOIN outbox o ON o.org = d.org AND o.id = d.outbox
-     WHERE d.org = ?1 AND d.notice = ?2 ORDER BY d.rung, d.due_at, d.person, d.destination"
+     WHERE d.org = ?1 AND d.notice = ?2 ORDER BY d.stage, d.due_at, d.person, d.destination"
 );
 const ADVANCE_NEXT: Sql = sql!(
     "UPDATE notice_deliveries SET due_at = 0
-     WHERE org = ?1 AND state = 'planned' AND rung = 'next' AND EXISTS (
+     WHERE org = ?1 AND state = 'planned' AND stage = 'next' AND EXISTS (
        SELECT 1 FROM notice_deliveries f
        WHERE f.org = ?1 AND f.outbox = ?2 AND f.notice = notice_deliveries.notice
          AND f.person = notice_deliveries.person)"
@@ -164,9 +164,9 @@ impl OrgStore<'_> {
                 return Ok(false);
             }
             for (person, delivery) in &deliveries {
-                let [rung, destination] = [delivery.rung.name(), delivery.destination.name()];
+                let [stage, destination] = [delivery.stage.name(), delivery.destination.name()];
                 let mut params = vec![org.into(), id.into(), person.as_str().into()];
-                params.extend([destination.into(), rung.into()]);
+                params.extend([destination.into(), stage.into()]);
                 params.push(delivery.due_at.as_millis().into());
                 tx.execute(&INSERT, &params)?;
             }
@@ -203,8 +203,8 @@ impl OrgStore<'_> {
 }
 
 fn key_params(org: OrgId, key: &NoticeDeliveryKey) -> Vec<Value> {
-    let NoticeDeliveryKey { notice, person, destination, rung } = key;
-    let names = [destination.name().into(), rung.name().into()];
+    let NoticeDeliveryKey { notice, person, destination, stage } = key;
+    let names = [destination.name().into(), stage.name().into()];
     [org.into(), (*notice).into(), person.as_str().into()].into_iter().chain(names).collect()
 }
 
@@ -244,9 +244,9 @@ fn person_conversation(
     tx.first(&FIND_CONVERSATION, &find)?.ok_or(StoreError::NotFound("conversation"))?.id(0)
 }
 
-/// Makes the next rung of the notices that a message carries due, because the message
+/// Makes the next stage of the notices that a message carries due, because the message
 /// failed.
-pub(crate) fn advance_next_rung(tx: &Tx, org: OrgId, failed: OutboxId) -> Result<()> {
+pub(crate) fn advance_next_stage(tx: &Tx, org: OrgId, failed: OutboxId) -> Result<()> {
     tx.execute(&ADVANCE_NEXT, &[org.into(), failed.into()]).map(drop)
 }
 
@@ -256,7 +256,7 @@ fn due_delivery(row: &Row) -> Result<DueNoticeDelivery> {
     Ok(DueNoticeDelivery { org: row.id(8)?, key, notice })
 }
 
-/// Reads person, destination and rung.
+/// Reads person, destination and stage.
 fn delivery_key(row: &Row, column: usize, notice: NoticeId) -> Result<NoticeDeliveryKey> {
     let unknown = |why: &str| StoreError::CorruptValue {
         what: "delivery of a notice",
@@ -265,9 +265,9 @@ fn delivery_key(row: &Row, column: usize, notice: NoticeId) -> Result<NoticeDeli
     let destination = row.text(column + 1)?;
     let destination = destination.parse().map_err(|_| unknown(destination))?;
     let name = row.text(column + 2)?;
-    let rung = Rung::ALL.into_iter().find(|rung| rung.name() == name);
-    let rung = rung.ok_or_else(|| unknown(name))?;
-    Ok(NoticeDeliveryKey { notice, person: row.text(column)?.to_owned(), destination, rung })
+    let stage = NoticeStage::ALL.into_iter().find(|stage| stage.name() == name);
+    let stage = stage.ok_or_else(|| unknown(name))?;
+    Ok(NoticeDeliveryKey { notice, person: row.text(column)?.to_owned(), destination, stage })
 }
 
 fn stored_delivery(row: &Row) -> Result<StoredNoticeDelivery> {

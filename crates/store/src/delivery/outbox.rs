@@ -393,7 +393,7 @@ fn record_report(
     if claimed.author == Author::Notice
         && !matches!(state, OutboxState::Sent | OutboxState::Pending)
     {
-        notice_deliveries::advance_next_rung(tx, *org, *id)?;
+        notice_deliveries::advance_next_stage(tx, *org, *id)?;
     }
     match &follow_up.notice {
         // A notice about a notice that cannot be sent could not be sent either.
@@ -405,12 +405,12 @@ fn record_report(
     }
 }
 
-/// Notifies the owner of a message whose sender did not report, or has the next rung of a
+/// Notifies the owner of a message whose sender did not report, or has the next stage of a
 /// notice sent.
 fn report_unknown(tx: &Tx, row: &Row) -> Result<()> {
     let (org, id): (OrgId, OutboxId) = (row.id(0)?, row.id(1)?);
     if author(row.text(2)?)? == Author::Notice {
-        return notice_deliveries::advance_next_rung(tx, org, id);
+        return notice_deliveries::advance_next_stage(tx, org, id);
     }
     let conversation: ConversationId = row.id(3)?;
     let data = serde_json::json!({"message": id, "conversation": conversation,

@@ -2,7 +2,7 @@
 
 use ostler_domain::id::{BindingId, ConversationId, NoticeId, OrgId, OutboxId};
 use ostler_domain::notice::preferences::NoticeDestination;
-use ostler_domain::notice::schedule::{PlannedDelivery, Rung};
+use ostler_domain::notice::schedule::{NoticeStage, PlannedDelivery};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_domain::time::Timestamp;
@@ -27,9 +27,13 @@ async fn notify(store: &Store, org: OrgId, recipient: NoticeRecipient) -> Notice
     id
 }
 
-fn planned(rung: Rung, destination: NoticeDestination, due: i64) -> (String, PlannedDelivery) {
+fn planned(
+    stage: NoticeStage,
+    destination: NoticeDestination,
+    due: i64,
+) -> (String, PlannedDelivery) {
     let due_at = Timestamp::from_millis(due);
-    ("owner".to_owned(), PlannedDelivery { rung, destination, due_at })
+    ("owner".to_owned(), PlannedDelivery { stage, destination, due_at })
 }
 
 fn message(org: OrgId, deliveries: Vec<NoticeDeliveryKey>) -> NoticeMessage {
@@ -71,7 +75,7 @@ async fn o31_a_notice_is_planned_once(store: &Store) {
     let unplanned = store.unplanned_notices(10).await.unwrap();
     let found: Vec<_> = unplanned.iter().map(|(org, stored)| (*org, stored.notice.id)).collect();
     assert_eq!(found, [(org, id)]);
-    let chat = planned(Rung::First, NoticeDestination::Chat, 5);
+    let chat = planned(NoticeStage::First, NoticeDestination::Chat, 5);
     assert!(store.org(org).plan_notice(id, vec![chat.clone()]).await.unwrap());
     assert!(!store.org(org).plan_notice(id, vec![chat]).await.unwrap());
     assert!(store.unplanned_notices(10).await.unwrap().is_empty());
@@ -92,7 +96,7 @@ async fn o31_notices_are_sent_once_with_a_receipt(store: &Store) {
         notify(store, org, NoticeRecipient::Owner).await,
     );
     for id in [first, second] {
-        let digest = planned(Rung::First, NoticeDestination::Digest, 5);
+        let digest = planned(NoticeStage::First, NoticeDestination::Digest, 5);
         store.org(org).plan_notice(id, vec![digest]).await.unwrap();
     }
     let keys = due(store, 9).await;
@@ -120,17 +124,17 @@ async fn o31_notices_are_sent_once_with_a_receipt(store: &Store) {
 }
 
 on_every_backend!(
-    /// O31: if the first rung fails, the next one is due at once.
-    o31_a_failure_makes_the_next_rung_due
+    /// O31: if the first stage fails, the next one is due at once.
+    o31_a_failure_makes_the_next_stage_due
 );
-async fn o31_a_failure_makes_the_next_rung_due(store: &Store) {
+async fn o31_a_failure_makes_the_next_stage_due(store: &Store) {
     let org = with_org(store, 1).await;
     let id = notify(store, org, NoticeRecipient::Owner).await;
-    let rungs = vec![
-        planned(Rung::First, NoticeDestination::Chat, 5),
-        planned(Rung::Next, NoticeDestination::Email, i64::MAX),
+    let stages = vec![
+        planned(NoticeStage::First, NoticeDestination::Chat, 5),
+        planned(NoticeStage::Next, NoticeDestination::Email, i64::MAX),
     ];
-    store.org(org).plan_notice(id, rungs).await.unwrap();
+    store.org(org).plan_notice(id, stages).await.unwrap();
     let keys = due(store, 9).await;
     store.org(org).send_notices(message(org, keys)).await.unwrap();
     assert_eq!(due(store, 9).await, []);
@@ -139,7 +143,7 @@ async fn o31_a_failure_makes_the_next_rung_due(store: &Store) {
     store.org(org).record_delivery(&entry, dead).await.unwrap();
     let next = due(store, 9).await;
     assert_eq!(next.len(), 1);
-    assert_eq!((next[0].rung, next[0].destination), (Rung::Next, NoticeDestination::Email));
+    assert_eq!((next[0].stage, next[0].destination), (NoticeStage::Next, NoticeDestination::Email));
     store.org(org).skip_notice_delivery(&next[0], "it was acknowledged").await.unwrap();
     let skipped = NoticeDeliveryState::Skipped("it was acknowledged".into());
     let failed = NoticeDeliveryState::Failed("blocked".into());

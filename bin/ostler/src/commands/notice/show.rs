@@ -1,7 +1,7 @@
 //! `ostler notice show`.
 
 use clap::Args;
-use ostler_domain::notice::schedule::Rung;
+use ostler_domain::notice::schedule::NoticeStage;
 use ostler_runtime::delivery::notices::text::describe;
 use ostler_store::{NoticeDeliveryState, StoredNoticeDelivery};
 use serde_json::{Value, json};
@@ -68,9 +68,9 @@ pub(super) async fn run(args: &NoticeShowArgs) -> anyhow::Result<()> {
     let header = ["person", "to", "state", "time"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(deliveries.iter().map(|delivery| {
-        let destination = match delivery.key.rung {
-            Rung::First => delivery.key.destination.to_string(),
-            Rung::Next => format!("{}, if nobody reacts", delivery.key.destination),
+        let destination = match delivery.key.stage {
+            NoticeStage::First => delivery.key.destination.to_string(),
+            NoticeStage::Next => format!("{}, if nobody reacts", delivery.key.destination),
         };
         let time = match delivery.state {
             NoticeDeliveryState::Planned => format_time(delivery.due_at),
@@ -98,6 +98,6 @@ fn state_text(state: &NoticeDeliveryState) -> (&'static str, Option<&str>) {
 fn delivery_json(delivery: &StoredNoticeDelivery) -> Value {
     let (state, reason) = state_text(&delivery.state);
     json!({"person": delivery.key.person, "destination": delivery.key.destination,
-        "rung": delivery.key.rung, "state": state, "reason": reason,
+        "stage": delivery.key.stage, "state": state, "reason": reason,
         "due_at": rfc3339(delivery.due_at)})
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{NoticeFacts, PlannedDelivery, Rung, plan_deliveries};
+use super::{NoticeFacts, NoticeStage, PlannedDelivery, plan_deliveries};
 use crate::human::escalation::Urgency;
 use crate::notice::preferences::{
     DigestSettings, DirectDestination, NoticeDestination, NoticePreferences, NoticeTopic,
@@ -50,11 +50,11 @@ fn plan(
     preferences: &NoticePreferences,
     reachable: &[NoticeDestination],
     now: Timestamp,
-) -> Vec<(Rung, NoticeDestination, i64)> {
+) -> Vec<(NoticeStage, NoticeDestination, i64)> {
     let reachable: BTreeSet<_> = reachable.iter().copied().collect();
     let all = plan_deliveries(facts, preferences, &reachable, &berlin, now);
     let seconds = |at: Timestamp| (at.as_millis() - now.as_millis()) / 1000;
-    all.iter().map(|one| (one.rung, one.destination, seconds(one.due_at))).collect()
+    all.iter().map(|one| (one.stage, one.destination, seconds(one.due_at))).collect()
 }
 
 #[test]
@@ -89,16 +89,16 @@ fn o31_a_time_of_day_is_reached_when_clocks_show_it() {
 }
 
 /// O31: where notices go unless a person chooses otherwise. An urgent one is mailed if
-/// nobody reacts within five minutes; escalations have rungs of their own.
+/// nobody reacts within five minutes; escalations have stages of their own.
 #[test]
 fn o31_defaults() {
     let all = [Chat, Email, TeamGroup, Digest];
-    let check = |kind, escalation, expected: &[(Rung, NoticeDestination, i64)]| {
+    let check = |kind, escalation, expected: &[(NoticeStage, NoticeDestination, i64)]| {
         let preferences = NoticePreferences::default();
         let planned = plan(facts(kind, escalation), &preferences, &all, at(0));
         assert_eq!(planned, expected, "{kind:?}");
     };
-    let chat = [(Rung::First, Chat, 0)];
+    let chat = [(NoticeStage::First, Chat, 0)];
     for kind in [
         NoticeKind::ApprovalExpired,
         NoticeKind::ToolDisabled,
@@ -110,13 +110,13 @@ fn o31_defaults() {
     ] {
         check(kind, None, &chat);
     }
-    let urgent = [(Rung::First, Chat, 0), (Rung::Next, Email, 300)];
+    let urgent = [(NoticeStage::First, Chat, 0), (NoticeStage::Next, Email, 300)];
     check(NoticeKind::CreditsExhausted, None, &urgent);
     check(NoticeKind::ModelsFailed, None, &urgent);
-    let both = [(Rung::First, Chat, 0), (Rung::First, TeamGroup, 0)];
+    let both = [(NoticeStage::First, Chat, 0), (NoticeStage::First, TeamGroup, 0)];
     check(NoticeKind::Escalation, Some(Urgency::High), &both);
     check(NoticeKind::EscalationReminder, Some(Urgency::Low), &chat);
-    check(NoticeKind::EscalationUnanswered, None, &[(Rung::First, Email, 0)]);
+    check(NoticeKind::EscalationUnanswered, None, &[(NoticeStage::First, Email, 0)]);
     check(NoticeKind::Handoff, None, &[]);
 }
 
@@ -126,20 +126,20 @@ fn o31_a_decision_is_asked_for_again_before_it_expires() {
     let facts =
         NoticeFacts { decide_by: Some(at(4000)), ..facts(NoticeKind::ApprovalWanted, None) };
     let planned = plan(facts, &NoticePreferences::default(), &[Chat, Email], at(0));
-    assert_eq!(planned, [(Rung::First, Chat, 0), (Rung::Next, Email, 3000)]);
+    assert_eq!(planned, [(NoticeStage::First, Chat, 0), (NoticeStage::Next, Email, 3000)]);
 }
 
-/// O31: an urgent notice that no address of the first rung can take goes to the next one
+/// O31: an urgent notice that no address of the first stage can take goes to the next one
 /// at once; one that a person does not want goes nowhere.
 #[test]
-fn o31_the_next_rung_does_not_wait_for_nobody() {
+fn o31_the_next_stage_does_not_wait_for_nobody() {
     let kind = NoticeKind::CreditsExhausted;
     let mut preferences = NoticePreferences::default();
     let planned = plan(facts(kind, None), &preferences, &[Email], at(0));
-    assert_eq!(planned, [(Rung::Next, Email, 0)]);
+    assert_eq!(planned, [(NoticeStage::Next, Email, 0)]);
     preferences.topics.insert(NoticeTopic::Credits, [Email].into());
     let planned = plan(facts(kind, None), &preferences, &[Chat, Email], at(0));
-    assert_eq!(planned, [(Rung::First, Email, 0)]);
+    assert_eq!(planned, [(NoticeStage::First, Email, 0)]);
     preferences.topics.insert(NoticeTopic::Credits, BTreeSet::new());
     assert_eq!(plan(facts(kind, None), &preferences, &[Chat, Email], at(0)), []);
 }
@@ -150,7 +150,7 @@ fn o31_quiet_hours() {
     let (normal, urgent) = (NoticeKind::ToolDisabled, NoticeKind::ModelsFailed);
     let check = |preferences: &NoticePreferences, kind, now: i64, expected: i64| {
         let planned = plan(facts(kind, None), preferences, &[Chat], at(now));
-        assert_eq!(planned, [(Rung::First, Chat, expected)], "{kind:?} at {now}");
+        assert_eq!(planned, [(NoticeStage::First, Chat, expected)], "{kind:?} at {now}");
     };
     let night = quiet("22:00", "07:00", UrgentNotices::Pass);
     // 1 January 1970, 01:00, 21:59:59 and 22:00 in Berlin.
@@ -180,7 +180,7 @@ fn o31_collected_notices_wait_for_the_digest() {
     preferences.topics.insert(NoticeTopic::Handoffs, [Digest].into());
     let handoff = facts(NoticeKind::Handoff, None);
     let planned = plan(handoff, &preferences, &[Chat, Email], at(0));
-    assert_eq!(planned, [(Rung::First, Digest, 17 * HOUR)]);
+    assert_eq!(planned, [(NoticeStage::First, Digest, 17 * HOUR)]);
     assert_eq!(plan(handoff, &preferences, &[Chat], at(0)), []);
 }
 

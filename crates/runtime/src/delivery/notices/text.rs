@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use ostler_domain::human::escalation::Urgency;
 use ostler_domain::id::{AgentId, NoticeId};
-use ostler_domain::notice::schedule::Rung;
+use ostler_domain::notice::schedule::NoticeStage;
 use ostler_domain::notice::{LowCredits, NoticeKind};
 use ostler_domain::org::Org;
 use ostler_domain::org::settings::OWNER;
@@ -163,9 +163,9 @@ pub(super) fn message(
         };
         return (text, buttons);
     }
-    let repeated = match delivery.key.rung {
-        Rung::First => "",
-        Rung::Next => "nobody has reacted yet: ",
+    let repeated = match delivery.key.stage {
+        NoticeStage::First => "",
+        NoticeStage::Next => "nobody has reacted yet: ",
     };
     let mut text = format!("{}: {repeated}{}", org.name, describe(&stored.notice, &data, names));
     if let Some(session) = session {
