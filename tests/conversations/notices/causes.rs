@@ -7,14 +7,18 @@ use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::money::Credits;
 use ostler_domain::money::sharing::SharingPolicy;
 use ostler_domain::notice::preferences::NoticePreferences;
+use ostler_domain::org::settings::{ChannelAddress, NotifyAddresses, OrgSettings};
 use ostler_runtime::deps::Settings;
+use ostler_runtime::org_view::{SETTINGS, settings_record};
 use serde_json::json;
 use tokio::sync::Notify;
 
 use super::{ask, chat, notify_owner};
 use crate::budgets::{AGENCY, scenario_on_free_plan, script_costing, with_parent};
 use crate::enforcement::spend_all_credits;
-use crate::support::{GIA, Scenario, failing_tool, retry_at_once, scenario, scenario_with};
+use crate::support::{
+    GIA, Scenario, TELEGRAM, failing_tool, retry_at_once, scenario, scenario_with,
+};
 use crate::workflows::WorkflowScenario;
 use crate::{approvals, recovery};
 
@@ -67,6 +71,11 @@ async fn o31_80_percent_of_a_cap_are_reported_once() {
     let sharing = SharingPolicy { max_per_child: Credits::new(10), ..SharingPolicy::default() };
     with_parent(&scenario, 1000, sharing).await;
     let agency = scenario.store.org(AGENCY);
+    let owner = Some(ChannelAddress { binding: TELEGRAM, identifier: "1001".into() });
+    let people = NotifyAddresses { owner, ..NotifyAddresses::default() };
+    let settings = OrgSettings { people, ..OrgSettings::default() };
+    let settings = serde_json::to_string(&settings).unwrap();
+    agency.create_record(SETTINGS, settings_record(AGENCY), settings).await.unwrap();
     let near = async || {
         scenario.spent(crate::support::ORG).await;
         let owner = ostler_domain::notice::NoticeRecipient::Owner;
@@ -77,7 +86,9 @@ async fn o31_80_percent_of_a_cap_are_reported_once() {
     scenario.say("rosa", "again").await;
     let found = near().await;
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].notice.data.contains(r#""cap":10"#), "{found:?}");
+    let told = chat(&scenario).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].ends_with("a client used 8 of 10 credits of today"), "{told:?}");
     scenario.say("otto", "hello").await;
     assert_eq!(near().await.len(), 1);
 }

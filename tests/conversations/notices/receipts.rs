@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ostler_domain::audit::AuditActor;
 use ostler_domain::id::UserId;
+use ostler_domain::message::MessagePart;
 use ostler_domain::notice::NoticeRecipient;
 use ostler_domain::notice::preferences::{DirectDestination, NoticeDestination, NoticePreferences};
 use ostler_domain::notice::schedule::NoticeStage;
@@ -13,14 +14,14 @@ use ostler_domain::org::settings::{
 };
 use ostler_runtime::delivery::NoticeDispatcher;
 use ostler_runtime::deps::Clock;
-use ostler_store::{NewNotice, NoticeDeliveryState, Store, StoredNotice};
+use ostler_store::{Author, NewNotice, NoticeDeliveryState, OutboxState, Store, StoredNotice};
 use serde_json::json;
 
 use super::{ask, chat, mail, notify_owner};
 use crate::enforcement::spend_all_credits;
 use crate::fake_server::{Reply, SeenRequest};
 use crate::support::{
-    BOT, ConnectedOrg, GIA, OWNER, Scenario, on_every_database, scenario, sent_message,
+    BOT, ConnectedOrg, GIA, OWNER, SMS, Scenario, on_every_database, scenario, sent_message,
 };
 
 const SILENT: &str = "default: I see.";
@@ -158,6 +159,27 @@ async fn o31_the_button_of_a_notice_acknowledges_it() {
     let id = data.as_str().unwrap().split_once(':').unwrap().1.parse().unwrap();
     let stored = org.scenario.org().notice(id).await.unwrap();
     assert_eq!(stored.read_by, Some(AuditActor::User(OWNER)));
+}
+
+/// O31, C18: a message to a customer that cannot be sent is reported in the owner's chat.
+#[tokio::test]
+async fn o31_a_dead_letter_is_reported_in_the_owners_chat() {
+    let org = ConnectedOrg::new(SILENT).await;
+    let bot = org.bot((1..).map(sent_message).take(20).collect::<Vec<_>>()).await;
+    let _gateway = org.sms([Reply::json(404, &json!({}))]).await;
+    let owner = Some(ChannelAddress { binding: BOT, identifier: "77".into() });
+    let people = NotifyAddresses { owner, ..NotifyAddresses::default() };
+    org.scenario.save_settings(&OrgSettings { people, ..OrgSettings::default() }).await;
+    let text = vec![MessagePart::text("hello")];
+    let id = org.queue_message("+4917", SMS, Author::Agent, text).await;
+    org.deliver_until(id, OutboxState::Dead).await;
+    org.deliver().await;
+    let seen: Vec<_> = bot.seen().iter().map(SeenRequest::json).collect();
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    assert_eq!(seen[0]["chat_id"], "77");
+    let text = seen[0]["text"].to_string();
+    assert!(text.contains("a message could not be sent and is tried again later"), "{text}");
+    assert!(!text.contains("4917"), "{text}");
 }
 
 on_every_database!(
