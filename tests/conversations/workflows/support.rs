@@ -191,6 +191,8 @@ fn tools(log: &Log) -> Vec<Arc<dyn Tool>> {
         forked: false,
         tools: given.to_vec(),
         default_model: None,
+        own_tools: Vec::new(),
+        max_steps: None,
     };
     let mut tools = vec![
         make(spec("note")),
