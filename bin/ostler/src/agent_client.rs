@@ -74,6 +74,22 @@ impl AgentClient {
             Some(name) => find_org(&store, name).await?,
             None => find_platform(&store).await?,
         };
+        Self::connect(args, installation, store, org).await
+    }
+
+    /// Opens the installation with the queue agents of this org.
+    pub(crate) async fn open_for(args: &BusArgs, org: Org) -> anyhow::Result<Self> {
+        let installation = Installation::find(&args.installation)?;
+        let store = Store::open(&installation.database()).await?;
+        Self::connect(args, installation, store, org).await
+    }
+
+    async fn connect(
+        args: &BusArgs,
+        installation: Installation,
+        store: Store,
+        org: Org,
+    ) -> anyhow::Result<Self> {
         let stored = StoredRecords::new(store.clone(), org.id);
         let address = args.url.clone().unwrap_or_else(|| installation.bus_url().to_owned());
         let in_process = address == MEMORY_BUS;

@@ -11,6 +11,7 @@ use ostler_domain::session::key::Peer;
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::approval::Approval;
 use crate::escalation::Escalation;
@@ -113,11 +114,28 @@ pub struct RunTurn {
     pub decisions: Vec<ToolDecision>,
 }
 
-/// The gate's decision about a tool call.
+/// The gate's decision about a tool call, and how the call ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolDecision {
+    pub call: String,
     pub tool: String,
+    /// `allow`, `ask`, `deny`.
+    pub decision: String,
+    /// The reason of the decision, in words.
     pub verdict: String,
+    /// As the model wrote them; `None` if they are not stored.
+    pub arguments: Option<Value>,
+    /// `None` if the call has not ended.
+    pub outcome: Option<CallOutcome>,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallOutcome {
+    /// `ok`, or why the tool did not do what it was called for.
+    pub status: String,
+    /// What the model was told.
+    pub text: String,
 }
 
 /// Response to `POST sessions/ID/take-over`.

@@ -2,7 +2,7 @@
 //! choose hosts; none of them may reach the network of the installation.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use ostler_domain::address::non_public_range;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -28,12 +28,13 @@ impl NetworkAccess {
         Ok(addresses)
     }
 
-    /// Checks a URL whose host is an IP address. Names are checked when they are
-    /// resolved.
+    /// Checks a URL whose host is an IP address or this machine. Other names are checked
+    /// when they are resolved.
     pub(crate) fn check_url(self, url: &Url) -> io::Result<()> {
         match url.host() {
             Some(Host::Ipv4(address)) => self.check(address.into()),
             Some(Host::Ipv6(address)) => self.check(address.into()),
+            Some(Host::Domain("localhost")) => self.check(Ipv4Addr::LOCALHOST.into()),
             Some(Host::Domain(_)) | None => Ok(()),
         }
     }

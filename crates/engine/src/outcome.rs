@@ -38,6 +38,26 @@ pub enum OutcomeStatus {
 }
 
 impl OutcomeStatus {
+    /// Returns the name that is stored.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Refused => "refused",
+            Self::NotFound => "not_found",
+            Self::Failed => "failed",
+            Self::Invalid => "invalid",
+            Self::UnknownTool => "unknown_tool",
+            Self::Denied => "denied",
+            Self::Disabled => "disabled",
+            Self::InsufficientCredits => "insufficient_credits",
+            Self::PendingApproval => "pending_approval",
+            Self::Rejected => "rejected",
+            Self::Aborted => "aborted",
+            Self::TimedOut => "timed_out",
+            Self::OutcomeUnknown => "outcome_unknown",
+        }
+    }
+
     /// Returns the status in words.
     pub const fn description(self) -> &'static str {
         match self {

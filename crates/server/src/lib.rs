@@ -29,6 +29,7 @@
 //! | `error` | every error as a problem |
 //! | `event_tail` | one poller of the event log per org, shared by its streams |
 //! | `stream` | server-sent events with back-pressure, heartbeats and a maximum age |
+//! | [`wire`] | stored values as wire types |
 //! | `chat`, `webhooks`, `events`, `orgs`, `health` | the handlers |
 
 mod body;
@@ -44,5 +45,6 @@ mod routes;
 pub mod server;
 mod stream;
 mod webhooks;
+pub mod wire;
 
 pub use server::{Server, ServerDeps};

@@ -10,6 +10,7 @@ use crate::commands::bench::BenchArgs;
 use crate::commands::budget::BudgetCommand;
 use crate::commands::bus::BusCommand;
 use crate::commands::channel::ChannelCommand;
+use crate::commands::completions::CompletionsCommand;
 use crate::commands::config::ConfigArgs;
 use crate::commands::contact::ContactCommand;
 use crate::commands::credit::CreditCommand;
@@ -202,6 +203,9 @@ Examples:
   ostler contact delete \"Rosa Bianchi\" --org bella --yes"
     )]
     Contact(ContactCommand),
+    /// Print completion scripts of shells, or write manual pages
+    #[command(subcommand)]
+    Completions(CompletionsCommand),
     /// Measure speed, next to the bare parts doing the same work
     Bench(BenchArgs),
     /// Answer one prompt with a model and tools; every call passes the gate

@@ -69,11 +69,19 @@ pub(crate) struct BusArgs {
 #[derive(Debug, Args)]
 pub(crate) struct MessageArgs {
     /// Text of the message
-    #[arg(value_name = "TEXT")]
+    #[arg(value_name = "TEXT", value_parser = parse_text)]
     pub(crate) text: String,
     /// Type of the message
     #[arg(long = "type", value_name = "TYPE", default_value = "say")]
     pub(crate) kind: EnvelopeKind,
+}
+
+/// Parses a text that has at least one visible character.
+pub(super) fn parse_text(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("it must not be empty".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// Parses a positive duration such as `30s`, `500ms` or `2m`.
@@ -86,21 +94,47 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Returns the id that `text` names: a complete id, or the known id that ends with
-/// `text` (at least two characters, after an optional `…`).
-pub(super) fn match_id<I: Copy + Display + FromStr>(text: &str, known: &[I]) -> Option<I> {
+/// `text` (at least two characters, after an optional `…`). Fails if several do.
+pub(super) fn match_id<I: Copy + Display + FromStr>(
+    text: &str,
+    known: &[I],
+) -> anyhow::Result<Option<I>> {
+    if let Ok(id) = text.parse() {
+        return Ok(Some(id));
+    }
     let suffix = text.rsplit('…').next().unwrap_or(text);
-    let complete = text.parse().ok();
-    complete.or_else(|| {
-        let has_suffix = |id: &&I| suffix.len() >= 2 && id.to_string().ends_with(suffix);
-        known.iter().find(has_suffix).copied()
-    })
+    let has_suffix = |id: &&I| suffix.len() >= 2 && id.to_string().ends_with(suffix);
+    let found: Vec<I> = known.iter().filter(has_suffix).copied().collect();
+    if found.len() > 1 {
+        let found: Vec<String> = found.iter().map(|id| format!("\n  {id}")).collect();
+        anyhow::bail!(
+            "several ids end in `{suffix}`; write more of the one you mean:{}",
+            found.concat()
+        );
+    }
+    Ok(found.first().copied())
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::parse_duration;
+    use ostler_domain::id::SessionId;
+
+    use super::{match_id, parse_duration};
+
+    #[test]
+    fn an_id_is_named_by_its_end_unless_that_is_ambiguous() {
+        let known = [1, 33, 34].map(SessionId::from_u128);
+        let ends = known.map(|id| id.to_string().split_off(28));
+        let found = |text: &str| match_id(text, &known).map_err(|error| error.to_string());
+        assert_eq!(found(&known[1].to_string()), Ok(Some(known[1])));
+        assert_eq!(found(&ends[2]), Ok(Some(known[2])), "{ends:?}");
+        assert_eq!(found(&format!("ses_…{}", ends[2])), Ok(Some(known[2])));
+        assert_eq!(found("zz"), Ok(None));
+        let several = match_id("01", &[1, 1 << 10 | 1].map(SessionId::from_u128));
+        assert!(several.is_err_and(|error| error.to_string().contains("several ids end in `01`")));
+    }
 
     #[test]
     fn durations_are_positive_numbers_with_units() {

@@ -1,12 +1,14 @@
 //! `ostler escalation`: conversations that wait for a person.
 
 use clap::Subcommand;
+use ostler_api::escalation::QueuedEscalation;
 use ostler_domain::human::escalation::{EscalationStatus, Urgency};
+use ostler_server::wire;
 
 use super::args::OrgArgs;
 use super::operator::open_org;
-use super::session::view::{format_time, peer_name};
-use crate::screen::{BAD, Cell, DIM, HEADER, print_rows};
+use super::session::view::{contact_name, format_time};
+use crate::screen::{BAD, Cell, HEADER, NextCommand, print_next, print_rows};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EscalationCommand {
@@ -22,7 +24,8 @@ pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
     let queue = operator.org(&org).escalations().await?;
     if args.output.json {
-        return super::print_json(&queue);
+        let all: Vec<QueuedEscalation> = queue.iter().map(wire::queued_escalation).collect();
+        return super::print_json(&all);
     }
     if queue.is_empty() {
         anstream::println!("no conversation in {} waits for a person", org.name);
@@ -32,11 +35,11 @@ pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(queue.iter().map(|entry| {
         let state = &entry.escalation.state;
-        let urgency = format!("{:?}", state.request.urgency).to_lowercase();
+        let urgency = state.request.urgency.name().to_owned();
         let urgent = state.request.urgency == Urgency::High;
         [
-            entry.session.id.to_string().into(),
-            entry.session.name.clone().unwrap_or_else(|| peer_name(&entry.session)).into(),
+            Cell::id(entry.session.id),
+            contact_name(&entry.session).into(),
             if urgent { Cell::styled(urgency, BAD) } else { urgency.into() },
             state.request.reason.as_str().into(),
             format_time(state.requested_at).into(),
@@ -45,10 +48,10 @@ pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
     }));
     print_rows(&rows);
     let first = queue[0].session.id;
-    anstream::println!(
-        "\n{DIM}next{DIM:#}  ostler session take-over {first}  {DIM}answer it yourself{DIM:#}\n      \
-         ostler session dismiss {first}    {DIM}a false alarm{DIM:#}"
-    );
+    print_next([
+        NextCommand::new(format!("ostler session take-over {first}"), "answer it yourself"),
+        NextCommand::new(format!("ostler session dismiss {first}"), "it is a false alarm"),
+    ]);
     Ok(())
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod bench;
 pub(crate) mod budget;
 pub(crate) mod bus;
 pub(crate) mod channel;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod contact;
 pub(crate) mod credit;
@@ -22,6 +23,7 @@ pub(crate) mod export;
 pub(crate) mod harness;
 pub(crate) mod init;
 pub(crate) mod integration;
+mod json;
 pub(crate) mod key;
 pub(crate) mod knowledge;
 pub(crate) mod mcp;
@@ -60,6 +62,7 @@ use anyhow::{anyhow, bail};
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_store::Store;
 
+use self::json::{print_json, rfc3339};
 use crate::cli::{Cli, Command};
 
 /// Runs a command and returns its exit code.
@@ -71,6 +74,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Model(command) => return block_on(model::run(&command)),
         Command::PdfText(args) => return pdf_text::run(&args),
         Command::Org(command) => block_on(org::run(&command)),
+        Command::Completions(command) => completions::run(&command),
         Command::Config(args) => config::run(&args),
         Command::Agent(command) => block_on(agent::run(&command)),
         Command::Apply(args) => block_on(apply::run(&args)),
@@ -126,17 +130,6 @@ fn block_on<'c, T: 'c>(command: impl Future<Output = anyhow::Result<T>> + 'c) ->
     // A blocking read from the terminal must not keep the program alive.
     runtime.shutdown_background();
     result
-}
-
-/// Prints a value as indented JSON.
-fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    anstream::println!("{}", serde_json::to_string_pretty(value)?);
-    Ok(())
-}
-
-/// Formats a time for programs, as in RFC 3339.
-fn rfc3339(at: ostler_domain::time::Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default().to_string()
 }
 
 /// Finds an org by its slug or id; without a name, the only one beside the platform. The

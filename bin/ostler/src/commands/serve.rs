@@ -31,5 +31,5 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<()> {
         format!("cannot listen on {listen}; choose another address with --listen")
     })?;
     let address = listener.local_addr()?;
-    run_app(&installation, args.worker.at_once, Some((listener, address))).await
+    run_app(&installation, args.worker.at_once.get(), Some((listener, address))).await
 }

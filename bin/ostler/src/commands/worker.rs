@@ -1,6 +1,7 @@
 //! `ostler worker`: answers conversations and sends replies, without the HTTP API.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 
 use clap::Args;
 use tokio::net::TcpListener;
@@ -23,14 +24,18 @@ Examples:
   OSTLER_DATABASE_URL=postgres://ostler@localhost/ostler ostler worker --at-once 64")]
 pub(crate) struct WorkerArgs {
     /// How many conversations to answer at the same time
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    pub(super) at_once: usize,
+    #[arg(long, value_name = "N", default_value = "16", value_parser = parse_positive)]
+    pub(super) at_once: NonZeroUsize,
     #[command(flatten)]
     pub(super) installation: InstallationArgs,
 }
 
+fn parse_positive(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "write a number from 1 on".to_owned())
+}
+
 pub(crate) async fn run(args: &WorkerArgs) -> anyhow::Result<()> {
-    run_app(&Installation::find(&args.installation)?, args.at_once, None).await
+    run_app(&Installation::find(&args.installation)?, args.at_once.get(), None).await
 }
 
 /// Runs the installation until Ctrl-C or SIGTERM, and serves the HTTP API if there is

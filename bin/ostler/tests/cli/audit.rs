@@ -31,7 +31,7 @@ fn o15_every_change_is_recorded_once() {
         || demo.json(&["key", "ls", "--org", "bella"])[0]["id"].as_str().expect("an id").to_owned();
     let document = || {
         let listed = demo.json(&["knowledge", "ls", "--org", "bella"]);
-        listed[0]["document"].as_str().expect("an id").to_owned()
+        listed[0]["id"].as_str().expect("an id").to_owned()
     };
     let mut known = entries(&demo, &[]).len();
     let mut check = |words: &[&str], org: &[&str], action: Option<&str>| {
@@ -73,7 +73,7 @@ fn o15_every_change_is_recorded_once() {
     check(&["contact", "merge", "Otto", "Mara"], bella, Some("merge_contacts"));
     check(&["contact", "delete", "otto@x.de", "--yes"], bella, Some("contact_deleted"));
     check(&["session", "pause", "otto"], &[], Some("take_over"));
-    check(&["session", "say", "one moment", "otto"], &[], Some("human_message"));
+    check(&["session", "say", "otto", "one moment"], &[], Some("human_message"));
     check(&["session", "resume", "otto"], &[], Some("resume"));
     check(&["session", "assign", "otto", "--agents", "gia,enzo"], &[], Some("assign_team"));
     check(&["session", "close", "otto"], &[], Some("close_session"));

@@ -134,7 +134,7 @@ fn an_operator_takes_over_hands_back_and_approves() {
     let demo = DemoInstallation::new();
     assert!(demo.run(&["escalation", "ls", "--org", "bella"]).contains("asked for a person"));
     assert!(demo.run(&["session", "take-over", "rosa"]).contains("taken over"));
-    demo.run(&["session", "say", "This is Ada, I am on it.", "rosa"]);
+    demo.run(&["session", "say", "rosa", "This is Ada, I am on it."]);
     assert!(demo.run(&["session", "resume", "rosa"]).contains("an agent answers"));
     let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
     let id = waiting[0]["id"].as_str().expect("an approval").to_owned();

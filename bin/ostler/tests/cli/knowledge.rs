@@ -26,11 +26,12 @@ fn a13_the_text_of_a_pdf_reaches_the_agent() {
     let listed = listed.as_array().expect("a list");
     let found = listed.iter().find(|one| one["title"] == "Allergens").expect("it is listed");
     let words = lines.join("\n").len() as u64;
-    let bytes = found["bytes"].as_u64().expect("a length");
+    let bytes = found["size"].as_u64().expect("a length");
     assert!((words..words + 10).contains(&bytes), "{found}");
     demo.run(&["send", "hello", "--org", "bella", "--contact", "otto"]);
-    let run = demo.json(&["session", "show", "otto"])["runs"][0].clone();
-    assert!(run.to_string().contains(found["document"].as_str().expect("an id")), "{run}");
+    let shown = demo.json(&["session", "show", "otto"]);
+    let run = demo.json(&["harness", "show", shown["runs"][0]["id"].as_str().expect("a run")]);
+    assert!(run.to_string().contains(found["id"].as_str().expect("an id")), "{run}");
 }
 
 #[test]

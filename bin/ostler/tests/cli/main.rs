@@ -16,6 +16,8 @@ mod doctor;
 mod init;
 mod invalid_world;
 mod knowledge;
+mod listings;
+mod manual;
 mod member;
 mod migrate;
 mod mock_model;
@@ -27,6 +29,7 @@ mod org_tools;
 mod org_tree;
 mod pdf;
 mod prune;
+mod pseudo_terminal;
 mod queue_agents;
 mod queue_operations;
 mod run;
@@ -66,133 +69,4 @@ fn stderr(args: &[&str]) -> String {
 /// Runs `ostler` on the sample world.
 fn in_sample(args: &[&str]) -> String {
     stdout(&[args, &["--world", "examples/harbour.toml"]].concat())
-}
-
-#[test]
-fn every_help_has_examples() {
-    let commands = [
-        &["demo"][..],
-        &["init"],
-        &["config"],
-        &["model", "ls"],
-        &["model", "test"],
-        &["model", "use"],
-        &["org", "tree"],
-        &["tools", "explain"],
-        &["migrate"],
-        &["doctor"],
-        &["prune"],
-        &["bench"],
-        &["mock-model"],
-        &["run"],
-        &["agent", "ls"],
-        &["agent", "show"],
-        &["agent", "send"],
-        &["agent", "start"],
-        &["agent", "stop"],
-        &["agent", "rm"],
-        &["worklist", "ls"],
-        &["worklist", "answer"],
-        &["plan", "ls"],
-        &["plan", "approve"],
-        &["plan", "reject"],
-        &["team", "ls"],
-        &["team", "create"],
-        &["team", "add"],
-        &["team", "remove"],
-        &["team", "ask"],
-        &["team", "broadcast"],
-        &["team", "stop"],
-        &["delegation", "ls"],
-        &["delegation", "show"],
-        &["delegation", "create"],
-        &["delegation", "update"],
-        &["workflow", "run"],
-        &["workflow", "resume"],
-        &["workflow", "ls"],
-        &["workflow", "show"],
-        &["workflow", "approve"],
-        &["workflow", "reject"],
-        &["workflow", "answer"],
-        &["workflow", "signal"],
-        &["workflow", "cancel"],
-        &["bus", "status"],
-        &["bus", "dead-letters"],
-        &["bus", "replay"],
-        &["serve"],
-        &["worker"],
-        &["send"],
-        &["session", "ls"],
-        &["session", "show"],
-        &["session", "take-over"],
-        &["session", "say"],
-        &["session", "resume"],
-        &["session", "dismiss"],
-        &["session", "close"],
-        &["session", "assign"],
-        &["approval", "ls"],
-        &["approval", "approve"],
-        &["approval", "reject"],
-        &["escalation", "ls"],
-        &["credit", "show"],
-        &["credit", "grant"],
-        &["credit", "lines"],
-        &["dead-letter", "ls"],
-        &["dead-letter", "replay"],
-        &["dead-letter", "abandon"],
-        &["knowledge", "add"],
-        &["knowledge", "ls"],
-        &["knowledge", "rm"],
-        &["tools", "ls"],
-        &["tools", "add"],
-        &["tools", "show"],
-        &["tools", "rm"],
-        &["tools", "test"],
-        &["mcp", "add"],
-        &["mcp", "ls"],
-        &["mcp", "show"],
-        &["mcp", "rm"],
-        &["mcp", "test"],
-        &["unknown-outcome", "ls"],
-        &["unknown-outcome", "resolve"],
-        &["notice", "ls"],
-        &["notice", "show"],
-        &["notice", "ack"],
-        &["notice", "set"],
-        &["integration", "ls"],
-        &["integration", "connect"],
-        &["integration", "disconnect"],
-        &["channel", "add"],
-        &["channel", "ls"],
-        &["channel", "change"],
-        &["key", "create"],
-        &["key", "ls"],
-        &["key", "revoke"],
-        &["harness", "show"],
-        &["member", "ls"],
-        &["member", "add"],
-        &["member", "set"],
-        &["member", "remove"],
-        &["member", "invite"],
-        &["member", "accept"],
-        &["user", "ls"],
-        &["user", "show"],
-        &["user", "set"],
-        &["audit", "ls"],
-        &["data", "import"],
-        &["data", "ls"],
-        &["data", "show"],
-        &["data", "rm"],
-        &["contact"],
-        &["contact", "ls"],
-        &["contact", "show"],
-        &["contact", "merge"],
-        &["contact", "export"],
-        &["contact", "delete"],
-        &[],
-    ];
-    for command in commands {
-        let help = stdout(&[command, &["--help"]].concat());
-        assert!(help.contains("Examples:"), "{help}");
-    }
 }

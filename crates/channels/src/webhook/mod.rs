@@ -73,6 +73,11 @@ impl Webhook {
             |reason: String| OpenError::InvalidSettings { channel: channel.to_string(), reason };
         let settings: Settings = crate::settings::parse(settings).map_err(invalid)?;
         let url = parse_http_url(&settings.url).map_err(invalid)?;
+        http.network.check_url(&url).map_err(|error| {
+            invalid(format!(
+                "`url` cannot be {url}: {error}; only `local_network = true` in ostler.toml allows it"
+            ))
+        })?;
         let mut file_origins = vec![url.origin()];
         for origin in &settings.file_origins {
             file_origins.push(parse_http_url(origin).map_err(invalid)?.origin());

@@ -18,6 +18,17 @@ pub enum Urgency {
     High,
 }
 
+impl Urgency {
+    /// Returns the name that is stored.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::High => "high",
+        }
+    }
+}
+
 /// A text that is not an urgency.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an urgency; use high, normal or low")]

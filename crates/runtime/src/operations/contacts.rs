@@ -70,7 +70,11 @@ impl<'o> OrgOperations<'o> {
             return Ok(Person::Contact(found));
         }
         let wanted = name.to_lowercase();
-        let is_named = |contact: &Contact| contact.name.trim().to_lowercase() == wanted;
+        let id_end = name.split_once('…').map(|(_, end)| end).filter(|end| end.len() >= 4);
+        let is_named = |contact: &Contact| {
+            contact.name.trim().to_lowercase() == wanted
+                || id_end.is_some_and(|end| contact.id.to_string().ends_with(end))
+        };
         let named = self.filter_contacts(MAX_CANDIDATES, is_named).await?;
         let mut people: Vec<Person> = named.into_iter().map(Person::Contact).collect();
         if people.is_empty() {

@@ -2,6 +2,7 @@
 //! entries and outgoing messages. No behaviour beyond reading and writing them.
 
 pub mod bus_request;
+pub mod call;
 pub mod entry;
 pub mod message;
 pub mod outgoing;

@@ -6,9 +6,10 @@ use ostler_api::page::{Page, PageQuery};
 use ostler_store::DecisionState;
 use serde::Deserialize;
 
-use super::{OrgRequest, PathId, view};
+use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
+use crate::wire;
 
 #[derive(Deserialize)]
 pub(crate) struct ApprovalsQuery {
@@ -35,13 +36,13 @@ pub(crate) async fn list(
     let after = body::parse_cursor(cursor.as_deref())?;
     let found =
         request.hide_foreign_org(request.operations().approvals(state, after, limit).await)?;
-    let found = found.iter().map(view::approval).collect();
+    let found = found.iter().map(wire::approval).collect();
     Ok(Json(Page::from_items(found, limit, |item: &Approval| item.id.to_string())))
 }
 
 pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<Approval>> {
     let id = body::parse_id(&id, "approval")?;
-    Ok(Json(view::approval(&request.hide_foreign_org(request.operations().approval(id).await)?)))
+    Ok(Json(wire::approval(&request.hide_foreign_org(request.operations().approval(id).await)?)))
 }
 
 pub(crate) async fn approve(
@@ -54,7 +55,7 @@ pub(crate) async fn approve(
         Some(changed) => request.operations().approve_with(id, &changed).await,
         None => request.operations().approve(id).await,
     };
-    Ok(Json(view::approval(&request.hide_foreign_org(decided)?)))
+    Ok(Json(wire::approval(&request.hide_foreign_org(decided)?)))
 }
 
 pub(crate) async fn reject(
@@ -63,7 +64,7 @@ pub(crate) async fn reject(
     JsonBody(body): JsonBody<RejectRequest>,
 ) -> Result<Json<Approval>> {
     let id = body::parse_id(&id, "approval")?;
-    Ok(Json(view::approval(
+    Ok(Json(wire::approval(
         &request.hide_foreign_org(request.operations().reject(id, &body.reason).await)?,
     )))
 }

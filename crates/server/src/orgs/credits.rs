@@ -6,12 +6,13 @@ use ostler_api::credit::{CreditAccount, GrantRequest, LedgerLine};
 use ostler_api::page::{Page, PageQuery};
 use ostler_store::NewGrant;
 
-use super::{OrgRequest, view};
+use super::OrgRequest;
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
+use crate::wire;
 
 pub(crate) async fn show(request: OrgRequest) -> Result<Json<CreditAccount>> {
-    Ok(Json(view::account(&request.hide_foreign_org(request.operations().credits().await)?)))
+    Ok(Json(wire::account(&request.hide_foreign_org(request.operations().credits().await)?)))
 }
 
 pub(crate) async fn ledger(
@@ -21,7 +22,7 @@ pub(crate) async fn ledger(
     let limit = turn.page_size();
     let before = body::parse_cursor(turn.cursor.as_deref())?;
     let found = request.hide_foreign_org(request.operations().ledger(before, limit).await)?;
-    let found = found.iter().map(view::line).collect();
+    let found = found.iter().map(wire::line).collect();
     Ok(Json(Page::from_items(found, limit, |item: &LedgerLine| item.id.to_string())))
 }
 

@@ -6,9 +6,10 @@ use ostler_api::dead_letter::{AbandonRequest, DeadLetter};
 use ostler_api::page::{Page, PageQuery};
 use ostler_store::DeadLetterId;
 
-use super::{OrgRequest, PathId, view};
+use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
+use crate::wire;
 
 pub(crate) async fn list(
     request: OrgRequest,
@@ -17,13 +18,13 @@ pub(crate) async fn list(
     let limit = turn.page_size();
     let after = turn.cursor.as_deref().map(parse_dead_letter_id).transpose()?;
     let found = request.hide_foreign_org(request.operations().dead_letters(after, limit).await)?;
-    let found = found.iter().map(view::dead_letter).collect();
+    let found = found.iter().map(wire::dead_letter).collect();
     Ok(Json(Page::from_items(found, limit, |item: &DeadLetter| item.id.clone())))
 }
 
 pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<DeadLetter>> {
     let id = parse_dead_letter_id(&id)?;
-    Ok(Json(view::dead_letter(
+    Ok(Json(wire::dead_letter(
         &request.hide_foreign_org(request.operations().dead_letter(id).await)?,
     )))
 }

@@ -11,9 +11,10 @@ use ostler_domain::id::DocumentId;
 use ostler_domain::time::Timestamp;
 use serde::Deserialize;
 
-use super::{OrgRequest, PathId, view};
+use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
+use crate::wire;
 
 #[derive(Deserialize)]
 pub(crate) struct DocumentsQuery {
@@ -35,7 +36,7 @@ pub(crate) async fn list(
     let before = cursor.as_deref().map(parse_document_cursor).transpose()?;
     let found =
         request.hide_foreign_org(request.operations().documents(&tags, before, limit).await)?;
-    let found = found.into_iter().map(view::document).collect();
+    let found = found.into_iter().map(wire::document).collect();
     let next = |item: &Document| format!("{}.{}", item.updated_at.as_millis(), item.id);
     Ok(Json(Page::from_items(found, limit, next)))
 }

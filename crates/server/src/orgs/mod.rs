@@ -9,7 +9,6 @@ pub(crate) mod knowledge;
 pub(crate) mod notices;
 pub(crate) mod sessions;
 pub(crate) mod unknown_outcomes;
-mod view;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;

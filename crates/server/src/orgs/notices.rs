@@ -5,9 +5,10 @@ use axum::http::StatusCode;
 use ostler_api::notice::Notice;
 use ostler_api::page::{Page, PageQuery};
 
-use super::{OrgRequest, PathId, view};
+use super::{OrgRequest, PathId};
 use crate::body::{self, QueryParams};
 use crate::error::Result;
+use crate::wire;
 
 pub(crate) async fn list(
     request: OrgRequest,
@@ -17,7 +18,7 @@ pub(crate) async fn list(
     let after = body::parse_cursor(turn.cursor.as_deref())?;
     let found =
         request.hide_foreign_org(request.operations().unread_notices(after, limit).await)?;
-    let found = found.into_iter().map(view::notice).collect();
+    let found = found.into_iter().map(wire::notice).collect();
     Ok(Json(Page::from_items(found, limit, |item: &Notice| item.id.to_string())))
 }
 

@@ -9,9 +9,10 @@ use ostler_api::session::{
 use ostler_domain::message::MessagePart;
 use serde::Deserialize;
 
-use super::{OrgRequest, PathId, view};
+use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
+use crate::wire;
 
 #[derive(Deserialize)]
 pub(crate) struct SessionsQuery {
@@ -34,13 +35,13 @@ pub(crate) async fn list(
     let before = body::parse_cursor(cursor.as_deref())?;
     let found =
         request.hide_foreign_org(request.operations().sessions(which, before, limit).await)?;
-    let found = found.iter().map(view::session).collect();
+    let found = found.iter().map(wire::session).collect();
     Ok(Json(Page::from_items(found, limit, |item: &Session| item.id.to_string())))
 }
 
 pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<SessionDetail>> {
     let id = body::parse_id(&id, "session")?;
-    Ok(Json(view::detail(&request.hide_foreign_org(request.operations().session(id).await)?)))
+    Ok(Json(wire::detail(&request.hide_foreign_org(request.operations().session(id).await)?)))
 }
 
 pub(crate) async fn take_over(
@@ -49,7 +50,7 @@ pub(crate) async fn take_over(
 ) -> Result<Json<TakeoverResult>> {
     let id = body::parse_id(&id, "session")?;
     let taken = request.hide_foreign_org(request.operations().take_over(id).await)?;
-    let session = view::session(&taken.session);
+    let session = wire::session(&taken.session);
     Ok(Json(TakeoverResult { session, withdrawn: taken.withdrawn, in_flight: taken.in_flight }))
 }
 
@@ -60,22 +61,22 @@ pub(crate) async fn say(
 ) -> Result<Json<Session>> {
     let id = body::parse_id(&id, "session")?;
     let parts = vec![MessagePart::text(say.text)];
-    Ok(Json(view::session(&request.hide_foreign_org(request.operations().say(id, parts).await)?)))
+    Ok(Json(wire::session(&request.hide_foreign_org(request.operations().say(id, parts).await)?)))
 }
 
 pub(crate) async fn resume(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
     let id = body::parse_id(&id, "session")?;
-    Ok(Json(view::session(&request.hide_foreign_org(request.operations().resume(id).await)?)))
+    Ok(Json(wire::session(&request.hide_foreign_org(request.operations().resume(id).await)?)))
 }
 
 pub(crate) async fn dismiss(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
     let id = body::parse_id(&id, "session")?;
-    Ok(Json(view::session(&request.hide_foreign_org(request.operations().dismiss(id).await)?)))
+    Ok(Json(wire::session(&request.hide_foreign_org(request.operations().dismiss(id).await)?)))
 }
 
 pub(crate) async fn close(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
     let id = body::parse_id(&id, "session")?;
-    Ok(Json(view::session(&request.hide_foreign_org(request.operations().close(id).await)?)))
+    Ok(Json(wire::session(&request.hide_foreign_org(request.operations().close(id).await)?)))
 }
 
 pub(crate) async fn assign(

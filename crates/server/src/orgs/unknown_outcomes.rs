@@ -5,9 +5,10 @@ use axum::http::StatusCode;
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::unknown_outcome::{ResolveRequest, UnknownOutcome};
 
-use super::{OrgRequest, PathId, view};
+use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
+use crate::wire;
 
 pub(crate) async fn list(
     request: OrgRequest,
@@ -16,7 +17,7 @@ pub(crate) async fn list(
     let limit = turn.page_size();
     let after = body::parse_cursor(turn.cursor.as_deref())?;
     let found = request.hide_foreign_org(request.operations().unknown_calls(after, limit).await)?;
-    let found = found.into_iter().map(view::unknown_outcome).collect();
+    let found = found.into_iter().map(wire::unknown_outcome).collect();
     Ok(Json(Page::from_items(found, limit, |item: &UnknownOutcome| item.id.to_string())))
 }
 

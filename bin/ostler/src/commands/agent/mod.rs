@@ -50,16 +50,17 @@ Examples:
 Examples:
   ostler agent archive support --org nordlicht")]
     Archive(configure::AgentEditArgs),
-    /// List the registered agents
+    /// List agents: those that answer people, and those on queues
     #[command(after_help = "\
 Examples:
-  ostler agent ls
+  ostler agent ls --org bella
+  ostler agent ls --queues
   ostler agent ls --can review --json")]
     Ls(ls::AgentLsArgs),
-    /// Show an agent: its capabilities, teams, work and queue
+    /// Show an agent: its configuration and channels, and its work on queues
     #[command(after_help = "\
 Examples:
-  ostler agent show legal
+  ostler agent show gia --org bella
   ostler agent show legal --json")]
     Show(show::AgentShowArgs),
     /// Start an agent on queues, and register it if it is new

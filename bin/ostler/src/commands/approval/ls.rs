@@ -1,19 +1,20 @@
 //! `ostler approval ls`.
 
 use ostler_domain::gate::GateDecision;
+use ostler_server::wire;
 use ostler_store::DecisionState;
 
-use super::{LIST_LIMIT, approval_json, call};
+use super::{LIST_LIMIT, call};
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::session::view::{AgentNames, format_time};
-use crate::screen::{Cell, DIM, HEADER, WARNING, print_rows};
+use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
     let pending = operator.org(&org).approvals(DecisionState::Pending, None, LIST_LIMIT).await?;
     if args.output.json {
-        let all: Vec<_> = pending.iter().map(approval_json).collect();
+        let all: Vec<_> = pending.iter().map(wire::approval).collect();
         return crate::commands::print_json(&all);
     }
     if pending.is_empty() {
@@ -26,7 +27,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     rows.extend(pending.iter().map(|stored| {
         let approval = &stored.approval;
         [
-            Cell::styled(approval.id.to_string(), WARNING),
+            Cell::id(approval.id).with_style(WARNING),
             call(stored).into(),
             names.get(approval.agent).into(),
             GateDecision::Ask(approval.ask_reason).to_string().into(),
@@ -35,10 +36,10 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         ]
     }));
     print_rows(&rows);
-    anstream::println!(
-        "\n{DIM}next{DIM:#}  ostler approval approve {} --org {}",
-        pending[0].approval.id,
-        org.slug
-    );
+    let first = pending[0].approval.id;
+    print_next([NextCommand::new(
+        format!("ostler approval approve {first} --org {}", org.slug),
+        "",
+    )]);
     Ok(())
 }

@@ -8,12 +8,11 @@ use anyhow::bail;
 use clap::Subcommand;
 use ostler_domain::id::ApprovalId;
 use ostler_domain::org::Org;
+use ostler_server::wire;
 use ostler_store::{DecisionState, StoredApproval};
-use serde_json::{Value, json};
 
 use super::args::{OrgArgs, match_id};
 use super::operator::Operator;
-use super::rfc3339;
 use ostler_runtime::delivery::notices::text::format_call;
 
 /// The most approvals that are listed.
@@ -51,25 +50,10 @@ pub(crate) async fn run(command: &ApprovalCommand) -> anyhow::Result<()> {
 /// Prints a decided approval.
 fn print_decision(decided: &StoredApproval, json: bool, text: &str) -> anyhow::Result<()> {
     if json {
-        return super::print_json(&approval_json(decided));
+        return super::print_json(&wire::approval(decided));
     }
     anstream::println!("{} {}  {text}", decided.approval.id, call(decided));
     Ok(())
-}
-
-/// Returns an approval for programs, with the arguments as data.
-fn approval_json(stored: &StoredApproval) -> Value {
-    let approval = &stored.approval;
-    let arguments: Value = serde_json::from_str(&stored.payload).unwrap_or_default();
-    let mut json = json!(approval.status);
-    let fields = json!({"id": approval.id, "session": approval.session, "agent": approval.agent,
-        "tool": approval.tool, "arguments": arguments, "risk": approval.risk.level(),
-        "why": approval.ask_reason, "requested_at": rfc3339(approval.requested_at),
-        "expires_at": rfc3339(approval.expires_at)});
-    if let (Some(json), Value::Object(fields)) = (json.as_object_mut(), fields) {
-        json.extend(fields);
-    }
-    json
 }
 
 /// Formats the call that an approval is about.
@@ -82,7 +66,7 @@ fn call(stored: &StoredApproval) -> String {
 async fn find_pending(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<ApprovalId> {
     let pending = operator.org(org).approvals(DecisionState::Pending, None, LIST_LIMIT).await?;
     let known: Vec<ApprovalId> = pending.iter().map(|stored| stored.approval.id).collect();
-    if let Some(id) = match_id(text, &known) {
+    if let Some(id) = match_id(text, &known)? {
         return Ok(id);
     }
     // One that is decided already; the operation says so.

@@ -16,7 +16,7 @@ use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::commands::operator::Operator;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
-use crate::screen::{Cell, DIM, HEADER, shorten};
+use crate::screen::{Cell, DIM, HEADER, format_rows, shorten, terminal_width};
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditLsArgs {
@@ -118,23 +118,25 @@ fn entry_json(org: &Org, one: &NamedAuditEntry) -> Value {
 fn print(found: &[(&Org, NamedAuditEntry)], with_org: bool) {
     let header = ["time", "actor", "action", "object"].map(|text| Cell::styled(text, HEADER));
     let mut rows = vec![header];
-    let mut details = vec![Vec::new()];
+    let mut details: Vec<Vec<String>> = vec![Vec::new()];
     for (org, one) in found {
         let entry = &one.entry.entry;
         let object =
             if with_org { format!("{}: {}", org.slug, one.object) } else { one.object.clone() };
         rows.push([
             format_time(one.entry.at).into(),
-            shorten(&one.actor, 16).into(),
-            shorten(&entry.action, 20).into(),
-            shorten(&object, 22).into(),
+            one.actor.as_str().into(),
+            entry.action.as_str().into(),
+            object.into(),
         ]);
-        details.push(one.changes.iter().map(|change| shorten(&change_text(change), 76)).collect());
+        details.push(one.changes.iter().map(change_text).collect());
     }
-    let lines: Vec<String> = crate::screen::format_rows(&rows);
+    let columns = terminal_width().map_or(usize::MAX, |width| width.saturating_sub(4));
+    let lines: Vec<String> = format_rows(&rows);
     for (line, details) in lines.into_iter().zip(details) {
         anstream::println!("{line}");
         for detail in details {
+            let detail = shorten(&detail, columns);
             anstream::println!("{DIM}    {detail}{DIM:#}");
         }
     }

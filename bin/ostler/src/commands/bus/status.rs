@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::agent_client::{AgentClient, with_client};
 use crate::commands::args::BusArgs;
-use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
+use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_paragraph, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct BusStatusArgs {
@@ -69,10 +69,9 @@ fn print(report: &BusReport) {
     };
     print_rows(&[[Cell::from("agents"), condition], ["dead letters".into(), dead.into()]]);
     if report.in_process {
-        anstream::println!(
-            "{DIM}without a broker each process has a bus of its own, which ends with it; see \
-             --bus{DIM:#}"
-        );
+        let note =
+            "without a broker each process has a bus of its own, which ends with it; see --bus";
+        print_paragraph(note, DIM);
     }
     let mut rows = vec![["capability", "available", "away"].map(|text| Cell::styled(text, HEADER))];
     rows.extend(report.status.coverage.iter().map(|coverage| {

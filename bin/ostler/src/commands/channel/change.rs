@@ -33,7 +33,7 @@ pub(super) async fn run(args: &ChannelChangeArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(&args.target).await?;
     let known = operator.org(&org).bindings().await?;
     let known: Vec<BindingId> = known.iter().map(|bound| bound.binding.id).collect();
-    let Some(id) = match_id(&args.id, &known) else {
+    let Some(id) = match_id(&args.id, &known)? else {
         bail!(
             "{} has no channel `{}`; see `ostler channel ls --org {}`",
             org.name,

@@ -11,7 +11,7 @@ use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
-use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
+use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, NextCommand, WARNING, print_next, print_rows};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
@@ -35,7 +35,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let slug = &org.slug;
     if bindings.is_empty() {
         anstream::println!("{} has no channels yet", org.name);
-        anstream::println!("\n{DIM}next{DIM:#}  ostler channel add webchat --org {slug}");
+        print_next([NextCommand::new(format!("ostler channel add webchat --org {slug}"), "")]);
         return Ok(());
     }
     let header = ["channel", "state", "agent", "priority", "binding", ""];
@@ -63,7 +63,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             state,
             agent.into(),
             binding.priority.to_string().into(),
-            binding.id.to_string().into(),
+            Cell::id(binding.id),
             why,
         ]);
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::person_json;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
-use crate::screen::{Cell, DIM, HEADER, print_rows, shorten};
+use crate::screen::{Cell, DIM, HEADER, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct ContactLsArgs {
@@ -44,17 +44,15 @@ pub(super) async fn run(args: &ContactLsArgs) -> anyhow::Result<()> {
     rows.extend(people.iter().map(|person| match person {
         Person::Contact(stored) => {
             let (contact, details) = (&stored.contact, &stored.contact.details);
-            let text =
-                |text: &Option<String>, width| shorten(text.as_deref().unwrap_or_default(), width);
             [
-                shorten(&contact.name, 18).into(),
-                text(&details.email, 24).into(),
-                text(&details.phone, 16).into(),
-                contact.id.short().into(),
+                contact.name.as_str().into(),
+                details.email.clone().unwrap_or_default().into(),
+                details.phone.clone().unwrap_or_default().into(),
+                Cell::id(contact.id),
             ]
         }
         Person::Visitor(_) => [
-            Cell::styled(shorten(&person.reference(), 40), DIM),
+            Cell::styled(person.reference(), DIM),
             "".into(),
             "".into(),
             Cell::styled("visitor", DIM),

@@ -8,7 +8,7 @@ use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
-use crate::screen::{Cell, HEADER, print_rows, shorten, thousands};
+use crate::screen::{Cell, HEADER, print_rows, thousands};
 /// The most lines that are shown.
 const LIST_LIMIT: u32 = 100;
 
@@ -43,7 +43,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             format_time(line.at).into(),
             what.into(),
             thousands(line.amount.get()).into(),
-            shorten(&reference, 40).into(),
+            reference.into(),
         ]
     }));
     print_rows(&rows);

@@ -9,7 +9,7 @@ use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
-use crate::screen::{Cell, DIM, HEADER, print_rows, shorten};
+use crate::screen::{Cell, DIM, HEADER, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct DataLsArgs {
@@ -38,14 +38,11 @@ pub(super) async fn run(args: &DataLsArgs) -> anyhow::Result<()> {
     let header = ["key", "name", "details", "changed"].map(|text| Cell::styled(text, HEADER));
     let mut rows = vec![header];
     rows.extend(items.iter().map(|item| {
-        let key = item
-            .key
-            .clone()
-            .map_or_else(|| Cell::styled(item.id.as_str(), DIM), |key| shorten(&key, 30).into());
+        let key = item.key.clone().map_or_else(|| Cell::id(&item.id).with_style(DIM), Cell::from);
         [
             key,
-            shorten(&item.name, 20).into(),
-            shorten(&details(args.kind, &item.data), 14).into(),
+            item.name.as_str().into(),
+            details(args.kind, &item.data).into(),
             format_time(item.updated_at).into(),
         ]
     }));

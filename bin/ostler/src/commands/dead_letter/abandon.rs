@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{DeadLetterArgs, format_id, parse_id};
+use super::{DeadLetterArgs, find, format_id};
 use crate::commands::operator::{open_org, print_result};
 
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub(crate) struct AbandonArgs {
 pub(super) async fn run(args: &AbandonArgs) -> anyhow::Result<()> {
     let DeadLetterArgs { message, target } = &args.dead_letter;
     let (operator, org) = open_org(target).await?;
-    let id = parse_id(message)?;
+    let id = find(&operator, &org, message).await?;
     operator.org(&org).abandon_dead_letter(id, &args.reason).await?;
     let done = json!({"id": format_id(id), "done": "abandoned"});
     print_result(&target.output, &done, &format!("{message} is abandoned"))

@@ -4,11 +4,17 @@ mod abandon;
 mod ls;
 mod replay;
 
-use anyhow::bail;
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use ostler_domain::id::{InboxId, OutboxId};
+use ostler_domain::org::Org;
 use ostler_store::DeadLetterId;
 
-use super::args::OrgArgs;
+use super::args::{OrgArgs, match_id};
+use super::operator::Operator;
+
+/// The most dead letters that are listed.
+const LIST_LIMIT: u32 = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DeadLetterCommand {
@@ -32,7 +38,7 @@ Examples:
 /// The dead letter that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct DeadLetterArgs {
-    /// Message: an id that begins with inb_ or out_
+    /// Message, by id or the end of its id
     #[arg(value_name = "MESSAGE")]
     message: String,
     #[command(flatten)]
@@ -47,15 +53,25 @@ pub(crate) async fn run(command: &DeadLetterCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Parses the id of a message in the inbox or the outbox.
-fn parse_id(text: &str) -> anyhow::Result<DeadLetterId> {
-    if let Ok(id) = text.parse() {
+/// Finds a message in the inbox or the outbox by its id or the end of it.
+async fn find(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<DeadLetterId> {
+    let (mut inbox, mut outbox) = (Vec::new(), Vec::new());
+    for dead_letter in operator.org(org).dead_letters(None, LIST_LIMIT).await? {
+        match dead_letter.id {
+            DeadLetterId::Inbox(id) => inbox.push(id),
+            DeadLetterId::Outbox(id) => outbox.push(id),
+        }
+    }
+    if let Some(id) = match_id::<InboxId>(text, &inbox)? {
         return Ok(DeadLetterId::Inbox(id));
     }
-    if let Ok(id) = text.parse() {
-        return Ok(DeadLetterId::Outbox(id));
-    }
-    bail!("`{text}` is not the id of a message; one begins with inb_ or out_")
+    let id: Option<OutboxId> = match_id(text, &outbox)?;
+    id.map(DeadLetterId::Outbox).with_context(|| {
+        format!(
+            "{} has no dead letter {text}; see `ostler dead-letter ls --org {}`",
+            org.name, org.slug
+        )
+    })
 }
 
 /// Formats the id of a message in the inbox or the outbox.

@@ -87,7 +87,7 @@ async fn commands(demo: &Demo<'_>) -> anyhow::Result<Vec<(String, &'static str)>
     Ok(vec![
         line("ostler session show rosa", "read the conversation and the decision on each call"),
         line("ostler session take-over rosa", "answer Rosa yourself; the agents stop answering"),
-        line("ostler session say \"Hello Rosa, this is Ada.\" rosa", "write to her"),
+        line("ostler session say rosa \"Hello Rosa, this is Ada.\"", "write to her"),
         line("ostler session resume rosa", "hand her back to the agents"),
         approve,
         line(

@@ -4,15 +4,14 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use ostler_domain::id::{BindingId, OrgId, RunId};
+use ostler_domain::id::{BindingId, OrgId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_store::Store;
 
 use crate::app::App;
 use crate::commands::send;
-use crate::commands::session::view::{ConversationView, ViewLine};
-use crate::screen::{DIM, HEADER, WARNING};
+use crate::commands::session::view::{CallDetail, print_lines};
 
 /// The messages of Rosa, the customer.
 const MESSAGES: [&str; 2] = [
@@ -30,23 +29,9 @@ pub(super) async fn play(app: &App, org: OrgId, webchat: BindingId) -> anyhow::R
     for text in MESSAGES {
         let message = send::accept(app, &key, vec![MessagePart::text(text)]).await?;
         let (view, run) = send::wait_for_reply(app, &key, message, TIMEOUT).await?;
-        print(&view, run);
+        print_lines(view.lines_of(run), 2, CallDetail::Brief);
     }
     Ok(())
-}
-
-fn print(view: &ConversationView, run: RunId) {
-    for line in view.lines_of(run) {
-        match line {
-            ViewLine::Message { at, who, text, mark, .. } => {
-                let mark = mark.as_ref().map_or_else(String::new, |mark| format!("  {mark}"));
-                anstream::println!("  {at}  {HEADER}{who:<22}{HEADER:#} {text}{DIM}{mark}{DIM:#}");
-            }
-            ViewLine::Action { what, why, .. } => {
-                anstream::println!("            {WARNING}{what}{WARNING:#}  {DIM}{why}{DIM:#}");
-            }
-        }
-    }
 }
 
 /// Prints an explanation of the story.

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
-use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_rows};
+use crate::screen::{Cell, DIM, GOOD, HEADER, NextCommand, WARNING, print_next, print_rows};
 use crate::secrets;
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
@@ -59,7 +59,8 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     print_rows(&rows);
     if let Some(service) = tools.keys().find(|service| !connected(service)) {
         let slug = &org.slug;
-        anstream::println!("\n{DIM}next{DIM:#}  ostler integration connect {service} --org {slug}");
+        let connect = format!("ostler integration connect {service} --org {slug}");
+        print_next([NextCommand::new(connect, "")]);
     }
     Ok(())
 }

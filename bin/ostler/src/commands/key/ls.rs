@@ -3,12 +3,11 @@
 use ostler_runtime::deps::Clock;
 use serde_json::json;
 
+use super::LIST_LIMIT;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, print_rows};
-/// The most keys that are listed.
-const LIST_LIMIT: u32 = 200;
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
@@ -39,7 +38,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             (None, None) => "valid".to_owned(),
         };
         [
-            key.id.to_string().into(),
+            Cell::id(key.id),
             key.name.as_str().into(),
             key.role.name().into(),
             format!("{}…", key.prefix).into(),

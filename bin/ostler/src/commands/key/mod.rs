@@ -8,6 +8,9 @@ use clap::Subcommand;
 
 use super::args::OrgArgs;
 
+/// The most keys that are listed.
+const LIST_LIMIT: u32 = 200;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
     /// Create a key; it is shown only once

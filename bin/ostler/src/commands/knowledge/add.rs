@@ -43,7 +43,7 @@ pub(super) async fn run(args: &KnowledgeAddArgs) -> anyhow::Result<()> {
     let tags: Vec<&str> = args.tags.iter().map(String::as_str).collect();
     let id = operator.org(&org).add_document(&title, &text, &tags).await?;
     if args.target.output.json {
-        return crate::commands::print_json(&json!({"document": id, "title": title}));
+        return crate::commands::print_json(&json!({"id": id, "title": title}));
     }
     anstream::println!("{id}  {title}  {} bytes", thousands(text.len() as u64));
     Ok(())

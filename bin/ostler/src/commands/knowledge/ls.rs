@@ -1,25 +1,18 @@
 //! `ostler knowledge ls`.
 
-use serde_json::json;
+use ostler_server::wire;
 
+use super::LIST_LIMIT;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, print_rows, thousands};
-/// The most documents that are listed.
-const LIST_LIMIT: u32 = 200;
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
     let documents = operator.org(&org).documents(&Default::default(), None, LIST_LIMIT).await?;
     if args.output.json {
-        let all: Vec<_> = documents
-            .iter()
-            .map(|document| {
-                json!({"document": document.id, "title": document.title, "tags": document.tags,
-                    "bytes": document.size, "updated_at": document.updated_at})
-            })
-            .collect();
+        let all: Vec<_> = documents.into_iter().map(wire::document).collect();
         return crate::commands::print_json(&all);
     }
     let header = ["document", "title", "tags", "bytes", "changed"];
@@ -27,7 +20,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     rows.extend(documents.iter().map(|document| {
         let tags: Vec<&str> = document.tags.iter().map(String::as_str).collect();
         [
-            document.id.to_string().into(),
+            Cell::id(document.id),
             document.title.as_str().into(),
             tags.join(", ").into(),
             thousands(document.size).into(),

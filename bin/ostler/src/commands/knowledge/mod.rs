@@ -8,6 +8,9 @@ use clap::Subcommand;
 
 use super::args::OrgArgs;
 
+/// The most documents that are listed.
+const LIST_LIMIT: u32 = 200;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum KnowledgeCommand {
     /// Add a document: Markdown, plain text, or the text of a PDF

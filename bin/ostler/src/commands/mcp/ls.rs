@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
-use crate::screen::{Cell, DIM, HEADER, print_rows};
+use crate::screen::{Cell, HEADER, NextCommand, print_next, print_rows};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
@@ -31,7 +31,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     }
     if servers.is_empty() {
         anstream::println!("{} has no MCP servers", org.name);
-        anstream::println!("\n{DIM}next{DIM:#}  ostler mcp add FILE --org {}", org.slug);
+        print_next([NextCommand::new(format!("ostler mcp add FILE --org {}", org.slug), "")]);
         return Ok(());
     }
     let header = ["server", "for", "tools", "reached by"];
@@ -47,6 +47,6 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         ]
     }));
     print_rows(&rows);
-    anstream::println!("\n{DIM}next{DIM:#}  ostler mcp test NAME --org {}", org.slug);
+    print_next([NextCommand::new(format!("ostler mcp test NAME --org {}", org.slug), "")]);
     Ok(())
 }

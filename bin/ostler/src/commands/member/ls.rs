@@ -7,7 +7,7 @@ use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
-use crate::screen::{Cell, DIM, HEADER, print_rows, shorten};
+use crate::screen::{Cell, DIM, HEADER, print_rows};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(args).await?;
@@ -27,17 +27,12 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     }
     let mut rows = vec![["e-mail", "name", "role", "state"].map(|text| Cell::styled(text, HEADER))];
     rows.extend(members.iter().map(|one| {
-        let (email, name) = (shorten(&one.user.email, 30), shorten(&one.user.name, 20));
+        let (email, name) = (one.user.email.as_str(), one.user.name.as_str());
         [email.into(), name.into(), one.role.name().into(), "member".into()]
     }));
     rows.extend(invited.iter().map(|one| {
         let state = format!("invited until {}", format_time(one.expires_at));
-        [
-            shorten(&one.email, 30).into(),
-            "".into(),
-            one.role.name().into(),
-            Cell::styled(state, DIM),
-        ]
+        [one.email.as_str().into(), "".into(), one.role.name().into(), Cell::styled(state, DIM)]
     }));
     print_rows(&rows);
     Ok(())

@@ -1,8 +1,8 @@
 //! `ostler notice ls`.
 
 use clap::Args;
-use ostler_domain::id::SessionId;
 use ostler_runtime::delivery::notices::text::describe;
+use ostler_server::wire;
 use ostler_store::StoredNotice;
 use serde_json::{Value, json};
 
@@ -11,10 +11,7 @@ use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
-use crate::screen::{Cell, DIM, HEADER, print_rows, shorten};
-
-/// How much of a message fits beside the other columns.
-const MESSAGE_COLUMNS: usize = 46;
+use crate::screen::{Cell, DIM, HEADER, NextCommand, print_next, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct NoticeLsArgs {
@@ -41,12 +38,12 @@ pub(super) async fn run(args: &NoticeLsArgs) -> anyhow::Result<()> {
         let all: Vec<Value> = all
             .iter()
             .map(|(stored, data)| {
-                json!({"id": stored.notice.id, "kind": stored.notice.kind,
-                    "topic": stored.notice.kind.topic(), "subject": stored.notice.subject,
-                    "data": data, "text": describe(&stored.notice, data, &names),
-                    "created_at": rfc3339(stored.created_at),
-                    "acknowledged_at": stored.read_at.map(rfc3339),
-                    "acknowledged_by": stored.read_by.map(actor_text)})
+                let mut notice = json!(wire::notice((*stored).clone()));
+                notice["topic"] = json!(stored.notice.kind.topic());
+                notice["message"] = describe(&stored.notice, data, &names).into();
+                notice["acknowledged_at"] = json!(stored.read_at.map(rfc3339));
+                notice["acknowledged_by"] = json!(stored.read_by.map(actor_text));
+                notice
             })
             .collect();
         return crate::commands::print_json(&all);
@@ -64,19 +61,13 @@ pub(super) async fn run(args: &NoticeLsArgs) -> anyhow::Result<()> {
             None => text.into(),
         };
         [
-            stored.notice.id.short().into(),
+            Cell::id(stored.notice.id),
             format_time(stored.created_at).into(),
-            style(shorten(&describe(&stored.notice, data, &names), MESSAGE_COLUMNS)),
-            Cell::styled(session(data), DIM),
+            style(describe(&stored.notice, data, &names)),
+            Cell::id(data["session"].as_str().unwrap_or_default()).with_style(DIM),
         ]
     }));
     print_rows(&rows);
-    let slug = &org.slug;
-    anstream::println!("\n{DIM}next{DIM:#}  ostler notice ack --all --org {slug}");
+    print_next([NextCommand::new(format!("ostler notice ack --all --org {}", org.slug), "")]);
     Ok(())
-}
-
-fn session(data: &Value) -> String {
-    let id: Option<SessionId> = data["session"].as_str().and_then(|id| id.parse().ok());
-    id.map_or_else(String::new, SessionId::short)
 }

@@ -54,7 +54,7 @@ async fn decide(
     let operations = client.operations();
     let waiting = operations.waiting_plans(&client.runtime).await?;
     let known: Vec<EnvelopeId> = waiting.iter().map(|plan| plan.key.message).collect();
-    let id = match_id(text, &known)
+    let id = match_id(text, &known)?
         .ok_or_else(|| anyhow!("no plan {text} waits for approval; see `ostler plan ls`"))?;
     let agent = waiting.iter().find(|plan| plan.key.message == id).map(|plan| &plan.key.agent);
     if let Some(unavailable) = client.start(agent).await?.pop() {

@@ -6,7 +6,7 @@ use ostler_runtime::agents::WaitingPlan;
 use crate::agent_client::with_client;
 use crate::commands::args::BusArgs;
 use crate::commands::reply::format_reply;
-use crate::screen::{Cell, DIM, HEADER, print_rows};
+use crate::screen::{Cell, HEADER, NextCommand, print_next, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanLsArgs {
@@ -30,14 +30,14 @@ pub(super) async fn run(args: &PlanLsArgs) -> anyhow::Result<()> {
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(plans.iter().map(row));
     print_rows(&rows);
-    anstream::println!("\n{DIM}next{DIM:#}  ostler plan approve {}", first.key.message.short());
+    print_next([NextCommand::new(format!("ostler plan approve {}", first.key.message), "")]);
     Ok(())
 }
 
 fn row(plan: &WaitingPlan) -> [Cell; 5] {
     let (text, _) = format_reply(&plan.request);
     [
-        plan.key.message.short().into(),
+        Cell::id(plan.key.message),
         plan.key.agent.as_str().into(),
         plan.plan.approver.as_str().into(),
         plan.plan.reference.to_string().into(),

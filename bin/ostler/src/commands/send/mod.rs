@@ -19,12 +19,12 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
-use super::args::{InstallationArgs, OutputArgs};
-use super::session::view::{self, ConversationView, ViewLine};
+use super::args::{InstallationArgs, OutputArgs, parse_text};
+use super::session::view::{self, CallDetail, ConversationView, ViewLine, print_lines};
 use crate::app::App;
 use crate::installation::Installation;
 use crate::model_uses::ModelUseRecorder;
-use crate::screen::{DIM, HEADER};
+use crate::screen::{DIM, print_paragraph};
 use crate::stream_preview::StreamPreview;
 
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ Examples:
   ostler send --org bella --contact otto --json \"I paid twice. Order 1234.\"")]
 pub(crate) struct SendArgs {
     /// Text of the customer's message
-    #[arg(value_name = "TEXT", required_unless_present = "attach")]
+    #[arg(value_name = "TEXT", required_unless_present = "attach", value_parser = parse_text)]
     text: Option<String>,
     /// File to attach, up to 20 MiB; up to ten files
     #[arg(long, value_name = "FILE")]
@@ -44,7 +44,7 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "ORG")]
     org: String,
     /// Name of the customer on the channel
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_text)]
     contact: String,
     /// Channel
     #[arg(long, value_name = "CHANNEL", default_value = "webchat")]
@@ -123,18 +123,8 @@ fn print(view: &ConversationView, run: RunId, json: bool) -> anyhow::Result<()> 
     if json {
         return super::print_json(&lines);
     }
-    for line in lines {
-        match line {
-            ViewLine::Message { who, text, mark, .. } => {
-                let mark = mark.as_ref().map_or_else(String::new, |mark| format!("  {mark}"));
-                anstream::println!("{HEADER}{who}{HEADER:#}  {text}{DIM}{mark}{DIM:#}");
-            }
-            ViewLine::Action { what, why, .. } => {
-                anstream::println!("      {DIM}{what}  {why}{DIM:#}");
-            }
-        }
-    }
-    anstream::println!("{DIM}{}{DIM:#}", view.state);
+    print_lines(lines, 0, CallDetail::Brief);
+    print_paragraph(&view.state, DIM);
     Ok(())
 }
 

@@ -1,17 +1,19 @@
 //! Finds the session that a person names.
 
+use crate::commands::args::match_id;
 use anyhow::bail;
+use ostler_domain::id::SessionId;
 use ostler_domain::org::Org;
 use ostler_runtime::records::session::Session;
 use ostler_store::{SessionFilter, Store, StoredSession};
 
-use super::view::peer_name;
+use super::view::{contact_name, peer_name};
 
 /// The most sessions of an org that are searched.
 const SEARCH_LIMIT: u32 = 500;
 
-/// Finds a session by its id, the end of its id, or the name of the contact on the
-/// channel. The error lists the newest sessions.
+/// Finds a session by its id, the end of its id, or the name of the contact, whose newest
+/// session is meant. The error lists the candidates, or the newest sessions.
 pub(crate) async fn find_session(
     store: &Store,
     name: &str,
@@ -21,24 +23,60 @@ pub(crate) async fn find_session(
         Some(org) => vec![crate::commands::find_org(store, org).await?],
         None => store.orgs().await?,
     };
-    let suffix = name.rsplit('…').next().unwrap_or(name);
     let mut candidates = Vec::new();
     for org in orgs {
         for stored in store.org(org.id).sessions(SessionFilter::All, None, SEARCH_LIMIT).await? {
             let session: Session = serde_json::from_str(&stored.data)?;
-            let contact = peer_name(&session);
-            if stored.id.to_string() == name
-                || contact == name
-                || (suffix.len() >= 2 && stored.id.to_string().ends_with(suffix))
-            {
-                return Ok((org, stored));
-            }
-            candidates.push(format!("\n  {}  {contact}", stored.id));
+            candidates.push((org.clone(), stored, session));
         }
     }
     if candidates.is_empty() {
         bail!("there are no sessions yet; write as a customer with `ostler send`");
     }
-    candidates.truncate(5);
-    bail!("no session `{name}`; the newest are:{}", candidates.concat())
+    let known: Vec<SessionId> = candidates.iter().map(|(_, stored, _)| stored.id).collect();
+    let named = match choose(name, &candidates)? {
+        None => match_id(name, &known)?,
+        found => found,
+    };
+    let found = candidates.iter().find(|(_, stored, _)| Some(stored.id) == named);
+    match found {
+        Some((org, stored, _)) => Ok((org.clone(), stored.clone())),
+        None => {
+            candidates.truncate(5);
+            bail!("no session `{name}`; the newest are:{}", list(&candidates))
+        }
+    }
+}
+
+type Candidate = (Org, StoredSession, Session);
+
+/// Returns the newest session of the conversation with a contact of this name. Fails if
+/// several contacts have it.
+fn choose(name: &str, candidates: &[Candidate]) -> anyhow::Result<Option<SessionId>> {
+    let wanted = name.trim().to_lowercase();
+    let is_named = |session: &Session| {
+        peer_name(session) == name || contact_name(session).to_lowercase() == wanted
+    };
+    let mut newest: Vec<Candidate> = Vec::new();
+    for candidate in candidates.iter().filter(|(_, _, session)| is_named(session)) {
+        let conversation = candidate.2.conversation;
+        if !newest.iter().any(|(_, _, session)| session.conversation == conversation) {
+            newest.push(candidate.clone());
+        }
+    }
+    match newest.as_slice() {
+        [] => Ok(None),
+        [(_, stored, _)] => Ok(Some(stored.id)),
+        several => {
+            bail!("several conversations are with `{name}`; name the session:{}", list(several))
+        }
+    }
+}
+
+fn list(candidates: &[Candidate]) -> String {
+    let line = |(org, stored, session): &Candidate| {
+        let (id, channel) = (stored.id, session.channel.name());
+        format!("\n  {id}  {}  {channel}  {}", org.slug, contact_name(session))
+    };
+    candidates.iter().map(line).collect()
 }

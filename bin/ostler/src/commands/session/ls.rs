@@ -3,10 +3,11 @@
 use clap::Args;
 use ostler_domain::org::Org;
 use ostler_runtime::records::session::Session;
+use ostler_server::wire;
 use ostler_store::{SessionFilter, Store};
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::view::{describe_state, format_time, peer_name};
+use super::view::{contact_name, describe_state, format_time};
 use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::installation::Installation;
 use crate::screen::{Cell, HEADER, WARNING, print_rows};
@@ -28,7 +29,6 @@ pub(crate) struct SessionLsArgs {
     output: OutputArgs,
 }
 
-#[derive(Serialize)]
 struct Row {
     org: String,
     session: Session,
@@ -52,7 +52,8 @@ pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
         }
     }
     if args.output.json {
-        return crate::commands::print_json(&rows);
+        let all: Vec<Value> = rows.iter().map(row_json).collect();
+        return crate::commands::print_json(&all);
     }
     if rows.is_empty() {
         anstream::println!("no sessions; write as a customer with `ostler send`");
@@ -65,9 +66,9 @@ pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
         let state =
             if waits { Cell::styled(&row.state, WARNING) } else { row.state.as_str().into() };
         [
-            row.session.id.to_string().into(),
+            Cell::id(row.session.id),
             row.org.as_str().into(),
-            row.session.name.clone().unwrap_or_else(|| peer_name(&row.session)).into(),
+            contact_name(&row.session).into(),
             row.session.channel.name().into(),
             format_time(row.session.opened_at).into(),
             state,
@@ -75,4 +76,10 @@ pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
     }));
     print_rows(&cells);
     Ok(())
+}
+
+fn row_json(row: &Row) -> Value {
+    let mut json = json!(wire::session(&row.session));
+    json["org_slug"] = row.org.as_str().into();
+    json
 }

@@ -46,7 +46,7 @@ The agents do not answer until you hand the conversation back with
     /// Write to the customer of a conversation that you have taken over
     #[command(after_help = "\
 Examples:
-  ostler session say \"Hello Rosa, this is Ada. I am looking into it.\" rosa")]
+  ostler session say rosa \"Hello Rosa, this is Ada. I am looking into it.\"")]
     Say(say::SayArgs),
     /// Hand a conversation back to its agent, which reads what you wrote
     #[command(after_help = "\
@@ -73,7 +73,7 @@ Examples:
 /// The session that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
-    /// Session: its id, the end of its id, or the contact's name on the channel
+    /// Session: its id, the end of its id, or the name of the contact
     #[arg(value_name = "SESSION")]
     session: String,
     /// Org, if several have a session of that name

@@ -4,14 +4,15 @@ use clap::Args;
 use ostler_domain::message::MessagePart;
 
 use super::{SessionArgs, open_session, print_session};
+use crate::commands::args::parse_text;
 
 #[derive(Debug, Args)]
 pub(crate) struct SayArgs {
-    /// Text, which the customer gets word for word
-    #[arg(value_name = "TEXT")]
-    text: String,
     #[command(flatten)]
     session: SessionArgs,
+    /// Text, which the customer gets word for word
+    #[arg(value_name = "TEXT", value_parser = parse_text)]
+    text: String,
 }
 
 pub(super) async fn run(args: &SayArgs) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::commands::operator::Operator;
-use crate::screen::{Cell, DIM, HEADER, WARNING, print_rows};
+use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsLsArgs {
@@ -81,10 +81,8 @@ pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
         [tool.name.as_str().into(), risk, reach, price, reason]
     }));
     print_rows(&cells);
-    anstream::println!(
-        "\n{DIM}next{DIM:#}  ostler tools explain --session SESSION  {DIM}which of them an agent \
-         may use, and why not the others{DIM:#}"
-    );
+    let purpose = "which of them an agent may use, and why not the others";
+    print_next([NextCommand::new("ostler tools explain --session SESSION", purpose)]);
     Ok(())
 }
 

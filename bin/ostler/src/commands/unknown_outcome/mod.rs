@@ -7,6 +7,9 @@ use clap::Subcommand;
 
 use super::args::OrgArgs;
 
+/// The most calls that are listed.
+const LIST_LIMIT: u32 = 100;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum UnknownOutcomeCommand {
     /// List tool calls whose outcome is unknown

@@ -5,7 +5,7 @@ use clap::Args;
 use super::{OrgSlugs, account_json};
 use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::commands::operator::Operator;
-use crate::screen::{Cell, HEADER, print_rows, shorten};
+use crate::screen::{Cell, HEADER, print_rows};
 
 /// The most accounts that are listed.
 const LIST_LIMIT: u32 = 10_000;
@@ -37,9 +37,9 @@ pub(super) async fn run(args: &UserLsArgs) -> anyhow::Result<()> {
         let roles: Vec<String> =
             roles.map(|one| format!("{} in {}", one.role, slugs.get(one.org))).collect();
         [
-            shorten(&account.user.email, 30).into(),
-            shorten(&account.user.name, 20).into(),
-            shorten(&roles.join(", "), 26).into(),
+            account.user.email.as_str().into(),
+            account.user.name.as_str().into(),
+            roles.join(", ").into(),
         ]
     }));
     print_rows(&rows);

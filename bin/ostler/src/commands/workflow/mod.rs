@@ -21,7 +21,7 @@ use serde_json::json;
 
 use super::args::{OrgArgs, match_id};
 use super::operator::{Operator, open_org};
-use crate::screen::DIM;
+use crate::screen::{NextCommand, print_next};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkflowCommand {
@@ -126,7 +126,7 @@ pub(crate) async fn run(command: &WorkflowCommand) -> anyhow::Result<ExitCode> {
 async fn find(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<WorkflowId> {
     let all = operator.org(org).workflows(None, LIST_LIMIT).await?;
     let known: Vec<WorkflowId> = all.iter().map(|workflow| workflow.id).collect();
-    if let Some(id) = match_id(text, &known) {
+    if let Some(id) = match_id(text, &known)? {
         return Ok(id);
     }
     if all.is_empty() {
@@ -167,5 +167,5 @@ fn print_step(
 
 /// Prints the command that continues a workflow in this process.
 fn print_resume(org: &Org, id: WorkflowId) {
-    anstream::println!("{DIM}next{DIM:#}  ostler workflow resume {id} --org {}", org.slug);
+    print_next([NextCommand::new(format!("ostler workflow resume {id} --org {}", org.slug), "")]);
 }

@@ -15,7 +15,7 @@ use super::show::{describe_question, next_commands, style, symbol};
 use super::{WorkflowArgs, open_workflow};
 use crate::app::App;
 use crate::commands::operator::Operator;
-use crate::screen::DIM;
+use crate::screen::{DIM, print_next};
 
 /// How often the workflow is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -96,7 +96,5 @@ fn print_end(detail: &WorkflowDetail, org: &Org) {
     let style = style(&summary.status);
     let why = summary.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     anstream::println!("{style}{}{style:#}{why}", summary.status);
-    for next in next_commands(detail, org) {
-        anstream::println!("{DIM}next{DIM:#}  {next}");
-    }
+    print_next(next_commands(detail, org));
 }

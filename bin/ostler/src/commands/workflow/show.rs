@@ -8,7 +8,7 @@ use ostler_runtime::workflow::view::{TaskDetail, WorkflowDetail};
 
 use super::{WorkflowArgs, open_workflow};
 use crate::commands::session::view::format_time;
-use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
+use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, NextCommand, WARNING, print_next, print_rows};
 use ostler_runtime::delivery::notices::text::format_call;
 
 pub(super) async fn run(args: &WorkflowArgs) -> anyhow::Result<()> {
@@ -58,13 +58,7 @@ fn print(detail: &WorkflowDetail, org: &Org) {
     for task in &detail.tasks {
         print_task(task);
     }
-    let next = next_commands(detail, org);
-    if !next.is_empty() {
-        anstream::println!();
-    }
-    for command in next {
-        anstream::println!("{DIM}next{DIM:#}  {command}");
-    }
+    print_next(next_commands(detail, org));
 }
 
 fn print_task(task: &TaskDetail) {
@@ -122,20 +116,21 @@ pub(super) fn describe_question(question: &QuestionBody) -> String {
 }
 
 /// Returns the commands that let the workflow continue.
-pub(super) fn next_commands(detail: &WorkflowDetail, org: &Org) -> Vec<String> {
+pub(super) fn next_commands(detail: &WorkflowDetail, org: &Org) -> Vec<NextCommand> {
     let (id, slug) = (detail.summary.id, &org.slug);
     let mut commands = Vec::new();
     for task in &detail.tasks {
         let name = &task.task;
         for question in &task.questions {
-            commands.push(match &question.body {
+            let command = match &question.body {
                 QuestionBody::Approval { .. } | QuestionBody::Plan { .. } => {
                     format!("ostler workflow approve {id} {name} --org {slug}")
                 }
                 QuestionBody::Question { .. } | QuestionBody::Unknown { .. } => {
                     format!("ostler workflow answer {id} {name} \"…\" --org {slug}")
                 }
-            });
+            };
+            commands.push(NextCommand::new(command, ""));
         }
     }
     commands

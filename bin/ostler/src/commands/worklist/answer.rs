@@ -47,6 +47,6 @@ pub(super) async fn run(args: &WorklistAnswerArgs) -> anyhow::Result<()> {
 async fn find(client: &AgentClient, text: &str) -> anyhow::Result<EnvelopeId> {
     let items = client.operations().work_items(None).await?;
     let known: Vec<EnvelopeId> = items.iter().map(|item| item.message.message.id).collect();
-    match_id(text, &known)
+    match_id(text, &known)?
         .ok_or_else(|| anyhow!("no message {text} waits for a person; see `ostler worklist ls`"))
 }

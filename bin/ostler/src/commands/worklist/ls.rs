@@ -11,7 +11,7 @@ use ostler_runtime::operations::WorkItem;
 use crate::agent_client::with_client;
 use crate::commands::args::BusArgs;
 use crate::commands::reply::format_reply;
-use crate::screen::{Cell, DIM, HEADER, print_rows};
+use crate::screen::{Cell, HEADER, NextCommand, print_next, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct WorklistLsArgs {
@@ -21,9 +21,6 @@ pub(crate) struct WorklistLsArgs {
     #[command(flatten)]
     bus: BusArgs,
 }
-
-/// The most characters of a message that a list shows.
-const MAX_TEXT_CHARS: usize = 40;
 
 pub(super) async fn run(args: &WorklistLsArgs) -> anyhow::Result<()> {
     let items = with_client(&args.bus, async |client| {
@@ -41,8 +38,8 @@ pub(super) async fn run(args: &WorklistLsArgs) -> anyhow::Result<()> {
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(items.iter().map(row));
     print_rows(&rows);
-    let id = first.message.message.id.short();
-    anstream::println!("\n{DIM}next{DIM:#}  ostler worklist answer {id} \"…\"");
+    let id = first.message.message.id;
+    print_next([NextCommand::new(format!("ostler worklist answer {id} \"…\""), "")]);
     Ok(())
 }
 
@@ -63,16 +60,11 @@ fn describe(envelope: &Envelope) -> String {
 fn row(item: &WorkItem) -> [Cell; 5] {
     let envelope: &Envelope = &item.message;
     let from = envelope.context.from_agent.as_ref().map_or("", AgentName::as_str);
-    let text = describe(envelope);
-    let mut shown: String = text.chars().take(MAX_TEXT_CHARS).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
     [
-        envelope.message.id.short().into(),
+        Cell::id(envelope.message.id),
         item.agent.as_str().into(),
         from.into(),
         envelope.reference.to_string().into(),
-        shown.into(),
+        describe(envelope).into(),
     ]
 }

@@ -8,7 +8,7 @@ use super::ExplainArgs;
 use super::report::{Explanation, ToolReport};
 use crate::commands::operator::Operator;
 use crate::commands::session::find::find_session;
-use crate::commands::session::view::peer_name;
+use crate::commands::session::view::contact_name;
 
 pub(super) async fn explain(args: &ExplainArgs, session: &str) -> anyhow::Result<Explanation> {
     let operator = Operator::open(&args.installation).await?;
@@ -27,7 +27,7 @@ pub(super) async fn explain(args: &ExplainArgs, session: &str) -> anyhow::Result
     };
     let position = &explained.agent.position;
     let tools = explained.scope.tools().iter();
-    let name = explained.session.name.clone().unwrap_or_else(|| peer_name(&explained.session));
+    let name = contact_name(&explained.session);
     Ok(Explanation {
         agent: explained.agent.agent.display_name.clone(),
         org: explained.org.name.clone(),

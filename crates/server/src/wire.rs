@@ -1,25 +1,28 @@
-//! Conversions from stored values to wire types.
+//! Conversions from stored values to wire types, for routes and for the JSON of commands.
 
 use ostler_api::approval::Approval;
 use ostler_api::credit::{CreditAccount, LedgerLine, LedgerLineKind, Pool};
 use ostler_api::dead_letter::{DeadLetter, DeadLetterFault};
-use ostler_api::escalation::Escalation;
+use ostler_api::escalation::{Escalation, QueuedEscalation};
 use ostler_api::knowledge::Document;
 use ostler_api::notice::Notice;
 use ostler_api::session::{
-    Author, Message, Run, RunTurn, Session, SessionDetail, SessionState, ToolDecision,
+    Author, CallOutcome, Message, Run, RunTurn, Session, SessionDetail, SessionState, ToolDecision,
 };
 use ostler_api::unknown_outcome::UnknownOutcome;
+use ostler_domain::gate::GateDecision;
 use ostler_domain::money::pools::{self, PoolKind};
 use ostler_domain::session::status::SessionStatus;
 use ostler_runtime::operations;
+use ostler_runtime::records::call::{CallRecord, GateRecord};
 use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::records::run::RunRecord;
 use ostler_runtime::records::session::{self as records, OpenEscalation};
 use ostler_store::{DeadLetterId, DocumentSummary, NewNotice, StoredApproval, StoredNotice};
 use serde_json::Value;
 
-pub(super) fn session(stored: &records::Session) -> Session {
+/// Returns a session.
+pub fn session(stored: &records::Session) -> Session {
     let (status, closed) = match stored.status {
         SessionStatus::Active => (SessionState::Active, None),
         SessionStatus::HandedOff => (SessionState::HandedOff, None),
@@ -46,7 +49,8 @@ pub(super) fn session(stored: &records::Session) -> Session {
     }
 }
 
-pub(super) fn escalation(stored: &OpenEscalation) -> Escalation {
+/// Returns an escalation.
+pub fn escalation(stored: &OpenEscalation) -> Escalation {
     let state = &stored.state;
     Escalation {
         id: stored.id,
@@ -60,11 +64,20 @@ pub(super) fn escalation(stored: &OpenEscalation) -> Escalation {
     }
 }
 
-pub(super) fn detail(stored: &operations::SessionDetail) -> SessionDetail {
+/// Returns an escalation with its session.
+pub fn queued_escalation(queued: &operations::WaitingSession) -> QueuedEscalation {
+    QueuedEscalation {
+        escalation: escalation(&queued.escalation),
+        session: session(&queued.session),
+    }
+}
+
+/// Returns a session with its messages, runs and pending approvals.
+pub fn detail(stored: &operations::SessionDetail) -> SessionDetail {
     SessionDetail {
         session: session(&stored.session),
         messages: stored.messages.iter().map(message).collect(),
-        runs: stored.runs.iter().map(run).collect(),
+        runs: stored.runs.iter().map(|one| run(one, &stored.messages)).collect(),
         approvals: stored.approvals.iter().map(approval).collect(),
     }
 }
@@ -92,16 +105,16 @@ fn message(stored: &ThreadMessage) -> Message {
     }
 }
 
-fn run(stored: &RunRecord) -> Run {
+fn run(stored: &RunRecord, messages: &[ThreadMessage]) -> Run {
     let turns = stored.turns.iter().map(|turn| RunTurn {
         agent: turn.agent,
         business_layer: turn.harness.identity.business_layer,
         decisions: turn
             .decisions
             .iter()
-            .map(|decision| ToolDecision {
-                tool: decision.tool.clone(),
-                verdict: decision.verdict.to_string(),
+            .map(|decision| {
+                let call = CallRecord::find(messages, stored.id, turn.agent, &decision.call);
+                tool_decision(decision, call)
             })
             .collect(),
     });
@@ -114,12 +127,32 @@ fn run(stored: &RunRecord) -> Run {
     }
 }
 
+fn tool_decision(stored: &GateRecord, call: CallRecord<'_>) -> ToolDecision {
+    ToolDecision {
+        call: stored.call.to_string(),
+        tool: stored.tool.clone(),
+        decision: match stored.verdict {
+            GateDecision::Allow(_) => "allow",
+            GateDecision::Ask(_) => "ask",
+            GateDecision::Deny(_) => "deny",
+        }
+        .to_owned(),
+        verdict: stored.verdict.to_string(),
+        arguments: call.arguments.cloned(),
+        outcome: call.outcome.map(|outcome| CallOutcome {
+            status: outcome.status.name().to_owned(),
+            text: outcome.content.clone(),
+        }),
+    }
+}
+
 /// Parses stored JSON; text that is not JSON becomes a string.
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-pub(super) fn approval(stored: &StoredApproval) -> Approval {
+/// Returns an approval, with the arguments of its call as data.
+pub fn approval(stored: &StoredApproval) -> Approval {
     let approval = &stored.approval;
     Approval {
         id: approval.id,
@@ -135,7 +168,8 @@ pub(super) fn approval(stored: &StoredApproval) -> Approval {
     }
 }
 
-pub(super) fn dead_letter(stored: &ostler_store::StoredDeadLetter) -> DeadLetter {
+/// Returns a dead letter, with its message as data.
+pub fn dead_letter(stored: &ostler_store::StoredDeadLetter) -> DeadLetter {
     DeadLetter {
         id: match stored.id {
             DeadLetterId::Inbox(id) => id.to_string(),
@@ -153,7 +187,8 @@ pub(super) fn dead_letter(stored: &ostler_store::StoredDeadLetter) -> DeadLetter
     }
 }
 
-pub(super) fn unknown_outcome(stored: ostler_store::StoredCall) -> UnknownOutcome {
+/// Returns a call with an unknown outcome.
+pub fn unknown_outcome(stored: ostler_store::StoredCall) -> UnknownOutcome {
     UnknownOutcome {
         id: stored.intent.call,
         tool: stored.intent.tool,
@@ -164,7 +199,8 @@ pub(super) fn unknown_outcome(stored: ostler_store::StoredCall) -> UnknownOutcom
     }
 }
 
-pub(super) fn account(stored: &pools::CreditAccount) -> CreditAccount {
+/// Returns a credit account with all its pools.
+pub fn account(stored: &pools::CreditAccount) -> CreditAccount {
     let pool = |kind: PoolKind| {
         let pools::CreditPool { granted, available, reserved, spent, expired, .. } =
             *stored.pool(kind);
@@ -173,7 +209,8 @@ pub(super) fn account(stored: &pools::CreditAccount) -> CreditAccount {
     CreditAccount { available: stored.available(), pools: PoolKind::ALL.map(pool).into() }
 }
 
-pub(super) fn line(stored: &ostler_store::LedgerLine) -> LedgerLine {
+/// Returns a line of a ledger.
+pub fn line(stored: &ostler_store::LedgerLine) -> LedgerLine {
     let (kind, pool) = match stored.kind {
         ostler_store::LedgerLineKind::Grant(pool) => (LedgerLineKind::Grant, Some(pool)),
         ostler_store::LedgerLineKind::Expense(_) => (LedgerLineKind::Expense, None),
@@ -182,12 +219,14 @@ pub(super) fn line(stored: &ostler_store::LedgerLine) -> LedgerLine {
     LedgerLine { id, at, amount, kind, pool, reference: stored.reference.clone() }
 }
 
-pub(super) fn document(stored: DocumentSummary) -> Document {
+/// Returns a document without its text.
+pub fn document(stored: DocumentSummary) -> Document {
     let DocumentSummary { id, version, title, tags, size, created_at, updated_at } = stored;
     Document { id, version, title, tags, size, created_at, updated_at }
 }
 
-pub(super) fn notice(stored: StoredNotice) -> Notice {
+/// Returns a notice.
+pub fn notice(stored: StoredNotice) -> Notice {
     let StoredNotice { notice, created_at, read_at, .. } = stored;
     let NewNotice { id, kind, subject, data, .. } = notice;
     Notice { id, kind, subject, data: json(&data), created_at, read_at }

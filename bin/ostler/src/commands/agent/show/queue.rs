@@ -1,32 +1,24 @@
-//! `ostler agent show`.
+//! Agents on queues: capabilities, teams, work and queue.
 
-use clap::Args;
 use ostler_bus::QueueDepth;
+use ostler_domain::org::Org;
 use ostler_domain::queue_agent::delegation::Delegation;
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_runtime::agents::{AgentRecord, DelegatedWork, Page, QueueError};
 use serde::Serialize;
 
-use super::ls::{availability, capabilities, queue};
 use crate::agent_client::AgentClient;
+use crate::commands::agent::ls::{availability, capabilities, queue};
 use crate::commands::args::BusArgs;
 use crate::commands::delegation::ls::print_delegations;
 use crate::screen::{Cell, HEADER, print_rows};
 
-#[derive(Debug, Args)]
-pub(crate) struct AgentShowArgs {
-    /// Agent
-    #[arg(value_name = "AGENT")]
-    name: AgentName,
-    #[command(flatten)]
-    bus: BusArgs,
-}
-
 /// The most teams, delegations and work items that are details.
 const LIMIT: usize = 20;
 
+/// What the queues and records contain about an agent.
 #[derive(Serialize)]
-struct AgentDetails {
+pub(super) struct QueueAgentDetails {
     record: AgentRecord,
     teams: Vec<TeamName>,
     /// Messages in its queue.
@@ -36,26 +28,26 @@ struct AgentDetails {
     work: Vec<Delegation>,
 }
 
-pub(super) async fn run(args: &AgentShowArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let details = load(&client, args).await;
+/// Reads what the queues and the records of an org contain about an agent.
+pub(super) async fn load(
+    args: &BusArgs,
+    org: &Org,
+    name: &AgentName,
+) -> anyhow::Result<QueueAgentDetails> {
+    let client = AgentClient::open_for(args, org.clone()).await?;
+    let details = read(&client, name).await;
     client.close().await?;
-    let details = details?;
-    if args.bus.output.json {
-        return crate::commands::print_json(&details);
-    }
-    print(&details);
-    Ok(())
+    details
 }
 
-async fn load(client: &AgentClient, args: &AgentShowArgs) -> anyhow::Result<AgentDetails> {
-    let (runtime, name) = (&client.runtime, &args.name);
+async fn read(client: &AgentClient, name: &AgentName) -> anyhow::Result<QueueAgentDetails> {
+    let runtime = &client.runtime;
     let record = runtime.registry().get(name).await?;
     let record = record.ok_or_else(|| QueueError::UnknownAgent(name.clone()))?;
     let teams = runtime.teams().of_member(name, Page::first(LIMIT)).await?;
     let depth: QueueDepth = runtime.bus().depth(&runtime.queue_of(name).await?).await?;
     let list = runtime.worklist().list(name, Page::first(LIMIT)).await?;
-    Ok(AgentDetails {
+    Ok(QueueAgentDetails {
         record,
         teams: teams.into_iter().map(|team| team.name).collect(),
         waiting: depth.total(),
@@ -67,11 +59,12 @@ async fn load(client: &AgentClient, args: &AgentShowArgs) -> anyhow::Result<Agen
     })
 }
 
-fn print(details: &AgentDetails) {
+/// Prints the details of an agent on queues.
+pub(super) fn print(details: &QueueAgentDetails) {
     let record = &details.record;
     let teams: Vec<&str> = details.teams.iter().map(TeamName::as_str).collect();
     let mut rows = vec![
-        [Cell::styled(record.name.as_str(), HEADER), availability(record)],
+        [Cell::styled(format!("{} on queues", record.name), HEADER), availability(record)],
         ["type".into(), record.agent_type.as_str().into()],
         ["capabilities".into(), capabilities(record).into()],
         ["teams".into(), teams.join(", ").into()],
