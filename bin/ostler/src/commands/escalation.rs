@@ -38,7 +38,7 @@ pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
         let urgency = state.request.urgency.name().to_owned();
         let urgent = state.request.urgency == Urgency::High;
         [
-            Cell::id(entry.session.id),
+            Cell::id(&entry.session.id),
             contact_name(&entry.session).into(),
             if urgent { Cell::styled(urgency, BAD) } else { urgency.into() },
             state.request.reason.as_str().into(),

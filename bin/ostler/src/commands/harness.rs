@@ -2,16 +2,20 @@
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use ostler_domain::id::OrgId;
-use ostler_domain::id::RunId;
+use ostler_domain::id::{OrgId, RunId};
+use ostler_domain::org::Org;
 use ostler_runtime::records::run::RunRecord;
 use ostler_runtime::records::snapshot::SoulRef;
-use ostler_store::Store;
+use ostler_store::{SessionFilter, Store};
 use serde_json::Value;
 
-use super::args::{InstallationArgs, OutputArgs};
+use super::args::{InstallationArgs, OutputArgs, match_id};
+use crate::commands::json::format_day;
 use crate::installation::Installation;
-use crate::screen::{Cell, DIM, HEADER, print_rows};
+use crate::screen::{Cell, DIM, HEADER, print_fields, print_paragraph};
+
+/// The most sessions of an org, and runs of a session, that are searched for the end of an id.
+const SEARCH_LIMIT: u32 = 50;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HarnessCommand {
@@ -25,9 +29,9 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct HarnessShowArgs {
-    /// Run, by id
+    /// Run, by id, or by the end of its id if it is a recent one
     #[arg(value_name = "RUN")]
-    run: RunId,
+    run: String,
     #[command(flatten)]
     installation: InstallationArgs,
     #[command(flatten)]
@@ -47,7 +51,8 @@ pub(crate) async fn run(command: &HarnessCommand) -> anyhow::Result<()> {
         .iter()
         .map(|step| format!("{} {} ({:.1} ms)", step.step, step.name, step.took_us as f64 / 1000.0))
         .collect();
-    anstream::println!("{DIM}{}{DIM:#}", steps.join(" → "));
+    print_paragraph(&steps.join(" → "), DIM);
+    print_paragraph(STEPS_NOTE, DIM);
     if run.turns.is_empty() {
         anstream::println!("\nNo agent took a turn in this run.");
     }
@@ -64,13 +69,17 @@ pub(crate) async fn run(command: &HarnessCommand) -> anyhow::Result<()> {
                 .into_iter()
                 .map(|(name, value)| [Cell::styled(format!("  {name}"), DIM), value.into()])
                 .collect();
-            print_rows(&rows);
+            print_fields(&rows);
         }
     }
     Ok(())
 }
 
-/// The groups of a harness, in the order in which they are format_value.
+/// Why the numbers of the steps are not in order.
+const STEPS_NOTE: &str = "The numbers are names of steps. The session comes first because it \
+    decides the agent, and the tools before the prompt that describes them.";
+
+/// The groups of a harness, in the order in which they are printed.
 const GROUPS: [&str; 9] = [
     "identity",
     "soul",
@@ -96,12 +105,31 @@ async fn soul_fields(
 }
 
 async fn find_run(store: &Store, args: &HarnessShowArgs) -> anyhow::Result<(OrgId, RunRecord)> {
-    for org in store.orgs().await? {
-        if let Ok(stored) = store.org(org.id).run(args.run).await {
+    let orgs = store.orgs().await?;
+    let id = match args.run.parse() {
+        Ok(id) => Some(id),
+        Err(_) => match_id(&args.run, &recent_runs(store, &orgs).await?)?,
+    };
+    for org in &orgs {
+        if let Some(id) = id
+            && let Ok(stored) = store.org(org.id).run(id).await
+        {
             return Ok((org.id, serde_json::from_str(&stored.data)?));
         }
     }
     bail!("no run {}; `ostler session show` lists the runs of a session", args.run)
+}
+
+/// Returns the runs of the newest sessions.
+async fn recent_runs(store: &Store, orgs: &[Org]) -> anyhow::Result<Vec<RunId>> {
+    let mut runs = Vec::new();
+    for org in orgs {
+        let store = store.org(org.id);
+        for session in store.sessions(SessionFilter::All, None, SEARCH_LIMIT).await? {
+            runs.extend(store.runs(session.id, None, SEARCH_LIMIT).await?.iter().map(|run| run.id));
+        }
+    }
+    Ok(runs)
 }
 
 /// Flattens the fields of a group into names and values.
@@ -121,11 +149,14 @@ fn fields(group: &Value) -> Vec<(String, String)> {
     all
 }
 
-/// Formats a value; costs are stored in millionths of a dollar.
+/// Formats a value; costs are stored in millionths of a dollar, days since 1970.
 fn format_field(name: &str, value: &Value) -> String {
-    match value.as_u64().filter(|_| name.contains("cost")) {
-        Some(micros) => format!("${:.2}", micros as f64 / 1e6),
-        None => format_value(value),
+    match (name, value.as_u64(), value.as_str()) {
+        (name, Some(micros), _) if name.contains("cost") => format!("${:.2}", micros as f64 / 1e6),
+        ("day", Some(days), _) => format_day(days),
+        ("protected", _, Some("open")) => "no".to_owned(),
+        ("protected", _, Some("protected")) => "yes".to_owned(),
+        _ => format_value(value),
     }
 }
 

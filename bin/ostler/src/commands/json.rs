@@ -6,6 +6,8 @@ use serde_json::Value;
 
 /// The names of times, alone or after an underscore.
 const TIME_NAMES: [&str; 7] = ["at", "deadline", "due", "end", "now", "since", "until"];
+/// The names of days.
+const DAY_NAMES: [&str; 2] = ["day", "limit_notice_day"];
 /// The arguments of calls, which models have written. They are printed as they are.
 const FOREIGN: &str = "arguments";
 /// Smaller numbers are no times; this one is in 1973.
@@ -25,6 +27,13 @@ pub(crate) fn rfc3339(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default().to_string()
 }
 
+/// Formats a day as a date; days are stored as their number since 1970.
+pub(crate) fn format_day(days: u64) -> String {
+    let seconds = i64::try_from(days).ok().and_then(|days| days.checked_mul(86_400));
+    let start = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    start.map_or_else(|| days.to_string(), |start| start.strftime("%F").to_string())
+}
+
 fn format_times(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -32,6 +41,9 @@ fn format_times(value: &mut Value) {
                 match value.as_i64().filter(|millis| is_time(name) && *millis >= EARLIEST_MILLIS) {
                     Some(millis) => *value = rfc3339(Timestamp::from_millis(millis)).into(),
                     None if name == FOREIGN => {}
+                    None if DAY_NAMES.contains(&name.as_str()) && value.is_u64() => {
+                        *value = format_day(value.as_u64().unwrap_or_default()).into();
+                    }
                     None => format_times(value),
                 }
             }
@@ -61,6 +73,7 @@ mod tests {
                 json!([{"created_at": millis, "read_at": null}]),
                 json!([{"created_at": time, "read_at": null}]),
             ),
+            (json!({"day": 20_775}), json!({"day": "2026-11-18"})),
             (json!({"due": true, "until": 7}), json!({"due": true, "until": 7})),
             (
                 json!({"amount": millis, "format": millis}),

@@ -1,12 +1,14 @@
 //! Output for people. On a terminal, tables and texts fit its width; output to a pipe is
 //! plain and complete. Colours never carry information alone.
 
+mod fields;
 mod next;
 mod table;
 mod text;
 
 use anstyle::{AnsiColor, Effects, Style};
 
+pub(crate) use fields::print_fields;
 pub(crate) use next::{NextCommand, print_next};
 pub(crate) use table::{Cell, format_rows, print_rows};
 pub(crate) use text::{count, print_paragraph, shorten, thousands, wrap};

@@ -28,14 +28,22 @@ impl Cell {
     }
 
     /// Creates a cell with an id. Where there is no room for the whole id, it is shown as
-    /// `ses_…7ybc`, which commands accept as well.
-    pub(crate) fn id(id: impl ToString) -> Self {
+    /// `ses_…7ybc`, which the commands that take such an id accept as well.
+    pub(crate) fn id(id: &(impl ToString + ?Sized)) -> Self {
         Self { is_id: true, ..Self::from(id.to_string()) }
     }
 
     /// Returns the cell with another style.
     pub(crate) fn with_style(self, style: Style) -> Self {
         Self { style, ..self }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) const fn style(&self) -> Style {
+        self.style
     }
 
     fn width(&self) -> usize {
@@ -141,7 +149,7 @@ mod tests {
     fn o22_ids_are_shortened_before_texts() {
         let rows = [
             [Cell::from("session"), "contact".into(), "reason".into()],
-            [Cell::id(ID), "Rosa".into(), "wants her money back".into()],
+            [Cell::id(&ID), "Rosa".into(), "wants her money back".into()],
         ];
         let check = |columns, expected: &str| {
             assert_eq!(layout(&rows, columns)[1], expected, "{columns:?}");
@@ -159,7 +167,7 @@ mod tests {
         let words = ["", "a", "日本語の長い名前", ID, "ünïcödé wörds", &"x".repeat(200), "a\nb\tc"];
         for seed in 0..words.len().pow(3) {
             let word = |place: u32| words[seed / words.len().pow(place) % words.len()];
-            let row = [Cell::from(word(0)), Cell::id(word(1)), word(2).into(), word(0).into()];
+            let row = [Cell::from(word(0)), Cell::id(&word(1)), word(2).into(), word(0).into()];
             let rows = [["head", "of", "the", "table"].map(Cell::from), row];
             for columns in [20, 40, 80, 120] {
                 for line in layout(&rows, Some(columns)) {

@@ -28,8 +28,10 @@ fn listings() -> Vec<Vec<String>> {
         let values: &[&str] = match page.synopsis.split_once('<') {
             None => &[],
             Some((_, "KIND> ")) => &KINDS,
-            Some((_, "AGENT> ")) => &["gia"],
-            Some(_) => panic!("{} needs a value here", page.synopsis),
+            Some((_, required)) => {
+                assert_eq!(required, "AGENT> ", "{} needs a value here", page.synopsis);
+                &["gia"]
+            }
         };
         if values.is_empty() {
             listings.push(args);

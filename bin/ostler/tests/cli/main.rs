@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "tests and their helpers may panic")]
 
+mod agent_view;
 mod apply;
 mod audit;
 mod bench;
@@ -32,9 +33,11 @@ mod prune;
 mod pseudo_terminal;
 mod queue_agents;
 mod queue_operations;
+mod refused_input;
 mod run;
 mod running_server;
 mod send;
+mod session_view;
 mod subagents;
 mod tools_explain;
 mod workflow;

@@ -1,5 +1,6 @@
 //! `ostler workflow`, and workers that are killed in the middle of a workflow.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -217,4 +218,54 @@ fn x54_z01_a_killed_worker_loses_nothing_and_repeats_nothing() {
     let order = demo.json(&["workflow", "run", REFUND, "--input", INPUT, "--org", "bella"]);
     let look = task(&order, "look")["result"].as_str().expect("the order").to_owned();
     assert_eq!(look.matches("one pizza was charged twice").count(), 1, "{look}");
+}
+
+/// Ctrl-C says what happens to the workflow, and whoever continues it learns why it waits.
+#[test]
+fn an_interrupted_workflow_says_how_it_continues() {
+    let demo = DemoInstallation::new();
+    let script = Path::new(&demo.home()).join("script.yaml");
+    let quick = std::fs::read_to_string(&script).expect("the script is there");
+    let answer = "answer: Yes, one pizza was charged twice.";
+    std::fs::write(&script, quick.replace(answer, "answer: { text: 'Yes.', delay: 60s }"))
+        .expect("it is written");
+    let definition = format!("{}/../../{REFUND}", env!("CARGO_MANIFEST_DIR"));
+    let (_, said) = interrupt(&demo, &["workflow", "run", &definition, "--input", INPUT]);
+    assert!(said.contains("stopping after the steps in progress; Ctrl-C again stops"), "{said}");
+    assert!(said.contains("ostler workflow resume wfl_"), "{said}");
+    let listed = demo.json(&["workflow", "ls", "--org", "bella"]);
+    let (printed, _) =
+        interrupt(&demo, &["workflow", "resume", listed[0]["id"].as_str().expect("an id")]);
+    assert!(
+        printed.starts_with("another process works on this workflow; if it was killed"),
+        "{printed}"
+    );
+}
+
+/// Runs a command until it has a step that runs, presses Ctrl-C twice, and returns what it
+/// printed.
+fn interrupt(demo: &DemoInstallation, args: &[&str]) -> (String, String) {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_ostler"))
+        .args(args)
+        .args(["--org", "bella", "--home", &demo.home()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("ostler runs");
+    let mut output = BufReader::new(process.stdout.take().expect("an output"));
+    let mut printed = String::new();
+    while !printed.contains("judge  running") {
+        assert_ne!(output.read_line(&mut printed).expect("a line"), 0, "{printed}");
+    }
+    let pid = rustix::process::Pid::from_child(&process);
+    let press =
+        || rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    let mut errors = BufReader::new(process.stderr.take().expect("errors"));
+    let mut said = String::new();
+    press();
+    errors.read_line(&mut said).expect("it says what happens");
+    press();
+    errors.read_to_string(&mut said).expect("text");
+    assert_eq!(process.wait().expect("it ends").code(), Some(130), "{said}");
+    (printed, said)
 }

@@ -62,6 +62,7 @@ pub struct PermissionFacts<'a> {
 #[serde(rename_all = "snake_case")]
 pub enum PermissionSource {
     /// The user has switched all questions off.
+    #[serde(rename = "questions_off", alias = "yolo")]
     Yolo,
     /// A stored rule for the tool.
     ToolPolicy,

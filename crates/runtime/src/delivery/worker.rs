@@ -149,13 +149,21 @@ impl DeliveryWorker {
     }
 
     async fn sweep_periodically(&self, mut stop: watch::Receiver<bool>) {
+        let outage = OutageLog::default();
         while !*stop.borrow() {
             match self.sweep().await {
-                Ok(DeliverySweep { unknown: 0, .. }) => {}
                 Ok(sweep) => {
-                    tracing::warn!(unknown_count = sweep.unknown, "delivery outcomes unknown");
+                    if outage.record_success() {
+                        tracing::warn!("delivery sweep works again");
+                    }
+                    if sweep.unknown > 0 {
+                        tracing::warn!(unknown_count = sweep.unknown, "delivery outcomes unknown");
+                    }
                 }
-                Err(error) => tracing::warn!(%error, "delivery sweep failed, will retry"),
+                Err(error) if outage.record_failure() => {
+                    tracing::warn!(%error, "delivery sweep failed, will retry");
+                }
+                Err(_) => {}
             }
             tokio::select! {
                 () = tokio::time::sleep(self.options.sweep_interval) => {}

@@ -13,6 +13,7 @@ use super::{approval_expired, wake_conversation};
 use crate::conversation::Worker;
 use crate::deps::Clock;
 use crate::inbox::{Doorbell, new_inbox_entry};
+use crate::outage_log::OutageLog;
 use crate::records::entry::InboxEntry;
 
 /// How many rows are handled at once.
@@ -61,9 +62,14 @@ impl Sweeper {
 
     /// Sweeps periodically until it is stopped.
     pub async fn run(&self, mut stop: watch::Receiver<bool>) {
+        let outage = OutageLog::default();
         while !*stop.borrow() {
-            if let Err(error) = self.sweep_once().await {
-                tracing::warn!(%error, "sweep incomplete, will retry");
+            match self.sweep_once().await {
+                Err(error) if outage.record_failure() => {
+                    tracing::warn!(%error, "sweep incomplete, will retry");
+                }
+                Ok(_) if outage.record_success() => tracing::warn!("sweep complete again"),
+                _ => {}
             }
             tokio::select! {
                 () = tokio::time::sleep(self.interval) => {}

@@ -32,6 +32,9 @@ pub struct WorkflowSummary {
     pub why: Option<String>,
     /// Whether a runner works on it or will claim it.
     pub due: bool,
+    /// When the lease of the process that runs it ends, unless it is renewed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leased_until: Option<Timestamp>,
     /// In credits.
     pub spent: u64,
     pub created_at: Timestamp,
@@ -87,6 +90,7 @@ impl WorkflowSummary {
             waits: progress.suspended(),
             why,
             due: stored.due,
+            leased_until: stored.leased_until,
             spent: stored.spent,
             created_at: stored.created_at,
             updated_at: stored.updated_at,

@@ -58,6 +58,8 @@ pub struct StoredWorkflow {
     pub cancelled: bool,
     /// Whether a worker holds its lease or it is due.
     pub due: bool,
+    /// When the lease of the worker that runs it ends, unless it is renewed.
+    pub leased_until: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -81,12 +83,14 @@ const START: Sql = sql!(
 );
 const GET: Sql = sql!(
     "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at,
-       CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END
+       CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END,
+       CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END
      FROM workflows WHERE org = ?1 AND id = ?2"
 );
 const LIST: Sql = sql!(
     "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at,
-       CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END
+       CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END,
+       CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END
      FROM workflows WHERE org = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
 );
 const TASKS: Sql = sql!(
@@ -155,6 +159,7 @@ fn read_workflow(row: &Row) -> Result<StoredWorkflow> {
         created_at: row.time(8)?,
         updated_at: row.time(9)?,
         due: row.int(10)? != 0,
+        leased_until: row.opt_time(11)?,
     })
 }
 

@@ -27,7 +27,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     rows.extend(pending.iter().map(|stored| {
         let approval = &stored.approval;
         [
-            Cell::id(approval.id).with_style(WARNING),
+            Cell::id(&approval.id).with_style(WARNING),
             call(stored).into(),
             names.get(approval.agent).into(),
             GateDecision::Ask(approval.ask_reason).to_string().into(),

@@ -43,7 +43,7 @@ pub(super) async fn run(args: &BusDeadLettersArgs) -> anyhow::Result<()> {
 fn row(dead_letter: &DeadLetter) -> [Cell; 5] {
     let cause = &dead_letter.cause;
     [
-        Cell::id(dead_letter.id),
+        Cell::id(&dead_letter.id),
         cause.queue.as_str().into(),
         cause.attempts.to_string().into(),
         cause.class.as_str().into(),

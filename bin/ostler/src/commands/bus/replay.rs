@@ -7,16 +7,19 @@ use ostler_domain::id::EnvelopeId;
 use serde_json::json;
 
 use crate::agent_client::AgentClient;
-use crate::commands::args::BusArgs;
+use crate::commands::args::{BusArgs, match_id};
+
+/// The most dead letters that are searched for a message.
+const SEARCH_LIMIT: usize = 1000;
 
 #[derive(Debug, Args)]
 pub(crate) struct BusReplayArgs {
     /// Replay the dead letters of this queue
     #[arg(long, value_name = "QUEUE", required_unless_present = "all")]
     queue: Option<QueueName>,
-    /// Replay only this message
+    /// Replay only this message, by id or the end of its id
     #[arg(long, value_name = "MESSAGE", requires = "queue")]
-    message: Option<EnvelopeId>,
+    message: Option<String>,
     /// Replay all dead letters
     #[arg(long, conflicts_with = "queue")]
     all: bool,
@@ -26,7 +29,7 @@ pub(crate) struct BusReplayArgs {
 
 pub(super) async fn run(args: &BusReplayArgs) -> anyhow::Result<()> {
     let client = AgentClient::open(&args.bus).await?;
-    let replayed = client.runtime.bus().replay_dead_letters(selection(args)).await;
+    let replayed = replay(&client, args).await;
     client.close().await?;
     let replayed = replayed?;
     if args.bus.output.json {
@@ -40,10 +43,18 @@ pub(super) async fn run(args: &BusReplayArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn selection(args: &BusReplayArgs) -> DeadLetterFilter {
-    match (&args.queue, args.message) {
-        (Some(queue), Some(id)) => DeadLetterFilter::One { queue: queue.clone(), id },
-        (Some(queue), None) => DeadLetterFilter::Queue(queue.clone()),
-        (None, _) => DeadLetterFilter::All,
-    }
+/// Puts the dead letters that the arguments select back and returns how many there were.
+async fn replay(client: &AgentClient, args: &BusReplayArgs) -> anyhow::Result<usize> {
+    let bus = client.runtime.bus();
+    let of_queue = args.queue.clone().map_or(DeadLetterFilter::All, DeadLetterFilter::Queue);
+    let selection = match (&args.queue, &args.message) {
+        (Some(queue), Some(message)) => {
+            let dead_letters = bus.dead_letters(of_queue, SEARCH_LIMIT).await?;
+            let known: Vec<EnvelopeId> = dead_letters.iter().map(|letter| letter.id).collect();
+            let Some(id) = match_id(message, &known)? else { return Ok(0) };
+            DeadLetterFilter::One { queue: queue.clone(), id }
+        }
+        _ => of_queue,
+    };
+    Ok(bus.replay_dead_letters(selection).await?)
 }

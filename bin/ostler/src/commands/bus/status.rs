@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use crate::agent_client::{AgentClient, with_client};
 use crate::commands::args::BusArgs;
-use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_paragraph, print_rows};
+use crate::screen::{
+    BAD, Cell, DIM, GOOD, HEADER, WARNING, print_fields, print_paragraph, print_rows,
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct BusStatusArgs {
@@ -67,7 +69,7 @@ fn print(report: &BusReport) {
         let away: Vec<&str> = report.away.iter().map(AgentName::as_str).collect();
         Cell::styled(format!("away: {}", away.join(", ")), WARNING)
     };
-    print_rows(&[[Cell::from("agents"), condition], ["dead letters".into(), dead.into()]]);
+    print_fields(&[[Cell::from("agents"), condition], ["dead letters".into(), dead.into()]]);
     if report.in_process {
         let note =
             "without a broker each process has a bus of its own, which ends with it; see --bus";

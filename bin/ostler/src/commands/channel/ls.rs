@@ -63,7 +63,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             state,
             agent.into(),
             binding.priority.to_string().into(),
-            Cell::id(binding.id),
+            Cell::id(&binding.id),
             why,
         ]);
     }

@@ -48,7 +48,7 @@ pub(super) async fn run(args: &ContactLsArgs) -> anyhow::Result<()> {
                 contact.name.as_str().into(),
                 details.email.clone().unwrap_or_default().into(),
                 details.phone.clone().unwrap_or_default().into(),
-                Cell::id(contact.id),
+                Cell::id(&contact.id),
             ]
         }
         Person::Visitor(_) => [

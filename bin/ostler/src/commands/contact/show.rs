@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{ContactArgs, person_json};
 use crate::commands::args::OutputArgs;
 use crate::commands::contact::delete;
-use crate::screen::{Cell, HEADER, print_rows};
+use crate::screen::{Cell, HEADER, print_fields};
 
 #[derive(Debug, Args)]
 pub(crate) struct ContactShowArgs {
@@ -58,7 +58,7 @@ pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
     for (channel, identifier) in &identifiers {
         add(channel.name(), identifier.clone());
     }
-    print_rows(&rows);
+    print_fields(&rows);
     anstream::println!();
     delete::print(&counts);
     Ok(())

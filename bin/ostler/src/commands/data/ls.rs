@@ -38,7 +38,7 @@ pub(super) async fn run(args: &DataLsArgs) -> anyhow::Result<()> {
     let header = ["key", "name", "details", "changed"].map(|text| Cell::styled(text, HEADER));
     let mut rows = vec![header];
     rows.extend(items.iter().map(|item| {
-        let key = item.key.clone().map_or_else(|| Cell::id(&item.id).with_style(DIM), Cell::from);
+        let key = item.key.clone().map_or_else(|| Cell::styled(item.id.as_str(), DIM), Cell::from);
         [
             key,
             item.name.as_str().into(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::ls::item_json;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
-use crate::screen::{Cell, HEADER, print_rows};
+use crate::screen::{Cell, HEADER, print_fields};
 
 #[derive(Debug, Args)]
 pub(crate) struct DataShowArgs {
@@ -39,6 +39,6 @@ pub(super) async fn run(args: &DataShowArgs) -> anyhow::Result<()> {
             [format!("  {name}").into(), text.into()]
         })
         .collect();
-    print_rows(&rows);
+    print_fields(&rows);
     Ok(())
 }

@@ -24,7 +24,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(dead_letters.iter().map(|dead_letter| {
         [
-            Cell::id(format_id(dead_letter.id)),
+            Cell::id(&format_id(dead_letter.id)),
             fault(dead_letter.kind).into(),
             dead_letter.attempts.to_string().into(),
             format_time(dead_letter.failed_at).into(),

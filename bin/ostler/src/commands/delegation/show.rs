@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::ls::{due, print_delegations, status};
 use crate::agent_client::AgentClient;
 use crate::commands::args::BusArgs;
-use crate::screen::{Cell, HEADER, print_rows};
+use crate::screen::{Cell, HEADER, print_fields};
 
 #[derive(Debug, Args)]
 pub(crate) struct DelegationShowArgs {
@@ -52,7 +52,7 @@ async fn load(client: &AgentClient, name: &str) -> anyhow::Result<DelegationDeta
 
 fn print(details: &DelegationDetails) {
     let work = &details.work;
-    print_rows(&[
+    print_fields(&[
         [Cell::styled(work.reference.to_string(), HEADER), status(work)],
         ["id".into(), work.id.to_string().into()],
         ["description".into(), work.description.as_str().into()],

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use ostler_domain::id::{BindingId, OrgId};
 use ostler_store::{DecisionState, Store};
-use terminal_size::terminal_size;
 
 use crate::installation::Installation;
-use crate::screen::{DIM, HEADER};
+use crate::screen::{DIM, HEADER, terminal_width};
 
 /// The running demo.
 pub(super) struct Demo<'a> {
@@ -37,7 +36,7 @@ pub(super) async fn print(demo: &Demo<'_>) -> anyhow::Result<()> {
         anstream::println!("    alias ostler={}", shell_quote(path));
     }
     anstream::println!("    export OSTLER_HOME={}\n", shell_quote(&home.display().to_string()));
-    let is_wide = terminal_size().is_none_or(|(width, _)| usize::from(width.0) >= WIDE_TERMINAL);
+    let is_wide = terminal_width().is_none_or(|width| width >= WIDE_TERMINAL);
     for (command, purpose) in commands(demo).await? {
         if is_wide {
             anstream::println!("    {command:COMMAND_WIDTH$}  {DIM}{purpose}{DIM:#}");

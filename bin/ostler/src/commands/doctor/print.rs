@@ -3,9 +3,8 @@
 use anstyle::Style;
 use ostler_store::{CheckStatus, HealthCheck};
 use serde_json::json;
-use unicode_width::UnicodeWidthStr as _;
 
-use crate::screen::{BAD, GOOD, WARNING};
+use crate::screen::{BAD, GOOD, WARNING, terminal_width, wrap};
 
 /// Messages are not made narrower than this.
 const MIN_WIDTH: usize = 30;
@@ -25,7 +24,7 @@ pub(super) fn print(checks: &[HealthCheck], as_json: bool) -> anyhow::Result<()>
     let status_width = status_width.unwrap_or_default();
     let indent = status_width + name_width + 4;
     // Output to a file or a pipe is one line for each check.
-    let width = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
+    let width = terminal_width().unwrap_or(usize::MAX);
     for check in checks {
         let style = style(check.status);
         let status = format!("{:status_width$}", check.status.name());
@@ -47,32 +46,5 @@ const fn style(status: CheckStatus) -> Style {
         CheckStatus::Ok => GOOD,
         CheckStatus::Warning => WARNING,
         CheckStatus::Failed => BAD,
-    }
-}
-
-/// Breaks a text between words into lines of a width. A longer word has a line of its own.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.width().saturating_add(1 + word.width()) <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrap;
-
-    #[test]
-    fn lines_are_broken_between_words() {
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("a very-long-word b", 4), ["a", "very-long-word", "b"]);
-        assert_eq!(wrap("one two", usize::MAX), ["one two"]);
     }
 }

@@ -11,7 +11,7 @@ use super::questions::Administrator;
 use super::{CONFIG_FILE, is_complete};
 use crate::config::redact::redact;
 use crate::installation::Installation;
-use crate::screen::{Cell, DIM, HEADER, print_rows};
+use crate::screen::{Cell, DIM, HEADER, print_fields};
 
 /// A key that was created; its secret is shown once.
 pub(super) struct Token {
@@ -53,7 +53,7 @@ impl InitReport<'_> {
             }
             _ => "unchanged".to_owned(),
         };
-        print_rows(&[
+        print_fields(&[
             row("configuration", format!("{file}, {}", state(self.wrote_file))),
             row("database", format!("{}, {schema}", redact(&self.installation.database()))),
             row("organization", format!("platform, {}", state(self.before.platform.is_none()))),
@@ -78,7 +78,7 @@ impl InitReport<'_> {
         };
         anstream::println!("\n{HEADER}Next{HEADER:#}");
         let file = self.file().display().to_string();
-        print_rows(&[
+        print_fields(&[
             row(
                 &format!("  edit {file}"),
                 "name a model, and its provider if it is your own".into(),

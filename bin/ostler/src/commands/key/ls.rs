@@ -38,7 +38,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             (None, None) => "valid".to_owned(),
         };
         [
-            Cell::id(key.id),
+            Cell::id(&key.id),
             key.name.as_str().into(),
             key.role.name().into(),
             format!("{}…", key.prefix).into(),

@@ -20,7 +20,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     rows.extend(documents.iter().map(|document| {
         let tags: Vec<&str> = document.tags.iter().map(String::as_str).collect();
         [
-            Cell::id(document.id),
+            Cell::id(&document.id),
             document.title.as_str().into(),
             tags.join(", ").into(),
             thousands(document.size).into(),

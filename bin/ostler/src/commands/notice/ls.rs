@@ -61,10 +61,10 @@ pub(super) async fn run(args: &NoticeLsArgs) -> anyhow::Result<()> {
             None => text.into(),
         };
         [
-            Cell::id(stored.notice.id),
+            Cell::id(&stored.notice.id),
             format_time(stored.created_at).into(),
             style(describe(&stored.notice, data, &names)),
-            Cell::id(data["session"].as_str().unwrap_or_default()).with_style(DIM),
+            Cell::id(&data["session"].as_str().unwrap_or_default()).with_style(DIM),
         ]
     }));
     print_rows(&rows);

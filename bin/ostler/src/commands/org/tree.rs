@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::commands::operator::Operator;
-use crate::screen::{Cell, DIM, HEADER, print_rows, thousands};
+use crate::screen::{Cell, DIM, HEADER, count, print_rows};
 use crate::world::{World, place_name};
 
 #[derive(Debug, Args)]
@@ -96,7 +96,7 @@ fn push_org(world: &World, org: &Org, branch: &str, rows: &mut Vec<[Cell; 6]>) {
 
 fn credits(org: &Org) -> String {
     let amount = match org.plan.monthly_credits() {
-        Allowance::UpTo(credits) => format!("{} credits a month", thousands(credits.get())),
+        Allowance::UpTo(credits) => format!("{} a month", count(credits.get(), "credit")),
         Allowance::Unlimited => "unlimited credits".to_owned(),
     };
     format!("{}, {amount}", org.plan.name())

@@ -37,7 +37,7 @@ pub(super) async fn run(args: &PlanLsArgs) -> anyhow::Result<()> {
 fn row(plan: &WaitingPlan) -> [Cell; 5] {
     let (text, _) = format_reply(&plan.request);
     [
-        Cell::id(plan.key.message),
+        Cell::id(&plan.key.message),
         plan.key.agent.as_str().into(),
         plan.plan.approver.as_str().into(),
         plan.plan.reference.to_string().into(),

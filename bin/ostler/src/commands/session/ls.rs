@@ -66,7 +66,7 @@ pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
         let state =
             if waits { Cell::styled(&row.state, WARNING) } else { row.state.as_str().into() };
         [
-            Cell::id(row.session.id),
+            Cell::id(&row.session.id),
             row.org.as_str().into(),
             contact_name(&row.session).into(),
             row.session.channel.name().into(),

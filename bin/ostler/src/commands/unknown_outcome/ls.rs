@@ -24,10 +24,10 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(calls.iter().map(|call| {
         [
-            Cell::id(call.intent.call),
+            Cell::id(&call.intent.call),
             format_call(&call.intent.tool, &call.intent.arguments).into(),
             format_time(call.intended_at).into(),
-            Cell::id(call.run),
+            Cell::id(&call.run),
         ]
     }));
     print_rows(&rows);

@@ -5,7 +5,7 @@ use clap::Args;
 use super::{OrgSlugs, account_json};
 use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::commands::operator::Operator;
-use crate::screen::{Cell, HEADER, print_rows};
+use crate::screen::{Cell, HEADER, print_fields};
 
 #[derive(Debug, Args)]
 pub(crate) struct UserShowArgs {
@@ -36,6 +36,6 @@ pub(super) async fn run(args: &UserShowArgs) -> anyhow::Result<()> {
         .iter()
         .map(|one| [format!("  {}", slugs.get(one.org)).into(), one.role.name().into()])
         .collect();
-    print_rows(&rows);
+    print_fields(&rows);
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     rows.extend(workflows.iter().map(|workflow| {
         let waits: Vec<String> = workflow.waits.iter().map(ToString::to_string).collect();
         [
-            Cell::id(workflow.id),
+            Cell::id(&workflow.id),
             workflow.name.as_str().into(),
             Cell::styled(workflow.status.as_str(), style(&workflow.status)),
             format!("{}/{}", workflow.over, workflow.steps).into(),

@@ -8,7 +8,10 @@ use ostler_runtime::workflow::view::{TaskDetail, WorkflowDetail};
 
 use super::{WorkflowArgs, open_workflow};
 use crate::commands::session::view::format_time;
-use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, NextCommand, WARNING, print_next, print_rows};
+use crate::screen::{
+    BAD, Cell, DIM, GOOD, HEADER, NextCommand, WARNING, print_fields, print_next, terminal_width,
+    wrap,
+};
 use ostler_runtime::delivery::notices::text::format_call;
 
 pub(super) async fn run(args: &WorkflowArgs) -> anyhow::Result<()> {
@@ -53,8 +56,12 @@ fn print(detail: &WorkflowDetail, org: &Org) {
         ["started".into(), format_time(summary.created_at).into()],
         ["updated".into(), format_time(summary.updated_at).into()],
     ];
+    rows.extend(summary.leased_until.map(|until| {
+        let text = format!("a process works on it; its lease ends at {}", format_time(until));
+        ["runs".into(), Cell::from(text)]
+    }));
     rows.extend(summary.why.iter().map(|why| ["why".into(), why.as_str().into()]));
-    print_rows(&rows);
+    print_fields(&rows);
     for task in &detail.tasks {
         print_task(task);
     }
@@ -70,7 +77,8 @@ fn print_task(task: &TaskDetail) {
         task.state
     );
     for text in task.why.iter().chain(&task.result) {
-        for line in text.lines() {
+        let columns = terminal_width().map_or(usize::MAX, |width| width.saturating_sub(4));
+        for line in wrap(text, columns) {
             anstream::println!("    {line}");
         }
     }

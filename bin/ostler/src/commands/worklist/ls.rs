@@ -61,7 +61,7 @@ fn row(item: &WorkItem) -> [Cell; 5] {
     let envelope: &Envelope = &item.message;
     let from = envelope.context.from_agent.as_ref().map_or("", AgentName::as_str);
     [
-        Cell::id(envelope.message.id),
+        Cell::id(&envelope.message.id),
         item.agent.as_str().into(),
         from.into(),
         envelope.reference.to_string().into(),

@@ -17,6 +17,7 @@ use crate::agents::error::Result;
 use crate::agents::harness::QueueAgentHarness;
 use crate::agents::page::MAX_PAGE_SIZE;
 use crate::agents::registry::AgentPresence;
+use crate::outage_log::OutageLog;
 
 /// Supervises until the runtime is dropped.
 pub(super) fn start(inner: &Arc<Inner>) {
@@ -24,14 +25,19 @@ pub(super) fn start(inner: &Arc<Inner>) {
 }
 
 async fn run(weak: Weak<Inner>, interval: std::time::Duration) {
+    let outage = OutageLog::default();
     loop {
         tokio::time::sleep(interval).await;
         let Some(inner) = weak.upgrade() else { return };
         if inner.stopped.load(Ordering::SeqCst) {
             return;
         }
-        if let Err(error) = AgentRuntime(inner).supervise_once(now()).await {
-            tracing::warn!(%error, "supervision round failed, will retry");
+        match AgentRuntime(inner).supervise_once(now()).await {
+            Err(error) if outage.record_failure() => {
+                tracing::warn!(%error, "supervision round failed, will retry");
+            }
+            Ok(_) if outage.record_success() => tracing::warn!("supervision works again"),
+            _ => {}
         }
     }
 }

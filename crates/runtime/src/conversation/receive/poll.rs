@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::{InboundError, InboundReceiver};
 use crate::channel_binding::binding_config;
+use crate::outage_log::OutageLog;
 
 /// How long Telegram holds a request without updates.
 const LONG_POLL_TIMEOUT: Duration = Duration::from_secs(25);
@@ -36,6 +37,7 @@ impl InboundReceiver {
         let mut wait = MIN_RETRY_WAIT;
         // Whether a failure is stored, as far as this process knows.
         let mut failing = true;
+        let outage = OutageLog::default();
         while !*stop.borrow() {
             let result = tokio::select! {
                 result = self.poll_once(binding, &mut bot) => result,
@@ -49,11 +51,16 @@ impl InboundReceiver {
                     if std::mem::take(&mut failing) {
                         self.clear_failure(binding).await;
                     }
+                    if outage.record_success() {
+                        tracing::warn!(binding_id = %binding, "Telegram updates fetched again");
+                    }
                     wait = MIN_RETRY_WAIT;
                     continue;
                 }
                 Err((why, retry_after)) => {
-                    tracing::warn!(binding_id = %binding, why, "Telegram updates not fetched, will retry");
+                    if outage.record_failure() {
+                        tracing::warn!(binding_id = %binding, why, "Telegram updates not fetched, will retry");
+                    }
                     self.record_failure(binding, &why).await;
                     failing = true;
                     // A new poller starts with the first update that was not confirmed.

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::InboundReceiver;
 use crate::channel_binding::binding_config;
+use crate::outage_log::OutageLog;
 
 /// How often new and changed bindings are looked for.
 const CHECK_INTERVAL: Duration = Duration::from_secs(15);
@@ -49,9 +50,14 @@ impl InboundReceiver {
     /// refuses the second.
     pub async fn run_telegram_bots(&self, mode: &UpdateMode, mut stop: watch::Receiver<bool>) {
         let mut bots: HashMap<BindingId, RunningBot> = HashMap::new();
+        let (outage, mut unusable) = (OutageLog::default(), HashMap::new());
         while !*stop.borrow() {
-            if let Err(error) = self.update_bots(mode, &mut bots).await {
-                tracing::warn!(%error, "Telegram bots not updated, will retry");
+            match self.update_bots(mode, &mut bots, &mut unusable).await {
+                Err(error) if outage.record_failure() => {
+                    tracing::warn!(%error, "Telegram bots not updated, will retry");
+                }
+                Ok(()) if outage.record_success() => tracing::warn!("Telegram bots updated again"),
+                _ => {}
             }
             tokio::select! {
                 () = tokio::time::sleep(CHECK_INTERVAL) => {}
@@ -67,6 +73,7 @@ impl InboundReceiver {
         &self,
         mode: &UpdateMode,
         bots: &mut HashMap<BindingId, RunningBot>,
+        unusable: &mut HashMap<BindingId, OutageLog>,
     ) -> Result<(), StoreError> {
         let store = self.store();
         let mut left = std::mem::take(bots);
@@ -88,6 +95,7 @@ impl InboundReceiver {
                 match connection {
                     Ok(ChannelConnection::Telegram(bot)) => {
                         let polls = bot.polling().unwrap_or(*mode == UpdateMode::Polling);
+                        unusable.remove(&id);
                         let (stop, stopped) = watch::channel(false);
                         let poller = if polls {
                             let receiver = self.clone();
@@ -99,9 +107,10 @@ impl InboundReceiver {
                         bots.insert(id, RunningBot { bound, stop, poller });
                     }
                     Ok(_) => {}
-                    Err(error) => {
+                    Err(error) if unusable.entry(id).or_default().record_failure() => {
                         tracing::warn!(binding_id = %id, %error, "Telegram bot cannot be used");
                     }
+                    Err(_) => {}
                 }
             }
         }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::ls::status;
 use crate::commands::args::BusArgs;
 use crate::commands::operator::Operator;
-use crate::screen::{Cell, DIM, HEADER, count, print_rows};
+use crate::screen::{Cell, DIM, HEADER, count, print_fields};
 
 /// Costs are stored in millionths of a dollar.
 const MICROS_PER_CENT: u64 = 10_000;
@@ -189,7 +189,7 @@ fn print(org: &Org, agent: &Agent, bindings: &[OrgBinding], soul: Option<u32>) {
     if let Some(version) = soul {
         add("soul", format!("version {version}"));
     }
-    print_rows(&rows);
+    print_fields(&rows);
 }
 
 /// Joins names with commas.

@@ -11,7 +11,7 @@ use crate::agent_client::AgentClient;
 use crate::commands::agent::ls::{availability, capabilities, queue};
 use crate::commands::args::BusArgs;
 use crate::commands::delegation::ls::print_delegations;
-use crate::screen::{Cell, HEADER, print_rows};
+use crate::screen::{Cell, HEADER, print_fields};
 
 /// The most teams, delegations and work items that are details.
 const LIMIT: usize = 20;
@@ -73,7 +73,7 @@ pub(super) fn print(details: &QueueAgentDetails) {
     if details.on_its_list > 0 {
         rows.push(["work list".into(), format!("{} to answer", details.on_its_list).into()]);
     }
-    print_rows(&rows);
+    print_fields(&rows);
     if !details.work.is_empty() {
         anstream::println!();
         print_delegations(&details.work);

@@ -217,3 +217,20 @@ pub(crate) fn format_time(at: Timestamp) -> String {
     let today = local.date() == jiff::Zoned::now().date();
     local.strftime(if today { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" }).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_random;
+
+    #[test]
+    fn identifiers_of_visitors_are_rows_of_digits() {
+        for (identifier, expected) in [
+            ("9f86d081884c7d659a2feaa0c55ad015", true),
+            ("rosa", false),
+            ("+39061234567", false),
+            ("rosa.bianchi@a-long-domain.example", false),
+        ] {
+            assert_eq!(is_random(identifier), expected, "{identifier}");
+        }
+    }
+}

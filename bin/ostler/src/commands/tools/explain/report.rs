@@ -1,5 +1,6 @@
 //! The explanation of an agent's tools, and how it is printed.
 
+use anstyle::Style;
 use anyhow::bail;
 use ostler_domain::gate::GateDecision;
 use ostler_domain::org::Org;
@@ -11,7 +12,7 @@ use ostler_engine::tool::UnavailableTool;
 use ostler_world::unknown_name;
 use serde::Serialize;
 
-use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_rows};
+use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_fields, print_paragraph, print_rows};
 
 /// Every tool with the decision on it, for an agent in a session.
 #[derive(Serialize)]
@@ -149,7 +150,8 @@ impl Explanation {
             let state = Cell::styled("unavailable", WARNING);
             [tool.name.as_str().into(), state, tool.reason.as_str().into()]
         }));
-        anstream::println!("{}\n", self.title());
+        print_paragraph(&self.title(), Style::new());
+        anstream::println!();
         print_rows(&rows);
         anstream::println!(
             "{} active, {} removed · the model is offered exactly the {}",
@@ -186,7 +188,7 @@ impl Explanation {
                     [stage.name().into(), Cell::styled(format!("removed: {removal}"), WARNING)]
                 }
             });
-            print_rows(&rows);
+            print_fields(&rows);
         }
     }
 }
