@@ -65,6 +65,13 @@ pub(crate) struct BusArgs {
     pub(crate) output: OutputArgs,
 }
 
+impl BusArgs {
+    /// Returns the option that names the same org in another command, after a space.
+    pub(crate) fn org_option(&self) -> String {
+        self.org.as_ref().map_or_else(String::new, |org| format!(" --org {org}"))
+    }
+}
+
 /// A message to a queue agent or a team.
 #[derive(Debug, Args)]
 pub(crate) struct MessageArgs {

@@ -220,7 +220,8 @@ fn x54_z01_a_killed_worker_loses_nothing_and_repeats_nothing() {
     assert_eq!(look.matches("one pizza was charged twice").count(), 1, "{look}");
 }
 
-/// Ctrl-C says what happens to the workflow, and whoever continues it learns why it waits.
+/// Ctrl-C says what happens to the workflow; the command that continues it says why it
+/// waits.
 #[test]
 fn an_interrupted_workflow_says_how_it_continues() {
     let demo = DemoInstallation::new();

@@ -62,7 +62,7 @@ pub(super) async fn run(args: &AgentLsArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     if !agents.is_empty() {
-        let header = ["org", "agent", "name", "role", "autonomy", "model", "status"];
+        let header = ["org", "agent", "role", "autonomy", "model", "status"];
         let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
         rows.extend(agents.iter().map(|(org, agent)| agent_row(org, agent)));
         print_rows(&rows);
@@ -106,11 +106,10 @@ fn record_json(org: &Org, record: &AgentRecord) -> Value {
     json
 }
 
-fn agent_row(org: &Org, agent: &Agent) -> [Cell; 7] {
+fn agent_row(org: &Org, agent: &Agent) -> [Cell; 6] {
     [
         org.slug.as_str().into(),
         agent.slug.as_str().into(),
-        agent.display_name.as_str().into(),
         agent.subtype.name().into(),
         agent.autonomy.name().into(),
         agent.models.first().map_or("default", String::as_str).into(),

@@ -8,6 +8,7 @@ use ostler_runtime::agents::{DelegatedWork, MAX_PAGE_SIZE, Page};
 
 use crate::agent_client::AgentClient;
 use crate::commands::args::BusArgs;
+use crate::commands::session::view::format_time;
 use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
 
 #[derive(Debug, Args)]
@@ -93,6 +94,5 @@ pub(super) fn status(delegation: &Delegation) -> Cell {
 
 /// Formats the due time of a delegation.
 pub(super) fn due(delegation: &Delegation) -> String {
-    let at = delegation.due.and_then(|due| jiff::Timestamp::from_millisecond(due.as_millis()).ok());
-    at.map_or_else(String::new, |at| at.strftime("%Y-%m-%d %H:%M UTC").to_string())
+    delegation.due.map_or_else(String::new, format_time)
 }

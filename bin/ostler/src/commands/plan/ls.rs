@@ -30,7 +30,8 @@ pub(super) async fn run(args: &PlanLsArgs) -> anyhow::Result<()> {
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(plans.iter().map(row));
     print_rows(&rows);
-    print_next([NextCommand::new(format!("ostler plan approve {}", first.key.message), "")]);
+    let (id, org) = (first.key.message, args.bus.org_option());
+    print_next([NextCommand::new(format!("ostler plan approve {id}{org}"), "")]);
     Ok(())
 }
 

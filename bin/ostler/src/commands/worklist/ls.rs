@@ -39,7 +39,8 @@ pub(super) async fn run(args: &WorklistLsArgs) -> anyhow::Result<()> {
     rows.extend(items.iter().map(row));
     print_rows(&rows);
     let id = first.message.message.id;
-    print_next([NextCommand::new(format!("ostler worklist answer {id} \"…\""), "")]);
+    let answer = format!("ostler worklist answer {id} \"…\"{}", args.bus.org_option());
+    print_next([NextCommand::new(answer, "")]);
     Ok(())
 }
 
