@@ -42,7 +42,7 @@ pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
             contact_name(&entry.session).into(),
             if urgent { Cell::styled(urgency, BAD) } else { urgency.into() },
             state.request.reason.as_str().into(),
-            format_time(state.requested_at).into(),
+            Cell::whole(format_time(state.requested_at)),
             status_text(state.status).into(),
         ]
     }));

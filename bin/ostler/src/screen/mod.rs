@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Effects, Style};
 pub(crate) use fields::print_fields;
 pub(crate) use next::{NextCommand, print_next};
 pub(crate) use table::{Cell, format_rows, print_rows};
-pub(crate) use text::{count, print_paragraph, shorten, thousands, wrap};
+pub(crate) use text::{count, print_paragraph, print_prose, shorten, thousands, wrap};
 
 pub(crate) const HEADER: Style = Style::new().effects(Effects::BOLD);
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();

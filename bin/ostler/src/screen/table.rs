@@ -18,19 +18,36 @@ const ID_END: usize = 4;
 pub(crate) struct Cell {
     text: String,
     style: Style,
-    is_id: bool,
+    shortening: Shortening,
+}
+
+/// How a cell is shortened where there is no room for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Shortening {
+    /// Its end is cut off.
+    #[default]
+    End,
+    /// Only the prefix and the end of the id are left.
+    Id,
+    /// Not at all: a time or a number would say something else.
+    Never,
 }
 
 impl Cell {
     /// Creates a cell with a style.
     pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { text: printable(&text.into()), style, is_id: false }
+        Self { text: printable(&text.into()), style, shortening: Shortening::End }
     }
 
     /// Creates a cell with an id. Where there is no room for the whole id, it is shown as
     /// `ses_…7ybc`, which the commands that take such an id accept as well.
     pub(crate) fn id(id: &(impl ToString + ?Sized)) -> Self {
-        Self { is_id: true, ..Self::from(id.to_string()) }
+        Self { shortening: Shortening::Id, ..Self::from(id.to_string()) }
+    }
+
+    /// Creates a cell that is never shortened, such as a time.
+    pub(crate) fn whole(text: impl Into<String>) -> Self {
+        Self { shortening: Shortening::Never, ..Self::from(text) }
     }
 
     /// Returns the cell with another style.
@@ -52,7 +69,10 @@ impl Cell {
 
     /// Returns the short form of an id.
     fn short_id(&self) -> Option<String> {
-        let (prefix, body) = self.text.split_once('_').filter(|_| self.is_id)?;
+        let (prefix, body) = self.text.split_once('_')?;
+        if self.shortening != Shortening::Id {
+            return None;
+        }
         let end = body.len().checked_sub(ID_END).and_then(|at| body.get(at..))?;
         let short = format!("{prefix}_…{end}");
         (short.width() < self.width()).then_some(short)
@@ -115,6 +135,7 @@ fn full_widths<const N: usize>(rows: &[[Cell; N]]) -> [usize; N] {
 /// shortened first, which loses nothing, then whatever is widest.
 fn fit_widths<const N: usize>(rows: &[[Cell; N]], columns: usize) -> [usize; N] {
     let room = columns.saturating_sub(GAP * N.saturating_sub(1));
+    let has = |column: usize, how| rows.iter().any(|row| row[column].shortening == how);
     let mut widths = full_widths(rows);
     for column in (0..N).rev() {
         if widths.iter().sum::<usize>() <= room {
@@ -123,13 +144,15 @@ fn fit_widths<const N: usize>(rows: &[[Cell; N]], columns: usize) -> [usize; N] 
         let short_width = |row: &[Cell; N]| {
             row[column].short_id().map_or_else(|| row[column].width(), |short| short.width())
         };
-        if rows.iter().any(|row| row[column].is_id) {
+        if has(column, Shortening::Id) {
             widths[column] = rows.iter().map(short_width).max().unwrap_or_default();
         }
     }
+    let can_shrink: [bool; N] = std::array::from_fn(|column| !has(column, Shortening::Never));
     widths = widths.map(|width| width.min(room.max(MIN_WIDTH)));
     while widths.iter().sum::<usize>() > room {
-        match widths.iter_mut().max().filter(|width| **width > MIN_WIDTH) {
+        let shrinking = widths.iter_mut().zip(can_shrink).filter(|(_, can_shrink)| *can_shrink);
+        match shrinking.map(|(width, _)| width).max().filter(|width| **width > MIN_WIDTH) {
             Some(widest) => *widest -= 1,
             None => break,
         }
@@ -159,6 +182,8 @@ mod tests {
         check(Some(60), "ses_…7ybc  Rosa     wants her money back");
         check(Some(34), "ses_…7ybc  Rosa     wants her mon…");
         check(Some(20), "…7ybc   Rosa   want…");
+        let timed = [[Cell::whole("10:06:48"), Cell::from("a long text without a time")]];
+        assert_eq!(layout(&timed, Some(16)), ["10:06:48  a lon…"]);
     }
 
     /// O22: no line is wider than the terminal, whatever is in the cells.

@@ -2,6 +2,9 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+/// The widest lines of prose.
+const PROSE_WIDTH: usize = 96;
+
 /// Replaces control characters, which would break lines or reach the terminal, by spaces.
 pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -57,6 +60,14 @@ pub(crate) fn print_paragraph(text: &str, style: anstyle::Style) {
     let columns = super::terminal_width().unwrap_or(usize::MAX);
     for line in wrap(text, columns) {
         anstream::println!("{style}{line}{style:#}");
+    }
+}
+
+/// Prints a text of several sentences below a margin, broken into lines that fit the terminal.
+pub(crate) fn print_prose(text: &str, margin: usize) {
+    let columns = super::terminal_width().unwrap_or(PROSE_WIDTH).min(PROSE_WIDTH);
+    for line in wrap(text, columns.saturating_sub(margin)) {
+        anstream::println!("{:margin$}{line}", "");
     }
 }
 

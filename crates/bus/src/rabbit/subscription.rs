@@ -138,11 +138,15 @@ async fn subscribe_with_retry(
     options: SubscriptionOptions,
     class: Priority,
 ) -> Option<ClassSubscription> {
-    loop {
+    for attempt in 1_u64.. {
+        // A lasting failure is logged at once and then ever more seldom.
+        let is_logged = attempt.is_power_of_two();
         match subscribe(&bus, &connection, &options, class).await {
             BrokerReply::Answered(subscribed) => return Some(subscribed),
             BrokerReply::ConnectionLost => return None,
-            BrokerReply::TimedOut => warn_no_answer(&options, class),
+            BrokerReply::TimedOut if is_logged => warn_no_answer(&options, class),
+            BrokerReply::TimedOut => {}
+            BrokerReply::Refused(_) if !is_logged => {}
             BrokerReply::Refused(reason) => {
                 let (queue, class) = (&options.queue, class.as_str());
                 tracing::warn!(%queue, class, reason, "subscription to a priority class refused, will retry");
@@ -150,6 +154,7 @@ async fn subscribe_with_retry(
         }
         tokio::time::sleep(RETRY_DELAY).await;
     }
+    None
 }
 
 fn warn_no_answer(options: &SubscriptionOptions, class: Priority) {

@@ -31,8 +31,8 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             call(stored).into(),
             names.get(approval.agent).into(),
             GateDecision::Ask(approval.ask_reason).to_string().into(),
-            format_time(approval.requested_at).into(),
-            format_time(approval.expires_at).into(),
+            Cell::whole(format_time(approval.requested_at)),
+            Cell::whole(format_time(approval.expires_at)),
         ]
     }));
     print_rows(&rows);

@@ -124,7 +124,7 @@ fn print(found: &[(&Org, NamedAuditEntry)], with_org: bool) {
         let object =
             if with_org { format!("{}: {}", org.slug, one.object) } else { one.object.clone() };
         rows.push([
-            format_time(one.entry.at).into(),
+            Cell::whole(format_time(one.entry.at)),
             one.actor.as_str().into(),
             entry.action.as_str().into(),
             object.into(),

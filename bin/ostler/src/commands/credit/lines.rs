@@ -40,7 +40,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             LedgerLineKind::Expense(entry) => (cost(entry.bearer), expense(&entry.expense)),
         };
         [
-            format_time(line.at).into(),
+            Cell::whole(format_time(line.at)),
             what.into(),
             thousands(line.amount.get()).into(),
             reference.into(),

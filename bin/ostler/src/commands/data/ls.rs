@@ -43,7 +43,7 @@ pub(super) async fn run(args: &DataLsArgs) -> anyhow::Result<()> {
             key,
             item.name.as_str().into(),
             details(args.kind, &item.data).into(),
-            format_time(item.updated_at).into(),
+            Cell::whole(format_time(item.updated_at)),
         ]
     }));
     print_rows(&rows);

@@ -27,7 +27,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             Cell::id(&format_id(dead_letter.id)),
             fault(dead_letter.kind).into(),
             dead_letter.attempts.to_string().into(),
-            format_time(dead_letter.failed_at).into(),
+            Cell::whole(format_time(dead_letter.failed_at)),
             dead_letter.reason.as_str().into(),
         ]
     }));

@@ -73,7 +73,7 @@ pub(in crate::commands) fn print_delegations(delegations: &[Delegation]) {
             delegation.assignee.as_str().into(),
             delegation.delegated_by.as_str().into(),
             status(delegation),
-            due(delegation).into(),
+            Cell::whole(due(delegation)),
             delegation.description.as_str().into(),
         ]
     }));

@@ -22,7 +22,7 @@ use crate::commands::operator::Operator;
 use crate::config::keys;
 use crate::database_watch::wait_until_replaced;
 use crate::home_lock::HomeLock;
-use crate::screen::{DIM, HEADER};
+use crate::screen::{DIM, HEADER, print_paragraph, print_prose};
 use crate::world::{SAMPLE, SAMPLE_NAME, World};
 
 #[derive(Debug, Args)]
@@ -64,15 +64,17 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     if new {
         seed::plant(&Operator::new(installation.clone(), store.clone())?).await?;
     }
-    anstream::println!(
-        "{HEADER}ostler {}{HEADER:#} · demo world in {} (SQLite, in-process bus, scripted model, \
-         nothing leaves this machine)\n",
-        env!("CARGO_PKG_VERSION"),
-        folder.display()
+    let (version, home) = (env!("CARGO_PKG_VERSION"), folder.display());
+    anstream::println!("{HEADER}ostler {version}{HEADER:#} · demo world in {home}");
+    let stack = "SQLite, in-process bus, scripted model; nothing leaves this machine";
+    print_paragraph(stack, DIM);
+    anstream::println!();
+    print_prose(
+        "Organizations, each below its parent, with their agents. The business layer limits what \
+         an agent may do.",
+        2,
     );
-    anstream::println!(
-        "  Organizations, each below its parent, with their agents. The business layer limits what an\n  agent may do.\n"
-    );
+    anstream::println!();
     tree::print_tree(&world);
     let org = story::find_bella(&store).await?;
     let webchat = seed::find_webchat(&store, org).await?;

@@ -13,7 +13,7 @@ use ostler_runtime::agents::{AgentReply, AgentRuntime, AgentSpec, CouncilOptions
 use serde_json::json;
 
 use crate::commands::reply::format_reply;
-use crate::screen::{DIM, GOOD, HEADER};
+use crate::screen::{DIM, GOOD, HEADER, print_prose};
 
 /// The time limit for an answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,9 +30,11 @@ const TASKS: usize = 200;
 
 /// Runs the council and the swarm.
 pub(super) async fn play() -> anyhow::Result<()> {
-    anstream::println!(
-        "\n  Agents also work on queues: all members of a council get the same question, and the\n  \
-         members of a swarm share many tasks …"
+    anstream::println!();
+    print_prose(
+        "Agents also work on queues: all members of a council get the same question, and the \
+         members of a swarm share many tasks …",
+        2,
     );
     let runtime = AgentRuntime::builder(Arc::new(MemoryBus::default())).start().await?;
     council(&runtime).await?;
@@ -56,12 +58,11 @@ async fn council(runtime: &AgentRuntime) -> anyhow::Result<()> {
     let message = Envelope::new("review", json!({ "text": question }), code);
     let council = CouncilOptions { quorum: 2, timeout: TIMEOUT };
     let opinions = runtime.council(&members, &message, council).await?;
-    let answers = opinions.answers.iter().map(|(who, reply)| {
-        let (answer, reason) = format_reply(reply);
-        format!("{who} {GOOD}{answer}{GOOD:#} {DIM}{reason}{DIM:#}")
-    });
     anstream::println!("  {HEADER}council{HEADER:#}  {question}  {DIM}{code}{DIM:#}");
-    anstream::println!("           {}", answers.collect::<Vec<_>>().join(" · "));
+    for (who, reply) in &opinions.answers {
+        let (answer, reason) = format_reply(reply);
+        anstream::println!("           {who} {GOOD}{answer}{GOOD:#} {DIM}{reason}{DIM:#}");
+    }
     anstream::println!("           {} of {} answered", opinions.answers.len(), members.len());
     Ok(())
 }

@@ -12,6 +12,7 @@ use ostler_store::Store;
 use crate::app::App;
 use crate::commands::send;
 use crate::commands::session::view::{CallDetail, print_lines};
+use crate::screen::print_prose;
 
 /// The messages of Rosa, the customer.
 const MESSAGES: [&str; 2] = [
@@ -36,10 +37,13 @@ pub(super) async fn play(app: &App, org: OrgId, webchat: BindingId) -> anyhow::R
 
 /// Prints an explanation of the story.
 pub(super) fn explain() {
-    anstream::println!(
-        "\n  Gia answers the customers of Bella Pizza and may not touch money, so she handed Rosa to Enzo.\n  \
-         He may refund, but not alone: the refund waits for a person. Then Rosa asked for a person, and\n  \
-         waits as well. Models only request tool calls; the runtime decides which of them run."
+    anstream::println!();
+    print_prose(
+        "Gia answers the customers of Bella Pizza and may not touch money, so she handed Rosa to \
+         Enzo. He may refund, but not alone: the refund waits for a person. Then Rosa asked for a \
+         person, and waits as well. Models only request tool calls; the runtime decides which of \
+         them run.",
+        2,
     );
 }
 

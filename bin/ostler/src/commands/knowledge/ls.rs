@@ -24,7 +24,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             document.title.as_str().into(),
             tags.join(", ").into(),
             thousands(document.size).into(),
-            format_time(document.updated_at).into(),
+            Cell::whole(format_time(document.updated_at)),
         ]
     }));
     print_rows(&rows);

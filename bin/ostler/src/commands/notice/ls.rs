@@ -62,7 +62,7 @@ pub(super) async fn run(args: &NoticeLsArgs) -> anyhow::Result<()> {
         };
         [
             Cell::id(&stored.notice.id),
-            format_time(stored.created_at).into(),
+            Cell::whole(format_time(stored.created_at)),
             style(describe(&stored.notice, data, &names)),
             Cell::id(&data["session"].as_str().unwrap_or_default()).with_style(DIM),
         ]

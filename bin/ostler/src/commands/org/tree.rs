@@ -84,7 +84,7 @@ fn push_org(world: &World, org: &Org, branch: &str, rows: &mut Vec<[Cell; 6]>) {
             name,
             agent.display_name.clone().into(),
             agent.subtype.name().into(),
-            layer.into(),
+            Cell::whole(layer),
             std::mem::take(&mut credits),
         ]);
     }

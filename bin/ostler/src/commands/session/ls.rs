@@ -70,7 +70,7 @@ pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
             row.org.as_str().into(),
             contact_name(&row.session).into(),
             row.session.channel.name().into(),
-            format_time(row.session.opened_at).into(),
+            Cell::whole(format_time(row.session.opened_at)),
             state,
         ]
     }));

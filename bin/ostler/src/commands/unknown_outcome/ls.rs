@@ -26,7 +26,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         [
             Cell::id(&call.intent.call),
             format_call(&call.intent.tool, &call.intent.arguments).into(),
-            format_time(call.intended_at).into(),
+            Cell::whole(format_time(call.intended_at)),
             Cell::id(&call.run),
         ]
     }));

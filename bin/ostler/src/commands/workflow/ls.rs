@@ -28,7 +28,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             format!("{}/{}", workflow.over, workflow.steps).into(),
             waits.join(", ").into(),
             workflow.spent.to_string().into(),
-            format_time(workflow.created_at).into(),
+            Cell::whole(format_time(workflow.created_at)),
         ]
     }));
     print_rows(&rows);

@@ -145,26 +145,47 @@ pub(super) fn agent_json(org: &Org, agent: &Agent) -> Value {
 }
 
 fn print(org: &Org, agent: &Agent, bindings: &[OrgBinding], soul: Option<u32>) {
+    let mut fields = identity(org, agent);
+    fields.extend(rules(agent));
+    let channels = bindings.iter().map(|bound| {
+        let state = if bound.binding.enabled { "" } else { " (off)" };
+        format!("{}{state}", bound.binding.channel)
+    });
+    fields.push(("channels", or(channels.collect::<Vec<_>>().join(", "), "bound to none")));
+    fields.extend(soul.map(|version| ("soul", format!("version {version}"))));
+    let mut rows = vec![[Cell::styled(agent.display_name.as_str(), HEADER), status(agent.status)]];
+    rows.extend(fields.into_iter().map(|(name, text)| [Cell::styled(name, DIM), text.into()]));
+    print_fields(&rows);
+}
+
+/// Returns who the agent is, and what it presents.
+fn identity(org: &Org, agent: &Agent) -> Vec<(&'static str, String)> {
     let position = BusinessPosition::of(org, &agent.subtype);
-    let mut rows: Vec<[Cell; 2]> =
-        vec![[Cell::styled(agent.display_name.as_str(), HEADER), status(agent.status)]];
-    let mut add = |name: &str, text: String| rows.push([Cell::styled(name, DIM), text.into()]);
-    add("agent", format!("{} of {} ({})", agent.slug, org.slug, org.name));
-    let layers = (position.business_layer.number(), position.guardrail_layer.number());
-    let guarded =
-        if layers.0 == layers.1 { String::new() } else { format!(", guarded as {}", layers.1) };
-    add("role", format!("{}, business layer {}{guarded}", agent.subtype.name(), layers.0));
-    match agent.kind {
-        AgentKind::Conversational => {}
-        AgentKind::Internal => add("kind", "internal: no messages from people".into()),
-        AgentKind::Template => add("kind", "template for workers".into()),
-        AgentKind::Worker => add("kind", "worker, made from a template".into()),
+    let (layer, guarded_as) = (position.business_layer.number(), position.guardrail_layer.number());
+    let mut role = format!("{}, business layer {layer}", agent.subtype.name());
+    if guarded_as != layer {
+        role.push_str(&format!(", guarded as {guarded_as}"));
     }
-    if agent.protection == Protection::Protected {
-        add("protected", "a system agent; only platform admins change it".into());
-    }
-    add("autonomy", agent.autonomy.name().into());
-    add("models", or(agent.models.join(", then "), "the default of the org or the installation"));
+    let kind = match agent.kind {
+        AgentKind::Conversational => None,
+        AgentKind::Internal => Some("internal: no messages from people"),
+        AgentKind::Template => Some("template for workers"),
+        AgentKind::Worker => Some("worker, made from a template"),
+    };
+    let protected = (agent.protection == Protection::Protected)
+        .then_some("a system agent; only platform admins change it");
+    let brand = agent.brand.as_ref();
+    let brand = brand.map(|brand| [&*brand.name, &brand.voice, &brand.about].join("; "));
+    let mut fields =
+        vec![("agent", format!("{} of {} ({})", agent.slug, org.slug, org.name)), ("role", role)];
+    fields.extend(kind.map(|text| ("kind", text.to_owned())));
+    fields.extend(protected.map(|text| ("protected", text.to_owned())));
+    fields.extend(brand.map(|text| ("brand", text)));
+    fields
+}
+
+/// Returns what the agent may do, and with what.
+fn rules(agent: &Agent) -> Vec<(&'static str, String)> {
     let policy = &agent.tools.policy;
     let mut tools = format!("profile {}", agent.tools.profile.name());
     for (word, names) in [("only", &policy.allow), ("without", &policy.deny)] {
@@ -172,24 +193,18 @@ fn print(org: &Org, agent: &Agent, bindings: &[OrgBinding], soul: Option<u32>) {
             tools.push_str(&format!("; {word} {}", join(names)));
         }
     }
-    add("tools", tools);
-    add("asks before", or(join(&agent.require_approval_for), "what its autonomy does not allow"));
-    add("blocked topics", or(agent.blocked_topics.join(", "), "none"));
     let messages = count(agent.limits.max_messages_per_day.into(), "message");
-    add("limits", format!("{messages} and {} a day", agent.limits.max_cost_per_day));
-    add("knowledge", or(join(&agent.knowledge_tags), "all documents of the org"));
-    if let Some(brand) = &agent.brand {
-        add("brand", [brand.name.as_str(), &brand.voice, &brand.about].join("; "));
-    }
-    let channels = bindings.iter().map(|bound| {
-        let state = if bound.binding.enabled { "" } else { " (off)" };
-        format!("{}{state}", bound.binding.channel)
-    });
-    add("channels", or(channels.collect::<Vec<_>>().join(", "), "bound to none"));
-    if let Some(version) = soul {
-        add("soul", format!("version {version}"));
-    }
-    print_fields(&rows);
+    let models = agent.models.join(", then ");
+    let approvals = join(&agent.require_approval_for);
+    vec![
+        ("autonomy", agent.autonomy.name().into()),
+        ("models", or(models, "the default of the org or the installation")),
+        ("tools", tools),
+        ("asks before", or(approvals, "what its autonomy does not allow")),
+        ("blocked topics", or(agent.blocked_topics.join(", "), "none")),
+        ("limits", format!("{messages} and {} a day", agent.limits.max_cost_per_day)),
+        ("knowledge", or(join(&agent.knowledge_tags), "all documents of the org")),
+    ]
 }
 
 /// Joins names with commas.
