@@ -37,12 +37,14 @@ impl fmt::Debug for HarnessAgent {
     }
 }
 
+type ChooseAgent = Arc<dyn Fn(&Value) -> Arc<HarnessAgent> + Send + Sync>;
+
 /// How a mode finds its agent.
 #[derive(Clone)]
 pub(crate) enum ModeAgent {
     Fixed(Arc<HarnessAgent>),
     /// Depends on the state.
-    OfState(Arc<dyn Fn(&Value) -> Arc<HarnessAgent> + Send + Sync>),
+    OfState(ChooseAgent),
 }
 
 /// A mode of a harness.

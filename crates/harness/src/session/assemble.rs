@@ -10,6 +10,7 @@ use ostler_engine::tool::ToolSet;
 use super::{Core, Session};
 use crate::error::HarnessError;
 use crate::mode::HarnessAgent;
+use crate::subagent::HarnessSubagent;
 use crate::tools;
 
 /// What the turns of an agent work with. Cheap to clone.
@@ -58,7 +59,7 @@ impl Core {
         }
         let mut own_tools: Vec<ToolName> = set.specs().map(|spec| spec.name.clone()).collect();
         let definitions: Vec<Subagent> =
-            self.config.subagents.iter().map(|subagent| subagent.definition()).collect();
+            self.config.subagents.iter().map(HarnessSubagent::definition).collect();
         for subagent in &self.config.subagents {
             let own = ToolSet::new(subagent.tools.iter().cloned())?;
             set.add_missing(&own);

@@ -77,7 +77,7 @@ async fn agent_names(store: &Store, org: OrgId) -> anyhow::Result<AgentNames> {
 async fn find(operations: &OrgOperations<'_>, name: &str) -> anyhow::Result<NoticeId> {
     let listed = operations.notices(LIST_LIMIT).await?;
     let known: Vec<NoticeId> = listed.iter().map(|stored| stored.notice.id).collect();
-    match_id(name, &known)
+    match_id(name, &known)?
         .with_context(|| format!("no notice `{name}`; `ostler notice ls --all` lists them"))
 }
 

@@ -6,8 +6,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::format_time;
 use super::lines::{CallLine, HandoffNote, ViewLine};
-use crate::commands::operator::format_call;
 use crate::screen::{DIM, HEADER, WARNING, shorten, terminal_width, wrap};
+use ostler_runtime::delivery::notices::text::format_call;
 
 /// The widest column of names.
 const MAX_NAME_WIDTH: usize = 22;
