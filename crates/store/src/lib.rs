@@ -69,7 +69,9 @@ pub use conversation::journal::{CallOutcome, LeaseStatus, RetrySafety, StoredCal
 pub use conversation::lease::{Lease, ReleaseReason};
 pub use conversation::operator_change::OperatorChange;
 pub use conversation::record_changes::RecordChange;
-pub use conversation::sessions::{DueSession, SessionFilter, StoredRun, StoredSession, TurnStart};
+pub use conversation::sessions::{
+    DueSession, RecentRun, SessionFilter, StoredRun, StoredSession, TurnStart,
+};
 pub use conversation::side_effects::{CounterIncrement, SessionDue, TurnSideEffects};
 pub use conversation::transcript::{SessionPhase, Transcript, TranscriptCursor, TranscriptStart};
 pub use conversation::turn::{

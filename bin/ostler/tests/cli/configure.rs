@@ -119,6 +119,49 @@ fn o11_a_policy_change_says_who_gains_and_loses_what() {
     assert!(demo.error(&misspelt).contains("did you mean `refund_payment`?"));
 }
 
+/// Z13: recorded calls are decided again under a proposed policy, of flags or of a file,
+/// and the plan of a change says the same. Nothing is changed by asking.
+#[test]
+fn z13_a_policy_is_tried_on_the_calls_of_the_last_days() {
+    let demo = DemoInstallation::new();
+    let deny = ["policy", "what-if", "--org", "bella", "--deny", "refund_payment"];
+    let said = demo.run(&deny);
+    assert!(said.contains("enzo loses refund_payment"), "{said}");
+    assert!(said.contains("1 would be decided differently"), "{said}");
+    assert!(said.contains("bella/enzo  refund_payment  asks  refused  ses_…"), "{said}");
+    assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    let tried = demo.json(&deny);
+    let change = &tried["changes"][0];
+    assert_eq!((&change["calls"], &change["from"]["decision"]), (&1.into(), &"ask".into()));
+    assert_eq!(change["to"]["decision"], "deny");
+    let session = change["example"]["session"].as_str().expect("a session");
+    assert!(demo.run(&["session", "show", session]).contains("refund_payment"));
+    // Another org's calls are not affected, and neither is a tool that nobody called.
+    let others = ["policy", "what-if", "--org", "harbour", "--deny", "refund_payment"];
+    assert_eq!(demo.json(&others)["changes"], serde_json::json!([]));
+    let platform = ["policy", "what-if", "--platform", "--deny", "refund_payment"];
+    assert_eq!(demo.json(&platform)["changes"][0]["org"], "bella");
+    let bounded = demo.json(&[&platform[..], &["--limit", "1", "--days", "1"]].concat());
+    assert_eq!((&bounded["calls"], &bounded["truncated"]), (&1.into(), &true.into()));
+    assert!(demo.error(&["policy", "what-if", "--org", "bella"]).contains("say what to try"));
+
+    let file = std::path::Path::new(&demo.home()).join("bella.toml");
+    let path = file.to_str().expect("a path");
+    let text = demo.run(&["export", "--org", "bella"]);
+    std::fs::write(&file, text.replace("semi_autonomous", "autonomous")).expect("written");
+    let refused = demo.error(&["policy", "what-if", path]);
+    assert!(refused.contains("cannot be autonomous"), "the rules hold: {refused}");
+    std::fs::write(&file, text.replace("semi_autonomous", "draft_only")).expect("written");
+    for args in [&["policy", "what-if", path][..], &["apply", path, "--plan"]] {
+        let said = demo.run(args);
+        assert!(said.contains("refund_payment  asks  refused"), "{said}");
+    }
+    let plan = demo.json(&["apply", path, "--plan"]);
+    assert_eq!(plan["what_if"]["changes"][0]["tool"], "refund_payment", "{plan}");
+    let policies = demo.json(&["policy", "show", "--org", "bella"]);
+    assert!(!policies.to_string().contains("refund_payment"), "nothing was changed: {policies}");
+}
+
 /// O12, O14, E03: settings and budgets are readable and settable.
 #[test]
 fn o12_o14_e03_settings_and_budgets_are_set() {

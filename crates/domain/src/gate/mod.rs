@@ -13,6 +13,7 @@
 
 pub mod approval;
 pub mod permission;
+pub mod replay;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -222,6 +223,17 @@ fn stricter(first: GateDecision, second: GateDecision) -> GateDecision {
         GateDecision::Deny(_) => 2,
     };
     if strictness(&second) > strictness(&first) { second } else { first }
+}
+
+impl GateDecision {
+    /// Returns the decision without its reason, as it is stored: `allow`, `ask` or `deny`.
+    pub const fn verdict(&self) -> &'static str {
+        match self {
+            Self::Allow(_) => "allow",
+            Self::Ask(_) => "ask",
+            Self::Deny(_) => "deny",
+        }
+    }
 }
 
 impl DenyReason {

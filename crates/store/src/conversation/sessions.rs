@@ -53,6 +53,14 @@ pub struct StoredRun {
     pub data: String,
 }
 
+/// A run with the session that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecentRun {
+    pub run: StoredRun,
+    /// The session as it is now, as JSON.
+    pub session_data: String,
+}
+
 /// Which sessions to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionFilter {
@@ -105,6 +113,11 @@ const RUNS: Sql = Sql {
     postgres: "SELECT id, session, data FROM runs
        WHERE org = $1 AND session = $2 AND id < $3 ORDER BY id DESC LIMIT $4",
 };
+const RECENT_RUNS: Sql = sql!(
+    "SELECT r.id, r.session, r.data, s.data
+     FROM runs r JOIN sessions s ON s.org = r.org AND s.id = r.session
+     WHERE r.org = ?1 AND r.id >= ?2 AND r.id < ?3 ORDER BY r.id DESC LIMIT ?4"
+);
 const KEY: Sql = sql!("SELECT key FROM conversations WHERE org = ?1 AND id = ?2");
 
 /// A session that has to be closed, or about which somebody is reminded.
@@ -186,6 +199,22 @@ impl OrgStore<'_> {
     ) -> StoreFuture<Vec<StoredRun>> {
         let before = before.unwrap_or(RunId::from_u128(u128::MAX));
         self.rows(&RUNS, [session.into(), before.into(), limit.into()], run)
+    }
+
+    /// Lists the runs of all sessions whose input arrived since a moment, newest first.
+    /// `before` is the last one of the previous page.
+    pub fn recent_runs(
+        &self,
+        since: Timestamp,
+        before: Option<RunId>,
+        limit: u32,
+    ) -> StoreFuture<Vec<RecentRun>> {
+        // Ids begin with the milliseconds of their creation, in 48 of 128 bits.
+        let first = RunId::from_u128(u128::from(since.as_millis().max(0).unsigned_abs()) << 80);
+        let before = before.unwrap_or(RunId::from_u128(u128::MAX));
+        self.rows(&RECENT_RUNS, [first.into(), before.into(), limit.into()], |row| {
+            Ok(RecentRun { run: run(row)?, session_data: row.text(3)?.to_owned() })
+        })
     }
 
     /// Returns the key of a conversation.

@@ -79,12 +79,43 @@ async fn a_turn_starts_from_the_newest_session_and_its_last_message(store: &Stor
     assert_eq!(runs.iter().map(|run| run.id).collect::<Vec<_>>(), [commit.run.id]);
     assert_eq!(store.org(org).run(commit.run.id).await.unwrap(), runs[0]);
     let other = with_org(store, 2).await;
+    assert_eq!(store.org(other).runs(session.id, None, 10).await.unwrap(), []);
     for missing in [
         store.org(other).session(session.id).await.err(),
         store.org(other).run(commit.run.id).await.err(),
     ] {
         assert!(matches!(missing, Some(StoreError::NotFound(_))), "A05: not of this org");
     }
+}
+
+on_every_backend!(
+    /// Z13: the runs of the last days are listed with their sessions, newest first, in
+    /// pages, and only those of the org.
+    z13_recent_runs_are_listed_by_time
+);
+async fn z13_recent_runs_are_listed_by_time(store: &Store) {
+    let (org, other) = (with_org(store, 1).await, with_org(store, 2).await);
+    let id = |millis: u128| RunId::from_u128(millis << 80 | 7);
+    for millis in [1_000, 2_000, 3_000] {
+        accept(store, org, "rosa", &format!("m{millis}")).await;
+        let claimed = claim(store).await.unwrap();
+        let mut commit = turn(&claimed);
+        commit.run.id = id(millis);
+        store.commit_turn(&commit).await.unwrap();
+    }
+    let runs = async |org, since, before, limit| {
+        let since = Timestamp::from_millis(since);
+        let found = store.org(org).recent_runs(since, before, limit).await.unwrap();
+        let has_session = found.iter().all(|recent| recent.session_data.starts_with('{'));
+        assert!(has_session, "{found:?}");
+        found.into_iter().map(|recent| recent.run.id).collect::<Vec<_>>()
+    };
+    assert_eq!(runs(org, 0, None, 9).await, [3_000, 2_000, 1_000].map(id));
+    assert_eq!(runs(org, 2_000, None, 9).await, [3_000, 2_000].map(id));
+    assert_eq!(runs(org, 0, None, 1).await, [3_000].map(id));
+    assert_eq!(runs(org, 0, Some(id(3_000)), 1).await, [2_000].map(id));
+    assert_eq!(runs(org, 3_001, None, 9).await, []);
+    assert_eq!(runs(other, 0, None, 9).await, []);
 }
 
 on_every_backend!(

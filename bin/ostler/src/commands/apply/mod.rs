@@ -18,11 +18,13 @@ use ostler_world::plan::Keep;
 
 use super::args::{InstallationArgs, OutputArgs};
 use super::operator::Operator;
+use super::policy::{print_replay, replay_for_plan, replay_json};
 use crate::screen::DIM;
 use crate::world::{read_files, report};
 
 pub(crate) use host::Host;
-pub(crate) use plan_view::{plan_json, print_plan, short};
+pub(crate) use plan_view::short;
+use plan_view::{plan_json, print_plan};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -78,11 +80,7 @@ pub(crate) async fn run(args: &ApplyArgs) -> anyhow::Result<()> {
     let operator = Operator::open(&args.installation).await?;
     let keep = args.keep.map(Keep::from);
     let plan = plan(&operator, &parsed, keep).await?;
-    if args.output.json {
-        super::print_json(&plan_json(&plan.plan))?;
-    } else {
-        print_plan(&plan.plan);
-    }
+    show_plan(&operator, &plan, args.output.json).await?;
     if args.plan {
         return Ok(());
     }
@@ -105,6 +103,37 @@ pub(crate) async fn run(args: &ApplyArgs) -> anyhow::Result<()> {
         }
         other => other,
     }
+}
+
+/// Shows a plan, with what it would have meant for the tool calls of the last days.
+pub(crate) async fn show_plan(
+    operator: &Operator,
+    plan: &CheckedPlan,
+    json: bool,
+) -> anyhow::Result<()> {
+    let replayed = replay_for_plan(operator, plan).await?;
+    if json {
+        let mut shown = plan_json(&plan.plan);
+        if let Some((replay, window)) = &replayed {
+            shown["what_if"] = replay_json(replay, *window);
+        }
+        return super::print_json(&shown);
+    }
+    if let Some((replay, window)) = &replayed {
+        print_replay(replay, *window);
+    }
+    print_plan(&plan.plan);
+    Ok(())
+}
+
+/// Plans what files say, where it differs from what lives.
+pub(crate) async fn plan_files(
+    operator: &Operator,
+    paths: &[PathBuf],
+) -> anyhow::Result<CheckedPlan> {
+    let files = read_files(paths)?;
+    let parsed = parse(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?;
+    plan(operator, &parsed, Some(Keep::File)).await
 }
 
 /// Plans a change from files; the error points at what breaks a rule.

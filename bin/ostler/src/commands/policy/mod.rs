@@ -1,17 +1,23 @@
 //! `ostler policy`: which tools the platform, an org and its agents allow and deny.
 
 mod effect;
+mod replay_view;
+mod what_if;
 
 use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
 use ostler_domain::scope::policy::ToolPolicy;
-use ostler_world::{Address, Kind};
+use ostler_runtime::operations::world::CheckedPlan;
+use ostler_world::{Address, Kind, Resource};
 use serde_json::{Value, json};
 
 use super::args::{InstallationArgs, OrgArgs, OutputArgs};
 use super::operator::Operator;
 use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+
+pub(crate) use replay_view::{print_replay, replay_json};
+pub(crate) use what_if::replay_for_plan;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
@@ -30,10 +36,23 @@ Examples:
 
 An empty allow list allows every tool; deny always wins.")]
     Set(PolicySetArgs),
+    /// Show which tool calls of the last days another policy would decide differently
+    #[command(after_help = "\
+Examples:
+  ostler policy what-if --org nordlicht --deny refund_payment
+  ostler policy what-if --platform --deny delete_contact --days 30
+  ostler policy what-if world/
+  ostler policy what-if world/nordlicht.toml --json
+
+Nothing is changed. Each recorded call is decided again, under the rules that apply
+now and under the others. The session stays as it was: its failures, its budget and
+what a person approved. `ostler apply --plan` shows the same.")]
+    WhatIf(what_if::WhatIfArgs),
 }
 
+/// A change of a tool policy.
 #[derive(Debug, Args)]
-pub(crate) struct PolicySetArgs {
+pub(crate) struct PolicyEdit {
     /// Tool to allow; once one is allowed, only allowed tools are left
     #[arg(long, value_name = "TOOL")]
     allow: Vec<String>,
@@ -58,6 +77,18 @@ pub(crate) struct PolicySetArgs {
         hide_default_value = true
     )]
     org: String,
+}
+
+impl PolicyEdit {
+    const fn changes_something(&self) -> bool {
+        !(self.allow.is_empty() && self.deny.is_empty() && self.remove.is_empty())
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicySetArgs {
+    #[command(flatten)]
+    edit: PolicyEdit,
     #[command(flatten)]
     change: ChangeArgs,
     #[command(flatten)]
@@ -70,6 +101,7 @@ pub(crate) async fn run(command: &PolicyCommand) -> anyhow::Result<()> {
     match command {
         PolicyCommand::Show(args) => show(args).await,
         PolicyCommand::Set(args) => set(args).await,
+        PolicyCommand::WhatIf(args) => what_if::run(args).await,
     }
 }
 
@@ -107,11 +139,21 @@ async fn show(args: &OrgArgs) -> anyhow::Result<()> {
 
 async fn set(args: &PolicySetArgs) -> anyhow::Result<()> {
     let operator = Operator::open(&args.installation).await?;
-    let editor = ResourceEditor::open(&operator).await?;
-    let address = match (args.platform, &args.agent) {
+    let plan = plan_edit(&operator, &args.edit).await?;
+    if !args.output.json {
+        effect::print(&operator, &plan.live().resources, &plan.plan.after)?;
+    }
+    let how = Change { args: &args.change, output: &args.output, ask: Ask::First };
+    operator.make(&plan, &how).await
+}
+
+/// Plans a change of a policy.
+async fn plan_edit(operator: &Operator, edit: &PolicyEdit) -> anyhow::Result<CheckedPlan> {
+    let editor = ResourceEditor::open(operator).await?;
+    let address = match (edit.platform, &edit.agent) {
         (true, _) => Address::of_platform(),
         (false, agent) => {
-            let org = super::find_org(&operator.store, &args.org).await?;
+            let org = super::find_org(&operator.store, &edit.org).await?;
             match agent {
                 Some(agent) => editor.find(&org.slug, Kind::Agent, agent)?,
                 None => Address::of_org(&org.slug),
@@ -120,25 +162,19 @@ async fn set(args: &PolicySetArgs) -> anyhow::Result<()> {
     };
     let mut policy: ToolPolicy =
         serde_json::from_value(editor.get(&address)?.value()["tools"].clone())?;
-    for name in args.allow.iter().chain(&args.deny).chain(&args.remove) {
+    for name in edit.allow.iter().chain(&edit.deny).chain(&edit.remove) {
         let tool = name.parse()?;
         policy.allow.remove(&tool);
         policy.deny.remove(&tool);
-        if args.allow.contains(name) {
+        if edit.allow.contains(name) {
             policy.allow.insert(tool);
-        } else if args.deny.contains(name) {
+        } else if edit.deny.contains(name) {
             policy.deny.insert(tool);
         }
     }
     let value: Value = serde_json::to_value(&policy)?;
-    let before = editor.resources().clone();
     let mut resource = editor.get(&address)?.value().clone();
     Assignment::new("tools", value).apply(&mut resource);
-    let resource = ostler_world::Resource::parse(address.kind, &resource)?;
-    let plan = editor.plan(&[(address, resource)].into())?;
-    if !args.output.json {
-        effect::print(&operator, &before, &plan.plan.after)?;
-    }
-    let how = Change { args: &args.change, output: &args.output, ask: Ask::First };
-    operator.make(&plan, &how).await
+    let resource = Resource::parse(address.kind, &resource)?;
+    editor.plan(&[(address, resource)].into())
 }

@@ -12,7 +12,7 @@ use ostler_world::export::fields;
 use ostler_world::{Address, Kind, Resource, Resources, unknown_name};
 use serde_json::Value;
 
-use super::apply::{apply, confirm, plan_json, plan_resources, print_plan};
+use super::apply::{apply, confirm, plan_resources, show_plan};
 use super::args::OutputArgs;
 use super::operator::Operator;
 
@@ -133,11 +133,7 @@ pub(crate) struct Change<'a> {
 impl Operator {
     /// Shows a plan, asks if necessary, and makes the change.
     pub(crate) async fn make(&self, plan: &CheckedPlan, how: &Change<'_>) -> anyhow::Result<()> {
-        if how.output.json {
-            super::print_json(&plan_json(&plan.plan))?;
-        } else {
-            print_plan(&plan.plan);
-        }
+        show_plan(self, plan, how.output.json).await?;
         if how.args.dry_run || plan.plan.changes.is_empty() {
             return Ok(());
         }

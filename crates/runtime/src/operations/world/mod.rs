@@ -3,6 +3,7 @@
 
 mod apply;
 mod live;
+mod policy_replay;
 mod writes;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use ostler_world::spec::NameMap;
 use ostler_world::{Address, Resources};
 
 pub use live::LiveWorld;
+pub use policy_replay::{PolicyReplay, RecordedCall, ReplayWindow, VerdictChange};
 
 use super::{Actor, OperationError, Operations, Result};
 
@@ -43,6 +45,13 @@ pub trait ApplyHost: Send + Sync {
 pub struct CheckedPlan {
     pub plan: Plan,
     live: LiveWorld,
+}
+
+impl CheckedPlan {
+    /// Returns what the plan was made for.
+    pub const fn live(&self) -> &LiveWorld {
+        &self.live
+    }
 }
 
 /// A plan that cannot be applied, with the rules that it breaks.
