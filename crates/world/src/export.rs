@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ostler_domain::business_data::DataKind;
 use serde_json::Value;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
 
@@ -65,6 +66,31 @@ pub fn update(name: &str, text: &str, resources: &Resources) -> Result<String, P
     }
     for address in written.keys().filter(|address| !resources.contains_key(address)) {
         remove(&mut document, address);
+    }
+    Ok(document.to_string())
+}
+
+/// Names the files of an org's business data in the text of its file, in place of the
+/// entries of the same kinds.
+pub fn set_data(
+    text: &str,
+    org: &str,
+    files: &[(DataKind, String)],
+) -> Result<String, toml_edit::TomlError> {
+    let mut document: DocumentMut = text.parse()?;
+    let tables = document.entry("data").or_insert_with(|| ArrayOfTables::new().into());
+    let Some(tables) = tables.as_array_of_tables_mut() else { return Ok(text.to_owned()) };
+    tables.retain(|table| {
+        let field = |name: &str| table.get(name).and_then(Item::as_str);
+        let is_other_org = field("org").is_some_and(|other| other != org);
+        is_other_org || !files.iter().any(|(kind, _)| field("kind") == Some(kind.name()))
+    });
+    for (kind, file) in files {
+        let mut table = Table::new();
+        table.insert("org", toml_edit::value(org));
+        table.insert("kind", toml_edit::value(kind.name()));
+        table.insert("file", toml_edit::value(file));
+        tables.push(table);
     }
     Ok(document.to_string())
 }

@@ -53,6 +53,8 @@ fn generate() -> Value {
     }
     let session = generator.subschema_for::<spec::SessionDefinition>();
     properties.insert("session".to_owned(), json!({"type": "array", "items": session}));
+    let data = generator.subschema_for::<spec::DataDefinition>();
+    properties.insert("data".to_owned(), json!({"type": "array", "items": data}));
     let mut definitions = generator.take_definitions(true);
     definitions.values_mut().for_each(close_tables);
     json!({

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::at_terminal::AskingCommand;
 use crate::demo::DemoInstallation;
 use crate::stdout;
 
@@ -78,6 +79,129 @@ fn o02_an_agent_that_left_the_file_is_archived() {
     assert!(world.demo.run(&["export", "--org", "bella"]).contains("status = \"archived\""));
 }
 
+/// O02: business data of a file or in rows is planned row by row, stored with its org, and
+/// planned no more. Orders name contacts of the same files.
+#[test]
+fn o02_business_data_is_planned_and_applied_with_its_org() {
+    let world = Exported::new();
+    let entries = "\n[[data]]\nkind = \"orders\"\nrows = [{ number = \"900\", status = \"paid\", \
+        placed_at = 2026-11-02, contact = \"ada@example.com\", total = \"12.50 EUR\" }]\n\
+        \n[[data]]\nkind = \"contacts\"\nfile = \"people.csv\"\n";
+    let text = read(&world.file("bella.toml")) + entries;
+    std::fs::write(world.file("bella.toml"), text).expect("written");
+    let people = |rows: &str| {
+        std::fs::write(world.file("people.csv"), format!("email,name,phone\n{rows}"))
+            .expect("written");
+    };
+    let missing = world.demo.error(&["apply", world.path(), "--plan"]);
+    assert!(missing.contains("bella.toml:") && missing.contains("cannot open"), "{missing}");
+    people("ada@example.com,Ada,\neva@example.com,Eva,call me\n");
+    let plan = world.apply(&["--plan"]);
+    assert!(plan.contains("+ data bella/contacts people.csv"), "{plan}");
+    assert!(
+        plan.contains("row 3    refused  phone: `call me` is not a telephone number"),
+        "{plan}"
+    );
+    let refused = world.demo.error(&["apply", world.path(), "--yes"]);
+    assert!(refused.contains("nothing was applied, because 1 row is refused"), "{refused}");
+    world.demo.error(&["contact", "show", "ada@example.com", "--org", "bella"]);
+
+    people("ada@example.com,Ada,\neva@example.com,Eva,+49 30 1234\n");
+    let plan = world.demo.json(&["apply", world.path(), "--plan"]);
+    assert_eq!((&plan["data"][0]["created"], &plan["data"][1]["created"]), (&2.into(), &1.into()));
+    let said = world.apply(&["--yes"]);
+    assert!(said.contains("3 records to create\n") && said.ends_with("applied\n"), "{said}");
+    assert_eq!(world.apply(&["--yes"]), "nothing to change\n");
+    let audit = world.demo.run(&["audit", "ls", "--org", "bella", "--action", "import_data"]);
+    assert!(audit.contains("file: people.csv") && audit.contains("file: rows"), "{audit}");
+
+    // What changed live stays, unless the file changes the same row or --keep file is given.
+    let live = world.file("live.csv");
+    std::fs::write(&live, "email,name\nada@example.com,Ada Rossi\n").expect("written");
+    let live = live.to_str().expect("a path");
+    world.demo.run(&["data", "import", live, "--kind", "contacts", "--org", "bella"]);
+    assert_eq!(world.apply(&["--plan"]), "nothing to change\n");
+    people("ada@example.com,Ada,\neva@example.com,Eva Weber,+49 30 1234\n");
+    let plan = world.apply(&["--plan"]);
+    assert!(plan.contains("row 3  eva@example.com  change  name\n"), "{plan}");
+    assert!(plan.ends_with("1 record to change\n"), "{plan}");
+    let plan = world.apply(&["--plan", "--keep", "file"]);
+    assert!(plan.contains("row 2  ada@example.com  change  name\n"), "{plan}");
+}
+
+/// O02, O04: exported business data plans nothing, here and in an empty installation, where
+/// it becomes the same data.
+#[test]
+fn o02_o04_exported_business_data_is_the_same_data() {
+    let demo = DemoInstallation::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("world");
+    let path = path.to_str().expect("a path");
+    let picture = folder.path().join("oven.png");
+    std::fs::write(&picture, b"\x89PNG picture").expect("written");
+    let media = folder.path().join("media.json");
+    let rows = r#"[{"key": "oven", "title": "The oven", "file": "oven.png", "tags": ["kitchen"]}]"#;
+    std::fs::write(&media, rows).expect("written");
+    let people = folder.path().join("people.json");
+    let rows =
+        r#"[{"email": "ada@example.com", "name": "Ada", "notes": ["Likes olives.", "Vegan."]}]"#;
+    std::fs::write(&people, rows).expect("written");
+    for (file, kind) in [
+        ("examples/data/contacts.csv", "contacts"),
+        ("examples/data/products.csv", "products"),
+        ("examples/data/orders.csv", "orders"),
+        (people.to_str().expect("a path"), "contacts"),
+        (media.to_str().expect("a path"), "media"),
+    ] {
+        demo.run(&["data", "import", file, "--kind", kind, "--org", "bella"]);
+    }
+    let said = demo.run(&["export", path, "--data"]);
+    assert!(said.contains("data/bella-orders.json"), "{said}");
+    assert_eq!(demo.run(&["apply", path, "--plan"]), "nothing to change\n");
+    demo.run(&["export", path, "--data"]);
+    assert_eq!(demo.run(&["apply", path, "--plan"]), "nothing to change\n", "an update of files");
+
+    let home = folder.path().join("other");
+    let other = home.to_str().expect("a path");
+    stdout(&["init", "--home", other, "--email", "ada@example.org", "--name", "Ada"]);
+    stdout(&["apply", path, "--yes", "--keep", "file", "--home", other]);
+    assert_eq!(stdout(&["apply", path, "--plan", "--home", other]), "nothing to change\n");
+    for kind in ["contacts", "products", "orders", "media"] {
+        let rows = |home: &str| {
+            let text = stdout(&["data", "ls", kind, "--org", "bella", "--json", "--home", home]);
+            let rows: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            let rows = rows.as_array().expect("a list").clone().into_iter();
+            let mut names: Vec<String> = rows
+                .filter(|row| !row["key"].is_null())
+                .map(|row| row["name"].to_string())
+                .collect();
+            names.sort();
+            names
+        };
+        assert!(!rows(other).is_empty(), "{kind}");
+        assert_eq!(rows(&demo.home()), rows(other), "{kind}");
+    }
+}
+
+/// O07: a command changes what lives and not what the files said: the next apply shows it as
+/// drift, and what left the files is still archived.
+#[test]
+fn o07_a_change_by_a_command_is_drift() {
+    let world = Exported::new();
+    world.apply(&["--yes"]);
+    world.demo.run(&["agent", "set", "luca", "--org", "bella", "limits.max_messages_per_day=7"]);
+    let plan = world.apply(&["--plan"]);
+    assert!(
+        plan.contains(
+            "agent bella/luca limits.max_messages_per_day\n    applied 100  live 7  file 100"
+        ),
+        "{plan}"
+    );
+    let luca = "[[agent]]\nslug = \"luca\"\nname = \"Luca\"\nautonomy = \"supervised\"\nsubtype = \"pm\"\n";
+    world.edit("bella.toml", luca, "");
+    assert!(world.apply(&["--plan"]).contains("- agent bella/luca"));
+}
+
 /// O03: without a terminal nothing is applied unless --yes says so.
 #[test]
 fn o03_without_a_terminal_apply_needs_yes() {
@@ -86,6 +210,51 @@ fn o03_without_a_terminal_apply_needs_yes() {
     let said = world.demo.error(&["apply", world.path()]);
     assert!(said.contains("nobody is here to ask"), "{said}");
     assert!(world.apply(&["--plan"]).contains("\"Bella Pizza\" → \"Bella\""));
+}
+
+/// O03: a plan holds for the state that it was made for. While apply waits for the answer,
+/// another command changes the org, or a record of it: nothing is applied, and the new plan
+/// is shown.
+#[test]
+fn o03_apply_refuses_a_plan_that_is_out_of_date() {
+    let world = Exported::new();
+    let home = world.demo.home();
+    let apply = ["apply", world.path(), "--keep", "live", "--home", &home];
+    world.edit("bella.toml", "name = \"Bella Pizza\"", "name = \"Bella\"");
+    let asking = AskingCommand::start(&apply);
+    assert!(asking.printed.contains("name \"Bella Pizza\" → \"Bella\""), "{}", asking.printed);
+    world.demo.run(&["org", "set", "bella", "retention_days=30"]);
+    let ended = asking.answer("y");
+    let (said, error) =
+        (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert!(!ended.status.success(), "{said}");
+    assert!(said.contains("The live state has moved on; this is the plan now:"), "{said}");
+    assert!(
+        said.contains("retention_days\n    applied (not set)  live 30"),
+        "what changed is shown: {said}"
+    );
+    assert!(error.contains("somebody else changed the configuration"), "{error}");
+    assert_eq!(world.demo.json(&["org", "show", "bella"])["name"], "Bella Pizza");
+
+    let ended = AskingCommand::start(&apply).answer("n");
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("nothing was changed"));
+    let ended = AskingCommand::start(&apply).answer("y");
+    assert!(String::from_utf8_lossy(&ended.stdout).ends_with("applied\n"));
+    assert_eq!(world.demo.json(&["org", "show", "bella"])["name"], "Bella");
+
+    // A record that changes between plan and apply is the same.
+    let row = |name: &str| {
+        format!("\n[[data]]\nkind = \"products\"\nrows = [{{ key = \"p1\", name = \"{name}\" }}]\n")
+    };
+    let text = read(&world.file("bella.toml"));
+    std::fs::write(world.file("bella.toml"), text.clone() + &row("Calzone")).expect("written");
+    world.apply(&["--yes", "--keep", "live"]);
+    std::fs::write(world.file("bella.toml"), text + &row("Calzone XL")).expect("written");
+    let asking = AskingCommand::start(&apply);
+    world.demo.run(&["data", "rm", "product", "p1", "--org", "bella"]);
+    let ended = asking.answer("y");
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(!ended.status.success() && said.contains("1 record to create"), "{said}");
 }
 
 /// O07: what was changed live since the last apply is shown apart, and nothing is

@@ -1,10 +1,11 @@
 //! Blobs: the bytes of files that messages refer to. They are immutable.
 
-use ostler_domain::id::BlobId;
+use ostler_domain::id::{BlobId, OrgId};
 use ostler_domain::message::{Attachment, MAX_BLOB_BYTES, MediaType};
 use ostler_domain::time::Timestamp;
 
 use crate::OrgStore;
+use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
@@ -31,19 +32,37 @@ pub struct StoredBlob {
 
 const PUT: Sql =
     sql!("INSERT INTO blobs (org, id, created_at, data, bytes) VALUES (?1, ?2, now_ms(), ?3, ?4)");
+const PUT_ONCE: Sql = sql!(
+    "INSERT INTO blobs (org, id, created_at, data, bytes) VALUES (?1, ?2, now_ms(), ?3, ?4)
+     ON CONFLICT (org, id) DO NOTHING"
+);
 const GET: Sql = sql!("SELECT data, created_at, bytes FROM blobs WHERE org = ?1 AND id = ?2");
 const GET_ATTACHMENT: Sql = sql!("SELECT data FROM blobs WHERE org = ?1 AND id = ?2");
 const DELETE: Sql = sql!("DELETE FROM blobs WHERE org = ?1 AND id = ?2");
+
+impl NewBlob {
+    fn attachment(&self) -> Result<Attachment> {
+        if self.bytes.len() > MAX_BLOB_BYTES {
+            return Err(StoreError::TooLarge { what: "file", limit: MAX_BLOB_BYTES });
+        }
+        let (media_type, name) = (self.media_type.clone(), self.name.clone());
+        Ok(Attachment { blob: self.id, media_type, name, size: self.bytes.len() as u64 })
+    }
+}
+
+/// Stores a blob inside a transaction, unless it is stored already.
+pub(crate) fn put_once(tx: &Tx, org: OrgId, blob: &NewBlob) -> Result<()> {
+    let attachment = Value::json(&blob.attachment()?)?;
+    let params = [org.into(), blob.id.into(), attachment, Value::Bytes(blob.bytes.clone())];
+    tx.execute(&PUT_ONCE, &params).map(drop)
+}
 
 impl OrgStore<'_> {
     /// Stores a blob and returns the attachment by which a message refers to it.
     /// Fails with [`StoreError::TooLarge`] above [`MAX_BLOB_BYTES`].
     pub async fn put_blob(&self, blob: NewBlob) -> Result<Attachment> {
-        let NewBlob { id, media_type, name, bytes } = blob;
-        if bytes.len() > MAX_BLOB_BYTES {
-            return Err(StoreError::TooLarge { what: "file", limit: MAX_BLOB_BYTES });
-        }
-        let attachment = Attachment { blob: id, media_type, name, size: bytes.len() as u64 };
+        let attachment = blob.attachment()?;
+        let NewBlob { id, bytes, .. } = blob;
         let params = [id.into(), Value::json(&attachment)?, Value::Bytes(bytes)];
         match self.execute(&PUT, params).await {
             Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("blob {id}"))),

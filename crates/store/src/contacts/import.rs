@@ -16,9 +16,7 @@ impl AuditedWrite<'_> {
     /// Applies changes of different records and contacts, or none if one of them is based
     /// on an old version.
     pub fn apply_changes(self, changes: Vec<RecordChange>) -> StoreFuture<()> {
-        self.run(move |tx, org| {
-            changes.chunks(BATCH).try_for_each(|chunk| apply_batch(tx, org, chunk))
-        })
+        self.run(move |tx, org| apply(tx, org, &changes))
     }
 
     /// Deletes a record that is still at `version`.
@@ -26,6 +24,11 @@ impl AuditedWrite<'_> {
         let kind = kind.to_owned();
         self.run(move |tx, org| records::delete(tx, org, &kind, id, version))
     }
+}
+
+/// Applies changes of different records and contacts inside a transaction.
+pub(crate) fn apply(tx: &Tx, org: OrgId, changes: &[RecordChange]) -> Result<()> {
+    changes.chunks(BATCH).try_for_each(|chunk| apply_batch(tx, org, chunk))
 }
 
 fn apply_batch(tx: &Tx, org: OrgId, changes: &[RecordChange]) -> Result<()> {

@@ -15,12 +15,16 @@ use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
+use crate::contacts::{blobs, import};
 use crate::error::{Result, StoreError};
 use crate::tenancy::audit::{self, NewAuditEntry};
 use crate::tenancy::org_state::{ConfigRevision, revision};
 use crate::tenancy::orgs::lock_org;
 use crate::tenancy::{integrations, members, org_tools, orgs, policies};
-use crate::{NewGrant, OrgBinding, OrgIntegration, OrgStore, agents, delivery, knowledge, ledger};
+use crate::{
+    NewBlob, NewGrant, OrgBinding, OrgIntegration, OrgStore, RecordChange, agents, delivery,
+    knowledge, ledger,
+};
 
 /// A change of an org's configuration.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +66,10 @@ pub enum ConfigWrite {
     DeleteDocument(DocumentId),
     Member(UserId, Role),
     RemoveMember(UserId),
+    /// A file, unless it is stored already.
+    Blob(NewBlob),
+    /// Changes of records and contacts, made for the versions that they name.
+    Records(Vec<RecordChange>),
 }
 
 const SAVE_RECORD: Sql = sql!(
@@ -73,7 +81,7 @@ const SAVE_RECORD: Sql = sql!(
 
 impl OrgStore<'_> {
     /// Makes a change, or nothing of it. Fails with [`StoreError::ConfigChanged`] if the
-    /// configuration is not at the revision that the change was made for.
+    /// configuration, or a record to change, is not what the change was made for.
     pub fn change_config(&self, change: ConfigChange) -> StoreFuture<()> {
         let org = self.org;
         self.write(move |tx| {
@@ -119,6 +127,11 @@ impl ConfigWrite {
             Self::DeleteDocument(id) => knowledge::delete(tx, org, *id),
             Self::Member(user, role) => members::set_member(tx, org, *user, *role),
             Self::RemoveMember(user) => members::remove(tx, org, *user),
+            Self::Blob(blob) => blobs::put_once(tx, org, blob),
+            Self::Records(changes) => match import::apply(tx, org, changes) {
+                Err(StoreError::Conflict(_)) => Err(StoreError::ConfigChanged),
+                other => other,
+            },
         }
     }
 }

@@ -2,13 +2,13 @@
 //! planned for.
 
 use ostler_domain::audit::AuditActor;
-use ostler_domain::id::{AgentId, AuditId, DocumentId, UserId};
+use ostler_domain::id::{AgentId, AuditId, DocumentId, RecordId, UserId};
 use ostler_domain::knowledge::Document;
 use ostler_domain::org::role::Role;
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::soul::Soul;
 use ostler_domain::time::Timestamp;
-use ostler_store::{ConfigChange, ConfigWrite, NewAuditEntry, Store, StoreError};
+use ostler_store::{ConfigChange, ConfigWrite, NewAuditEntry, RecordChange, Store, StoreError};
 
 use crate::on_every_backend;
 use crate::support::with_org;
@@ -77,4 +77,35 @@ async fn o03_a_change_that_fails_leaves_nothing_behind(store: &Store) {
     assert_eq!(after.revision, before.revision);
     assert!(org.audit_entries(None, None, 10).await.unwrap().is_empty());
     assert_eq!(store.org(other).state().await.unwrap().policy.version, 0);
+}
+
+on_every_backend!(
+    /// O02, O03: records are part of the change: with one that somebody else changed,
+    /// nothing of it is stored.
+    o02_o03_records_are_stored_with_the_configuration_or_not_at_all
+);
+async fn o02_o03_records_are_stored_with_the_configuration_or_not_at_all(store: &Store) {
+    let org = store.org(with_org(store, 1).await);
+    let (kind, id) = ("product".to_owned(), RecordId::from_u128(1));
+    let change = |revision, record: RecordChange, tool: &str, audit| ConfigChange {
+        revision: Some(revision),
+        writes: vec![ConfigWrite::Policy(deny(tool)), ConfigWrite::Records(vec![record])],
+        audit: vec![entry(audit)],
+        applied: None,
+    };
+    let revision = org.state().await.unwrap().revision;
+    let create = RecordChange::CreateRecord { kind: kind.clone(), id, data: "{}".into() };
+    org.change_config(change(revision, create.clone(), "a", 1)).await.unwrap();
+    let stored = org.records("product", None, 9).await.unwrap();
+    assert_eq!(stored.len(), 1);
+    let revision = org.state().await.unwrap().revision;
+    let data = "{\"name\":\"Bell\"}".to_owned();
+    let stale = RecordChange::UpdateRecord { kind, id, version: 9, data };
+    for (record, audit) in [(create, 2), (stale, 3)] {
+        let refused = org.change_config(change(revision, record, "b", audit)).await;
+        assert!(matches!(refused, Err(StoreError::ConfigChanged)), "{refused:?}");
+    }
+    assert_eq!(org.state().await.unwrap().policy.policy, deny("a"));
+    assert_eq!(org.records("product", None, 9).await.unwrap(), stored);
+    assert_eq!(org.audit_entries(None, None, 10).await.unwrap().len(), 1);
 }

@@ -72,6 +72,27 @@ impl<'c> Cells<'c> {
         }
     }
 
+    /// Returns notes: a text, or a list of texts. No note is removed by null.
+    pub(super) fn notes(&mut self, column: &str) -> Result<Option<Value>> {
+        const MAX_CHARS: usize = 2000;
+        match self.cells.get(column) {
+            Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+                let mut texts = items.iter().filter_map(Value::as_str);
+                if texts.any(|text| text.chars().count() > MAX_CHARS) {
+                    return refuse(
+                        column,
+                        &format!("a note is longer than {MAX_CHARS} characters"),
+                    );
+                }
+                Ok(self.get(column))
+            }
+            _ => {
+                let note = self.text(column, MAX_CHARS)?.filter(|note| !note.is_null());
+                Ok(note.map(|note| json!([note])))
+            }
+        }
+    }
+
     /// Returns tags, separated by commas or semicolons, or as a list.
     pub(super) fn tags(&mut self, column: &str) -> Result<Option<Value>> {
         let parts: Vec<String> = match self.get(column) {

@@ -52,8 +52,7 @@ fn contact(cells: &mut Cells<'_>) -> Result<Fields> {
     put(&mut fields, "details", (!details.is_empty()).then_some(Value::Object(details)));
     put(&mut fields, "locale", cells.text("locale", 35)?);
     put(&mut fields, "tags", cells.tags("tags")?.filter(Value::is_array));
-    let note = cells.text("note", 2000)?.filter(|note| !note.is_null());
-    put(&mut fields, "notes", note.map(|note| json!([note])));
+    put(&mut fields, "notes", cells.notes("note")?);
     Ok(fields)
 }
 

@@ -1,10 +1,12 @@
 //! World files: TOML with the position of every value, so that an error can point at it.
 
 mod check;
+mod data;
 mod parse;
 mod problem;
 mod source;
 
+pub use data::DataEntry;
 pub(crate) use parse::to_json;
 pub use parse::{ParsedFiles, parse};
 pub use problem::{Problem, Problems};

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use toml_edit::{Item, TableLike};
 
 use super::check::check;
+use super::data::{self, DataEntry};
 use super::problem::{Problem, Problems};
 use super::source::Source;
 use crate::address::{Address, Kind};
@@ -23,6 +24,8 @@ pub struct ParsedFiles {
     places: BTreeMap<Address, Place>,
     /// Example sessions, which are not applied.
     pub sessions: Vec<SessionDefinition>,
+    /// Business data, which is imported.
+    pub data: Vec<DataEntry>,
 }
 
 /// Where a resource is: the file, its table and the number of the entry.
@@ -66,6 +69,13 @@ impl ParsedFiles {
         Some(source.problem(at, violation.message.clone()))
     }
 
+    /// Returns a problem of business data at its place.
+    pub fn locate_data(&self, entry: &DataEntry, message: String) -> Option<Problem> {
+        let source = self.sources.get(entry.source)?;
+        let table = data::entry(source, entry.index)?;
+        Some(source.problem(source.find(&table, "file"), message))
+    }
+
     /// Returns the addresses in the order of the files.
     pub fn in_file_order(&self) -> Vec<&Address> {
         let mut addresses: Vec<_> = self.places.iter().collect();
@@ -88,6 +98,10 @@ impl ParsedFiles {
                 }
             }
             problems.extend(self.read_sessions(source, default_org.as_deref()).err());
+            match data::read(source, number, default_org.as_deref()) {
+                Ok(entries) => self.data.extend(entries),
+                Err(problem) => problems.push(problem),
+            }
         }
         self.sources = sources;
         problems
@@ -166,12 +180,23 @@ fn only_org(root: &Item) -> Option<String> {
 
 /// Sets the org of a resource that does not name one.
 fn fill_org(value: &mut Value, kind: Kind, default_org: Option<&str>) -> Result<(), String> {
-    if matches!(kind, Kind::Platform | Kind::Org) || !value["org"].is_null() {
+    if matches!(kind, Kind::Platform | Kind::Org) {
         return Ok(());
     }
-    let org = default_org.ok_or_else(|| {
-        format!("`org` is missing: name the organization of this {}", kind.table())
-    })?;
+    fill_default_org(value, kind.table(), default_org)
+}
+
+/// Sets the org of an entry of a table that does not name one.
+pub(super) fn fill_default_org(
+    value: &mut Value,
+    table: &str,
+    default_org: Option<&str>,
+) -> Result<(), String> {
+    if !value["org"].is_null() {
+        return Ok(());
+    }
+    let org = default_org
+        .ok_or_else(|| format!("`org` is missing: name the organization of this {table}"))?;
     value["org"] = org.into();
     Ok(())
 }

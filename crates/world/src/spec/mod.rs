@@ -7,6 +7,7 @@
 
 mod agent;
 mod channel;
+mod data;
 mod document;
 mod integration;
 mod member;
@@ -28,6 +29,7 @@ use serde::de::DeserializeOwned;
 
 pub use agent::{AgentDefinition, LimitsDefinition};
 pub use channel::ChannelDefinition;
+pub use data::DataDefinition;
 pub use document::DocumentDefinition;
 pub use integration::IntegrationDefinition;
 pub use member::MemberDefinition;

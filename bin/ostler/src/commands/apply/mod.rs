@@ -1,15 +1,16 @@
 //! `ostler apply`: makes the installation what files say.
 
+mod data_rows;
+mod data_view;
 mod host;
 mod plan_view;
 
-use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
-use ostler_runtime::operations::world::{CheckedPlan, LiveWorld};
+use ostler_runtime::operations::world::{AppliedRows, CheckedPlan, DataPlan, LiveWorld};
 use ostler_runtime::operations::{Actor, OperationError};
 use ostler_store::StoreError;
 use ostler_world::Resources;
@@ -35,7 +36,7 @@ Examples:
   ostler apply world/ --keep file
 
 Files define organizations and all that belongs to them: agents, channels,
-integrations, documents and people. `ostler schema` prints what they may contain,
+integrations, documents, people and business data. `ostler schema` prints what they may contain,
 `ostler export` writes what lives as files. A file that defines an organization
 defines all of it: what was applied before and is not in the file any more is
 archived or removed. What was made by other means and is in no file stays.
@@ -90,15 +91,24 @@ pub(crate) async fn run(args: &ApplyArgs) -> anyhow::Result<()> {
              --keep file, or write it into the files with `ostler export`"
         );
     }
-    if plan.plan.changes.is_empty() {
+    let refused: usize = plan.data.iter().map(DataPlan::refused).sum();
+    if refused > 0 {
+        bail!(
+            "nothing was applied, because {} refused; correct the data",
+            if refused == 1 { "1 row is".to_owned() } else { format!("{refused} rows are") }
+        );
+    }
+    if plan.is_empty() {
         return apply(&operator, &plan, args.output.json).await;
     }
     confirm(args.yes, "Apply these changes?")?;
     match apply(&operator, &plan, args.output.json).await {
         Err(error) if changed_meanwhile(&error) => {
             let now = self::plan(&operator, &parsed, keep).await?;
-            anstream::println!("\nThe live state has moved on; this is the plan now:\n");
-            print_plan(&now.plan);
+            if !args.output.json {
+                anstream::println!("\nThe live state has moved on; this is the plan now:\n");
+            }
+            show_plan(&operator, &now, args.output.json).await?;
             bail!("somebody else changed the configuration; look at the new plan and apply again")
         }
         other => other,
@@ -114,6 +124,9 @@ pub(crate) async fn show_plan(
     let replayed = replay_for_plan(operator, plan).await?;
     if json {
         let mut shown = plan_json(&plan.plan);
+        if !plan.data.is_empty() {
+            shown["data"] = data_view::to_json(&plan.data);
+        }
         if let Some((replay, window)) = &replayed {
             shown["what_if"] = replay_json(replay, *window);
         }
@@ -123,6 +136,8 @@ pub(crate) async fn show_plan(
         print_replay(replay, *window);
     }
     print_plan(&plan.plan);
+    data_view::print(&plan.data);
+    anstream::println!("{}", plan_view::summary(&plan.plan, data_view::summary(&plan.data)));
     Ok(())
 }
 
@@ -144,18 +159,23 @@ async fn plan(
 ) -> anyhow::Result<CheckedPlan> {
     let live = operator.operations.live_world(Actor::Terminal).await?;
     let plan = operator.operations.plan(live, &parsed.resources, keep);
-    plan.map_err(|refused| report(parsed, &refused.0))
+    let mut plan = plan.map_err(|refused| report(parsed, &refused.0))?;
+    let applied = match keep {
+        Some(Keep::File) => AppliedRows::Repeat,
+        Some(Keep::Live) | None => AppliedRows::Skip,
+    };
+    let data = data_rows::read(parsed, &plan)?;
+    operator.operations.plan_data(Actor::Terminal, &mut plan, data, applied).await?;
+    Ok(plan)
 }
 
 /// Plans a change of a few resources that a command makes; the rest stays as it is.
 pub(crate) fn plan_resources(
     operator: &Operator,
-    mut live: LiveWorld,
+    live: LiveWorld,
     changed: &Resources,
 ) -> anyhow::Result<CheckedPlan> {
-    // A change by a command is not drift: it starts from what lives.
-    live.applied = BTreeMap::new();
-    operator.operations.plan(live, changed, None).map_err(|refused| {
+    operator.operations.plan_change(live, changed).map_err(|refused| {
         let lines = refused.0.iter().map(|violation| {
             let path = if violation.path.is_empty() { "" } else { ": " };
             format!("{}{path}{}: {}", violation.address, violation.path, violation.message)
@@ -180,7 +200,7 @@ pub(crate) async fn apply(
         }
     };
     operator.operations.apply(Actor::Terminal, plan, &host, report).await?;
-    if !quiet && !plan.plan.changes.is_empty() {
+    if !quiet && !plan.is_empty() {
         anstream::println!("applied");
     }
     Ok(())

@@ -23,7 +23,6 @@ pub(crate) fn print_plan(plan: &Plan) {
         }
         anstream::println!();
     }
-    anstream::println!("{}", summary(plan));
 }
 
 fn print_change(change: &Change) {
@@ -43,8 +42,8 @@ fn print_change(change: &Change) {
     anstream::println!();
 }
 
-/// Says in a line how much changes.
-fn summary(plan: &Plan) -> String {
+/// Says in a line how much changes, with the counts of business data.
+pub(super) fn summary(plan: &Plan, data: Vec<String>) -> String {
     let count = |action| plan.changes.iter().filter(|change| change.action == action).count();
     let parts: Vec<String> = [
         (count(Action::Create), "to create"),
@@ -55,6 +54,7 @@ fn summary(plan: &Plan) -> String {
     .into_iter()
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{count} {what}"))
+    .chain(data)
     .collect();
     if parts.is_empty() { "nothing to change".to_owned() } else { parts.join(", ") }
 }

@@ -91,7 +91,7 @@ fn count_text(rows: usize) -> String {
     if rows == 1 { "1 row is".into() } else { format!("{} rows are", thousands(rows as u64)) }
 }
 
-fn read_file(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn read_file(path: &Path) -> anyhow::Result<String> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
     let mut bytes = Vec::new();
@@ -106,7 +106,7 @@ fn read_file(path: &Path) -> anyhow::Result<String> {
 }
 
 /// Returns the format of a file by its name or else by its beginning.
-fn file_format(path: &Path, text: &str) -> FileFormat {
+pub(crate) fn file_format(path: &Path, text: &str) -> FileFormat {
     let extension = path.extension().map(|name| name.to_string_lossy().to_lowercase());
     let start = text.trim_start_matches(['\u{feff}', ' ', '\r', '\n', '\t']);
     match extension.as_deref() {
@@ -119,11 +119,11 @@ fn file_format(path: &Path, text: &str) -> FileFormat {
     }
 }
 
-type Refusals = Vec<(u64, String, String)>;
+pub(crate) type Refusals = Vec<(u64, String, String)>;
 
 /// Reads the files of media items, and returns the rows, the refused ones and the columns
 /// that mean nothing.
-fn convert(parsed: ParsedFile, path: &Path) -> (Vec<ImportRow>, Refusals, Vec<String>) {
+pub(crate) fn convert(parsed: ParsedFile, path: &Path) -> (Vec<ImportRow>, Refusals, Vec<String>) {
     let mut refused: Refusals =
         parsed.refused.into_iter().map(|row| (row.number, row.column, row.reason)).collect();
     let files = MediaFiles::beside(path);

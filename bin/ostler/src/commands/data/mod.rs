@@ -1,9 +1,9 @@
 //! `ostler data`: the business data that an org's tools read.
 
-mod import;
+pub(crate) mod import;
 mod ls;
 mod media_files;
-mod report;
+pub(crate) mod report;
 mod rm;
 mod show;
 

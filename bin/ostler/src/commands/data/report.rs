@@ -21,7 +21,7 @@ pub(super) struct Report<'r> {
 
 impl Report<'_> {
     pub(super) fn print_json(&self) -> anyhow::Result<()> {
-        let [created, changed, unchanged, refused] = self.counts();
+        let [created, changed, unchanged, refused] = counts(self.plan);
         let rows: Vec<Value> = self.plan.rows.iter().map(row_json).collect();
         crate::commands::print_json(&json!({
             "kind": self.kind.name(), "applied": self.applied, "created": created,
@@ -47,7 +47,7 @@ impl Report<'_> {
             anstream::println!("{DIM}and {more} more; --dry-run lists them all{DIM:#}");
         }
         let [created, changed, unchanged, refused] =
-            self.counts().map(|count| thousands(count as u64));
+            counts(self.plan).map(|count| thousands(count as u64));
         let verb = if self.applied { "" } else { "would be " };
         anstream::println!(
             "{}: {created} {verb}created, {changed} changed, {unchanged} unchanged, {refused} refused",
@@ -60,19 +60,19 @@ impl Report<'_> {
             );
         }
     }
-
-    fn counts(&self) -> [usize; 4] {
-        let count = |is_wanted| self.plan.count(is_wanted);
-        [
-            count(|outcome| matches!(outcome, RowOutcome::Create)),
-            count(|outcome| matches!(outcome, RowOutcome::Change(_))),
-            count(|outcome| matches!(outcome, RowOutcome::Unchanged)),
-            count(|outcome| matches!(outcome, RowOutcome::Refused { .. })),
-        ]
-    }
 }
 
-fn row_cells(row: &RowPlan) -> [Cell; 4] {
+/// Returns how many rows are created, changed, unchanged and refused.
+pub(crate) fn counts(plan: &ImportPlan) -> [usize; 4] {
+    [
+        plan.count(|outcome| matches!(outcome, RowOutcome::Create)),
+        plan.count(|outcome| matches!(outcome, RowOutcome::Change(_))),
+        plan.count(|outcome| matches!(outcome, RowOutcome::Unchanged)),
+        plan.count(|outcome| matches!(outcome, RowOutcome::Refused { .. })),
+    ]
+}
+
+pub(crate) fn row_cells(row: &RowPlan) -> [Cell; 4] {
     let (what, detail) = match &row.outcome {
         RowOutcome::Create => (Cell::styled("create", GOOD), String::new()),
         RowOutcome::Change(fields) => (Cell::styled("change", WARNING), fields.join(", ")),
@@ -87,7 +87,7 @@ fn row_cells(row: &RowPlan) -> [Cell; 4] {
     [row.number.to_string().into(), shorten(&row.key, 20).into(), what, detail.into()]
 }
 
-fn row_json(row: &RowPlan) -> Value {
+pub(crate) fn row_json(row: &RowPlan) -> Value {
     let mut json = json!({"row": row.number, "key": row.key});
     match &row.outcome {
         RowOutcome::Create => json["outcome"] = "create".into(),

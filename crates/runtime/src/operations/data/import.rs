@@ -63,6 +63,13 @@ impl<'s> Planner<'s> {
         Ok(Self { store, kind, stored, by_key, contacts, seen, plan })
     }
 
+    /// Adds contacts that are created together with these rows.
+    pub(super) fn add_contacts(&mut self, contacts: &BTreeMap<String, ContactId>) {
+        for (key, id) in contacts {
+            self.contacts.entry(key.clone()).or_insert(*id);
+        }
+    }
+
     pub(super) fn finish(self) -> ImportPlan {
         self.plan
     }

@@ -3,8 +3,10 @@
 mod import;
 mod stored;
 
+use std::collections::BTreeMap;
+
 use ostler_domain::business_data::DataKind;
-use ostler_domain::id::BlobId;
+use ostler_domain::id::{BlobId, ContactId};
 use ostler_domain::message::MediaType;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_store::{NewBlob, RecordChange, StoreError};
@@ -15,6 +17,7 @@ use crate::ids::derived;
 
 use import::Planner;
 pub use stored::StoredItem;
+pub(in crate::operations) use stored::contact_keys;
 
 /// A row of a file, valid by itself. A field that is null is removed from what is stored; a
 /// field that is absent stays as it is.
@@ -78,6 +81,27 @@ impl ImportPlan {
         self.rows.sort_by_key(|row| row.number);
     }
 
+    /// Returns the changes of records, in the order of the file.
+    pub(super) fn changes(&self) -> &[RecordChange] {
+        &self.changes
+    }
+
+    /// Returns the files to store before the changes.
+    pub(super) fn blobs(&self) -> &[NewBlob] {
+        &self.blobs
+    }
+
+    /// Returns what the audit log keeps of the import of a file.
+    pub(super) fn audit_data(&self, file: &str) -> Value {
+        json!({
+            "file": file,
+            "created": self.count(|outcome| matches!(outcome, RowOutcome::Create)),
+            "changed": self.count(|outcome| matches!(outcome, RowOutcome::Change(_))),
+            "unchanged": self.count(|outcome| matches!(outcome, RowOutcome::Unchanged)),
+            "refused": self.count(|outcome| matches!(outcome, RowOutcome::Refused { .. })),
+        })
+    }
+
     /// Returns how many rows have an outcome.
     pub fn count(&self, is_wanted: fn(&RowOutcome) -> bool) -> usize {
         self.rows.iter().filter(|row| is_wanted(&row.outcome)).count()
@@ -94,8 +118,21 @@ impl OrgOperations<'_> {
         rows: Vec<ImportRow>,
         key_field: Option<&str>,
     ) -> Result<ImportPlan> {
+        self.plan_import_with(kind, rows, key_field, &BTreeMap::new()).await
+    }
+
+    /// Plans an import that may also name contacts that are not stored yet, by their own
+    /// keys.
+    pub(super) async fn plan_import_with(
+        &self,
+        kind: DataKind,
+        rows: Vec<ImportRow>,
+        key_field: Option<&str>,
+        new_contacts: &BTreeMap<String, ContactId>,
+    ) -> Result<ImportPlan> {
         let store = self.authorize(OrgPermission::Configure).await?;
         let mut planner = Planner::load(store, kind, key_field).await?;
+        planner.add_contacts(new_contacts);
         for row in rows {
             planner.add(row)?;
         }
@@ -114,13 +151,7 @@ impl OrgOperations<'_> {
         if plan.changes.is_empty() {
             return Ok(());
         }
-        let data = json!({
-            "file": file,
-            "created": plan.count(|outcome| matches!(outcome, RowOutcome::Create)),
-            "changed": plan.count(|outcome| matches!(outcome, RowOutcome::Change(_))),
-            "unchanged": plan.count(|outcome| matches!(outcome, RowOutcome::Unchanged)),
-            "refused": plan.count(|outcome| matches!(outcome, RowOutcome::Refused { .. })),
-        });
+        let data = plan.audit_data(file);
         for blob in std::mem::take(&mut plan.blobs) {
             // Its id follows from its content.
             match store.put_blob(blob).await {

@@ -80,7 +80,7 @@ pub(super) fn own_key(kind: DataKind, data: &Value, key_field: Option<&str>) -> 
 
 /// Returns the own keys of a stored contact, normalized: its key in the system that it was
 /// imported from, its e-mail address and its phone number.
-pub(super) fn contact_keys(data: &Value) -> Vec<String> {
+pub(in crate::operations) fn contact_keys(data: &Value) -> Vec<String> {
     let texts = [&data["crm"]["id"], &data["details"]["email"], &data["details"]["phone"]];
     let texts = texts.into_iter().filter_map(Value::as_str);
     texts.filter_map(|text| DataKind::Contacts.normalize_key(text)).collect()

@@ -13,6 +13,7 @@ use ostler_world::{Address, Kind, Resource, Resources};
 use serde_json::{Value, json};
 
 use super::super::{Actor, OperationError, Operations, Result};
+use super::data::{Digests, digests_of};
 use super::{ApplyHost, CheckedPlan};
 use crate::ids::fresh;
 
@@ -40,12 +41,17 @@ impl Operations {
             self.authorize_changes(actor, plan, slug, &changes, &names).await?;
             let writer =
                 super::writes::Writer { operations: self, plan, names: &names, slug, host };
-            let writes = writer.writes(&changes).await?;
-            let audit = changes.iter().map(|change| audit_entry(actor, plan, change)).collect();
-            let revision = plan.live.orgs.get(slug).map(|live| live.revision);
-            let applied = applied_by_org.get(slug).map(applied_json);
-            let change = ConfigChange { revision, writes, audit, applied };
+            let mut writes = writer.writes(&changes).await?;
+            let mut audit: Vec<NewAuditEntry> =
+                changes.iter().map(|change| audit_entry(actor, plan, change)).collect();
             let org = org_id(&names, slug)?;
+            let (records, imports) = plan.data_writes(actor, slug);
+            writes.extend(records);
+            audit.extend(imports);
+            let revision = plan.live.orgs.get(slug).map(|live| live.revision);
+            let resources = applied_by_org.get(slug);
+            let applied = resources.map(|one| applied_json(one, digests_of(plan, slug)));
+            let change = ConfigChange { revision, writes, audit, applied };
             self.0.store.org(org).change_config(change).await?;
             report(slug);
         }
@@ -153,7 +159,10 @@ fn orgs_in_order<'p>(plan: &'p CheckedPlan, applied: &AppliedByOrg<'p>) -> Vec<&
     // What the files say is remembered for every org in them, also without a change.
     let before = by_owner(plan, &plan.live.applied);
     let stale = applied.iter().filter(|(slug, now)| before.get(*slug) != Some(now));
-    let all: BTreeSet<&str> = changed.chain(stale.map(|(slug, _)| *slug)).collect();
+    let data = plan.data.iter().map(|data| data.org.as_str());
+    let stale_data = data.filter(|org| plan.has_new_data(org));
+    let all: BTreeSet<&str> =
+        changed.chain(stale.map(|(slug, _)| *slug)).chain(stale_data).collect();
     let mut orgs: Vec<&str> = all.into_iter().collect();
     let rank = |slug: &str| {
         let org = plan.plan.after.get(&Address::of_org(slug));
@@ -179,9 +188,13 @@ fn by_owner<'p>(plan: &'p CheckedPlan, resources: &'p Resources) -> AppliedByOrg
 }
 
 /// Returns what files say about an org, as it is remembered.
-fn applied_json(applied: &BTreeMap<&Address, &Resource>) -> String {
+fn applied_json(
+    applied: &BTreeMap<&Address, &Resource>,
+    digests: BTreeMap<String, Digests>,
+) -> String {
     let fields = applied.iter().map(|(address, one)| (address.to_string(), one.value().clone()));
-    Value::Object(fields.collect()).to_string()
+    let data = digests.into_iter().map(|(name, digests)| (name, json!(digests)));
+    Value::Object(fields.chain(data).collect()).to_string()
 }
 
 /// Returns the ids of all names after the change, by org: those that exist and new ones.
@@ -189,7 +202,8 @@ fn new_names(plan: &CheckedPlan) -> BTreeMap<String, Names> {
     let mut orgs = NameMap::clone(&plan.live.names);
     for address in plan.plan.after.keys().filter(|address| address.kind == Kind::Org) {
         if orgs.id(&address.name).is_none() {
-            orgs.insert(&address.name, fresh(OrgId::from_u128));
+            let planned = plan.new_orgs.get(&address.name).copied();
+            orgs.insert(&address.name, planned.unwrap_or_else(|| fresh(OrgId::from_u128)));
         }
     }
     let orgs = Arc::new(orgs);

@@ -19,6 +19,7 @@ use ostler_world::{Address, Kind, Resource, Resources};
 use serde_json::{Map, Value};
 
 use super::super::Result;
+use super::data::{Digests, read_digests};
 use crate::records::decode;
 
 /// The live resources, with the ids that their names stand for.
@@ -27,6 +28,8 @@ pub struct LiveWorld {
     pub resources: Resources,
     /// What was applied from files last.
     pub applied: Resources,
+    /// Digests of the rows of business data that were applied, by name.
+    pub(super) applied_data: BTreeMap<String, Digests>,
     pub(super) names: Arc<NameMap<OrgId>>,
     pub(super) orgs: BTreeMap<String, LiveOrg>,
     pub(super) platform: Option<OrgId>,
@@ -58,7 +61,9 @@ impl LiveWorld {
             self.platform = Some(state.org.id);
         }
         if let Some(applied) = &state.applied {
-            self.applied.extend(read_applied(applied)?);
+            let stored: BTreeMap<String, Value> = decode("applied resources", applied)?;
+            self.applied_data.extend(read_digests(&stored));
+            self.applied.extend(read_applied(stored));
         }
         let settings: OrgSettings = match &state.settings {
             Some(data) => decode("settings", data)?,
@@ -175,14 +180,13 @@ impl LiveOrg {
 
 /// Reads what was applied. A resource that this version does not know is left out: then
 /// its next change counts as one of the file.
-fn read_applied(text: &str) -> Result<Resources> {
-    let stored: BTreeMap<String, Value> = decode("applied resources", text)?;
+fn read_applied(stored: BTreeMap<String, Value>) -> Resources {
     let known = stored.into_iter().filter_map(|(address, value)| {
         let address: Address = address.parse().ok()?;
         let resource = Resource::parse(address.kind, &value).ok()?;
         Some((address, resource))
     });
-    Ok(known.collect())
+    known.collect()
 }
 
 fn table(json: &str) -> Map<String, Value> {

@@ -2,11 +2,12 @@
 //! change, and making the change. Commands that change one resource use the same path.
 
 mod apply;
+mod data;
 mod live;
 mod policy_replay;
 mod writes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ostler_domain::channel::Channel;
@@ -20,6 +21,7 @@ use ostler_world::rules::{KnownNames, Violation, check};
 use ostler_world::spec::NameMap;
 use ostler_world::{Address, Resources};
 
+pub use data::{AppliedRows, DataPlan, DataRows};
 pub use live::LiveWorld;
 pub use policy_replay::{PolicyReplay, RecordedCall, ReplayWindow, VerdictChange};
 
@@ -44,13 +46,22 @@ pub trait ApplyHost: Send + Sync {
 #[derive(Debug)]
 pub struct CheckedPlan {
     pub plan: Plan,
+    /// The business data of the files.
+    pub data: Vec<DataPlan>,
     live: LiveWorld,
+    /// The ids of orgs that it creates, where they were needed already.
+    new_orgs: BTreeMap<String, OrgId>,
 }
 
 impl CheckedPlan {
     /// Returns what the plan was made for.
     pub const fn live(&self) -> &LiveWorld {
         &self.live
+    }
+
+    /// Returns whether nothing is to be made.
+    pub fn is_empty(&self) -> bool {
+        self.plan.changes.is_empty() && !self.data.iter().any(DataPlan::changes_something)
     }
 }
 
@@ -96,10 +107,24 @@ impl Operations {
             plan.changes.iter().map(|change| &change.address).collect();
         let violations = check(&live.resources, &plan.after, changed, &self.known_names());
         if violations.is_empty() {
-            Ok(CheckedPlan { plan, live })
+            Ok(CheckedPlan { plan, data: Vec::new(), live, new_orgs: BTreeMap::new() })
         } else {
             Err(RefusedPlan(violations))
         }
+    }
+
+    /// Plans a change of a few resources that a command makes; the rest stays as it is. What
+    /// files said stays remembered, so a later apply recognizes the change as a live one.
+    pub fn plan_change(
+        &self,
+        mut live: LiveWorld,
+        changed: &Resources,
+    ) -> std::result::Result<CheckedPlan, RefusedPlan> {
+        let applied = std::mem::take(&mut live.applied);
+        let mut plan = self.plan(live, changed, None)?;
+        plan.plan.applied.clone_from(&applied);
+        plan.live.applied = applied;
+        Ok(plan)
     }
 
     /// Returns the names that resources may refer to.

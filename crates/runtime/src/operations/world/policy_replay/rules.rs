@@ -59,7 +59,9 @@ impl OrgRules {
                 Kind::Agent => {
                     // A new agent has made no calls.
                     let Some(agent) = names.agents.id(&address.name) else { continue };
-                    let one: AgentDefinition = resource.spec().map_err(bad_resource)?;
+                    let mut one: AgentDefinition = resource.spec().map_err(bad_resource)?;
+                    // The template may be new as well; it does not decide about tools.
+                    one.template = None;
                     let made = one.to_agent(agent, id, Timestamp::from_millis(0), names)?;
                     let position = BusinessPosition::of(&rules.org, &made.subtype);
                     rules.agents.insert(agent, (made, position));

@@ -1,12 +1,14 @@
 //! `ostler export`: writes what lives as world files.
 
+mod data;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
 use ostler_runtime::operations::Actor;
 use ostler_world::export::{file_of, files, text, update};
-use ostler_world::{Resources, schema};
+use ostler_world::{Address, Resources, schema};
 
 use super::args::InstallationArgs;
 use super::operator::Operator;
@@ -15,12 +17,15 @@ use super::operator::Operator;
 #[command(after_help = "\
 Examples:
   ostler export world/
+  ostler export world/ --data
   ostler export --org nordlicht
   ostler export --org nordlicht > nordlicht.toml
 
 With a folder each organization is written to a file of its own, beside the schema
 that editors use. A file that exists keeps its comments and its order; only what
-differs is changed. Without a folder everything is printed.")]
+differs is changed. Without a folder everything is printed. With --data the
+contacts, products, orders and other business data are written too, into files
+beside the world files. They hold personal data: keep them where that may be.")]
 pub(crate) struct ExportArgs {
     /// Folder to write to
     #[arg(value_name = "FOLDER")]
@@ -28,6 +33,9 @@ pub(crate) struct ExportArgs {
     /// Only this organization, by slug
     #[arg(long, value_name = "ORG")]
     org: Option<String>,
+    /// Write business data too
+    #[arg(long, requires = "folder")]
+    data: bool,
     #[command(flatten)]
     installation: InstallationArgs,
 }
@@ -43,6 +51,15 @@ pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<()> {
     match &args.folder {
         None => anstream::print!("{}", text(&resources)),
         Some(folder) => write(folder, &resources)?,
+    }
+    if let (true, Some(folder)) = (args.data, &args.folder) {
+        for org in operator.store.orgs().await? {
+            let address = Address::of_org(&org.slug);
+            if resources.contains_key(&address) {
+                let file = folder.join(file_of(&resources, &address));
+                data::write(&operator, &org, folder, &file).await?;
+            }
+        }
     }
     Ok(())
 }

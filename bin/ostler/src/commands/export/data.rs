@@ -1,0 +1,159 @@
+//! Business data as files beside the world files: one for each org and kind, in the form
+//! that an import reads.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use ostler_domain::business_data::DataKind;
+use ostler_domain::id::BlobId;
+use ostler_domain::org::Org;
+use ostler_runtime::operations::{OrgOperations, StoredItem};
+use ostler_world::export::set_data;
+use serde_json::{Map, Value, json};
+
+use crate::commands::operator::Operator;
+
+/// The folder of the data, beside the world files.
+const FOLDER: &str = "data";
+/// Items read at once.
+const PAGE: u32 = 500;
+
+/// Writes the data of an org, and names the files in its world file.
+pub(super) async fn write(
+    operator: &Operator,
+    org: &Org,
+    folder: &Path,
+    world_file: &Path,
+) -> anyhow::Result<()> {
+    let operations = operator.org(org);
+    let mut entries = Vec::new();
+    let contacts = all(&operations, DataKind::Contacts).await?;
+    let addresses = addresses(&contacts);
+    for kind in DataKind::ALL {
+        let items = match kind {
+            DataKind::Contacts => contacts.clone(),
+            _ => all(&operations, kind).await?,
+        };
+        let keyed: Vec<&StoredItem> = items.iter().filter(|item| item.key.is_some()).collect();
+        let left_out = items.len() - keyed.len();
+        if left_out > 0 {
+            anstream::eprintln!("{}: {left_out} {kind} without an own key are left out", org.slug);
+        }
+        if keyed.is_empty() {
+            continue;
+        }
+        let name = format!("{FOLDER}/{}-{kind}.json", org.slug);
+        let mut rows = Vec::with_capacity(keyed.len());
+        for item in keyed {
+            let mut row = row(kind, item, &addresses);
+            if kind == DataKind::Media {
+                write_media(operator, org, folder, item, &mut row).await?;
+            }
+            rows.push(Value::Object(row));
+        }
+        write_file(&folder.join(&name), serde_json::to_string_pretty(&rows)?.as_bytes())?;
+        entries.push((kind, name));
+    }
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let text = std::fs::read_to_string(world_file)
+        .with_context(|| format!("cannot read {}", world_file.display()))?;
+    let text = set_data(&text, &org.slug, &entries)
+        .with_context(|| format!("{} is not TOML", world_file.display()))?;
+    write_file(world_file, text.as_bytes())?;
+    for (_, name) in entries {
+        anstream::println!("{}", folder.join(name).display());
+    }
+    Ok(())
+}
+
+async fn all(operations: &OrgOperations<'_>, kind: DataKind) -> anyhow::Result<Vec<StoredItem>> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let page: Vec<StoredItem> = operations.data_items(kind, after, PAGE).await?;
+        let is_last = page.len() < PAGE as usize;
+        all.extend(page);
+        if is_last {
+            return Ok(all);
+        }
+        after = all.last().map(|item| item.position);
+    }
+}
+
+/// Returns the addresses by which orders name contacts, by the contact's id.
+fn addresses(contacts: &[StoredItem]) -> BTreeMap<String, Value> {
+    let address = |item: &StoredItem| {
+        let (details, key) = (&item.data["details"], &item.data["crm"]["id"]);
+        [&details["email"], &details["phone"], key].into_iter().find(|one| one.is_string()).cloned()
+    };
+    contacts.iter().filter_map(|item| Some((item.id.clone(), address(item)?))).collect()
+}
+
+/// Returns a stored item as a row that an import reads.
+fn row(
+    kind: DataKind,
+    item: &StoredItem,
+    addresses: &BTreeMap<String, Value>,
+) -> Map<String, Value> {
+    let mut row = item.data.as_object().cloned().unwrap_or_default();
+    match kind {
+        DataKind::Contacts => {
+            let mut flat = Map::new();
+            for (name, value) in [
+                ("key", &item.data["crm"]["id"]),
+                ("name", &item.data["name"]),
+                ("email", &item.data["details"]["email"]),
+                ("phone", &item.data["details"]["phone"]),
+                ("locale", &item.data["locale"]),
+                ("tags", &item.data["tags"]),
+                ("notes", &item.data["notes"]),
+            ] {
+                let is_empty = value.is_null() || *value == json!([]);
+                if !is_empty {
+                    flat.insert(name.to_owned(), value.clone());
+                }
+            }
+            row = flat;
+        }
+        DataKind::Orders => {
+            let id = item.data["contact"].as_str().unwrap_or_default();
+            // A contact without an own key is not exported; the order is, without it.
+            match addresses.get(id) {
+                Some(address) => row.insert("contact".to_owned(), address.clone()),
+                None => row.remove("contact"),
+            };
+        }
+        _ => {}
+    }
+    row
+}
+
+/// Writes the file of a media item and names it in the row.
+async fn write_media(
+    operator: &Operator,
+    org: &Org,
+    folder: &Path,
+    item: &StoredItem,
+    row: &mut Map<String, Value>,
+) -> anyhow::Result<()> {
+    let id: Option<BlobId> = item.data["blob"].as_str().and_then(|text| text.parse().ok());
+    let id = id.with_context(|| format!("the media item {} has no file", item.id))?;
+    let blob = operator.store.org(org.id).blob(id).await?;
+    let own_name = blob.attachment.name.as_deref().and_then(|name| Path::new(name).file_name());
+    let own_name = own_name.map_or("file".into(), |name| name.to_string_lossy());
+    let name = format!("{}-media/{id}/{own_name}", org.slug);
+    write_file(&folder.join(FOLDER).join(&name), &blob.bytes)?;
+    row.remove("blob");
+    row.insert("file".to_owned(), name.into());
+    Ok(())
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let context = || format!("cannot write {}", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(context)?;
+    }
+    std::fs::write(path, bytes).with_context(context)
+}
