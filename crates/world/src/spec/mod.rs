@@ -63,6 +63,13 @@ impl Spec for PlatformDefinition {
 
 impl Spec for OrgDefinition {
     const KIND: Kind = Kind::Org;
+
+    fn normalized(mut self) -> Self {
+        if let Some(team) = &mut self.settings.team {
+            team.normalize();
+        }
+        self
+    }
 }
 
 impl Spec for AgentDefinition {

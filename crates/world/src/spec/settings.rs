@@ -135,6 +135,15 @@ impl Default for TeamDefinition {
 }
 
 impl TeamDefinition {
+    /// Leaves out the agents that are named beside all of them.
+    pub(super) fn normalize(&mut self) {
+        for targets in self.permissions.iter_mut().flat_map(BTreeMap::values_mut) {
+            if targets.contains(ANYONE) {
+                *targets = [ANYONE.to_owned()].into();
+            }
+        }
+    }
+
     fn from_config(config: &TeamConfig, names: &Names) -> Self {
         let targets = |targets: &HandoffTargets| match targets {
             HandoffTargets::Anyone => [ANYONE.to_owned()].into(),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests and their helpers may panic")]
 
 mod errors;
+mod generator;
 mod plan;
 mod round_trip;
 mod support;
