@@ -62,6 +62,43 @@ impl fmt::Display for SecretRef {
     }
 }
 
+/// Parts of names whose values are secrets.
+const SECRET_NAMES: [&str; 10] = [
+    "authorization",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "api-key",
+    "api_key",
+    "apikey",
+    "cookie",
+    "credential",
+];
+/// How the secrets of well-known services begin.
+const SECRET_PREFIXES: [&str; 10] =
+    ["Bearer ", "Basic ", "sk_", "sk-", "rk_", "ghp_", "github_pat_", "xoxb-", "glpat-", "whsec_"];
+
+/// Why a value that is written down is refused.
+pub const WRITTEN_SECRET: &str =
+    "a secret must not be written down; refer to it with `env:NAME` or `file:PATH`";
+
+/// Returns whether a value that is written down is a secret, by its name or by its beginning.
+pub fn is_written_secret(name: &str, value: &str) -> bool {
+    let name = name.to_lowercase();
+    let by_name = SECRET_NAMES.iter().any(|part| name.contains(part)) || name == "key";
+    let by_value = SECRET_PREFIXES.iter().any(|prefix| value.starts_with(prefix));
+    (by_name || by_value) && !value.is_empty()
+}
+
+/// Returns whether a line of a file may hold a secret, so that it is better not repeated.
+pub fn may_hold_secret(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    SECRET_NAMES.iter().any(|part| lower.contains(part))
+        || SECRET_PREFIXES.iter().any(|prefix| line.contains(prefix))
+        || line.split_once("://").is_some_and(|(_, rest)| rest.contains('@'))
+}
+
 /// Hash of a password as a PHC string (`$argon2id$…`). Hashing and checking happen
 /// outside of this crate.
 #[derive(Clone, PartialEq, Eq)]

@@ -37,6 +37,7 @@ mod queue_operations;
 mod refused_input;
 mod run;
 mod running_server;
+mod secrets;
 mod send;
 mod session_view;
 mod subagents;

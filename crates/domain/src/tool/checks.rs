@@ -3,30 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{SecretText, ToolProblem};
+use crate::secret::{WRITTEN_SECRET, is_written_secret};
 
 /// The most characters of a description.
 pub(super) const MAX_DESCRIPTION: usize = 2000;
 /// The highest price of a call, in credits.
 pub(super) const MAX_PRICE: u32 = 1000;
-
-/// Parts of names whose values are secrets.
-const SECRET_NAMES: [&str; 9] = [
-    "authorization",
-    "token",
-    "secret",
-    "password",
-    "api-key",
-    "api_key",
-    "apikey",
-    "cookie",
-    "credential",
-];
-/// How the secrets of well-known services begin.
-const SECRET_PREFIXES: [&str; 9] =
-    ["Bearer ", "Basic ", "sk_", "sk-", "rk_", "ghp_", "github_pat_", "xoxb-", "glpat-"];
-
-const WRITTEN_SECRET: &str =
-    "a secret must not be written down; refer to it with `env:NAME` or `file:PATH`";
 
 /// Collects the problems of a definition.
 #[derive(Default)]
@@ -43,11 +25,8 @@ impl Problems {
 
     /// Checks that a value that is written down is no secret.
     pub(super) fn check_written(&mut self, field: String, name: &str, value: &str) {
-        let name = name.to_lowercase();
-        let by_name = SECRET_NAMES.iter().any(|part| name.contains(part)) || name == "key";
-        let by_value = SECRET_PREFIXES.iter().any(|prefix| value.starts_with(prefix));
         let is_placeholder = value.starts_with('{') && value.ends_with('}');
-        if (by_name || by_value) && !value.is_empty() && !is_placeholder {
+        if is_written_secret(name, value) && !is_placeholder {
             self.add(field, WRITTEN_SECRET);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ostler_domain::secret::WRITTEN_SECRET;
 use serde_json::{Map, Value};
 use toml_edit::{Item, TableLike};
 
@@ -66,7 +67,9 @@ impl ParsedFiles {
         let source = self.sources.get(place.source)?;
         let table = entry(source.root(), place.kind, place.index)?;
         let at = source.find(&table, &violation.path);
-        Some(source.problem(at, violation.message.clone()))
+        let problem = source.problem(at, violation.message.clone());
+        let is_secret = violation.message == WRITTEN_SECRET;
+        Some(if is_secret { problem.without_excerpt() } else { problem })
     }
 
     /// Returns a problem of business data at its place.

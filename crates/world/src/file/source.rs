@@ -5,6 +5,7 @@ use std::ops::Range;
 use toml_edit::{Document, Item, TomlError};
 
 use super::problem::Problem;
+use ostler_domain::secret::may_hold_secret;
 
 /// A world file, with the position of every value.
 #[derive(Debug)]
@@ -86,7 +87,7 @@ fn problem_at(name: &str, text: &str, at: Option<Range<usize>>, message: String)
         file: name.to_owned(),
         line: before.matches('\n').count() + 1,
         column: text[line_start..start].chars().count() + 1,
-        excerpt: excerpt.to_owned(),
+        excerpt: if may_hold_secret(excerpt) { String::new() } else { excerpt.to_owned() },
         length: text[start..end].chars().count(),
         message,
     }

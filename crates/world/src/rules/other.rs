@@ -2,6 +2,8 @@
 
 use ostler_domain::contact::normalize_email;
 use ostler_domain::knowledge::Document;
+use ostler_domain::secret::{SecretRef, WRITTEN_SECRET, is_written_secret};
+use serde_json::{Map, Value};
 
 use super::Checker;
 use crate::address::{Address, Kind};
@@ -32,6 +34,7 @@ impl Checker<'_> {
     pub(super) fn channel(&mut self, address: &Address, spec: &ChannelDefinition) {
         self.slug(address, "name", &spec.name);
         self.reference(address, "agent", Kind::Agent, &spec.agent);
+        self.no_secrets(address, "settings", &spec.settings);
         let before: Option<ChannelDefinition> =
             self.before.get(address).and_then(|one| one.spec().ok());
         if before.is_some_and(|before| before.kind != spec.kind) {
@@ -40,7 +43,24 @@ impl Checker<'_> {
         }
     }
 
+    /// Checks that no secret is written in settings.
+    fn no_secrets(&mut self, address: &Address, path: &str, settings: &Map<String, Value>) {
+        for (name, value) in settings {
+            let path = format!("{path}.{name}");
+            match value {
+                Value::Object(inner) => self.no_secrets(address, &path, inner),
+                Value::String(text) if text.parse::<SecretRef>().is_err() => {
+                    if is_written_secret(name, text) {
+                        self.report(address, &path, WRITTEN_SECRET.to_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     pub(super) fn integration(&mut self, address: &Address, spec: &IntegrationDefinition) {
+        self.no_secrets(address, "settings", &spec.settings);
         if !self.known.services.contains(&spec.service) {
             let known = self.known.services.iter().map(String::as_str);
             let message = unknown_name("service", &spec.service, known);

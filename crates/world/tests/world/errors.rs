@@ -147,6 +147,56 @@ fn o06_a_literal_secret_is_refused_and_not_repeated_in_the_message() {
     assert!(!said[0].contains("canary"), "{said:?}");
 }
 
+/// O06: a token that is written down, wherever one could stand, is refused, and neither it
+/// nor its line is repeated.
+#[test]
+fn o06_written_tokens_are_refused_everywhere_and_never_repeated() {
+    let header = "headers = { Authorization = \"Bearer file:shop_token\" }";
+    let channel = "secret = \"env:OSTLER_SECRET_X\"";
+    let (server, service) = ("command = \"stock-mcp\"", "service = \"payments\"");
+    let url = "url = \"https://shop.example/orders/{order}\"";
+    let table = [
+        (channel, "secret = \"CANARY\""),
+        (channel, "secret = \"env:CANARY-1\""),
+        (channel, "secret = \"vault:CANARY\""),
+        (channel, "secret = [\"CANARY\"]"),
+        (channel, "secret = { value = \"CANARY\" }"),
+        (channel, "token = \"CANARY\""),
+        (channel, "bot_token = \"CANARY\""),
+        (channel, "settings = { token = \"CANARY\" }"),
+        (channel, "settings = { smtp = { host = \"a\", password = \"CANARY\" } }"),
+        (channel, "settings = { inbound_secret = \"whsec_CANARY\" }"),
+        (channel, "settings = { base_url = \"sk-CANARY\" }"),
+        (channel, "secret = \"CANARY"),
+        (service, "service = \"payments\"\nsecret = \"CANARY\""),
+        (service, "service = \"payments\"\napi_key = \"CANARY\""),
+        (service, "service = \"payments\"\nsettings = { api_key = \"CANARY\" }"),
+        (service, "service = \"payments\"\nsettings = { key = \"CANARY\" }"),
+        (service, "service = \"payments\"\n[integration.settings.deep]\ncredential = \"CANARY\""),
+        (header, "headers = { Authorization = \"Bearer CANARY\" }"),
+        (header, "headers = { X-Api-Key = \"CANARY\" }"),
+        (header, "headers = { X-Shop = \"sk-CANARY\" }"),
+        (header, "headers = { Cookie = \"CANARY\" }"),
+        (header, "headers = { Authorization = \"Bearer env:CANARY!\" }"),
+        (header, "query = { api_key = \"CANARY\" }"),
+        (header, "query = { token = \"CANARY\" }"),
+        (header, "body = { password = \"CANARY\" }\nmethod = \"POST\""),
+        (url, "url = \"https://user:CANARY@shop.example/{order}\""),
+        (url, "url = \"https://shop.example/{order}?token=CANARY\""),
+        (server, "command = \"stock-mcp\"\nargs = [\"--token=CANARY\"]"),
+        (server, "command = \"stock-mcp\"\nargs = [\"sk-CANARY\"]"),
+        (server, "command = \"stock-mcp\"\nenv = { STOCK_TOKEN = \"CANARY\" }"),
+        (server, "url = \"https://mcp.example\"\nheaders = { Authorization = \"Basic CANARY\" }"),
+        (server, "url = \"https://mcp.example?api_key=CANARY\""),
+    ];
+    for (number, (old, new)) in table.into_iter().enumerate() {
+        let canary = format!("canary{number:02}x{}", 7919 * (number + 1));
+        let said = wrong(old, &new.replace("CANARY", &canary));
+        assert!(!said.is_empty(), "{new} is accepted");
+        assert!(!said.iter().any(|one| one.contains(&canary)), "{new}: {said:?}");
+    }
+}
+
 /// O05: 200 generated mistakes each give a file, a line, a column and a sentence.
 #[test]
 fn o05_generated_mistakes_each_have_a_place_and_a_sentence() {

@@ -115,6 +115,7 @@ impl HttpTool {
         if self.body_format == BodyFormat::Form && !flat(body) {
             problems.add("body", "the fields of a form are texts, numbers or true and false");
         }
+        check_body_values(problems, "body", "", body);
     }
 
     fn check_response(&self, problems: &mut Problems) {
@@ -230,6 +231,24 @@ fn check_references(schema: &Value, depth: usize, problems: &mut Problems) {
         Value::Array(items) => {
             for item in items {
                 check_references(item, depth + 1, problems);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Checks that no secret is written in a body.
+fn check_body_values(problems: &mut Problems, path: &str, name: &str, value: &Value) {
+    match value {
+        Value::String(text) => problems.check_written(path.to_owned(), name, text),
+        Value::Object(members) => {
+            for (name, value) in members {
+                check_body_values(problems, &format!("{path}.{name}"), name, value);
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                check_body_values(problems, &format!("{path}.{index}"), name, value);
             }
         }
         _ => {}
