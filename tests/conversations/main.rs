@@ -6,6 +6,7 @@
 mod agents_on_bus;
 mod approval_outcomes;
 mod approvals;
+mod audit;
 mod budgets;
 mod bus_bridge;
 mod channels;

@@ -2,11 +2,12 @@
 
 use clap::Args;
 use ostler_domain::id::OrgId;
-use ostler_store::{PruneMode, PruneOptions, PruneProgress, PruneReport, Store};
+use ostler_runtime::operations::Actor;
+use ostler_store::{PruneMode, PruneOptions, PruneProgress, PruneReport};
 use serde::Serialize;
 
 use super::args::{InstallationArgs, OutputArgs};
-use crate::installation::Installation;
+use super::operator::Operator;
 use crate::screen::{Cell, DIM, HEADER, print_rows, thousands};
 
 #[derive(Debug, Args)]
@@ -45,7 +46,7 @@ struct OrgReport {
 }
 
 pub(crate) async fn run(args: &PruneArgs) -> anyhow::Result<()> {
-    let store = Store::open(&Installation::find(&args.installation)?.database()).await?;
+    let operator = Operator::open(&args.installation).await?;
     let mode = if args.dry_run { PruneMode::Count } else { PruneMode::Delete };
     let mut rows = 0;
     let progress = |progress: PruneProgress| {
@@ -54,13 +55,14 @@ pub(crate) async fn run(args: &PruneArgs) -> anyhow::Result<()> {
             anstream::eprint!("\r{DIM}{} rows …{DIM:#}", thousands(rows));
         }
     };
-    let pruned = store.prune(PruneOptions { batch_size: BATCH, mode }, progress).await?;
+    let options = PruneOptions { batch_size: BATCH, mode };
+    let pruned = operator.operations.prune(Actor::Terminal, options, progress).await?;
     if rows > 0 && mode == PruneMode::Delete {
         anstream::eprintln!();
     }
     let mut reports = Vec::new();
     for org in pruned {
-        let slug = store.org(org.org).org().await?.slug;
+        let slug = operator.store.org(org.org).org().await?.slug;
         reports.push(report(slug, org));
     }
     if args.output.json {

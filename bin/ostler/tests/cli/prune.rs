@@ -20,7 +20,7 @@ fn pruned(url: &str) -> Value {
 }
 
 #[test]
-fn prune_counts_in_a_dry_run_and_then_deletes() {
+fn o15_prune_counts_in_a_dry_run_and_then_deletes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let empty = format!("sqlite:{}", folder.path().join("empty.db").display());
     let early = stderr(&["prune", "--database", &empty]);
@@ -39,6 +39,9 @@ fn prune_counts_in_a_dry_run_and_then_deletes() {
     assert_eq!(second[0]["inbox"], 0, "it is gone");
     assert_eq!(second[0]["slug"], "bella");
     assert_eq!(second.as_array().map(Vec::len), Some(1), "the other org keeps everything");
+    let audit = stdout(&["audit", "ls", "--action", "prune", "--database", &url, "--json"]);
+    let audit: Value = serde_json::from_str(&audit).expect("JSON");
+    assert_eq!(audit.as_array().map(Vec::len), Some(1), "O15: once, for what was deleted: {audit}");
     let doctor = ostler(&["doctor", "--database", &url]);
     let doctor = String::from_utf8(doctor.stdout).expect("text");
     assert!(doctor.contains("Dead letters: 2, the oldest for "), "dead letters stay: {doctor}");

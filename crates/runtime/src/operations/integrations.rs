@@ -59,6 +59,9 @@ impl OrgOperations<'_> {
         one: OrgIntegration,
     ) -> Result<OrgIntegration> {
         let store = self.authorize(OrgPermission::Configure).await?;
+        if before == Some(&one) {
+            return Ok(one);
+        }
         let before = before.map(audit_data).unwrap_or_default();
         let audit = self.audit_change(action, &one.id, &before, &audit_data(&one));
         store.audited(audit).save_integration(one.clone()).await?;

@@ -25,6 +25,7 @@ mod knowledge;
 mod models;
 mod notices;
 mod people;
+mod prune;
 mod queue_agents;
 mod queue_delegations;
 mod queue_teams;

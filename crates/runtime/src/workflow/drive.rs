@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostler_domain::audit::AuditActor;
 use ostler_domain::time::Timestamp;
 use ostler_domain::workflow::{StepOutcome, Task};
 use ostler_store::{ClaimedWorkflow, StoreError, WorkflowLease, WorkflowLeaseAction};
@@ -18,6 +19,7 @@ use super::perform::{StepResult, perform};
 use super::step_commit::StepCommit;
 use super::tools::StepTools;
 use crate::assembly::Services;
+use crate::change_audit::audit_changes;
 use crate::run_error::RunError;
 
 /// Maximum number of concurrent tasks per workflow.
@@ -101,7 +103,13 @@ impl WorkflowDriver {
                 let planned =
                     (self.services.deps.plan_effects)(self.lease.org(), effects.clone()).await;
                 match planned {
-                    Ok(changes) => commit.changes = changes,
+                    Ok(changes) => {
+                        let store = self.services.deps.store.org(self.lease.org());
+                        let origin = ("workflow", format!("{} {task}", self.lease.workflow()));
+                        commit.audit =
+                            audit_changes(store, AuditActor::System, origin, &changes).await?;
+                        commit.changes = changes;
+                    }
                     Err(StoreError::StaleChanges(conflict)) => {
                         result.outcome =
                             StepOutcome::Failed { reason: conflict.to_string(), retryable: true };

@@ -8,7 +8,7 @@ use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::Timestamp;
 use ostler_domain::workflow::Task;
 use ostler_store::{
-    NewNotice, RecordChange, StoredTask, TurnCharges, WorkflowCommit, WorkflowLease,
+    NewAuditEntry, NewNotice, RecordChange, StoredTask, TurnCharges, WorkflowCommit, WorkflowLease,
     WorkflowLeaseAction, WorkflowWait,
 };
 use serde_json::json;
@@ -24,6 +24,8 @@ use crate::records::encode;
 #[derive(Debug, Default)]
 pub(super) struct StepCommit {
     pub(super) changes: Vec<RecordChange>,
+    /// The audit entries of the changes.
+    pub(super) audit: Vec<NewAuditEntry>,
     tasks: Vec<StoredTask>,
     consumed_answers: Vec<(String, String)>,
     waits: Vec<WorkflowWait>,
@@ -122,6 +124,7 @@ impl StepCommit {
             waits: self.waits,
             clear_waits: instance.progress.stop().is_some(),
             changes: self.changes,
+            audit: self.audit,
             charges: self.charges.into_iter().collect(),
             lease_ttl,
             lease_action,

@@ -1,5 +1,5 @@
 //! What a turn commits besides its conversation: an older session that it closes,
-//! approvals, notices, counters.
+//! approvals, notices, counters, audit entries.
 
 use ostler_domain::id::{NoticeId, OrgId, SessionId};
 use ostler_domain::time::{Timestamp, Window};
@@ -13,6 +13,7 @@ use crate::conversation::turn::SessionState;
 use crate::delivery::notices::{self, NewNotice};
 use crate::error::Result;
 use crate::ledger::rate;
+use crate::tenancy::audit::{self, NewAuditEntry};
 
 /// The changes of a turn outside its own session and messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,6 +29,8 @@ pub struct TurnSideEffects {
     pub read_notices: Vec<NoticeId>,
     /// Counters to increment, without a limit.
     pub counts: Vec<CounterIncrement>,
+    /// The audit entries of the turn's changes of records.
+    pub audit: Vec<NewAuditEntry>,
 }
 
 /// When a session has to be closed or somebody reminded.
@@ -74,7 +77,7 @@ impl TurnSideEffects {
 
     /// Returns whether there are changes that read before they write.
     pub(crate) fn needs_queries(&self) -> bool {
-        !self.approvals.is_empty() || !self.notices.is_empty()
+        !self.approvals.is_empty() || !self.notices.is_empty() || !self.audit.is_empty()
     }
 
     /// Makes the changes that read before they write.
@@ -84,6 +87,10 @@ impl TurnSideEffects {
         }
         for notice in &self.notices {
             notices::notify(tx, org, notice)?;
+        }
+        if !self.audit.is_empty() {
+            let entries = self.audit.iter().map(|entry| audit::append(org, entry));
+            tx.batch(&entries.collect::<Result<Vec<_>>>()?)?;
         }
         Ok(())
     }

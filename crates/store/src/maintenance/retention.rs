@@ -81,6 +81,13 @@ pub struct PruneReport {
 }
 
 impl PruneReport {
+    /// Returns how many rows there are in all.
+    pub const fn total(&self) -> u64 {
+        let Self { inbox, outbox, calls, sessions, messages, runs, .. } = *self;
+        let Self { events, workflows, signals, .. } = *self;
+        inbox + outbox + calls + sessions + messages + runs + events + workflows + signals
+    }
+
     const fn empty(org: OrgId, days: u32) -> Self {
         Self {
             org,

@@ -17,6 +17,7 @@ use crate::conversation::turn::{stale_changes, statement};
 use crate::delivery::notices::{self, NewNotice};
 use crate::error::{Result, StoreError};
 use crate::ledger::{TurnCharges, charge_statement};
+use crate::tenancy::audit::{self, NewAuditEntry};
 
 /// Everything that one commit of a workflow changes.
 #[derive(Debug, Clone)]
@@ -36,6 +37,8 @@ pub struct WorkflowCommit {
     pub clear_waits: bool,
     /// Record changes of local tools.
     pub changes: Vec<RecordChange>,
+    /// The audit entries of these changes.
+    pub audit: Vec<NewAuditEntry>,
     pub charges: Vec<TurnCharges>,
     pub notices: Vec<NewNotice>,
     /// From now on, if the lease is kept.
@@ -126,6 +129,10 @@ fn run_commit(tx: &Tx, commit: &WorkflowCommit) -> Result<()> {
         return Err(StoreError::StaleLease);
     }
     record_changes::apply(tx, commit.lease.org, &commit.changes).map_err(stale_changes)?;
+    if !commit.audit.is_empty() {
+        let entries = commit.audit.iter().map(|entry| audit::append(commit.lease.org, entry));
+        tx.batch(&entries.collect::<Result<Vec<_>>>()?)?;
+    }
     for wait in &commit.waits {
         events::start_wait(tx, commit.lease, wait)?;
     }

@@ -37,6 +37,7 @@ async fn claim(store: &Store) -> Option<ClaimedWorkflow> {
 
 fn commit(lease: WorkflowLease, state: &str, then: WorkflowLeaseAction) -> WorkflowCommit {
     WorkflowCommit {
+        audit: vec![],
         lease,
         status: "running".into(),
         state: state.into(),

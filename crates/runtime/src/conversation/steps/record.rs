@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AgentId, InboxId, RunId, SessionId};
 use ostler_domain::money::Credits;
 use ostler_domain::session::status::SessionStatus;
@@ -9,6 +10,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{CommitOutcome, LeaseAction, NewRun, SessionDue, StoreError, TurnCommit};
 use serde::Serialize;
 
+use crate::change_audit::audit_changes;
 use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
 use crate::conversation::steps::turn::FinishedTurn;
@@ -102,6 +104,15 @@ pub(crate) async fn run(
                 StoreError::StaleChanges(why) => RunError::Outdated(why.to_string()),
                 error => RunError::Store(error),
             })?;
+            // Where several agents acted in one run, the run says who did what.
+            let mut agents = pending.changing_agents.iter();
+            let actor = match (agents.next(), agents.next()) {
+                (Some(agent), None) => AuditActor::Agent(*agent),
+                _ => AuditActor::System,
+            };
+            let origin = ("run", context.run_id.to_string());
+            commit.side_effects.audit =
+                audit_changes(store.org(context.org()), actor, origin, &commit.changes).await?;
         }
         match store.commit_turn(&commit).await {
             Err(StoreError::StaleChanges(_)) => {}
