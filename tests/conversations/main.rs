@@ -19,6 +19,7 @@ mod escalation;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod fake_server;
 mod faults;
+mod first_org;
 mod handoff;
 mod identity;
 mod knowledge;

@@ -434,6 +434,42 @@ async fn o28_a_payment_provider_makes_the_refund() {
     assert_eq!(statuses().await, ["requested", "made"], "what failed is not recorded");
 }
 
+/// O28: two refunds of one answer are made one after the other: the second sees the first,
+/// so together they never exceed the order.
+#[tokio::test(flavor = "multi_thread")]
+async fn o28_two_refunds_of_one_answer_never_exceed_the_order() {
+    let script = "
+rules:
+  - when: { user: refund }
+    answer:
+      calls:
+        - { tool: refund_payment, with: { order: '1001', amount: '40.00', reason: late } }
+        - { tool: refund_payment, with: { order: '1001', amount: '40.00', reason: cold } }
+default: 'As you see: {{ result }}'
+";
+    let shop = OrderSystem::start().await;
+    let (scenario, _) = scenario(script).await;
+    let pm = AgentId::from_u128(0x77);
+    scenario.save_agent(agent(pm, "pia", "pm".into())).await;
+    scenario.change_agent(pm, |pia| pia.autonomy = AutonomyLevel::Autonomous).await;
+    let binding = BindingId::from_u128(0xb7);
+    scenario.bind(binding, Channel::Sms, pm).await;
+    let order = json!({"number": "1001", "status": "sent", "lines": [],
+        "total": {"amount": "50.00", "currency": "EUR"}, "placed_at": "2026-11-10T10:00:00Z"});
+    scenario.org().create_record("order", RecordId::from_u128(5), order.to_string()).await.unwrap();
+    let provider = cancel_tool(&format!("{}/refunds", shop.url), "idempotent = true")
+        .replace("shop_cancel", "shop_refund");
+    scenario.define_tool(ORG, &provider).await;
+    let name = ToolName::from_static("shop_refund");
+    let settings = OrgSettings { payment_provider: Some(name), ..lenient_settings() };
+    scenario.save_settings(&settings).await;
+    let entry = ostler_domain::session::key::ConversationEntry::Owner;
+    scenario.say_in(&scenario.key_on(binding, "a", entry), "refund").await;
+    assert_eq!(shop.requests().len(), 1, "the second is refused before the provider is asked");
+    let stored = scenario.org().record("refunds", RecordId::from_u128(5)).await.unwrap();
+    assert_eq!(stored.data.matches("\"40.00\"").count(), 1, "{}", stored.data);
+}
+
 /// O17: a tool that an org has made for staff is not offered to customers.
 #[tokio::test(flavor = "multi_thread")]
 async fn o18_a_tool_for_staff_is_not_offered_to_customers() {

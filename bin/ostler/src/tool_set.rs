@@ -1,7 +1,9 @@
 //! The tools that agents can have.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ostler_domain::tool::ToolName;
 use ostler_engine::tool::ToolSet;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::toolbox::Toolbox;
@@ -38,6 +40,13 @@ pub(crate) fn build(
         let org_tools = org_tools.clone();
         Box::pin(async move { org_tools.tools(org, &definitions).await })
     })))
+}
+
+/// Returns the names of all built-in tools of this program.
+pub(crate) fn built_in_names() -> BTreeSet<ToolName> {
+    let team = ostler_runtime::team::tools(&RunningTurns::default());
+    let team = team.iter().map(|tool| tool.definition().spec.name.clone());
+    ostler_tools::catalogue::specs().map(|spec| spec.name).chain(team).collect()
 }
 
 /// Builds the registry of the tools that orgs define.

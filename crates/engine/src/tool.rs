@@ -54,6 +54,9 @@ pub struct ToolDefinition {
     /// Whether repeating a call with the same idempotency key has no further effect.
     /// Only such tools are called again when an outcome is unknown.
     pub idempotent: bool,
+    /// Whether a call checks what earlier calls of the turn recorded. Such calls run one
+    /// after the other. Local tools that write always do.
+    pub sequential: bool,
 }
 
 impl ToolDefinition {
@@ -66,6 +69,7 @@ impl ToolDefinition {
             timeout: DEFAULT_TIMEOUT,
             max_output: DEFAULT_MAX_OUTPUT,
             idempotent: false,
+            sequential: false,
         }
     }
 }

@@ -32,8 +32,25 @@ pub fn unsplash_tools(unsplash: &Unsplash) -> Vec<Arc<dyn Tool>> {
     built_in().into_iter().filter(is_search).map(tool).collect()
 }
 
+/// Returns the specs of all tools of this crate.
+pub fn specs() -> impl Iterator<Item = ToolSpec> {
+    let others = ["web_fetch", "search_unsplash_images"];
+    built_in().into_iter().filter(move |spec| {
+        let name = spec.name.as_str();
+        store_tool_builder(name).is_some() || others.contains(&name)
+    })
+}
+
 fn store_tool_for(spec: ToolSpec, store: &Store) -> Option<Arc<dyn Tool>> {
-    let build = match spec.name.as_str() {
+    let build = store_tool_builder(spec.name.as_str())?;
+    Some(build(spec, store))
+}
+
+/// Makes a tool from its spec.
+type Builder = fn(ToolSpec, &Store) -> Arc<dyn Tool>;
+
+fn store_tool_builder(name: &str) -> Option<Builder> {
+    Some(match name {
         "query_org_data" => store_tool::build::<crm::QueryOrgData>,
         "search_contacts" => store_tool::build::<crm::SearchContacts>,
         "create_contact" => store_tool::build::<crm::CreateContact>,
@@ -52,6 +69,5 @@ fn store_tool_for(spec: ToolSpec, store: &Store) -> Option<Arc<dyn Tool>> {
         "search_media" => store_tool::build::<media::SearchMedia>,
         "search_knowledge" => store_tool::build::<knowledge::SearchKnowledge>,
         _ => return None,
-    };
-    Some(build(spec, store))
+    })
 }

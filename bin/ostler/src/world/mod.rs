@@ -17,12 +17,12 @@ use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::scope::session::SessionTools;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::{Integration, Trust, catalogue};
+use ostler_domain::tool::{Integration, ToolSpec, Trust, catalogue};
 use ostler_world::file::parse;
 use ostler_world::rules::{KnownNames, check};
 use ostler_world::spec::{
-    AgentDefinition, IntegrationDefinition, NameMap, Names, OrgDefinition, PlatformDefinition,
-    SessionDefinition, Spec,
+    AgentDefinition, HttpToolDefinition, IntegrationDefinition, McpServerDefinition, NameMap,
+    Names, OrgDefinition, PlatformDefinition, SessionDefinition, Spec,
 };
 use ostler_world::{Address, Resource, Resources, unknown_name};
 
@@ -50,6 +50,10 @@ pub(crate) struct OrgToolSettings {
     pub(crate) policy: ToolPolicy,
     pub(crate) integrations: BTreeSet<Integration>,
     pub(crate) team_coordination: bool,
+    /// Its own HTTP tools.
+    pub(crate) http_tools: Vec<ToolSpec>,
+    /// The names of its MCP servers.
+    pub(crate) mcp_servers: Vec<String>,
 }
 
 /// An agent with its business layer.
@@ -113,14 +117,23 @@ impl World {
         let mut tree = Vec::new();
         let mut org_tools = BTreeMap::new();
         let integrations: Vec<IntegrationDefinition> = specs(resources);
+        let http: Vec<HttpToolDefinition> = specs(resources);
+        let servers: Vec<McpServerDefinition> = specs(resources);
         for spec in &orgs {
             let id = names.orgs.find("org", &spec.slug)?;
             tree.push(spec.to_org(id, &names)?);
             let connected = integrations.iter().filter(|one| one.org == spec.slug && one.connected);
+            let own = |one: &&HttpToolDefinition| one.org == spec.slug;
             let settings = OrgToolSettings {
                 policy: spec.tools.clone(),
                 integrations: connected.map(|one| Integration::new(&one.service)).collect(),
                 team_coordination: spec.settings.team.is_some(),
+                http_tools: http.iter().filter(own).map(|one| one.tool.spec()).collect(),
+                mcp_servers: servers
+                    .iter()
+                    .filter(|one| one.org == spec.slug)
+                    .map(|one| one.server.name.to_string())
+                    .collect(),
             };
             org_tools.insert(id, settings);
         }

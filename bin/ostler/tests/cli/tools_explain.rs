@@ -99,6 +99,41 @@ fn one_tool_is_shown_stage_by_stage() {
     );
 }
 
+/// Z06: a tool that does not exist is never called active, and the tools of the file are
+/// explained like the others.
+#[test]
+fn z06_a_world_explains_the_tools_that_exist() {
+    let demo = DemoInstallation::new();
+    let offered: std::collections::BTreeSet<String> = demo
+        .json(&["tools", "ls", "--org", "bella"])
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+        .collect();
+    for agent in ["gia", "enzo", "luca", "mara", "quinn"] {
+        let json = explain(&["--agent", agent, "--json"]);
+        let report: Value = serde_json::from_str(&json).expect("JSON");
+        for tool in report["tools"].as_array().expect("a list") {
+            let name = tool["name"].as_str().expect("a name");
+            let exists = offered.contains(name);
+            assert!(exists || tool["state"] == "removed", "{agent}: {name} does not exist");
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("world.toml");
+    let text = std::fs::read_to_string("../../examples/nordlicht.toml").expect("an example")
+        + "\n[[org]]\nslug = \"platform\"\nname = \"P\"\nplatform = true\nplan = \"enterprise\"\n";
+    std::fs::write(
+        &file,
+        text + "\n[[mcp_server]]\norg = \"nordlicht\"\nname = \"stock\"\ncommand = \"x\"\n",
+    )
+    .expect("written");
+    let file = file.to_str().expect("a path");
+    let shown = crate::stdout(&["tools", "explain", "--world", file, "--agent", "ida"]);
+    assert!(shown.contains("shop_order") && shown.contains("mcp__stock__…"), "{shown}");
+}
+
 /// Z06: in a live session the tools of the answering agent are explained by the stored
 /// policies; a connected service brings its tools.
 #[test]

@@ -146,7 +146,7 @@ struct DriveLoop<'d, 'a, H> {
     work: FuturesUnordered<Work<'d>>,
     /// External calls that are running.
     external_calls: Vec<(AgentPath, CallId)>,
-    /// Calls with local effects.
+    /// Calls that see the effects of those before them.
     queue: WriteQueue,
 }
 
@@ -172,9 +172,9 @@ impl<'d, H: Host> DriveLoop<'d, '_, H> {
         }
         for (path, action) in out.actions.drain(..) {
             let action = match action {
-                TurnAction::Run { call, checkpoint: false } if self.is_local_write(&call) => {
+                TurnAction::Run { call, checkpoint } if self.is_sequential(&call) => {
                     let Some(call) = self.queue.start_or_queue(&path, call) else { continue };
-                    TurnAction::Run { call, checkpoint: false }
+                    TurnAction::Run { call, checkpoint }
                 }
                 other => other,
             };
@@ -184,11 +184,13 @@ impl<'d, H: Host> DriveLoop<'d, '_, H> {
         Ok(())
     }
 
-    /// Returns whether a call may have effects that are stored with the turn.
-    fn is_local_write(&self, call: &Authorized) -> bool {
+    /// Returns whether a call has to see the effects of those before it, which are stored
+    /// with the turn.
+    fn is_sequential(&self, call: &Authorized) -> bool {
         let tool = self.driver.rules.tools.definition(&call.call().name);
-        tool.is_some_and(|ToolDefinition { spec, .. }| {
-            spec.reach == Reach::Local && spec.risk != Risk::Read && spec.role != ToolRole::Control
+        tool.is_some_and(|ToolDefinition { spec, sequential, .. }| {
+            let writes = spec.risk != Risk::Read && spec.role != ToolRole::Control;
+            writes && (spec.reach == Reach::Local || *sequential)
         })
     }
 

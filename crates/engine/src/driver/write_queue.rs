@@ -1,5 +1,5 @@
-//! A queue that runs calls with local effects one after the other, so that each
-//! sees the effects of those before it. In parallel, two calls could each take the
+//! A queue that runs calls with effects on the org's records one after the other, so that
+//! each sees the effects of those before it. In parallel, two calls could each take the
 //! last free slot, and only the commit would notice.
 
 use std::collections::VecDeque;

@@ -39,6 +39,8 @@ pub(crate) fn refund_through(
         ..spec
     };
     let mut definition = ToolDefinition::new(spec, DESCRIPTION, schema);
+    // Two refunds of one answer must not both get the last of the money.
+    definition.sequential = true;
     if let Some(provider) = &provider {
         let ToolDefinition { timeout, idempotent, spec, .. } = provider.definition();
         (definition.timeout, definition.idempotent) = (*timeout, *idempotent);

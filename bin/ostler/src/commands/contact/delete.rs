@@ -78,5 +78,6 @@ const fn name(kind: PersonalDataKind) -> &'static str {
         PersonalDataKind::Event => "events",
         PersonalDataKind::Notice => "notices",
         PersonalDataKind::File => "files",
+        PersonalDataKind::Record => "orders, bookings, answers",
     }
 }

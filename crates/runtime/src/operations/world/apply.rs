@@ -75,9 +75,22 @@ impl Operations {
                         LICENCE_FIELDS.iter().any(|name| field.path.starts_with(name))
                     }))
         };
-        // Licences are the platform's. The first org of an installation is the platform.
-        if let (Some(platform), Some(_)) = (platform, changes.iter().find(licence)) {
-            actor.authorize(store, platform, OrgPermission::GrantCredits).await?;
+        // Licences are the platform's. Without one, only the operator at the machine sets the
+        // installation up.
+        if changes.iter().any(|change| licence(&change)) {
+            match platform {
+                Some(platform) => {
+                    actor.authorize(store, platform, OrgPermission::GrantCredits).await?;
+                }
+                None if actor == Actor::Terminal => {}
+                None => {
+                    return Err(OperationError::Forbidden {
+                        who: "you".to_owned(),
+                        what: "set up an installation without a platform",
+                        holders: "the operator at the machine",
+                    });
+                }
+            }
         }
         if plan.live.orgs.contains_key(slug) {
             actor.authorize(store, org_id(names, slug)?, OrgPermission::Configure).await?;
@@ -88,6 +101,7 @@ impl Operations {
             {
                 Editor::OrgAdmin(org_id(names, slug)?)
             }
+            None if actor != Actor::Terminal => Editor::OrgAdmin(org_id(names, slug)?),
             _ => Editor::PlatformAdmin,
         };
         for change in changes.iter().filter(|change| change.address.kind == Kind::McpServer) {

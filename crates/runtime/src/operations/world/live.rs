@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use ostler_domain::agent::Agent;
 use ostler_domain::id::{AgentId, BindingId, DocumentId, IntegrationId, OrgId, UserId};
-use ostler_domain::org::OrgPlace;
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::tool::org_tools::OrgTool;
@@ -32,6 +31,7 @@ pub struct LiveWorld {
     pub(super) applied_data: BTreeMap<String, Digests>,
     pub(super) names: Arc<NameMap<OrgId>>,
     pub(super) orgs: BTreeMap<String, LiveOrg>,
+    /// The org of the platform, also if it may not be viewed.
     pub(super) platform: Option<OrgId>,
 }
 
@@ -56,9 +56,6 @@ impl LiveWorld {
         }
         for bound in &state.bindings {
             names.channels.insert(&bound.binding.name(), bound.binding.id);
-        }
-        if state.org.place == OrgPlace::Platform {
-            self.platform = Some(state.org.id);
         }
         if let Some(applied) = &state.applied {
             let stored: BTreeMap<String, Value> = decode("applied resources", applied)?;
@@ -157,9 +154,10 @@ impl LiveWorld {
         }
     }
 
-    /// Adds the policy of the platform.
+    /// Adds the policy of the platform, if there is one that may be viewed.
     pub(super) fn set_platform_policy(&mut self, tools: ToolPolicy) {
-        if self.platform.is_some() {
+        let platform = self.platform.map(|id| self.names.name(id));
+        if platform.is_some_and(|slug| self.orgs.contains_key(&slug)) {
             let policy = Resource::new(&PlatformDefinition { tools });
             self.resources.insert(Address::of_platform(), policy);
         }

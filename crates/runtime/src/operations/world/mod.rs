@@ -81,6 +81,8 @@ impl Operations {
             names.insert(&org.slug, org.id);
         }
         live.names = Arc::new(names);
+        let platform = orgs.iter().find(|org| org.place == OrgPlace::Platform);
+        live.platform = platform.map(|org| org.id);
         for org in orgs {
             if actor.authorize(&self.0.store, org.id, OrgPermission::View).await.is_ok() {
                 live.add(self.0.store.org(org.id).state().await?)?;

@@ -11,6 +11,7 @@ use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AuditId, BlobId, ContactId, ConversationId, OrgId, SessionId, ThreadId};
 
 use super::find::{self, OwnConversation};
+use super::records;
 use super::tables::{
     DELETE_NOTICES, MESSAGES, OF_CONVERSATION, OF_SESSION, SESSIONS, Table, blobs_in_row,
 };
@@ -82,7 +83,8 @@ const FINISH: Sql = sql!(
 const ACTION: &str = "contact_deleted";
 
 impl OrgStore<'_> {
-    /// Deletes everything the org stores about a contact and returns how much it was.
+    /// Deletes everything the org stores about a contact and returns how much it was. Orders
+    /// and bookings stay, without the contact.
     /// Fails with [`ConversationBusy`](StoreError::ConversationBusy) while a worker
     /// answers the contact. An interrupted erasure is continued by a repeat; repeating
     /// a finished one does nothing. Appends an audit entry with the id `audit_id` for
@@ -170,7 +172,10 @@ fn detach_some(tx: &Tx, org: OrgId, id: ContactId) -> Result<Deleted> {
         statement(&START, key()),
     ];
     add(&mut counts, PersonalDataKind::Contact, tx.batch(&statements)?[0]);
-    add(&mut counts, PersonalDataKind::Notice, delete_notices_about(tx, org, [id.to_string()])?);
+    let records = records::anonymize(tx, org, id)?;
+    add(&mut counts, PersonalDataKind::Record, records.len() as u64);
+    let objects = records.iter().map(ToString::to_string).chain([id.to_string()]);
+    add(&mut counts, PersonalDataKind::Notice, delete_notices_about(tx, org, objects)?);
     Ok(Deleted { counts, remaining: Remaining::Nothing })
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::find::{self, OwnConversation};
+use super::records;
 use super::tables::{
     MESSAGES, NOTICES, OF_CONVERSATION, OF_SESSION, SESSIONS, Table, blobs_in_row, notice_json,
 };
@@ -238,6 +239,10 @@ fn read_contact(
         "group_conversations_left_out": find::count_group_conversations(tx, org, id)?,
     });
     let mut page = vec![ExportedItem { kind: PersonalDataKind::Contact, value }];
+    page.extend(records::of_contact(tx, org, id)?.into_iter().map(|record| ExportedItem {
+        kind: PersonalDataKind::Record,
+        value: json!({"kind": record.kind, "id": record.id, "data": record.data}),
+    }));
     page.extend(notices_about(tx, org, &[id.to_string()])?);
     let own = find::conversations(tx, org, &contact, usize::MAX)?;
     page.extend(own.iter().map(conversation_item));

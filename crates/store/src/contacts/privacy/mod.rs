@@ -8,6 +8,7 @@
 mod erase;
 mod export;
 pub(crate) mod find;
+mod records;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -41,6 +42,8 @@ pub enum PersonalDataKind {
     Notice,
     /// A blob that messages refer to.
     File,
+    /// An order, a booking or the answers to a form.
+    Record,
 }
 
 /// The number of items of each kind.

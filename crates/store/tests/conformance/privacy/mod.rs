@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use ostler_domain::audit::AuditActor;
 use ostler_domain::channel::Channel;
-use ostler_domain::id::{AuditId, ContactId, OrgId, RunId};
+use ostler_domain::contact::Contact;
+use ostler_domain::id::{AuditId, ContactId, OrgId, RecordId, RunId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::session::key::Peer;
@@ -377,4 +378,49 @@ async fn a_long_conversation_is_exported_in_pages(store: &Store) {
     }
     assert!(pages > 5, "{pages}");
     assert_eq!(said, (0..450).collect::<Vec<u64>>());
+}
+
+on_every_backend!(
+    /// O16: orders and bookings of a deleted contact stay without the person; answers to
+    /// forms are deleted, and those of others are left as they are.
+    o16_records_of_a_deleted_contact_lose_the_person
+);
+async fn o16_records_of_a_deleted_contact_lose_the_person(store: &Store) {
+    let id = with_org(store, 1).await;
+    let org = store.org(id);
+    let new = |number: u128, name: &str| -> Contact {
+        let (id, none) = (ContactId::from_u128(number), serde_json::json!([]));
+        let contact =
+            serde_json::json!({"id": id, "name": name, "tags": none, "notes": none, "details": {}});
+        serde_json::from_value(contact).unwrap()
+    };
+    let (rosa, otto) = (new(0x51, "Rosa"), new(0x52, "Otto"));
+    for person in [&rosa, &otto] {
+        org.create_contact(person.clone()).await.unwrap();
+    }
+    let of = |person: &Contact, notes: &str| {
+        serde_json::json!({"number": "1", "contact": person.id, "notes": notes}).to_string()
+    };
+    let form = format!("form_response/{}", RecordId::from_u128(9));
+    for (kind, number, data) in [
+        ("order", 1, of(&rosa, "ring twice")),
+        ("booking", 2, of(&rosa, "by the window")),
+        (form.as_str(), 3, of(&rosa, "")),
+        ("order", 4, of(&otto, "stays")),
+    ] {
+        org.create_record(kind, RecordId::from_u128(number), data).await.unwrap();
+    }
+    let exported = export(store, id, rosa.id).await;
+    let records = exported.iter().filter(|item| item.kind == PersonalDataKind::Record);
+    assert_eq!(records.count(), 3);
+    assert_eq!(delete(store, id, rosa.id).await.unwrap()[&PersonalDataKind::Record], 3);
+    let data = async |kind: &str, number| {
+        let record = org.record(kind, RecordId::from_u128(number)).await;
+        record.map(|record| (record.data, record.version)).ok()
+    };
+    let anonymous = Some(("{\"number\":\"1\"}".to_owned(), 2));
+    assert_eq!(data("order", 1).await, anonymous);
+    assert_eq!(data("booking", 2).await, anonymous);
+    assert_eq!(data(&form, 3).await, None);
+    assert_eq!(data("order", 4).await, Some((of(&otto, "stays"), 1)));
 }

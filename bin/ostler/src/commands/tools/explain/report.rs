@@ -113,6 +113,9 @@ impl Explanation {
     fn retain(&mut self, name: &str) -> anyhow::Result<()> {
         let known: Vec<String> = self.tools.iter().map(|tool| tool.spec.name.to_string()).collect();
         self.tools.retain(|tool| tool.spec.name.as_str() == name);
+        if let Some(tool) = self.unavailable.iter().find(|tool| tool.name == name) {
+            bail!("`{name}` is not available: {}", tool.reason);
+        }
         if self.tools.is_empty() {
             bail!(unknown_name("tool", name, known.iter().map(String::as_str)));
         }

@@ -7,14 +7,16 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::caps::{SessionBudget, TurnBudget};
 use ostler_domain::org::Org;
 use ostler_domain::scope::session::SessionTools;
-use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve};
+use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ScopedTool, ToolScope, resolve};
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::{Trust, catalogue};
+use ostler_engine::tool::UnavailableTool;
 
 use super::report::{Explanation, ToolReport};
 use ostler_world::unknown_name;
 
-use crate::world::{World, WorldAgent, WorldSession};
+use crate::tool_set::built_in_names;
+use crate::world::{OrgToolSettings, World, WorldAgent, WorldSession};
 
 /// Resolves the scope of an agent and asks the gate about each active tool.
 pub(super) fn explain(
@@ -40,7 +42,13 @@ pub(super) fn explain(
         rules: GateRules::Conversation(agent.agent.autonomy),
         arguments: &serde_json::Value::Null,
     };
-    let tools = scope.tools().iter();
+    let settings = tool_settings(world, org)?;
+    let (tools, mut unavailable) = existing(&scope, settings);
+    unavailable.extend(settings.mcp_servers.iter().map(|server| UnavailableTool {
+        name: format!("mcp__{server}__…"),
+        reason: "the tools of an MCP server are known when it runs".to_owned(),
+    }));
+    let tools = tools.into_iter();
     Ok(Explanation {
         agent: agent.agent.display_name.clone(),
         org: org.name.clone(),
@@ -48,8 +56,30 @@ pub(super) fn explain(
         business_layer: agent.position.business_layer,
         guarded_as_business_layer: agent.position.guardrail_layer,
         tools: tools.map(|tool| ToolReport::new(tool, org, |name| decide(name, &facts))).collect(),
-        unavailable: Vec::new(),
+        unavailable,
     })
+}
+
+/// Splits the tools of a scope into those that this program or the org has, and those that
+/// exist in name only. Of the latter, what the scope removes is explained by its rule.
+fn existing<'s>(
+    scope: &'s ToolScope,
+    settings: &OrgToolSettings,
+) -> (Vec<&'s ScopedTool>, Vec<UnavailableTool>) {
+    let mut names = built_in_names();
+    names.extend(settings.http_tools.iter().map(|spec| spec.name.clone()));
+    let exists = |tool: &&ScopedTool| tool.removed.is_some() || names.contains(&tool.spec.name);
+    let (tools, missing): (Vec<_>, Vec<_>) = scope.tools().iter().partition(exists);
+    let missing = missing.into_iter().map(|tool| UnavailableTool {
+        name: tool.spec.name.to_string(),
+        reason: "this program does not have it yet".to_owned(),
+    });
+    (tools, missing.collect())
+}
+
+fn tool_settings<'w>(world: &'w World, org: &Org) -> anyhow::Result<&'w OrgToolSettings> {
+    let settings = world.org_tools.get(&org.id);
+    settings.ok_or_else(|| anyhow!("the settings of `{}` are missing", org.slug))
 }
 
 fn find_agent<'a>(world: &'a World, slug: &str) -> anyhow::Result<&'a WorldAgent> {
@@ -71,10 +101,7 @@ fn scope(
     org: &Org,
     session: Option<&WorldSession>,
 ) -> anyhow::Result<ToolScope> {
-    let settings = world
-        .org_tools
-        .get(&org.id)
-        .ok_or_else(|| anyhow!("the settings of `{}` are missing", org.slug))?;
+    let settings = tool_settings(world, org)?;
     let fresh = SessionTools::new(Channel::Webchat);
     let facts = ScopeFacts {
         platform: &world.platform,
@@ -87,7 +114,8 @@ fn scope(
         agent: AgentTools::of(&agent.agent, &agent.position),
         session: session.map_or(&fresh, |session| &session.tools),
     };
-    Ok(resolve(catalogue::built_in(), &facts))
+    let tools = catalogue::built_in().into_iter().chain(settings.http_tools.iter().cloned());
+    Ok(resolve(tools, &facts))
 }
 
 /// Returns the budget of a turn. A world has no ledger, so only the session's cap limits it.
