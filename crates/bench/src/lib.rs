@@ -3,6 +3,7 @@
 //!
 //! On a noisy machine the ratio to that limit says more than the number alone.
 
+mod apply;
 mod bus;
 mod harness;
 mod pipeline;
@@ -38,6 +39,8 @@ pub enum Suite {
     Pipeline,
     /// Whole turns of interactive harnesses.
     Harness,
+    /// World files of many orgs.
+    Apply,
 }
 
 /// Why a measurement failed.
@@ -69,6 +72,10 @@ pub enum BenchError {
     HarnessConfig(#[from] ostler_harness::ConfigError),
     #[error(transparent)]
     Harness(#[from] ostler_harness::HarnessError),
+    #[error(transparent)]
+    Operation(#[from] ostler_runtime::operations::OperationError),
+    #[error("the world of the suite is refused: {0}")]
+    World(String),
     #[error("a task of the suite failed: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
@@ -84,6 +91,7 @@ pub async fn run(
         Suite::Bus => ("bus", bus::run(options, progress).await?),
         Suite::Pipeline => ("pipeline", pipeline::run(options, progress).await?),
         Suite::Harness => ("harness", harness::run(options, progress).await?),
+        Suite::Apply => ("apply", apply::run(options, progress).await?),
         Suite::Turn => ("turn", turn::run(options, progress).await?),
     };
     Ok(Report { suite, machine: Machine::read(), results })

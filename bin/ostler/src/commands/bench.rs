@@ -18,6 +18,7 @@ Examples:
   ostler bench turn
   ostler bench pipeline --seconds 20
   ostler bench harness
+  ostler bench apply
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
 pub(crate) struct BenchArgs {
     /// What to measure
@@ -48,6 +49,8 @@ enum SuiteArg {
     Pipeline,
     /// Turns of interactive harnesses, their start and their memory
     Harness,
+    /// World files of 1,000 organizations with 5,000 agents, and their plan without changes
+    Apply,
 }
 
 pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
@@ -62,6 +65,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         SuiteArg::Turn => ostler_bench::Suite::Turn,
         SuiteArg::Pipeline => ostler_bench::Suite::Pipeline,
         SuiteArg::Harness => ostler_bench::Suite::Harness,
+        SuiteArg::Apply => ostler_bench::Suite::Apply,
     };
     let progress = |name: &str| anstream::eprintln!("{DIM}measuring {name} …{DIM:#}");
     let report = ostler_bench::run(suite, &options, progress).await?;

@@ -80,3 +80,12 @@ fn the_bus_suite_measures_a_broker_too() {
     let expected = ["bus.rabbitmq.ask.1", "bus.rabbitmq.ask.64", "bus.rabbitmq.ask_1000_agents"];
     assert_eq!(names(&report)[5..], expected);
 }
+
+#[test]
+fn the_apply_suite_reports_its_names_and_its_limit() {
+    let report = report("apply");
+    assert_eq!(names(&report), ["apply.create.sqlite", "apply.empty_plan_ms"]);
+    let [create, plan] = [0, 1].map(|at| &report["results"][at]);
+    assert!(create["ratio"].as_f64().expect("a ratio to bare inserts") > 0.0, "{create}");
+    assert!(plan["value"].as_f64().expect("milliseconds") > 0.0, "{plan}");
+}
