@@ -190,6 +190,8 @@ fn tools(log: &Log) -> Vec<Arc<dyn Tool>> {
         instructions: "You dig.".into(),
         forked: false,
         tools: given.to_vec(),
+        own_tools: Vec::new(),
+        max_steps: None,
         default_model: None,
         own_tools: Vec::new(),
         max_steps: None,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::{AllowReason, AskReason, DenyReason, GateDecision, GateFacts, GateRules};
 use crate::agent::autonomy::AutonomyLevel;
 use crate::money::Credits;
@@ -36,6 +38,8 @@ pub fn replay(tool: &str, recorded: &GateDecision, rules: &ReplayRules<'_>) -> G
         trust,
         require_approval_for: rules.require_approval_for,
         rules: GateRules::Conversation(rules.autonomy),
+        // Only permissions of an interactive harness look at arguments.
+        arguments: &Value::Null,
     };
     let decision = match recorded {
         GateDecision::Allow(AllowReason::Approved) => super::decide_approved(tool, &facts),

@@ -35,7 +35,7 @@ pub(super) fn read(
             .map_err(|message| source.problem(at(""), message))?;
         let definition: DataDefinition = serde_path_to_error::deserialize(&value)
             .map_err(|error| source.problem(at(&error.path().to_string()), error.to_string()))?;
-        if definition.file.is_some() == !definition.rows.is_empty() {
+        if definition.file.is_some() != definition.rows.is_empty() {
             let message = "name a `file` or write `rows`, one of them".to_owned();
             return Err(source.problem(at(""), message));
         }

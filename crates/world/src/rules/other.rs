@@ -49,10 +49,10 @@ impl Checker<'_> {
             let path = format!("{path}.{name}");
             match value {
                 Value::Object(inner) => self.no_secrets(address, &path, inner),
-                Value::String(text) if text.parse::<SecretRef>().is_err() => {
-                    if is_written_secret(name, text) {
-                        self.report(address, &path, WRITTEN_SECRET.to_owned());
-                    }
+                Value::String(text)
+                    if text.parse::<SecretRef>().is_err() && is_written_secret(name, text) =>
+                {
+                    self.report(address, &path, WRITTEN_SECRET.to_owned());
                 }
                 _ => {}
             }

@@ -21,7 +21,7 @@ impl Dice {
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((bits ^ (bits >> 31)) % sides as u64).expect("a small number")
+        usize::try_from((bits ^ (bits >> 31)) % sides as u64).unwrap()
     }
 
     fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
@@ -135,7 +135,7 @@ fn value(dice: &mut Dice, schema: &Value, hint: &str) -> Value {
         Some("integer") => {
             let least = schema["minimum"].as_u64().unwrap_or(0);
             let most = schema["maximum"].as_u64().unwrap_or(least + 100_000);
-            json!(least + dice.roll(usize::try_from(most - least).expect("a size") + 1) as u64)
+            json!(least + dice.roll(usize::try_from(most - least).unwrap() + 1) as u64)
         }
         Some("array") => {
             let count = dice.roll(3);

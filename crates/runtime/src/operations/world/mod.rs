@@ -151,3 +151,9 @@ impl From<ostler_world::spec::UnknownName> for OperationError {
         Self::BadResource(error.to_string())
     }
 }
+
+impl From<ostler_world::resource::InvalidResource> for OperationError {
+    fn from(error: ostler_world::resource::InvalidResource) -> Self {
+        Self::BadResource(error.to_string())
+    }
+}

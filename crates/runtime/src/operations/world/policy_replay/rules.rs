@@ -12,7 +12,6 @@ use ostler_domain::scope::session::SessionTools;
 use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, Integration, ToolSpec};
-use ostler_world::resource::InvalidResource;
 use ostler_world::spec::{
     AgentDefinition, IntegrationDefinition, Names, OrgDefinition, PlatformDefinition,
 };
@@ -34,12 +33,12 @@ impl OrgRules {
     /// Reads the rules of an org from resources.
     pub(super) fn new(resources: &Resources, slug: &str, id: OrgId, names: &Names) -> Result<Self> {
         let platform: PlatformDefinition = match resources.get(&Address::of_platform()) {
-            Some(platform) => platform.spec().map_err(bad_resource)?,
+            Some(platform) => platform.spec()?,
             None => PlatformDefinition::default(),
         };
         let org = resources.get(&Address::of_org(slug));
         let org = org.ok_or_else(|| OperationError::BadResource(format!("no org `{slug}`")))?;
-        let definition: OrgDefinition = org.spec().map_err(bad_resource)?;
+        let definition: OrgDefinition = org.spec()?;
         let mut rules = Self {
             platform: platform.tools,
             policy: definition.tools.clone(),
@@ -51,7 +50,7 @@ impl OrgRules {
         for (address, resource) in resources.iter().filter(|(one, _)| one.org == slug) {
             match address.kind {
                 Kind::Integration => {
-                    let one: IntegrationDefinition = resource.spec().map_err(bad_resource)?;
+                    let one: IntegrationDefinition = resource.spec()?;
                     if one.connected {
                         rules.integrations.insert(Integration::new(&one.service));
                     }
@@ -59,7 +58,7 @@ impl OrgRules {
                 Kind::Agent => {
                     // A new agent has made no calls.
                     let Some(agent) = names.agents.id(&address.name) else { continue };
-                    let mut one: AgentDefinition = resource.spec().map_err(bad_resource)?;
+                    let mut one: AgentDefinition = resource.spec()?;
                     // The template may be new as well; it does not decide about tools.
                     one.template = None;
                     let made = one.to_agent(agent, id, Timestamp::from_millis(0), names)?;
@@ -97,8 +96,4 @@ impl OrgRules {
         };
         resolve(tools.iter().cloned(), &facts)
     }
-}
-
-fn bad_resource(error: InvalidResource) -> OperationError {
-    OperationError::BadResource(error.to_string())
 }
