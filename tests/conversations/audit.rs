@@ -1,4 +1,4 @@
-//! O15: every change is in the audit log once, whoever makes it.
+//! O15: every change is in the audit log once, by people, agents and programs alike.
 
 use std::collections::BTreeSet;
 

@@ -20,7 +20,7 @@ const MAY_USE: [(&str, &[&str]); 8] = [
 ];
 
 /// Modules that every room may use, and what each of them may use.
-const SHARED: [(&str, &[&str]); 13] = [
+const SHARED: [(&str, &[&str]); 14] = [
     ("faults", &[]),
     ("ids", &[]),
     ("outage_log", &[]),
@@ -32,6 +32,7 @@ const SHARED: [(&str, &[&str]); 13] = [
     ("org_view", &["records", "toolbox"]),
     ("run_error", &["records"]),
     ("running_turns", &["org_view", "records"]),
+    ("change_audit", &["ids"]),
     ("pending_commit", &["ids", "records"]),
     ("inbox", &["faults", "ids", "records"]),
 ];
