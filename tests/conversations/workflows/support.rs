@@ -193,8 +193,6 @@ fn tools(log: &Log) -> Vec<Arc<dyn Tool>> {
         own_tools: Vec::new(),
         max_steps: None,
         default_model: None,
-        own_tools: Vec::new(),
-        max_steps: None,
     };
     let mut tools = vec![
         make(spec("note")),
