@@ -48,7 +48,9 @@ pub enum WorkspaceError {
     Patch { problems: Vec<PatchProblem> },
     #[error("there is no saved state of turn `{0}`")]
     UnknownTurn(String),
-    #[error("the saved states are damaged: {0}")]
+    #[error("the workspace has more than {limit} files")]
+    TooManyFiles { limit: usize },
+    #[error("the saved states cannot be written: {0}")]
     UndoData(String),
     #[error("`{path}`: {source}")]
     Io { path: String, source: io::Error },

@@ -58,7 +58,7 @@ pub fn find_mentions(text: &str) -> Vec<FileMention> {
                 (path, path.len())
             }
         };
-        if !path.is_empty() {
+        if !path.is_empty() && !path.starts_with('@') {
             at = start + 1 + length;
             found.push(FileMention { range: start..at, path: path.to_owned() });
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
-use rustix::fs::{Gid, Uid};
+use rustix::fs::{AtFlags, Gid, Uid};
 
 use crate::error::WorkspaceError;
 use crate::files::{Files, MAX_FILE_BYTES};
@@ -75,12 +75,25 @@ impl Files {
         for component in parent.components() {
             created.push(component);
             match self.dir().create_dir(&created) {
-                Ok(()) => keep_owner(&self.dir().open_dir(&created)?, self.dir())?,
+                Ok(()) => self.keep_owner(&created)?,
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
         self.dir().open_dir(parent)
+    }
+
+    /// Gives a directory that root has created to the owner of the one above, who could not
+    /// change it otherwise.
+    fn keep_owner(&self, created: &Path) -> std::io::Result<()> {
+        if let Some(name) = created.file_name().filter(|_| rustix::process::geteuid().is_root()) {
+            let above = created.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = self.dir().open_dir(above.unwrap_or(Path::new(".")))?;
+            let (uid, gid) = owner_of(&parent)?;
+            let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+            rustix::fs::chownat(&parent, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?;
+        }
+        Ok(())
     }
 }
 
@@ -122,14 +135,4 @@ fn create_temporary(
 fn owner_of(dir: &Dir) -> std::io::Result<(u32, u32)> {
     let metadata = dir.dir_metadata()?;
     Ok((metadata.uid(), metadata.gid()))
-}
-
-/// Gives a directory that root has created to the owner of the workspace, who could not
-/// change it otherwise.
-fn keep_owner(created: &Dir, root: &Dir) -> std::io::Result<()> {
-    if rustix::process::geteuid().is_root() {
-        let (uid, gid) = owner_of(root)?;
-        rustix::fs::fchown(created, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
-    }
-    Ok(())
 }

@@ -105,7 +105,6 @@ impl<'t> Parser<'t> {
             if line.starts_with("@@") || line.starts_with("diff --git ") || self.at_file_header() {
                 break;
             }
-            blanks = if line.is_empty() { blanks + 1 } else { 0 };
             match (line.chars().next(), line.get(1..)) {
                 (Some(' '), Some(rest)) => hunk.lines.push(HunkLine::Context(rest.to_owned())),
                 (Some('-'), Some(rest)) => hunk.lines.push(HunkLine::Removed(rest.to_owned())),
@@ -119,6 +118,7 @@ impl<'t> Parser<'t> {
                 (None, _) => hunk.lines.push(HunkLine::Context(String::new())),
                 _ => break,
             }
+            blanks = if line.is_empty() { blanks + 1 } else { 0 };
             self.at += 1;
         }
         // Empty lines at the end belong to the text after the patch.

@@ -117,6 +117,7 @@ impl Enforcement {
             gaps.push("commands can change .git/hooks and .git/config of the workspace");
         }
         if !self.process_namespace {
+            gaps.push("commands can change the scheduling of the user's other processes");
             gaps.push("programs that need /proc may fail");
         }
         if self.memory == LimitMechanism::ResourceLimit {

@@ -107,7 +107,10 @@ impl UndoStore {
     /// Starts a turn: what changes from now on can be undone with [`UndoStore::restore`].
     /// Continues the turn if it is the current one.
     pub fn begin_turn(&self, id: &str) -> Result<(), WorkspaceError> {
-        self.begin(&mut self.lock(), id)
+        let mut state = self.lock();
+        self.begin(&mut state, id)?;
+        self.forget_old_turns(&mut state);
+        Ok(())
     }
 
     fn begin(&self, state: &mut UndoState, id: &str) -> Result<(), WorkspaceError> {
@@ -116,7 +119,6 @@ impl UndoStore {
         }
         let number = state.turns.last().map_or(1, |turn| turn.number() + 1);
         state.turns.push(Journal::create(&self.directory.join("turns"), number, id)?);
-        self.forget_old_turns(state);
         Ok(())
     }
 

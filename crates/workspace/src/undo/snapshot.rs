@@ -137,8 +137,7 @@ fn walk(
     files.walk(Path::new("."), &mut |entry| {
         count += 1;
         if count > limits.files {
-            let why = format!("the workspace has more than {} files", limits.files);
-            failure = Some(WorkspaceError::UndoData(why));
+            failure = Some(WorkspaceError::TooManyFiles { limit: limits.files });
             return ControlFlow::Break(());
         }
         match visit(&entry) {

@@ -52,11 +52,12 @@ pub(super) fn apply(spec: &HelperSpec, mounts: &PreparedMounts) -> Result<Enforc
     }
     let rules = landlock_rules::prepare(spec, &mounts.temporary)
         .map_err(|error| format!("Landlock rules cannot be made: {error}"))?;
-    privileges::drop_to(spec.user.as_ref()).map_err(failed("privileges cannot be dropped"))?;
+    privileges::drop_to(spec.user.as_ref(), enforcement.read_only_mounts)
+        .map_err(failed("privileges cannot be dropped"))?;
     enforcement.uid = rustix::process::geteuid().as_raw();
     enforcement.landlock_version = landlock_rules::enforce(rules)
         .map_err(|error| format!("Landlock cannot be enforced: {error}"))?;
-    seccomp_filter::enforce(spec.network, namespaces.ipc)
+    seccomp_filter::enforce(spec.network, namespaces)
         .map_err(|error| format!("system calls cannot be filtered: {error}"))?;
     enforcement.seccomp = true;
     Ok(enforcement)

@@ -58,7 +58,7 @@ pub(super) fn isolate(spec: &HelperSpec) -> io::Result<PreparedMounts> {
     // A file that is open for writing would keep its mount from becoming read-only.
     let report = File::create(&spec.report)?;
     let plain = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", "/proc", "proc", plain, None)?;
+    mount("proc", "/proc", "proc", plain | MountFlags::RDONLY, None)?;
     if Path::new("/dev/shm").is_dir() {
         mount("tmpfs", "/dev/shm", "tmpfs", plain, SHARED_MEMORY)?;
     }
@@ -154,7 +154,9 @@ pub(super) fn bubblewrap_arguments(spec: &HelperSpec) -> Vec<OsString> {
     }
     if spec.user.is_some() {
         // The second stage becomes the user and drops these.
-        for capability in ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_DAC_OVERRIDE"] {
+        for capability in
+            ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_DAC_OVERRIDE", "CAP_FOWNER"]
+        {
             add(&[text("--cap-add"), text(capability)]);
         }
     }

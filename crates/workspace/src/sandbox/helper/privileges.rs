@@ -10,10 +10,14 @@ use crate::sandbox::spec::CommandUser;
 
 /// Becomes `user`, if there is one to become, and gives up all capabilities, for good. If the
 /// workspace belongs to root, the right to access files of others is kept: Landlock or the
-/// mounts limit it to the workspace.
-pub(super) fn drop_to(user: Option<&CommandUser>) -> io::Result<()> {
+/// mounts limit it to the workspace. Permissions, which Landlock does not protect, can be
+/// changed only where read-only mounts protect those outside.
+pub(super) fn drop_to(user: Option<&CommandUser>, read_only_mounts: bool) -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
     let kept = match user {
+        Some(user) if user.override_permissions && read_only_mounts => {
+            CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER
+        }
         Some(user) if user.override_permissions => CapabilitySet::DAC_OVERRIDE,
         _ => CapabilitySet::empty(),
     };
@@ -28,8 +32,8 @@ pub(super) fn drop_to(user: Option<&CommandUser>) -> io::Result<()> {
     let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: kept };
     rustix::thread::set_capabilities(None, sets)?;
     rustix::thread::clear_ambient_capability_set()?;
-    if !kept.is_empty() {
-        rustix::thread::configure_capability_in_ambient_set(kept, true)?;
+    for capability in kept.iter() {
+        rustix::thread::configure_capability_in_ambient_set(capability, true)?;
     }
     Ok(())
 }

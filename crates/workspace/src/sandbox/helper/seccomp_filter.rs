@@ -15,20 +15,22 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
-use crate::sandbox::helper::seccomp_filter::calls::{ALLOWED_IPC, DENIED, allowed};
+use crate::sandbox::spec::Namespaces;
+
+use calls::{ALLOWED_IPC, DENIED, allowed, mode_calls};
 
 mod calls;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Filters the system calls of this process and its children.
-pub(super) fn enforce(network: bool, ipc: bool) -> Result<(), seccompiler::Error> {
-    let ipc_calls = ALLOWED_IPC.iter().copied().filter(|_| ipc);
+pub(super) fn enforce(network: bool, namespaces: Namespaces) -> Result<(), seccompiler::Error> {
+    let ipc_calls = ALLOWED_IPC.iter().copied().filter(|_| namespaces.ipc);
     let known: Rules = allowed().chain(ipc_calls).map(|number| (number, Vec::new())).collect();
     let not_implemented = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
     apply_filter(&compile(known, not_implemented, SeccompAction::Allow)?)?;
     let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
-    apply_filter(&compile(denied(network)?, SeccompAction::Allow, refused)?)
+    apply_filter(&compile(denied(network, namespaces.processes)?, SeccompAction::Allow, refused)?)
 }
 
 fn compile(
@@ -41,7 +43,7 @@ fn compile(
 }
 
 /// Returns the calls that are refused, some depending on their arguments.
-fn denied(network: bool) -> Result<Rules, BackendError> {
+fn denied(network: bool, own_processes: bool) -> Result<Rules, BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
     let rule = |conditions: Vec<(u8, SeccompCmpOp, u64)>| {
         let conditions = conditions.into_iter().map(|(argument, operator, value)| {
@@ -72,6 +74,20 @@ fn denied(network: bool) -> Result<Rules, BackendError> {
     let terminal_input = [libc::TIOCSTI, libc::TIOCLINUX]
         .map(|request| rule(vec![(1, Eq, request & u64::from(u32::MAX))]));
     rules.insert(libc::SYS_ioctl, terminal_input.into_iter().collect::<Result<_, _>>()?);
+    // A file that runs with the rights of its owner would outlive the sandbox.
+    for (number, argument) in mode_calls() {
+        let bits = [libc::S_ISUID, libc::S_ISGID].map(u64::from);
+        let set = bits.map(|bit| rule(vec![(argument, MaskedEq(bit), bit)]));
+        rules.insert(number, set.into_iter().collect::<Result<_, _>>()?);
+    }
+    if !own_processes {
+        // Processes of the same user outside could be slowed down or limited.
+        for (number, argument) in
+            [(libc::SYS_setpriority, 1), (libc::SYS_ioprio_set, 1), (libc::SYS_prlimit64, 0)]
+        {
+            rules.insert(number, vec![rule(vec![(argument, Ne, 0)])?]);
+        }
+    }
     Ok(rules)
 }
 
@@ -84,8 +100,8 @@ mod tests {
 
     #[test]
     fn m36_filters_compile_and_no_call_is_both_allowed_and_denied() {
-        for network in [false, true] {
-            let rules = denied(network).expect("rules");
+        for (network, own_processes) in [(false, false), (true, false), (false, true)] {
+            let rules = denied(network, own_processes).expect("rules");
             compile(rules, SeccompAction::Allow, SeccompAction::Errno(1)).expect("a filter");
         }
         let allowed: BTreeSet<i64> = allowed().collect();

@@ -116,3 +116,12 @@ pub(super) const DENIED: &[i64] = &[
     libc::SYS_set_mempolicy, libc::SYS_process_madvise, libc::SYS_process_mrelease,
     libc::SYS_memfd_secret,
 ];
+
+/// Returns the calls that set the permissions of a file, with the argument that has them.
+pub(super) fn mode_calls() -> Vec<(i64, u8)> {
+    let everywhere = [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (libc::SYS_fchmodat2, 2)];
+    #[cfg(target_arch = "x86_64")]
+    return [everywhere.as_slice(), &[(libc::SYS_chmod, 1)]].concat();
+    #[cfg(not(target_arch = "x86_64"))]
+    return everywhere.to_vec();
+}
