@@ -36,6 +36,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const RED: Style = AnsiColor::Red.on_default().bold();
 
 fn main() -> ExitCode {
+    // The program starts itself again to run commands with few rights.
+    ostler_workspace::sandbox::run_helper_if_requested();
     match commands::run(cli::Cli::parse()) {
         Ok(code) => code,
         Err(error) => {

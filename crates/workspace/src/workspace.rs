@@ -31,6 +31,52 @@ impl WorkspaceOptions {
 }
 
 /// A directory that agents work in. Operations on files block; [`Workspace::run`] does not.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use ostler_workspace::files::TextEdit;
+/// use ostler_workspace::sandbox::{HelperProgram, SandboxOptions};
+/// use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
+///
+/// let directory = tempfile::tempdir()?;
+/// let root = directory.path().join("project");
+/// std::fs::create_dir(&root)?;
+/// let sandbox = SandboxOptions::new(HelperProgram::this_program()?);
+/// let mut options = WorkspaceOptions::new(&root, sandbox);
+/// options.data = Some(directory.path().join("undo"));
+/// let workspace = Workspace::open(options)?;
+///
+/// workspace.write("src/main.rs", "fn main() {}\n")?;
+/// workspace.begin_turn("turn-1")?;
+/// let edit = TextEdit { old: "{}".into(), new: "{ run(); }".into(), all: false };
+/// let diff = workspace.edit("src/main.rs", &edit)?;
+/// assert!(diff.unified.ends_with("-fn main() {}\n+fn main() { run(); }\n"));
+/// assert!(workspace.write("../elsewhere.rs", "").is_err());
+///
+/// workspace.restore("turn-1")?;
+/// assert_eq!(workspace.files().read_text("src/main.rs")?, "fn main() {}\n");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A command, in a program whose `main` begins with
+/// [`run_helper_if_requested`](crate::sandbox::run_helper_if_requested):
+///
+/// ```no_run
+/// # async fn run(workspace: std::sync::Arc<ostler_workspace::workspace::Workspace>)
+/// # -> Result<(), Box<dyn std::error::Error>> {
+/// use ostler_workspace::sandbox::{CommandEnd, CommandRequest, DiscardOutput};
+///
+/// println!("sandbox: {}", workspace.sandbox_status().await);
+/// let run = workspace.run(&CommandRequest::shell("make test"), &DiscardOutput).await?;
+/// if run.result.end != CommandEnd::Exited(0) {
+///     println!("{}", run.result.output.text());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Workspace {
     files: Files,

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use ostler_workspace::sandbox::{
-    CommandEnd, CommandOutput, CommandRequest, HelperProgram, OutputStream, SandboxOptions,
-    run_helper_if_requested,
+    CommandEnd, CommandOutput, CommandRequest, Enforcement, HelperProgram, OutputStream,
+    SandboxOptions, run_helper_if_requested,
 };
 use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
 
@@ -37,7 +37,7 @@ fn run(directory: &str, line: &str) -> Result<ExitCode, Box<dyn std::error::Erro
     let result = runtime.block_on(async {
         let status = workspace.sandbox_status().await;
         eprintln!("sandbox: {status}");
-        for gap in status.enforcement().map(|found| found.gaps()).unwrap_or_default() {
+        for gap in status.enforcement().map(Enforcement::gaps).unwrap_or_default() {
             eprintln!("not enforced: {gap}");
         }
         workspace.run(&CommandRequest::shell(line), &Terminal).await

@@ -22,7 +22,7 @@ async fn wait_for(path: &Path) {
 const TICKER: &str = "setsid sh -c 'while :; do echo x >> ticks; sleep 0.02; done' & wait";
 
 #[tokio::test]
-async fn m30_m36_dropping_the_future_kills_every_process() {
+async fn m36_dropping_the_future_kills_every_process() {
     for namespaces in [true, false] {
         let test = TestWorkspace::with(|options| options.sandbox.namespaces = namespaces);
         if !test.has_sandbox().await {

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use ostler_workspace::sandbox::{
-    CommandEnd, CommandError, CommandOutput, CommandRequest, DiscardOutput, LimitMechanism,
-    OutputStream, SandboxKind, SandboxStatus,
+    CommandEnd, CommandError, CommandOutput, CommandRequest, DiscardOutput, Enforcement,
+    LimitMechanism, OutputStream, SandboxKind, SandboxStatus,
 };
 
 use crate::support::{TestWorkspace, unsandboxed};
@@ -209,6 +209,45 @@ async fn m36_commands_fail_closed_without_a_working_helper() {
         assert!(refused.is_err(), "{path}");
         assert_eq!(test.get("ran"), None, "{path}");
     }
+}
+
+/// M36: git runs hooks outside the sandbox, so a command cannot leave one there.
+#[tokio::test]
+async fn m36_commands_cannot_change_what_programs_outside_trust() {
+    let test = TestWorkspace::new();
+    if !test.has_sandbox().await {
+        return;
+    }
+    let status = test.workspace.sandbox_status().await;
+    if !status.enforcement().is_some_and(|found| found.read_only_mounts) {
+        eprintln!("THE PROTECTION OF .git/hooks IS NOT TESTED HERE: {status}");
+        let gaps = status.enforcement().map(Enforcement::gaps).unwrap_or_default();
+        assert!(gaps.iter().any(|gap| gap.contains(".git/hooks")), "the gap is not named");
+        return;
+    }
+    test.put(".git/config", "[core]\n");
+    test.put(".git/hooks/sample", "x");
+    test.put(".git/HEAD", "ref: refs/heads/main\n");
+    test.put(".ostler/permissions.toml", "");
+    let lines = [
+        "echo evil > .git/hooks/pre-commit",
+        "echo evil >> .git/config",
+        "rm -rf .git/hooks",
+        "mv .git .g && mkdir .git && mv .g/* .git/ && echo evil > .git/hooks/pre-commit",
+        "mv .git/hooks .git/h; mkdir .git/hooks && echo evil > .git/hooks/pre-commit",
+        "ln -sf /tmp .git/config",
+        "echo evil > .ostler/permissions.toml",
+        "mv .ostler .o",
+    ];
+    for line in lines {
+        let result = test.shell(line).await;
+        assert_ne!(result.end, CommandEnd::Exited(0), "{line}");
+        assert_eq!(test.get(".git/config").as_deref(), Some("[core]\n"), "{line}");
+        assert_eq!(test.get(".git/hooks/pre-commit"), None, "{line}");
+        assert_eq!(test.get(".ostler/permissions.toml").as_deref(), Some(""), "{line}");
+    }
+    let commit = test.shell("echo ref: refs/heads/other > .git/HEAD").await;
+    assert_eq!(commit.end, CommandEnd::Exited(0), "the rest of .git can be changed");
 }
 
 #[tokio::test]

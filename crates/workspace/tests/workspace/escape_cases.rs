@@ -220,8 +220,8 @@ fn kernel_cases() -> Vec<EscapeCase> {
         call("character device", libc::SYS_mknodat, "-100, 'chr', 0020666, 0x101"),
         call("block device", libc::SYS_mknodat, "-100, 'blk', 0060666, 0xfe00"),
         call("socket file", libc::SYS_mknodat, "-100, 'sock', 0140666, 0"),
-        call("setuid", libc::SYS_setuid, "0"),
-        call("setgid", libc::SYS_setgid, "0"),
+        case("setuid", "$< = $> = 0; esc() if $< == 0 or $> == 0;"),
+        case("setgid", "$( = $) = 0; esc() if $( =~ /^0/ or $) =~ /^0/;"),
         call("setgroups", libc::SYS_setgroups, "1, pack('L', 0)"),
         call(
             "capset",
@@ -242,7 +242,7 @@ fn kernel_cases() -> Vec<EscapeCase> {
     ];
     for (name, flag) in namespaces {
         cases.push(call(format!("unshare {name}"), libc::SYS_unshare, flag.to_string()));
-        let clone = format!("{} | 17, 0, 0, 0, 0", flag);
+        let clone = format!("{flag} | 17, 0, 0, 0, 0");
         let mut cloned = call(format!("clone {name}"), libc::SYS_clone, clone);
         // A child that was started nevertheless must not go on.
         let _ = write!(cloned.script, " exit if $r == 0;");

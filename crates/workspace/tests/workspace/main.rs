@@ -1,5 +1,7 @@
 //! The workspace, driven through its public interface.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
 mod abort;
 mod commands;
 mod context;

@@ -1,6 +1,7 @@
 //! Mounts: everything outside the workspace is read-only, and `/proc` shows the processes of
 //! the command only.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -8,6 +9,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
     mount_remount,
@@ -48,10 +50,11 @@ pub(super) fn isolate(spec: &HelperSpec) -> io::Result<PreparedMounts> {
         let is_inside = point.path.starts_with(&spec.root) && !is_protected;
         if !is_inside && point.path != run_directory {
             let flags = MountFlags::BIND | MountFlags::RDONLY | point.flags;
-            // A mount below another one cannot be reached.
             is_read_only &= match mount_remount(&point.path, flags, "") {
-                Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::INVAL) => true,
-                Err(_) => false,
+                Ok(()) => true,
+                Err(error) if is_protected => return Err(error.into()),
+                // A mount that another one covers cannot be reached.
+                Err(error) => matches!(error, Errno::NOENT | Errno::INVAL),
             };
         }
     }
@@ -75,12 +78,15 @@ pub(super) fn isolate(spec: &HelperSpec) -> io::Result<PreparedMounts> {
 /// Makes mounts of the protected paths, so that they can be made read-only and not be moved.
 /// Returns their paths. What is a link, or does not exist, is left out.
 fn protect(spec: &HelperSpec) -> Vec<PathBuf> {
-    let mut protected = Vec::new();
+    let (mut protected, mut mounted) = (Vec::new(), BTreeSet::new());
     for path in &spec.protected {
-        let mut parents: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
-        parents.retain(|parent| !parent.as_os_str().is_empty());
-        let parents_mounted = parents.iter().rev().all(|parent| bind_to_itself(&spec.root, parent));
-        if parents_mounted && bind_to_itself(&spec.root, Path::new(path)) {
+        let mut parts: Vec<&Path> = Path::new(path).ancestors().collect();
+        parts.retain(|part| !part.as_os_str().is_empty());
+        // A second mount of a parent would cover the mounts below it.
+        let all_mounted = parts.into_iter().rev().all(|part| {
+            mounted.contains(part) || (bind_to_itself(&spec.root, part) && mounted.insert(part))
+        });
+        if all_mounted {
             protected.push(spec.root.join(path));
         }
     }
