@@ -79,7 +79,7 @@ const SCRIPTED: &str = "ostler-scripted";
 /// Heavy libraries and the one room each lives in. The benchmarks measure the
 /// bare drivers and the bare client of the broker beside ours, and scenarios look
 /// at databases from beside the store.
-const ROOMS: [(&str, &[&str]); 19] = [
+const ROOMS: [(&str, &[&str]); 22] = [
     ("toml_edit", &["ostler-world"]),
     ("rusqlite", &["ostler-store", "ostler-bench", "ostler-testkit"]),
     ("tokio-postgres", &["ostler-store", "ostler-bench", "ostler-testkit"]),
@@ -98,7 +98,10 @@ const ROOMS: [(&str, &[&str]); 19] = [
     ),
     ("rustls-platform-verifier", &["ostler-http"]),
     ("hyper", &["ostler-scripted", "ostler-server"]),
-    ("serde-saphyr", &["ostler-scripted"]),
+    ("serde-saphyr", &["ostler-scripted", "ostler-workspace"]),
+    ("cap-std", &["ostler-workspace"]),
+    ("landlock", &["ostler-workspace"]),
+    ("seccompiler", &["ostler-workspace"]),
     ("rmcp", &["ostler-tools", "ostler-server"]),
     ("html5ever", &["ostler-tools"]),
     ("pdf-extract", &["ostler"]),

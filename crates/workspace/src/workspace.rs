@@ -1,10 +1,11 @@
 //! The workspace: one root with its files, commands and saved states.
 
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::WorkspaceError;
-use crate::files::{FileDiff, Files, TextEdit, unified_diff};
+use crate::files::{FileDiff, Files, TextEdit, WriteAccess, unified_diff};
 use crate::path::is_protected;
 use crate::sandbox::{
     CommandError, CommandOutput, CommandRequest, CommandResult, Sandbox, SandboxOptions,
@@ -100,6 +101,10 @@ impl Workspace {
     pub fn open(options: WorkspaceOptions) -> Result<Self, WorkspaceError> {
         let WorkspaceOptions { root, data, undo, sandbox } = options;
         let files = Files::open(&root)?;
+        if files.root().parent().is_none() {
+            let why = "the whole file system cannot be a workspace";
+            return Err(WorkspaceError::InvalidPath { path: "/".to_owned(), why });
+        }
         let undo = data.map(|data| open_undo(&data, files.root(), undo)).transpose()?;
         let sandbox = Sandbox::new(sandbox, files.root());
         Ok(Self { files, undo, sandbox, changing: Mutex::new(()) })
@@ -171,30 +176,23 @@ impl Workspace {
             .map_err(|error| WorkspaceError::from_io(&relative, error))?;
         // Refused commands need no saved state.
         self.sandbox.status().await;
-        let not_undoable = self.blocking(|workspace| match &workspace.undo {
-            Some(undo) => {
-                undo.before_command(&workspace.files).err().map(|error| error.to_string())
-            }
-            None => Some("the workspace has no directory for saved states".to_owned()),
-        });
-        let not_undoable = not_undoable.await;
-        let recorder = ChangeRecorder(Some(self.clone()));
-        let result = self.sandbox.run(request, &self.root().join(directory), output).await;
-        recorder.record().await;
-        Ok(CommandRun { result: result?, not_undoable })
-    }
-
-    async fn blocking<T: Send + 'static>(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Self) -> Option<T> + Send + 'static,
-    ) -> Option<T> {
         let workspace = self.clone();
-        tokio::task::spawn_blocking(move || work(&workspace)).await.ok().flatten()
+        let saved = tokio::task::spawn_blocking(move || ChangeRecorder::start(workspace)).await;
+        let (recorder, not_undoable) = match saved {
+            Ok(Ok(recorder)) => (Some(recorder), None),
+            Ok(Err(why)) => (None, Some(why)),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let result = self.sandbox.run(request, &self.root().join(directory), output).await;
+        if let Some(recorder) = recorder {
+            recorder.finish().await;
+        }
+        Ok(CommandRun { result: result?, not_undoable })
     }
 
     /// Starts a turn: what changes from now on can be undone with [`Workspace::restore`].
     pub fn begin_turn(&self, id: &str) -> Result<(), WorkspaceError> {
-        self.undo.as_ref().map_or(Ok(()), |undo| undo.begin_turn(id))
+        self.undo.as_ref().map_or(Ok(()), |undo| undo.begin_turn(&self.files, id))
     }
 
     /// Brings the files back to the state before a turn. Later turns are undone as well.
@@ -226,7 +224,7 @@ impl Workspace {
     /// Saves the state of a file and replaces it.
     pub(crate) fn replace(&self, path: &Path, content: &str) -> Result<(), WorkspaceError> {
         self.save_state(path)?;
-        self.files.replace(path, content.as_bytes())
+        self.files.replace(path, content.as_bytes(), WriteAccess::Agent)
     }
 
     /// Saves the state of a file and removes it.
@@ -252,7 +250,15 @@ impl Workspace {
 struct ChangeRecorder(Option<Arc<Workspace>>);
 
 impl ChangeRecorder {
-    async fn record(mut self) {
+    /// Saves the files before a command. Fails with the reason why that is not possible.
+    fn start(workspace: Arc<Workspace>) -> Result<Self, String> {
+        let no_directory = || "the workspace has no directory for saved states".to_owned();
+        let undo = workspace.undo.as_ref().ok_or_else(no_directory)?;
+        undo.before_command(&workspace.files).map_err(|error| error.to_string())?;
+        Ok(Self(Some(workspace)))
+    }
+
+    async fn finish(mut self) {
         if let Some(workspace) = self.0.take() {
             let _ = tokio::task::spawn_blocking(move || workspace.record_command()).await;
         }
@@ -275,7 +281,9 @@ impl Drop for ChangeRecorder {
 const ABORT_DELAY: std::time::Duration = std::time::Duration::from_millis(200);
 
 fn open_undo(data: &Path, root: &Path, limits: UndoLimits) -> Result<UndoStore, WorkspaceError> {
-    std::fs::create_dir_all(data).map_err(|error| WorkspaceError::from_io(data, error))?;
+    // It holds what was in the files, also in those that others cannot read.
+    let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
+    created.map_err(|error| WorkspaceError::from_io(data, error))?;
     let data = data.canonicalize().map_err(|error| WorkspaceError::from_io(data, error))?;
     if data.starts_with(root) {
         let path = data.display().to_string();

@@ -144,7 +144,7 @@ mod tests {
     use super::parse_skill;
 
     #[test]
-    fn m36_a_skill_is_validated_with_the_line_of_the_mistake() {
+    fn a_skill_is_validated_with_the_line_of_the_mistake() {
         let check = |text: &str, expected: Result<(&str, &str), &str>| {
             let parsed = parse_skill("s/pdf/SKILL.md", "pdf", text);
             let found = parsed.map(|skill| (skill.description, skill.body));

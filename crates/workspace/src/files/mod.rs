@@ -25,6 +25,7 @@ pub use list::{FileList, ListQuery};
 pub use read::{FileText, LineRange};
 pub use search::{SearchMatch, SearchQuery, SearchResult};
 pub use walk::{EntryKind, FileEntry};
+pub(crate) use write::WriteAccess;
 
 /// The largest file that is read, written or edited as a whole, in bytes.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;

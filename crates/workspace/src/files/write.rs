@@ -2,6 +2,7 @@
 //! old content or the new one.
 
 use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,12 +15,26 @@ use crate::files::{Files, MAX_FILE_BYTES};
 /// Permissions of a new file.
 const NEW_FILE_MODE: u32 = 0o644;
 
+/// For whom a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WriteAccess {
+    /// Everything but what programs outside trust.
+    Agent,
+    /// Everything, to bring back what was there.
+    Restore,
+}
+
 static NEXT_TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 impl Files {
     /// Writes a whole file and creates the directories above it. An existing file keeps its
     /// permissions, and a link inside the workspace stays a link.
-    pub(crate) fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
+    pub(crate) fn replace(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        access: WriteAccess,
+    ) -> Result<(), WorkspaceError> {
         let failed = |error| WorkspaceError::from_io(path, error);
         let name = || path.display().to_string();
         let size = bytes.len() as u64;
@@ -31,6 +46,9 @@ impl Files {
             return Err(WorkspaceError::IsDirectory { path: name() });
         };
         let parent = self.create_parent(&target).map_err(failed)?;
+        if access == WriteAccess::Agent && self.is_protected(&parent) {
+            return Err(WorkspaceError::Protected { path: name() });
+        }
         let old = match parent.symlink_metadata(file_name) {
             Ok(metadata) if metadata.is_dir() => {
                 return Err(WorkspaceError::IsDirectory { path: name() });
@@ -53,6 +71,15 @@ impl Files {
             let _ = parent.remove_file(&temporary);
             failed(error)
         })
+    }
+
+    /// Returns whether an open directory is one that programs outside trust, under whatever
+    /// name it was opened. One whose name cannot be found out counts as such.
+    fn is_protected(&self, directory: &Dir) -> bool {
+        let link = format!("/proc/self/fd/{}", directory.as_raw_fd());
+        let path = std::fs::read_link(link).ok();
+        let inside = path.as_ref().and_then(|path| path.strip_prefix(self.root()).ok());
+        inside.is_none_or(crate::path::is_protected)
     }
 
     /// Returns the file that a link leads to, or the path itself.

@@ -15,7 +15,7 @@ use crate::sandbox::limits::CommandLimits;
 use crate::sandbox::run_scope::RunScope;
 use crate::sandbox::spec::{CommandUser, HelperSpec, Isolation, Namespaces};
 use crate::sandbox::status::{Enforcement, SandboxStatus};
-use crate::sandbox::{Sandbox, Unsandboxed};
+use crate::sandbox::{DetectedSandbox, Sandbox, Unsandboxed};
 
 /// The user `nobody`, as whom commands run in a workspace of root.
 const NOBODY: u32 = 65534;
@@ -102,16 +102,14 @@ impl Sandbox {
         directory: &Path,
         output: &dyn CommandOutput,
     ) -> Result<CommandResult, CommandError> {
-        let status = self.status().await;
-        let isolation = match (&*status, &request.unsandboxed) {
-            (SandboxStatus::Active(enforcement), _) => self.isolation_of(enforcement),
-            (SandboxStatus::Unavailable { .. }, Some(accepted)) => {
+        let DetectedSandbox { status, isolation } = self.detected().await;
+        let isolation = match (isolation, &request.unsandboxed) {
+            (Some(isolation), _) => isolation.clone(),
+            (None, Some(accepted)) => {
                 tracing::warn!(accepted_by = accepted.person(), "command runs without a sandbox");
                 Isolation::Unsandboxed
             }
-            (SandboxStatus::Unavailable { .. }, None) => {
-                return Err(CommandError::NoSandbox { status });
-            }
+            (None, None) => return Err(CommandError::NoSandbox { status: status.clone() }),
         };
         self.run_isolated(&isolation, request, directory, output)
             .await
@@ -164,16 +162,6 @@ impl Sandbox {
         })
     }
 
-    fn isolation_of(&self, enforcement: &Enforcement) -> Isolation {
-        use crate::sandbox::SandboxKind;
-        match (enforcement.kind, &self.options.bubblewrap) {
-            (SandboxKind::Bubblewrap, Some(program)) => {
-                Isolation::Bubblewrap { program: program.clone() }
-            }
-            _ => Isolation::Landlock { namespaces: self.options.namespaces },
-        }
-    }
-
     /// Returns the user to run commands as, if this process is root.
     fn user(&self) -> Result<Option<CommandUser>, String> {
         if !rustix::process::geteuid().is_root() {
@@ -212,6 +200,7 @@ impl Sandbox {
             cgroups: groups.joins(),
             memory_by_cgroup: groups.limits_memory(),
             processes_by_cgroup: groups.limits_processes(),
+            other_threads: 0,
             report: scope.report(),
             namespaces: Namespaces::default(),
             command: request.command.clone(),

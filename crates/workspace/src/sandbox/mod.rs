@@ -94,35 +94,53 @@ impl SandboxOptions {
 pub(crate) struct Sandbox {
     options: SandboxOptions,
     root: PathBuf,
-    status: OnceCell<Arc<SandboxStatus>>,
+    detected: OnceCell<DetectedSandbox>,
+}
+
+/// What this machine offers.
+#[derive(Debug, Clone)]
+pub(crate) struct DetectedSandbox {
+    status: Arc<SandboxStatus>,
+    /// What works; `None` if nothing does.
+    isolation: Option<Isolation>,
 }
 
 impl Sandbox {
     pub(crate) fn new(options: SandboxOptions, root: &Path) -> Self {
-        Self { options, root: root.to_owned(), status: OnceCell::new() }
+        Self { options, root: root.to_owned(), detected: OnceCell::new() }
     }
 
     /// Returns what is enforced for commands, determined by starting one.
     pub(crate) async fn status(&self) -> Arc<SandboxStatus> {
-        self.status.get_or_init(|| async { Arc::new(self.detect().await) }).await.clone()
+        self.detected().await.status.clone()
     }
 
-    async fn detect(&self) -> SandboxStatus {
+    pub(crate) async fn detected(&self) -> &DetectedSandbox {
+        self.detected.get_or_init(|| self.detect()).await
+    }
+
+    async fn detect(&self) -> DetectedSandbox {
+        run_scope::remove_abandoned();
         let mut reasons = Vec::new();
+        let mut isolations = self.isolations();
         if helper::is_helper_process() {
             reasons.push("this program does not call run_helper_if_requested in main".to_owned());
-            return SandboxStatus::Unavailable { reasons };
+            isolations.clear();
         }
-        for isolation in self.isolations() {
+        for isolation in isolations {
             match self.probe(&isolation).await {
-                Ok(enforcement) => return SandboxStatus::Active(enforcement),
+                Ok(enforcement) => {
+                    let status = Arc::new(SandboxStatus::Active(enforcement));
+                    return DetectedSandbox { status, isolation: Some(isolation) };
+                }
                 Err(reason) => reasons.push(format!("{}: {reason}", isolation.name())),
             }
         }
         if reasons.is_empty() {
             reasons.push("every kind of sandbox is switched off".to_owned());
         }
-        SandboxStatus::Unavailable { reasons }
+        let status = Arc::new(SandboxStatus::Unavailable { reasons });
+        DetectedSandbox { status, isolation: None }
     }
 
     /// Returns the kinds of isolation to try, the preferred one first.
@@ -131,7 +149,10 @@ impl Sandbox {
         let mut isolations: Vec<Isolation> =
             bubblewrap.into_iter().map(|program| Isolation::Bubblewrap { program }).collect();
         if self.options.landlock {
-            isolations.push(Isolation::Landlock { namespaces: self.options.namespaces });
+            // A container may permit namespaces and refuse the mounts in them.
+            let namespaces = if self.options.namespaces { &[true, false][..] } else { &[false] };
+            let kinds = namespaces.iter().map(|namespaces| *namespaces);
+            isolations.extend(kinds.map(|namespaces| Isolation::Landlock { namespaces }));
         }
         isolations
     }

@@ -16,6 +16,9 @@ use crate::sandbox::status::Enforcement;
 const REMOVAL_ATTEMPTS: u32 = 20;
 const REMOVAL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The start of the names of directories, followed by the id of the process.
+const PREFIX: &str = "ostler-run-";
+
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// The temporary directory and the control groups of a command, removed when this is dropped.
@@ -32,7 +35,7 @@ impl RunScope {
         let random = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |now| now.subsec_nanos());
-        let name = format!("ostler-run-{}-{number}-{random:x}", std::process::id());
+        let name = format!("{PREFIX}{}-{number}-{random:x}", std::process::id());
         // Others may pass through it, but they cannot list it.
         let directory = std::env::temp_dir().canonicalize()?.join(&name);
         fs::DirBuilder::new().mode(0o711).create(&directory)?;
@@ -80,6 +83,21 @@ impl Drop for RunScope {
             remove(&directory);
             drop(groups);
         });
+    }
+}
+
+/// Removes what processes that were killed have left.
+pub(crate) fn remove_abandoned() {
+    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
+        let pid = pid.and_then(|pid| pid.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            ControlGroups::remove(name);
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

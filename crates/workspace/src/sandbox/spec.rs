@@ -61,6 +61,9 @@ pub(crate) struct HelperSpec {
     pub(crate) cgroups: Vec<PathBuf>,
     pub(crate) memory_by_cgroup: bool,
     pub(crate) processes_by_cgroup: bool,
+    /// Threads of the same user outside, which the resource limit counts as well. Set by the
+    /// first stage, which can see them.
+    pub(crate) other_threads: u64,
     /// Where to write the [`HelperReport`].
     pub(crate) report: PathBuf,
     /// What the first stage has set up, for the second.

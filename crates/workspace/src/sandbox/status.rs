@@ -113,7 +113,7 @@ impl Enforcement {
             return gaps;
         }
         if !self.read_only_mounts {
-            gaps.push("commands can change permissions and times of the user's other files");
+            gaps.push("commands can change permissions and times of other files of the same user");
             gaps.push("commands can change .git/hooks and .git/config of the workspace");
         }
         if !self.process_namespace {

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,10 @@ impl Default for UndoLimits {
         Self { file_bytes: 8 << 20, total_bytes: 512 << 20, files: 50_000, turns: 50 }
     }
 }
+
+/// How often and how long to wait for commands to end.
+const IDLE_ATTEMPTS: u32 = 100;
+const IDLE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What was at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,10 +109,24 @@ impl UndoStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until no command runs; one that was aborted needs a moment to end.
+    fn lock_when_idle(&self) -> Result<MutexGuard<'_, UndoState>, WorkspaceError> {
+        for _ in 0..IDLE_ATTEMPTS {
+            let state = self.lock();
+            if state.running == 0 {
+                return Ok(state);
+            }
+            drop(state);
+            std::thread::sleep(IDLE_INTERVAL);
+        }
+        Err(WorkspaceError::CommandRunning)
+    }
+
     /// Starts a turn: what changes from now on can be undone with [`UndoStore::restore`].
     /// Continues the turn if it is the current one.
-    pub fn begin_turn(&self, id: &str) -> Result<(), WorkspaceError> {
+    pub fn begin_turn(&self, files: &Files, id: &str) -> Result<(), WorkspaceError> {
         let mut state = self.lock();
+        self.record_interrupted(&mut state, files)?;
         self.begin(&mut state, id)?;
         self.forget_old_turns(&mut state);
         Ok(())
@@ -188,6 +207,16 @@ impl UndoStore {
         }
         state.running -= 1;
         self.record_changes(&mut state, files)
+    }
+
+    /// Records what a command has changed during which the process was killed.
+    fn record_interrupted(
+        &self,
+        state: &mut UndoState,
+        files: &Files,
+    ) -> Result<(), WorkspaceError> {
+        let is_open = state.turns.last().is_some_and(Journal::has_open_command);
+        if is_open && state.running == 0 { self.record_changes(state, files) } else { Ok(()) }
     }
 
     fn record_changes(&self, state: &mut UndoState, files: &Files) -> Result<(), WorkspaceError> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use cap_std::fs::{Permissions, PermissionsExt as _};
 
 use crate::error::WorkspaceError;
-use crate::files::Files;
+use crate::files::{Files, WriteAccess};
 use crate::undo::journal::Journal;
 use crate::undo::{SavedState, UndoState, UndoStore};
 
@@ -28,12 +28,10 @@ impl UndoStore {
     /// Brings the workspace back to the state before `id`, which undoes later turns as well.
     /// The restore is a turn itself, so that it can be undone.
     pub fn restore(&self, files: &Files, id: &str) -> Result<RestoreReport, WorkspaceError> {
-        let mut state = self.lock();
+        let mut state = self.lock_when_idle()?;
         let position = state.turns.iter().position(|turn| turn.id() == id);
         let position = position.ok_or_else(|| WorkspaceError::UnknownTurn(id.to_owned()))?;
-        if state.turns.last().is_some_and(Journal::has_open_command) {
-            self.record_changes(&mut state, files)?;
-        }
+        self.record_interrupted(&mut state, files)?;
         let mut targets: BTreeMap<String, SavedState> = BTreeMap::new();
         for turn in &state.turns[position..] {
             for (path, before) in turn.changes() {
@@ -130,7 +128,7 @@ fn write(files: &Files, path: &Path, bytes: &[u8], mode: u32) -> Result<(), Stri
     if !is_file {
         remove(files, path).map_err(|error| error.to_string())?;
     }
-    files.replace(path, bytes).map_err(|error| error.to_string())?;
+    files.replace(path, bytes, WriteAccess::Restore).map_err(|error| error.to_string())?;
     let permissions = Permissions::from_mode(mode);
     files.dir().set_permissions(path, permissions).map_err(|error| error.to_string())
 }

@@ -70,14 +70,14 @@ async fn m36_the_time_limit_kills_every_process() {
             return;
         }
         // One waits, one has its own session, one ignores the usual signals.
-        let line = "setsid sh -c 'sleep 0.9; touch late' & (trap '' TERM HUP INT; sleep 0.9; \
+        let line = "setsid sh -c 'sleep 0.5; touch late' & (trap '' TERM HUP INT; sleep 0.5; \
                     touch later) & sleep 100";
         let mut request = CommandRequest::shell(line);
-        request.limits.time = Duration::from_millis(300);
+        request.limits.time = Duration::from_millis(200);
         let result = test.run(&request).await;
         assert_eq!(result.end, CommandEnd::TimedOut, "{}", result.output.text());
         assert!(result.duration < Duration::from_secs(5), "{:?}", result.duration);
-        tokio::time::sleep(Duration::from_millis(900)).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
         assert_eq!((test.get("late"), test.get("later")), (None, None), "{namespaces}");
     }
 }
@@ -89,9 +89,9 @@ async fn m36_processes_left_in_the_background_end_with_the_command() {
         if !test.has_sandbox().await {
             return;
         }
-        let line = "setsid sh -c 'sleep 0.4; touch late' >/dev/null 2>&1 & exit 0";
+        let line = "setsid sh -c 'sleep 0.3; touch late' >/dev/null 2>&1 & exit 0";
         assert_eq!(test.shell(line).await.end, CommandEnd::Exited(0));
-        tokio::time::sleep(Duration::from_millis(600)).await;
+        tokio::time::sleep(Duration::from_millis(400)).await;
         assert_eq!(test.get("late"), None, "{namespaces}");
     }
 }

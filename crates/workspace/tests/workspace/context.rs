@@ -6,7 +6,7 @@ use ostler_workspace::context::{expand_mentions, find_instructions, find_prompts
 use crate::support::{SECRET, TestWorkspace};
 
 #[test]
-fn m36_instructions_of_the_root_come_before_those_of_the_working_directory() {
+fn instructions_of_the_root_come_before_those_of_the_working_directory() {
     let test = TestWorkspace::new();
     test.put("AGENTS.md", "root\n");
     test.put("web/AGENTS.md", "web\n");
@@ -23,7 +23,7 @@ fn m36_instructions_of_the_root_come_before_those_of_the_working_directory() {
 }
 
 #[test]
-fn m36_skills_are_found_and_mistakes_reported_with_their_line() {
+fn skills_are_found_and_mistakes_reported_with_their_line() {
     let test = TestWorkspace::new();
     let skill =
         |name: &str, body: &str| format!("---\nname: {name}\ndescription: Does it.\n---\n{body}\n");
@@ -47,7 +47,7 @@ fn m36_skills_are_found_and_mistakes_reported_with_their_line() {
 }
 
 #[test]
-fn m36_prompts_are_files() {
+fn prompts_are_files() {
     let test = TestWorkspace::new();
     test.put(".ostler/prompts/review.md", "Review $ARGUMENTS.\n");
     test.put(".ostler/prompts/all.md", "Check everything.\n");
@@ -59,7 +59,7 @@ fn m36_prompts_are_files() {
 }
 
 #[test]
-fn m36_mentioned_files_come_with_the_prompt() {
+fn mentioned_files_come_with_the_prompt() {
     let test = TestWorkspace::new();
     test.put("a.txt", "hello\n");
     test.put("dir/b.txt", "");

@@ -84,7 +84,8 @@ fn file_cases(target: &EscapeTarget) -> Vec<EscapeCase> {
     cases
 }
 
-fn network_cases(target: &EscapeTarget) -> Vec<EscapeCase> {
+/// Attempts to use the network or sockets of the machine.
+pub(crate) fn network_cases(target: &EscapeTarget) -> Vec<EscapeCase> {
     let EscapeTarget { tcp_port, udp_port, unix_socket, abstract_socket, .. } = target;
     let socket = "use Socket;";
     vec![

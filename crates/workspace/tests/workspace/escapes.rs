@@ -186,7 +186,7 @@ async fn m36_an_allowed_network_opens_no_other_sockets() {
         return;
     }
     let bait = Bait::new(&test);
-    let cases = escape_cases::all(&bait.target);
+    let cases = escape_cases::network_cases(&bait.target);
     write_cases(&test, &cases);
     let request = CommandRequest { network: true, ..CommandRequest::shell("sh cases/all.sh") };
     let (_, escaped) = run_cases(&test, request).await;

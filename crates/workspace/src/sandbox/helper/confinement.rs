@@ -57,7 +57,7 @@ pub(super) fn apply(spec: &HelperSpec, mounts: &PreparedMounts) -> Result<Enforc
     enforcement.uid = rustix::process::geteuid().as_raw();
     enforcement.landlock_version = landlock_rules::enforce(rules)
         .map_err(|error| format!("Landlock cannot be enforced: {error}"))?;
-    seccomp_filter::enforce(spec.network, namespaces)
+    seccomp_filter::enforce(spec.network, namespaces, enforcement.read_only_mounts)
         .map_err(|error| format!("system calls cannot be filtered: {error}"))?;
     enforcement.seccomp = true;
     Ok(enforcement)
@@ -78,9 +78,7 @@ fn set_resource_limits(spec: &HelperSpec) -> io::Result<()> {
         set(Resource::Data, limits.memory_bytes)?;
     }
     if !spec.processes_by_cgroup {
-        let uid = spec.user.map_or_else(|| rustix::process::getuid().as_raw(), |user| user.uid);
-        let others = privileges::threads_of_user(uid);
-        set(Resource::Nproc, others + u64::from(limits.processes))?;
+        set(Resource::Nproc, spec.other_threads + u64::from(limits.processes))?;
     }
     Ok(())
 }

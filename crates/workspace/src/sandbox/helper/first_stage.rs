@@ -37,6 +37,11 @@ fn start(spec: &mut HelperSpec) -> io::Result<Pid> {
         std::fs::write(group, "0")?;
     }
     adopt_orphans()?;
+    if !spec.processes_by_cgroup {
+        let own = || rustix::process::getuid().as_raw();
+        spec.other_threads =
+            privileges::threads_of_user(spec.user.map_or_else(own, |user| user.uid));
+    }
     let mut command = match &spec.isolation {
         Isolation::Bubblewrap { program } => {
             spec.namespaces =

@@ -17,20 +17,29 @@ use seccompiler::{
 
 use crate::sandbox::spec::Namespaces;
 
-use calls::{ALLOWED_IPC, DENIED, allowed, mode_calls};
+use calls::{ALLOWED_IPC, ATTRIBUTES, DENIED, allowed, mode_calls};
 
 mod calls;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Filters the system calls of this process and its children.
-pub(super) fn enforce(network: bool, namespaces: Namespaces) -> Result<(), seccompiler::Error> {
+pub(super) fn enforce(
+    network: bool,
+    namespaces: Namespaces,
+    read_only_mounts: bool,
+) -> Result<(), seccompiler::Error> {
     let ipc_calls = ALLOWED_IPC.iter().copied().filter(|_| namespaces.ipc);
     let known: Rules = allowed().chain(ipc_calls).map(|number| (number, Vec::new())).collect();
     let not_implemented = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
     apply_filter(&compile(known, not_implemented, SeccompAction::Allow)?)?;
+    let mut rules = denied(network, namespaces.processes)?;
+    if !read_only_mounts {
+        // Landlock does not protect attributes of files outside.
+        rules.extend(ATTRIBUTES.iter().map(|number| (*number, Vec::new())));
+    }
     let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
-    apply_filter(&compile(denied(network, namespaces.processes)?, SeccompAction::Allow, refused)?)
+    apply_filter(&compile(rules, SeccompAction::Allow, refused)?)
 }
 
 fn compile(

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, WaitOptions, wait};
@@ -48,6 +49,7 @@ fn confine_and_start(spec: &HelperSpec, mounts: &mut PreparedMounts) -> Result<P
         .env("TMPDIR", &mounts.temporary)
         .envs(spec.env.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
+        .process_group(0)
         .spawn()
         .map_err(|error| format!("`{program}` cannot be started: {error}"))?;
     Pid::from_raw(child.id().cast_signed()).ok_or_else(|| "no process id".to_owned())

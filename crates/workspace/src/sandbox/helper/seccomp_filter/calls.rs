@@ -117,6 +117,13 @@ pub(super) const DENIED: &[i64] = &[
     libc::SYS_memfd_secret,
 ];
 
+/// Calls that change attributes of files.
+#[rustfmt::skip]
+pub(super) const ATTRIBUTES: &[i64] = &[
+    libc::SYS_setxattr, libc::SYS_lsetxattr, libc::SYS_fsetxattr, libc::SYS_removexattr,
+    libc::SYS_lremovexattr, libc::SYS_fremovexattr,
+];
+
 /// Returns the calls that set the permissions of a file, with the argument that has them.
 pub(super) fn mode_calls() -> Vec<(i64, u8)> {
     let everywhere = [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (libc::SYS_fchmodat2, 2)];
