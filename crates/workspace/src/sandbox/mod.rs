@@ -151,7 +151,7 @@ impl Sandbox {
         if self.options.landlock {
             // A container may permit namespaces and refuse the mounts in them.
             let namespaces = if self.options.namespaces { &[true, false][..] } else { &[false] };
-            let kinds = namespaces.iter().map(|namespaces| *namespaces);
+            let kinds = namespaces.iter().copied();
             isolations.extend(kinds.map(|namespaces| Isolation::Landlock { namespaces }));
         }
         isolations
