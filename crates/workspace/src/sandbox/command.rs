@@ -136,7 +136,9 @@ impl Sandbox {
     ) -> Result<CommandResult, String> {
         let started = Instant::now();
         let user = self.user()?;
-        let scope = RunScope::create(user.map(|user| (user.uid, user.gid)), &request.limits)
+        let owner = user.map(|user| (user.uid, user.gid));
+        let grouped = self.options.control_groups.then_some(&request.limits.resources);
+        let scope = RunScope::create(owner, grouped)
             .map_err(|error| format!("no temporary directory: {error}"))?;
         let spec = self.spec(isolation, request, directory, user, &scope);
         let (mut child, lifeline) = self.start_helper(&spec).await.map_err(|error| {

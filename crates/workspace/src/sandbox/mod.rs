@@ -18,7 +18,7 @@ pub mod status;
 pub use capture::{CapturedOutput, CommandOutput, DiscardOutput, OutputStream};
 pub use command::{CommandEnd, CommandError, CommandRequest, CommandResult};
 pub use helper::{HelperProgram, run_helper_if_requested};
-pub use limits::CommandLimits;
+pub use limits::{CommandLimits, ResourceLimits};
 pub use status::{Enforcement, LimitMechanism, SandboxKind, SandboxStatus};
 
 use std::path::{Path, PathBuf};
@@ -63,6 +63,8 @@ pub struct SandboxOptions {
     pub landlock: bool,
     /// Whether namespaces are used in addition to Landlock where the system permits them.
     pub namespaces: bool,
+    /// Whether control groups limit memory and processes where the system permits them.
+    pub control_groups: bool,
     /// Files and directories that commands may read in addition to the system's programs and
     /// libraries, for example a tool chain in a home directory.
     pub readable: Vec<PathBuf>,
@@ -82,6 +84,7 @@ impl SandboxOptions {
             bubblewrap,
             landlock: true,
             namespaces: true,
+            control_groups: true,
             readable: Vec::new(),
             env: Vec::new(),
             user: None,

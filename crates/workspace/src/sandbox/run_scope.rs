@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::sandbox::cgroup::ControlGroups;
-use crate::sandbox::limits::CommandLimits;
+use crate::sandbox::limits::ResourceLimits;
 use crate::sandbox::spec::HelperReport;
 use crate::sandbox::status::Enforcement;
 
@@ -29,8 +29,12 @@ pub(crate) struct RunScope {
 }
 
 impl RunScope {
-    /// Creates them; the temporary directory belongs to `user`.
-    pub(crate) fn create(user: Option<(u32, u32)>, limits: &CommandLimits) -> io::Result<Self> {
+    /// Creates them; the temporary directory belongs to `user`, and there are control groups
+    /// only with limits for them.
+    pub(crate) fn create(
+        user: Option<(u32, u32)>,
+        limits: Option<&ResourceLimits>,
+    ) -> io::Result<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let random = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -40,7 +44,8 @@ impl RunScope {
         let directory = std::env::temp_dir().canonicalize()?.join(&name);
         fs::DirBuilder::new().mode(0o711).create(&directory)?;
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o711))?;
-        let scope = Self { directory, groups: ControlGroups::create(&name, &limits.resources) };
+        let create = |limits| ControlGroups::create(&name, limits);
+        let scope = Self { directory, groups: limits.map(create).unwrap_or_default() };
         let temporary = scope.temporary();
         fs::DirBuilder::new().mode(0o700).create(&temporary)?;
         if let Some((uid, gid)) = user {

@@ -1,25 +1,26 @@
 //! Aborting a command: all its processes end, also if the program that started it dies.
 
-use std::path::Path;
 use std::time::Duration;
 
 use ostler_workspace::sandbox::{CommandRequest, DiscardOutput};
 
-use crate::support::TestWorkspace;
+use crate::support::{Marker, TestWorkspace};
 
-/// Waits until a file exists.
-async fn wait_for(path: &Path) {
-    for _ in 0..500 {
-        if path.exists() {
+/// Waits until this many processes run.
+async fn wait_for(marker: &Marker, count: usize) {
+    for _ in 0..1000 {
+        if marker.processes() == count {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{} was not written", path.display());
+    panic!("{} processes run, {count} are expected", marker.processes());
 }
 
-/// A command that writes to a file every 20 ms, from a process in a session of its own.
-const TICKER: &str = "setsid sh -c 'while :; do echo x >> ticks; sleep 0.02; done' & wait";
+/// Returns a command of two processes, one in a session of its own.
+fn command(marker: &Marker) -> String {
+    format!("setsid {marker} & {marker}; true")
+}
 
 #[tokio::test]
 async fn m36_dropping_the_future_kills_every_process() {
@@ -28,17 +29,17 @@ async fn m36_dropping_the_future_kills_every_process() {
         if !test.has_sandbox().await {
             return;
         }
-        let ticks = test.root().join("ticks");
-        let request = CommandRequest::shell(TICKER);
+        let marker = Marker::new("drop", namespaces);
+        let request = CommandRequest::shell(command(&marker));
         {
             let running = test.workspace.run(&request, &DiscardOutput);
             tokio::pin!(running);
             tokio::select! {
                 result = &mut running => panic!("it ended: {result:?}"),
-                () = wait_for(&ticks) => {}
+                () = wait_for(&marker, 2) => {}
             }
         }
-        assert_ticking_stops(&ticks).await;
+        wait_for(&marker, 0).await;
     }
 }
 
@@ -49,27 +50,15 @@ async fn m36_a_killed_program_leaves_no_process_behind() {
     if !test.has_sandbox().await {
         return;
     }
-    let ticks = test.root().join("ticks");
+    let marker = Marker::new("kill", true);
     let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_ostler-sandbox"))
-        .args([&test.root().display().to_string(), TICKER])
+        .args([&test.root().display().to_string(), &command(&marker)])
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .spawn()
         .expect("a program");
-    wait_for(&ticks).await;
+    wait_for(&marker, 2).await;
     program.kill().expect("a kill");
     program.wait().expect("an end");
-    assert_ticking_stops(&ticks).await;
-}
-
-async fn assert_ticking_stops(ticks: &Path) {
-    let size = || std::fs::metadata(ticks).expect("a file").len();
-    for _ in 0..100 {
-        let before = size();
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        if size() == before {
-            return;
-        }
-    }
-    panic!("the command still runs");
+    wait_for(&marker, 0).await;
 }

@@ -103,6 +103,30 @@ impl TestWorkspace {
     }
 }
 
+/// A command that runs for a long time and can be recognized among all processes.
+pub(crate) struct Marker(String);
+
+impl Marker {
+    pub(crate) fn new(name: &str, variant: bool) -> Self {
+        let hash: u32 = name.bytes().map(u32::from).sum();
+        Self(format!("sleep 98765.{}{hash}{}", std::process::id(), u8::from(variant)))
+    }
+
+    /// Counts the processes that run it.
+    pub(crate) fn processes(&self) -> usize {
+        let wanted = self.0.replace(' ', "\0") + "\0";
+        let processes = std::fs::read_dir("/proc").expect("the processes").flatten();
+        let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+        lines.filter(|line| line == wanted.as_bytes()).count()
+    }
+}
+
+impl std::fmt::Display for Marker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// Gives every user all permissions.
 pub(crate) fn open_to_all(path: &Path) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("permissions");
