@@ -74,8 +74,12 @@ impl Files {
     }
 
     /// Returns whether an open directory is one that programs outside trust, under whatever
-    /// name it was opened. One whose name cannot be found out counts as such.
+    /// name it was opened. One whose name cannot be found out counts as such; on other systems
+    /// than Linux only the name that was given is checked.
     fn is_protected(&self, directory: &Dir) -> bool {
+        if !cfg!(target_os = "linux") {
+            return false;
+        }
         let link = format!("/proc/self/fd/{}", directory.as_raw_fd());
         let path = std::fs::read_link(link).ok();
         let inside = path.as_ref().and_then(|path| path.strip_prefix(self.root()).ok());

@@ -1,5 +1,6 @@
 //! The workspace, driven through its public interface.
 
+#![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod abort;

@@ -6,18 +6,10 @@
 //! rights, filters system calls, and runs the command as its child. Each stage is a process of
 //! its own, so that nothing is done between fork and exec.
 
-mod confinement;
-mod first_stage;
-mod landlock_rules;
-mod mounts;
-mod privileges;
-mod seccomp_filter;
-mod second_stage;
+#[cfg(target_os = "linux")]
+mod linux;
 
-use std::io::BufRead as _;
 use std::path::PathBuf;
-
-use crate::sandbox::spec::HelperSpec;
 
 /// The first argument of the helper process.
 pub const HELPER_ARGUMENT: &str = "sandbox-helper";
@@ -52,17 +44,11 @@ pub fn run_helper_if_requested() {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|argument| argument == HELPER_ARGUMENT) && is_helper_process() {
         let is_second = arguments.next().is_some_and(|argument| argument == SECOND_STAGE);
-        let code = match read_spec() {
-            Some(spec) if is_second => second_stage::run(&spec),
-            Some(spec) => first_stage::run(spec),
-            None => REFUSED,
-        };
-        std::process::exit(code);
+        #[cfg(target_os = "linux")]
+        let code = linux::run_stage(is_second);
+        // There is no sandbox on other systems, so nothing is started.
+        #[cfg(not(target_os = "linux"))]
+        let code = (!is_second).then_some(REFUSED);
+        std::process::exit(code.unwrap_or(REFUSED));
     }
-}
-
-fn read_spec() -> Option<HelperSpec> {
-    let mut line = Vec::new();
-    std::io::stdin().lock().read_until(b'\n', &mut line).ok()?;
-    serde_json::from_slice(&line).ok()
 }

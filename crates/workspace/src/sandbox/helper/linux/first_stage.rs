@@ -10,7 +10,8 @@ use rustix::process::{
 };
 use rustix::thread::UnshareFlags;
 
-use crate::sandbox::helper::{HELPER_ARGUMENT, REFUSED, SECOND_STAGE, mounts, privileges};
+use crate::sandbox::helper::linux::{mounts, privileges};
+use crate::sandbox::helper::{HELPER_ARGUMENT, REFUSED, SECOND_STAGE};
 use crate::sandbox::spec::{HelperReport, HelperSpec, Isolation, Namespaces};
 
 /// How long to try to kill what a command has left.

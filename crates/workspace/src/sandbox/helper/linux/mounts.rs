@@ -15,7 +15,7 @@ use rustix::mount::{
     mount_remount,
 };
 
-use crate::sandbox::helper::landlock_rules::READABLE;
+use crate::sandbox::helper::linux::landlock_rules::READABLE;
 use crate::sandbox::spec::HelperSpec;
 
 /// Shared memory of the command, in the form of a mount option.

@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, WaitOptions, wait};
 
-use crate::sandbox::helper::first_stage::{self, exit_code};
-use crate::sandbox::helper::mounts::PreparedMounts;
-use crate::sandbox::helper::{REFUSED, confinement};
+use crate::sandbox::helper::REFUSED;
+use crate::sandbox::helper::linux::confinement;
+use crate::sandbox::helper::linux::first_stage::{self, exit_code};
+use crate::sandbox::helper::linux::mounts::PreparedMounts;
 use crate::sandbox::spec::{HelperReport, HelperSpec};
 
 /// Runs the command and returns its exit code.

@@ -4,8 +4,8 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::sandbox::helper::mounts::PreparedMounts;
-use crate::sandbox::helper::{landlock_rules, mounts, privileges, seccomp_filter};
+use crate::sandbox::helper::linux::mounts::PreparedMounts;
+use crate::sandbox::helper::linux::{landlock_rules, mounts, privileges, seccomp_filter};
 use crate::sandbox::spec::{HelperSpec, Isolation};
 use crate::sandbox::status::{Enforcement, LimitMechanism, SandboxKind};
 
