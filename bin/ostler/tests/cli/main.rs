@@ -38,6 +38,8 @@ mod refused_input;
 mod run;
 mod running_server;
 mod secrets;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod send;
 mod session_view;
 mod subagents;

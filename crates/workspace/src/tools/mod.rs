@@ -21,7 +21,7 @@ use ostler_engine::tool::Tool;
 
 use crate::sandbox::CommandLimits;
 
-pub use provider::{CommandListener, PerRequest, WorkspaceProvider};
+pub use provider::{CommandListener, PerRequest, RequestExtension, WorkspaceProvider};
 
 use apply_patch::ApplyPatch;
 use edit_file::EditFile;

@@ -40,6 +40,16 @@ where
     }
 }
 
+/// The workspace that the host of the turn has put into the extensions of each call.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestExtension;
+
+impl WorkspaceProvider for RequestExtension {
+    fn workspace(&self, context: &ToolContext) -> Option<Arc<Workspace>> {
+        context.extensions.get::<Workspace>()
+    }
+}
+
 /// Receives the output of commands that tools run.
 pub trait CommandListener: Send + Sync {
     /// Returns where the output of a call goes.

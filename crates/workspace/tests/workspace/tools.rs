@@ -15,6 +15,7 @@ use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, Reach, Risk, ToolCategory, Trust};
+use ostler_engine::extensions::Extensions;
 use ostler_engine::gate::Authorized;
 use ostler_engine::history::{CallId, Item};
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
@@ -24,7 +25,9 @@ use ostler_engine::turn::{
     Input, KnownOutcomes, Models, NewTurn, Turn, TurnAction, TurnLimits, TurnOutput, TurnRules,
 };
 use ostler_workspace::sandbox::{CommandOutput, OutputStream};
-use ostler_workspace::tools::{CommandListener, PerRequest, WorkspaceProvider, WorkspaceTools};
+use ostler_workspace::tools::{
+    CommandListener, PerRequest, RequestExtension, WorkspaceProvider, WorkspaceTools,
+};
 use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
 use serde_json::{Value, json};
 
@@ -34,6 +37,16 @@ use crate::support::{TestWorkspace, sandbox_options};
 async fn call_in(
     tools: Vec<Arc<dyn Tool>>,
     session: u128,
+    name: &str,
+    arguments: Value,
+) -> ToolOutcome {
+    call_with(tools, session, Extensions::default(), name, arguments).await
+}
+
+async fn call_with(
+    tools: Vec<Arc<dyn Tool>>,
+    session: u128,
+    extensions: Extensions,
     name: &str,
     arguments: Value,
 ) -> ToolOutcome {
@@ -49,6 +62,7 @@ async fn call_in(
         now: Timestamp::from_millis(0),
         idempotency_key: "call".into(),
         pending: [].into(),
+        extensions,
     };
     match tool.call(&call, &context).await {
         ToolReply::Done(outcome) => outcome,
@@ -68,7 +82,7 @@ fn authorized(tools: Vec<Arc<dyn Tool>>, name: &str, arguments: &Value) -> Autho
         scope: &scope,
         tools: &tools,
         require_approval_for: &BTreeSet::new(),
-        authority: GateRules::Interactive(facts),
+        authority: GateRules::Interactive(&facts),
         errors: ErrorPolicy::default(),
         models: &StubModel,
         now: Timestamp::from_millis(0),
@@ -292,6 +306,11 @@ async fn m35_m50_a_workspace_is_provided_in_three_ways() {
     let (first, second) = tokio::join!(read(provider.clone(), 1), read(provider.clone(), 2));
     assert_eq!((first.as_str(), second.as_str()), ("    1  one\n", "    1  two\n"));
     assert_eq!(read(provider, 3).await, "There is no workspace here.");
+    let tools = WorkspaceTools::new(Arc::new(RequestExtension)).into_tools();
+    let extensions = Extensions::default().with(two.workspace.clone());
+    let path = json!({"path": "name"});
+    let found = call_with(tools, 1, extensions, "read_file", path).await;
+    assert_eq!(found.content, "    1  two\n");
     let options = WorkspaceOptions::new(one.root(), sandbox_options());
     let built = Arc::new(Workspace::open(options).expect("a workspace"));
     assert_eq!(read(Arc::new(built), 1).await, "    1  one\n");
