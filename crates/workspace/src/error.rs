@@ -48,6 +48,8 @@ pub enum WorkspaceError {
     Patch { problems: Vec<PatchProblem> },
     #[error("there is no saved state of turn `{0}`")]
     UnknownTurn(String),
+    #[error("no turn has been started")]
+    NoTurn,
     #[error("a command is running; stop it first")]
     CommandRunning,
     #[error("the workspace has more than {limit} files")]

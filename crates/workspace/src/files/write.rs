@@ -28,7 +28,8 @@ static NEXT_TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 impl Files {
     /// Writes a whole file and creates the directories above it. An existing file keeps its
-    /// permissions, and a link inside the workspace stays a link.
+    /// permissions, but not the right to run as its owner, and a link inside the workspace
+    /// stays a link.
     pub(crate) fn replace(
         &self,
         path: &Path,
@@ -61,7 +62,7 @@ impl Files {
             }
             found => found.ok(),
         };
-        let mode = old.as_ref().map_or(NEW_FILE_MODE, |old| old.permissions().mode() & 0o7777);
+        let mode = old.as_ref().map_or(NEW_FILE_MODE, |old| old.permissions().mode() & 0o777);
         let owner = match old {
             Some(old) => (old.uid(), old.gid()),
             None => owner_of(&parent).map_err(failed)?,

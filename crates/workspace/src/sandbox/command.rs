@@ -6,21 +6,20 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 
-use crate::sandbox::capture::{CapturedOutput, CommandOutput, DiscardOutput, OutputStream};
+use crate::sandbox::capture::{CapturedOutput, CommandOutput, DiscardOutput};
 use crate::sandbox::helper::{HELPER_ARGUMENT, HELPER_VARIABLE};
 use crate::sandbox::limits::CommandLimits;
 use crate::sandbox::run_scope::RunScope;
 use crate::sandbox::spec::{CommandUser, HelperSpec, Isolation, Namespaces};
 use crate::sandbox::status::{Enforcement, SandboxStatus};
+use crate::sandbox::watch::{KILL_TIMEOUT, Watch};
 use crate::sandbox::{DetectedSandbox, Sandbox, Unsandboxed};
 
 /// The user `nobody`, as whom commands run in a workspace of root.
 const NOBODY: u32 = 65534;
-/// How long the helper may take to kill a command.
-const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the start of a trial command may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Paths of a workspace that programs outside trust, so that commands cannot change them.
@@ -244,62 +243,5 @@ impl Sandbox {
         stdin.write_all(&line).await?;
         stdin.flush().await?;
         Ok((child, stdin))
-    }
-}
-
-/// A running command.
-struct Watch<'w> {
-    limits: &'w CommandLimits,
-    listener: &'w dyn CommandOutput,
-    captured: &'w mut CapturedOutput,
-    /// The helper kills the command when this is closed.
-    lifeline: ChildStdin,
-}
-
-impl Watch<'_> {
-    /// Passes the output on until all processes have ended or a limit is reached. Returns the
-    /// limit.
-    async fn until_end(self, child: &mut Child) -> Option<CommandEnd> {
-        let (Some(mut stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take())
-        else {
-            return None;
-        };
-        let Self { limits, listener, captured, lifeline } = self;
-        let (mut lifeline, mut end) = (Some(lifeline), None);
-        let (mut out, mut err) = (vec![0; 16 * 1024], vec![0; 16 * 1024]);
-        let (mut out_open, mut err_open) = (true, true);
-        let deadline = tokio::time::sleep(limits.time);
-        tokio::pin!(deadline);
-        while out_open || err_open {
-            let (stream, read) = tokio::select! {
-                read = stdout.read(&mut out), if out_open => (OutputStream::Stdout, read.unwrap_or(0)),
-                read = stderr.read(&mut err), if err_open => (OutputStream::Stderr, read.unwrap_or(0)),
-                () = &mut deadline => {
-                    if lifeline.take().is_none() {
-                        // The helper did not manage to kill it.
-                        let _ = child.start_kill();
-                        break;
-                    }
-                    end = end.or(Some(CommandEnd::TimedOut));
-                    deadline.as_mut().reset(tokio::time::Instant::now() + KILL_TIMEOUT);
-                    continue;
-                }
-            };
-            let (open, buffer) = match stream {
-                OutputStream::Stdout => (&mut out_open, &out),
-                OutputStream::Stderr => (&mut err_open, &err),
-            };
-            *open = read > 0;
-            if end.is_none() && read > 0 {
-                captured.push(&buffer[..read]);
-                listener.write(stream, &buffer[..read]);
-                if captured.total_bytes() > limits.max_output_bytes {
-                    end = Some(CommandEnd::OutputLimit);
-                    lifeline = None;
-                    deadline.as_mut().reset(tokio::time::Instant::now() + KILL_TIMEOUT);
-                }
-            }
-        }
-        end
     }
 }

@@ -14,6 +14,7 @@ pub mod limits;
 mod run_scope;
 mod spec;
 pub mod status;
+mod watch;
 
 pub use capture::{CapturedOutput, CommandOutput, DiscardOutput, OutputStream};
 pub use command::{CommandEnd, CommandError, CommandRequest, CommandResult};

@@ -80,7 +80,7 @@ impl RunCommand {
         let output: Arc<dyn CommandOutput> = output.unwrap_or_else(|| Arc::new(DiscardOutput));
         match workspace.run(&request, &*output).await {
             Ok(run) => {
-                if let Some(why) = &run.not_undoable {
+                if let Some(why) = run.not_undoable.filter(|_| workspace.undo().is_some()) {
                     output
                         .write(OutputStream::Stderr, format!("[not undoable: {why}]\n").as_bytes());
                 }

@@ -184,11 +184,11 @@ impl UndoStore {
         Ok(())
     }
 
-    /// Saves every file before a command. Does nothing if there is no turn.
+    /// Saves every file before a command. Fails if there is no turn.
     pub(crate) fn before_command(&self, files: &Files) -> Result<(), WorkspaceError> {
         let mut state = self.lock();
         let UndoState { objects, turns, snapshot, running } = &mut *state;
-        let Some(turn) = turns.last_mut() else { return Ok(()) };
+        let turn = turns.last_mut().ok_or(WorkspaceError::NoTurn)?;
         if *running == 0 {
             let taken = Snapshot::take(files, snapshot.as_ref(), objects, &self.limits)?;
             taken.store(&self.directory.join("snapshot.json"))?;

@@ -186,7 +186,7 @@ pub(super) fn state_of(
     match files.bytes_of(path, limits.file_bytes) {
         Ok(bytes) => {
             let object = objects.save(&bytes).map_err(failed)?;
-            Ok(SavedState::File { object, mode: metadata.permissions().mode() & 0o7777 })
+            Ok(SavedState::File { object, mode: metadata.permissions().mode() & 0o777 })
         }
         Err(error) => not_saved(error.to_string()),
     }
