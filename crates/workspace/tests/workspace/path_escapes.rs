@@ -9,6 +9,7 @@ use ostler_workspace::error::WorkspaceError;
 use ostler_workspace::files::{LineRange, ListQuery, SearchQuery, TextEdit};
 use ostler_workspace::workspace::Workspace;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 use crate::support::{SECRET, TestWorkspace};
 
@@ -163,28 +164,37 @@ fn m36_files_that_programs_outside_trust_cannot_be_written() {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(
-        std::env::var("OSTLER_CASES").ok().and_then(|n| n.parse::<u32>().ok()).unwrap_or(10)
-    ))]
+/// How many random workspaces are tried by default; `OSTLER_CASES` overrides it.
+const CASES: u32 = 10;
+const COMPONENTS: [&str; 18] = [
+    "..",
+    ".",
+    "",
+    "a",
+    "b",
+    "c.txt",
+    "link",
+    "up",
+    "deep",
+    "chain",
+    "far",
+    "outside",
+    "secret.txt",
+    "absolute_link",
+    "proc",
+    "self",
+    "root",
+    "file_link",
+];
 
-    /// M36: paths made of anything, in any order.
-    #[test]
-    fn m36_property_random_paths_stay_inside(
-        attempts in prop::collection::vec(
-            (
-                prop::sample::select(OPERATIONS.to_vec()),
-                prop::collection::vec(
-                    prop::sample::select(vec![
-                        "..", ".", "", "a", "b", "c.txt", "link", "up", "deep", "chain", "far",
-                        "outside", "secret.txt", "absolute_link", "proc", "self", "root", "file_link",
-                    ]),
-                    1..7,
-                ),
-            ),
-            40,
-        )
-    ) {
+/// M36: paths made of anything, in any order.
+#[test]
+fn m36_property_random_paths_stay_inside() {
+    let cases = std::env::var("OSTLER_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let path = prop::collection::vec(prop::sample::select(COMPONENTS.to_vec()), 1..7);
+    let attempts = prop::collection::vec((prop::sample::select(OPERATIONS.to_vec()), path), 40);
+    let run = TestRunner::new(config).run(&attempts, |attempts| {
         let test = TestWorkspace::new();
         prepare(&test);
         for (operation, components) in attempts {
@@ -194,7 +204,9 @@ proptest! {
             }
             test.assert_outside_is_untouched(&format!("{operation} {path}"));
         }
-    }
+        Ok(())
+    });
+    run.expect("no path leads out");
 }
 
 /// M36: a directory that becomes a link to the outside, and back, while it is used.
