@@ -48,15 +48,17 @@ impl ControlGroups {
         }
     }
 
-    /// Removes the groups of a command whose program was killed.
-    pub(crate) fn remove(name: &str) {
+    /// Removes the groups of a command whose program was killed. Returns whether none is left.
+    pub(crate) fn remove(name: &str) -> bool {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let version_1 = ["memory", "pids"].into_iter().filter_map(|controller| {
             Some(Path::new(MOUNT).join(controller).join(version_1_path(&own, controller)?))
         });
-        for parent in version_1.chain(unified(&own, Path::new(MOUNT))) {
-            let _ = fs::remove_dir(parent.join(name));
-        }
+        let mut groups = version_1.chain(unified(&own, Path::new(MOUNT)));
+        groups.all(|parent| {
+            let group = parent.join(name);
+            !group.exists() || fs::remove_dir(group).is_ok()
+        })
     }
 
     /// Returns the files that a process writes its id to in order to join.

@@ -153,14 +153,16 @@ impl Sandbox {
             "" => why,
             text => format!("{why}: {text}"),
         })?;
-        Ok(CommandResult {
+        let result = CommandResult {
             end: end.unwrap_or(CommandEnd::Exited(code.unwrap_or(-1))),
             output: captured,
             out_of_memory: scope.groups().was_out_of_memory(),
             out_of_processes: scope.groups().was_out_of_processes(),
             duration: started.elapsed(),
             enforcement,
-        })
+        };
+        scope.close().await;
+        Ok(result)
     }
 
     /// Returns the user to run commands as, if this process is root.

@@ -79,15 +79,26 @@ impl RunScope {
     }
 }
 
+impl RunScope {
+    /// Removes everything after the command has ended.
+    pub(crate) async fn close(mut self) {
+        let parts = self.take();
+        let _ = tokio::task::spawn_blocking(move || remove(parts)).await;
+    }
+
+    /// Takes what is to be removed; nothing is left for a second time.
+    fn take(&mut self) -> (PathBuf, ControlGroups) {
+        (std::mem::take(&mut self.directory), std::mem::take(&mut self.groups))
+    }
+}
+
 impl Drop for RunScope {
     fn drop(&mut self) {
-        let directory = std::mem::take(&mut self.directory);
-        let groups = std::mem::take(&mut self.groups);
-        // In a thread of its own: after an abort, the processes are still ending.
-        std::thread::spawn(move || {
-            remove(&directory);
-            drop(groups);
-        });
+        let parts = self.take();
+        if !parts.0.as_os_str().is_empty() {
+            // In a thread of its own: after an abort, the processes are still ending.
+            std::thread::spawn(move || remove(parts));
+        }
     }
 }
 
@@ -99,16 +110,18 @@ pub(crate) fn remove_abandoned() {
         let Some(name) = name.to_str() else { continue };
         let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
         let pid = pid.and_then(|pid| pid.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            ControlGroups::remove(name);
+        let is_abandoned = pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        if is_abandoned && ControlGroups::remove(name) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-fn remove(directory: &Path) {
+fn remove((directory, groups): (PathBuf, ControlGroups)) {
+    // The directory goes last: it is what a later process looks for.
+    drop(groups);
     for _ in 0..REMOVAL_ATTEMPTS {
-        match fs::remove_dir_all(directory) {
+        match fs::remove_dir_all(&directory) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 std::thread::sleep(REMOVAL_INTERVAL);
             }

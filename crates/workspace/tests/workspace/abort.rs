@@ -1,5 +1,6 @@
 //! Aborting a command: all its processes end, also if the program that started it dies.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ostler_workspace::sandbox::{CommandRequest, DiscardOutput};
@@ -58,7 +59,38 @@ async fn m36_a_killed_program_leaves_no_process_behind() {
         .spawn()
         .expect("a program");
     wait_for(&marker, 2).await;
+    let pid = program.id();
     program.kill().expect("a kill");
     program.wait().expect("an end");
     wait_for(&marker, 0).await;
+    // A later workspace removes what is left, once the last process has ended.
+    for _ in 0..100 {
+        assert!(TestWorkspace::new().has_sandbox().await);
+        if leftovers(pid).is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{:?} are left", leftovers(pid));
+}
+
+/// Returns the directories and control groups of a program.
+fn leftovers(pid: u32) -> Vec<PathBuf> {
+    let prefix = format!("ostler-run-{pid}-");
+    let mut places = control_groups();
+    places.push(std::env::temp_dir());
+    let entries = places.iter().flat_map(|place| std::fs::read_dir(place).into_iter().flatten());
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| path.to_string_lossy().contains(&prefix)).collect()
+}
+
+/// Returns the directories in which control groups of this process are made.
+fn control_groups() -> Vec<PathBuf> {
+    let own = std::fs::read_to_string("/proc/self/cgroup").expect("control groups");
+    let paths = own.lines().filter_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controller, path) = (fields.next()?, fields.next()?.trim_start_matches('/'));
+        Some(Path::new("/sys/fs/cgroup").join(controller).join(path))
+    });
+    paths.collect()
 }
