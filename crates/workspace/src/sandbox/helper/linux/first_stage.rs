@@ -38,11 +38,7 @@ fn start(spec: &mut HelperSpec) -> io::Result<Pid> {
         std::fs::write(group, "0")?;
     }
     adopt_orphans()?;
-    if !spec.processes_by_cgroup {
-        let own = || rustix::process::getuid().as_raw();
-        spec.other_threads =
-            privileges::threads_of_user(spec.user.map_or_else(own, |user| user.uid));
-    }
+    let others = threads_outside(spec);
     let mut command = match &spec.isolation {
         Isolation::Bubblewrap { program } => {
             spec.namespaces =
@@ -59,6 +55,9 @@ fn start(spec: &mut HelperSpec) -> io::Result<Pid> {
             Command::new(&spec.helper)
         }
     };
+    // A user namespace counts its own processes only.
+    let is_counted_alone = spec.namespaces.processes && !rustix::process::geteuid().is_root();
+    spec.other_threads = if is_counted_alone { 0 } else { others };
     let mut child = command.args([HELPER_ARGUMENT, SECOND_STAGE]).stdin(Stdio::piped()).spawn()?;
     let mut line = serde_json::to_vec(&spec)?;
     line.push(b'\n');
@@ -67,6 +66,15 @@ fn start(spec: &mut HelperSpec) -> io::Result<Pid> {
         let _ = stdin.write_all(&line);
     }
     Pid::from_raw(child.id().cast_signed()).ok_or_else(|| io::Error::other("no process id"))
+}
+
+/// Counts the threads that the user of the command has already, if that matters.
+fn threads_outside(spec: &HelperSpec) -> u64 {
+    if spec.processes_by_cgroup {
+        return 0;
+    }
+    let own = || rustix::process::getuid().as_raw();
+    privileges::threads_of_user(spec.user.map_or_else(own, |user| user.uid))
 }
 
 /// Makes processes whose parents have died children of this one.
