@@ -23,6 +23,7 @@ use crate::mode::{HarnessAgent, HarnessMode, ModeAgent};
 use crate::models::{ModelAuthChecker, ModelUseCountProvider};
 use crate::state::{HarnessStateSchema, StateSchema};
 use crate::subagent::HarnessSubagent;
+use crate::workspace::WorkspaceSource;
 
 /// How long a process keeps a thread that it no longer renews.
 const LEASE: Duration = Duration::from_secs(30);
@@ -48,6 +49,8 @@ pub struct HarnessConfig {
     pub heartbeat_handlers: Vec<HeartbeatHandler>,
     pub auth_checker: Option<Arc<dyn ModelAuthChecker>>,
     pub use_counts: Option<Arc<dyn ModelUseCountProvider>>,
+    /// The directory that agents work in.
+    pub workspace: Option<WorkspaceSource>,
     /// Rules that hold until the user sets others.
     pub permission_rules: PermissionRules,
     /// The policy layers above the user's permissions.
@@ -124,6 +127,7 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
             heartbeat_handlers: Vec::new(),
             auth_checker: None,
             use_counts: None,
+            workspace: None,
             permission_rules: PermissionRules::default(),
             scope: None,
             budget: None,
@@ -221,6 +225,12 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
     #[must_use]
     pub fn use_counts(self, counts: Arc<dyn ModelUseCountProvider>) -> Self {
         self.set(|config| config.use_counts = Some(counts))
+    }
+
+    /// Gives agents a workspace and the tools for it.
+    #[must_use]
+    pub fn workspace(self, workspace: WorkspaceSource) -> Self {
+        self.set(|config| config.workspace = Some(workspace))
     }
 
     /// Sets the permission rules that hold until the user sets others.

@@ -6,6 +6,7 @@ use ostler_engine::subagent::SubagentError;
 use ostler_engine::tool::ToolSetError;
 use ostler_engine::turn::LoadError;
 use ostler_store::StoreError;
+use ostler_workspace::error::WorkspaceError;
 
 /// The reason why a harness cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +78,10 @@ pub enum HarnessError {
     Tools(#[from] ToolSetError),
     #[error(transparent)]
     Subagents(#[from] SubagentError),
+    #[error("there is no workspace")]
+    NoWorkspace,
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -59,12 +59,13 @@ mod task;
 mod thread;
 mod tools;
 mod usage;
+mod workspace;
 
 pub use config::{HarnessBuilder, HarnessConfig, ScopeFilter};
 pub use error::{ConfigError, HarnessError};
 pub use event::{
     AskEvent, EventDetails, EventKind, HarnessEvent, MessageEvent, SessionEvent, SubagentEvent,
-    Subscription, ToolEvent, TurnLifeEvent, WorkspaceEvent, WorkspaceStatus,
+    Subscription, ToolEvent, TurnLifeEvent, WorkspaceEvent, WorkspacePhase,
 };
 pub use harness::{Harness, HarnessSession, MessageInput, ModelScope, NoState, open_storage};
 pub use heartbeat::HeartbeatHandler;
@@ -83,3 +84,4 @@ pub use task::{TaskItem, TaskStatistics, TaskStatus, task_statistics};
 pub use thread::{HarnessThread, ThreadMetadata};
 pub use tools::{ask_user_tool, submit_plan_tool, task_check_tool, task_write_tool};
 pub use usage::TokenUsage;
+pub use workspace::WorkspaceSource;

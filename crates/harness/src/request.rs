@@ -7,6 +7,7 @@ use ostler_engine::extensions::Extensions;
 use serde_json::{Map, Value};
 
 use crate::error::HarnessError;
+use crate::event::EventKind;
 use crate::session::Core;
 use crate::task::TaskItem;
 
@@ -18,9 +19,26 @@ pub struct HarnessRequestContext {
 }
 
 impl HarnessRequestContext {
+    pub(crate) fn new(core: &Arc<Core>, thread: ThreadId, turn: RunId) -> Self {
+        Self { thread_id: thread, turn_id: turn, core: Arc::downgrade(core) }
+    }
+
     pub(crate) fn extensions(core: &Arc<Core>, thread: ThreadId, turn: RunId) -> Extensions {
-        let request = Self { thread_id: thread, turn_id: turn, core: Arc::downgrade(core) };
-        Extensions::default().with(Arc::new(request))
+        let request = Arc::new(Self::new(core, thread, turn));
+        let extensions = Extensions::default().with(request.clone());
+        match core.workspace_of(&request) {
+            Some(workspace) => extensions.with(workspace),
+            None => extensions,
+        }
+    }
+
+    /// Publishes an event of this turn.
+    pub(crate) fn publish(&self, kind: impl Into<EventKind>) {
+        if let Some(core) = self.core.upgrade() {
+            let mut details = core.details(Some(self.thread_id));
+            details.turn_id = Some(self.turn_id);
+            core.hub.publish(kind.into(), details);
+        }
     }
 
     /// Returns the state of the harness.

@@ -37,9 +37,9 @@ mod queue_operations;
 mod refused_input;
 mod run;
 mod running_server;
-mod secrets;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod secrets;
 mod send;
 mod session_view;
 mod subagents;

@@ -190,7 +190,7 @@ pub enum SubagentEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WorkspaceEvent {
-    WorkspaceStatusChanged { status: WorkspaceStatus },
+    WorkspaceStatusChanged { status: WorkspacePhase },
     WorkspaceReady {},
     WorkspaceError { error: String },
 }
@@ -198,7 +198,7 @@ pub enum WorkspaceEvent {
 /// The state of the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WorkspaceStatus {
+pub enum WorkspacePhase {
     Initializing,
     Ready,
     Error,

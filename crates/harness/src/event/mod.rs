@@ -18,7 +18,7 @@ pub use hub::Subscription;
 pub(crate) use hub::{EventHub, EventReader};
 pub use kinds::{
     AskEvent, EventKind, MessageEvent, SessionEvent, SubagentEvent, ToolEvent, TurnLifeEvent,
-    WorkspaceEvent, WorkspaceStatus,
+    WorkspaceEvent, WorkspacePhase,
 };
 
 /// An event of a harness.

@@ -12,8 +12,9 @@ pub use modes::ModelScope;
 use std::marker::PhantomData;
 use std::sync::{Arc, RwLock};
 
-use ostler_domain::id::ThreadId;
+use ostler_domain::id::{RunId, ThreadId};
 use ostler_store::{Store, StoreError};
+use ostler_workspace::undo::RestoreReport;
 
 use crate::clock;
 use crate::config::{HarnessBuilder, HarnessConfig};
@@ -21,10 +22,12 @@ use crate::error::{ConfigError, HarnessError};
 use crate::event::{EventHub, Subscription};
 use crate::heartbeat::{HeartbeatHandler, Heartbeats};
 use crate::permissions::HarnessPermissions;
+use crate::request::HarnessRequestContext;
 use crate::session::{ApprovalResponse, Core, CurrentModel, OpenAsk, PlanResponse, Session};
 use crate::state::{HarnessStateSchema, YOLO};
 use crate::thread::HarnessThread;
 use crate::usage::TokenUsage;
+use crate::workspace::OpenWorkspace;
 
 /// A state without fields of its own.
 #[derive(
@@ -82,7 +85,7 @@ impl<S> Harness<S> {
         let state = config.initial_state.clone();
         let yolo = state.get(YOLO).is_some_and(|yolo| yolo == true);
         let permissions = HarnessPermissions::new(yolo, config.permission_rules.clone());
-        let instance = clock::fresh_id(ostler_domain::id::RunId::from_u128);
+        let instance = clock::fresh_id(RunId::from_u128);
         let core = Core {
             holder: format!("{} (process {}, {})", config.id, std::process::id(), instance.short()),
             hub: Arc::new(EventHub::default()),
@@ -92,6 +95,7 @@ impl<S> Harness<S> {
             session: tokio::sync::Mutex::new(Session { mode: mode_id, ..Session::default() }),
             control: tokio::sync::Mutex::default(),
             committing: tokio::sync::Mutex::default(),
+            open_workspace: OpenWorkspace::default(),
             current_model: Arc::new(CurrentModel {
                 models: config.models.clone(),
                 selected: RwLock::new(model),
@@ -110,14 +114,15 @@ impl<S> Harness<S> {
         Ok(harness)
     }
 
-    /// Loads what is stored for the resource and starts the heartbeats. A repeat does
-    /// nothing.
+    /// Loads what is stored for the resource, opens the workspace, and starts the
+    /// heartbeats last. A repeat does nothing.
     pub async fn init(&self) -> Result<(), HarnessError> {
         let mut session = self.core.session.lock().await;
         if session.initialized {
             return Ok(());
         }
         self.load_settings(&mut session).await?;
+        self.core.open_workspace().await;
         session.initialized = true;
         drop(session);
         for handler in &self.core.config.heartbeat_handlers {
@@ -168,6 +173,21 @@ impl<S> Harness<S> {
         self.core.open_asks().await
     }
 
+    /// Returns the files of the workspace to what they were before a turn. Needs a
+    /// workspace with a data folder.
+    pub async fn restore_files(&self, turn: RunId) -> Result<RestoreReport, HarnessError> {
+        let thread = self.core.session.lock().await.thread.as_ref().map(|open| open.info.id);
+        let thread = thread.ok_or(HarnessError::NoThread)?;
+        let request = HarnessRequestContext::new(&self.core, thread, turn);
+        let workspace = self.core.workspace_of(&request).ok_or(HarnessError::NoWorkspace)?;
+        let restored =
+            tokio::task::spawn_blocking(move || workspace.restore(&turn.to_string())).await;
+        match restored {
+            Ok(report) => Ok(report?),
+            Err(_) => Err(HarnessError::NoWorkspace),
+        }
+    }
+
     /// Starts another heartbeat.
     pub fn register_heartbeat(&self, handler: &HeartbeatHandler) -> Result<(), HarnessError> {
         if self.core.heartbeats.start(handler) {
@@ -192,6 +212,7 @@ impl<S> Harness<S> {
         let _control = self.core.control.lock().await;
         self.stop_turn().await;
         self.stop_heartbeats().await;
+        self.core.close_workspace();
         let thread = self.core.session.lock().await.thread.take();
         match thread {
             Some(thread) => self.core.release_thread(thread).await,

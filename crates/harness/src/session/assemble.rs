@@ -12,6 +12,7 @@ use crate::error::HarnessError;
 use crate::mode::HarnessAgent;
 use crate::subagent::HarnessSubagent;
 use crate::tools;
+use crate::workspace;
 
 /// What the turns of an agent work with. Cheap to clone.
 #[derive(Clone)]
@@ -56,6 +57,11 @@ impl Core {
         }
         for tool in &self.config.tools {
             set.add(tool.clone())?;
+        }
+        if self.config.workspace.is_some() {
+            let of_workspace = ToolSet::new(workspace::tools())?;
+            // An agent's own tool of the same name stays.
+            set.add_missing(&of_workspace);
         }
         let mut own_tools: Vec<ToolName> = set.specs().map(|spec| spec.name.clone()).collect();
         let definitions: Vec<Subagent> =

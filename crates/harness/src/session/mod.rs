@@ -41,6 +41,7 @@ use crate::heartbeat::Heartbeats;
 use crate::message::MessageOrigin;
 use crate::permissions::HarnessPermissions;
 use crate::thread::HarnessThread;
+use crate::workspace::OpenWorkspace;
 
 /// How many events a reader of the store gets at once.
 const EVENT_ROWS: u32 = 64;
@@ -58,6 +59,7 @@ pub(crate) struct Core {
     pub(crate) control: tokio::sync::Mutex<()>,
     /// Commits come one after the other, so that each stores the events since the last.
     pub(crate) committing: tokio::sync::Mutex<()>,
+    pub(crate) open_workspace: OpenWorkspace,
     /// The model that turns use at the moment.
     pub(crate) current_model: Arc<CurrentModel>,
 }

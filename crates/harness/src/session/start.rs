@@ -36,7 +36,12 @@ impl Core {
     ) -> Result<Outcome, HarnessError> {
         let assembled = self.assemble(session)?;
         let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
-        let (id, now, seq) = (clock::fresh_id(RunId::from_u128), clock::now(), thread.next_seq);
+        let id = clock::fresh_id(RunId::from_u128);
+        if self.config.workspace.is_some() {
+            let request = HarnessRequestContext::new(self, thread.info.id, id);
+            self.save_files(self.workspace_of(&request), id.to_string()).await;
+        }
+        let (now, seq) = (clock::now(), thread.next_seq);
         let stored = message.map(|QueuedMessage { content, origin }| StoredItem {
             item: Item::User { content },
             at: now,

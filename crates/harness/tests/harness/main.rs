@@ -14,3 +14,4 @@ mod subagents;
 mod support;
 mod threads;
 mod turns;
+mod workspace;

@@ -8,7 +8,7 @@ mod subagents;
 mod tools;
 
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,10 @@ use ostler_domain::tool::ToolCategory;
 use ostler_engine::tool::Tool;
 use ostler_harness::{
     AskEvent, EventKind, Harness, HarnessAgent, HarnessError, HarnessMode, NoState,
-    PermissionPolicy, PermissionRules, Subscription, TurnOutcome, open_storage,
+    PermissionPolicy, PermissionRules, Subscription, TurnOutcome, WorkspaceSource, open_storage,
 };
+use ostler_workspace::sandbox::{HelperProgram, SandboxOptions};
+use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -45,6 +47,7 @@ Examples:
       --mcp \"npx -y @modelcontextprotocol/server-everything\"
   ostler run \"Compare the two\" --model llama3 --subagents examples/subagents.toml
   git diff | ostler run - --model llama3 --system \"Review this change.\"
+  ostler run \"Why does the build fail?\" --model llama3 --workspace .
   ostler run \"Remember the number 7\" --model llama3 --thread new
 
 Tools that only read run at once; the others need your approval. Ctrl-C stops the
@@ -85,6 +88,10 @@ pub(crate) struct RunArgs {
     /// TOML file with subagents that the model may give work to
     #[arg(long, value_name = "FILE")]
     subagents: Option<PathBuf>,
+    /// Folder that the agent may read and change, with commands in a sandbox; see
+    /// docs/WORKSPACE.md
+    #[arg(long, value_name = "FOLDER")]
+    workspace: Option<PathBuf>,
     /// Do not offer the tool that reads web pages
     #[arg(long)]
     no_web: bool,
@@ -176,10 +183,21 @@ async fn build(
     for tool in tools {
         builder = builder.tool(tool);
     }
+    if let Some(root) = &args.workspace {
+        builder = builder.workspace(open_workspace(root)?);
+    }
     for subagent in subagents.subagents() {
         builder = builder.subagent(subagent);
     }
     Ok(builder.build()?)
+}
+
+/// Opens the folder that the agent works in.
+fn open_workspace(root: &Path) -> anyhow::Result<WorkspaceSource> {
+    let sandbox = SandboxOptions::new(HelperProgram::this_program()?);
+    let workspace = Workspace::open(WorkspaceOptions::new(root, sandbox))
+        .with_context(|| format!("cannot work in {}", root.display()))?;
+    Ok(WorkspaceSource::Instance(Arc::new(workspace)))
 }
 
 /// Returns the file that threads are kept in, in a folder that exists.
