@@ -62,7 +62,7 @@ async fn m37_a_missing_root_is_an_event() {
     let kinds: Vec<_> = found.iter().map(|event| event["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["workspace_status_changed", "workspace_status_changed", "workspace_error"]);
     assert_eq!(found[1]["status"], "error");
-    assert_eq!(harness.send_message("read").await.unwrap().reason, EndReason::Complete);
+    assert_eq!(harness.send_message("?").await.unwrap().reason, EndReason::Complete);
 }
 
 /// M35, M50: an instance is used as it is; a function gives each turn its own, also at the
