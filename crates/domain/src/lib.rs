@@ -19,6 +19,7 @@
 //! | [`hierarchy`] | issues, delegations and insights between business layers |
 //! | [`knowledge`] | documents of an org and their search |
 //! | [`prompt`] | the system prompt |
+//! | [`memory`] | how a long thread stays within a bounded prompt |
 //! | [`queue_agent`] | agents on the bus: authority, selection, deadlines, failures |
 //! | [`workflow`] | durable graphs of steps: what runs next, what is undone |
 //! | [`channel`] | channels, their bindings, and the retry of sends |
@@ -63,6 +64,7 @@ pub mod hierarchy;
 pub mod human;
 pub mod id;
 pub mod knowledge;
+pub mod memory;
 pub mod message;
 pub mod money;
 pub mod notice;

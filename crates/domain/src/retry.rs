@@ -28,6 +28,9 @@ impl RetryPolicy {
     pub const MODEL: Self = Self::new(3, 1000, 4, 30_000, 10);
     /// Retry schedule of dead letters: exponential backoff of 5 to 160 minutes.
     pub const DEAD_LETTER: Self = Self::new(10, 300_000, 2, 9_600_000, 0);
+    /// Calls of the observer and the reflector of a thread's memory: 5, 20, 80 and 320
+    /// seconds.
+    pub const MEMORY: Self = Self::new(5, 5000, 4, 600_000, 0);
 
     const fn new(
         max_attempts: u32,

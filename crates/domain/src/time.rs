@@ -59,6 +59,11 @@ impl UtcDay {
         Timestamp(self.0 * MILLIS_PER_DAY)
     }
 
+    /// Creates the day this many days after 1970-01-01.
+    pub const fn from_number(days: i64) -> Self {
+        Self(days)
+    }
+
     /// Returns the days since 1970.
     pub const fn number(self) -> i64 {
         self.0
@@ -67,6 +72,40 @@ impl UtcDay {
     /// Returns the following day.
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
+    }
+
+    /// Returns the day of a date in the Gregorian calendar, or `None` if there is no such
+    /// date.
+    pub fn from_civil(year: i64, month: u32, day: u32) -> Option<Self> {
+        if !(0..=9999).contains(&year) || !(1..=12).contains(&month) || day == 0 {
+            return None;
+        }
+        let shifted = if month <= 2 { year - 1 } else { year };
+        let era = shifted.div_euclid(400);
+        let year_of_era = shifted.rem_euclid(400);
+        let month_from_march = i64::from((month + 9) % 12);
+        let day_of_year = (153 * month_from_march + 2) / 5 + i64::from(day) - 1;
+        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+        let found = Self(era * 146_097 + day_of_era - 719_468);
+        // The thirty-first of a shorter month is a day of the next one.
+        (found.civil() == (year, month, day)).then_some(found)
+    }
+
+    /// Parses a date such as `2026-11-18`.
+    pub fn parse_iso(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let mut number = |length: usize| {
+            let part = parts.next().filter(|part| part.len() == length)?;
+            part.bytes().all(|digit| digit.is_ascii_digit()).then(|| part.parse::<u32>().ok())?
+        };
+        let (year, month, day) = (number(4)?, number(2)?, number(2)?);
+        if parts.next().is_some() { None } else { Self::from_civil(i64::from(year), month, day) }
+    }
+
+    /// Returns the date as text, such as `2026-11-18`.
+    pub fn to_iso(self) -> String {
+        let (year, month, day) = self.civil();
+        format!("{year:04}-{month:02}-{day:02}")
     }
 
     /// Returns year, month and day of the Gregorian calendar.
@@ -140,6 +179,19 @@ mod tests {
         check(1_794_700_799, (2026, 11, 14));
         check(1_794_700_800, (2026, 11, 15));
         check(4_107_542_400, (2100, 3, 1));
+    }
+
+    #[test]
+    fn a_date_is_written_and_parsed_back() {
+        for day in (-10_000..60_000).step_by(97) {
+            let day = UtcDay(day);
+            assert_eq!(UtcDay::parse_iso(&day.to_iso()), Some(day));
+        }
+        let today = UtcDay::parse_iso("2026-11-18").unwrap();
+        assert_eq!((today.civil(), today.to_iso().as_str()), ((2026, 11, 18), "2026-11-18"));
+        for wrong in ["", "2026-02-30", "2026-13-01", "2026-1-1", "2026-11-18-1", "20x6-11-18"] {
+            assert_eq!(UtcDay::parse_iso(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@
 //! | `contacts`     | contacts, identifiers, records, blobs, privacy |
 //! | `ledger`       | credits, reservations, rate counters |
 //! | `knowledge`    | documents and their search |
+//! | `memory`       | observational memory of threads, recall of messages |
 //! | `workflows`    | workflows, their leases, signals and events |
 //! | `queue_agents` | agents on queues, their teams and delegations |
 //! | `threads`      | threads of interactive harnesses, and their settings |
@@ -36,6 +37,7 @@ mod events;
 mod knowledge;
 mod ledger;
 mod maintenance;
+mod memory;
 mod operation;
 mod queue_agents;
 mod round_robin;
@@ -111,6 +113,10 @@ pub use maintenance::retention::{
 #[doc(hidden)]
 pub use maintenance::schema::Migration;
 pub use maintenance::schema::SCHEMA_VERSION;
+pub use memory::{
+    MemoryCall, MemoryCommit, MemoryMessage, MemoryPurpose, ObservationState, RecalledMessage,
+    StoredObservation, StoredThreadMemory,
+};
 pub use queue_agents::agents::StoredQueueAgent;
 pub use queue_agents::delegations::DelegationFilter;
 pub use queue_agents::held::{HeldMessage, HeldMessageKind};

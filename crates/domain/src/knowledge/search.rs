@@ -30,25 +30,26 @@ pub fn query_words(query: &str) -> Vec<String> {
     chosen
 }
 
-/// The documents that contain a word, each with the weight of the word in it.
+/// The documents that contain a word, each with the weight of the word in it. `K`
+/// identifies a document, which may be any text that is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PostingList {
+pub struct PostingList<K = DocumentId> {
     pub word: String,
-    pub documents: Vec<(DocumentId, u32)>,
+    pub documents: Vec<(K, u32)>,
 }
 
 /// A document that matches a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DocumentMatch {
-    pub document: DocumentId,
+pub struct DocumentMatch<K = DocumentId> {
+    pub document: K,
     /// Higher is better.
     pub relevance: u32,
 }
 
 /// Ranks documents, best first. Rarer words count more. `documents` is the number
 /// of all documents, counted up to the length of a posting list.
-pub fn rank(lists: &[PostingList], documents: u32) -> Vec<DocumentMatch> {
-    let mut scores: BTreeMap<DocumentId, u64> = BTreeMap::new();
+pub fn rank<K: Ord + Copy>(lists: &[PostingList<K>], documents: u32) -> Vec<DocumentMatch<K>> {
+    let mut scores: BTreeMap<K, u64> = BTreeMap::new();
     for postings in lists {
         let rarity = inverse_frequency(postings.documents.len() as u64, u64::from(documents));
         for (document, weight) in &postings.documents {
@@ -56,7 +57,7 @@ pub fn rank(lists: &[PostingList], documents: u32) -> Vec<DocumentMatch> {
         }
     }
     let relevance = |score: u64| u32::try_from(score).unwrap_or(u32::MAX);
-    let mut ranked: Vec<DocumentMatch> = scores
+    let mut ranked: Vec<DocumentMatch<K>> = scores
         .into_iter()
         .map(|(document, score)| DocumentMatch { document, relevance: relevance(score) })
         .collect();
@@ -135,7 +136,7 @@ mod tests {
         assert_eq!(ranked(&[the.clone(), wine.clone()], 4), [2, 4, 3, 1]);
         assert_eq!(ranked(&[wine, postings("beer", &[(1, 800)])], 4), [1, 2]);
         assert_eq!(ranked(&[the], 4), [4, 3, 2, 1]);
-        assert_eq!(rank(&[], 4), [] as [DocumentMatch; 0]);
+        assert_eq!(rank::<DocumentId>(&[], 4), [] as [DocumentMatch; 0]);
     }
 
     /// The best score fits, however many documents there are.

@@ -66,9 +66,24 @@ pub fn word_weights(document: &Document) -> BTreeMap<String, u32> {
     for word in headings.flat_map(tokenize) {
         *counts.entry(word.text).or_default() += TITLE_BOOST;
     }
-    for word in tokenize(document.body()) {
+    count_words(document.body(), &mut counts);
+    weigh(counts)
+}
+
+/// Returns the weight of each word of a text without title and tags.
+pub fn text_weights(text: &str) -> BTreeMap<String, u32> {
+    let mut counts = HashMap::new();
+    count_words(text, &mut counts);
+    weigh(counts)
+}
+
+fn count_words(text: &str, counts: &mut HashMap<String, u64>) {
+    for word in tokenize(text) {
         *counts.entry(word.text).or_default() += 1;
     }
+}
+
+fn weigh(counts: HashMap<String, u64>) -> BTreeMap<String, u32> {
     let length: u64 = counts.values().sum();
     let mut weights: Vec<(String, u32)> =
         counts.into_iter().map(|(word, count)| (word, weight(count, length))).collect();

@@ -50,6 +50,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0009_harness_threads",
     "0010_notice_deliveries",
     "0011_binding_failures",
+    "0012_memory",
 ];
 
 /// The schema version that this program needs.

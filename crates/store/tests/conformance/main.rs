@@ -29,6 +29,7 @@ mod ledger;
 mod ledger_changes;
 mod ledger_property;
 mod members;
+mod memory;
 mod merge;
 mod model_uses;
 mod notice_deliveries;
