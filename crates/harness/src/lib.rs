@@ -47,6 +47,7 @@ mod error;
 mod event;
 mod harness;
 mod heartbeat;
+pub mod memory;
 mod message;
 mod mode;
 mod models;

@@ -24,6 +24,9 @@ pub enum AnswerError {
     Text(usize),
     #[error("observation {0} names messages that were not shown")]
     Span(usize),
+    /// Nothing may be attributed to somebody who did not say it.
+    #[error("observation {0} names a speaker who has no message in its span")]
+    Speaker(usize),
     #[error("observation {0} has `{1}`, which is not a date")]
     Date(usize, String),
     #[error("observation {0} ends before it begins")]
@@ -71,11 +74,11 @@ struct WrittenObservation {
     supersedes: Vec<u64>,
 }
 
-/// Parses the answer of the observer, which was shown these messages and the observations
-/// with these numbers.
+/// Parses the answer of the observer, which was shown messages with these sequence numbers
+/// and speakers, and the observations with these numbers.
 pub fn parse_observations(
     text: &str,
-    shown: MessageSpan,
+    shown: &[(i64, Speaker)],
     known: &[u64],
 ) -> Result<Vec<ObservationDraft>, AnswerError> {
     let ObserverAnswer { observations } = parse(text)?;
@@ -89,13 +92,20 @@ impl WrittenObservation {
     fn check(
         self,
         number: usize,
-        shown: MessageSpan,
+        shown: &[(i64, Speaker)],
         known: &[u64],
     ) -> Result<ObservationDraft, AnswerError> {
         let text = checked_text(&self.text).ok_or(AnswerError::Text(number))?;
         let span = MessageSpan { first: self.first, last: self.last };
-        if !shown.contains(span) {
+        let was_shown = |seq: i64| shown.iter().any(|(shown, _)| *shown == seq);
+        if span.last < span.first || !was_shown(span.first) || !was_shown(span.last) {
             return Err(AnswerError::Span(number));
+        }
+        let speaks = |(seq, speaker): &(i64, Speaker)| {
+            *speaker == self.speaker && (span.first..=span.last).contains(seq)
+        };
+        if !shown.iter().any(speaks) {
+            return Err(AnswerError::Speaker(number));
         }
         if (self.kind == ObservationKind::Task) != self.completion.is_some() {
             return Err(AnswerError::Completion(number));
@@ -184,9 +194,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{AnswerError, parse_observations, parse_reflection};
-    use crate::memory::MessageSpan;
+    use crate::memory::observation::Speaker;
 
-    const SHOWN: MessageSpan = MessageSpan { first: 10, last: 20 };
+    const SHOWN: &[(i64, Speaker)] =
+        &[(10, Speaker::User), (11, Speaker::User), (12, Speaker::User), (13, Speaker::Tool)];
 
     fn error(members: &str) -> AnswerError {
         let text = format!("{{\"observations\":[{{\"speaker\":\"user\",{members}}}]}}");
@@ -237,6 +248,10 @@ mod tests {
         assert_eq!(
             error(r#""kind":"assertion","text":"x","first":12,"last":11"#),
             AnswerError::Span(1)
+        );
+        assert_eq!(
+            error(r#""kind":"preference","text":"x","first":13,"last":13"#),
+            AnswerError::Speaker(1)
         );
         assert_eq!(
             error(r#""kind":"task","text":"x","first":10,"last":10"#),

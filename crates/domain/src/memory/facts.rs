@@ -247,10 +247,10 @@ fn written_date(words: &[&str]) -> Option<(UtcDay, usize)> {
     let [first, second, third, ..] = words else { return None };
     let month = |word: &str| {
         let name = trimmed(word).to_lowercase();
-        let is_month = |full: &&str| **full == name || (name.len() == 3 && full.starts_with(&name));
+        let is_month = |full: &str| full == name || (name.len() == 3 && full.starts_with(&name));
         MONTHS
             .iter()
-            .position(|full| is_month(&full))
+            .position(|full| is_month(full))
             .and_then(|index| u32::try_from(index + 1).ok())
     };
     let value = |word: &str| number(trimmed(word))?.parse::<u32>().ok();

@@ -37,11 +37,6 @@ pub struct MessageSpan {
 }
 
 impl MessageSpan {
-    /// Returns whether the other span lies within this one.
-    pub const fn contains(self, other: Self) -> bool {
-        self.first <= other.first && other.first <= other.last && other.last <= self.last
-    }
-
     /// Returns the smallest span that contains both.
     #[must_use]
     pub fn hull(self, other: Self) -> Self {

@@ -145,6 +145,15 @@ impl ObservationLog {
         trust.fold(Trust::Trusted, Trust::after_reading)
     }
 
+    /// Returns the observations of this trust alone.
+    #[must_use]
+    pub fn with_trust(&self, trust: Trust) -> Self {
+        let kept = self.entries.iter().filter(|(observation, _)| observation.trust == trust);
+        let entries: Vec<(Observation, u64)> = kept.cloned().collect();
+        let tokens = entries.iter().map(|(_, tokens)| tokens).sum();
+        Self { entries, tokens }
+    }
+
     /// Adds an observation with the tokens of its line. What it supersedes leaves the
     /// prompt, unless it is untrusted and the older one is not: a text from outside never
     /// replaces what a person said. Returns the numbers of those that left.
@@ -164,6 +173,9 @@ impl ObservationLog {
 
     /// Removes observations that were superseded.
     pub fn remove(&mut self, ids: &[u64]) {
+        if ids.is_empty() {
+            return;
+        }
         self.entries.retain(|(observation, _)| !ids.contains(&observation.id));
         self.tokens = self.entries.iter().map(|(_, tokens)| tokens).sum();
     }

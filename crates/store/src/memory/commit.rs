@@ -1,6 +1,7 @@
 //! Changing the memory of a thread, in one transaction.
 
 use ostler_domain::id::{OrgId, ThreadId};
+use ostler_domain::memory::observation::TaskCompletion;
 use ostler_domain::time::UtcDay;
 
 use super::{MemoryCall, MemoryCommit, StoredObservation, name, number};
@@ -73,7 +74,7 @@ pub(super) fn commit(tx: &Tx, org: OrgId, change: &MemoryCommit) -> Result<i64> 
         batch.push(statement(&SUPERSEDE, vec![number(*old), number(*new)]));
     }
     batch.extend(change.retired.iter().map(|id| statement(&RETIRE, vec![number(*id)])));
-    batch.extend(change.call.iter().map(|call| statement(&CALL, call_columns(call))));
+    batch.extend(change.calls.iter().map(|call| statement(&CALL, call_columns(call))));
     tx.batch(&batch)?;
     Ok(change.revision + 1)
 }
@@ -89,7 +90,7 @@ fn columns(org: OrgId, thread: ThreadId, stored: &StoredObservation) -> Result<V
         name(&stored.state)?,
         observation.speaker.as_str().into(),
         observation.kind.as_str().into(),
-        observation.completion.map(|completion| completion.as_str()).into(),
+        observation.completion.map(TaskCompletion::as_str).into(),
         observation.span.first.into(),
         observation.span.last.into(),
         day(observation.valid_from),

@@ -7,7 +7,7 @@
 
 mod commit;
 mod load;
-mod messages;
+pub(crate) mod messages;
 mod recall;
 
 use ostler_domain::id::ThreadId;
@@ -134,7 +134,7 @@ pub struct MemoryCommit {
     pub superseded: Vec<(u64, u64)>,
     /// Observations that left the prompt.
     pub retired: Vec<u64>,
-    pub call: Option<MemoryCall>,
+    pub calls: Vec<MemoryCall>,
 }
 
 /// A message found by a search.

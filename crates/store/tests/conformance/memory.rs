@@ -71,7 +71,7 @@ fn commit(revision: i64) -> MemoryCommit {
         activated_to: 0,
         superseded: vec![],
         retired: vec![],
-        call: None,
+        calls: vec![],
     }
 }
 
@@ -103,7 +103,7 @@ async fn m19_the_memory_of_a_thread_is_restored(store: &Store) {
         progress: progress.clone(),
         settings: Some(settings.clone()),
         added: buffered.clone(),
-        call: Some(call(1)),
+        calls: vec![call(1)],
         ..commit(0)
     };
     assert_eq!(org.commit_memory(added).await.unwrap(), 1);
@@ -121,7 +121,7 @@ async fn m19_the_memory_of_a_thread_is_restored(store: &Store) {
     let active = MemoryCommit {
         activated_to: 2,
         superseded: vec![(1, 2)],
-        call: Some(call(2)),
+        calls: vec![call(2)],
         ..commit(1)
     };
     org.commit_memory(active).await.unwrap();

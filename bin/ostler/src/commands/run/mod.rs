@@ -26,6 +26,7 @@ use ostler_harness::{
 use ostler_workspace::sandbox::{HelperProgram, SandboxOptions};
 use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use self::output::RunOutput;
@@ -116,6 +117,7 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let interrupts = watch_interrupts();
     let prompt = read_prompt(args)?;
     let model = model::select(args)?;
     let servers = tools::start_mcp_servers(args).await?;
@@ -129,7 +131,7 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let mut output = RunOutput::new(args.output.json);
     let sent = send(&harness, prompt);
-    let outcome = follow(&harness, events, sent, &mut output).await?;
+    let outcome = follow(&harness, events, sent, interrupts, &mut output).await?;
     output.finish(&outcome.end, &harness).await;
     harness.close().await?;
     if let Some(servers) = servers {
@@ -245,15 +247,29 @@ fn send(harness: &Harness, prompt: Option<String>) -> Sent {
     })
 }
 
-/// Prints events and answers questions until the run ends. The first Ctrl-C stops it
-/// cleanly, the second at once.
+/// Receives each Ctrl-C. The second one ends the program at once.
+fn watch_interrupts() -> mpsc::Receiver<()> {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let mut interrupted = false;
+        while tokio::signal::ctrl_c().await.is_ok() {
+            if std::mem::replace(&mut interrupted, true) {
+                std::process::exit(INTERRUPTED_EXIT_CODE);
+            }
+            let _ = sender.send(()).await;
+        }
+    });
+    receiver
+}
+
+/// Prints events and answers questions until the run ends. Ctrl-C stops it cleanly.
 async fn follow(
     harness: &Harness,
     mut events: Subscription,
     mut sent: Sent,
+    mut interrupts: mpsc::Receiver<()>,
     output: &mut RunOutput,
 ) -> anyhow::Result<TurnOutcome> {
-    let mut interrupted = false;
     let outcome = loop {
         let question = tokio::select! {
             biased;
@@ -261,10 +277,7 @@ async fn follow(
                 output.event(&event);
                 matches!(&event.kind, EventKind::Ask(ask) if !matches!(ask, AskEvent::AskClosed { .. }))
             }
-            _ = tokio::signal::ctrl_c() => {
-                if std::mem::replace(&mut interrupted, true) {
-                    std::process::exit(INTERRUPTED_EXIT_CODE);
-                }
+            Some(()) = interrupts.recv() => {
                 harness.abort().await;
                 false
             }
@@ -274,10 +287,9 @@ async fn follow(
             for ask in harness.open_asks().await {
                 tokio::select! {
                     answered = ask::answer(harness, &ask) => answered?,
-                    _ = tokio::signal::ctrl_c() => {
+                    Some(()) = interrupts.recv() => {
                         // The cursor is behind the question.
                         anstream::eprintln!();
-                        interrupted = true;
                         harness.abort().await;
                         break;
                     }

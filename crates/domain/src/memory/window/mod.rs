@@ -203,6 +203,10 @@ impl MemoryWindow {
         }
         let (span, tokens) = self.next_chunk(condensable)?;
         let is_full = self.tail_tokens >= self.settings.observation_threshold;
+        // Small messages before a large one wait for it.
+        if tokens < self.min_chunk() && !is_full {
+            return None;
+        }
         let kind = if is_full && self.progress.staged.is_empty() {
             TaskKind::Observation
         } else {
@@ -223,7 +227,8 @@ impl MemoryWindow {
         {
             sum += message.tokens;
             let is_large = sum > self.settings.max_chunk();
-            if sum > condensable || (is_large && chunk.is_some()) {
+            let is_enough = chunk.is_some_and(|(_, tokens)| tokens >= self.min_chunk());
+            if sum > condensable || (is_large && is_enough) {
                 break;
             }
             if !next.continues {
@@ -231,6 +236,10 @@ impl MemoryWindow {
             }
         }
         chunk
+    }
+
+    const fn min_chunk(&self) -> u64 {
+        self.settings.chunk() / 2
     }
 
     fn next_reflection(&self, now: Timestamp) -> Option<MemoryTask> {
