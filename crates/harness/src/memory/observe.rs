@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ostler_domain::memory::answer::{ObservationDraft, parse_observations};
 use ostler_domain::memory::observation::Speaker;
 use ostler_domain::memory::window::MemoryTask;
-use ostler_domain::memory::{MessageOrigin, MessageSpan, Observation, ObservationLog};
+use ostler_domain::memory::{MessageOrigin, MessageSpan, Observation};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::Trust;
 use ostler_engine::tokens;
@@ -36,7 +36,7 @@ pub(super) async fn run(shared: &Shared, task: &MemoryTask) -> TaskResult {
     let trust = messages.iter().fold(Trust::Trusted, |trust, one| trust.after_reading(one.trust));
     let (known, next_id) = {
         let state = shared.lock();
-        (known_observations(&state.log, trust), state.next_observation)
+        (known_observations(state.observations(), trust), state.next_observation)
     };
     let text = request(&messages, &known, shared.now());
     let (answer, call) = ask::for_task(shared, task, MemoryPurpose::Observer, SYSTEM, text).await;
@@ -68,7 +68,10 @@ async fn read_messages(
 
 /// Returns the newest observations that the messages may change. An observer that reads
 /// trusted messages reads nothing untrusted, so that what it writes can be trusted.
-fn known_observations(log: &ObservationLog, trust: Trust) -> Vec<Observation> {
+fn known_observations<'a>(
+    observations: impl DoubleEndedIterator<Item = &'a Observation>,
+    trust: Trust,
+) -> Vec<Observation> {
     let mut left = MAX_KNOWN_TOKENS;
     let fits = |one: &&Observation| {
         let tokens = tokens::of_text(&one.text);
@@ -76,7 +79,7 @@ fn known_observations(log: &ObservationLog, trust: Trust) -> Vec<Observation> {
         left = left.saturating_sub(tokens);
         fits
     };
-    let readable = log.iter().rev().filter(|one| one.trust <= trust);
+    let readable = observations.rev().filter(|one| one.trust <= trust);
     let mut known: Vec<Observation> = readable.take_while(fits).cloned().collect();
     known.reverse();
     known

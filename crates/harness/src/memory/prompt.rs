@@ -26,8 +26,8 @@ pub struct MemoryPrompt {
 }
 
 impl MemoryPrompt {
-    /// Returns the history for a turn, from the messages of the thread and their sequence
-    /// numbers.
+    /// Returns the history for a turn, from messages of the thread with their sequence
+    /// numbers. Messages before `tail_start` are not needed.
     pub fn items<'a>(&self, messages: impl IntoIterator<Item = (i64, &'a Item)>) -> Vec<Item> {
         let head = self.head.iter().map(|head| Item::user(head.as_ref()));
         let shown = messages.into_iter().filter(|(seq, _)| *seq >= self.tail_start);

@@ -1,11 +1,12 @@
 //! The state of a thread's memory in this process. Nothing here waits.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ostler_domain::id::ThreadId;
 use ostler_domain::memory::reflection::ReflectionChanges;
 use ostler_domain::memory::window::{Activation, MemoryTask};
-use ostler_domain::memory::{MemoryWindow, ObservationLog};
+use ostler_domain::memory::{MemoryWindow, Observation, ObservationLog};
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::Trust;
@@ -14,7 +15,7 @@ use ostler_store::{
     MemoryCall, MemoryCommit, ObservationState, StoredObservation, StoredThreadMemory,
 };
 
-use super::event::{MemoryPart, OmStatus};
+use super::event::{MemoryEvent, MemoryPart, OmStatus};
 use super::prompt;
 use super::thread::MemoryOptions;
 
@@ -83,6 +84,8 @@ pub(super) struct MemoryState {
     /// Calls that are not charged yet.
     pub(super) calls: Vec<MemoryCall>,
     pub(super) budget: TurnBudget,
+    /// Events to publish, in order.
+    pub(super) events: VecDeque<MemoryEvent>,
     pub(super) step: u64,
     pub(super) is_working: bool,
     /// Whether another process has changed the memory of the thread.
@@ -114,6 +117,7 @@ impl MemoryState {
             has_own_settings,
             calls: stored.uncharged,
             budget: options.budget,
+            events: VecDeque::new(),
             step: 0,
             is_working: false,
             is_lost: false,
@@ -158,6 +162,11 @@ impl MemoryState {
         }
         let retired = log.enforce_limit(self.window.settings().observation_limit());
         Projection { head: prompt::head(&log), log: Arc::new(log), superseded, retired }
+    }
+
+    /// Returns the observations in the prompt and those that wait for it, oldest first.
+    pub(super) fn observations(&self) -> impl DoubleEndedIterator<Item = &Observation> {
+        self.log.iter().chain(self.staged.iter().map(|one| &one.observation))
     }
 
     /// Returns what the prompt will be after an activation of what is staged now.
@@ -262,6 +271,11 @@ impl MemoryState {
     /// Returns changes after a commit that failed.
     pub(super) fn revert_commit(&mut self, unsaved: UnsavedChanges) {
         self.unsaved = unsaved.then(std::mem::take(&mut self.unsaved));
+    }
+
+    pub(super) fn push_status(&mut self, thread: ThreadId) {
+        let status = self.status(thread);
+        self.events.push_back(MemoryEvent::Status(status));
     }
 
     pub(super) fn status(&self, thread: ThreadId) -> OmStatus {

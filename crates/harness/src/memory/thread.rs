@@ -62,6 +62,8 @@ pub struct ThreadMemory {
 pub(super) struct Shared {
     pub(super) options: MemoryOptions,
     state: Mutex<MemoryState>,
+    /// Held while events are published, so that they keep their order.
+    publishing: Mutex<()>,
     /// Notified when the background has nothing more to do.
     pub(super) idle: Notify,
     runtime: Handle,
@@ -87,7 +89,8 @@ impl ThreadMemory {
         let interrupted = stored.progress.running.clone();
         let state = MemoryState::new(stored, &options);
         let (idle, runtime) = (Notify::new(), Handle::current());
-        let shared = Arc::new(Shared { options, state: Mutex::new(state), idle, runtime });
+        let (state, publishing) = (Mutex::new(state), Mutex::new(()));
+        let shared = Arc::new(Shared { options, state, publishing, idle, runtime });
         if let Some(task) = interrupted {
             worker::fail(&shared, &task, "the process ended during the task", None, None);
         }
@@ -117,9 +120,6 @@ impl ThreadMemory {
         let shared = &self.shared;
         let mut state = shared.lock();
         let Some(activation) = state.activate() else { return false };
-        shared.wake(&mut state);
-        let status = state.status(shared.options.thread);
-        drop(state);
         let ext = OmActivation {
             operation_type: OmOperation::Observation,
             thread_id: shared.options.thread,
@@ -128,8 +128,11 @@ impl ThreadMemory {
             tokens_activated: activation.message_tokens,
             observation_tokens: activation.observation_tokens,
         };
-        shared.emit(MemoryEvent::Activation { ext });
-        shared.emit(MemoryEvent::Status(status));
+        state.events.push_back(MemoryEvent::Activation { ext });
+        state.push_status(shared.options.thread);
+        shared.wake(&mut state);
+        drop(state);
+        shared.publish();
         true
     }
 
@@ -198,8 +201,19 @@ impl Shared {
         (self.options.now)()
     }
 
-    pub(super) fn emit(&self, event: MemoryEvent) {
-        (self.options.events)(event);
+    /// Publishes the events of the state in their order. If another thread is publishing,
+    /// it publishes them too.
+    pub(super) fn publish(&self) {
+        while !self.lock().events.is_empty() {
+            let Ok(_publishing) = self.publishing.try_lock() else { return };
+            while let Some(event) = self.next_event() {
+                (self.options.events)(event);
+            }
+        }
+    }
+
+    fn next_event(&self) -> Option<MemoryEvent> {
+        self.lock().events.pop_front()
     }
 
     /// Starts the background if there is something to do.

@@ -91,7 +91,8 @@ impl Drop for Cleanup {
 /// Runs a task. Fails only if its result cannot be stored.
 async fn run_task(shared: &Arc<Shared>, task: &MemoryTask) -> Result<(), StoreError> {
     let started = shared.now();
-    shared.emit(start_event(task.kind, shared.task_event(task)));
+    shared.lock().events.push_back(start_event(task.kind, shared.task_event(task)));
+    shared.publish();
     // The start is stored first, so that attempts are counted across restarts.
     if let Err(error) = commit(shared, None).await {
         fail(shared, task, &error.to_string(), None, Some(started));
@@ -114,34 +115,29 @@ async fn run_task(shared: &Arc<Shared>, task: &MemoryTask) -> Result<(), StoreEr
             return Ok(());
         }
     };
-    let tokens = output_tokens(shared, &output);
-    if let Err(error) = commit(shared, Some(output)).await {
+    let stored = commit(shared, Some(FinishedTask { task, started, output })).await;
+    if let Err(error) = &stored {
         fail(shared, task, &error.to_string(), None, Some(started));
-        return Err(error);
     }
-    let duration_ms = Some(millis_since(shared, started));
-    let ended = OmTask { observation_tokens: Some(tokens), duration_ms, ..shared.task_event(task) };
-    shared.emit(end_event(task.kind, ended));
-    emit_status(shared);
-    Ok(())
+    stored
 }
 
-/// Returns the tokens that a task leaves.
-fn output_tokens(shared: &Shared, output: &TaskOutput) -> u64 {
-    match output {
-        TaskOutput::Observed(observations) => observations.iter().map(|one| one.tokens).sum(),
-        TaskOutput::Reflected(changes) => reflect::tokens_after(&shared.lock().log, changes),
-    }
+/// A task with its output.
+struct FinishedTask<'t> {
+    task: &'t MemoryTask,
+    started: Timestamp,
+    output: TaskOutput,
 }
 
 /// Stores everything that is not stored yet, together with the output of a task, and then
 /// applies the output.
-async fn commit(shared: &Shared, output: Option<TaskOutput>) -> Result<(), StoreError> {
+async fn commit(shared: &Shared, finished: Option<FinishedTask<'_>>) -> Result<(), StoreError> {
     let thread = shared.options.thread;
-    let (change, unsaved) = shared.lock().start_commit(thread, output.as_ref());
+    let output = finished.as_ref().map(|finished| &finished.output);
+    let (change, unsaved) = shared.lock().start_commit(thread, output);
     match shared.org().commit_memory(change).await {
         Ok(revision) => {
-            shared.lock().complete_commit(revision, output);
+            apply(shared, revision, finished);
             prepare(shared);
             Ok(())
         }
@@ -150,6 +146,27 @@ async fn commit(shared: &Shared, output: Option<TaskOutput>) -> Result<(), Store
             Err(error)
         }
     }
+}
+
+/// Applies what was stored. The end of a task is published before anything that follows from
+/// its output.
+fn apply(shared: &Shared, revision: i64, finished: Option<FinishedTask<'_>>) {
+    let mut state = shared.lock();
+    let Some(FinishedTask { task, started, output }) = finished else {
+        state.complete_commit(revision, None);
+        return;
+    };
+    let tokens = match &output {
+        TaskOutput::Observed(observations) => observations.iter().map(|one| one.tokens).sum(),
+        TaskOutput::Reflected(changes) => reflect::tokens_after(&state.log, changes),
+    };
+    state.complete_commit(revision, Some(output));
+    let duration_ms = Some(millis_since(shared, started));
+    let ended = OmTask { observation_tokens: Some(tokens), duration_ms, ..shared.task_event(task) };
+    state.events.push_back(end_event(task.kind, ended));
+    state.push_status(shared.options.thread);
+    drop(state);
+    shared.publish();
 }
 
 /// Renders the prompt that the next activation will have, without holding the lock.
@@ -169,21 +186,16 @@ pub(super) fn fail(
     retry_after: Option<Duration>,
     started: Option<Timestamp>,
 ) {
-    let retry_at = {
-        let mut state = shared.lock();
-        state.unsaved.is_dirty = true;
-        state.window.fail(shared.now(), retry_after)
-    };
     let duration_ms = started.map(|started| millis_since(shared, started));
     let error = Some(why.to_owned());
+    let mut state = shared.lock();
+    state.unsaved.is_dirty = true;
+    let retry_at = state.window.fail(shared.now(), retry_after);
     let failed = OmTask { error, retry_at, duration_ms, ..shared.task_event(task) };
-    shared.emit(failed_event(task.kind, failed));
-    emit_status(shared);
-}
-
-fn emit_status(shared: &Shared) {
-    let status = shared.lock().status(shared.options.thread);
-    shared.emit(MemoryEvent::Status(status));
+    state.events.push_back(failed_event(task.kind, failed));
+    state.push_status(shared.options.thread);
+    drop(state);
+    shared.publish();
 }
 
 fn millis_since(shared: &Shared, started: Timestamp) -> u64 {

@@ -162,7 +162,7 @@ async fn m18_each_start_has_one_end() {
     check_pairs(&thread.events);
 }
 
-fn check_pairs(events: &Mutex<Vec<MemoryEvent>>) {
+pub(crate) fn check_pairs(events: &Mutex<Vec<MemoryEvent>>) {
     let mut open: Option<(String, String)> = None;
     let (mut ends, mut activations, mut staged) = (0, 0, 0);
     for event in events.lock().unwrap().iter().map(|event| json!(event)) {
