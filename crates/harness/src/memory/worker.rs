@@ -6,12 +6,16 @@ use std::time::Duration;
 
 use ostler_domain::memory::window::{MemoryTask, TaskKind};
 use ostler_domain::time::Timestamp;
-use ostler_store::{MemoryCall, StoreError};
+use ostler_store::{MemoryCall, MemoryCommit, StoreError};
 
 use super::event::{MemoryEvent, OmTask};
 use super::state::{TaskOutput, Work};
 use super::thread::Shared;
 use super::{observe, reflect};
+
+/// The waits before a commit is repeated.
+const COMMIT_WAITS: [Duration; 3] =
+    [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(3)];
 
 /// The reason why a task failed.
 pub(super) struct TaskError {
@@ -56,10 +60,14 @@ pub(super) async fn run(shared: Arc<Shared>, first: Work) {
         let mut state = shared.lock();
         match saved {
             Ok(()) => next = state.next_work(shared.now()),
+            Err(StoreError::Conflict(_)) => {
+                let thread = shared.options.thread;
+                tracing::warn!(%thread, "another process has the memory of the thread");
+                state.is_lost = true;
+            }
             Err(error) => {
                 let thread = shared.options.thread;
                 tracing::warn!(%thread, %error, "memory of a thread not stored, will retry");
-                state.is_lost = matches!(error, StoreError::Conflict(_));
             }
         }
         state.is_working = next.is_some();
@@ -135,7 +143,7 @@ async fn commit(shared: &Shared, finished: Option<FinishedTask<'_>>) -> Result<(
     let thread = shared.options.thread;
     let output = finished.as_ref().map(|finished| &finished.output);
     let (change, unsaved) = shared.lock().start_commit(thread, output);
-    match shared.org().commit_memory(change).await {
+    match store_change(shared, &change).await {
         Ok(revision) => {
             apply(shared, revision, finished);
             prepare(shared);
@@ -146,6 +154,18 @@ async fn commit(shared: &Shared, finished: Option<FinishedTask<'_>>) -> Result<(
             Err(error)
         }
     }
+}
+
+/// Stores a change. While the database cannot be reached, the same commit is repeated a few
+/// times: it may have been stored.
+async fn store_change(shared: &Shared, change: &MemoryCommit) -> Result<i64, StoreError> {
+    for wait in COMMIT_WAITS {
+        match shared.org().commit_memory(change.clone()).await {
+            Err(StoreError::Unavailable(_) | StoreError::Busy) => tokio::time::sleep(wait).await,
+            result => return result,
+        }
+    }
+    shared.org().commit_memory(change.clone()).await
 }
 
 /// Applies what was stored. The end of a task is published before anything that follows from

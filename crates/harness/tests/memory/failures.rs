@@ -2,13 +2,19 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ostler_domain::memory::MessageOrigin;
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::TurnBudget;
+use ostler_domain::tool::Trust;
+use ostler_engine::history::Item;
 use ostler_engine::tokens;
+use ostler_harness::memory::memory_message;
 use ostler_testkit::TestDatabase;
 use serde_json::json;
 
-use crate::support::{FunctionModel, TestThread, observe_facts, scripted, small, text, unlimited};
+use crate::support::{
+    FunctionModel, ORG, THREAD, TestThread, observe_facts, scripted, small, text, unlimited,
+};
 
 /// M20, Z11: the fault "memory failure kills the turn" is absent: with an observer that
 /// always fails, every turn completes within the bound, nothing is lost, and attempts are
@@ -132,4 +138,34 @@ async fn z11_z12_the_budget_holds_for_the_observer() {
     let calls = thread.memory.take_calls();
     assert_eq!(calls.len(), 1, "{calls:?}");
     assert!(calls[0].input > 500 && calls[0].cost.as_micros() > 0, "{calls:?}");
+}
+
+/// Z11: a database that cannot be written costs no turn either, and the memory goes on when
+/// it can be written again.
+#[tokio::test(flavor = "multi_thread")]
+async fn z11_a_database_that_refuses_is_a_failure_and_not_the_end() {
+    let database = TestDatabase::sqlite_file();
+    let store = database.migrated().await;
+    let observer = FunctionModel::new(observe_facts);
+    let mut thread = TestThread::open(&store, small(), observer.clone()).await;
+    for number in 0..3 {
+        thread.turn(&text(&format!("fact {number}"), 90)).await;
+    }
+    let messages: Vec<_> = (7..=12)
+        .map(|seq| {
+            let item = Item::user(text("more facts", 90));
+            memory_message(seq, &item, MessageOrigin::Conversation, Trust::Trusted)
+        })
+        .collect();
+    store.org(ORG).append_memory_messages(THREAD, messages.clone()).await.unwrap();
+    database.execute("ALTER TABLE thread_memory RENAME TO away").await;
+    messages.iter().for_each(|message| thread.memory.on_message(message));
+    thread.settle(5).await;
+    assert_eq!(thread.event_names(), ["om_buffering_start", "om_buffering_failed"]);
+    assert_eq!((observer.calls(), thread.prompt().tail_start), (0, 1));
+    database.execute("ALTER TABLE away RENAME TO thread_memory").await;
+    thread.items.extend(vec![Item::user("stored"); 6]);
+    thread.say("hi").await;
+    thread.settle(0).await;
+    assert_eq!(thread.event_names()[2..4], ["om_buffering_start", "om_buffering_end"]);
 }

@@ -17,6 +17,8 @@ const SAVE: Sql = sql!(
        progress = excluded.progress, settings = excluded.settings, status = excluded.status
      WHERE thread_memory.revision = ?3"
 );
+const STORED: Sql =
+    sql!("SELECT revision, progress FROM thread_memory WHERE org = ?1 AND thread = ?2");
 const INSERT: Sql = sql!(
     "INSERT INTO memory_observations (org, thread, id, generation, state, speaker, kind,
        completion, first_seq, last_seq, valid_from, valid_until, supersedes, superseded_by, trust,
@@ -50,9 +52,14 @@ pub(super) fn commit(tx: &Tx, org: OrgId, change: &MemoryCommit) -> Result<i64> 
     let settings = change.settings.as_ref().map_or(Ok(Value::Null), Value::json)?;
     let progress = Value::json(&change.progress)?;
     let status = change.status.as_str().into();
-    let saved = [key(), vec![change.revision.into(), progress, settings, status]].concat();
+    let saved = [key(), vec![change.revision.into(), progress.clone(), settings, status]].concat();
     if tx.execute(&SAVE, &saved)? == 0 {
-        return Err(StoreError::Conflict(format!("a newer memory of thread {thread}")));
+        let stored = tx.first(&STORED, &key())?;
+        let revision = change.revision + 1;
+        return match stored {
+            Some(row) if row.int(0)? == revision && row.value(1)? == progress => Ok(revision),
+            _ => Err(StoreError::Conflict(format!("a newer memory of thread {thread}"))),
+        };
     }
     let statement = |sql, params: Vec<Value>| Statement {
         sql,

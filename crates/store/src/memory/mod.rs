@@ -180,8 +180,9 @@ impl OrgStore<'_> {
         Ok(status.await?.flatten())
     }
 
-    /// Changes the memory of a thread and returns its new revision. Fails with
-    /// [`StoreError::Conflict`] if another process has changed it since.
+    /// Changes the memory of a thread and returns its new revision. Repeating a commit that
+    /// was the last one has no effect. Fails with [`StoreError::Conflict`] if another process
+    /// has changed the memory since.
     pub fn commit_memory(&self, change: MemoryCommit) -> StoreFuture<i64> {
         let org = self.org;
         self.write(move |tx| commit::commit(tx, org, &change))

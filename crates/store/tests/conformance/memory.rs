@@ -139,16 +139,23 @@ async fn m19_the_memory_of_a_thread_is_restored(store: &Store) {
     assert!(org.recall_messages(THREAD, 9, "words", 5).await.unwrap().is_empty());
 }
 
-on_every_backend!(a_stale_commit_of_a_memory_is_refused);
-async fn a_stale_commit_of_a_memory_is_refused(store: &Store) {
+on_every_backend!(a_repeated_commit_of_a_memory_has_no_effect_and_a_stale_one_is_refused);
+async fn a_repeated_commit_of_a_memory_has_no_effect_and_a_stale_one_is_refused(store: &Store) {
     let org = with_org(store, 1).await;
-    store.org(org).commit_memory(commit(0)).await.unwrap();
+    let progress = MemoryProgress { tasks: 1, ..MemoryProgress::default() };
+    let added = vec![observation(1, ObservationState::Active)];
+    let first = MemoryCommit { progress, added, calls: vec![call(1)], ..commit(0) };
+    // Repeated when it is unknown whether it was stored.
+    for _ in 0..3 {
+        assert_eq!(store.org(org).commit_memory(first.clone()).await.unwrap(), 1);
+    }
+    assert_eq!(store.org(org).observations(THREAD).await.unwrap().len(), 1);
     for stale in [0, 5] {
-        let added = vec![observation(1, ObservationState::Active)];
+        let added = vec![observation(2, ObservationState::Active)];
         let refused = store.org(org).commit_memory(MemoryCommit { added, ..commit(stale) }).await;
         assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     }
-    assert!(store.org(org).observations(THREAD).await.unwrap().is_empty());
+    assert_eq!(store.org(org).observations(THREAD).await.unwrap().len(), 1);
     let nobody = store.org(OrgId::from_u128(9)).commit_memory(commit(0)).await;
     assert!(matches!(nobody, Err(StoreError::NotFound("organization"))), "{nobody:?}");
 }
