@@ -1,6 +1,7 @@
 //! Messages of a thread, as user interfaces show them.
 
 use ostler_domain::id::RunId;
+pub use ostler_domain::memory::MessageOrigin;
 use ostler_domain::time::Timestamp;
 use ostler_engine::history::{Content, Item, Media};
 use ostler_engine::outcome::OutcomeStatus;
@@ -41,17 +42,6 @@ pub enum HarnessMessageContent {
     Image(Media),
     Audio(Media),
     File(Media),
-}
-
-/// Who wrote a message of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageOrigin {
-    /// A person, the model or a tool.
-    #[default]
-    Conversation,
-    /// The harness itself: a control text that no memory observes.
-    Harness,
 }
 
 /// A message as it is stored.

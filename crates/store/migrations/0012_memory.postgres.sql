@@ -2,7 +2,7 @@
 -- last `data-om-status` part. `revision` grows with each change, so that a process that
 -- has lost the thread cannot write it. Messages up to `indexed_to` are in `memory_words`.
 CREATE TABLE thread_memory (
-  org BYTEA NOT NULL REFERENCES orgs (id),
+  org BYTEA NOT NULL,
   thread BYTEA NOT NULL,
   revision BIGINT NOT NULL,
   progress TEXT NOT NULL,

@@ -44,13 +44,14 @@ impl MessageSpan {
     }
 }
 
-/// Where a message comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Who wrote a message of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageOrigin {
-    /// A person, the agent or a tool.
+    /// A person, the model or a tool.
+    #[default]
     Conversation,
-    /// The harness itself: notices, corrections, prompts of the observer. Such a message is
-    /// never observed and never recalled.
-    Control,
+    /// The harness itself: notices, corrections, prompts of the observer. Such a control text
+    /// is never observed and never recalled.
+    Harness,
 }

@@ -106,6 +106,13 @@ impl ThreadMemory {
         self.shared.wake(&mut state);
     }
 
+    /// Returns the sequence number of the newest message that the memory knows; 0 if it knows
+    /// none. Later messages of the thread, such as those from before it had a memory, are to
+    /// be added after [`load`](Self::load).
+    pub fn last_message(&self) -> i64 {
+        self.shared.lock().window.newest()
+    }
+
     /// Returns what the prompt of a turn consists of.
     pub fn prompt(&self) -> MemoryPrompt {
         let state = self.shared.lock();

@@ -27,6 +27,7 @@ async fn m19_a_restart_changes_nothing() {
             let (status, prompt) = (thread.memory.status(0), thread.prompt());
             thread.restart().await;
             assert_eq!((thread.memory.status(0), thread.prompt()), (status, prompt), "{number}");
+            assert_eq!(thread.memory.last_message(), thread.items.len() as i64);
         }
         assert!(thread.prompt().head.is_some());
         let calls = thread.memory.take_calls();

@@ -206,7 +206,7 @@ async fn m15_the_observer_observes_control_prompts() {
     let mut thread = TestThread::open(&store, small(), observer.clone()).await;
     for number in 0..10 {
         let control = Item::user(format!("control fact {number}: continue with the plan"));
-        thread.add(control, MessageOrigin::Control, Trust::Trusted).await;
+        thread.add(control, MessageOrigin::Harness, Trust::Trusted).await;
         thread.turn(&text(&format!("fact {number}"), 80)).await;
         thread.settle(1).await;
     }

@@ -48,7 +48,7 @@ pub(crate) fn inserts(
     messages.iter().map(insert).collect()
 }
 
-/// Returns the statements that delete the memory of a thread.
+/// Returns the statements that delete the memory of a thread with everything in it.
 pub(crate) fn deletes(org: OrgId, thread: ThreadId) -> [Statement; 5] {
     DELETES.each_ref().map(|sql| Statement {
         sql,

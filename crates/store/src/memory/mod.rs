@@ -223,12 +223,6 @@ impl OrgStore<'_> {
         let (org, words) = (self.org, ostler_domain::knowledge::search::query_words(question));
         self.read(move |tx| recall::search(tx, org, thread, before, &words, limit as usize)).await
     }
-
-    /// Deletes the memory of a thread with everything in it.
-    pub fn delete_thread_memory(&self, thread: ThreadId) -> StoreFuture<()> {
-        let org = self.org;
-        self.write(move |tx| tx.batch(&messages::deletes(org, thread)).map(|_| ()))
-    }
 }
 
 /// Returns a count as a parameter.

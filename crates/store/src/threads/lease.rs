@@ -12,6 +12,7 @@ use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::error::{Result, StoreError};
+use crate::memory;
 
 /// The right to work on a thread. Only claiming creates one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +115,7 @@ impl OrgStore<'_> {
             for sql in [&DELETE_MESSAGES, &DELETE_JOURNAL, &DELETE_EVENTS] {
                 tx.execute(sql, &params[..2])?;
             }
-            Ok(())
+            tx.batch(&memory::messages::deletes(lease.org, lease.thread)).map(|_| ())
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Observational memory: messages, observations, progress, recall.
 
+use std::time::Duration;
+
 use ostler_domain::id::{OrgId, ThreadId};
 use ostler_domain::memory::observation::{ObservationKind, Speaker, TaskCompletion};
 use ostler_domain::memory::window::MemoryProgress;
@@ -8,8 +10,8 @@ use ostler_domain::money::Usd;
 use ostler_domain::time::{Timestamp, UtcDay};
 use ostler_domain::tool::Trust;
 use ostler_store::{
-    MemoryCall, MemoryCommit, MemoryMessage, MemoryPurpose, ObservationState, Store, StoreError,
-    StoredObservation,
+    MemoryCall, MemoryCommit, MemoryMessage, MemoryPurpose, NewThread, ObservationState, Store,
+    StoreError, StoredObservation, ThreadClaim,
 };
 
 use crate::on_every_backend;
@@ -134,7 +136,12 @@ async fn m19_the_memory_of_a_thread_is_restored(store: &Store) {
     assert_eq!(org.mark_memory_calls_charged(THREAD, 1).await.unwrap(), 1);
     assert_eq!(org.thread_memory(THREAD).await.unwrap().uncharged, [call(2)]);
 
-    org.delete_thread_memory(THREAD).await.unwrap();
+    let (resource, metadata) = ("me".to_owned(), "{}".to_owned());
+    let new = NewThread { id: THREAD, resource, title: None, metadata, copy: None };
+    org.create_thread(new).await.unwrap();
+    let claim = org.claim_thread(THREAD, "me", Duration::from_secs(30)).await.unwrap();
+    let ThreadClaim::Claimed { lease, .. } = claim else { panic!("{claim:?}") };
+    org.delete_thread(lease).await.unwrap();
     assert_eq!(org.thread_memory(THREAD).await.unwrap(), empty);
     assert!(org.recall_messages(THREAD, 9, "words", 5).await.unwrap().is_empty());
 }
@@ -156,8 +163,6 @@ async fn a_repeated_commit_of_a_memory_has_no_effect_and_a_stale_one_is_refused(
         assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     }
     assert_eq!(store.org(org).observations(THREAD).await.unwrap().len(), 1);
-    let nobody = store.org(OrgId::from_u128(9)).commit_memory(commit(0)).await;
-    assert!(matches!(nobody, Err(StoreError::NotFound("organization"))), "{nobody:?}");
 }
 
 on_every_backend!(
@@ -170,7 +175,7 @@ async fn m15_condensed_messages_are_recalled(store: &Store) {
     let mut messages = vec![
         message(1, "My favourite colour is green."),
         message(2, "The invoice INV-42 is due on 2026-11-18."),
-        MemoryMessage { origin: MessageOrigin::Control, ..message(3, "Observe the invoice.") },
+        MemoryMessage { origin: MessageOrigin::Harness, ..message(3, "Observe the invoice.") },
     ];
     messages.extend((4..=250).map(|seq| message(seq, &format!("chatter about topic {seq}"))));
     store.org(org).append_memory_messages(THREAD, messages.clone()).await.unwrap();

@@ -195,7 +195,8 @@ impl MemoryWindow {
         Some(task)
     }
 
-    fn newest(&self) -> i64 {
+    /// Returns the sequence number of the newest message; 0 if there was none.
+    pub fn newest(&self) -> i64 {
         self.tail.back().map_or(self.progress.condensed_to, |last| last.seq)
     }
 
