@@ -61,7 +61,8 @@ async fn m18_m20_turns_race_with_the_background() {
         is_over.store(true, Ordering::SeqCst);
         reader.await.unwrap();
         thread.settle(0).await;
-        crate::restart::check_pairs(&thread.events);
+        let (ends, _) = crate::restart::check_pairs(&thread.events);
+        assert!(ends > 1, "{ends} ends");
         let (status, prompt) = (thread.memory.status(0), thread.prompt());
         let stored = store.org(ORG).observations(THREAD).await.unwrap();
         let active = stored.iter().filter(|one| one.state == ObservationState::Active);

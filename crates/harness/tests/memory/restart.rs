@@ -160,10 +160,13 @@ async fn m18_each_start_has_one_end() {
             thread.restart().await;
         }
     }
-    check_pairs(&thread.events);
+    let (ends, activations) = check_pairs(&thread.events);
+    assert!(ends > 10 && activations > 3, "{ends} ends, {activations} activations");
 }
 
-pub(crate) fn check_pairs(events: &Mutex<Vec<MemoryEvent>>) {
+/// Checks the order of events, and returns how many tasks ended and how many activations
+/// there were.
+pub(crate) fn check_pairs(events: &Mutex<Vec<MemoryEvent>>) -> (u32, u32) {
     let mut open: Option<(String, String)> = None;
     let (mut ends, mut activations, mut staged) = (0, 0, 0);
     for event in events.lock().unwrap().iter().map(|event| json!(event)) {
@@ -187,5 +190,5 @@ pub(crate) fn check_pairs(events: &Mutex<Vec<MemoryEvent>>) {
         }
     }
     assert_eq!(open, None);
-    assert!(ends > 10 && activations > 3, "{ends} ends, {activations} activations");
+    (ends, activations)
 }

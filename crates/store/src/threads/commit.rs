@@ -10,6 +10,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
+use crate::memory::{self, MemoryMessage};
 
 /// What an unfinished turn has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub struct ThreadCommit {
     pub messages: Vec<String>,
     /// The number of the first of them.
     pub first_seq: i64,
+    /// What the memory of the thread keeps of them.
+    pub memory: Vec<MemoryMessage>,
     pub journal: Vec<JournalEntry>,
     /// Whether the turn has ended, which deletes its journal.
     pub ends_turn: bool,
@@ -84,6 +87,7 @@ impl ThreadCommit {
             turn,
             messages: Vec::new(),
             first_seq: 0,
+            memory: Vec::new(),
             journal: Vec::new(),
             ends_turn: false,
             title: None,
@@ -162,6 +166,7 @@ fn commit(tx: &Tx, lease: ThreadLease, change: &ThreadCommit) -> Result<()> {
     if let Some(ThreadEvents { last_id, events }) = &change.events {
         add(&ADD_EVENTS, vec![(*last_id).into(), events.as_str().into()]);
     }
+    batch.extend(memory::messages::inserts(lease.org, lease.thread, &change.memory)?);
     tx.batch(&batch).map(drop)
 }
 

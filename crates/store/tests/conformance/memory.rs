@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ostler_domain::id::{OrgId, ThreadId};
+use ostler_domain::id::{OrgId, RunId, ThreadId};
 use ostler_domain::memory::observation::{ObservationKind, Speaker, TaskCompletion};
 use ostler_domain::memory::window::MemoryProgress;
 use ostler_domain::memory::{MemorySettings, MessageOrigin, MessageSpan, Observation};
@@ -11,7 +11,7 @@ use ostler_domain::time::{Timestamp, UtcDay};
 use ostler_domain::tool::Trust;
 use ostler_store::{
     MemoryCall, MemoryCommit, MemoryMessage, MemoryPurpose, NewThread, ObservationState, Store,
-    StoreError, StoredObservation, ThreadClaim,
+    StoreError, StoredObservation, ThreadClaim, ThreadCommit,
 };
 
 use crate::on_every_backend;
@@ -141,6 +141,10 @@ async fn m19_the_memory_of_a_thread_is_restored(store: &Store) {
     org.create_thread(new).await.unwrap();
     let claim = org.claim_thread(THREAD, "me", Duration::from_secs(30)).await.unwrap();
     let ThreadClaim::Claimed { lease, .. } = claim else { panic!("{claim:?}") };
+    let memory = vec![message(5, "in the commit of the turn")];
+    let change = ThreadCommit { memory, ..ThreadCommit::new(RunId::from_u128(1)) };
+    org.commit_thread(lease, change).await.unwrap();
+    assert_eq!(org.thread_memory(THREAD).await.unwrap().tail.last().map(|one| one.seq), Some(5));
     org.delete_thread(lease).await.unwrap();
     assert_eq!(org.thread_memory(THREAD).await.unwrap(), empty);
     assert!(org.recall_messages(THREAD, 9, "words", 5).await.unwrap().is_empty());
