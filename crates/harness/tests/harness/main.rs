@@ -1,5 +1,7 @@
 //! The harness through its public interface, with a scripted model.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
 mod asks;
 mod config;
 mod control;

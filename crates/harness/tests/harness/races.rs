@@ -121,12 +121,9 @@ async fn run(store: &Store, seed: u64) {
     harness.wait_until_idle().await;
     answering.abort();
     check_turns(&mut events, seed);
-    let log = log.lock().unwrap();
-    let messages = harness.messages(thread, 0, 1000);
-    let (queued, steered) = (log.queued.clone(), log.steered);
-    assert!(log.answered.values().all(|count| *count == 1), "seed {seed}: {:?}", log.answered);
-    drop(log);
-    let messages = json!(messages.await.unwrap());
+    let Log { queued, steered, answered } = std::mem::take(&mut *log.lock().unwrap());
+    assert!(answered.values().all(|count| *count == 1), "seed {seed}: {answered:?}");
+    let messages = json!(harness.messages(thread, 0, 1000).await.unwrap());
     let texts = messages.as_array().unwrap().iter().filter(|one| one["role"] == "user");
     let found: Vec<String> = texts
         .filter_map(|one| one["content"][0]["text"].as_str())
