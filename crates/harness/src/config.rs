@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ostler_domain::gate::permission::PermissionRules;
 use ostler_domain::id::OrgId;
+use ostler_domain::memory::MemorySettings;
 use ostler_domain::money::Credits;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::tool::ToolSpec;
@@ -49,6 +50,9 @@ pub struct HarnessConfig {
     pub heartbeat_handlers: Vec<HeartbeatHandler>,
     pub auth_checker: Option<Arc<dyn ModelAuthChecker>>,
     pub use_counts: Option<Arc<dyn ModelUseCountProvider>>,
+    /// How threads remember what no longer fits the prompt; `None` means that all messages
+    /// stay in it.
+    pub memory: Option<HarnessOMConfig>,
     /// The directory that agents work in.
     pub workspace: Option<WorkspaceSource>,
     /// Rules that hold until the user sets others.
@@ -85,6 +89,44 @@ impl HarnessConfig {
     /// Returns the mode that a harness begins with.
     pub(crate) fn default_mode(&self) -> Option<&HarnessMode> {
         self.modes.iter().find(|mode| mode.is_default).or(self.modes.first())
+    }
+}
+
+/// The observational memory of threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HarnessOMConfig {
+    /// `None` means the thread's own model.
+    pub default_observer_model_id: Option<String>,
+    /// `None` means the thread's own model.
+    pub default_reflector_model_id: Option<String>,
+    /// Tokens of messages at which observations take their place.
+    pub default_observation_threshold: u64,
+    /// Tokens of observations at which they are merged.
+    pub default_reflection_threshold: u64,
+}
+
+impl Default for HarnessOMConfig {
+    fn default() -> Self {
+        let MemorySettings { observation_threshold, reflection_threshold, .. } =
+            MemorySettings::default();
+        Self {
+            default_observer_model_id: None,
+            default_reflector_model_id: None,
+            default_observation_threshold: observation_threshold,
+            default_reflection_threshold: reflection_threshold,
+        }
+    }
+}
+
+impl HarnessOMConfig {
+    /// Returns the settings of a thread that has none of its own.
+    pub(crate) fn settings(&self) -> MemorySettings {
+        MemorySettings {
+            observation_threshold: self.default_observation_threshold,
+            reflection_threshold: self.default_reflection_threshold,
+            observer_model: self.default_observer_model_id.clone(),
+            reflector_model: self.default_reflector_model_id.clone(),
+        }
     }
 }
 
@@ -127,6 +169,7 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
             heartbeat_handlers: Vec::new(),
             auth_checker: None,
             use_counts: None,
+            memory: None,
             workspace: None,
             permission_rules: PermissionRules::default(),
             scope: None,
@@ -227,6 +270,12 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
         self.set(|config| config.use_counts = Some(counts))
     }
 
+    /// Gives threads an observational memory.
+    #[must_use]
+    pub fn memory(self, memory: HarnessOMConfig) -> Self {
+        self.set(|config| config.memory = Some(memory))
+    }
+
     /// Gives agents a workspace and the tools for it.
     #[must_use]
     pub fn workspace(self, workspace: WorkspaceSource) -> Self {
@@ -292,6 +341,9 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
             if config.heartbeat_handlers.iter().take(at).any(|other| other.id == handler.id) {
                 return Err(ConfigError::DuplicateHeartbeat(handler.id.clone()));
             }
+        }
+        if let Some(memory) = &config.memory {
+            memory.settings().check()?;
         }
         let defaults = serde_json::to_value(S::default())
             .map_err(|error| ConfigError::StateSchema(error.to_string()))?;

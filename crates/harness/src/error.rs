@@ -1,6 +1,7 @@
 //! Errors of a harness.
 
 use ostler_domain::id::ThreadId;
+use ostler_domain::memory::MemorySettingsError;
 use ostler_domain::time::Timestamp;
 use ostler_engine::subagent::SubagentError;
 use ostler_engine::tool::ToolSetError;
@@ -27,6 +28,8 @@ pub enum ConfigError {
     Tools(#[from] ToolSetError),
     #[error(transparent)]
     Subagents(#[from] SubagentError),
+    #[error(transparent)]
+    Memory(#[from] MemorySettingsError),
     #[error("there are two heartbeats named `{0}`; give one of them another id")]
     DuplicateHeartbeat(String),
 }

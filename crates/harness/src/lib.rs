@@ -62,11 +62,11 @@ mod tools;
 mod usage;
 mod workspace;
 
-pub use config::{HarnessBuilder, HarnessConfig, ScopeFilter};
+pub use config::{HarnessBuilder, HarnessConfig, HarnessOMConfig, ScopeFilter};
 pub use error::{ConfigError, HarnessError};
 pub use event::{
-    AskEvent, EventDetails, EventKind, HarnessEvent, MessageEvent, SessionEvent, SubagentEvent,
-    Subscription, ToolEvent, TurnLifeEvent, WorkspaceEvent, WorkspacePhase,
+    AskEvent, EventDetails, EventKind, HarnessEvent, MessageEvent, OmEvent, SessionEvent,
+    SubagentEvent, Subscription, ToolEvent, TurnLifeEvent, WorkspaceEvent, WorkspacePhase,
 };
 pub use harness::{Harness, HarnessSession, MessageInput, ModelScope, NoState, open_storage};
 pub use heartbeat::HeartbeatHandler;

@@ -3,8 +3,9 @@
 use ostler_domain::id::ThreadId;
 use ostler_engine::turn::EndReason;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::memory::{MemoryEvent, OmStatus};
 use crate::message::HarnessMessage;
 use crate::task::TaskItem;
 use crate::thread::HarnessThread;
@@ -21,6 +22,7 @@ pub enum EventKind {
     Ask(AskEvent),
     Subagent(SubagentEvent),
     Workspace(WorkspaceEvent),
+    Memory(OmEvent),
 }
 
 impl EventKind {
@@ -55,6 +57,7 @@ into_kind!(
     AskEvent => Ask,
     SubagentEvent => Subagent,
     WorkspaceEvent => Workspace,
+    OmEvent => Memory,
 );
 
 /// Changes of modes, models, state, threads and tasks.
@@ -204,4 +207,65 @@ pub enum WorkspacePhase {
     Error,
     Destroying,
     Destroyed,
+}
+
+/// The memory of a thread. What it reports beyond the keys below is in `ext`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum OmEvent {
+    #[serde(rename = "om_status")]
+    Status(OmStatus),
+    #[serde(rename = "om_observation_start")]
+    ObservationStart {},
+    #[serde(rename = "om_observation_end")]
+    ObservationEnd {},
+    #[serde(rename = "om_observation_failed")]
+    ObservationFailed {},
+    #[serde(rename = "om_reflection_start")]
+    ReflectionStart {},
+    #[serde(rename = "om_reflection_end")]
+    ReflectionEnd {},
+    #[serde(rename = "om_reflection_failed")]
+    ReflectionFailed {},
+    #[serde(rename = "om_buffering_start")]
+    BufferingStart {},
+    #[serde(rename = "om_buffering_end")]
+    BufferingEnd {},
+    #[serde(rename = "om_buffering_failed")]
+    BufferingFailed {},
+    #[serde(rename = "om_activation")]
+    Activation {},
+}
+
+impl OmEvent {
+    /// Splits an event of a memory into its kind and its details.
+    pub(crate) fn split(event: &MemoryEvent) -> (Self, Map<String, Value>) {
+        let (kind, task) = match event {
+            MemoryEvent::Status(status) => return (Self::Status(status.clone()), Map::new()),
+            MemoryEvent::Activation { ext } => {
+                return (Self::Activation {}, details(serde_json::to_value(ext)));
+            }
+            MemoryEvent::ObservationStart { ext } => (Self::ObservationStart {}, ext),
+            MemoryEvent::ObservationEnd { ext } => (Self::ObservationEnd {}, ext),
+            MemoryEvent::ObservationFailed { ext } => (Self::ObservationFailed {}, ext),
+            MemoryEvent::ReflectionStart { ext } => (Self::ReflectionStart {}, ext),
+            MemoryEvent::ReflectionEnd { ext } => (Self::ReflectionEnd {}, ext),
+            MemoryEvent::ReflectionFailed { ext } => (Self::ReflectionFailed {}, ext),
+            MemoryEvent::BufferingStart { ext } => (Self::BufferingStart {}, ext),
+            MemoryEvent::BufferingEnd { ext } => (Self::BufferingEnd {}, ext),
+            MemoryEvent::BufferingFailed { ext } => (Self::BufferingFailed {}, ext),
+        };
+        (kind, details(serde_json::to_value(task)))
+    }
+}
+
+/// Returns the details of an event, without what every event has.
+fn details(value: serde_json::Result<Value>) -> Map<String, Value> {
+    match value {
+        Ok(Value::Object(mut fields)) => {
+            fields.remove("threadId");
+            fields
+        }
+        _ => Map::new(),
+    }
 }

@@ -264,10 +264,15 @@ impl<S> Harness<S> {
             self.core.put_state(CURRENT_MODEL, model.clone().into());
             self.core.current_model.set(model);
         }
+        let has_memory = thread.window.memory.is_some();
         let tasks = serde_json::to_value(&metadata.tasks).unwrap_or_default();
         self.core.put_state(TASKS, tasks);
         if let Some(mode) = mode {
             session.mode.clone_from(&mode.id);
+        }
+        if has_memory {
+            // The tool that searches the memory belongs to the thread.
+            session.assembled = None;
         }
         Ok(())
     }

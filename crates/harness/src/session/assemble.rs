@@ -63,6 +63,10 @@ impl Core {
             // An agent's own tool of the same name stays.
             set.add_missing(&of_workspace);
         }
+        let memory = session.thread.as_ref().and_then(|thread| thread.window.memory.as_ref());
+        if let Some(memory) = memory {
+            set.add(memory.recall_tool())?;
+        }
         let mut own_tools: Vec<ToolName> = set.specs().map(|spec| spec.name.clone()).collect();
         let definitions: Vec<Subagent> =
             self.config.subagents.iter().map(HarnessSubagent::definition).collect();

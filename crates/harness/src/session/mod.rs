@@ -11,6 +11,7 @@ mod host;
 mod open;
 mod run;
 mod start;
+mod window;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -21,7 +22,7 @@ use ostler_domain::id::{RunId, ThreadId};
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::Trust;
 use ostler_engine::driver::TurnHandle;
-use ostler_engine::history::{Content, Item};
+use ostler_engine::history::Content;
 use ostler_engine::model::Model;
 use ostler_engine::turn::{AgentPath, EndReason, Models, Question, TurnEnd};
 use ostler_store::{StoreError, ThreadCommit, ThreadEvents, ThreadLease};
@@ -32,6 +33,7 @@ use tokio::sync::{Notify, watch};
 pub use answer::{ApprovalResponse, OpenAsk, PlanResponse};
 pub(crate) use assemble::Assembled;
 use open::StoredTurn;
+pub(crate) use window::Window;
 
 use crate::clock;
 use crate::config::HarnessConfig;
@@ -82,8 +84,7 @@ pub(crate) struct OpenThread {
     pub(crate) lease: ThreadLease,
     /// Renews the lease until it is dropped.
     pub(crate) _renewal: open::Renewal,
-    /// The conversation as the model sees it. A running turn has taken it.
-    pub(crate) window: Vec<Item>,
+    pub(crate) window: Window,
     pub(crate) next_seq: i64,
     pub(crate) trust: Trust,
     pub(crate) errors: ErrorState,

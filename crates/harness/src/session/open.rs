@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ostler_domain::id::{RunId, ThreadId};
+use ostler_domain::memory::MessageOrigin;
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::Trust;
 use ostler_engine::history::{CallId, Item};
@@ -15,8 +16,12 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
 use super::answer::StoredAnswer;
-use super::{Core, OpenThread, QueuedMessage, TurnStatus, lost};
+use super::window::catch_up;
+use super::{Core, OpenThread, QueuedMessage, TurnStatus, Window, lost};
+use crate::clock;
 use crate::error::HarnessError;
+use crate::event::{EventDetails, OmEvent};
+use crate::memory::{MemoryEvent, MemoryOptions, ThreadMemory};
 use crate::message::StoredItem;
 use crate::thread::HarnessThread;
 
@@ -82,9 +87,9 @@ impl Core {
             self.org().release_thread(lease).await?;
             return Err(HarnessError::UnknownThread(id));
         }
-        let window = self.read_items(id).await?;
-        let (next_seq, trust) = (info.message_count + 1, trust_of(&window));
-        let turn = read_journal(journal, &window, next_seq)?;
+        let mut window = self.read_window(id).await?;
+        let (next_seq, trust) = (info.message_count + 1, window.trust());
+        let turn = read_journal(journal, &mut window, next_seq)?;
         // A queue that cannot be read must not hide the thread.
         let follow_ups: VecDeque<QueuedMessage> =
             serde_json::from_str(&follow_ups).unwrap_or_else(|error| {
@@ -119,10 +124,28 @@ impl Core {
         }))
     }
 
-    /// Reads the conversation of a thread.
-    async fn read_items(&self, id: ThreadId) -> Result<Vec<Item>, HarnessError> {
+    /// Reads the conversation of a thread, as far as it is shown to the model.
+    async fn read_window(&self, id: ThreadId) -> Result<Window, HarnessError> {
+        let memory = self.load_memory(id).await?;
+        let first = memory
+            .as_ref()
+            .map_or(1, |memory| memory.prompt().tail_start.min(memory.last_message() + 1));
+        let items = self.read_items(id, first).await?;
+        if let Some(memory) = &memory {
+            catch_up(self.org(), id, memory, &items).await?;
+        }
+        let items = items.into_iter().map(|(_, item, _)| item).collect();
+        Ok(Window::new(items, first, memory))
+    }
+
+    /// Reads messages of a thread from a number on.
+    async fn read_items(
+        &self,
+        id: ThreadId,
+        first: i64,
+    ) -> Result<Vec<(i64, Item, MessageOrigin)>, HarnessError> {
         let mut items = Vec::new();
-        let mut after = 0;
+        let mut after = first - 1;
         loop {
             let page = self.org().thread_messages(id, after, PAGE).await?;
             let Some(last) = page.last() else { return Ok(items) };
@@ -130,9 +153,38 @@ impl Core {
             for message in &page {
                 let stored: StoredItem = serde_json::from_str(&message.message)
                     .map_err(|error| HarnessError::UnreadableMessage(error.to_string()))?;
-                items.push(stored.item);
+                items.push((message.seq, stored.item, stored.origin));
             }
         }
+    }
+
+    /// Loads the memory of a thread, if the harness has memories.
+    async fn load_memory(&self, id: ThreadId) -> Result<Option<ThreadMemory>, HarnessError> {
+        let Some(config) = &self.config.memory else { return Ok(None) };
+        let hub = self.hub.clone();
+        let publish = move |event: MemoryEvent| {
+            let (kind, more) = OmEvent::split(&event);
+            let details = EventDetails {
+                id: None,
+                at: clock::now(),
+                thread_id: Some(id),
+                turn_id: None,
+                path: Vec::new(),
+                more,
+            };
+            hub.publish(kind.into(), details);
+        };
+        let options = MemoryOptions {
+            store: self.config.storage.clone(),
+            org: self.config.org,
+            thread: id,
+            models: self.current_model.clone(),
+            settings: config.settings(),
+            budget: self.turn_budget(0),
+            events: Arc::new(publish),
+            now: Arc::new(clock::now),
+        };
+        Ok(Some(ThreadMemory::load(options).await?))
     }
 
     /// Lets go of a thread.
@@ -156,14 +208,14 @@ pub(crate) fn trust_of(items: &[Item]) -> Trust {
 /// Returns the turn that was not finished, if there is one.
 fn read_journal(
     journal: Vec<JournalEntry>,
-    window: &[Item],
+    window: &mut Window,
     first_seq: i64,
 ) -> Result<Option<StoredTurn>, HarnessError> {
     let Some(state) = journal.iter().find(|entry| entry.kind == JournalKind::State) else {
         return Ok(None);
     };
     let id = state.turn;
-    let turn = Turn::load_with_past(&state.data, window.to_vec())?;
+    let turn = Turn::load_with_past(&state.data, window.copy())?;
     let mut stored =
         StoredTurn { id, turn, outcomes: KnownOutcomes::new(), answers: Vec::new(), first_seq };
     for JournalEntry { kind, data, .. } in journal {

@@ -16,7 +16,8 @@ use super::host::TurnHost;
 use super::{Assembled, Core, OpenThread, QueuedMessage, Session, TurnOutcome, TurnStatus, json};
 use crate::clock;
 use crate::error::HarnessError;
-use crate::event::{AskEvent, SessionEvent, TurnLifeEvent};
+use crate::event::{AskEvent, EventDetails, OmEvent, SessionEvent, TurnLifeEvent};
+use crate::memory::MemoryEvent;
 use crate::message::{MessageOrigin, StoredItem};
 
 /// What the agent reads when its plan was approved.
@@ -96,9 +97,12 @@ impl TurnTask {
             matches!(&thread.turn, TurnStatus::Running(running) if running.plan_approved);
         let default_mode = core.config.default_mode().map(|mode| mode.id.clone());
         let mut change = ThreadCommit { ends_turn: true, ..ThreadCommit::new(turn_id) };
+        let mut charged = None;
         if !failed {
             record(thread, &turn, self.first_seq, &mut change);
+            charged = thread.window.charge(&mut thread.info.metadata);
         }
+        let (kept, steps) = (change.memory.clone(), u64::from(turn.account().steps));
         if plan_approved && !failed && end.reason() == EndReason::Complete {
             thread.follow_ups.push_front(QueuedMessage {
                 content: vec![Content::text(CARRY_OUT_PLAN)],
@@ -133,7 +137,22 @@ impl TurnTask {
             core.hub.publish(SessionEvent::Error { error, retryable }.into(), details.clone());
             core.hub.prepare(TurnLifeEvent::AgentEnd { reason }.into(), details)
         });
-        thread.window = turn.into_history();
+        let is_stored = stored.is_ok() && !failed;
+        if is_stored {
+            thread.window.stored(&kept);
+        }
+        thread.window.give_back(turn.into_history(), 0);
+        if let Some(memory) = thread.window.memory.as_ref().filter(|_| is_stored) {
+            let (kind, more) = OmEvent::split(&MemoryEvent::Status(memory.status(steps)));
+            let details = EventDetails { more, ..self.host.details(&Vec::new()) };
+            core.hub.publish(kind.into(), details);
+        }
+        if let Some(task) = charged.filter(|_| is_stored) {
+            // Otherwise the next process charges the calls again.
+            if let Err(error) = core.org().mark_memory_calls_charged(thread.info.id, task).await {
+                tracing::warn!(%error, "calls of a memory were not marked as charged");
+            }
+        }
         if stored.is_err() || failed {
             // What is stored is the truth: opening the thread again reads it, and finds the
             // turn as it was stored last.
@@ -161,6 +180,9 @@ fn record(thread: &mut OpenThread, turn: &Turn, first_seq: i64, change: &mut Thr
     };
     change.messages = turn.new_items().iter().map(to_text).collect();
     change.first_seq = first_seq;
+    let origin = MessageOrigin::Conversation;
+    change.memory =
+        thread.window.memory_messages(first_seq, turn.new_items(), origin, turn.trust());
     let count = i64::try_from(change.messages.len()).unwrap_or(i64::MAX);
     thread.next_seq = first_seq + count;
     thread.info.message_count += count;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use ostler_domain::id::{AgentId, RunId};
+use ostler_domain::memory::MessageOrigin;
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::TurnBudget;
-use ostler_domain::tool::Audience;
+use ostler_domain::tool::{Audience, Trust};
 use ostler_engine::driver::{TurnContext, command_channel};
 use ostler_engine::history::Item;
 use ostler_engine::turn::{KnownOutcomes, NewTurn, Turn};
@@ -49,14 +50,19 @@ impl Core {
         });
         let shown = stored.as_ref().map(|stored| stored.message(id, seq));
         let messages: Vec<String> = stored.iter().map(super::json).collect();
-        let mut history = std::mem::take(&mut thread.window);
-        let before = history.len();
+        let kept = thread.window.memory_messages(
+            seq,
+            stored.iter().map(|stored| &stored.item),
+            stored.as_ref().map_or(MessageOrigin::Conversation, |stored| stored.origin),
+            Trust::Trusted,
+        );
+        let mut history = thread.window.take();
         history.extend(stored.map(|stored| stored.item));
         let turn = Turn::new(NewTurn {
             system: assembled.system.clone(),
             history,
             approved: None,
-            trust: thread.trust,
+            trust: thread.trust.after_reading(thread.window.trust()),
             budget: self.turn_budget(thread.info.metadata.credits_spent),
             errors: thread.errors.clone(),
             limits: self.config.limits,
@@ -67,6 +73,7 @@ impl Core {
         let state = turn.store_without_past()?;
         let change = ThreadCommit {
             messages,
+            memory: kept.clone(),
             first_seq: seq,
             journal: vec![JournalEntry { turn: id, kind: JournalKind::State, data: state }],
             follow_ups: Some(super::json(&thread.follow_ups)),
@@ -74,10 +81,11 @@ impl Core {
             ..ThreadCommit::new(id)
         };
         if let Err(error) = self.commit(thread.lease, change).await {
-            thread.window = turn.into_history();
-            thread.window.truncate(before);
+            let not_stored = usize::try_from(added).unwrap_or(0);
+            thread.window.give_back(turn.into_history(), not_stored);
             return Err(lost(error));
         }
+        thread.window.stored(&kept);
         thread.next_seq += added;
         thread.info.message_count += added;
         let stored = StoredTurn {
@@ -156,7 +164,7 @@ impl Core {
     }
 
     /// Returns what a turn may spend.
-    fn turn_budget(&self, spent: u64) -> TurnBudget {
+    pub(super) fn turn_budget(&self, spent: u64) -> TurnBudget {
         let left = self
             .config
             .budget

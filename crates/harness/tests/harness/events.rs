@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ostler_harness::HarnessEvent;
+use serde_json::{Value, json};
 
 use crate::support::{builder, names, ready, to_json};
 
@@ -67,5 +68,93 @@ async fn m39_events_can_be_read_again() {
         assert!(json["ext"]["at"].is_number(), "{json}");
         let again: HarnessEvent = serde_json::from_value(json.clone()).unwrap();
         assert_eq!(to_json(&again), json);
+    }
+}
+
+/// The events of the contract with their keys; `?` marks one that may be absent.
+const CONTRACT: [(&str, &[&str]); 35] = [
+    ("mode_changed", &["modeId", "previousModeId"]),
+    ("model_changed", &["modelId", "scope?", "modeId?"]),
+    ("state_changed", &["state", "changedKeys"]),
+    ("thread_created", &["thread"]),
+    ("thread_changed", &["threadId", "previousThreadId"]),
+    ("agent_start", &[]),
+    ("agent_end", &["reason"]),
+    ("message_start", &["message"]),
+    ("message_update", &["message"]),
+    ("message_end", &["message"]),
+    ("tool_start", &["toolCallId", "toolName", "args"]),
+    ("tool_approval_required", &["toolCallId", "toolName", "args"]),
+    ("tool_end", &["toolCallId", "result", "isError"]),
+    ("usage_update", &["usage"]),
+    ("error", &["error", "retryable?"]),
+    ("ask_question", &["questionId", "question", "options?"]),
+    ("plan_approval_required", &["planId", "title?", "plan"]),
+    ("task_updated", &["tasks"]),
+    ("subagent_start", &["agentType", "task"]),
+    ("subagent_end", &["agentType", "durationMs"]),
+    ("om_status", &["windows", "recordId", "threadId", "stepNumber", "generationCount"]),
+    ("om_observation_start", &[]),
+    ("om_observation_end", &[]),
+    ("om_observation_failed", &[]),
+    ("om_reflection_start", &[]),
+    ("om_reflection_end", &[]),
+    ("om_reflection_failed", &[]),
+    ("om_buffering_start", &[]),
+    ("om_buffering_end", &[]),
+    ("om_buffering_failed", &[]),
+    ("om_activation", &[]),
+    ("workspace_status_changed", &["status"]),
+    ("workspace_ready", &[]),
+    ("workspace_error", &["error"]),
+    ("follow_up_queued", &["count"]),
+];
+
+/// A value that fits a key of the contract.
+fn sample(key: &str) -> Value {
+    let message = json!({"id": "m", "role": "user", "content": [], "createdAt": 1});
+    let thread = json!({"id": "thr_00000000000000000000000001", "resourceId": "r", "createdAt": 1,
+        "updatedAt": 1, "messageCount": 0, "metadata": {"tokenUsage": {"promptTokens": 0,
+        "completionTokens": 0, "totalTokens": 0}}});
+    match key {
+        "message" => message,
+        "thread" => thread,
+        "threadId" | "previousThreadId" => json!("thr_00000000000000000000000001"),
+        "state" | "args" => json!({}),
+        "changedKeys" | "tasks" | "options" => json!([]),
+        "isError" | "retryable" => json!(true),
+        "durationMs" | "count" | "stepNumber" | "generationCount" => json!(1),
+        "usage" => json!({"promptTokens": 1, "completionTokens": 1, "totalTokens": 2}),
+        "reason" => json!("complete"),
+        "status" => json!("ready"),
+        _ => json!("text"),
+    }
+}
+
+/// M39: each of the 35 events has exactly the keys of the contract, and `ext`.
+#[test]
+fn m39_events_have_the_keys_of_the_contract() {
+    for (kind, keys) in CONTRACT {
+        // The windows of a memory are built by the memory itself; its tests show them.
+        if kind == "om_status" {
+            continue;
+        }
+        let mut event = json!({"type": kind, "ext": {"at": 1}});
+        for key in keys {
+            let key = key.trim_end_matches('?');
+            event[key] = sample(key);
+        }
+        let read: HarnessEvent =
+            serde_json::from_value(event.clone()).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        assert_eq!(to_json(&read), event, "{kind}");
+        // Without one of the required keys it is another event, or none.
+        for key in keys.iter().filter(|key| !key.ends_with('?')) {
+            let mut less = event.clone();
+            less.as_object_mut().unwrap().remove(*key);
+            let read: Result<HarnessEvent, _> = serde_json::from_value(less);
+            let same = read.is_ok_and(|read| to_json(&read)["type"] == kind);
+            let optional_value = *key == "previousThreadId";
+            assert!(!same || optional_value, "{kind} without {key}");
+        }
     }
 }

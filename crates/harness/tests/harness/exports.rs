@@ -2,10 +2,11 @@
 
 use ostler_harness::{
     AvailableModel, Harness, HarnessConfig, HarnessEvent, HarnessMessage, HarnessMessageContent,
-    HarnessMode, HarnessRequestContext, HarnessSession, HarnessStateSchema, HarnessSubagent,
-    HarnessThread, HeartbeatHandler, ModelAuthChecker, ModelAuthStatus, ModelUseCountProvider,
-    NoState, PermissionPolicy, PermissionRules, Subscription, TaskItem, TokenUsage, ToolCategory,
-    ask_user_tool, parse_subagent_meta, submit_plan_tool, task_check_tool, task_write_tool,
+    HarnessMode, HarnessOMConfig, HarnessRequestContext, HarnessSession, HarnessStateSchema,
+    HarnessSubagent, HarnessThread, HeartbeatHandler, ModelAuthChecker, ModelAuthStatus,
+    ModelUseCountProvider, NoState, PermissionPolicy, PermissionRules, Subscription, TaskItem,
+    TokenUsage, ToolCategory, ask_user_tool, parse_subagent_meta, submit_plan_tool,
+    task_check_tool, task_write_tool,
 };
 
 fn named<T: ?Sized>() -> &'static str {
@@ -17,7 +18,7 @@ fn state_name<S: HarnessStateSchema>() -> &'static str {
 }
 
 /// M52: the object, the four tools, the parser and the types can be named from outside.
-/// `HarnessEventListener` is a `Subscription`; the configuration of memory comes with it.
+/// `HarnessEventListener` is a `Subscription`.
 #[test]
 fn m52_everything_can_be_named() {
     let types = [
@@ -29,6 +30,7 @@ fn m52_everything_can_be_named() {
         named::<HarnessMessage>(),
         named::<HarnessMessageContent>(),
         named::<HarnessMode>(),
+        named::<HarnessOMConfig>(),
         named::<HarnessRequestContext>(),
         named::<HarnessSession>(),
         named::<HarnessSubagent>(),

@@ -7,6 +7,7 @@ mod config;
 mod control;
 mod events;
 mod exports;
+mod memory;
 mod modes;
 mod permissions;
 mod races;
