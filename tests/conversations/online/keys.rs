@@ -11,9 +11,9 @@ const VIEWER: &str = "osk_a-viewer-of-bella-pizza-who-only-looks";
 const STRANGER: &str = "osk_the-owner-of-quite-another-organization";
 const OTHER: OrgId = OrgId::from_u128(0xa11);
 
-/// An API key gives access to its own org within its role.
+/// O23: an API key gives access to its own org within its role, by id and by slug.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_api_key_gives_access_to_its_org_within_its_role() {
+async fn o23_an_api_key_gives_access_to_its_org_within_its_role() {
     let online = Online::new(ECHO).await;
     online.scenario.store.create_org(ostler_testkit::org(OTHER, "other")).await.unwrap();
     key(&online.scenario, ORG, 2, VIEWER, Role::Viewer).await;
@@ -45,6 +45,11 @@ async fn an_api_key_gives_access_to_its_org_within_its_role() {
         ("GET", format!("{there}/sessions"), Some(KEY), 404, "not_found"),
         ("GET", format!("/v1/events?session={id}"), Some(STRANGER), 404, "not_found"),
         ("GET", format!("{here}/sessions/nonsense"), Some(KEY), 404, "not_found"),
+        ("GET", format!("/v1/orgs/bella/sessions/{id}"), Some(KEY), 200, ""),
+        ("GET", format!("/v1/orgs/bella/sessions/{id}"), Some(STRANGER), 404, "not_found"),
+        ("GET", "/v1/orgs/nobody/sessions".into(), Some(KEY), 404, "not_found"),
+        ("GET", "/v1/orgs/%FF%FE/sessions".into(), Some(KEY), 400, "bad_request"),
+        ("GET", format!("{here}/sessions/%FF%FE"), Some(KEY), 400, "bad_request"),
         ("GET", format!("{here}/sessions?limit=x"), Some(KEY), 400, "bad_request"),
         ("GET", format!("{here}/sessions?cursor=x"), Some(KEY), 400, "bad_request"),
         ("DELETE", show, Some(KEY), 405, "method_not_allowed"),

@@ -2,6 +2,7 @@
 //! digest, and once more to another destination if nobody reacts.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -124,11 +125,18 @@ fn next_stage_at(
 impl QuietHours {
     /// Returns `at`, or the end of the quiet hours that contain it.
     fn end_after(&self, at: Timestamp, urgency: NoticeUrgency, zone: UtcOffset<'_>) -> Timestamp {
+        /// A change of the clock can skip the end of the quiet hours, and with it the only
+        /// time of a day that is not quiet.
+        const DAYS: usize = 3;
         let passes = urgency == NoticeUrgency::Urgent && self.urgent == UrgentNotices::Pass;
-        match !passes && self.contains(TimeOfDay::of(at, zone)) {
-            true => self.to.next(at, zone),
-            false => at,
+        let mut at = at;
+        for _ in 0..DAYS {
+            if passes || !self.contains(TimeOfDay::of(at, zone)) {
+                break;
+            }
+            at = self.to.next(at + Duration::from_millis(1), zone);
         }
+        at
     }
 
     fn contains(&self, time: TimeOfDay) -> bool {

@@ -12,10 +12,10 @@ pub(crate) mod unknown_outcomes;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use ostler_api::problem::ProblemCode;
 use ostler_domain::id::OrgId;
 use ostler_runtime::operations::{Actor, OperationError, OrgOperations};
 
-use crate::body;
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
 use crate::server::Server;
@@ -51,14 +51,28 @@ impl FromRequestParts<Server> for OrgRequest {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self> {
-        let names = RawPathParams::from_request_parts(parts, server).await;
-        let names = names.map_err(|error| ApiError::internal(&error))?;
+        let names = path_parameters(parts, server).await?;
         let org = names.iter().find(|(name, _)| *name == "org").map(|(_, value)| value);
-        let org = body::parse_id(org.unwrap_or_default(), "organization")?;
+        let org = find_org(server, org.unwrap_or_default()).await?;
         let caller = parts.extensions.get::<Caller>();
         let caller = caller.ok_or_else(|| ApiError::internal(&"a route without authentication"))?;
         Ok(Self { server: server.clone(), actor: caller.actor(), key_org: caller.org, org })
     }
+}
+
+/// Returns the parameters of the path.
+async fn path_parameters(parts: &mut Parts, server: &Server) -> Result<RawPathParams> {
+    let parameters = RawPathParams::from_request_parts(parts, server).await;
+    parameters.map_err(|_| ApiError::new(ProblemCode::BadRequest, "the path is not valid UTF-8"))
+}
+
+/// Returns the org that an id or a slug names.
+async fn find_org(server: &Server, name: &str) -> Result<OrgId> {
+    if let Ok(id) = name.parse() {
+        return Ok(id);
+    }
+    let found = server.deps.store.org_by_slug(name).await?;
+    found.ok_or_else(|| ApiError::not_found("organization"))
 }
 
 /// The last parameter of the path.
@@ -68,8 +82,7 @@ impl FromRequestParts<Server> for PathId {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self> {
-        let names = RawPathParams::from_request_parts(parts, server).await;
-        let names = names.map_err(|error| ApiError::internal(&error))?;
+        let names = path_parameters(parts, server).await?;
         let last = names.iter().last().map(|(_, value)| value.to_owned());
         Ok(Self(last.unwrap_or_default()))
     }

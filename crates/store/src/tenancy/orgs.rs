@@ -20,6 +20,7 @@ const LOCK: Sql = Sql {
     postgres: "SELECT data FROM orgs WHERE id = $1 FOR NO KEY UPDATE",
 };
 const LIST: Sql = sql!("SELECT data FROM orgs ORDER BY id");
+const BY_SLUG: Sql = sql!("SELECT id FROM orgs WHERE slug = ?1");
 const UPDATE: Sql = sql!("UPDATE orgs SET slug = ?2, data = ?3 WHERE id = ?1");
 
 impl Store {
@@ -27,6 +28,12 @@ impl Store {
     /// [`StoreError::Conflict`] if its id or slug is taken.
     pub fn create_org(&self, org: Org) -> StoreFuture<()> {
         self.org(org.id).write(move |tx| create(tx, &org))
+    }
+
+    /// Returns the id of the org with a slug.
+    pub fn org_by_slug(&self, slug: &str) -> StoreFuture<Option<OrgId>> {
+        let params = [Value::from(slug)];
+        self.read_all_orgs(move |tx| tx.first(&BY_SLUG, &params)?.map(|row| row.id(0)).transpose())
     }
 
     /// Returns every org, ordered by id.

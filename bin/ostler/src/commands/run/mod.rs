@@ -76,9 +76,12 @@ pub(crate) struct RunArgs {
     /// ostler.toml or OSTLER_MODEL]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// OpenAI-compatible server that has the model
+    /// Server that has the model
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    /// What the server at --url speaks
+    #[arg(long, value_name = "FORMAT", default_value = "openai", requires = "url")]
+    wire: WireArg,
     /// Answer from a script instead of a model; see docs/SCRIPTED_MODEL.md
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url"])]
     script: Option<PathBuf>,
@@ -114,6 +117,13 @@ pub(crate) struct RunArgs {
     home: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// The wire format of a server.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum WireArg {
+    Openai,
+    Anthropic,
 }
 
 pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {

@@ -8,7 +8,7 @@ use ostler_models::catalogue::{Catalogue, Provider, WireFormat};
 use ostler_models::openai::LimitField;
 use ostler_scripted::{Script, ScriptedModel};
 
-use super::RunArgs;
+use super::{RunArgs, WireArg};
 use crate::installation::Installation;
 use crate::model_catalogue;
 use crate::screen::DIM;
@@ -41,7 +41,10 @@ pub(super) fn select(args: &RunArgs) -> anyhow::Result<SelectedModel> {
     // Nobody but the named model is to answer.
     options.fallbacks.clear();
     if let Some(url) = &args.url {
-        let wire = WireFormat::OpenAi(LimitField::MaxTokens);
+        let wire = match args.wire {
+            WireArg::Openai => WireFormat::OpenAi(LimitField::MaxTokens),
+            WireArg::Anthropic => WireFormat::Anthropic,
+        };
         options.providers.push(Provider::new(LOCAL_PROVIDER, wire, url));
     }
     let mut catalogue = Catalogue::new(options);

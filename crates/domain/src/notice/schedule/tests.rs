@@ -190,7 +190,8 @@ fn any_time() -> impl Strategy<Value = TimeOfDay> {
 
 proptest! {
     /// O31: a notice is never sent early, never in quiet hours unless it may pass, and
-    /// waits for at most a day and an hour.
+    /// waits for at most a day and an hour; a day longer if the clock skips the only time
+    /// that is not quiet.
     #[test]
     fn o31_every_delivery_is_at_a_time_that_the_person_chose(
         (from, to, digest_at) in (any_time(), any_time(), any_time()),
@@ -214,7 +215,8 @@ proptest! {
         let is_change = |at: Timestamp| [SPRING, AUTUMN].contains(&(at.as_millis() / 1000));
         for PlannedDelivery { destination, due_at, .. } in planned {
             prop_assert!(due_at >= now);
-            prop_assert!(due_at.since(now) <= Duration::from_secs(25 * 3600 + 300));
+            let longest = if around == SPRING { 49 } else { 25 };
+            prop_assert!(due_at.since(now) <= Duration::from_secs(longest * 3600 + 300));
             let shown = TimeOfDay::of(due_at, &berlin);
             let in_quiet = if from <= to { from <= shown && shown < to }
                 else { from <= shown || shown < to };
