@@ -125,6 +125,12 @@ impl From<rusqlite::Error> for StoreError {
 impl From<&rusqlite::Error> for StoreError {
     fn from(error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;
+        if let rusqlite::Error::SqliteFailure(_, Some(said)) = error
+            && let Some(refusal) =
+                said.strip_prefix(Refusal::SQLITE_PREFIX).and_then(Refusal::named)
+        {
+            return refusal.into();
+        }
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
             Some(ErrorCode::DiskFull) => Self::DiskFull,

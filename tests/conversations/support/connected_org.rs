@@ -243,6 +243,7 @@ impl ConnectedOrg {
             changes: Vec::new(),
             side_effects: TurnSideEffects::default(),
             answered: claimed.messages.iter().map(|message| message.id).collect(),
+            has_checkpoint: false,
             lease_action: LeaseAction::Release,
         };
         store.commit_turn(&commit).await.unwrap();

@@ -94,6 +94,7 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
         changes: vec![],
         side_effects: TurnSideEffects::default(),
         answered: vec![],
+        has_checkpoint: false,
         lease_action: LeaseAction::Keep,
     }
 }

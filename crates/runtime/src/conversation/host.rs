@@ -1,6 +1,7 @@
 //! Stores checkpoints and outcomes, streams the draft, and reserves credits for the turn of
 //! a conversation.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -101,6 +102,7 @@ impl Host for TurnHost<'_, '_> {
         let store = &self.context.services.deps.store;
         let timeout = timeout + Duration::from_secs(1);
         crate::faults::point("before_checkpoint");
+        self.context.has_checkpoint.store(true, Ordering::Relaxed);
         store.checkpoint_turn(self.context.lease, checkpoint, stored, timeout).await?;
         crate::faults::point("after_checkpoint");
         Ok(())

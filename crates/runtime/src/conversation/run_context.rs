@@ -1,6 +1,7 @@
 //! What one run of a conversation works with.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ostler_domain::id::{InboxId, OrgId, RunId};
 use ostler_domain::session::key::ConversationKey;
@@ -25,6 +26,8 @@ pub(crate) struct RunContext<'d> {
     pub(crate) attempt: u32,
     /// When the run began.
     pub(crate) now: Timestamp,
+    /// Whether a checkpoint of the run may have been stored.
+    pub(crate) has_checkpoint: AtomicBool,
 }
 
 impl<'d> RunContext<'d> {

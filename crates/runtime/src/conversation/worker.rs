@@ -3,6 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -193,6 +194,7 @@ impl Worker {
             run_id: derived(RunId::from_u128, id.as_u128(), "run"),
             attempt,
             now: self.services.deps.clock.now(),
+            has_checkpoint: AtomicBool::new(false),
         };
         let context = &context;
         let recovered = if attempt > 1 { Box::pin(self.recover(context)).await? } else { None };

@@ -169,8 +169,8 @@ pub(crate) struct Statement {
     pub(crate) on_no_rows: Option<Refusal>,
 }
 
-/// Why a statement rolls its transaction back. On SQLite the program counts the
-/// changed rows; on PostgreSQL the statement calls `refuse` with the name.
+/// Why a statement rolls its transaction back. The statement calls `refuse` with the
+/// name; on SQLite the program can also count the changed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Another worker holds the lease.
@@ -186,6 +186,8 @@ pub(crate) enum Refusal {
 impl Refusal {
     /// The SQLSTATE that the PostgreSQL function `refuse` raises.
     pub(crate) const SQL_STATE: &str = "OS001";
+    /// How the message of the SQLite function `refuse` begins.
+    pub(crate) const SQLITE_PREFIX: &str = "refused: ";
     const ALL: [Self; 4] =
         [Self::StaleLease, Self::NotPending, Self::OtherCall, Self::ConversationChanged];
 

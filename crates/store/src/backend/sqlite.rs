@@ -32,8 +32,8 @@ use prepared::Writer;
 use readers::Readers;
 pub(crate) use tx::SqliteTx;
 
-use super::Submission;
 use super::job::{Access, Request};
+use super::{Refusal, Submission};
 use crate::error::{Result, StoreError};
 
 /// The capacity of the writer's queue; callers wait while it is full.
@@ -164,6 +164,10 @@ fn connect(path: Option<&Path>) -> Result<Connection> {
     connection.create_scalar_function("now_ms", 0, FunctionFlags::SQLITE_UTF8, |_| {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Ok(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+    })?;
+    connection.create_scalar_function("refuse", 1, FunctionFlags::SQLITE_UTF8, |context| {
+        let why = format!("{}{}", Refusal::SQLITE_PREFIX, context.get::<String>(0)?);
+        Err::<i64, _>(rusqlite::Error::UserFunctionError(why.into()))
     })?;
     Ok(connection)
 }

@@ -235,7 +235,8 @@ fn lease_all(
     let (mut leased, mut statements) = (Vec::new(), Vec::new());
     for (org, row) in due {
         let conversation: ConversationId = row.id(0)?;
-        let readable = row.int(4)? <= i64::from(policy.max_checkpoint_version);
+        let checkpoint_version = row.int(4)?;
+        let readable = checkpoint_version <= i64::from(policy.max_checkpoint_version);
         let key = ConversationKey::parse(org, row.text(3)?).filter(|_| readable);
         let params = vec![org.into(), conversation.into()];
         let Some(key) = key else {
@@ -244,7 +245,13 @@ fn lease_all(
         };
         let params = [params, vec![policy.lease.into()]].concat();
         statements.push(Statement { sql: &LEASE, params, on_no_rows: None });
-        let lease = Lease { org, conversation, token: row.int(1)? + 1, epoch: row.int(2)? };
+        let lease = Lease {
+            org,
+            conversation,
+            token: row.int(1)? + 1,
+            epoch: row.int(2)?,
+            has_checkpoint: checkpoint_version > 0,
+        };
         leased.push(LeasedConversation { lease, key });
     }
     tx.batch(&statements)?;

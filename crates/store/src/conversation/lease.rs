@@ -23,6 +23,8 @@ pub struct Lease {
     pub(crate) token: i64,
     /// The epoch of the conversation when it was claimed; a takeover raises it.
     pub(crate) epoch: i64,
+    /// Whether an unfinished turn was stored when the conversation was claimed.
+    pub(crate) has_checkpoint: bool,
 }
 
 impl Lease {
@@ -59,14 +61,21 @@ const RENEW: Sql = sql!(
     "UPDATE conversations SET lease_until = now_ms() + ?4, pending_at = now_ms() + ?4
      WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > now_ms()"
 );
-/// Checks the lease, locks the row of the conversation until the transaction ends, and
-/// reserves numbers for outgoing messages.
+/// Checks the lease and, unless it is null, the epoch, locks the row of the conversation
+/// until the transaction ends, and reserves numbers for outgoing messages.
 const FENCE: Sql = Sql {
     sqlite: "UPDATE conversations SET out_seq = out_seq + ?4
-       WHERE org = ?1 AND id = ?2 AND lease_token = ?3 AND lease_until > 0",
+       WHERE org = ?1 AND id = ?2 AND CASE
+         WHEN lease_token <> ?3 OR lease_until <= 0 THEN 0
+         WHEN epoch <> ?5 THEN refuse('conversation_changed')
+         ELSE 1 END",
     postgres: "WITH held AS (
          UPDATE conversations SET out_seq = out_seq + $4
-         WHERE org = $1 AND id = $2 AND lease_token = $3 AND lease_until > 0 RETURNING 1)
+         WHERE org = $1 AND id = $2 AND CASE
+           WHEN lease_token <> $3 OR lease_until <= 0 THEN FALSE
+           WHEN epoch <> $5 THEN refuse('conversation_changed') = 1
+           ELSE TRUE END
+         RETURNING 1)
        SELECT refuse('stale_lease') WHERE NOT EXISTS (SELECT 1 FROM held)",
 };
 /// Applies to claimed messages only, which are due; one that waits for its next
@@ -142,14 +151,15 @@ fn release(tx: &Tx, lease: Lease, reason: ReleaseReason) -> Result<()> {
 }
 
 /// Checks the lease, locks the row of the conversation, and reserves numbers for
-/// `sends` outgoing messages.
-pub(crate) fn fence(lease: Lease, sends: usize) -> Statement {
+/// `sends` outgoing messages. With an epoch, it also checks that no takeover has
+/// happened since.
+pub(crate) fn fence(lease: Lease, epoch: Option<i64>, sends: usize) -> Statement {
     let Lease { org, conversation, token, .. } = lease;
     let sends = i64::try_from(sends).unwrap_or(i64::MAX);
-    let params = vec![org.into(), conversation.into(), token.into(), sends.into()];
+    let params = vec![org.into(), conversation.into(), token.into(), sends.into(), epoch.into()];
     Statement { sql: &FENCE, params, on_no_rows: Some(Refusal::StaleLease) }
 }
 
 pub(crate) fn check_fence(tx: &Tx, lease: Lease) -> Result<()> {
-    tx.batch(&[fence(lease, 0)]).map(|_| ())
+    tx.batch(&[fence(lease, None, 0)]).map(|_| ())
 }

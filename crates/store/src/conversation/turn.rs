@@ -44,6 +44,8 @@ pub struct TurnCommit {
     pub side_effects: TurnSideEffects,
     /// The inbox entries that the turn answers.
     pub answered: Vec<InboxId>,
+    /// Whether a checkpoint of the turn may have been stored under this lease.
+    pub has_checkpoint: bool,
     pub lease_action: LeaseAction,
 }
 
@@ -130,13 +132,6 @@ pub struct NewEvent {
     pub data: String,
 }
 
-/// Checks that no takeover has happened since the session was read; the fence has
-/// locked the row.
-const CHECK_EPOCH: Sql = Sql {
-    sqlite: "SELECT 1 FROM conversations WHERE org = ?1 AND id = ?2 AND epoch = ?3",
-    postgres: "SELECT refuse('conversation_changed') WHERE NOT EXISTS (
-         SELECT 1 FROM conversations WHERE org = $1 AND id = $2 AND epoch = $3)",
-};
 const UPSERT_SESSION: Sql = sql!(
     "INSERT INTO sessions (org, id, conversation, thread, status, data)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -190,11 +185,12 @@ impl Store {
         let other = turn.charges.iter().map(|charges| charges.payer).find(|payer| *payer != org);
         let commit = Commit::new(turn)?;
         match self.write_with_payer(org, other, move |tx| commit.run(tx)).await {
-            Err(StoreError::StaleLease | StoreError::Conflict(_) | StoreError::NotFound(_))
-                if self.run_exists(org, run).await? =>
-            {
-                Ok(CommitOutcome::AlreadyCommitted)
-            }
+            Err(
+                StoreError::StaleLease
+                | StoreError::ConversationChanged
+                | StoreError::Conflict(_)
+                | StoreError::NotFound(_),
+            ) if self.run_exists(org, run).await? => Ok(CommitOutcome::AlreadyCommitted),
             result => result,
         }
     }
@@ -230,7 +226,7 @@ struct Commit {
 }
 
 /// The number of statements that can refuse the commit.
-const CHECKS: usize = 3;
+const CHECKS: usize = 2;
 
 impl Commit {
     fn new(turn: &TurnCommit) -> Result<Self> {
@@ -258,7 +254,9 @@ impl Commit {
         for charges in &turn.charges {
             all.push(charge_statement(charges)?);
         }
-        all.push(checkpoint::delete_statement(lease));
+        if turn.has_checkpoint || lease.has_checkpoint {
+            all.push(checkpoint::delete_statement(lease));
+        }
         if turn.lease_action == LeaseAction::Release {
             all.push(statement(&RELEASE, [org.into(), lease.conversation.into()]));
         }
@@ -305,13 +303,7 @@ fn checks(
     run: &NewRun,
     sends: usize,
 ) -> [Statement; CHECKS] {
-    let Lease { org, conversation, .. } = lease;
-    let check_epoch = statement(&CHECK_EPOCH, [org.into(), conversation.into(), read_epoch.into()]);
-    [
-        fence(lease, sends),
-        run_row(org, session, run),
-        Statement { on_no_rows: Some(Refusal::ConversationChanged), ..check_epoch },
-    ]
+    [fence(lease, Some(read_epoch), sends), run_row(lease.org, session, run)]
 }
 
 fn session_row(lease: Lease, session: &SessionState) -> Statement {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ostler_domain::id::{CallId, OrgId, RunId};
 use ostler_store::{
     CallOutcome, Checkpoint, ClaimPolicy, ClaimedConversation, Lease, LeaseStatus, ReleaseReason,
-    RetrySafety, Store, StoreError, StoredCall, StoredIntent,
+    RetrySafety, Store, StoreError, StoredCall, StoredIntent, TurnCommit,
 };
 
 use crate::on_every_backend;
@@ -112,6 +112,18 @@ async fn repeated_outcomes_are_accepted_and_contradictory_ones_refused(store: &S
     let call = open.calls[0].intent.call;
     let foreign = store.record_outcome(elsewhere, call, known("1")).await;
     assert!(matches!(foreign, Err(StoreError::NotFound("call"))), "{foreign:?}");
+}
+
+on_every_backend!(a_turn_ends_a_checkpoint_that_was_stored_before_its_claim);
+async fn a_turn_ends_a_checkpoint_that_was_stored_before_its_claim(store: &Store) {
+    let org = with_org(store, 1).await;
+    let first = held(store, org, "rosa").await;
+    checkpoint(store, first.lease, &state("{}"), &[intent(RetrySafety::Unsafe)]).await;
+    let second = crash(store, first.lease).await;
+    let commit = TurnCommit { has_checkpoint: false, ..turn(&second) };
+    store.commit_turn(&commit).await.unwrap();
+    let third = held(store, org, "rosa").await;
+    assert_eq!(store.open_checkpoint(third.lease).await.unwrap(), None);
 }
 
 on_every_backend!(the_lease_outlasts_the_call);

@@ -104,6 +104,7 @@ pub(crate) fn turn(claimed: &ClaimedConversation) -> TurnCommit {
         changes: vec![],
         side_effects: TurnSideEffects::default(),
         answered: claimed.messages.iter().map(|message| message.id).collect(),
+        has_checkpoint: true,
         lease_action: LeaseAction::Release,
     }
 }

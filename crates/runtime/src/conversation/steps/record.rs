@@ -1,5 +1,6 @@
 //! Step 12: commits the run with its record, in one transaction.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostler_domain::audit::AuditActor;
@@ -92,6 +93,7 @@ pub(crate) async fn run(
         changes: Vec::new(),
         side_effects: pending.side_effects,
         answered: inbox_ids,
+        has_checkpoint: context.has_checkpoint.load(Ordering::Relaxed),
         lease_action,
     };
     let store = &context.services.deps.store;
