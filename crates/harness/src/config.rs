@@ -10,7 +10,7 @@ use ostler_domain::id::OrgId;
 use ostler_domain::memory::MemorySettings;
 use ostler_domain::money::Credits;
 use ostler_domain::scope::ToolScope;
-use ostler_domain::tool::ToolSpec;
+use ostler_domain::tool::{ToolSpec, Trust};
 use ostler_engine::model::Model;
 use ostler_engine::tool::Tool;
 use ostler_engine::turn::{Models, TurnLimits};
@@ -55,6 +55,8 @@ pub struct HarnessConfig {
     pub memory: Option<HarnessOMConfig>,
     /// The directory that agents work in.
     pub workspace: Option<WorkspaceSource>,
+    /// Whether the files of the workspace may be followed as if the user had written them.
+    pub workspace_trust: Trust,
     /// Rules that hold until the user sets others.
     pub permission_rules: PermissionRules,
     /// The policy layers above the user's permissions.
@@ -171,6 +173,7 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
             use_counts: None,
             memory: None,
             workspace: None,
+            workspace_trust: Trust::Trusted,
             permission_rules: PermissionRules::default(),
             scope: None,
             budget: None,
@@ -280,6 +283,14 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
     #[must_use]
     pub fn workspace(self, workspace: WorkspaceSource) -> Self {
         self.set(|config| config.workspace = Some(workspace))
+    }
+
+    /// Sets whether the files of the workspace may be followed as if the user had written
+    /// them. In a workspace that is not trusted, instructions are only information, and
+    /// destructive calls ask under all permissions.
+    #[must_use]
+    pub fn workspace_trust(self, trust: Trust) -> Self {
+        self.set(|config| config.workspace_trust = trust)
     }
 
     /// Sets the permission rules that hold until the user sets others.

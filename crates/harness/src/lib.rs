@@ -37,12 +37,14 @@
 //! | `session` | the open thread, running turns, answers, recovery |
 //! | `event` | events, and how readers follow them |
 //! | `config` | the configuration and its builder |
+//! | `context` | what the workspace and messages add to the prompt |
 //! | `mode`, `subagent`, `models`, `state`, `task`, `thread`, `message` | what they say |
 //! | `tools` | the built-in tools of every agent |
 //! | `request` | what a tool finds in its context |
 
 mod clock;
 mod config;
+mod context;
 mod error;
 mod event;
 mod harness;
@@ -63,10 +65,12 @@ mod usage;
 mod workspace;
 
 pub use config::{HarnessBuilder, HarnessConfig, HarnessOMConfig, ScopeFilter};
+pub use context::{ContextBudget, ContextCommand, ContextFile, ContextReport, ContextSkill};
 pub use error::{ConfigError, HarnessError};
 pub use event::{
-    AskEvent, EventDetails, EventKind, HarnessEvent, MessageEvent, OmEvent, SessionEvent,
-    SubagentEvent, Subscription, ToolEvent, TurnLifeEvent, WorkspaceEvent, WorkspacePhase,
+    AskEvent, ContextEvent, EventDetails, EventKind, HarnessEvent, MessageEvent, OmEvent,
+    SessionEvent, SubagentEvent, Subscription, ToolEvent, TurnLifeEvent, WorkspaceEvent,
+    WorkspacePhase,
 };
 pub use harness::{Harness, HarnessSession, MessageInput, ModelScope, NoState, open_storage};
 pub use heartbeat::HeartbeatHandler;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use ostler_domain::tool::Trust;
 use ostler_engine::history::CallId;
 use ostler_engine::tool::{Tool, ToolContext};
 use ostler_workspace::sandbox::{CommandOutput, DiscardOutput, OutputStream};
@@ -50,9 +51,10 @@ impl OpenWorkspace {
 }
 
 /// Returns the tools that use the workspace of each turn.
-pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
+pub(crate) fn tools(trust: Trust) -> Vec<Arc<dyn Tool>> {
     let mut tools = WorkspaceTools::new(Arc::new(RequestExtension));
     tools.listener = Some(Arc::new(PublishOutput));
+    tools.trust = trust;
     tools.into_tools()
 }
 

@@ -5,6 +5,7 @@ use ostler_engine::turn::EndReason;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::context::ContextReport;
 use crate::memory::{MemoryEvent, OmStatus};
 use crate::message::HarnessMessage;
 use crate::task::TaskItem;
@@ -22,6 +23,7 @@ pub enum EventKind {
     Ask(AskEvent),
     Subagent(SubagentEvent),
     Workspace(WorkspaceEvent),
+    Context(ContextEvent),
     Memory(OmEvent),
 }
 
@@ -35,6 +37,7 @@ impl EventKind {
                 | Self::Subagent(SubagentEvent::SubagentText { .. })
                 | Self::Tool(ToolEvent::ToolOutput { .. })
                 | Self::Workspace(_)
+                | Self::Context(ContextEvent::ContextUpdated(_))
         )
     }
 }
@@ -57,6 +60,7 @@ into_kind!(
     AskEvent => Ask,
     SubagentEvent => Subagent,
     WorkspaceEvent => Workspace,
+    ContextEvent => Context,
     OmEvent => Memory,
 );
 
@@ -207,6 +211,21 @@ pub enum WorkspacePhase {
     Error,
     Destroying,
     Destroyed,
+}
+
+/// The prompt of the thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum ContextEvent {
+    /// Files for agents were read or have changed, or a message mentions files.
+    ContextUpdated(ContextReport),
+    /// Old messages have left the prompt.
+    ContextCompacted {
+        /// How many have left it.
+        messages: i64,
+        /// The number of the first message that the model still sees.
+        first_message: i64,
+    },
 }
 
 /// The memory of a thread. What it reports beyond the keys below is in `ext`.

@@ -17,8 +17,8 @@ use serde_json::Value;
 pub use hub::Subscription;
 pub(crate) use hub::{EventHub, EventReader};
 pub use kinds::{
-    AskEvent, EventKind, MessageEvent, OmEvent, SessionEvent, SubagentEvent, ToolEvent,
-    TurnLifeEvent, WorkspaceEvent, WorkspacePhase,
+    AskEvent, ContextEvent, EventKind, MessageEvent, OmEvent, SessionEvent, SubagentEvent,
+    ToolEvent, TurnLifeEvent, WorkspaceEvent, WorkspacePhase,
 };
 
 /// An event of a harness.

@@ -5,37 +5,54 @@ use ostler_engine::history::{Content, Item};
 use super::Harness;
 use crate::error::HarnessError;
 use crate::event::SessionEvent;
+use crate::message::MessageOrigin;
 use crate::session::{QueuedMessage, Session, TurnOutcome, TurnStatus};
 
 /// How many follow-ups may wait.
 const MAX_FOLLOW_UPS: usize = 64;
 
-/// Text, or several parts such as text and images.
-pub struct MessageInput(Vec<Content>);
+/// Text, or several parts such as text and images. In a text, `@path` adds a file of the
+/// workspace, and `/name` at the beginning a prompt or a skill. Parts are taken as they are.
+pub struct MessageInput {
+    content: Vec<Content>,
+    /// Whether the first part is a text that a person has written.
+    is_typed: bool,
+}
 
 impl From<&str> for MessageInput {
     fn from(text: &str) -> Self {
-        Self(vec![Content::text(text)])
+        Self::with_attachments(text, Vec::new())
     }
 }
 
 impl From<String> for MessageInput {
     fn from(text: String) -> Self {
-        Self(vec![Content::text(text)])
+        Self::with_attachments(text, Vec::new())
     }
 }
 
 impl From<Vec<Content>> for MessageInput {
     fn from(content: Vec<Content>) -> Self {
-        Self(content)
+        Self { content, is_typed: false }
     }
 }
 
 impl MessageInput {
-    fn checked(self) -> Result<Vec<Content>, HarnessError> {
+    /// A text that a person has written, and parts that come with it.
+    pub fn with_attachments(text: impl Into<String>, attachments: Vec<Content>) -> Self {
+        let text = Content::text(text.into());
+        let content = std::iter::once(text).chain(attachments).collect();
+        Self { content, is_typed: true }
+    }
+
+    fn checked(self) -> Result<QueuedMessage, HarnessError> {
         let is_blank =
             |part: &Content| matches!(part, Content::Text { text } if text.trim().is_empty());
-        if self.0.iter().all(is_blank) { Err(HarnessError::EmptyMessage) } else { Ok(self.0) }
+        let Self { content, is_typed } = self;
+        if content.iter().all(is_blank) {
+            return Err(HarnessError::EmptyMessage);
+        }
+        Ok(QueuedMessage { content, origin: MessageOrigin::Conversation, is_typed })
     }
 }
 
@@ -48,7 +65,7 @@ impl<S> Harness<S> {
         &self,
         message: impl Into<MessageInput>,
     ) -> Result<TurnOutcome, HarnessError> {
-        let content = message.into().checked()?;
+        let message = message.into().checked()?;
         let outcome = {
             let _control = self.core.control.lock().await;
             self.close_interrupted().await?;
@@ -57,7 +74,7 @@ impl<S> Harness<S> {
             if is_running(&session) {
                 return Err(HarnessError::Busy);
             }
-            self.core.start_turn(&mut session, Some(QueuedMessage::user(content))).await?
+            self.core.start_turn(&mut session, Some(message)).await?
         };
         Ok(ended(outcome).await)
     }
@@ -65,7 +82,7 @@ impl<S> Harness<S> {
     /// Queues a message behind the running turn, or sends it at once if none is running.
     /// Does not wait for its turn.
     pub async fn follow_up(&self, message: impl Into<MessageInput>) -> Result<(), HarnessError> {
-        let content = message.into().checked()?;
+        let message = message.into().checked()?;
         let _control = self.core.control.lock().await;
         self.close_interrupted().await?;
         let mut session = self.core.session.lock().await;
@@ -75,7 +92,7 @@ impl<S> Harness<S> {
         if thread.follow_ups.len() >= MAX_FOLLOW_UPS {
             return Err(HarnessError::QueueFull(MAX_FOLLOW_UPS));
         }
-        thread.follow_ups.push_back(QueuedMessage::user(content));
+        thread.follow_ups.push_back(message);
         if !running {
             return self.core.start_next(&mut session).await.map(drop);
         }
@@ -93,7 +110,7 @@ impl<S> Harness<S> {
         &self,
         message: impl Into<MessageInput>,
     ) -> Result<TurnOutcome, HarnessError> {
-        let content = message.into().checked()?;
+        let message = message.into().checked()?;
         let outcome = {
             let _control = self.core.control.lock().await;
             self.close_interrupted().await?;
@@ -103,7 +120,7 @@ impl<S> Harness<S> {
             if let Some(thread) = session.thread.as_mut() {
                 thread.follow_ups.clear();
             }
-            self.core.start_turn(&mut session, Some(QueuedMessage::user(content))).await?
+            self.core.start_turn(&mut session, Some(message)).await?
         };
         Ok(ended(outcome).await)
     }

@@ -1,5 +1,6 @@
 //! The harness object and its operations.
 
+mod context;
 mod control;
 mod modes;
 mod permissions;

@@ -59,7 +59,7 @@ impl Core {
             set.add(tool.clone())?;
         }
         if self.config.workspace.is_some() {
-            let of_workspace = ToolSet::new(workspace::tools())?;
+            let of_workspace = ToolSet::new(workspace::tools(self.config.workspace_trust))?;
             // An agent's own tool of the same name stays.
             set.add_missing(&of_workspace);
         }

@@ -7,6 +7,7 @@
 
 mod answer;
 mod assemble;
+mod context;
 mod host;
 mod open;
 mod run;
@@ -32,11 +33,13 @@ use tokio::sync::{Notify, watch};
 
 pub use answer::{ApprovalResponse, OpenAsk, PlanResponse};
 pub(crate) use assemble::Assembled;
+pub(crate) use context::context_report;
 use open::StoredTurn;
 pub(crate) use window::Window;
 
 use crate::clock;
 use crate::config::HarnessConfig;
+use crate::context::ThreadContext;
 use crate::error::HarnessError;
 use crate::event::{EventDetails, EventHub, EventKind, EventReader, HarnessEvent};
 use crate::heartbeat::Heartbeats;
@@ -85,6 +88,8 @@ pub(crate) struct OpenThread {
     /// Renews the lease until it is dropped.
     pub(crate) _renewal: open::Renewal,
     pub(crate) window: Window,
+    /// What the model was shown of the files for agents.
+    pub(crate) context: ThreadContext,
     pub(crate) next_seq: i64,
     pub(crate) trust: Trust,
     pub(crate) errors: ErrorState,
@@ -98,12 +103,10 @@ pub(crate) struct QueuedMessage {
     pub(crate) content: Vec<Content>,
     #[serde(default)]
     pub(crate) origin: MessageOrigin,
-}
-
-impl QueuedMessage {
-    pub(crate) fn user(content: Vec<Content>) -> Self {
-        Self { content, origin: MessageOrigin::Conversation }
-    }
+    /// Whether the first part is a text that a person has written, whose mentions of files
+    /// are followed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_typed: bool,
 }
 
 /// Whether a turn is in progress.

@@ -19,6 +19,7 @@ use super::answer::StoredAnswer;
 use super::window::catch_up;
 use super::{Core, OpenThread, QueuedMessage, TurnStatus, Window, lost};
 use crate::clock;
+use crate::context::ThreadContext;
 use crate::error::HarnessError;
 use crate::event::{EventDetails, OmEvent};
 use crate::memory::{MemoryEvent, MemoryOptions, ThreadMemory};
@@ -101,6 +102,7 @@ impl Core {
             lease,
             _renewal: renewal,
             window,
+            context: ThreadContext::default(),
             next_seq,
             trust,
             errors: ErrorState::default(),

@@ -107,6 +107,7 @@ impl TurnTask {
             thread.follow_ups.push_front(QueuedMessage {
                 content: vec![Content::text(CARRY_OUT_PLAN)],
                 origin: MessageOrigin::Harness,
+                is_typed: false,
             });
             thread.info.metadata.current_mode_id.clone_from(&default_mode);
         }

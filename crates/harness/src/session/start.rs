@@ -33,17 +33,19 @@ impl Core {
     pub(crate) async fn start_turn(
         self: &Arc<Self>,
         session: &mut Session,
-        message: Option<QueuedMessage>,
+        mut message: Option<QueuedMessage>,
     ) -> Result<Outcome, HarnessError> {
         let assembled = self.assemble(session)?;
         let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
         let id = clock::fresh_id(RunId::from_u128);
         if self.config.workspace.is_some() {
             let request = HarnessRequestContext::new(self, thread.info.id, id);
-            self.save_files(self.workspace_of(&request), id.to_string()).await;
+            let workspace = self.workspace_of(&request);
+            self.save_files(workspace.clone(), id.to_string()).await;
+            self.add_context(thread, workspace, &assembled, message.as_mut()).await;
         }
         let (now, seq) = (clock::now(), thread.next_seq);
-        let stored = message.map(|QueuedMessage { content, origin }| StoredItem {
+        let stored = message.map(|QueuedMessage { content, origin, .. }| StoredItem {
             item: Item::User { content },
             at: now,
             origin,
@@ -56,13 +58,17 @@ impl Core {
             stored.as_ref().map_or(MessageOrigin::Conversation, |stored| stored.origin),
             Trust::Trusted,
         );
-        let mut history = thread.window.take();
+        let mut history = self.take_window(thread);
         history.extend(stored.map(|stored| stored.item));
+        let files = match self.config.workspace {
+            Some(_) => self.config.workspace_trust,
+            None => Trust::Trusted,
+        };
         let turn = Turn::new(NewTurn {
-            system: assembled.system.clone(),
+            system: thread.context.system(&assembled.system),
             history,
             approved: None,
-            trust: thread.trust.after_reading(thread.window.trust()),
+            trust: thread.trust.after_reading(thread.window.trust()).after_reading(files),
             budget: self.turn_budget(thread.info.metadata.credits_spent),
             errors: thread.errors.clone(),
             limits: self.config.limits,

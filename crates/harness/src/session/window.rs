@@ -7,6 +7,7 @@ use ostler_domain::money::price::message_credits;
 use ostler_domain::tool::Trust;
 use ostler_engine::history::Item;
 use ostler_engine::model::Usage;
+use ostler_engine::tokens;
 use ostler_store::{MemoryMessage, OrgStore};
 
 use super::open::trust_of;
@@ -22,13 +23,15 @@ pub(crate) struct Window {
     first_seq: i64,
     /// Whether a turn has been given observations before the messages.
     has_head: bool,
+    /// The estimated tokens of the messages that a turn has taken.
+    taken_tokens: u64,
     pub(crate) memory: Option<ThreadMemory>,
 }
 
 impl Window {
     /// Creates the window of a thread. `items` begin with the number `first_seq`.
     pub(super) fn new(items: Vec<Item>, first_seq: i64, memory: Option<ThreadMemory>) -> Self {
-        let mut window = Self { items, first_seq, has_head: false, memory };
+        let mut window = Self { items, first_seq, has_head: false, taken_tokens: 0, memory };
         window.forget();
         window
     }
@@ -41,6 +44,20 @@ impl Window {
         if gone > 0 {
             self.items.drain(..gone);
             self.first_seq = start;
+        }
+    }
+
+    /// Returns the number of the first message that is shown.
+    pub(super) const fn first_seq(&self) -> i64 {
+        self.first_seq
+    }
+
+    /// Returns the estimated tokens of what is shown; while a turn runs, when it began.
+    pub(super) fn tokens(&self) -> u64 {
+        let head = self.head().as_ref().map_or(0, tokens::of_item);
+        match self.items.is_empty() {
+            true => self.taken_tokens,
+            false => head + self.items.iter().map(tokens::of_item).sum::<u64>(),
         }
     }
 
@@ -83,6 +100,7 @@ impl Window {
         if let Some(head) = head {
             items.insert(0, head);
         }
+        self.taken_tokens = items.iter().map(tokens::of_item).sum();
         items
     }
 

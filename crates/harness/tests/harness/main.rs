@@ -4,6 +4,7 @@
 
 mod asks;
 mod config;
+mod context;
 mod control;
 mod events;
 mod exports;

@@ -3,11 +3,13 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::WorkspaceError;
-use crate::files::{Files, LineRange};
+use crate::files::{Files, LineRange, ListQuery};
 
 const FILE_NAME: &str = "AGENTS.md";
 /// The most bytes of one file; the rest is left out.
 const MAX_BYTES: usize = 64 * 1024;
+/// The most paths of directories' own instructions.
+const MAX_NESTED: usize = 100;
 
 /// The instructions of one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +45,20 @@ pub fn find_instructions(
         }
     }
     Ok(found)
+}
+
+/// Returns the paths of `AGENTS.md` below the root, in order, without those that `.gitignore`
+/// excludes.
+pub fn find_nested_instructions(files: &Files) -> Result<Vec<String>, WorkspaceError> {
+    let pattern = Some(format!("/**/{FILE_NAME}"));
+    let query = ListQuery { path: ".".to_owned(), pattern, max_entries: MAX_NESTED };
+    let paths = files.list(&query)?.entries.into_iter().map(|entry| entry.path);
+    let mut nested: Vec<String> = paths
+        .filter(|path| path.parent().is_some_and(|parent| !parent.as_os_str().is_empty()))
+        .map(|path| path.display().to_string())
+        .collect();
+    nested.sort();
+    Ok(nested)
 }
 
 fn read(files: &Files, path: &Path) -> Result<InstructionFile, WorkspaceError> {

@@ -67,7 +67,8 @@ pub fn find_mentions(text: &str) -> Vec<FileMention> {
 }
 
 /// Adds the files that a prompt mentions: the text of files, the names of files in directories,
-/// images as images. What is not in the workspace stays as it was written.
+/// images as images. A name that is not in the workspace stays as it was written; a path that is
+/// not there is a problem.
 pub fn expand_mentions(files: &Files, prompt: &str) -> ExpandedPrompt {
     let mut expanded =
         ExpandedPrompt { content: vec![Content::text(prompt)], ..ExpandedPrompt::default() };
@@ -86,11 +87,20 @@ pub fn expand_mentions(files: &Files, prompt: &str) -> ExpandedPrompt {
                 expanded.files.push(path);
             }
             // Somebody's name, or a decorator in code.
-            Err(WorkspaceError::NotFound { .. } | WorkspaceError::NotADirectory { .. }) => {}
+            Err(WorkspaceError::NotFound { .. } | WorkspaceError::NotADirectory { .. })
+                if !looks_like_a_path(&path) => {}
             Err(error) => expanded.problems.push(format!("@{path} was not added: {error}.")),
         }
     }
     expanded
+}
+
+/// Returns whether a mention is meant as a path: it has a directory or an extension.
+fn looks_like_a_path(mention: &str) -> bool {
+    let extension = mention.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_extension =
+        (1..=5).contains(&extension.len()) && extension.chars().all(|c| c.is_ascii_alphanumeric());
+    mention.contains('/') || is_extension
 }
 
 fn part_of(files: &Files, path: &str, max_bytes: usize) -> Result<Content, WorkspaceError> {

@@ -10,7 +10,7 @@ mod prompts;
 mod skills;
 
 pub use front_matter::ContextError;
-pub use instructions::{InstructionFile, find_instructions};
+pub use instructions::{InstructionFile, find_instructions, find_nested_instructions};
 pub use mentions::{ExpandedPrompt, FileMention, expand_mentions, find_mentions};
 pub use prompts::{PromptFile, fill_arguments, find_prompts};
 pub use skills::{SkillDefinition, SkillList, find_skills, parse_skill};

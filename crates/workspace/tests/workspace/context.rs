@@ -1,7 +1,9 @@
 //! Instructions, skills, prompts and mentions in a workspace.
 
 use ostler_engine::history::Content;
-use ostler_workspace::context::{expand_mentions, find_instructions, find_prompts, find_skills};
+use ostler_workspace::context::{
+    expand_mentions, find_instructions, find_nested_instructions, find_prompts, find_skills,
+};
 
 use crate::support::{SECRET, TestWorkspace};
 
@@ -20,6 +22,8 @@ fn instructions_of_the_root_come_before_those_of_the_working_directory() {
     let found = find_instructions(test.workspace.files(), ".").expect("instructions");
     assert_eq!((found[0].text.len(), found[0].is_truncated), (64 * 1024, true));
     assert!(find_instructions(test.workspace.files(), "../outside").is_err());
+    let nested = find_nested_instructions(test.workspace.files()).expect("paths");
+    assert_eq!(nested, ["api/AGENTS.md", "web/AGENTS.md"]);
 }
 
 #[test]
@@ -68,7 +72,8 @@ fn mentioned_files_come_with_the_prompt() {
     std::fs::write(test.root().join("pic.png"), png).expect("a file");
     std::fs::write(test.root().join("blob"), b"\0\x01").expect("a file");
     std::os::unix::fs::symlink("../outside/secret.txt", test.root().join("link")).expect("a link");
-    let prompt = "See @a.txt, @dir, @pic.png and @long.txt; not @blob, @link, @nobody or @a.txt.";
+    let prompt = "See @a.txt, @dir, @pic.png and @long.txt; not @blob, @link, @gone.rs, @nobody or \
+        @a.txt.";
     let expanded = expand_mentions(test.workspace.files(), prompt);
     assert_eq!(expanded.files, ["a.txt", "dir", "pic.png", "long.txt"]);
     assert_eq!(
@@ -76,6 +81,7 @@ fn mentioned_files_come_with_the_prompt() {
         [
             "@blob was not added: `blob` is a binary file of 2 bytes.",
             "@link was not added: `link` leads out of the workspace.",
+            "@gone.rs was not added: `gone.rs` does not exist.",
         ]
     );
     let [text, file, directory, image, long] = expanded.content.as_slice() else {
