@@ -50,6 +50,10 @@ pub enum HarnessError {
     UnknownThread(ThreadId),
     #[error("no thread is selected; create or select one first")]
     NoThread,
+    #[error("the harness does not work on the thread {0} any more")]
+    ThreadClosed(ThreadId),
+    #[error("the turn stopped because the program has a fault; select the thread to resume it")]
+    TurnPanicked,
     #[error("the thread is in use by {holder}; close it there first")]
     ThreadInUse { holder: String, until: Timestamp },
     /// Another process has taken the thread over.

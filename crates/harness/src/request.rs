@@ -54,8 +54,8 @@ impl HarnessRequestContext {
     /// Replaces the task list.
     pub async fn set_tasks(&self, tasks: Vec<TaskItem>) -> Result<(), HarnessError> {
         match self.core.upgrade() {
-            Some(core) => core.set_tasks(tasks).await,
-            None => Err(HarnessError::NoThread),
+            Some(core) => core.set_tasks(self.thread_id, tasks).await,
+            None => Err(HarnessError::ThreadClosed(self.thread_id)),
         }
     }
 }

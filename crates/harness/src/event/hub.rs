@@ -81,22 +81,12 @@ impl EventHub {
     }
 
     /// Numbers an event that is published once it is stored. Later events wait for it.
-    pub(crate) fn prepare(&self, kind: EventKind, details: EventDetails) -> Arc<HarnessEvent> {
+    pub(crate) fn hold(self: &Arc<Self>, kind: EventKind, details: EventDetails) -> HeldEvent {
         let mut ring = self.ring();
         let event = number(&mut ring, kind, details);
         push(&mut ring, event.clone(), SlotState::Held);
-        event
-    }
-
-    /// Publishes a prepared event.
-    pub(crate) fn publish_prepared(&self, event: &Arc<HarnessEvent>) {
-        self.settle(event, SlotState::Published);
-    }
-
-    /// Withdraws a prepared event that could not be stored.
-    pub(crate) fn withdraw_prepared(&self, event: &Arc<HarnessEvent>) {
-        self.ring().unsaved.retain(|unsaved| !Arc::ptr_eq(unsaved, event));
-        self.settle(event, SlotState::Withdrawn);
+        drop(ring);
+        HeldEvent { hub: self.clone(), event: Some(event) }
     }
 
     fn settle(&self, event: &Arc<HarnessEvent>, state: SlotState) {
@@ -167,6 +157,33 @@ fn push(ring: &mut Ring, event: Arc<HarnessEvent>, state: SlotState) {
         ring.start += 1;
     }
     ring.events.push_back(Slot { event, state });
+}
+
+/// An event that readers get once it is stored. Dropping it withdraws it, so that no reader
+/// waits for an event that was not stored.
+#[must_use]
+pub(crate) struct HeldEvent {
+    hub: Arc<EventHub>,
+    /// Empty once the event was published.
+    event: Option<Arc<HarnessEvent>>,
+}
+
+impl HeldEvent {
+    /// Publishes the event.
+    pub(crate) fn publish(mut self) {
+        if let Some(event) = self.event.take() {
+            self.hub.settle(&event, SlotState::Published);
+        }
+    }
+}
+
+impl Drop for HeldEvent {
+    fn drop(&mut self) {
+        if let Some(event) = self.event.take() {
+            self.hub.ring().unsaved.retain(|unsaved| !Arc::ptr_eq(unsaved, &event));
+            self.hub.settle(&event, SlotState::Withdrawn);
+        }
+    }
 }
 
 /// A reader of events. Dropping it unsubscribes.

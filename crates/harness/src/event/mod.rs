@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use hub::Subscription;
-pub(crate) use hub::{EventHub, EventReader};
+pub(crate) use hub::{EventHub, EventReader, HeldEvent};
 pub use kinds::{
     AskEvent, ContextEvent, EventKind, MessageEvent, OmEvent, SessionEvent, SubagentEvent,
     ToolEvent, TurnLifeEvent, WorkspaceEvent, WorkspacePhase,

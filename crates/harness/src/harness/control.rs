@@ -66,23 +66,27 @@ impl<S> Harness<S> {
         message: impl Into<MessageInput>,
     ) -> Result<TurnOutcome, HarnessError> {
         let message = message.into().checked()?;
-        let outcome = {
-            let _control = self.core.control.lock().await;
-            self.close_interrupted().await?;
-            let mut session = self.core.session.lock().await;
-            self.ensure_thread(&mut session).await?;
+        let started = self.run_detached(|harness| async move {
+            let _control = harness.core.control.lock().await;
+            harness.close_interrupted().await?;
+            let mut session = harness.core.session.lock().await;
+            harness.ensure_thread(&mut session).await?;
             if is_running(&session) {
                 return Err(HarnessError::Busy);
             }
-            self.core.start_turn(&mut session, Some(message)).await?
-        };
-        Ok(ended(outcome).await)
+            harness.core.start_turn(&mut session, Some(message)).await
+        });
+        Ok(ended(started.await?).await)
     }
 
     /// Queues a message behind the running turn, or sends it at once if none is running.
     /// Does not wait for its turn.
     pub async fn follow_up(&self, message: impl Into<MessageInput>) -> Result<(), HarnessError> {
         let message = message.into().checked()?;
+        self.run_detached(|harness| async move { harness.queue_or_start(message).await }).await
+    }
+
+    async fn queue_or_start(&self, message: QueuedMessage) -> Result<(), HarnessError> {
         let _control = self.core.control.lock().await;
         self.close_interrupted().await?;
         let mut session = self.core.session.lock().await;
@@ -111,28 +115,28 @@ impl<S> Harness<S> {
         message: impl Into<MessageInput>,
     ) -> Result<TurnOutcome, HarnessError> {
         let message = message.into().checked()?;
-        let outcome = {
-            let _control = self.core.control.lock().await;
-            self.close_interrupted().await?;
-            self.stop_turn().await;
-            let mut session = self.core.session.lock().await;
-            self.ensure_thread(&mut session).await?;
+        let started = self.run_detached(|harness| async move {
+            let _control = harness.core.control.lock().await;
+            harness.close_interrupted().await?;
+            harness.stop_turn().await;
+            let mut session = harness.core.session.lock().await;
+            harness.ensure_thread(&mut session).await?;
             if let Some(thread) = session.thread.as_mut() {
                 thread.follow_ups.clear();
             }
-            self.core.start_turn(&mut session, Some(message)).await?
-        };
-        Ok(ended(outcome).await)
+            harness.core.start_turn(&mut session, Some(message)).await
+        });
+        Ok(ended(started.await?).await)
     }
 
     /// Stops the running turn and waits for its end. The queue stays; [`resume`](Self::resume)
     /// continues it. Returns whether a turn was running.
     pub async fn abort(&self) -> bool {
-        let done = {
-            let mut session = self.core.session.lock().await;
+        let stopped = self.run_detached(|harness| async move {
+            let mut session = harness.core.session.lock().await;
             stop(&mut session, false)
-        };
-        match done {
+        });
+        match stopped.await {
             Some(done) => {
                 ended(done).await;
                 true
@@ -144,33 +148,25 @@ impl<S> Harness<S> {
     /// Continues a turn of a process that is gone, or else the queue. Waits for the end of
     /// the turn.
     pub async fn resume(&self) -> Result<TurnOutcome, HarnessError> {
-        let outcome = {
-            let _control = self.core.control.lock().await;
-            let mut session = self.core.session.lock().await;
-            let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
-            match std::mem::replace(&mut thread.turn, TurnStatus::Idle) {
-                TurnStatus::Interrupted(stored) => {
-                    self.core.continue_turn(&mut session, *stored)?
-                }
-                TurnStatus::Running(running) => {
-                    let done = running.done.clone();
-                    thread.turn = TurnStatus::Running(running);
-                    done
-                }
-                TurnStatus::Idle => {
-                    let next = self.core.start_next(&mut session).await?;
-                    next.ok_or(HarnessError::NothingToResume)?
-                }
-            }
-        };
-        Ok(ended(outcome).await)
+        let continued = self.run_detached(|harness| async move {
+            let _control = harness.core.control.lock().await;
+            let mut session = harness.core.session.lock().await;
+            let thread = session.thread.as_ref().ok_or(HarnessError::NoThread)?;
+            let running = match &thread.turn {
+                TurnStatus::Running(running) => Some(running.done.clone()),
+                TurnStatus::Interrupted(_) => harness.core.continue_interrupted(&mut session)?,
+                TurnStatus::Idle => harness.core.start_next(&mut session).await?,
+            };
+            running.ok_or(HarnessError::NothingToResume)
+        });
+        Ok(ended(continued.await?).await)
     }
 
     /// Answers the last message again after a turn that failed.
     pub async fn retry(&self) -> Result<TurnOutcome, HarnessError> {
-        let outcome = {
-            let _control = self.core.control.lock().await;
-            let mut session = self.core.session.lock().await;
+        let started = self.run_detached(|harness| async move {
+            let _control = harness.core.control.lock().await;
+            let mut session = harness.core.session.lock().await;
             let thread = session.thread.as_ref().ok_or(HarnessError::NoThread)?;
             if !matches!(thread.turn, TurnStatus::Idle) {
                 return Err(HarnessError::Busy);
@@ -178,9 +174,9 @@ impl<S> Harness<S> {
             if !matches!(thread.window.last(), Some(Item::User { .. } | Item::Results { .. })) {
                 return Err(HarnessError::NothingToResume);
             }
-            self.core.start_turn(&mut session, None).await?
-        };
-        Ok(ended(outcome).await)
+            harness.core.start_turn(&mut session, None).await
+        });
+        Ok(ended(started.await?).await)
     }
 
     /// Waits until no turn is running and nothing is started by itself. Returns how the
@@ -212,10 +208,7 @@ impl<S> Harness<S> {
 
     /// Discards the messages that wait in the queue.
     pub async fn clear_follow_ups(&self) -> Result<(), HarnessError> {
-        let mut session = self.core.session.lock().await;
-        let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
-        thread.follow_ups.clear();
-        self.core.commit_metadata(thread).await
+        self.change_current(|thread| thread.follow_ups.clear()).await
     }
 
     /// Stops the running turn, starts nothing after it, and waits for its end. The caller
@@ -235,14 +228,10 @@ impl<S> Harness<S> {
     async fn close_interrupted(&self) -> Result<(), HarnessError> {
         let done = {
             let mut session = self.core.session.lock().await;
-            let Some(thread) = session.thread.as_mut() else { return Ok(()) };
-            if !matches!(thread.turn, TurnStatus::Interrupted(_)) {
-                return Ok(());
+            match self.core.continue_interrupted(&mut session)? {
+                Some(_) => stop(&mut session, true),
+                None => None,
             }
-            let interrupted = std::mem::replace(&mut thread.turn, TurnStatus::Idle);
-            let TurnStatus::Interrupted(stored) = interrupted else { return Ok(()) };
-            self.core.continue_turn(&mut session, *stored)?;
-            stop(&mut session, true)
         };
         if let Some(done) = done {
             ended(done).await;

@@ -2,12 +2,14 @@
 
 mod context;
 mod control;
+mod detached;
 mod modes;
 mod permissions;
 mod state;
 mod threads;
 
 pub use control::MessageInput;
+pub(crate) use detached::run_to_end;
 pub use modes::ModelScope;
 
 use std::marker::PhantomData;
@@ -118,6 +120,10 @@ impl<S> Harness<S> {
     /// Loads what is stored for the resource, opens the workspace, and starts the
     /// heartbeats last. A repeat does nothing.
     pub async fn init(&self) -> Result<(), HarnessError> {
+        self.run_detached(|harness| async move { harness.initialize().await }).await
+    }
+
+    async fn initialize(&self) -> Result<(), HarnessError> {
         let mut session = self.core.session.lock().await;
         if session.initialized {
             return Ok(());
@@ -148,7 +154,11 @@ impl<S> Harness<S> {
         tool_call_id: &str,
         response: ApprovalResponse,
     ) -> Result<(), HarnessError> {
-        self.core.answer_approval(tool_call_id, response).await
+        let id = tool_call_id.to_owned();
+        self.run_detached(
+            |harness| async move { harness.core.answer_approval(&id, response).await },
+        )
+        .await
     }
 
     /// Answers a question.
@@ -157,7 +167,9 @@ impl<S> Harness<S> {
         question_id: &str,
         answer: impl Into<String>,
     ) -> Result<(), HarnessError> {
-        self.core.answer_question(question_id, answer.into()).await
+        let (id, answer) = (question_id.to_owned(), answer.into());
+        self.run_detached(|harness| async move { harness.core.answer_question(&id, answer).await })
+            .await
     }
 
     /// Answers a plan.
@@ -166,7 +178,9 @@ impl<S> Harness<S> {
         plan_id: &str,
         response: PlanResponse,
     ) -> Result<(), HarnessError> {
-        self.core.answer_plan(plan_id, response).await
+        let id = plan_id.to_owned();
+        self.run_detached(|harness| async move { harness.core.answer_plan(&id, response).await })
+            .await
     }
 
     /// Returns the questions that wait for an answer.
@@ -200,24 +214,28 @@ impl<S> Harness<S> {
 
     /// Stops a heartbeat and calls its shutdown. Returns false if there is none of this id.
     pub async fn remove_heartbeat(&self, id: &str) -> bool {
-        self.core.heartbeats.stop(id).await
+        let id = id.to_owned();
+        self.run_detached(|harness| async move { harness.core.heartbeats.stop(&id).await }).await
     }
 
     /// Stops all heartbeats and calls the shutdown of each.
     pub async fn stop_heartbeats(&self) {
-        self.core.heartbeats.stop_all().await;
+        self.run_detached(|harness| async move { harness.core.heartbeats.stop_all().await }).await;
     }
 
     /// Aborts the turn, stops the heartbeats and lets go of the thread.
     pub async fn close(&self) -> Result<(), HarnessError> {
-        let _control = self.core.control.lock().await;
-        self.stop_turn().await;
-        self.stop_heartbeats().await;
-        self.core.close_workspace();
-        let thread = self.core.session.lock().await.thread.take();
-        match thread {
-            Some(thread) => self.core.release_thread(thread).await,
-            None => Ok(()),
-        }
+        self.run_detached(|harness| async move {
+            let _control = harness.core.control.lock().await;
+            harness.stop_turn().await;
+            harness.core.heartbeats.stop_all().await;
+            harness.core.close_workspace();
+            let thread = harness.core.session.lock().await.thread.take();
+            match thread {
+                Some(thread) => harness.core.release_thread(thread).await,
+                None => Ok(()),
+            }
+        })
+        .await
     }
 }

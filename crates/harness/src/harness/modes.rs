@@ -43,6 +43,11 @@ impl<S> Harness<S> {
     /// Aborts the running turn, remembers the model of the current mode, and changes to
     /// another mode with the model that it had.
     pub async fn switch_mode(&self, id: &str) -> Result<(), HarnessError> {
+        let id = id.to_owned();
+        self.run_detached(|harness| async move { harness.change_mode(&id).await }).await
+    }
+
+    async fn change_mode(&self, id: &str) -> Result<(), HarnessError> {
         let mode = self.core.config.mode(id).ok_or_else(|| HarnessError::UnknownMode(id.into()))?;
         let _control = self.core.control.lock().await;
         self.stop_turn().await;
@@ -82,6 +87,12 @@ impl<S> Harness<S> {
     /// Changes the model. Calls from now on use it, also in a running turn.
     pub async fn switch_model(&self, id: &str, scope: ModelScope) -> Result<(), HarnessError> {
         self.check_model(id)?;
+        let id = id.to_owned();
+        self.run_detached(move |harness| async move { harness.change_model(&id, scope).await })
+            .await
+    }
+
+    async fn change_model(&self, id: &str, scope: ModelScope) -> Result<(), HarnessError> {
         let mut session = self.core.session.lock().await;
         let mode = session.mode.clone();
         self.core.current_model.set(Some(id.to_owned()));
@@ -142,10 +153,14 @@ impl<S> Harness<S> {
             return Err(HarnessError::UnknownSubagent(agent_type.to_owned()));
         }
         self.check_model(model)?;
-        let mut session = self.core.session.lock().await;
-        session.subagent_models.insert(agent_type.to_owned(), model.to_owned());
-        session.assembled = None;
-        let models = crate::session::json(&session.subagent_models);
-        self.core.save_setting(SUBAGENT_MODELS, models).await
+        let (agent_type, model) = (agent_type.to_owned(), model.to_owned());
+        self.run_detached(|harness| async move {
+            let mut session = harness.core.session.lock().await;
+            session.subagent_models.insert(agent_type, model);
+            session.assembled = None;
+            let models = crate::session::json(&session.subagent_models);
+            harness.core.save_setting(SUBAGENT_MODELS, models).await
+        })
+        .await
     }
 }

@@ -17,10 +17,13 @@ impl<S> Harness<S> {
 
     /// Stores other rules. They hold at once and in later sessions.
     pub async fn set_permission_rules(&self, rules: PermissionRules) -> Result<(), HarnessError> {
-        let text = crate::session::json(&rules);
-        self.core.save_setting(PERMISSION_RULES, text).await?;
-        self.core.permissions.write().rules = rules;
-        Ok(())
+        self.run_detached(|harness| async move {
+            let text = crate::session::json(&rules);
+            harness.core.save_setting(PERMISSION_RULES, text).await?;
+            harness.core.permissions.write().rules = rules;
+            Ok(())
+        })
+        .await
     }
 
     /// Stores a rule for a tool; `None` removes it.

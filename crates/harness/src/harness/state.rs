@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, PoisonError};
 
+use ostler_domain::id::ThreadId;
 use serde_json::{Map, Value};
 
-use super::Harness;
 use super::modes::SUBAGENT_MODELS;
 use super::permissions::PERMISSION_RULES;
+use super::{Harness, run_to_end};
 use crate::error::HarnessError;
 use crate::event::SessionEvent;
 use crate::session::{Core, Session, json};
@@ -36,7 +37,11 @@ impl<S> Harness<S> {
         let Value::Object(changes) = changes else {
             return Err(HarnessError::InvalidState("a change is an object of fields".into()));
         };
-        self.core.change_state(changes).await
+        self.run_detached(|harness| async move {
+            let mut session = harness.core.session.lock().await;
+            harness.core.change_state(&mut session, changes).await
+        })
+        .await
     }
 
     /// Returns the task list.
@@ -93,7 +98,11 @@ impl Core {
         state.insert(name.to_owned(), value);
     }
 
-    async fn change_state(&self, changes: Map<String, Value>) -> Result<(), HarnessError> {
+    async fn change_state(
+        &self,
+        session: &mut Session,
+        changes: Map<String, Value>,
+    ) -> Result<(), HarnessError> {
         let tasks = changes.contains_key(TASKS);
         let (state, changed_keys) = self.config.state_schema.changed(&self.state(), changes)?;
         if tasks {
@@ -116,7 +125,6 @@ impl Core {
         }
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = state.clone();
         let state = Value::Object(state);
-        let mut session = self.session.lock().await;
         let thread = session.thread.as_mut();
         let id = thread.as_ref().map(|thread| thread.info.id);
         self.publish(id, SessionEvent::StateChanged { state, changed_keys });
@@ -131,14 +139,22 @@ impl Core {
         Ok(())
     }
 
-    /// Replaces the task list.
+    /// Replaces the task list of a thread. Fails if the harness works on another one.
     pub(crate) async fn set_tasks(
-        self: &Arc<Self>,
+        self: Arc<Self>,
+        of: ThreadId,
         tasks: Vec<TaskItem>,
     ) -> Result<(), HarnessError> {
         let mut changes = Map::new();
         let tasks = serde_json::to_value(tasks).unwrap_or_default();
         changes.insert(TASKS.to_owned(), tasks);
-        self.change_state(changes).await
+        run_to_end(async move {
+            let mut session = self.session.lock().await;
+            if session.thread.as_ref().is_none_or(|thread| thread.info.id != of) {
+                return Err(HarnessError::ThreadClosed(of));
+            }
+            self.change_state(&mut session, changes).await
+        })
+        .await
     }
 }

@@ -9,7 +9,7 @@ use crate::clock;
 use crate::error::HarnessError;
 use crate::event::{SessionEvent, TurnLifeEvent};
 use crate::message::{HarnessMessage, StoredItem};
-use crate::session::{Session, TurnStatus, json};
+use crate::session::{OpenThread, Session, TurnStatus, json};
 use crate::state::{CURRENT_MODEL, TASKS};
 use crate::thread::{HarnessThread, ThreadMetadata};
 use crate::usage::TokenUsage;
@@ -20,10 +20,14 @@ const MAX_THREADS: u32 = 1000;
 impl<S> Harness<S> {
     /// Creates a thread and changes to it.
     pub async fn create_thread(&self, title: Option<&str>) -> Result<HarnessThread, HarnessError> {
-        let _control = self.core.control.lock().await;
-        self.stop_turn().await;
-        let mut session = self.core.session.lock().await;
-        self.new_thread(&mut session, title, None).await
+        let title = title.map(str::to_owned);
+        self.run_detached(|harness| async move {
+            let _control = harness.core.control.lock().await;
+            harness.stop_turn().await;
+            let mut session = harness.core.session.lock().await;
+            harness.new_thread(&mut session, title, None).await
+        })
+        .await
     }
 
     /// Creates a thread with the messages of the current one and changes to it.
@@ -46,19 +50,26 @@ impl<S> Harness<S> {
         title: Option<&str>,
         up_to: Option<i64>,
     ) -> Result<HarnessThread, HarnessError> {
-        let _control = self.core.control.lock().await;
-        self.stop_turn().await;
-        let mut session = self.core.session.lock().await;
-        let from = session.thread.as_ref().ok_or(HarnessError::NoThread)?.info.id;
-        self.new_thread(&mut session, title, Some(ThreadCopy { from, up_to })).await
+        let title = title.map(str::to_owned);
+        self.run_detached(move |harness| async move {
+            let _control = harness.core.control.lock().await;
+            harness.stop_turn().await;
+            let mut session = harness.core.session.lock().await;
+            let from = session.thread.as_ref().ok_or(HarnessError::NoThread)?.info.id;
+            harness.new_thread(&mut session, title, Some(ThreadCopy { from, up_to })).await
+        })
+        .await
     }
 
     /// Aborts the turn and changes to a thread, with its mode, model, tasks and token usage.
     pub async fn switch_thread(&self, id: ThreadId) -> Result<(), HarnessError> {
-        let _control = self.core.control.lock().await;
-        self.stop_turn().await;
-        let mut session = self.core.session.lock().await;
-        self.change_thread(&mut session, id).await
+        self.run_detached(move |harness| async move {
+            let _control = harness.core.control.lock().await;
+            harness.stop_turn().await;
+            let mut session = harness.core.session.lock().await;
+            harness.change_thread(&mut session, id).await
+        })
+        .await
     }
 
     /// Returns the threads of the resource, the most recently used first.
@@ -77,6 +88,10 @@ impl<S> Harness<S> {
 
     /// Changes to the thread that was used last, or creates one.
     pub async fn select_or_create_thread(&self) -> Result<HarnessThread, HarnessError> {
+        self.run_detached(|harness| async move { harness.select_or_create().await }).await
+    }
+
+    async fn select_or_create(&self) -> Result<HarnessThread, HarnessError> {
         let _control = self.core.control.lock().await;
         self.stop_turn().await;
         let mut session = self.core.session.lock().await;
@@ -94,14 +109,16 @@ impl<S> Harness<S> {
 
     /// Changes the title of the current thread.
     pub async fn rename_thread(&self, title: &str) -> Result<(), HarnessError> {
-        let mut session = self.core.session.lock().await;
-        let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
-        thread.info.title = Some(title.to_owned());
-        self.core.commit_metadata(thread).await
+        let title = title.to_owned();
+        self.change_current(|thread| thread.info.title = Some(title)).await
     }
 
     /// Deletes a thread with all that belongs to it. The current one is aborted first.
     pub async fn delete_thread(&self, id: ThreadId) -> Result<(), HarnessError> {
+        self.run_detached(move |harness| async move { harness.delete(id).await }).await
+    }
+
+    async fn delete(&self, id: ThreadId) -> Result<(), HarnessError> {
         let _control = self.core.control.lock().await;
         let is_current = {
             let session = self.core.session.lock().await;
@@ -125,10 +142,25 @@ impl<S> Harness<S> {
         key: &str,
         value: Value,
     ) -> Result<(), HarnessError> {
-        let mut session = self.core.session.lock().await;
-        let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
-        thread.info.metadata.settings.insert(key.to_owned(), value);
-        self.core.commit_metadata(thread).await
+        let key = key.to_owned();
+        self.change_current(|thread| {
+            thread.info.metadata.settings.insert(key, value);
+        })
+        .await
+    }
+
+    /// Changes the current thread and stores it.
+    pub(super) async fn change_current(
+        &self,
+        change: impl FnOnce(&mut OpenThread) + Send + 'static,
+    ) -> Result<(), HarnessError> {
+        self.run_detached(|harness| async move {
+            let mut session = harness.core.session.lock().await;
+            let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
+            change(thread);
+            harness.core.commit_metadata(thread).await
+        })
+        .await
     }
 
     /// Returns the current thread.
@@ -188,7 +220,7 @@ impl<S> Harness<S> {
     async fn new_thread(
         &self,
         session: &mut Session,
-        title: Option<&str>,
+        title: Option<String>,
         copy: Option<ThreadCopy>,
     ) -> Result<HarnessThread, HarnessError> {
         let id = clock::fresh_id(ThreadId::from_u128);
@@ -200,7 +232,7 @@ impl<S> Harness<S> {
         let new = NewThread {
             id,
             resource: self.core.config.resource_id.clone(),
-            title: title.map(str::to_owned),
+            title,
             metadata: json(&metadata),
             copy,
         };
@@ -279,21 +311,17 @@ impl<S> Harness<S> {
 
     /// Continues a turn that waits for a person, and reports one that was interrupted.
     fn continue_waiting(&self, session: &mut Session) -> Result<(), HarnessError> {
-        let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
+        let thread = session.thread.as_ref().ok_or(HarnessError::NoThread)?;
         let id = thread.info.id;
-        match std::mem::replace(&mut thread.turn, TurnStatus::Idle) {
+        match &thread.turn {
             TurnStatus::Interrupted(stored) if stored.waits_for_people() => {
-                self.core.continue_turn(session, *stored).map(drop)
+                self.core.continue_interrupted(session).map(drop)
             }
-            TurnStatus::Interrupted(stored) => {
-                thread.turn = TurnStatus::Interrupted(stored);
+            TurnStatus::Interrupted(_) => {
                 self.core.publish(Some(id), TurnLifeEvent::TurnInterrupted {});
                 Ok(())
             }
-            other => {
-                thread.turn = other;
-                Ok(())
-            }
+            TurnStatus::Idle | TurnStatus::Running(_) => Ok(()),
         }
     }
 }

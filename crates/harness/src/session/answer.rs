@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{Core, RunningTurn, Session, TurnStatus, lost};
 use crate::error::HarnessError;
-use crate::event::AskEvent;
+use crate::event::{AskEvent, HeldEvent};
 
 /// The answer to a call that needs approval.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,15 +190,12 @@ impl Core {
         let mut details = self.details(Some(lease.thread()));
         details.turn_id = Some(turn);
         let closed = AskEvent::AskClosed { ask_id: id.to_owned() };
-        let closed = self.hub.prepare(closed.into(), details);
         let entry = JournalEntry { turn, kind: JournalKind::Answer, data };
         let change = ThreadCommit { journal: vec![entry], ..ThreadCommit::new(turn) };
-        if let Err(error) = self.commit(lease, change).await {
-            self.hub.withdraw_prepared(&closed);
-            return Err(lost(error));
-        }
+        let events = vec![(closed.into(), details)];
+        let closed = self.commit_with_events(lease, change, events).await.map_err(lost)?;
         running.asks.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-        self.hub.publish_prepared(&closed);
+        closed.into_iter().for_each(HeldEvent::publish);
         running.plan_approved |= stored.approves_plan;
         let sent = stored.answer.send(&running.handle, stored.path, stored.call);
         running.answered.notify_one();

@@ -1,6 +1,7 @@
 //! The host of a turn: stores what has to survive, and turns the events of the engine into
 //! those of the harness.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +24,8 @@ use super::{Asks, Core, lost};
 use crate::clock;
 use crate::error::HarnessError;
 use crate::event::{
-    AskEvent, EventDetails, EventKind, MessageEvent, SessionEvent, SubagentEvent, ToolEvent,
+    AskEvent, EventDetails, EventKind, HeldEvent, MessageEvent, SessionEvent, SubagentEvent,
+    ToolEvent,
 };
 use crate::message::{message, message_id};
 use crate::usage::TokenUsage;
@@ -105,30 +107,31 @@ impl TurnHost {
     /// Stores the state of the turn, and publishes the questions it waits for.
     pub(super) async fn store_state(&self, turn: &Turn) -> Result<(), HarnessError> {
         let asked = self.unstored_ask.swap(false, Ordering::AcqRel);
-        let mut prepared = Vec::new();
-        if asked {
-            for (path, question) in turn.questions() {
-                let id = ask_id(&path, &question.call.id);
-                let known =
-                    self.asks.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&id);
-                if !known {
-                    let event = self.ask_event(&path, &id, &question);
-                    prepared.push((id, path, question, event));
-                }
-            }
-        }
+        let new = if asked { self.unknown_asks(turn) } else { BTreeMap::new() };
+        let events = new.iter().map(|(id, (path, question))| self.ask_event(path, id, question));
+        let events = events.collect();
         let state = turn.store_without_past()?;
         let entry = JournalEntry { turn: self.turn, kind: JournalKind::State, data: state };
         let change = ThreadCommit { journal: vec![entry], ..ThreadCommit::new(self.turn) };
-        if let Err(error) = self.core.commit(self.lease, change).await {
-            prepared.iter().for_each(|(.., event)| self.core.hub.withdraw_prepared(event));
-            return Err(lost(error));
-        }
-        for (id, path, question, event) in prepared {
-            self.asks.lock().unwrap_or_else(PoisonError::into_inner).insert(id, (path, question));
-            self.core.hub.publish_prepared(&event);
-        }
+        let stored = self.core.commit_with_events(self.lease, change, events).await;
+        let held = stored.map_err(lost)?;
+        // Whoever reads the events can answer.
+        self.asks().extend(new);
+        held.into_iter().for_each(HeldEvent::publish);
         Ok(())
+    }
+
+    pub(super) fn asks(&self) -> MutexGuard<'_, BTreeMap<String, (AgentPath, Question)>> {
+        self.asks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the questions of the turn that were not published yet.
+    fn unknown_asks(&self, turn: &Turn) -> BTreeMap<String, (AgentPath, Question)> {
+        let known = self.asks();
+        let all = turn.questions().into_iter();
+        let by_id =
+            all.map(|(path, question)| (ask_id(&path, &question.call.id), (path, question)));
+        by_id.filter(|(id, _)| !known.contains_key(id)).collect()
     }
 
     /// Makes the next stored state publish all questions of the turn again.
@@ -141,7 +144,7 @@ impl TurnHost {
         path: &AgentPath,
         id: &str,
         question: &Question,
-    ) -> Arc<crate::event::HarnessEvent> {
+    ) -> (EventKind, EventDetails) {
         let mut details = self.details(path);
         let kind = match &question.kind {
             QuestionKind::Approval { why, risk, arguments } => {
@@ -170,7 +173,7 @@ impl TurnHost {
                 }
             }
         };
-        self.core.hub.prepare(kind.into(), details)
+        (kind.into(), details)
     }
 
     fn text(&self, path: &AgentPath, text: &str) {

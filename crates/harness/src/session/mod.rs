@@ -41,7 +41,7 @@ use crate::clock;
 use crate::config::HarnessConfig;
 use crate::context::ThreadContext;
 use crate::error::HarnessError;
-use crate::event::{EventDetails, EventHub, EventKind, EventReader, HarnessEvent};
+use crate::event::{EventDetails, EventHub, EventKind, EventReader, HarnessEvent, HeldEvent};
 use crate::heartbeat::Heartbeats;
 use crate::message::MessageOrigin;
 use crate::permissions::HarnessPermissions;
@@ -197,9 +197,24 @@ impl Core {
     pub(crate) async fn commit(
         &self,
         lease: ThreadLease,
-        mut change: ThreadCommit,
+        change: ThreadCommit,
     ) -> Result<(), StoreError> {
+        self.commit_with_events(lease, change, Vec::new()).await.map(drop)
+    }
+
+    /// Commits a change of a thread together with events that report it, and those that are
+    /// not stored yet. Returns the events of the change; readers wait until the caller
+    /// publishes them.
+    pub(crate) async fn commit_with_events(
+        &self,
+        lease: ThreadLease,
+        mut change: ThreadCommit,
+        events: Vec<(EventKind, EventDetails)>,
+    ) -> Result<Vec<HeldEvent>, StoreError> {
         let _committing = self.committing.lock().await;
+        // Now, so that no other commit stores them.
+        let held: Vec<HeldEvent> =
+            events.into_iter().map(|(kind, details)| self.hub.hold(kind, details)).collect();
         let unsaved = self.hub.unsaved_after(i64::MIN);
         let last = unsaved.last().and_then(|event| event.ext.id);
         if let Some(last_id) = last {
@@ -210,7 +225,7 @@ impl Core {
         if let Some(last) = last {
             self.hub.mark_saved(last);
         }
-        Ok(())
+        Ok(held)
     }
 
     /// Stores the metadata of the open thread, and its queue.

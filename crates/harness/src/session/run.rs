@@ -2,8 +2,10 @@
 //! the queue.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
+use futures_util::FutureExt;
 use ostler_domain::gate::GateRules;
 use ostler_domain::session::errors::ErrorPolicy;
 use ostler_engine::driver::{Driver, TurnCommands, TurnContext, TurnProgress};
@@ -13,10 +15,12 @@ use ostler_store::ThreadCommit;
 use tokio::sync::{Notify, watch};
 
 use super::host::TurnHost;
-use super::{Assembled, Core, OpenThread, QueuedMessage, Session, TurnOutcome, TurnStatus, json};
+use super::{
+    Assembled, Core, OpenThread, QueuedMessage, Session, TurnOutcome, TurnStatus, json, lost,
+};
 use crate::clock;
 use crate::error::HarnessError;
-use crate::event::{AskEvent, EventDetails, OmEvent, SessionEvent, TurnLifeEvent};
+use crate::event::{AskEvent, EventDetails, HeldEvent, OmEvent, SessionEvent, TurnLifeEvent};
 use crate::memory::MemoryEvent;
 use crate::message::{MessageOrigin, StoredItem};
 
@@ -53,13 +57,16 @@ impl TurnTask {
                 now: clock::now(),
             };
             let driver = Driver { context: &self.context, rules, host: &self.host };
-            match driver.drive(&mut turn, &known, &mut self.commands).await {
-                Ok(TurnProgress::Ended(_)) => break None,
-                Ok(TurnProgress::Suspended(_)) => {
+            let driving = driver.drive(&mut turn, &known, &mut self.commands);
+            // Callers wait for the end of the turn, so a model that panics must not hide it.
+            match AssertUnwindSafe(driving).catch_unwind().await {
+                Ok(Ok(TurnProgress::Ended(_))) => break None,
+                Ok(Ok(TurnProgress::Suspended(_))) => {
                     known = KnownOutcomes::new();
                     self.answered.notified().await;
                 }
-                Err(error) => break Some(error),
+                Ok(Err(error)) => break Some(error),
+                Err(_) => break Some(HarnessError::TurnPanicked),
             }
         };
         self.finish(&core, *turn, failure).await;
@@ -80,6 +87,7 @@ impl TurnTask {
         let _ = self.done.send(Some(outcome));
     }
 
+    /// Stores the end of the turn and reports it.
     async fn store_end(
         &self,
         core: &Core,
@@ -87,86 +95,77 @@ impl TurnTask {
         turn: Turn,
         failure: Option<HarnessError>,
     ) -> TurnOutcome {
-        let turn_id = self.host.turn;
         let end = turn.end().cloned().unwrap_or(TurnEnd::Aborted);
-        let Some(thread) = session.thread.as_mut() else {
-            return TurnOutcome { turn: turn_id, reason: EndReason::Error, end };
+        self.close_asks(core);
+        let stored = match failure {
+            Some(failure) => Err(failure),
+            None => self.commit_end(core, session, turn, &end).await,
         };
-        let failed = failure.is_some();
-        let plan_approved =
-            matches!(&thread.turn, TurnStatus::Running(running) if running.plan_approved);
-        let default_mode = core.config.default_mode().map(|mode| mode.id.clone());
-        let mut change = ThreadCommit { ends_turn: true, ..ThreadCommit::new(turn_id) };
-        let mut charged = None;
-        if !failed {
-            record(thread, &turn, self.first_seq, &mut change);
-            charged = thread.window.charge(&mut thread.info.metadata);
-        }
-        let (kept, steps) = (change.memory.clone(), u64::from(turn.account().steps));
-        if plan_approved && !failed && end.reason() == EndReason::Complete {
-            thread.follow_ups.push_front(QueuedMessage {
-                content: vec![Content::text(CARRY_OUT_PLAN)],
-                origin: MessageOrigin::Harness,
-                is_typed: false,
-            });
-            thread.info.metadata.current_mode_id.clone_from(&default_mode);
+        let reason = match stored {
+            Ok(held) => {
+                held.into_iter().for_each(HeldEvent::publish);
+                end.reason()
+            }
+            Err(error) => {
+                // What is stored is the truth: opening the thread again reads it, and finds
+                // the turn as it was stored last.
+                session.thread = None;
+                self.publish_error(core, error.to_string(), false);
+                let ended = TurnLifeEvent::AgentEnd { reason: EndReason::Error };
+                core.hub.publish(ended.into(), self.host.details(&Vec::new()));
+                EndReason::Error
+            }
+        };
+        TurnOutcome { turn: self.host.turn, reason, end }
+    }
+
+    /// Commits what the turn did. Returns its last event, which is not published yet.
+    async fn commit_end(
+        &self,
+        core: &Core,
+        session: &mut Session,
+        turn: Turn,
+        end: &TurnEnd,
+    ) -> Result<Vec<HeldEvent>, HarnessError> {
+        let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
+        let mut change = ThreadCommit { ends_turn: true, ..ThreadCommit::new(self.host.turn) };
+        record(thread, &turn, self.first_seq, &mut change);
+        let charged = thread.window.charge(&mut thread.info.metadata);
+        if end.reason() == EndReason::Complete {
+            queue_approved_plan(core, thread);
         }
         change.metadata = Some(json(&thread.info.metadata));
         change.follow_ups = Some(json(&thread.follow_ups));
-        let error = match &failure {
-            Some(error) => Some((error.to_string(), false)),
-            None => error_of(&end),
-        };
-        let mut reason = if failed { EndReason::Error } else { end.reason() };
-        self.close_asks(core);
-        if let Some((error, retryable)) = error {
-            let kind = SessionEvent::Error { error, retryable: Some(retryable) };
-            core.hub.publish(kind.into(), self.host.details(&Vec::new()));
+        if let Some((error, retryable)) = error_of(end) {
+            self.publish_error(core, error, retryable);
         }
-        let details = self.host.details(&Vec::new());
-        let last = core.hub.prepare(TurnLifeEvent::AgentEnd { reason }.into(), details);
-        let stored = match failed {
-            false => core.commit(thread.lease, change).await,
-            // The state that was stored before stays; the turn can be resumed.
-            true => Ok(()),
-        };
-        let stored = stored.map_err(|error| {
-            reason = EndReason::Error;
-            let (error, retryable) = (super::lost(error).to_string(), Some(false));
-            core.hub.withdraw_prepared(&last);
-            let details = self.host.details(&Vec::new());
-            core.hub.publish(SessionEvent::Error { error, retryable }.into(), details.clone());
-            core.hub.prepare(TurnLifeEvent::AgentEnd { reason }.into(), details)
-        });
-        let is_stored = stored.is_ok() && !failed;
-        if is_stored {
-            thread.window.stored(&kept);
-        }
+        let kept = change.memory.clone();
+        let ended = TurnLifeEvent::AgentEnd { reason: end.reason() };
+        let ended = vec![(ended.into(), self.host.details(&Vec::new()))];
+        let ended = core.commit_with_events(thread.lease, change, ended).await.map_err(lost)?;
+        let steps = u64::from(turn.account().steps);
+        thread.window.stored(&kept);
         thread.window.give_back(turn.into_history(), 0);
-        if let Some(memory) = thread.window.memory.as_ref().filter(|_| is_stored) {
-            let (kind, more) = OmEvent::split(&MemoryEvent::Status(memory.status(steps)));
-            let details = EventDetails { more, ..self.host.details(&Vec::new()) };
-            core.hub.publish(kind.into(), details);
-        }
-        if let Some(task) = charged.filter(|_| is_stored) {
-            // Otherwise the next process charges the calls again.
-            if let Err(error) = core.org().mark_memory_calls_charged(thread.info.id, task).await {
-                tracing::warn!(%error, "calls of a memory were not marked as charged");
-            }
-        }
-        if stored.is_err() || failed {
-            // What is stored is the truth: opening the thread again reads it, and finds the
-            // turn as it was stored last.
-            session.thread = None;
-        }
-        core.hub.publish_prepared(&stored.err().unwrap_or(last));
-        TurnOutcome { turn: turn_id, reason, end }
+        self.publish_memory_status(core, thread, steps);
+        mark_memory_calls(core, thread, charged).await;
+        Ok(ended)
+    }
+
+    fn publish_error(&self, core: &Core, error: String, retryable: bool) {
+        let kind = SessionEvent::Error { error, retryable: Some(retryable) };
+        core.hub.publish(kind.into(), self.host.details(&Vec::new()));
+    }
+
+    fn publish_memory_status(&self, core: &Core, thread: &OpenThread, steps: u64) {
+        let Some(memory) = &thread.window.memory else { return };
+        let (kind, more) = OmEvent::split(&MemoryEvent::Status(memory.status(steps)));
+        let details = EventDetails { more, ..self.host.details(&Vec::new()) };
+        core.hub.publish(kind.into(), details);
     }
 
     /// Reports that nobody can answer the questions of the turn any more.
     fn close_asks(&self, core: &Core) {
-        let open =
-            std::mem::take(&mut *self.host.asks.lock().unwrap_or_else(PoisonError::into_inner));
+        let open = std::mem::take(&mut *self.host.asks());
         for (ask_id, (path, _)) in open {
             core.hub.publish(AskEvent::AskClosed { ask_id }.into(), self.host.details(&path));
         }
@@ -194,6 +193,28 @@ fn record(thread: &mut OpenThread, turn: &Turn, first_seq: i64, change: &mut Thr
     metadata.token_usage.add(account.usage);
     let credits: u64 = account.charges().iter().map(|charge| charge.amount.get()).sum();
     metadata.credits_spent = metadata.credits_spent.saturating_add(credits);
+}
+
+/// Queues the message that has an approved plan carried out in the default mode.
+fn queue_approved_plan(core: &Core, thread: &mut OpenThread) {
+    let approved = matches!(&thread.turn, TurnStatus::Running(running) if running.plan_approved);
+    if approved {
+        thread.follow_ups.push_front(QueuedMessage {
+            content: vec![Content::text(CARRY_OUT_PLAN)],
+            origin: MessageOrigin::Harness,
+            is_typed: false,
+        });
+        let mode = core.config.default_mode().map(|mode| mode.id.clone());
+        thread.info.metadata.current_mode_id = mode;
+    }
+}
+
+/// Marks calls of the memory as charged. If that fails, the next process charges them again.
+async fn mark_memory_calls(core: &Core, thread: &OpenThread, charged: Option<u64>) {
+    let Some(task) = charged else { return };
+    if let Err(error) = core.org().mark_memory_calls_charged(thread.info.id, task).await {
+        tracing::warn!(%error, "calls of a memory were not marked as charged");
+    }
 }
 
 /// Returns the error that a turn ended with, and whether trying again may help.

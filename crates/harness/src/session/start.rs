@@ -104,14 +104,21 @@ impl Core {
         self.spawn(session, stored, shown)
     }
 
-    /// Continues a turn that was stored.
-    pub(crate) fn continue_turn(
+    /// Continues the turn of a process that is gone, if the thread has one. On failure it
+    /// can be continued later.
+    pub(crate) fn continue_interrupted(
         self: &Arc<Self>,
         session: &mut Session,
-        stored: StoredTurn,
-    ) -> Result<Outcome, HarnessError> {
+    ) -> Result<Option<Outcome>, HarnessError> {
         self.assemble(session)?;
-        self.spawn(session, stored, None)
+        let Some(thread) = session.thread.as_mut() else { return Ok(None) };
+        match std::mem::replace(&mut thread.turn, TurnStatus::Idle) {
+            TurnStatus::Interrupted(stored) => self.spawn(session, *stored, None).map(Some),
+            other => {
+                thread.turn = other;
+                Ok(None)
+            }
+        }
     }
 
     /// Runs a turn in a task of its own.

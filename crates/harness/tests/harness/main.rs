@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod asks;
+mod callers;
 mod config;
 mod context;
 mod control;

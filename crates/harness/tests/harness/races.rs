@@ -11,7 +11,7 @@ use ostler_harness::{
 };
 use serde_json::json;
 
-use crate::support::{Counter, model, to_json};
+use crate::support::{Counter, check_turns, model, to_json};
 
 /// How many interleavings are tried unless the variable below says otherwise.
 const RUNS: u64 = 150;
@@ -120,7 +120,7 @@ async fn run(store: &Store, seed: u64) {
     }
     harness.wait_until_idle().await;
     answering.abort();
-    check_turns(&mut events, seed);
+    check_turns(&mut events, &format!("seed {seed}"));
     let Log { queued, steered, answered } = std::mem::take(&mut *log.lock().unwrap());
     assert!(answered.values().all(|count| *count == 1), "seed {seed}: {answered:?}");
     let messages = json!(harness.messages(thread, 0, 1000).await.unwrap());
@@ -140,28 +140,6 @@ async fn run(store: &Store, seed: u64) {
         assert!(found.len() + waiting >= queued.len(), "seed {seed}: {found:?} {queued:?}");
     }
     harness.close().await.unwrap();
-}
-
-/// Every turn begins once and ends once, and no two overlap.
-fn check_turns(events: &mut Subscription, seed: u64) {
-    let mut running: Option<String> = None;
-    let mut ended = BTreeSet::new();
-    while let Some(event) = events.try_next() {
-        let event = to_json(&event);
-        let turn = event["ext"]["turnId"].as_str().unwrap_or_default().to_owned();
-        match event["type"].as_str() {
-            Some("agent_start") => {
-                assert_eq!(running, None, "seed {seed}");
-                running = Some(turn);
-            }
-            Some("agent_end") => {
-                assert_eq!(running.take(), Some(turn.clone()), "seed {seed}");
-                assert!(ended.insert(turn), "seed {seed}");
-            }
-            _ => {}
-        }
-    }
-    assert_eq!(running, None, "seed {seed}");
 }
 
 /// M30-M34: abort, steer, follow-ups, mode switches and answers at the same time: each turn

@@ -1,5 +1,6 @@
 //! Harnesses with a scripted model, tools that count their calls, and readers of events.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -121,4 +122,26 @@ pub(crate) async fn wait_for(events: &mut Subscription, name: &str) -> Value {
     };
     let found = tokio::time::timeout(Duration::from_secs(20), wait).await;
     found.unwrap_or_else(|_| panic!("no {name} came"))
+}
+
+/// Every turn begins once and ends once, and no two overlap.
+pub(crate) fn check_turns(events: &mut Subscription, case: &str) {
+    let mut running: Option<String> = None;
+    let mut ended = BTreeSet::new();
+    while let Some(event) = events.try_next() {
+        let event = to_json(&event);
+        let turn = event["ext"]["turnId"].as_str().unwrap_or_default().to_owned();
+        match event["type"].as_str() {
+            Some("agent_start") => {
+                assert_eq!(running, None, "{case}");
+                running = Some(turn);
+            }
+            Some("agent_end") => {
+                assert_eq!(running.take(), Some(turn.clone()), "{case}");
+                assert!(ended.insert(turn), "{case}");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(running, None, "{case}");
 }
