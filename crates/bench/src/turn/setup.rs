@@ -17,15 +17,13 @@ use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, ToolGroup, ToolName, ToolSpec, Trust};
-use ostler_engine::driver::{Driver, Host, Intent, TurnCommands, TurnContext};
+use ostler_engine::driver::{Driver, TurnCommands, TurnContext, UnstoredHost};
 use ostler_engine::gate::Authorized;
-use ostler_engine::history::{CallId, Item};
+use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason, Usage};
 use ostler_engine::outcome::ToolOutcome;
 use ostler_engine::tool::{SubagentTask, Tool, ToolContext, ToolDefinition, ToolReply, ToolSet};
-use ostler_engine::turn::{
-    AgentPath, KnownOutcomes, Models, NewTurn, Turn, TurnEvent, TurnLimits, TurnRules,
-};
+use ostler_engine::turn::{KnownOutcomes, Models, NewTurn, Turn, TurnLimits, TurnRules};
 use serde_json::json;
 
 use crate::BenchError;
@@ -146,38 +144,6 @@ impl Tool for SubagentTool {
     }
 }
 
-/// A host that stores nothing.
-struct NullHost;
-
-impl Host for NullHost {
-    type Error = BenchError;
-
-    async fn checkpoint(&self, _: &Turn, _: &[Intent]) -> Result<(), BenchError> {
-        Ok(())
-    }
-
-    async fn store_outcome(
-        &self,
-        _: &AgentPath,
-        _: &CallId,
-        _: &ToolOutcome,
-    ) -> Result<(), BenchError> {
-        Ok(())
-    }
-
-    async fn top_up(&self, more: Credits) -> Credits {
-        more
-    }
-
-    fn on_event(&self, _: &AgentPath, event: &TurnEvent) {
-        std::hint::black_box(event);
-    }
-
-    fn now(&self) -> Timestamp {
-        Timestamp::from_millis(0)
-    }
-}
-
 /// Everything a turn needs.
 pub(super) struct TurnSetup {
     tools: Arc<ToolSet>,
@@ -241,7 +207,8 @@ impl TurnSetup {
             models: &self.models,
             now: Timestamp::from_millis(0),
         };
-        let driver = Driver { context: &self.place, rules, host: &NullHost };
+        let host = UnstoredHost(|| Timestamp::from_millis(0));
+        let driver = Driver { context: &self.place, rules, host: &host };
         let progress =
             driver.drive(&mut turn, &KnownOutcomes::new(), &mut TurnCommands::none()).await;
         std::hint::black_box(progress.is_ok());

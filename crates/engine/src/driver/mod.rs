@@ -11,6 +11,7 @@
 
 mod handle;
 mod host;
+mod unstored;
 mod work;
 mod write_queue;
 
@@ -23,6 +24,7 @@ use ostler_domain::tool::{Audience, Reach, Risk, ToolRole};
 
 pub use handle::{CommandRejected, TurnCommands, TurnHandle, UnreadCommands, command_channel};
 pub use host::{Host, Intent};
+pub use unstored::UnstoredHost;
 
 use crate::gate::Authorized;
 use crate::history::CallId;

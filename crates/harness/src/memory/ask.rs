@@ -1,7 +1,6 @@
 //! A question to a model in the background: a turn of one step without tools.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,20 +8,17 @@ use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::gate::GateRules;
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::memory::window::MemoryTask;
+use ostler_domain::money::Usd;
 use ostler_domain::money::caps::TurnBudget;
-use ostler_domain::money::{Credits, Usd};
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, Trust};
-use ostler_engine::driver::{Driver, Host, Intent, TurnCommands, TurnContext};
-use ostler_engine::history::{CallId, Item};
+use ostler_engine::driver::{Driver, TurnCommands, TurnContext, UnstoredHost};
+use ostler_engine::history::Item;
 use ostler_engine::model::{Model, StopReason, Usage};
-use ostler_engine::outcome::ToolOutcome;
 use ostler_engine::tool::ToolSet;
-use ostler_engine::turn::{
-    AgentPath, KnownOutcomes, Models, NewTurn, Turn, TurnEnd, TurnEvent, TurnLimits, TurnRules,
-};
+use ostler_engine::turn::{KnownOutcomes, Models, NewTurn, Turn, TurnEnd, TurnLimits, TurnRules};
 use ostler_store::{MemoryCall, MemoryPurpose};
 
 use super::thread::Shared;
@@ -119,7 +115,7 @@ async fn ask(question: ModelQuestion) -> ModelAnswer {
         limits: TurnLimits { max_steps: 1, max_tokens: MAX_TOKENS, ..TurnLimits::default() },
         now,
     });
-    let driver = Driver { context: &context, rules, host: &UnstoredHost(now) };
+    let driver = Driver { context: &context, rules, host: &UnstoredHost(|| now) };
     let mut commands = TurnCommands::none();
     let Ok(_) = driver.drive(&mut turn, &KnownOutcomes::new(), &mut commands).await;
     let account = turn.account();
@@ -149,35 +145,5 @@ struct SingleModel(Arc<dyn Model>);
 impl Models for SingleModel {
     fn model(&self, _: Option<&str>) -> Option<Arc<dyn Model>> {
         Some(self.0.clone())
-    }
-}
-
-/// A host of turns that have nothing to store.
-struct UnstoredHost(Timestamp);
-
-impl Host for UnstoredHost {
-    type Error = Infallible;
-
-    async fn checkpoint(&self, _: &Turn, _: &[Intent]) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    async fn store_outcome(
-        &self,
-        _: &AgentPath,
-        _: &CallId,
-        _: &ToolOutcome,
-    ) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    async fn top_up(&self, _: Credits) -> Credits {
-        Credits::ZERO
-    }
-
-    fn on_event(&self, _: &AgentPath, _: &TurnEvent) {}
-
-    fn now(&self) -> Timestamp {
-        self.0
     }
 }

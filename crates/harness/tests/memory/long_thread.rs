@@ -1,7 +1,6 @@
 //! A thread of 2,000 messages, and the work per message.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,19 +8,15 @@ use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::gate::GateRules;
 use ostler_domain::id::AgentId;
 use ostler_domain::memory::{MemorySettings, MessageOrigin};
-use ostler_domain::money::Credits;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, Reach, Risk, Trust};
-use ostler_engine::driver::{Driver, Host, Intent, TurnCommands, TurnContext, TurnProgress};
-use ostler_engine::history::{CallId, Item};
-use ostler_engine::outcome::ToolOutcome;
+use ostler_engine::driver::{Driver, TurnCommands, TurnContext, TurnProgress, UnstoredHost};
+use ostler_engine::history::Item;
 use ostler_engine::tokens;
 use ostler_engine::tool::ToolSet;
-use ostler_engine::turn::{
-    AgentPath, KnownOutcomes, NewTurn, Turn, TurnEnd, TurnEvent, TurnLimits, TurnRules,
-};
+use ostler_engine::turn::{KnownOutcomes, NewTurn, Turn, TurnEnd, TurnLimits, TurnRules};
 use ostler_harness::memory::{RECALL, memory_message};
 use ostler_testkit::TestDatabase;
 
@@ -119,41 +114,12 @@ async fn ask(thread: &TestThread, question: &str) -> String {
         limits: TurnLimits::default(),
         now,
     });
-    let driver = Driver { context: &context, rules, host: &NoHost };
+    let driver = Driver { context: &context, rules, host: &UnstoredHost(|| now) };
     let Ok(progress) =
         driver.drive(&mut turn, &KnownOutcomes::new(), &mut TurnCommands::none()).await;
     match progress {
         TurnProgress::Ended(TurnEnd::Answer { text, .. }) => text,
         other => panic!("{other:?}"),
-    }
-}
-
-struct NoHost;
-
-impl Host for NoHost {
-    type Error = Infallible;
-
-    async fn checkpoint(&self, _: &Turn, _: &[Intent]) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    async fn store_outcome(
-        &self,
-        _: &AgentPath,
-        _: &CallId,
-        _: &ToolOutcome,
-    ) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    async fn top_up(&self, _: Credits) -> Credits {
-        Credits::ZERO
-    }
-
-    fn on_event(&self, _: &AgentPath, _: &TurnEvent) {}
-
-    fn now(&self) -> Timestamp {
-        Timestamp::from_millis(0)
     }
 }
 

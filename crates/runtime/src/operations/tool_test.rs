@@ -2,7 +2,6 @@
 //! a call that a person has approved, and nothing of it is stored.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,15 +12,12 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
-use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, Trust};
-use ostler_engine::driver::{Driver, Host, Intent, TurnContext, command_channel};
+use ostler_engine::driver::{Driver, TurnContext, UnstoredHost, command_channel};
 use ostler_engine::history::{CallId, Item, ToolCall};
 use ostler_engine::outcome::ToolOutcome;
 use ostler_engine::tool::{Tool, ToolSet};
-use ostler_engine::turn::{
-    AgentPath, KnownOutcomes, NewTurn, Turn, TurnEvent, TurnLimits, TurnRules,
-};
+use ostler_engine::turn::{KnownOutcomes, NewTurn, Turn, TurnLimits, TurnRules};
 use serde_json::Value;
 
 use crate::assembly::credits::UNLIMITED;
@@ -78,7 +74,7 @@ pub(super) async fn call_tool(
         limits: TurnLimits { max_steps: 1, ..TurnLimits::default() },
         now: clock.now(),
     });
-    let host = UnstoredHost(clock);
+    let host = UnstoredHost(|| clock.now());
     let driver = Driver { context: &context, rules, host: &host };
     let (_handle, mut commands) = command_channel();
     let Ok(_) = driver.drive(&mut turn, &KnownOutcomes::new(), &mut commands).await;
@@ -96,35 +92,5 @@ const fn unlimited() -> TurnBudget {
         session: UNLIMITED,
         read_reserve: Credits::ZERO,
         team: None,
-    }
-}
-
-/// A host that stores nothing.
-struct UnstoredHost<'a>(&'a Clock);
-
-impl Host for UnstoredHost<'_> {
-    type Error = Infallible;
-
-    async fn checkpoint(&self, _: &Turn, _: &[Intent]) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    async fn store_outcome(
-        &self,
-        _: &AgentPath,
-        _: &CallId,
-        _: &ToolOutcome,
-    ) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    async fn top_up(&self, _: Credits) -> Credits {
-        Credits::ZERO
-    }
-
-    fn on_event(&self, _: &AgentPath, _: &TurnEvent) {}
-
-    fn now(&self) -> Timestamp {
-        self.0.now()
     }
 }
