@@ -353,7 +353,11 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
                 return Err(ConfigError::DuplicateHeartbeat(handler.id.clone()));
             }
         }
-        if let Some(memory) = &config.memory {
+        let of_agents = config.modes.iter().filter_map(|mode| match &mode.agent {
+            ModeAgent::Fixed(agent) => agent.memory.as_ref(),
+            ModeAgent::OfState(_) => None,
+        });
+        for memory in config.memory.iter().chain(of_agents) {
             memory.settings().check()?;
         }
         let defaults = serde_json::to_value(S::default())

@@ -1,6 +1,6 @@
 //! Errors of a harness.
 
-use ostler_domain::id::ThreadId;
+use ostler_domain::id::{RunId, ThreadId};
 use ostler_domain::memory::MemorySettingsError;
 use ostler_domain::time::Timestamp;
 use ostler_engine::subagent::SubagentError;
@@ -46,6 +46,8 @@ pub enum HarnessError {
     ModelNotReady { model: String, hint: String },
     #[error("there is no subagent `{0}`")]
     UnknownSubagent(String),
+    #[error("there is no run {0} of a subagent")]
+    UnknownSubagentRun(RunId),
     #[error("there is no thread {0}")]
     UnknownThread(ThreadId),
     #[error("no thread is selected; create or select one first")]

@@ -72,7 +72,9 @@ pub use event::{
     SessionEvent, SubagentEvent, Subscription, ToolEvent, TurnLifeEvent, WorkspaceEvent,
     WorkspacePhase,
 };
-pub use harness::{Harness, HarnessSession, MessageInput, ModelScope, NoState, open_storage};
+pub use harness::{
+    Harness, HarnessSession, MessageInput, ModelScope, NoState, SubagentRun, open_storage,
+};
 pub use heartbeat::HeartbeatHandler;
 pub use message::{HarnessMessage, HarnessMessageContent, MessageOrigin, MessageRole};
 pub use mode::{HarnessAgent, HarnessMode};

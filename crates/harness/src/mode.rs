@@ -4,9 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use ostler_engine::tool::Tool;
+use ostler_workspace::workspace::Workspace;
 use serde_json::Value;
 
-/// An agent: instructions and tools.
+use crate::config::HarnessOMConfig;
+
+/// An agent: instructions and tools, and what it has instead of the harness's.
 #[derive(Clone)]
 pub struct HarnessAgent {
     pub name: String,
@@ -14,12 +17,34 @@ pub struct HarnessAgent {
     pub instructions: String,
     /// Its own tools, besides those of the harness.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// How threads remember while this agent answers; `None` means as the harness says.
+    pub memory: Option<HarnessOMConfig>,
+    /// The directory that it works in; `None` means that of the harness.
+    pub workspace: Option<Arc<Workspace>>,
 }
 
 impl HarnessAgent {
-    /// Creates an agent without tools of its own.
+    /// Creates an agent without tools, memory and workspace of its own.
     pub fn new(name: impl Into<String>, instructions: impl Into<String>) -> Self {
-        Self { name: name.into(), instructions: instructions.into(), tools: Vec::new() }
+        Self {
+            name: name.into(),
+            instructions: instructions.into(),
+            tools: Vec::new(),
+            memory: None,
+            workspace: None,
+        }
+    }
+
+    /// Sets how threads remember while this agent answers.
+    #[must_use]
+    pub fn memory(self, memory: HarnessOMConfig) -> Self {
+        Self { memory: Some(memory), ..self }
+    }
+
+    /// Sets the directory that it works in.
+    #[must_use]
+    pub fn workspace(self, workspace: Arc<Workspace>) -> Self {
+        Self { workspace: Some(workspace), ..self }
     }
 
     /// Adds a tool.

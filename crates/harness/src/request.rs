@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::error::HarnessError;
 use crate::event::EventKind;
+use crate::mode::HarnessAgent;
 use crate::session::Core;
 use crate::task::TaskItem;
 
@@ -23,10 +24,15 @@ impl HarnessRequestContext {
         Self { thread_id: thread, turn_id: turn, core: Arc::downgrade(core) }
     }
 
-    pub(crate) fn extensions(core: &Arc<Core>, thread: ThreadId, turn: RunId) -> Extensions {
+    pub(crate) fn extensions(
+        core: &Arc<Core>,
+        agent: &HarnessAgent,
+        thread: ThreadId,
+        turn: RunId,
+    ) -> Extensions {
         let request = Arc::new(Self::new(core, thread, turn));
         let extensions = Extensions::default().with(request.clone());
-        match core.workspace_of(&request) {
+        match core.workspace_of(agent, &request) {
             Some(workspace) => extensions.with(workspace),
             None => extensions,
         }

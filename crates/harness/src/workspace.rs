@@ -11,6 +11,7 @@ use ostler_workspace::tools::{CommandListener, RequestExtension, WorkspaceTools}
 use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
 
 use crate::event::{ToolEvent, WorkspaceEvent, WorkspacePhase};
+use crate::mode::HarnessAgent;
 use crate::request::HarnessRequestContext;
 use crate::session::Core;
 
@@ -130,11 +131,16 @@ impl Core {
         self.publish(None, WorkspaceEvent::WorkspaceStatusChanged { status });
     }
 
-    /// Returns the workspace of a turn.
-    pub(crate) fn workspace_of(&self, request: &HarnessRequestContext) -> Option<Arc<Workspace>> {
-        match &self.config.workspace {
-            Some(WorkspaceSource::PerRequest(choose)) => choose(request),
-            _ => self.open_workspace.get(),
+    /// Returns the workspace of a turn: that of the agent, or else that of the harness.
+    pub(crate) fn workspace_of(
+        &self,
+        agent: &HarnessAgent,
+        request: &HarnessRequestContext,
+    ) -> Option<Arc<Workspace>> {
+        match (&agent.workspace, &self.config.workspace) {
+            (Some(own), _) => Some(own.clone()),
+            (None, Some(WorkspaceSource::PerRequest(choose))) => choose(request),
+            (None, _) => self.open_workspace.get(),
         }
     }
 

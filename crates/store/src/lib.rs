@@ -137,6 +137,7 @@ pub use tenancy::policies::PolicyVersion;
 pub use tenancy::users::{Membership, User, UserAccount};
 pub use threads::commit::{JournalEntry, JournalKind, ThreadCommit, ThreadEvents};
 pub use threads::lease::{ThreadClaim, ThreadLease};
+pub use threads::subagent_runs::{NewSubagentRun, StoredSubagentRun};
 pub use threads::{NewThread, StoredThread, StoredThreadMessage, ThreadCopy};
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};
 pub use workflows::commit::{WorkflowCommit, WorkflowLeaseAction, WorkflowWait};

@@ -66,6 +66,7 @@ impl Node {
             model: model.or_else(|| self.model.clone()),
             system,
             allowed: Some(allowed),
+            inherited: history.len() - 1,
             history: Arc::new(history),
             phase: Phase::Ready,
             trust: self.trust,
@@ -114,14 +115,16 @@ impl Node {
     pub(super) fn finish_subagent(
         &self,
         call: &ToolCall,
-        agent: Self,
+        mut agent: Self,
         step: &mut Step<'_, '_>,
     ) -> ToolOutcome {
         let duration = step.rules.now.since(agent.started_at);
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         step.path.push(call.id.clone());
         let agent_type = agent.usage_key().to_owned();
-        step.event(TurnEvent::SubagentEnded { agent_type, duration_ms });
+        let mut history = Arc::unwrap_or_clone(std::mem::take(&mut agent.history));
+        let messages = history.split_off(agent.inherited.min(history.len()));
+        step.event(TurnEvent::SubagentEnded { agent_type, duration_ms, messages });
         step.path.pop();
         agent.subagent_outcome(duration_ms)
     }

@@ -148,6 +148,7 @@ impl Turn {
             system: new.system,
             allowed: None,
             history: Arc::new(history),
+            inherited: 0,
             phase,
             trust: new.trust,
             follow_ups: VecDeque::new(),

@@ -31,6 +31,9 @@ pub(super) struct Node {
     /// The tools its caller allows; `None` means all.
     pub(super) allowed: Option<Vec<ToolName>>,
     pub(super) history: Arc<Vec<Item>>,
+    /// How many of them a forked agent has from its caller.
+    #[serde(default)]
+    pub(super) inherited: usize,
     pub(super) phase: Phase,
     /// Whether it has read anything from outside.
     pub(super) trust: Trust,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::node::FollowUp;
 use crate::gate::Authorized;
-use crate::history::{CallId, ToolCall};
+use crate::history::{CallId, Item, ToolCall};
 use crate::model::{Chunk, ModelError, Request, Restart, StopReason, Usage};
 use crate::outcome::OutcomeStatus;
 use crate::tool::{ToolReply, UserQuestion};
@@ -132,7 +132,13 @@ pub enum TurnEvent {
     #[serde(rename = "subagent_start", rename_all = "camelCase")]
     SubagentStarted { agent_type: String, task: String },
     #[serde(rename = "subagent_end", rename_all = "camelCase")]
-    SubagentEnded { agent_type: String, duration_ms: u64 },
+    SubagentEnded {
+        agent_type: String,
+        duration_ms: u64,
+        /// Its own messages, from its task on.
+        #[serde(skip)]
+        messages: Vec<Item>,
+    },
     /// A follow-up was queued.
     FollowUpQueued {
         /// How many are queued.

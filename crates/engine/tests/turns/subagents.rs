@@ -98,8 +98,15 @@ async fn m09_subagent_events_carry_the_path_to_the_subagent() {
         events.iter().filter(|(path, _)| path.len() == 1).map(|(_, event)| event).collect();
     let started =
         TurnEvent::SubagentStarted { agent_type: "explore".into(), task: "find it".into() };
-    let ended = TurnEvent::SubagentEnded { agent_type: "explore".into(), duration_ms: 0 };
-    assert_eq!((inside.first(), inside.last()), (Some(&&started), Some(&&ended)));
+    assert_eq!(inside.first(), Some(&&started));
+    let Some(TurnEvent::SubagentEnded { agent_type, duration_ms: 0, messages }) = inside.last()
+    else {
+        panic!("{inside:?}");
+    };
+    assert_eq!(agent_type, "explore");
+    assert_eq!(messages.first(), Some(&Item::user("find it")));
+    assert_eq!(messages.last(), Some(&Item::assistant("found")));
+    assert_eq!(messages.len(), 4, "its task, its call, the result and its answer");
     let looked = inside.iter().filter_map(|event| match event {
         TurnEvent::Decided(judgement) => Some(judgement.tool.as_str()),
         TurnEvent::CallEnded { tool, .. } => Some(tool.as_str()),

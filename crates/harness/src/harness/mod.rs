@@ -6,11 +6,13 @@ mod detached;
 mod modes;
 mod permissions;
 mod state;
+mod subagents;
 mod threads;
 
 pub use control::MessageInput;
 pub(crate) use detached::run_to_end;
 pub use modes::ModelScope;
+pub use subagents::SubagentRun;
 
 use std::marker::PhantomData;
 use std::sync::{Arc, RwLock};
@@ -188,13 +190,17 @@ impl<S> Harness<S> {
         self.core.open_asks().await
     }
 
-    /// Returns the files of the workspace to what they were before a turn. Needs a
-    /// workspace with a data folder.
+    /// Returns the files of the workspace of the current mode to what they were before a
+    /// turn. Needs a workspace with a data folder.
     pub async fn restore_files(&self, turn: RunId) -> Result<RestoreReport, HarnessError> {
-        let thread = self.core.session.lock().await.thread.as_ref().map(|open| open.info.id);
-        let thread = thread.ok_or(HarnessError::NoThread)?;
+        let (agent, thread) = {
+            let mut session = self.core.session.lock().await;
+            let thread = session.thread.as_ref().ok_or(HarnessError::NoThread)?.info.id;
+            (self.core.assemble(&mut session)?.agent, thread)
+        };
         let request = HarnessRequestContext::new(&self.core, thread, turn);
-        let workspace = self.core.workspace_of(&request).ok_or(HarnessError::NoWorkspace)?;
+        let workspace = self.core.workspace_of(&agent, &request);
+        let workspace = workspace.ok_or(HarnessError::NoWorkspace)?;
         let restored =
             tokio::task::spawn_blocking(move || workspace.restore(&turn.to_string())).await;
         match restored {

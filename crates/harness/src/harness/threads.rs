@@ -182,10 +182,7 @@ impl<S> Harness<S> {
         after: i64,
         limit: u32,
     ) -> Result<Vec<HarnessMessage>, HarnessError> {
-        let thread = self.core.org().thread(id).await?;
-        if thread.is_none_or(|thread| thread.resource != self.core.config.resource_id) {
-            return Err(HarnessError::UnknownThread(id));
-        }
+        self.check_resource(id).await?;
         let stored = self.core.org().thread_messages(id, after, limit).await?;
         let read = stored.iter().map(|row| {
             let item: StoredItem = serde_json::from_str(&row.message)
@@ -193,6 +190,15 @@ impl<S> Harness<S> {
             Ok(item.message(row.turn, row.seq))
         });
         read.collect()
+    }
+
+    /// Fails if a thread does not belong to the resource.
+    pub(super) async fn check_resource(&self, id: ThreadId) -> Result<(), HarnessError> {
+        let thread = self.core.org().thread(id).await?;
+        match thread.is_some_and(|thread| thread.resource == self.core.config.resource_id) {
+            true => Ok(()),
+            false => Err(HarnessError::UnknownThread(id)),
+        }
     }
 
     /// Returns what the harness works on.

@@ -166,6 +166,16 @@ impl ThreadMemory {
         Ok(())
     }
 
+    /// Changes the thresholds and models of a thread that has none of its own. They are not
+    /// stored.
+    pub(crate) fn set_default_settings(&self, settings: MemorySettings) {
+        let mut state = self.shared.lock();
+        if !state.has_own_settings && *state.window.settings() != settings {
+            state.window.set_settings(settings);
+            self.shared.wake(&mut state);
+        }
+    }
+
     /// Sets what one call of the observer or the reflector may cost from now on.
     pub fn set_budget(&self, budget: TurnBudget) {
         self.shared.lock().budget = budget;

@@ -58,7 +58,7 @@ impl Core {
         for tool in &self.config.tools {
             set.add(tool.clone())?;
         }
-        if self.config.workspace.is_some() {
+        if self.config.workspace.is_some() || agent.workspace.is_some() {
             let of_workspace = ToolSet::new(workspace::tools(self.config.workspace_trust))?;
             // An agent's own tool of the same name stays.
             set.add_missing(&of_workspace);

@@ -1,7 +1,7 @@
 //! The host of a turn: stores what has to survive, and turns the events of the engine into
 //! those of the harness.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ use ostler_engine::model::StopReason;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::tool::UserQuestion;
 use ostler_engine::turn::{AgentPath, Question, QuestionKind, Turn, TurnEvent};
-use ostler_store::{JournalEntry, JournalKind, ThreadCommit, ThreadLease};
+use ostler_store::{JournalEntry, JournalKind, NewSubagentRun, ThreadCommit, ThreadLease};
 use serde_json::{Map, Value, json};
 
 use super::open::StoredOutcome;
@@ -41,6 +41,10 @@ pub(super) struct TurnHost {
     progress: Mutex<Progress>,
     /// Whether a question came up that is not stored yet.
     unstored_ask: AtomicBool,
+    /// Questions whose answers were stored by another process. They are not asked again.
+    answered: BTreeSet<String>,
+    /// Subagents that have ended since the turn was stored.
+    ended_subagents: Mutex<Vec<NewSubagentRun>>,
 }
 
 /// How far the answers of the turn have come.
@@ -71,6 +75,7 @@ impl TurnHost {
         lease: ThreadLease,
         next_seq: i64,
         usage: TokenUsage,
+        answered: BTreeSet<String>,
         extensions: Extensions,
     ) -> Self {
         Self {
@@ -82,6 +87,8 @@ impl TurnHost {
             extensions,
             progress: Mutex::new(Progress { next_seq, draft: None, usage }),
             unstored_ask: AtomicBool::new(false),
+            answered,
+            ended_subagents: Mutex::default(),
         }
     }
 
@@ -112,7 +119,11 @@ impl TurnHost {
         let events = events.collect();
         let state = turn.store_without_past()?;
         let entry = JournalEntry { turn: self.turn, kind: JournalKind::State, data: state };
-        let change = ThreadCommit { journal: vec![entry], ..ThreadCommit::new(self.turn) };
+        let change = ThreadCommit {
+            journal: vec![entry],
+            subagent_runs: self.take_ended_subagents(),
+            ..ThreadCommit::new(self.turn)
+        };
         let stored = self.core.commit_with_events(self.lease, change, events).await;
         let held = stored.map_err(lost)?;
         // Whoever reads the events can answer.
@@ -131,12 +142,39 @@ impl TurnHost {
         let all = turn.questions().into_iter();
         let by_id =
             all.map(|(path, question)| (ask_id(&path, &question.call.id), (path, question)));
-        by_id.filter(|(id, _)| !known.contains_key(id)).collect()
+        by_id.filter(|(id, _)| !known.contains_key(id) && !self.answered.contains(id)).collect()
     }
 
     /// Makes the next stored state publish all questions of the turn again.
     pub(super) fn publish_asks_again(&self) {
         self.unstored_ask.store(true, Ordering::Release);
+    }
+
+    /// Returns the subagents that have ended since the turn was stored.
+    pub(super) fn take_ended_subagents(&self) -> Vec<NewSubagentRun> {
+        std::mem::take(&mut self.ended_subagents.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn subagent_ended(
+        &self,
+        path: &AgentPath,
+        agent_type: &str,
+        duration_ms: u64,
+        messages: &[Item],
+    ) {
+        let run = clock::fresh_id(RunId::from_u128);
+        let ended = NewSubagentRun {
+            run,
+            path: super::json(path),
+            agent_type: agent_type.to_owned(),
+            messages: super::json(&messages),
+        };
+        self.ended_subagents.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
+        let mut details = self.details(path);
+        details.more.insert("runId".into(), json!(run));
+        let agent_type = agent_type.to_owned();
+        let kind = SubagentEvent::SubagentEnd { agent_type, duration_ms };
+        self.core.hub.publish(kind.into(), details);
     }
 
     fn ask_event(
@@ -316,9 +354,8 @@ impl Host for TurnHost {
                 let (agent_type, task) = (agent_type.clone(), task.clone());
                 self.publish(path, SubagentEvent::SubagentStart { agent_type, task });
             }
-            TurnEvent::SubagentEnded { agent_type, duration_ms } => {
-                let (agent_type, duration_ms) = (agent_type.clone(), *duration_ms);
-                self.publish(path, SubagentEvent::SubagentEnd { agent_type, duration_ms });
+            TurnEvent::SubagentEnded { agent_type, duration_ms, messages } => {
+                self.subagent_ended(path, agent_type, *duration_ms, messages);
             }
             TurnEvent::ToolDisabled { tool } => {
                 let error = format!("the tool {tool} has failed too often and is off for now");

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ostler_domain::id::{RunId, ThreadId};
-use ostler_domain::memory::MessageOrigin;
+use ostler_domain::memory::{MemorySettings, MessageOrigin};
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::Trust;
 use ostler_engine::history::{CallId, Item};
@@ -24,10 +24,13 @@ use crate::error::HarnessError;
 use crate::event::{EventDetails, OmEvent};
 use crate::memory::{MemoryEvent, MemoryOptions, ThreadMemory};
 use crate::message::StoredItem;
+use crate::mode::HarnessAgent;
 use crate::thread::HarnessThread;
 
 /// How many messages are read at once.
 const PAGE: u32 = 1000;
+/// Tokens that no window reaches.
+const NEVER_FULL: u64 = 1 << 40;
 /// A lease is renewed this many times before it would expire.
 const RENEWALS: u32 = 3;
 
@@ -160,9 +163,27 @@ impl Core {
         }
     }
 
-    /// Loads the memory of a thread, if the harness has memories.
+    /// Returns how threads remember while an agent answers: as it says, or else as the
+    /// harness says, or else not at all.
+    pub(super) fn memory_settings(&self, agent: Option<&HarnessAgent>) -> MemorySettings {
+        let own = agent.and_then(|agent| agent.memory.as_ref());
+        match own.or(self.config.memory.as_ref()) {
+            Some(memory) => memory.settings(),
+            None => MemorySettings {
+                observation_threshold: NEVER_FULL,
+                reflection_threshold: NEVER_FULL,
+                ..MemorySettings::default()
+            },
+        }
+    }
+
+    /// Loads the memory of a thread, if the harness or one of its agents has memories.
     async fn load_memory(&self, id: ThreadId) -> Result<Option<ThreadMemory>, HarnessError> {
-        let Some(config) = &self.config.memory else { return Ok(None) };
+        let state = self.config.state_schema.own_fields(&self.state());
+        let mut agents = self.config.modes.iter().map(|mode| mode.agent(&state));
+        if self.config.memory.is_none() && !agents.any(|agent| agent.memory.is_some()) {
+            return Ok(None);
+        }
         let hub = self.hub.clone();
         let publish = move |event: MemoryEvent| {
             let (kind, more) = OmEvent::split(&event);
@@ -181,7 +202,7 @@ impl Core {
             org: self.config.org,
             thread: id,
             models: self.current_model.clone(),
-            settings: config.settings(),
+            settings: self.memory_settings(None),
             budget: self.turn_budget(0),
             events: Arc::new(publish),
             now: Arc::new(clock::now),

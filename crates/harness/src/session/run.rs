@@ -128,7 +128,11 @@ impl TurnTask {
         end: &TurnEnd,
     ) -> Result<Vec<HeldEvent>, HarnessError> {
         let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
-        let mut change = ThreadCommit { ends_turn: true, ..ThreadCommit::new(self.host.turn) };
+        let mut change = ThreadCommit {
+            ends_turn: true,
+            subagent_runs: self.host.take_ended_subagents(),
+            ..ThreadCommit::new(self.host.turn)
+        };
         record(thread, &turn, self.first_seq, &mut change);
         let charged = thread.window.charge(&mut thread.info.metadata);
         if end.reason() == EndReason::Complete {

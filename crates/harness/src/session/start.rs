@@ -14,7 +14,7 @@ use ostler_store::{JournalEntry, JournalKind, ThreadCommit};
 use tokio::sync::{Notify, watch};
 
 use super::answer::StoredAnswer;
-use super::host::TurnHost;
+use super::host::{TurnHost, ask_id};
 use super::open::StoredTurn;
 use super::run::TurnTask;
 use super::{Core, QueuedMessage, RunningTurn, Session, TurnOutcome, TurnStatus, lost};
@@ -38,11 +38,12 @@ impl Core {
         let assembled = self.assemble(session)?;
         let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
         let id = clock::fresh_id(RunId::from_u128);
-        if self.config.workspace.is_some() {
-            let request = HarnessRequestContext::new(self, thread.info.id, id);
-            let workspace = self.workspace_of(&request);
-            self.save_files(workspace.clone(), id.to_string()).await;
-            self.add_context(thread, workspace, &assembled, message.as_mut()).await;
+        let request = HarnessRequestContext::new(self, thread.info.id, id);
+        let workspace = self.workspace_of(&assembled.agent, &request);
+        self.save_files(workspace.clone(), id.to_string()).await;
+        self.add_context(thread, workspace, &assembled, message.as_mut()).await;
+        if let Some(memory) = &thread.window.memory {
+            memory.set_default_settings(self.memory_settings(Some(&assembled.agent)));
         }
         let (now, seq) = (clock::now(), thread.next_seq);
         let stored = message.map(|QueuedMessage { content, origin, .. }| StoredItem {
@@ -132,9 +133,11 @@ impl Core {
         let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
         let StoredTurn { id, turn, outcomes, answers, first_seq } = stored;
         let lease = thread.lease;
-        let extensions = HarnessRequestContext::extensions(self, lease.thread(), id);
+        let extensions =
+            HarnessRequestContext::extensions(self, &assembled.agent, lease.thread(), id);
         let usage = thread.info.metadata.token_usage;
-        let host = TurnHost::new(self.clone(), id, lease, first_seq, usage, extensions);
+        let answered = answers.iter().map(|one| ask_id(&one.path, &one.call)).collect();
+        let host = TurnHost::new(self.clone(), id, lease, first_seq, usage, answered, extensions);
         let (handle, commands) = command_channel();
         let (done, outcome) = watch::channel(None);
         let answered = Arc::new(Notify::new());

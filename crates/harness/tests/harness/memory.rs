@@ -152,6 +152,64 @@ async fn m19_the_memory_survives_its_process() {
     assert!(size < 2 * THRESHOLD && head.contains("Is called Ottilie"), "{size} {head}");
 }
 
+/// M24: a clone of a thread has its memory; nothing is observed again for it.
+#[tokio::test]
+async fn m24_a_cloned_thread_has_the_memory_of_the_original() {
+    let store = memory().await;
+    let (builder, _) = remembering(&store, OBSERVER);
+    let harness = builder.build().unwrap();
+    harness.send_message("My name is Ottilie.").await.unwrap();
+    talk(&harness, 40).await;
+    let original = harness.current_thread().await.unwrap().id;
+    harness.close().await.unwrap();
+    // From here on no observer answers.
+    let (builder, prompts) = remembering(&store, "default: { fail: 500 }");
+    let later = builder.build().unwrap();
+    later.select_or_create_thread().await.unwrap();
+    let clone = later.clone_thread(Some("Copy")).await.unwrap();
+    assert_ne!(clone.id, original);
+    later.delete_thread(original).await.unwrap();
+    later.send_message("hello").await.unwrap();
+    let (size, head) = prompts.lock().unwrap()[0].clone();
+    assert!(size < 2 * THRESHOLD && head.contains("Is called Ottilie"), "{size} {head}");
+    let found = json!(later.send_message("find").await.unwrap().end)["text"].to_string();
+    assert!(found.contains("My name is Ottilie"), "{found}");
+}
+
+/// M04: an agent with a memory of its own keeps it, one without has that of the harness,
+/// which is far from full here, or none.
+#[tokio::test]
+async fn m04_an_agent_with_its_own_memory_keeps_it() {
+    let large = HarnessOMConfig {
+        default_observer_model_id: Some("observer".into()),
+        default_reflector_model_id: Some("observer".into()),
+        ..HarnessOMConfig::default()
+    };
+    for of_harness in [Some(large.clone()), None] {
+        let prompts = Prompts::default();
+        let agent =
+            Arc::new(Recording { answers: model("default: Fine."), prompts: prompts.clone() });
+        let models = Two { agent, observer: model(OBSERVER) };
+        let small = HarnessOMConfig { default_observation_threshold: THRESHOLD, ..large.clone() };
+        let own = HarnessAgent::new("planner", "You plan.").memory(small);
+        let without = HarnessAgent::new("builder", "You build.");
+        let mut builder = Harness::<NoState>::builder("memory", memory().await)
+            .models(Arc::new(models))
+            .mode(HarnessMode::new("build", "Build", without).default_mode())
+            .mode(HarnessMode::new("plan", "Plan", own));
+        if let Some(of_harness) = of_harness {
+            builder = builder.memory(of_harness);
+        }
+        let harness = builder.build().unwrap();
+        let size = || prompts.lock().unwrap().last().unwrap().0;
+        talk(&harness, 40).await;
+        assert!(size() > 2 * THRESHOLD, "{}", size());
+        harness.switch_mode("plan").await.unwrap();
+        talk(&harness, 40).await;
+        assert!(size() < 2 * THRESHOLD, "{}", size());
+    }
+}
+
 /// M20, Z11: an observer that fails costs no turn; the prompt stays bounded all the same.
 #[tokio::test]
 async fn m20_z11_a_failing_observer_costs_no_turn() {

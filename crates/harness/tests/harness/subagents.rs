@@ -1,5 +1,6 @@
 //! Subagents.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ostler_domain::tool::{ToolCategory, ToolName};
@@ -11,7 +12,7 @@ use ostler_harness::{
 };
 use serde_json::json;
 
-use crate::support::{Counter, bare, builder, memory, model, names, ready, wait_for};
+use crate::support::{Counter, bare, builder, builder_on, memory, model, names, ready, wait_for};
 
 const SCRIPT: &str = "rules:\n  - when: { agent: You explore, user: note }\n    answer:\n      - call: note\n        with: { text: found }\n      - \"explored: {{ result }}\"\n  - when: { agent: You explore }\n    answer:\n      - call: grep\n      - \"explored: {{ result }}\"\n  - when: { user: delegate note }\n    answer:\n      - call: subagent\n        with: { agentType: explore, task: note it }\n      - \"{{ result }}\"\n  - when: { user: delegate }\n    answer:\n      - call: subagent\n        with: { agentType: explore, task: look around }\n      - \"{{ result }}\"\n  - when: { user: grep }\n    answer:\n      - call: grep\n      - \"{{ result }}\"\n  - when: { user: unknown }\n    answer:\n      - call: subagent\n        with: { agentType: nobody, task: x }\n      - \"{{ result }}\"";
 
@@ -161,4 +162,65 @@ async fn m07_the_model_of_a_subagent() {
     assert_eq!(defined.subagent_model_id("explore").await.as_deref(), Some("from-setting"));
     let unknown = defined.set_subagent_model_id("nobody", "m").await;
     assert!(matches!(unknown, Err(HarnessError::UnknownSubagent(_))));
+}
+
+const FAMILY: &str = "rules:\n  - when: { agent: Level two }\n    answer: deep answer\n  - when: { agent: Level one }\n    answer:\n      - call: subagent\n        with: { agentType: two, task: deeper }\n      - one done\n  - when: { user: { regex: 'fork this$' } }\n    answer: forked answer\n  - when: { user: go }\n    answer:\n      - calls:\n          - { tool: subagent, with: { agentType: one, task: first } }\n          - { tool: subagent, with: { agentType: copy, task: fork this } }\n      - all done";
+
+/// M05, M09: messages of subagents, in parallel, nested and forked, are kept under their own
+/// runs, are read by the id that `subagent_end` names, and are deleted with their thread.
+#[tokio::test]
+async fn m05_m09_messages_of_subagents_are_kept_under_their_own_runs() {
+    let nested = HarnessSubagent {
+        allowed_harness_tools: vec![ToolName::from_static("subagent")],
+        ..HarnessSubagent::new("one", "Goes deeper", "Level one")
+    };
+    let forked =
+        HarnessSubagent { forked: true, ..HarnessSubagent::new("copy", "A copy", "You copy.") };
+    let store = memory().await;
+    let builder = builder_on(store.clone(), FAMILY)
+        .subagent(nested)
+        .subagent(HarnessSubagent::new("two", "Is deep", "Level two"))
+        .subagent(forked);
+    let (harness, mut events) = ready(builder).await;
+    harness.send_message("hello before").await.unwrap();
+    harness.send_message("go").await.unwrap();
+    let thread = harness.current_thread().await.unwrap().id;
+    let mut named = BTreeSet::new();
+    for _ in 0..3 {
+        named.insert(wait_for(&mut events, "subagent_end").await["ext"]["runId"].to_string());
+    }
+    let runs = harness.subagent_runs(thread).await.unwrap();
+    let ids: BTreeSet<_> = runs.iter().map(|run| json!(run.run_id).to_string()).collect();
+    assert_eq!(ids, named);
+    let mut found = Vec::new();
+    for run in &runs {
+        let messages = json!(harness.subagent_messages(run.run_id).await.unwrap());
+        let texts: Vec<String> = messages
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|message| message["content"][0]["text"].as_str())
+            .map(str::to_owned)
+            .collect();
+        found.push((run.agent_type.clone(), run.path.len(), texts));
+    }
+    found.sort();
+    let expected = [
+        ("copy", 1, vec!["You copy.\n\nfork this", "forked answer"]),
+        ("one", 1, vec!["first", "one done"]),
+        ("two", 2, vec!["deeper", "deep answer"]),
+    ];
+    let expected = expected.map(|(kind, depth, texts)| {
+        (kind.to_owned(), depth, texts.into_iter().map(str::to_owned).collect::<Vec<_>>())
+    });
+    assert_eq!(found, expected);
+    let own = json!(harness.messages(thread, 0, 20).await.unwrap()).to_string();
+    assert!(!own.contains("\"deeper\""), "{own}");
+    // Another resource cannot read them.
+    let (other, _) = ready(builder_on(store, FAMILY).resource_id("other")).await;
+    let refused = other.subagent_messages(runs[0].run_id).await;
+    assert!(matches!(refused, Err(HarnessError::UnknownThread(_))), "{refused:?}");
+    harness.delete_thread(thread).await.unwrap();
+    let gone = harness.subagent_messages(runs[0].run_id).await;
+    assert!(matches!(gone, Err(HarnessError::UnknownSubagentRun(_))), "{gone:?}");
 }

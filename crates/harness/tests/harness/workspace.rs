@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ostler_harness::{EndReason, HarnessRequestContext, WorkspaceSource};
+use ostler_harness::{
+    EndReason, Harness, HarnessAgent, HarnessMode, HarnessRequestContext, NoState, WorkspaceSource,
+};
 use ostler_workspace::sandbox::{HelperProgram, SandboxOptions};
 use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use crate::support::{bare, builder, ready};
+use crate::support::{bare, builder, memory, model, ready};
 
 const SCRIPT: &str = "rules:\n  - when: { user: write }\n    answer:\n      - call: write_file\n        with: { path: note.txt, content: hello }\n      - \"{{ result }}\"\n  - when: { user: read }\n    answer:\n      - call: read_file\n        with: { path: note.txt }\n      - \"{{ result }}\"\n  - when: { offered: read_file }\n    answer: offered\ndefault: not offered";
 
@@ -96,6 +98,31 @@ async fn m35_m50_requests_have_their_own_workspace() {
     let (said_one, said_two) = tokio::join!(one.send_message("read"), two.send_message("read"));
     assert!(text(&said_one.unwrap()).contains("one"));
     assert!(text(&said_two.unwrap()).contains("two"));
+}
+
+/// M04: an agent with a workspace of its own keeps it, one without has that of the harness.
+#[tokio::test]
+async fn m04_an_agent_with_its_own_workspace_keeps_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let roots = ["shared", "own"].map(|name| folder.path().join(name));
+    for root in &roots {
+        std::fs::create_dir(root).unwrap();
+    }
+    let agent = HarnessAgent::new("planner", "You plan.").workspace(open(&roots[1]));
+    let builder = Harness::<NoState>::builder("test", memory().await)
+        .model(model(SCRIPT))
+        .mode(HarnessMode::new("build", "Build", HarnessAgent::new("b", "x")).default_mode())
+        .mode(HarnessMode::new("plan", "Plan", agent))
+        .initial_state(json!({"yolo": true}))
+        .workspace(WorkspaceSource::Instance(open(&roots[0])));
+    let (harness, _) = ready(builder).await;
+    harness.send_message("write").await.unwrap();
+    let written = || roots.clone().map(|root| root.join("note.txt").exists());
+    assert_eq!(written(), [true, false]);
+    std::fs::remove_file(roots[0].join("note.txt")).unwrap();
+    harness.switch_mode("plan").await.unwrap();
+    harness.send_message("write").await.unwrap();
+    assert_eq!(written(), [false, true]);
 }
 
 /// M35: without a workspace there are no tools for one.

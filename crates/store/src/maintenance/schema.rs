@@ -51,6 +51,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0010_notice_deliveries",
     "0011_binding_failures",
     "0012_memory",
+    "0013_subagent_runs",
 ];
 
 /// The schema version that this program needs.

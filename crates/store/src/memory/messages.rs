@@ -25,6 +25,42 @@ static DELETES: [Sql; 5] = [
     sql!("DELETE FROM thread_memory WHERE org = ?1 AND thread = ?2"),
 ];
 
+/// Costs stay with the thread that had them, and the last status names it.
+static COPIES: [Sql; 4] = [
+    sql!(
+        "INSERT INTO thread_memory (org, thread, revision, progress, settings, indexed_to)
+         SELECT org, ?3, revision, progress, settings, indexed_to FROM thread_memory
+         WHERE org = ?1 AND thread = ?2"
+    ),
+    sql!(
+        "INSERT INTO memory_messages
+           (org, thread, seq, speaker, origin, trust, continues, tokens, text)
+         SELECT org, ?3, seq, speaker, origin, trust, continues, tokens, text
+         FROM memory_messages WHERE org = ?1 AND thread = ?2"
+    ),
+    sql!(
+        "INSERT INTO memory_words (org, thread, word, weight, seq)
+         SELECT org, ?3, word, weight, seq FROM memory_words WHERE org = ?1 AND thread = ?2"
+    ),
+    sql!(
+        "INSERT INTO memory_observations
+           (org, thread, id, generation, state, speaker, kind, completion, first_seq, last_seq,
+            valid_from, valid_until, supersedes, superseded_by, trust, tokens, text)
+         SELECT org, ?3, id, generation, state, speaker, kind, completion, first_seq, last_seq,
+           valid_from, valid_until, supersedes, superseded_by, trust, tokens, text
+         FROM memory_observations WHERE org = ?1 AND thread = ?2"
+    ),
+];
+
+/// Returns the statements that give a thread a copy of the memory of another one.
+pub(crate) fn copies(org: OrgId, from: ThreadId, to: ThreadId) -> [Statement; 4] {
+    COPIES.each_ref().map(|sql| Statement {
+        sql,
+        params: vec![org.into(), from.into(), to.into()],
+        on_no_rows: None,
+    })
+}
+
 /// Returns the statements that add messages, for the commit of a turn.
 pub(crate) fn inserts(
     org: OrgId,

@@ -4,6 +4,7 @@
 use ostler_domain::id::{OrgId, RunId, ThreadId};
 
 use super::lease::{ThreadLease, fenced};
+use super::subagent_runs::{self, NewSubagentRun};
 use crate::OrgStore;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
@@ -70,6 +71,8 @@ pub struct ThreadCommit {
     /// What the memory of the thread keeps of them.
     pub memory: Vec<MemoryMessage>,
     pub journal: Vec<JournalEntry>,
+    /// Subagents of the turn that have ended since its last commit.
+    pub subagent_runs: Vec<NewSubagentRun>,
     /// Whether the turn has ended, which deletes its journal.
     pub ends_turn: bool,
     pub title: Option<String>,
@@ -89,6 +92,7 @@ impl ThreadCommit {
             first_seq: 0,
             memory: Vec::new(),
             journal: Vec::new(),
+            subagent_runs: Vec::new(),
             ends_turn: false,
             title: None,
             metadata: None,
@@ -162,6 +166,11 @@ fn commit(tx: &Tx, lease: ThreadLease, change: &ThreadCommit) -> Result<()> {
     }
     for JournalEntry { turn, kind, data } in &change.journal {
         add(&ADD_ENTRY, vec![(*turn).into(), kind.name().into(), data.as_str().into()]);
+    }
+    for NewSubagentRun { run, path, agent_type, messages } in &change.subagent_runs {
+        let texts = [path, agent_type, messages].map(|text| Value::from(text.as_str()));
+        let ids = [Value::from(*run), change.turn.into()];
+        add(&subagent_runs::ADD, ids.into_iter().chain(texts).collect());
     }
     if let Some(ThreadEvents { last_id, events }) = &change.events {
         add(&ADD_EVENTS, vec![(*last_id).into(), events.as_str().into()]);

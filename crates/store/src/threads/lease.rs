@@ -6,6 +6,7 @@ use ostler_domain::id::{OrgId, ThreadId};
 use ostler_domain::time::Timestamp;
 
 use super::commit::{JournalEntry, journal};
+use super::subagent_runs;
 use crate::OrgStore;
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
@@ -112,7 +113,9 @@ impl OrgStore<'_> {
         let params = lease.key();
         self.write(move |tx| {
             fenced(tx.execute(&DELETE, &params)?)?;
-            for sql in [&DELETE_MESSAGES, &DELETE_JOURNAL, &DELETE_EVENTS] {
+            let of_thread =
+                [&DELETE_MESSAGES, &DELETE_JOURNAL, &DELETE_EVENTS, &subagent_runs::DELETE];
+            for sql in of_thread {
                 tx.execute(sql, &params[..2])?;
             }
             tx.batch(&memory::messages::deletes(lease.org, lease.thread)).map(|_| ())

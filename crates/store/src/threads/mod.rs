@@ -8,6 +8,7 @@ pub(crate) mod commit;
 pub(crate) mod events;
 pub(crate) mod lease;
 pub(crate) mod settings;
+pub(crate) mod subagent_runs;
 
 use ostler_domain::id::{RunId, ThreadId};
 use ostler_domain::time::Timestamp;
@@ -17,6 +18,7 @@ use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::error::{Result, StoreError};
+use crate::memory;
 
 /// A new thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +32,8 @@ pub struct NewThread {
     pub copy: Option<ThreadCopy>,
 }
 
-/// The messages that a new thread takes from another one.
+/// The messages that a new thread takes from another one. If it takes all of them, it has
+/// the memory of the other one as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadCopy {
     pub from: ThreadId,
@@ -101,7 +104,8 @@ impl OrgStore<'_> {
     /// Stores a new thread. Fails with [`StoreError::NotFound`] if the thread to copy from
     /// does not exist.
     pub fn create_thread(&self, new: NewThread) -> StoreFuture<()> {
-        let org = Value::from(self.org);
+        let self_org = self.org;
+        let org = Value::from(self_org);
         self.write(move |tx| {
             let source = new.copy.map(|copy| copy.from);
             if let Some(source) = source {
@@ -126,6 +130,9 @@ impl OrgStore<'_> {
                 let count = i64::try_from(copied).unwrap_or(i64::MAX);
                 let [of, id] = key;
                 tx.execute(&COPIED, &[of, id, count.into()])?;
+                if up_to == i64::MAX {
+                    tx.batch(&memory::messages::copies(self_org, from, new.id))?;
+                }
             }
             Ok(())
         })

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ostler_domain::id::{OrgId, RunId, ThreadId};
 use ostler_store::{
-    JournalEntry, JournalKind, NewThread, Store, StoreError, ThreadClaim, ThreadCommit, ThreadCopy,
-    ThreadEvents, ThreadLease,
+    JournalEntry, JournalKind, NewSubagentRun, NewThread, Store, StoreError, ThreadClaim,
+    ThreadCommit, ThreadCopy, ThreadEvents, ThreadLease,
 };
 
 use crate::on_every_backend;
@@ -14,6 +14,7 @@ const ORG: OrgId = OrgId::from_u128(7);
 const OTHER: OrgId = OrgId::from_u128(8);
 const THREAD: ThreadId = ThreadId::from_u128(1);
 const TURN: RunId = RunId::from_u128(1);
+const SUBAGENT: RunId = RunId::from_u128(2);
 const TTL: Duration = Duration::from_secs(60);
 
 fn new_thread(id: ThreadId, copy: Option<ThreadCopy>) -> NewThread {
@@ -30,6 +31,11 @@ async fn claim(store: &Store, holder: &str) -> Option<(ThreadLease, Vec<JournalE
 
 fn entry(kind: JournalKind, data: &str) -> JournalEntry {
     JournalEntry { turn: TURN, kind, data: data.into() }
+}
+
+fn subagent_run() -> NewSubagentRun {
+    let (path, agent_type) = ("[\"call\"]".into(), "explore".into());
+    NewSubagentRun { run: SUBAGENT, path, agent_type, messages: "[1]".into() }
 }
 
 on_every_backend!(z01_one_process_at_a_time_works_on_a_thread);
@@ -102,9 +108,13 @@ async fn m24_threads_are_listed_searched_copied_and_deleted(store: &Store) {
     let change = ThreadCommit {
         messages: vec!["\"one\"".into(), "\"Two 100%\"".into()],
         first_seq: 1,
+        subagent_runs: vec![subagent_run()],
         ..ThreadCommit::new(TURN)
     };
     org.commit_thread(lease, change).await.unwrap();
+    let (stored, messages) = org.subagent_run(SUBAGENT).await.unwrap().unwrap();
+    assert_eq!((stored.thread, stored.turn, messages.as_str()), (THREAD, TURN, "[1]"));
+    assert_eq!(org.subagent_runs(THREAD, 10).await.unwrap(), [stored]);
     let copy = ThreadId::from_u128(2);
     let up_to = Some(ThreadCopy { from: THREAD, up_to: Some(1) });
     org.create_thread(new_thread(copy, up_to)).await.unwrap();
@@ -123,8 +133,10 @@ async fn m24_threads_are_listed_searched_copied_and_deleted(store: &Store) {
     assert!(other.thread(THREAD).await.unwrap().is_none());
     assert!(other.thread_messages(THREAD, 0, 10).await.unwrap().is_empty());
     assert!(other.claim_thread(THREAD, "x", TTL).await.is_err());
+    assert!(other.subagent_run(SUBAGENT).await.unwrap().is_none());
     org.delete_thread(lease).await.unwrap();
     assert!(org.thread(THREAD).await.unwrap().is_none());
+    assert!(org.subagent_run(SUBAGENT).await.unwrap().is_none());
     assert!(org.thread_messages(THREAD, 0, 10).await.unwrap().is_empty());
     assert_eq!(org.threads("anna", 10).await.unwrap().len(), 1);
 }

@@ -1,0 +1,14 @@
+-- Messages of subagents of a thread, under their own run. `path` is a JSON array of the
+-- calls that lead to the subagent, `messages` a JSON array.
+CREATE TABLE harness_subagent_runs (
+  org BYTEA NOT NULL,
+  run BYTEA NOT NULL,
+  thread BYTEA NOT NULL,
+  turn BYTEA NOT NULL,
+  path TEXT NOT NULL,
+  agent_type TEXT NOT NULL,
+  messages TEXT NOT NULL,
+  ended_at BIGINT NOT NULL,
+  PRIMARY KEY (org, run)
+);
+CREATE INDEX harness_subagent_runs_by_thread ON harness_subagent_runs (org, thread, run);
