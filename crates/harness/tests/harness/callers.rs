@@ -18,7 +18,7 @@ use ostler_harness::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Counter, builder, check_turns, memory, model, ready, wait_for};
+use crate::support::{Counter, builder, check_turns, memory, model, ready, to_json, wait_for};
 
 /// A future is polled up to this many times before it is dropped.
 const POLLS: usize = 3;
@@ -234,7 +234,7 @@ async fn check(store: &Store, case: &Case, polls: usize) {
     begin_and_drop(operation(harness.clone(), id), polls).await;
     harness.follow_up("last").await.unwrap();
     harness.wait_until_idle().await;
-    check_turns(&mut events, &label);
+    check_turns(std::iter::from_fn(|| events.try_next()).map(|event| to_json(&event)), &label);
     let found = snapshot(&harness).await;
     assert!(found.to_string().contains(expected), "{label}: {expected} is missing in {found}");
     let thread = harness.current_thread().await.unwrap().id;

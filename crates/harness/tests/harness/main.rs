@@ -9,6 +9,7 @@ mod context;
 mod control;
 mod events;
 mod exports;
+mod kills;
 mod memory;
 mod modes;
 mod permissions;

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ostler_domain::id::OrgId;
 use ostler_domain::tool::ToolCategory;
 use ostler_harness::{
-    ApprovalResponse, Harness, HarnessAgent, HarnessMode, NoState, PlanResponse, Store,
-    Subscription, open_storage,
+    ApprovalResponse, Harness, HarnessAgent, HarnessEvent, HarnessMode, NoState, PlanResponse,
+    Store, Subscription, open_storage,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Counter, check_turns, model, to_json};
 
@@ -19,11 +20,20 @@ const RUNS_VARIABLE: &str = "OSTLER_RACES";
 const SCRIPT: &str = "rules:\n  - when: { user: ask }\n    answer:\n      - call: ask_user\n        with: { question: Well? }\n      - answered\n  - when: { user: note }\n    answer:\n      - call: note\n      - noted\n  - when: { user: { regex: 'plan( f[0-9]+)?$' } }\n    answer:\n      - call: submit_plan\n        with: { plan: Do it }\n      - planned\n  - when: { user: slow }\n    answer: { text: \"One two three\", chunk: 3, pause: 1ms }\ndefault: ok";
 const WORDS: [&str; 5] = ["ask", "note", "plan", "slow", "plain"];
 
+/// Returns how many interleavings are tried.
+pub(crate) fn runs(default: u64) -> u64 {
+    std::env::var(RUNS_VARIABLE).ok().and_then(|runs| runs.parse().ok()).unwrap_or(default)
+}
+
 /// Small pseudo-random numbers, the same for the same seed.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -31,28 +41,48 @@ impl Random {
     }
 }
 
-fn build(store: &Store) -> Harness {
+pub(crate) fn build(store: &Store, resource: &str) -> Harness {
     let mode = |id: &str| HarnessMode::new(id, id, HarnessAgent::new(id, "You work."));
     Harness::<NoState>::builder("races", store.clone())
+        .resource_id(resource)
         .model(model(SCRIPT))
         .mode(mode("plan"))
         .mode(mode("build").default_mode())
         .tool(Counter::new("note", ToolCategory::Edit))
+        .lease(Duration::from_millis(40))
         .build()
         .unwrap()
 }
 
+/// Receives a line for each thing that was done: `queued TEXT`, `steered`, `answered ASK`.
+pub(crate) type Log = Arc<dyn Fn(String) + Send + Sync>;
+
 /// What the operations of one run did.
 #[derive(Default)]
-struct Log {
+pub(crate) struct Facts {
     /// Follow-ups that were accepted, in order.
     queued: Vec<String>,
     steered: bool,
     answered: BTreeMap<String, u32>,
 }
 
+impl Facts {
+    pub(crate) fn read<'l>(lines: impl IntoIterator<Item = &'l str>) -> Self {
+        let mut facts = Self::default();
+        for line in lines {
+            match line.split_once(' ').unwrap_or((line, "")) {
+                ("queued", text) => facts.queued.push(text.to_owned()),
+                ("steered", _) => facts.steered = true,
+                ("answered", ask) => *facts.answered.entry(ask.to_owned()).or_default() += 1,
+                _ => {}
+            }
+        }
+        facts
+    }
+}
+
 /// Answers questions as they come, sometimes twice.
-async fn answer_all(harness: Harness, mut events: Subscription, log: Arc<Mutex<Log>>, seed: u64) {
+pub(crate) async fn answer_all(harness: Harness, mut events: Subscription, log: Log, seed: u64) {
     let mut random = Random(seed | 1);
     loop {
         let event = to_json(&*events.next().await);
@@ -72,32 +102,24 @@ async fn answer_all(harness: Harness, mut events: Subscription, log: Arc<Mutex<L
                 _ => break,
             };
             if answered.is_ok() {
-                let mut log = log.lock().unwrap();
-                *log.answered.entry(format!("{turn} {id}")).or_default() += 1;
+                log(format!("answered {turn} {id}"));
             }
         }
     }
 }
 
-async fn run(store: &Store, seed: u64) {
-    let harness = build(store);
-    harness.create_thread(None).await.unwrap();
-    let thread = harness.current_thread().await.unwrap().id;
-    let mut events = harness.subscribe();
-    let log = Arc::new(Mutex::new(Log::default()));
-    let answering =
-        tokio::spawn(answer_all(harness.clone(), harness.subscribe(), log.clone(), seed));
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+/// Does random things at the same time. Follow-ups are sent in order by one task; all else
+/// is concurrent.
+pub(crate) async fn operate(harness: &Harness, random: &mut Random, first: u64, log: &Log) {
     let mut tasks = Vec::new();
-    for at in 0..8 {
+    for at in first..first + 8 {
         let (harness, log) = (harness.clone(), log.clone());
-        let (operation, wait) = (random.below(8), random.below(4));
+        let (operation, wait) = (random.below(9), random.below(4));
         let word = WORDS[random.below(5) as usize];
-        // Follow-ups are sent in order by one task at a time; all else is concurrent.
         if operation < 3 {
             let text = format!("{word} f{at:02}");
             if harness.follow_up(text.clone()).await.is_ok() {
-                log.lock().unwrap().queued.push(text);
+                log(format!("queued {text}"));
             }
             continue;
         }
@@ -106,11 +128,12 @@ async fn run(store: &Store, seed: u64) {
             match operation {
                 3 => drop(harness.send_message(word).await),
                 4 => {
-                    log.lock().unwrap().steered = true;
+                    log("steered".into());
                     drop(harness.steer(word).await);
                 }
                 5 => drop(harness.abort().await),
                 6 => drop(harness.switch_mode(if wait % 2 == 0 { "plan" } else { "build" }).await),
+                7 => switch_thread(&harness).await,
                 _ => drop(harness.rename_thread(word).await),
             }
         }));
@@ -118,37 +141,111 @@ async fn run(store: &Store, seed: u64) {
     for task in tasks {
         task.await.unwrap();
     }
-    harness.wait_until_idle().await;
-    answering.abort();
-    check_turns(&mut events, &format!("seed {seed}"));
-    let Log { queued, steered, answered } = std::mem::take(&mut *log.lock().unwrap());
-    assert!(answered.values().all(|count| *count == 1), "seed {seed}: {answered:?}");
-    let messages = json!(harness.messages(thread, 0, 1000).await.unwrap());
-    let texts = messages.as_array().unwrap().iter().filter(|one| one["role"] == "user");
-    let found: Vec<String> = texts
-        .filter_map(|one| one["content"][0]["text"].as_str())
-        .filter(|text| text.contains(" f"))
-        .map(str::to_owned)
-        .collect();
-    let order: Vec<&String> = queued.iter().filter(|text| found.contains(text)).collect();
-    assert_eq!(found.iter().collect::<Vec<_>>(), order, "seed {seed}");
-    let unique: BTreeSet<&String> = found.iter().collect();
-    assert_eq!(unique.len(), found.len(), "seed {seed}");
-    if !steered {
-        let waiting = harness.follow_up_count().await;
-        // An approved plan puts one message of the harness in front.
-        assert!(found.len() + waiting >= queued.len(), "seed {seed}: {found:?} {queued:?}");
+}
+
+/// Changes to the thread that was not used for the longest time; makes a second one.
+async fn switch_thread(harness: &Harness) {
+    let threads = harness.list_threads().await.unwrap();
+    match threads.last() {
+        Some(oldest) if threads.len() > 1 => drop(harness.switch_thread(oldest.id).await),
+        _ => drop(harness.create_thread(None).await),
     }
+}
+
+/// Continues everything that waits in any thread, until nothing does.
+pub(crate) async fn settle(harness: &Harness) {
+    harness.wait_until_idle().await;
+    for thread in harness.list_threads().await.unwrap() {
+        harness.switch_thread(thread.id).await.unwrap();
+        while harness.resume().await.is_ok() {}
+    }
+}
+
+/// Every accepted follow-up is answered once and in order, every question was answered once,
+/// and the stored events have one end for each turn.
+pub(crate) async fn check(store: &Store, harness: &Harness, facts: &Facts, case: &str) {
+    let Facts { queued, steered, answered } = facts;
+    assert!(answered.values().all(|count| *count == 1), "{case}: {answered:?}");
+    let org = store.org(OrgId::from_u128(0));
+    let mut all = BTreeSet::new();
+    for thread in harness.list_threads().await.unwrap() {
+        let messages = json!(harness.messages(thread.id, 0, 1000).await.unwrap());
+        let texts = messages.as_array().unwrap().iter().filter(|one| one["role"] == "user");
+        let found: Vec<String> = texts
+            .filter_map(|one| one["content"][0]["text"].as_str())
+            .filter(|text| text.contains(" f"))
+            .map(str::to_owned)
+            .collect();
+        let known: Vec<&String> = found.iter().filter(|text| queued.contains(text)).collect();
+        let order: Vec<&String> = queued.iter().filter(|text| found.contains(text)).collect();
+        assert_eq!(known, order, "{case}");
+        for text in found {
+            assert!(all.insert(text.clone()), "{case}: {text} twice");
+        }
+        let mut ends: BTreeMap<String, u32> = BTreeMap::new();
+        let mut last = 0;
+        for row in org.thread_events(thread.id, 0, 10_000).await.unwrap() {
+            for event in serde_json::from_str::<Vec<HarnessEvent>>(&row.events).unwrap() {
+                let id = event.ext.id.unwrap();
+                assert!(id > last, "{case}: event {id} after {last}");
+                last = id;
+                let event = to_json(&event);
+                if event["type"] == "agent_end" {
+                    *ends.entry(event["ext"]["turnId"].to_string()).or_default() += 1;
+                }
+            }
+        }
+        assert!(ends.values().all(|count| *count == 1), "{case}: {ends:?}");
+        for row in org.thread_messages(thread.id, 0, 1000).await.unwrap() {
+            let turn = json!(row.turn).to_string();
+            assert!(ends.contains_key(&turn), "{case}: {turn} has no end");
+        }
+    }
+    if !steered {
+        let missing: Vec<_> = queued.iter().filter(|text| !all.contains(*text)).collect();
+        assert!(missing.is_empty(), "{case}: {missing:?} of {queued:?}");
+    }
+}
+
+/// Reads events until the state changes.
+async fn collect(mut events: Subscription) -> Vec<Value> {
+    let mut found = Vec::new();
+    while found.last().is_none_or(|event: &Value| event["type"] != "state_changed") {
+        found.push(to_json(&*events.next().await));
+    }
+    found
+}
+
+async fn run(store: &Store, seed: u64) {
+    let case = format!("seed {seed}");
+    let harness = build(store, &case);
+    let collecting = tokio::spawn(collect(harness.subscribe()));
+    harness.create_thread(None).await.unwrap();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let log: Log = {
+        let lines = lines.clone();
+        Arc::new(move |line| lines.lock().unwrap().push(line))
+    };
+    let answering = answer_all(harness.clone(), harness.subscribe(), log.clone(), seed);
+    let answering = tokio::spawn(answering);
+    operate(&harness, &mut Random::new(seed), 0, &log).await;
+    settle(&harness).await;
+    answering.abort();
+    // The last event.
+    harness.set_state(json!({"yolo": true})).await.unwrap();
+    check_turns(collecting.await.unwrap(), &case);
+    let lines = lines.lock().unwrap().join("\n");
+    check(store, &harness, &Facts::read(lines.lines()), &case).await;
     harness.close().await.unwrap();
 }
 
-/// M30-M34: abort, steer, follow-ups, mode switches and answers at the same time: each turn
-/// ends once, the queue keeps its order, no question is answered twice, nothing hangs.
+/// M30-M34: abort, steer, follow-ups, switches of mode and thread, and answers at the same
+/// time: each turn ends once, the queue keeps its order, no question is answered twice,
+/// nothing hangs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn m30_m31_m32_operations_at_the_same_time() {
-    let runs = std::env::var(RUNS_VARIABLE).ok().and_then(|runs| runs.parse().ok()).unwrap_or(RUNS);
     let store = open_storage("sqlite::memory:").await.unwrap();
-    for seed in 1..=runs {
+    for seed in 1..=runs(RUNS) {
         let finished = tokio::time::timeout(Duration::from_secs(30), run(&store, seed)).await;
         assert!(finished.is_ok(), "seed {seed} hangs");
     }

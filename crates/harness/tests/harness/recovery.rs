@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::support::{Counter, builder_on, ready, wait_for};
+use crate::support::{Counter, builder_on, ready, take_over, wait_for};
 
 const DATABASE: &str = "OSTLER_HARNESS_TEST_DATABASE";
 const MESSAGE: &str = "OSTLER_HARNESS_TEST_MESSAGE";
@@ -39,20 +39,6 @@ async fn open(database: &Path) -> (Harness, ostler_harness::Subscription, std::s
         .subagent(level("three", "Level three", &["note"]));
     let (harness, events) = ready(builder).await;
     (harness, events, note)
-}
-
-/// Opens the thread as soon as the lease of the process that was killed has ended.
-async fn take_over(harness: &Harness) {
-    for _ in 0..100 {
-        match harness.select_or_create_thread().await {
-            Ok(_) => return,
-            Err(HarnessError::ThreadInUse { .. }) => {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            Err(other) => panic!("{other}"),
-        }
-    }
-    panic!("the lease did not end");
 }
 
 /// The part of the process that is killed: sends a message and prints its events. Does

@@ -12,8 +12,8 @@ use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::ToolOutcome;
 use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use ostler_harness::{
-    Harness, HarnessAgent, HarnessBuilder, HarnessEvent, HarnessMode, NoState, Store, Subscription,
-    open_storage,
+    Harness, HarnessAgent, HarnessBuilder, HarnessError, HarnessEvent, HarnessMode, NoState, Store,
+    Subscription, open_storage,
 };
 use ostler_scripted::{Script, ScriptedModel};
 use serde_json::{Value, json};
@@ -125,11 +125,10 @@ pub(crate) async fn wait_for(events: &mut Subscription, name: &str) -> Value {
 }
 
 /// Every turn begins once and ends once, and no two overlap.
-pub(crate) fn check_turns(events: &mut Subscription, case: &str) {
+pub(crate) fn check_turns(events: impl IntoIterator<Item = Value>, case: &str) {
     let mut running: Option<String> = None;
     let mut ended = BTreeSet::new();
-    while let Some(event) = events.try_next() {
-        let event = to_json(&event);
+    for event in events {
         let turn = event["ext"]["turnId"].as_str().unwrap_or_default().to_owned();
         match event["type"].as_str() {
             Some("agent_start") => {
@@ -144,4 +143,19 @@ pub(crate) fn check_turns(events: &mut Subscription, case: &str) {
         }
     }
     assert_eq!(running, None, "{case}");
+}
+
+/// Opens the thread that was used last as soon as the lease of a process that was killed is
+/// over.
+pub(crate) async fn take_over(harness: &Harness) {
+    for _ in 0..500 {
+        match harness.select_or_create_thread().await {
+            Ok(_) => return,
+            Err(HarnessError::ThreadInUse { .. }) => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    panic!("the lease did not end");
 }
