@@ -8,6 +8,7 @@ mod config;
 mod context;
 mod control;
 mod events;
+mod examples;
 mod exports;
 mod kills;
 mod memory;
