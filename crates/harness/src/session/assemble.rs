@@ -51,7 +51,7 @@ impl Core {
         agent: Arc<HarnessAgent>,
         mode_model: Option<&str>,
     ) -> Result<Assembled, HarnessError> {
-        let mut set = ToolSet::new(tools::built_in())?;
+        let mut set = tools::built_in()?;
         for tool in &agent.tools {
             set.add(tool.clone())?;
         }

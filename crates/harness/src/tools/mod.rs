@@ -2,10 +2,10 @@
 
 mod tasks;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ostler_engine::ask;
-use ostler_engine::tool::Tool;
+use ostler_engine::tool::{Tool, ToolSet, ToolSetError};
 
 pub use tasks::{task_check_tool, task_write_tool};
 
@@ -21,7 +21,13 @@ pub fn submit_plan_tool() -> Arc<dyn Tool> {
     plan
 }
 
-/// Returns all of them.
-pub(crate) fn built_in() -> [Arc<dyn Tool>; 4] {
-    [ask_user_tool(), submit_plan_tool(), task_write_tool(), task_check_tool()]
+/// Returns all of them. Their schemas are compiled once for all harnesses of the process.
+pub(crate) fn built_in() -> Result<ToolSet, ToolSetError> {
+    static COMPILED: OnceLock<ToolSet> = OnceLock::new();
+    if let Some(tools) = COMPILED.get() {
+        return Ok(tools.clone());
+    }
+    let all = [ask_user_tool(), submit_plan_tool(), task_write_tool(), task_check_tool()];
+    let tools = ToolSet::new(all)?;
+    Ok(COMPILED.get_or_init(|| tools).clone())
 }
