@@ -126,7 +126,7 @@ impl TurnHost {
         };
         let stored = self.core.commit_with_events(self.lease, change, events).await;
         let held = stored.map_err(lost)?;
-        // Whoever reads the events can answer.
+        // Readers of the events can answer at once.
         self.asks().extend(new);
         held.into_iter().for_each(HeldEvent::publish);
         Ok(())

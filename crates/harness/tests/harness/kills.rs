@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use ostler_harness::{Harness, Store, open_storage};
 
-use crate::races::{Facts, Log, Random, answer_all, build, check, operate, runs, settle};
+use crate::races::{Facts, Log, Random, answer_all, build, check, number_of, operate, settle};
 use crate::support::take_over;
 
-/// How many runs are tried in one process, and with processes that are killed, unless the
-/// variable of the races says otherwise.
-const RUNS: u64 = 15;
-const PROCESS_RUNS: u64 = 3;
+/// How often harnesses and processes are killed, unless `OSTLER_RACES` and `OSTLER_KILLS` say
+/// otherwise.
+const HARNESS_KILLS: u64 = 45;
+const PROCESS_KILLS: u64 = 9;
 /// How often the harness of a run is killed.
 const KILLS: u64 = 3;
 const DATABASE: &str = "OSTLER_KILLS_DATABASE";
@@ -79,7 +79,7 @@ fn recorder() -> (Arc<Mutex<Vec<String>>>, Log) {
 fn z01_m30_kills_during_operations() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("threads.db");
-    for seed in 1..=runs(RUNS) {
+    for seed in 1..=number_of("OSTLER_RACES", HARNESS_KILLS) / KILLS {
         let (lines, log) = recorder();
         let mut random = Random::new(seed);
         for life in 0..KILLS {
@@ -122,7 +122,7 @@ fn kill_after(time: Duration, database: &Path, seed: u64, life: u64) -> Vec<Stri
 fn z01_m30_processes_are_killed_during_operations() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("threads.db");
-    for seed in 1..=runs(PROCESS_RUNS) {
+    for seed in 1..=number_of("OSTLER_KILLS", PROCESS_KILLS) / KILLS {
         let (lines, log) = recorder();
         let mut random = Random::new(seed);
         for life in 0..KILLS {

@@ -14,15 +14,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Counter, check_turns, model, to_json};
 
-/// How many interleavings are tried unless the variable below says otherwise.
+/// How many interleavings are tried unless the variable `OSTLER_RACES` says otherwise.
 const RUNS: u64 = 150;
-const RUNS_VARIABLE: &str = "OSTLER_RACES";
 const SCRIPT: &str = "rules:\n  - when: { user: ask }\n    answer:\n      - call: ask_user\n        with: { question: Well? }\n      - answered\n  - when: { user: note }\n    answer:\n      - call: note\n      - noted\n  - when: { user: { regex: 'plan( f[0-9]+)?$' } }\n    answer:\n      - call: submit_plan\n        with: { plan: Do it }\n      - planned\n  - when: { user: slow }\n    answer: { text: \"One two three\", chunk: 3, pause: 1ms }\ndefault: ok";
 const WORDS: [&str; 5] = ["ask", "note", "plan", "slow", "plain"];
 
-/// Returns how many interleavings are tried.
-pub(crate) fn runs(default: u64) -> u64 {
-    std::env::var(RUNS_VARIABLE).ok().and_then(|runs| runs.parse().ok()).unwrap_or(default)
+/// Returns the number that an environment variable says, or else a default.
+pub(crate) fn number_of(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(default)
 }
 
 /// Small pseudo-random numbers, the same for the same seed.
@@ -245,7 +244,7 @@ async fn run(store: &Store, seed: u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn m30_m31_m32_operations_at_the_same_time() {
     let store = open_storage("sqlite::memory:").await.unwrap();
-    for seed in 1..=runs(RUNS) {
+    for seed in 1..=number_of("OSTLER_RACES", RUNS) {
         let finished = tokio::time::timeout(Duration::from_secs(30), run(&store, seed)).await;
         assert!(finished.is_ok(), "seed {seed} hangs");
     }

@@ -224,3 +224,47 @@ async fn m05_m09_messages_of_subagents_are_kept_under_their_own_runs() {
     let gone = harness.subagent_messages(runs[0].run_id).await;
     assert!(matches!(gone, Err(HarnessError::UnknownSubagentRun(_))), "{gone:?}");
 }
+
+/// M28, M48: a subagent, fresh or forked, stops at its own limit of steps; its caller goes on.
+#[tokio::test]
+async fn m28_m48_a_subagent_stops_at_its_own_limit_of_steps() {
+    let script = "rules:\n  - when: { user: { regex: 'for ever$' } }\n    answer:\n      - call: note\n        with: { text: one }\n      - call: note\n        with: { text: two }\n      - call: note\n        with: { text: three }\n      - finished\n  - when: { user: go }\n    answer:\n      - call: subagent\n        with: { agentType: tireless, task: for ever }\n      - \"{{ result }}\"";
+    for forked in [false, true] {
+        let note = Counter::new("note", ToolCategory::Edit);
+        let tireless = HarnessSubagent {
+            forked,
+            max_steps: Some(2),
+            allowed_harness_tools: vec![ToolName::from_static("note")],
+            ..HarnessSubagent::new("tireless", "Goes on", "You go on.")
+        };
+        let builder = builder(script).await.tool(note.clone()).subagent(tireless);
+        let (harness, _) = ready(builder.initial_state(json!({"yolo": true}))).await;
+        let outcome = harness.send_message("go").await.unwrap();
+        let text = json!(outcome.end)["text"].as_str().unwrap().to_owned();
+        assert!(text.contains("This agent did not finish and was stopped."), "{text}");
+        assert_eq!(note.count(), 2);
+    }
+}
+
+/// M05: a nested subagent has no tool that its caller lacks, whatever its definition says.
+#[tokio::test]
+async fn m05_a_nested_subagent_has_no_tool_that_its_caller_lacks() {
+    let script = "rules:\n  - when: { agent: Level two, offered: note }\n    answer: wider\n  - when: { agent: Level two }\n    answer: not wider\n  - when: { agent: Level one }\n    answer:\n      - call: subagent\n        with: { agentType: two, task: deeper }\n      - \"{{ result }}\"\n  - when: { user: one }\n    answer:\n      - call: subagent\n        with: { agentType: one, task: x }\n      - \"{{ result }}\"\n  - when: { user: two }\n    answer:\n      - call: subagent\n        with: { agentType: two, task: x }\n      - \"{{ result }}\"";
+    let with = |tool| vec![ToolName::from_static(tool)];
+    let one = HarnessSubagent {
+        allowed_harness_tools: with("subagent"),
+        ..HarnessSubagent::new("one", "Goes deeper", "Level one")
+    };
+    let two = HarnessSubagent {
+        allowed_harness_tools: with("note"),
+        ..HarnessSubagent::new("two", "Is deep", "Level two")
+    };
+    let note = Counter::new("note", ToolCategory::Edit);
+    let builder = builder(script).await.tool(note).subagent(one).subagent(two);
+    let (harness, _) = ready(builder.initial_state(json!({"yolo": true}))).await;
+    for (asked, expected) in [("one", "not wider"), ("two", "wider")] {
+        let outcome = harness.send_message(asked).await.unwrap();
+        let text = json!(outcome.end)["text"].as_str().unwrap().to_owned();
+        assert!(text.starts_with(expected), "{asked}: {text}");
+    }
+}
