@@ -30,8 +30,8 @@ impl Authorized {
     }
 
     /// Returns the reason for which the call may run.
-    pub const fn why(&self) -> AllowReason {
-        self.why
+    pub const fn why(&self) -> &AllowReason {
+        &self.why
     }
 
     /// Deserializes the arguments.
@@ -68,8 +68,8 @@ pub(crate) fn authorize(
         Approval::None => decide(&call.name, facts),
         Approval::Given => decide_approved(&call.name, facts),
     };
-    let authorized = match decision {
-        GateDecision::Allow(why) => Ok(Authorized { call, why }),
+    let authorized = match &decision {
+        GateDecision::Allow(why) => Ok(Authorized { call, why: why.clone() }),
         GateDecision::Ask(_) | GateDecision::Deny(_) => Err(call),
     };
     (decision, authorized)

@@ -161,7 +161,7 @@ pub fn approval(stored: &StoredApproval) -> Approval {
         tool: approval.tool.clone(),
         arguments: json(&stored.payload),
         risk: approval.risk.level().to_owned(),
-        why: approval.ask_reason,
+        why: approval.ask_reason.clone(),
         requested_at: approval.requested_at,
         expires_at: approval.expires_at,
         status: approval.status.clone(),

@@ -71,7 +71,7 @@ pub enum GateDecision {
 }
 
 /// The reason why a call runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowReason {
     /// It is a control tool.
@@ -87,7 +87,7 @@ pub enum AllowReason {
 }
 
 /// The reason why a call needs approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskReason {
     /// The turn has read content from outside and the tool is destructive.

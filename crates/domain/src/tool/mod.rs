@@ -28,7 +28,9 @@ pub use secret_text::SecretText;
 pub use spec::ToolSpec;
 
 /// Kind of access of a tool, for the permissions of an interactive harness.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCategory {
     Read,
@@ -39,6 +41,19 @@ pub enum ToolCategory {
     /// Belongs to an MCP server.
     Mcp,
     Other,
+}
+
+impl ToolCategory {
+    /// Returns the name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Execute => "execute",
+            Self::Mcp => "mcp",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// For whom an agent works at the moment.

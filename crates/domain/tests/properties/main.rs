@@ -15,6 +15,7 @@ mod handoff;
 mod ids;
 mod ledger;
 mod lifetime;
+mod permission_rules;
 mod phrases;
 mod pools;
 mod price;

@@ -81,7 +81,7 @@ impl TrackedCall {
     pub(super) fn question(&self) -> Option<Question> {
         let kind = match &self.state {
             CallState::AwaitingApproval { why, risk, arguments } => {
-                QuestionKind::Approval { why: *why, risk: *risk, arguments: *arguments }
+                QuestionKind::Approval { why: why.clone(), risk: *risk, arguments: *arguments }
             }
             CallState::AwaitingAnswer { ask } => QuestionKind::Ask(ask.clone()),
             _ => return None,
@@ -167,7 +167,7 @@ impl Node {
     fn ask_for_approval(call: &ToolCall, why: AskReason, step: &mut Step<'_, '_>) -> GateResult {
         let risk = spec(call, step).map_or(Risk::Destructive, |spec| spec.risk);
         let arguments = fingerprint(&call.name, &call.arguments);
-        let kind = QuestionKind::Approval { why, risk, arguments };
+        let kind = QuestionKind::Approval { why: why.clone(), risk, arguments };
         let question = Question { call: call.clone(), kind };
         match step.limits.approval_mode {
             ApprovalMode::Suspend => {

@@ -151,8 +151,8 @@ async fn d02_a_listed_tool_needs_approval_at_every_autonomy_level() {
     let TurnProgress::Suspended(questions) = setup.drive(&mut turn("hi")).await else {
         panic!("asks")
     };
-    let QuestionKind::Approval { why, .. } = questions[0].1.kind else { panic!("approval") };
-    assert_eq!(why, AskReason::ApprovalList);
+    let QuestionKind::Approval { why, .. } = &questions[0].1.kind else { panic!("approval") };
+    assert_eq!(*why, AskReason::ApprovalList);
 }
 
 /// M33, M34: the answers to questions and plans become the outcomes of the calls.

@@ -30,7 +30,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             Cell::id(&approval.id).with_style(WARNING),
             call(stored).into(),
             names.get(approval.agent).into(),
-            GateDecision::Ask(approval.ask_reason).to_string().into(),
+            GateDecision::Ask(approval.ask_reason.clone()).to_string().into(),
             Cell::whole(format_time(approval.requested_at)),
             Cell::whole(format_time(approval.expires_at)),
         ]

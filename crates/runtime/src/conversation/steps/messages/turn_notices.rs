@@ -83,7 +83,7 @@ pub(super) fn request_approvals(
             agent: agent.agent.id,
             tool,
             risk: *risk,
-            ask_reason: *why,
+            ask_reason: why.clone(),
             arguments: *arguments,
             requested_at: context.now,
             expires_at: context.now + context.view.settings.approvals.expire_after,

@@ -1,16 +1,30 @@
 //! Permissions of an interactive harness: an ordered chain of rules, of which the
 //! first that applies decides.
+//!
+//! Yolo, then the rules for tools, tools granted in this session, categories granted in this
+//! session, the rules for categories, and otherwise a question. On the rungs of tools and of
+//! categories, ordered rules ([`rule`]) come first, then the policies that a program has set.
+
+pub mod arguments;
+mod command;
+pub mod rule;
+pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::time::Timestamp;
 use crate::tool::{ToolCategory, ToolName};
+use rule::{MatchedRule, PlacedRule, RungDecision, decide_rung, narrow};
 
-/// The policy that a permission rule sets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The policy that a permission rule sets, from lax to strict.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionPolicy {
     Allow,
@@ -48,6 +62,15 @@ pub trait Permissions: fmt::Debug + Send + Sync {
     fn resolve(&self, query: PermissionQuery<'_>) -> (PermissionPolicy, PermissionSource);
 }
 
+/// The permissions of a user with ordered rules.
+#[derive(Debug, Clone, Copy)]
+pub struct OrderedPermissions<'a> {
+    pub facts: PermissionFacts<'a>,
+    /// In the order in which they are asked.
+    pub rules: &'a [PlacedRule],
+    pub now: Timestamp,
+}
+
 /// Permissions that do not look at arguments.
 #[derive(Debug, Clone, Copy)]
 pub struct PermissionFacts<'a> {
@@ -58,18 +81,22 @@ pub struct PermissionFacts<'a> {
 }
 
 /// The rule of the chain that decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionSource {
     /// The user has switched all questions off.
     #[serde(rename = "questions_off", alias = "yolo")]
     Yolo,
+    /// An ordered rule for tools.
+    ToolRule(Box<MatchedRule>),
     /// A stored rule for the tool.
     ToolPolicy,
     /// The tool was granted in this session.
     ToolGrant,
     /// The category was granted in this session.
     CategoryGrant,
+    /// An ordered rule for categories.
+    CategoryRule(Box<MatchedRule>),
     /// A stored rule for the category.
     CategoryPolicy,
     /// No rule applies.
@@ -77,22 +104,78 @@ pub enum PermissionSource {
 }
 
 impl Permissions for PermissionFacts<'_> {
-    fn resolve(
-        &self,
-        PermissionQuery { tool, category, .. }: PermissionQuery<'_>,
-    ) -> (PermissionPolicy, PermissionSource) {
-        if self.yolo {
-            (PermissionPolicy::Allow, PermissionSource::Yolo)
-        } else if let Some(&policy) = self.rules.tools.get(tool) {
+    fn resolve(&self, query: PermissionQuery<'_>) -> (PermissionPolicy, PermissionSource) {
+        let now = Timestamp::from_millis(0);
+        OrderedPermissions { facts: *self, rules: &[], now }.resolve(query)
+    }
+}
+
+impl Permissions for OrderedPermissions<'_> {
+    fn resolve(&self, query: PermissionQuery<'_>) -> (PermissionPolicy, PermissionSource) {
+        let PermissionFacts { yolo, rules, grants } = self.facts;
+        if yolo {
+            return (PermissionPolicy::Allow, PermissionSource::Yolo);
+        }
+        let RungDecision { first, floor } = decide_rung(self.rules, true, query, self.now);
+        let decision = if let Some((policy, rule)) = first {
+            (policy, PermissionSource::ToolRule(rule))
+        } else if let Some(&policy) = rules.tools.get(query.tool) {
             (policy, PermissionSource::ToolPolicy)
-        } else if self.grants.tools.contains(tool) {
+        } else if grants.tools.contains(query.tool) {
             (PermissionPolicy::Allow, PermissionSource::ToolGrant)
-        } else if self.grants.categories.contains(&category) {
+        } else if grants.categories.contains(&query.category) {
             (PermissionPolicy::Allow, PermissionSource::CategoryGrant)
-        } else if let Some(&policy) = self.rules.categories.get(&category) {
+        } else {
+            self.resolve_category(query)
+        };
+        narrow(decision, floor, PermissionSource::ToolRule)
+    }
+}
+
+impl OrderedPermissions<'_> {
+    fn resolve_category(&self, query: PermissionQuery<'_>) -> (PermissionPolicy, PermissionSource) {
+        let RungDecision { first, floor } = decide_rung(self.rules, false, query, self.now);
+        let decision = if let Some((policy, rule)) = first {
+            (policy, PermissionSource::CategoryRule(rule))
+        } else if let Some(&policy) = self.facts.rules.categories.get(&query.category) {
             (policy, PermissionSource::CategoryPolicy)
         } else {
             (PermissionPolicy::Ask, PermissionSource::Default)
+        };
+        narrow(decision, floor, PermissionSource::CategoryRule)
+    }
+}
+
+impl PermissionSource {
+    /// Returns the ordered rule that decided.
+    pub fn rule(&self) -> Option<&MatchedRule> {
+        match self {
+            Self::ToolRule(rule) | Self::CategoryRule(rule) => Some(rule),
+            _ => None,
+        }
+    }
+
+    /// Returns the place in the chain: 1 yolo, 2 rules for tools, 3 granted tools, 4 granted
+    /// categories, 5 rules for categories, 6 no rule.
+    pub const fn rung(&self) -> u8 {
+        match self {
+            Self::Yolo => 1,
+            Self::ToolRule(_) | Self::ToolPolicy => 2,
+            Self::ToolGrant => 3,
+            Self::CategoryGrant => 4,
+            Self::CategoryRule(_) | Self::CategoryPolicy => 5,
+            Self::Default => 6,
+        }
+    }
+}
+
+impl PermissionPolicy {
+    /// Returns the name: `allow`, `ask` or `deny`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
         }
     }
 }
@@ -124,6 +207,7 @@ impl SessionGrants {
 impl fmt::Display for PermissionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::ToolRule(rule) | Self::CategoryRule(rule) => return rule.fmt(f),
             Self::Yolo => "asking is off",
             Self::ToolPolicy => "rule of the tool",
             Self::ToolGrant => "tool granted in this session",
@@ -176,7 +260,8 @@ mod tests {
                 (Allow, PermissionSource::CategoryGrant),
                 (Deny, PermissionSource::CategoryPolicy),
                 (Ask, PermissionSource::Default),
-            ][top];
+            ][top]
+                .clone();
             assert_eq!(facts.resolve(query(ToolCategory::Edit)), expected);
         }
     }
