@@ -3,11 +3,13 @@
 //!
 //! Owns the definition of every resource ([`spec`]), the parser with positions ([`mod@file`]),
 //! the rules that resources have to keep among each other ([`rules`]), the plan of changes
-//! ([`plan`]) and the export ([`export`]). Reads and stores nothing: the runtime does.
+//! ([`plan`]) and the export ([`export`]). [`permissions`] is another kind of file: the
+//! permission rules of a user or a project. Reads and stores nothing: its callers do.
 
 pub mod address;
 pub mod export;
 pub mod file;
+pub mod permissions;
 pub mod plan;
 pub mod resource;
 pub mod rules;

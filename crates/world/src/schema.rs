@@ -86,7 +86,7 @@ fn reference(generator: &mut SchemaGenerator, kind: Kind) -> Value {
 }
 
 /// Forbids keys that are not listed, at every level.
-fn close_tables(schema: &mut Value) {
+pub(crate) fn close_tables(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if fields.contains_key("properties") {

@@ -10,7 +10,7 @@ use crate::schema::resolve;
 use crate::suggestion::unknown_name;
 
 /// Checks an item against a schema; adds what is wrong to `problems`.
-pub(super) fn check(
+pub(crate) fn check(
     source: &Source,
     item: &Item,
     schema: &'static Json,

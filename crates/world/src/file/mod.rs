@@ -6,6 +6,7 @@ mod parse;
 mod problem;
 mod source;
 
+pub(crate) use check::check;
 pub use data::DataEntry;
 pub(crate) use parse::to_json;
 pub use parse::{ParsedFiles, parse};

@@ -7,7 +7,7 @@ use toml_edit::{Document, Item, TomlError};
 use super::problem::Problem;
 use ostler_domain::secret::may_hold_secret;
 
-/// A world file, with the position of every value.
+/// A file, with the position of every value.
 #[derive(Debug)]
 pub struct Source {
     name: String,
@@ -29,18 +29,18 @@ impl Source {
         &self.name
     }
 
-    pub(super) fn root(&self) -> &Item {
+    pub(crate) fn root(&self) -> &Item {
         self.document.as_item()
     }
 
     /// Returns a problem at a range of the file.
-    pub(super) fn problem(&self, at: Option<Range<usize>>, message: String) -> Problem {
+    pub(crate) fn problem(&self, at: Option<Range<usize>>, message: String) -> Problem {
         problem_at(&self.name, self.document.raw(), at, message)
     }
 
     /// Returns where a field of a table is, such as `tools.deny[0]`: its value, or else the
     /// nearest table or key around it. An entry of a list is found by number or by text.
-    pub(super) fn find(&self, table: &Item, path: &str) -> Option<Range<usize>> {
+    pub(crate) fn find(&self, table: &Item, path: &str) -> Option<Range<usize>> {
         let mut at = table_span(table);
         let mut item = table.clone();
         for step in steps(path) {

@@ -5,6 +5,7 @@
 
 mod errors;
 mod generator;
+mod permissions;
 mod plan;
 mod round_trip;
 mod support;
