@@ -20,7 +20,10 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("ostler-scripted", &["ostler-domain", "ostler-engine"]),
     ("ostler-tools", &["ostler-domain", "ostler-http", "ostler-engine", "ostler-store"]),
     ("ostler-workspace", &["ostler-domain", "ostler-engine"]),
-    ("ostler-harness", &["ostler-domain", "ostler-engine", "ostler-store", "ostler-workspace"]),
+    (
+        "ostler-harness",
+        &["ostler-domain", "ostler-engine", "ostler-store", "ostler-workspace", "ostler-world"],
+    ),
     (
         "ostler-runtime",
         &[

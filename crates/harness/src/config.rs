@@ -22,6 +22,7 @@ use crate::harness::Harness;
 use crate::heartbeat::HeartbeatHandler;
 use crate::mode::{HarnessAgent, HarnessMode, ModeAgent};
 use crate::models::{ModelAuthChecker, ModelUseCountProvider};
+use crate::permission_files::PermissionFiles;
 use crate::state::{HarnessStateSchema, StateSchema};
 use crate::subagent::HarnessSubagent;
 use crate::workspace::WorkspaceSource;
@@ -59,6 +60,8 @@ pub struct HarnessConfig {
     pub workspace_trust: Trust,
     /// Rules that hold until the user sets others.
     pub permission_rules: PermissionRules,
+    /// Files with the permission rules of the user and the project.
+    pub permission_files: PermissionFiles,
     /// The policy layers above the user's permissions.
     pub scope: Option<ScopeFilter>,
     /// Credits that a thread may spend; `None` means no limit.
@@ -175,6 +178,7 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
             workspace: None,
             workspace_trust: Trust::Trusted,
             permission_rules: PermissionRules::default(),
+            permission_files: PermissionFiles::default(),
             scope: None,
             budget: None,
             limits: TurnLimits::default(),
@@ -297,6 +301,13 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
     #[must_use]
     pub fn permission_rules(self, rules: PermissionRules) -> Self {
         self.set(|config| config.permission_rules = rules)
+    }
+
+    /// Sets the files with the permission rules of the user and the project. `init` reads
+    /// them, and every turn reads them again if they have changed.
+    #[must_use]
+    pub fn permission_files(self, files: PermissionFiles) -> Self {
+        self.set(|config| config.permission_files = files)
     }
 
     /// Sets the policy layers, which bound all permissions.

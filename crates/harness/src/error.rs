@@ -9,6 +9,8 @@ use ostler_engine::turn::LoadError;
 use ostler_store::StoreError;
 use ostler_workspace::error::WorkspaceError;
 
+use crate::permission_files::PermissionFileError;
+
 /// The reason why a harness cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -71,6 +73,15 @@ pub enum HarnessError {
     OtherKindOfAsk { ask: String, expected: &'static str },
     #[error("the arguments do not match the schema of the tool: {0}")]
     InvalidArguments(String),
+    #[error(transparent)]
+    PermissionFile(#[from] PermissionFileError),
+    #[error("the rule is not valid: {0}")]
+    InvalidRule(String),
+    #[error(
+        "this rule would not allow the call, so nothing was written; see what asked in `ext.why` \
+         of the question"
+    )]
+    RuleCannotAnswer,
     #[error("the state is not valid: {0}")]
     InvalidState(String),
     #[error("the message is empty")]

@@ -42,6 +42,7 @@
 //! | `tools` | the built-in tools of every agent |
 //! | `request` | what a tool finds in its context |
 
+mod always;
 mod clock;
 mod config;
 mod context;
@@ -53,6 +54,7 @@ pub mod memory;
 mod message;
 mod mode;
 mod models;
+mod permission_files;
 mod permissions;
 mod request;
 mod session;
@@ -60,10 +62,12 @@ mod state;
 mod subagent;
 mod task;
 mod thread;
+mod thread_calls;
 mod tools;
 mod usage;
 mod workspace;
 
+pub use always::{AlwaysAllow, RuleProposal};
 pub use config::{HarnessBuilder, HarnessConfig, HarnessOMConfig, ScopeFilter};
 pub use context::{ContextBudget, ContextCommand, ContextFile, ContextReport, ContextSkill};
 pub use error::{ConfigError, HarnessError};
@@ -79,16 +83,21 @@ pub use heartbeat::HeartbeatHandler;
 pub use message::{HarnessMessage, HarnessMessageContent, MessageOrigin, MessageRole};
 pub use mode::{HarnessAgent, HarnessMode};
 pub use models::{AvailableModel, ModelAuthChecker, ModelAuthStatus, ModelUseCountProvider};
+pub use ostler_domain::gate::permission::rule::{MatchedRule, RuleScope};
 pub use ostler_domain::gate::permission::{PermissionPolicy, PermissionRules, SessionGrants};
 pub use ostler_domain::tool::ToolCategory;
 pub use ostler_engine::turn::{EndReason, SubagentMeta, TurnEnd, parse_subagent_meta};
 pub use ostler_store::Store;
+pub use permission_files::{
+    CategoryOf, LoadedPermissions, PROJECT_PERMISSIONS, PermissionFileError, PermissionFiles,
+};
 pub use request::HarnessRequestContext;
 pub use session::{ApprovalResponse, OpenAsk, PlanResponse, TurnOutcome};
 pub use state::HarnessStateSchema;
 pub use subagent::HarnessSubagent;
 pub use task::{TaskItem, TaskStatistics, TaskStatus, task_statistics};
 pub use thread::{HarnessThread, ThreadMetadata};
+pub use thread_calls::{ThreadCall, thread_calls};
 pub use tools::{ask_user_tool, submit_plan_tool, task_check_tool, task_write_tool};
 pub use usage::TokenUsage;
 pub use workspace::WorkspaceSource;

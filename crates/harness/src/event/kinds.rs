@@ -96,6 +96,12 @@ pub enum SessionEvent {
     UsageUpdate {
         usage: TokenUsage,
     },
+    /// The permissions files were read.
+    PermissionRulesLoaded {
+        rules: usize,
+        /// What people should know: tests that fail, files that cannot be used.
+        notes: Vec<String>,
+    },
     FollowUpQueued {
         count: usize,
     },

@@ -131,6 +131,8 @@ impl<S> Harness<S> {
             return Ok(());
         }
         self.load_settings(&mut session).await?;
+        let scope = self.core.assemble(&mut session)?.scope;
+        self.core.load_permission_files(&scope)?;
         self.core.open_workspace().await;
         session.initialized = true;
         drop(session);

@@ -4,6 +4,7 @@ use ostler_domain::gate::permission::{PermissionPolicy, PermissionRules, Session
 use ostler_domain::tool::{ToolCategory, ToolName};
 
 use super::Harness;
+use crate::always::RuleProposal;
 use crate::error::HarnessError;
 
 /// The setting that keeps the permission rules.
@@ -52,6 +53,14 @@ impl<S> Harness<S> {
             None => rules.categories.remove(&category),
         };
         self.set_permission_rules(rules).await
+    }
+
+    /// Returns the rule that [`ApprovalResponse::AlwaysAllow`] would write for a question.
+    /// `None` if the question is not open, or if no rule can answer it.
+    ///
+    /// [`ApprovalResponse::AlwaysAllow`]: crate::ApprovalResponse::AlwaysAllow
+    pub async fn rule_proposal(&self, tool_call_id: &str) -> Option<RuleProposal> {
+        self.core.rule_proposal(tool_call_id).await
     }
 
     /// Allows a tool until the harness ends. Never stored.

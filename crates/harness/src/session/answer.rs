@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Core, RunningTurn, Session, TurnStatus, lost};
+use crate::always::{AlwaysAllow, RuleProposal};
 use crate::error::HarnessError;
 use crate::event::{AskEvent, HeldEvent};
 
@@ -28,6 +29,8 @@ pub enum ApprovalResponse {
     },
     /// Runs the call, and stops asking for its category until the harness ends.
     AlwaysAllowCategory,
+    /// Runs the call, and writes a rule that allows it from now on.
+    AlwaysAllow(AlwaysAllow),
 }
 
 /// The answer to a plan.
@@ -110,6 +113,10 @@ impl Core {
                         scope.find(tool).map_or(ToolCategory::Other, |tool| tool.spec.category);
                     let answer = ApprovalAnswer::AlwaysAllowCategory;
                     self.permissions.write().grants.apply_answer(answer, category);
+                    Decision::Approve { seen, arguments: None }
+                }
+                ApprovalResponse::AlwaysAllow(always) => {
+                    self.write_rule(question, &running.assembled.scope, &always)?;
                     Decision::Approve { seen, arguments: None }
                 }
             };
@@ -200,6 +207,14 @@ impl Core {
         let sent = stored.answer.send(&running.handle, stored.path, stored.call);
         running.answered.notify_one();
         sent.map_err(|_| HarnessError::AskNotOpen(id.into()))
+    }
+
+    /// Returns the narrowest rule that would have answered a question.
+    pub(crate) async fn rule_proposal(&self, id: &str) -> Option<RuleProposal> {
+        let mut session = self.session.lock().await;
+        let running = running(&mut session)?;
+        let open = running.asks.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        self.propose_rule(&open?.1, &running.assembled.scope, &[])
     }
 
     /// Returns the questions that wait for an answer.

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ostler_domain::gate::GateDecision;
+use ostler_domain::gate::permission::PermissionSource;
+use ostler_domain::gate::{AskReason, DenyReason, GateDecision};
 use ostler_domain::id::{RunId, ThreadId};
 use ostler_domain::money::Credits;
+use ostler_domain::scope::ToolScope;
 use ostler_domain::time::Timestamp;
 use ostler_engine::driver::{Host, Intent};
 use ostler_engine::extensions::Extensions;
@@ -15,7 +17,7 @@ use ostler_engine::history::{CallId, Item};
 use ostler_engine::model::StopReason;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::tool::UserQuestion;
-use ostler_engine::turn::{AgentPath, Question, QuestionKind, Turn, TurnEvent};
+use ostler_engine::turn::{AgentPath, GateRecord, Question, QuestionKind, Turn, TurnEvent};
 use ostler_store::{JournalEntry, JournalKind, NewSubagentRun, ThreadCommit, ThreadLease};
 use serde_json::{Map, Value, json};
 
@@ -38,6 +40,9 @@ pub(super) struct TurnHost {
     pub(super) lease: ThreadLease,
     pub(super) asks: Asks,
     pub(super) extensions: Extensions,
+    scope: Arc<ToolScope>,
+    /// Why calls were refused, until their end is reported.
+    refusals: Mutex<BTreeMap<String, DenyReason>>,
     progress: Mutex<Progress>,
     /// Whether a question came up that is not stored yet.
     unstored_ask: AtomicBool,
@@ -85,6 +90,8 @@ impl TurnHost {
             lease,
             asks: Asks::default(),
             extensions,
+            scope: Arc::new(ToolScope::unrestricted([])),
+            refusals: Mutex::default(),
             progress: Mutex::new(Progress { next_seq, draft: None, usage }),
             unstored_ask: AtomicBool::new(false),
             answered,
@@ -92,8 +99,17 @@ impl TurnHost {
         }
     }
 
+    /// Sets the tools of the turn.
+    pub(super) fn with_scope(self, scope: Arc<ToolScope>) -> Self {
+        Self { scope, ..self }
+    }
+
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refusals(&self) -> MutexGuard<'_, BTreeMap<String, DenyReason>> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn details(&self, path: &AgentPath) -> EventDetails {
@@ -115,7 +131,9 @@ impl TurnHost {
     pub(super) async fn store_state(&self, turn: &Turn) -> Result<(), HarnessError> {
         let asked = self.unstored_ask.swap(false, Ordering::AcqRel);
         let new = if asked { self.unknown_asks(turn) } else { BTreeMap::new() };
-        let events = new.iter().map(|(id, (path, question))| self.ask_event(path, id, question));
+        let history = turn.history();
+        let events =
+            new.iter().map(|(id, (path, question))| self.ask_event(path, id, question, history));
         let events = events.collect();
         let state = turn.store_without_past()?;
         let entry = JournalEntry { turn: self.turn, kind: JournalKind::State, data: state };
@@ -182,12 +200,21 @@ impl TurnHost {
         path: &AgentPath,
         id: &str,
         question: &Question,
+        history: &[Item],
     ) -> (EventKind, EventDetails) {
         let mut details = self.details(path);
         let kind = match &question.kind {
             QuestionKind::Approval { why, risk, arguments } => {
-                details.more.insert("why".into(), json!(GateDecision::Ask(*why).to_string()));
+                details
+                    .more
+                    .insert("why".into(), json!(GateDecision::Ask(why.clone()).to_string()));
                 details.more.insert("reason".into(), json!(why));
+                if let AskReason::Permission(source) = why {
+                    add_rule(&mut details, source);
+                }
+                if let Some(proposal) = self.core.propose_rule(question, &self.scope, history) {
+                    details.more.insert("always".into(), json!(proposal));
+                }
                 details.more.insert("risk".into(), json!(risk));
                 details.more.insert("argumentsHash".into(), json!(arguments));
                 AskEvent::ToolApprovalRequired {
@@ -269,6 +296,14 @@ impl TurnHost {
     }
 }
 
+/// Names the rung and the rule that decided about a call.
+fn add_rule(details: &mut EventDetails, source: &PermissionSource) {
+    details.more.insert("rung".into(), json!(source.rung()));
+    if let Some(rule) = source.rule() {
+        details.more.insert("rule".into(), json!(rule));
+    }
+}
+
 /// Returns the id of a call that is unique in a turn: with the calls that lead to it.
 pub(super) fn ask_id(path: &AgentPath, call: &CallId) -> String {
     let mut id = String::new();
@@ -342,6 +377,14 @@ impl Host for TurnHost {
                 let mut details = self.details(path);
                 details.more.insert("toolName".into(), Value::from(tool.as_str()));
                 details.more.insert("status".into(), json!(status));
+                if let Some(why) = self.refusals().remove(&ask_id(path, call)) {
+                    let decision = GateDecision::Deny(why.clone());
+                    details.more.insert("why".into(), json!(decision.to_string()));
+                    details.more.insert("reason".into(), json!(why));
+                    if let DenyReason::Permission(source) = &why {
+                        add_rule(&mut details, source);
+                    }
+                }
                 let kind = ToolEvent::ToolEnd {
                     tool_call_id: ask_id(path, call),
                     result: content.clone(),
@@ -360,6 +403,9 @@ impl Host for TurnHost {
             TurnEvent::ToolDisabled { tool } => {
                 let error = format!("the tool {tool} has failed too often and is off for now");
                 self.publish(path, SessionEvent::Error { error, retryable: Some(false) });
+            }
+            TurnEvent::Decided(GateRecord { call, verdict: GateDecision::Deny(why), .. }) => {
+                self.refusals().insert(ask_id(path, call), why.clone());
             }
             // The harness has a queue of its own, reports the end once it is stored, and
             // shows what the gate decided by what follows.

@@ -36,6 +36,7 @@ impl Core {
         mut message: Option<QueuedMessage>,
     ) -> Result<Outcome, HarnessError> {
         let assembled = self.assemble(session)?;
+        self.load_permission_files(&assembled.scope)?;
         let thread = session.thread.as_mut().ok_or(HarnessError::NoThread)?;
         let id = clock::fresh_id(RunId::from_u128);
         let request = HarnessRequestContext::new(self, thread.info.id, id);
@@ -137,7 +138,8 @@ impl Core {
             HarnessRequestContext::extensions(self, &assembled.agent, lease.thread(), id);
         let usage = thread.info.metadata.token_usage;
         let answered = answers.iter().map(|one| ask_id(&one.path, &one.call)).collect();
-        let host = TurnHost::new(self.clone(), id, lease, first_seq, usage, answered, extensions);
+        let host = TurnHost::new(self.clone(), id, lease, first_seq, usage, answered, extensions)
+            .with_scope(assembled.scope.clone());
         let (handle, commands) = command_channel();
         let (done, outcome) = watch::channel(None);
         let answered = Arc::new(Notify::new());

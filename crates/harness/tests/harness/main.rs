@@ -13,6 +13,7 @@ mod exports;
 mod kills;
 mod memory;
 mod modes;
+mod permission_files;
 mod permissions;
 mod races;
 mod recovery;
