@@ -34,6 +34,7 @@ use crate::commands::model::ModelCommand;
 use crate::commands::notice::NoticeCommand;
 use crate::commands::org::OrgCommand;
 use crate::commands::pdf_text::PdfTextArgs;
+use crate::commands::permission::PermissionCommand;
 use crate::commands::plan::PlanCommand;
 use crate::commands::policy::PolicyCommand;
 use crate::commands::prune::PruneArgs;
@@ -80,7 +81,7 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Write what lives as files for `ostler apply`
     Export(ExportArgs),
-    /// Print the JSON Schema of the files for `ostler apply`
+    /// Print the JSON Schema of the files for `ostler apply`, or of permissions files
     Schema(SchemaArgs),
     /// Answer conversations, send replies and serve the HTTP API
     Serve(ServeArgs),
@@ -173,6 +174,9 @@ pub(crate) enum Command {
     /// Show and change which tools the platform, an org and its agents allow
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// List and test the permission rules of `ostler run`, and try others on recorded calls
+    #[command(subcommand)]
+    Permission(PermissionCommand),
     /// Show and change what an org, its clients, sessions and agents may spend
     #[command(subcommand)]
     Budget(BudgetCommand),

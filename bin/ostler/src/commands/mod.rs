@@ -35,6 +35,7 @@ pub(crate) mod notice;
 pub(crate) mod operator;
 pub(crate) mod org;
 pub(crate) mod pdf_text;
+pub(crate) mod permission;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod prune;
@@ -72,6 +73,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Workflow(command) => return block_on(workflow::run(&command)),
         Command::Doctor(args) => return block_on(doctor::run(&args)),
         Command::Model(command) => return block_on(model::run(&command)),
+        Command::Permission(command) => return block_on(permission::run(&command)),
         Command::PdfText(args) => return pdf_text::run(&args),
         Command::Org(command) => block_on(org::run(&command)),
         Command::Completions(command) => completions::run(&command),

@@ -1,17 +1,23 @@
-//! `ostler schema`: the JSON Schema of world files.
+//! `ostler schema`: the JSON Schema of world files and of permissions files.
 
 use clap::Args;
+use ostler_world::permissions::permissions_schema;
 use ostler_world::schema;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   ostler schema > ostler.schema.json
+  ostler schema --permissions > permissions.schema.json
 
 Editors with TOML support find it by the first line of a file:
   #:schema ./ostler.schema.json")]
-pub(crate) struct SchemaArgs {}
+pub(crate) struct SchemaArgs {
+    /// Print the schema of permissions files instead
+    #[arg(long)]
+    permissions: bool,
+}
 
-pub(crate) fn run(_: &SchemaArgs) -> anyhow::Result<()> {
-    super::print_json(schema::schema())
+pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
+    super::print_json(if args.permissions { permissions_schema() } else { schema::schema() })
 }

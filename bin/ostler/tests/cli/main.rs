@@ -30,6 +30,7 @@ mod operator;
 mod org_tools;
 mod org_tree;
 mod pdf;
+mod permission;
 mod prune;
 mod pseudo_terminal;
 mod queue_agents;

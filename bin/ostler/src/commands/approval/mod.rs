@@ -3,6 +3,8 @@
 mod approve;
 mod ls;
 mod reject;
+mod rule_setting;
+mod show;
 
 use anyhow::bail;
 use clap::Subcommand;
@@ -26,6 +28,12 @@ Examples:
   ostler approval ls --org bella
   ostler approval ls --org bella --json")]
     Ls(OrgArgs),
+    /// Show a call that waits, the rule by which it asks, who set it, and what would allow it
+    #[command(after_help = "\
+Examples:
+  ostler approval show apr_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
+  ostler approval show …7ybc --org bella --json")]
+    Show(show::ShowArgs),
     /// Let a call run once, if the current policies still allow it
     #[command(after_help = "\
 Examples:
@@ -42,6 +50,7 @@ Examples:
 pub(crate) async fn run(command: &ApprovalCommand) -> anyhow::Result<()> {
     match command {
         ApprovalCommand::Ls(args) => ls::run(args).await,
+        ApprovalCommand::Show(args) => show::run(args).await,
         ApprovalCommand::Approve(args) => approve::run(args).await,
         ApprovalCommand::Reject(args) => reject::run(args).await,
     }

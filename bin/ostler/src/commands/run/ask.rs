@@ -8,7 +8,10 @@ use ostler_engine::tool::UserQuestion;
 use ostler_engine::turn::QuestionKind;
 use ostler_harness::{ApprovalResponse, Harness, HarnessError, OpenAsk, PlanResponse};
 
+use super::always;
 use crate::screen::HEADER;
+
+const RUN_IT: &str = "Run it? [y]es, [n]o, [a]lways this call, this [k]ind of tool until the end: ";
 
 /// Asks the person at the terminal and passes the answer on. At the end of the input,
 /// calls and plans are rejected.
@@ -16,19 +19,10 @@ pub(super) async fn answer(harness: &Harness, ask: &OpenAsk) -> anyhow::Result<(
     let call = &ask.question.call;
     let answered = match &ask.question.kind {
         QuestionKind::Approval { why, risk, .. } => {
-            let why = GateDecision::Ask(*why);
+            let why = GateDecision::Ask(why.clone());
             anstream::eprintln!("{HEADER}{}{HEADER:#} {}", call.name, call.arguments);
             anstream::eprintln!("{} risk; {why}", risk.level());
-            let line = read_line("Run it? [y]es, [n]o, [a]lways tools of this kind: ").await?;
-            let response = match line.as_deref().map(str::trim) {
-                Some("y" | "yes") => ApprovalResponse::Approve,
-                Some("a" | "always") => ApprovalResponse::AlwaysAllowCategory,
-                Some(_) => ApprovalResponse::Decline { reason: None },
-                None => {
-                    ApprovalResponse::Decline { reason: Some("there is no user to ask".into()) }
-                }
-            };
-            harness.respond_to_tool_approval(&ask.id, response).await
+            respond(harness, ask).await?
         }
         QuestionKind::Ask(UserQuestion::Question { question, options }) => {
             anstream::eprintln!("{HEADER}{question}{HEADER:#}");
@@ -57,8 +51,33 @@ pub(super) async fn answer(harness: &Harness, ask: &OpenAsk) -> anyhow::Result<(
     }
 }
 
+/// Asks whether a call may run, until there is an answer that can be used.
+async fn respond(harness: &Harness, ask: &OpenAsk) -> anyhow::Result<Result<(), HarnessError>> {
+    loop {
+        let line = read_line(RUN_IT).await?;
+        let response = match line.as_deref().map(str::trim) {
+            Some("y" | "yes") => ApprovalResponse::Approve,
+            Some("k" | "kind") => ApprovalResponse::AlwaysAllowCategory,
+            Some("a" | "always") => match always::ask(harness, &ask.id).await? {
+                Some(always) => ApprovalResponse::AlwaysAllow(always),
+                None => continue,
+            },
+            Some(_) => ApprovalResponse::Decline { reason: None },
+            None => ApprovalResponse::Decline { reason: Some("there is no user to ask".into()) },
+        };
+        match harness.respond_to_tool_approval(&ask.id, response).await {
+            Err(
+                error @ (HarnessError::RuleCannotAnswer
+                | HarnessError::InvalidRule(_)
+                | HarnessError::PermissionFile(_)),
+            ) => anstream::eprintln!("{error}"),
+            answered => return Ok(answered),
+        }
+    }
+}
+
 /// Reads a line from standard input; `None` at its end.
-async fn read_line(prompt: &'static str) -> anyhow::Result<Option<String>> {
+pub(super) async fn read_line(prompt: &'static str) -> anyhow::Result<Option<String>> {
     let line = tokio::task::spawn_blocking(move || -> std::io::Result<Option<String>> {
         eprint!("{prompt}");
         std::io::stderr().flush()?;

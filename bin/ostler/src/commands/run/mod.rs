@@ -1,5 +1,6 @@
 //! `ostler run`: answers one prompt with a model and tools, on an interactive harness.
 
+mod always;
 mod ask;
 mod end;
 mod model;
@@ -17,11 +18,10 @@ use anyhow::Context as _;
 use clap::Args;
 use ostler_domain::id::ThreadId;
 use ostler_domain::money::Credits;
-use ostler_domain::tool::ToolCategory;
 use ostler_engine::tool::Tool;
 use ostler_harness::{
-    AskEvent, EventKind, Harness, HarnessAgent, HarnessError, HarnessMode, NoState,
-    PermissionPolicy, PermissionRules, Subscription, TurnOutcome, WorkspaceSource, open_storage,
+    AskEvent, EventKind, Harness, HarnessAgent, HarnessError, HarnessMode, NoState, Subscription,
+    TurnOutcome, WorkspaceSource, open_storage,
 };
 use ostler_workspace::sandbox::{HelperProgram, SandboxOptions};
 use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
@@ -31,8 +31,11 @@ use tokio::task::JoinHandle;
 
 use self::output::RunOutput;
 use super::args::OutputArgs;
+use super::permission::files::{default_policies, permission_files, threads_file};
 use crate::config::keys;
 
+/// What the threads of `ostler run` belong to.
+pub(crate) const RUN_RESOURCE: &str = "run";
 /// The exit code of a program that was ended by Ctrl-C.
 const INTERRUPTED_EXIT_CODE: i32 = 130;
 /// What an agent in plan mode reads after the system prompt.
@@ -51,7 +54,8 @@ Examples:
   ostler run \"Why does the build fail?\" --model llama3 --workspace .
   ostler run \"Remember the number 7\" --model llama3 --thread new
 
-Tools that only read run at once; the others need your approval. Ctrl-C stops the
+Tools that only read run at once; the others need your approval, unless a rule in your
+permissions.toml decides: see docs/PERMISSIONS.md and `ostler permission`. Ctrl-C stops the
 run cleanly, a second Ctrl-C ends it at once. With --json, every line is an event of
 docs/HARNESS.md. Exit codes: 0 an answer, 1 no model answered, 3 no complete answer
 within the limits, 4 not enough credits, 130 stopped.")]
@@ -168,27 +172,22 @@ async fn build(
 ) -> anyhow::Result<Harness> {
     let storage = match (&args.thread, &args.threads) {
         (None, None) => open_storage("sqlite::memory:").await?,
-        (_, file) => {
-            open_storage(&format!("sqlite:{}", threads_file(args, file)?.display())).await?
-        }
+        _ => open_storage(&format!("sqlite:{}", create_threads_file(args)?.display())).await?,
     };
     let tool_names: Vec<_> = tools.iter().map(|tool| tool.definition().spec.name.clone()).collect();
     let subagents = subagents::load(args, &tool_names)?;
-    // Tools that only read are allowed; all others need an answer.
-    let permissions = PermissionRules {
-        categories: [(ToolCategory::Read, PermissionPolicy::Allow)].into(),
-        ..PermissionRules::default()
-    };
+    let files = permission_files(args.home.as_deref(), args.workspace.as_deref())?;
     let plan = format!("{}\n\n{PLAN_INSTRUCTIONS}", args.system);
     let default_model = model.name().to_owned();
     let mode = |id: &str, name: &str, system: &str| {
         HarnessMode::new(id, name, HarnessAgent::new(id, system)).default_model(&default_model)
     };
-    let mut builder = Harness::<NoState>::builder("run", storage)
+    let mut builder = Harness::<NoState>::builder(RUN_RESOURCE, storage)
         .models(Arc::new(model))
         .mode(mode("build", "Build", &args.system).default_mode())
         .mode(mode("plan", "Plan", &plan))
-        .permission_rules(permissions)
+        .permission_rules(default_policies())
+        .permission_files(files)
         .initial_state(json!({"yolo": args.yes}))
         .budget(Credits::new(args.credits))
         .turn_timeout(Duration::from_secs(args.timeout));
@@ -213,15 +212,8 @@ fn open_workspace(root: &Path) -> anyhow::Result<WorkspaceSource> {
 }
 
 /// Returns the file that threads are kept in, in a folder that exists.
-fn threads_file(args: &RunArgs, file: &Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    let path = match (file, &args.home) {
-        (Some(file), _) => file.clone(),
-        (None, Some(home)) => home.join("threads.db"),
-        (None, None) => {
-            let home = std::env::home_dir().context("there is no home folder; use --threads")?;
-            home.join(".local/share/ostler/threads.db")
-        }
-    };
+fn create_threads_file(args: &RunArgs) -> anyhow::Result<PathBuf> {
+    let path = threads_file(args.threads.as_deref(), args.home.as_deref())?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;

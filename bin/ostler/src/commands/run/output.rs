@@ -63,13 +63,18 @@ impl RunOutput {
                 let detail = |name: &str| event.ext.more.get(name).and_then(Value::as_str);
                 let (tool, status) = (detail("toolName"), detail("status"));
                 let (tool, status) = (tool.unwrap_or_default(), status.unwrap_or_default());
-                self.note(depth, &format!("← {tool}: {status}"));
+                // A call that was refused says why.
+                let why = detail("why").map(|why| format!(" ({why})")).unwrap_or_default();
+                self.note(depth, &format!("← {tool}: {status}{why}"));
             }
             EventKind::Subagent(SubagentEvent::SubagentStart { agent_type, task }) => {
                 self.note(depth, &format!("{agent_type}: {task}"));
             }
             EventKind::Subagent(SubagentEvent::SubagentEnd { agent_type, duration_ms }) => {
                 self.note(depth, &format!("{agent_type} finished after {duration_ms} ms"));
+            }
+            EventKind::Session(SessionEvent::PermissionRulesLoaded { notes, .. }) => {
+                notes.iter().for_each(|text| self.note(depth, text));
             }
             EventKind::Session(SessionEvent::Error { error, retryable: Some(true) }) => {
                 if self.printed {
