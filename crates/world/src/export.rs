@@ -1,7 +1,5 @@
 //! Live resources as world files. A file that exists keeps its comments and its order.
 
-use std::collections::BTreeMap;
-
 use ostler_domain::business_data::DataKind;
 use serde_json::Value;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
@@ -10,16 +8,6 @@ use crate::address::{Address, Kind};
 use crate::file::Problem;
 use crate::resource::{Resource, Resources};
 use crate::schema::SCHEMA_LINE;
-
-/// Returns the files of a set of resources by name: `platform.toml`, and one for each org.
-pub fn files(resources: &Resources) -> BTreeMap<String, String> {
-    let mut by_file: BTreeMap<String, Resources> = BTreeMap::new();
-    for (address, resource) in resources {
-        let file = by_file.entry(file_of(resources, address)).or_default();
-        file.insert(address.clone(), resource.clone());
-    }
-    by_file.into_iter().map(|(name, resources)| (name, text(&resources))).collect()
-}
 
 /// Returns the name of the file of a resource: that of its org. What applies to every org
 /// is in the file of the platform.

@@ -2,8 +2,8 @@
 //!
 //! Three states are compared field by field: what was applied last, what lives now and
 //! what the files say. A field that changed in the files only is a change. A field that
-//! changed live only, or in both, is drift, and a person decides which one stays. Lists
-//! are compared as a whole.
+//! changed live only, or in both, is drift, and a person decides which one stays. A decision
+//! for the live value holds until it or the file changes. Lists are compared as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,6 +59,16 @@ pub struct Drift {
     pub file: Value,
 }
 
+/// The live values that a person kept although the files say otherwise, by path.
+pub type KeptFields = BTreeMap<Address, BTreeMap<String, Value>>;
+
+/// What files said when they were applied last.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AppliedFiles {
+    pub resources: Resources,
+    pub kept: KeptFields,
+}
+
 /// What applying files would change.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
@@ -68,7 +78,7 @@ pub struct Plan {
     /// The resources as they will be.
     pub after: Resources,
     /// What files say now, to remember as applied.
-    pub applied: Resources,
+    pub applied: AppliedFiles,
 }
 
 impl Plan {
@@ -77,22 +87,23 @@ impl Plan {
     pub fn new(
         files: &Resources,
         live: &Resources,
-        applied: &Resources,
+        applied: &AppliedFiles,
         keep: Option<Keep>,
     ) -> Result<Self, (Address, InvalidResource)> {
         let mut plan = Self { after: live.clone(), applied: applied.clone(), ..Self::default() };
-        plan.applied.extend(files.clone());
+        plan.applied.resources.extend(files.clone());
         for (address, file) in files {
             let file = with_kept_fields(address, file, live.get(address));
             match live.get(address) {
                 None => plan.create(address, &file),
                 Some(live) => plan
-                    .merge(address, &file, live, applied.get(address), keep)
+                    .merge(address, &file, live, applied, keep)
                     .map_err(|error| (address.clone(), error))?,
             }
         }
-        for address in applied.keys().filter(|address| is_gone(files, address)) {
-            plan.applied.remove(address);
+        for address in applied.resources.keys().filter(|address| is_gone(files, address)) {
+            plan.applied.resources.remove(address);
+            plan.applied.kept.remove(address);
             if plan.after.remove(address).is_some() {
                 let (address, fields) = (address.clone(), Vec::new());
                 plan.changes.push(Change { address, action: Action::Remove, fields });
@@ -142,14 +153,15 @@ impl Plan {
         address: &Address,
         file: &Resource,
         live: &Resource,
-        applied: Option<&Resource>,
+        applied: &AppliedFiles,
         keep: Option<Keep>,
     ) -> Result<(), InvalidResource> {
+        let kept_before = self.applied.kept.remove(address).unwrap_or_default();
         if file == live {
             return Ok(());
         }
         let (file, live) = (flatten(file.value()), flatten(live.value()));
-        let applied = applied.map(|one| flatten(one.value()));
+        let applied = applied.resources.get(address).map(|one| flatten(one.value()));
         let paths: BTreeSet<&String> = file.keys().chain(live.keys()).collect();
         let mut merged = live.clone();
         let mut fields = Vec::new();
@@ -160,6 +172,14 @@ impl Plan {
             }
             if let Some(applied) = &applied {
                 let base = applied.get(path).cloned().unwrap_or_default();
+                let is_kept = base == new && kept_before.get(path) == Some(&old);
+                if (is_kept || base != old) && keep != Some(Keep::File) {
+                    let kept = self.applied.kept.entry(address.clone()).or_default();
+                    kept.insert(path.clone(), old.clone());
+                }
+                if is_kept && keep != Some(Keep::File) {
+                    continue;
+                }
                 if base != old {
                     self.drift.push(Drift {
                         address: address.clone(),

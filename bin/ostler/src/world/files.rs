@@ -31,7 +31,8 @@ fn read_file(path: &Path) -> anyhow::Result<(String, String)> {
     Ok((name, text))
 }
 
-fn toml_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// Returns the world files of a folder.
+pub(crate) fn toml_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let context = || format!("cannot read the folder {}", folder.display());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(context)? {

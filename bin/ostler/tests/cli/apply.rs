@@ -281,8 +281,32 @@ fn o07_drift_is_shown_apart_and_decided() {
     assert!(said.contains("decide with --keep live or --keep file"), "{said}");
     world.apply(&["--yes", "--keep", "live"]);
     assert!(world.demo.run(&["export", "--org", "bella"]).contains("connected = false"));
+    assert_eq!(world.apply(&["--plan"]), "nothing to change\n", "the decision is remembered");
     world.apply(&["--yes", "--keep", "file"]);
+    assert!(!world.demo.run(&["export", "--org", "bella"]).contains("connected = false"));
     assert_eq!(world.apply(&["--plan"]), "nothing to change\n");
+}
+
+/// O04: an org stays in the file that defines it, with the comments at its beginning, also if
+/// that file has another name and other orgs; a secret that was made here is not written.
+#[test]
+fn o04_an_export_updates_the_file_that_defines_the_org() {
+    let (demo, folder) = (DemoInstallation::new(), tempfile::tempdir().expect("a folder"));
+    let file = folder.path().join("all.toml");
+    let text = format!("# Our whole world.\n{}", demo.run(&["export"]));
+    std::fs::write(&file, &text).expect("written");
+    demo.run(&["integration", "disconnect", "payments", "--org", "bella"]);
+    let path = folder.path().to_str().expect("a path");
+    for more in [&[][..], &["--org", "bella"]] {
+        demo.run(&[&["export", path], more].concat());
+        let updated = read(&file);
+        assert!(updated.starts_with("# Our whole world.\n"), "{updated}");
+        assert!(updated.contains("connected = false"), "{updated}");
+        assert!(updated.contains("slug = \"harbour\""), "other orgs stay: {updated}");
+        assert!(!updated.contains("file:bnd_"), "{updated}");
+        assert!(!folder.path().join("bella.toml").exists());
+    }
+    assert_eq!(demo.run(&["apply", path, "--plan"]), "nothing to change\n");
 }
 
 /// O04: an export into files that exist keeps their comments.

@@ -1,13 +1,16 @@
 //! O02, O03, O07: plans.
 
-use ostler_world::plan::{Action, Keep, Plan};
+use ostler_world::plan::{Action, AppliedFiles, Keep, Plan};
 use ostler_world::{Address, Resources};
 use serde_json::json;
 
 use crate::support::{WORLD, resources};
 
 fn plan(files: &str, live: &str, applied: Option<&str>, keep: Option<Keep>) -> Plan {
-    let applied = applied.map_or_else(Resources::new, resources);
+    let applied = AppliedFiles {
+        resources: applied.map_or_else(Resources::new, resources),
+        ..AppliedFiles::default()
+    };
     Plan::new(&resources(files), &resources(live), &applied, keep).unwrap()
 }
 
@@ -46,13 +49,31 @@ fn o02_a_plan_has_old_and_new_values_of_changed_fields_only() {
 /// O02: everything of an empty installation is created, agencies before their clients.
 #[test]
 fn o02_new_resources_are_created_in_an_order_that_works() {
-    let plan = Plan::new(&resources(WORLD), &Resources::new(), &Resources::new(), None).unwrap();
+    let plan =
+        Plan::new(&resources(WORLD), &Resources::new(), &AppliedFiles::default(), None).unwrap();
     assert!(plan.changes.iter().all(|change| change.action == Action::Create));
     let place = |address: &Address| {
         plan.changes.iter().position(|change| change.address == *address).unwrap()
     };
     assert!(place(&Address::of_org("harbour")) < place(&Address::of_org("nordlicht")));
     assert_eq!(plan.orgs().last(), Some(&"nordlicht"));
+}
+
+/// O07: a live value that was kept is neither drift nor a change until it or the file changes.
+#[test]
+fn o07_a_live_value_that_was_kept_is_not_shown_again() {
+    let live = with(TWO_HANDOFFS);
+    let kept = plan(WORLD, &live, Some(WORLD), Some(Keep::Live)).applied;
+    let next = |files: &str, live: &str, keep| {
+        Plan::new(&resources(files), &resources(live), &kept, keep).unwrap()
+    };
+    assert!(next(WORLD, &live, None).is_empty());
+    assert_eq!(next(WORLD, &live, None).applied, kept, "the decision stays");
+    let four = with(("max_handoffs = 3", "max_handoffs = 4"));
+    assert_eq!(next(WORLD, &four, None).drift.len(), 1, "the live value changed again");
+    assert_eq!(next(&four, &live, None).drift.len(), 1, "the file changed");
+    let file = changed(&next(WORLD, &live, Some(Keep::File)));
+    assert_eq!(file, ["org nordlicht settings.team.max_handoffs 2 → 3"]);
 }
 
 /// O07: a field that changed live is drift; it stays unless the file is to win.

@@ -5,13 +5,23 @@ use std::sync::Arc;
 
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::time::Timestamp;
-use ostler_world::export::{files, text, update};
-use ostler_world::plan::Plan;
+use ostler_world::export::{file_of, text, update};
+use ostler_world::plan::{AppliedFiles, Plan};
 use ostler_world::spec::{AgentDefinition, NameMap, Names, OrgDefinition, SettingsDefinition};
 use ostler_world::{Address, Kind, Resource, Resources};
 
 use crate::generator;
 use crate::support::{WORLD, resources};
+
+/// Returns the files of a world by name, one for each org.
+fn files(world: &Resources) -> BTreeMap<String, String> {
+    let mut by_file: BTreeMap<String, Resources> = BTreeMap::new();
+    for (address, resource) in world {
+        let file = by_file.entry(file_of(world, address)).or_default();
+        file.insert(address.clone(), resource.clone());
+    }
+    by_file.into_iter().map(|(name, own)| (name, text(&own))).collect()
+}
 
 fn parse_all(files: &BTreeMap<String, String>) -> Resources {
     let files = files.iter().map(|(name, text)| (name.as_str(), text.as_str()));
@@ -62,7 +72,7 @@ fn cases() -> u64 {
 /// and what is stored of them is the same again. Every field of every kind is varied.
 #[test]
 fn o04_the_export_of_a_generated_world_plans_nothing() {
-    let before = resources(WORLD);
+    let before = AppliedFiles { resources: resources(WORLD), ..AppliedFiles::default() };
     let mut varied: BTreeMap<Kind, BTreeSet<String>> = BTreeMap::new();
     for seed in 0..cases() {
         let world = generator::world(seed);
@@ -98,7 +108,7 @@ fn assert_same(found: &Resources, expected: &Resources, what: &str) {
     if found == expected {
         return;
     }
-    let plan = Plan::new(found, expected, &Resources::new(), None).unwrap();
+    let plan = Plan::new(found, expected, &AppliedFiles::default(), None).unwrap();
     let lost: Vec<_> = expected.keys().filter(|address| !found.contains_key(address)).collect();
     panic!("{what}: lost {lost:?}, changed {:#?}", plan.changes);
 }

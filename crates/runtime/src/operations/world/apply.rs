@@ -7,13 +7,14 @@ use ostler_domain::agent::protection::{AgentChange, Editor, check_change};
 use ostler_domain::id::{AgentId, AuditId, BindingId, OrgId};
 use ostler_domain::org::permission::OrgPermission;
 use ostler_store::{ConfigChange, NewAuditEntry};
-use ostler_world::plan::{Action, Change};
+use ostler_world::plan::{Action, AppliedFiles, Change, KeptFields};
 use ostler_world::spec::{AgentDefinition, NameMap, Names};
 use ostler_world::{Address, Kind, Resource, Resources};
 use serde_json::{Value, json};
 
 use super::super::{Actor, OperationError, Operations, Result};
 use super::data::{Digests, digests_of};
+use super::live::KEPT_PREFIX;
 use super::{ApplyHost, CheckedPlan};
 use crate::ids::fresh;
 
@@ -31,7 +32,7 @@ impl Operations {
         mut report: impl FnMut(&str),
     ) -> Result<()> {
         let names = new_names(plan);
-        let applied_by_org = by_owner(plan, &plan.plan.applied);
+        let applied_by_org = by_owner(plan, &plan.plan.applied.resources);
         let mut changes_by_org: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
         for change in &plan.plan.changes {
             changes_by_org.entry(owner(plan, &change.address)).or_default().push(change);
@@ -50,7 +51,7 @@ impl Operations {
             audit.extend(imports);
             let revision = plan.live.orgs.get(slug).map(|live| live.revision);
             let resources = applied_by_org.get(slug);
-            let applied = resources.map(|one| applied_json(one, digests_of(plan, slug)));
+            let applied = resources.map(|one| applied_json(plan, one, digests_of(plan, slug)));
             let change = ConfigChange { revision, writes, audit, applied };
             self.0.store.org(org).change_config(change).await?;
             report(slug);
@@ -171,8 +172,15 @@ fn owner<'p>(plan: &'p CheckedPlan, address: &'p Address) -> &'p str {
 fn orgs_in_order<'p>(plan: &'p CheckedPlan, applied: &AppliedByOrg<'p>) -> Vec<&'p str> {
     let changed = plan.plan.changes.iter().map(|change| owner(plan, &change.address));
     // What the files say is remembered for every org in them, also without a change.
-    let before = by_owner(plan, &plan.live.applied);
-    let stale = applied.iter().filter(|(slug, now)| before.get(*slug) != Some(now));
+    let before = by_owner(plan, &plan.live.applied.resources);
+    let kept = |files: &AppliedFiles, slug: &str| -> KeptFields {
+        let own = files.kept.iter().filter(|(address, _)| owner(plan, address) == slug);
+        own.map(|(address, fields)| (address.clone(), fields.clone())).collect()
+    };
+    let stale = applied.iter().filter(|(slug, now)| {
+        before.get(*slug) != Some(now)
+            || kept(&plan.live.applied, slug) != kept(&plan.plan.applied, slug)
+    });
     let data = plan.data.iter().map(|data| data.org.as_str());
     let stale_data = data.filter(|org| plan.has_new_data(org));
     let all: BTreeSet<&str> =
@@ -203,12 +211,15 @@ fn by_owner<'p>(plan: &'p CheckedPlan, resources: &'p Resources) -> AppliedByOrg
 
 /// Returns what files say about an org, as it is remembered.
 fn applied_json(
+    plan: &CheckedPlan,
     applied: &BTreeMap<&Address, &Resource>,
     digests: BTreeMap<String, Digests>,
 ) -> String {
     let fields = applied.iter().map(|(address, one)| (address.to_string(), one.value().clone()));
+    let kept = plan.plan.applied.kept.iter().filter(|(address, _)| applied.contains_key(address));
+    let kept = kept.map(|(address, fields)| (format!("{KEPT_PREFIX}{address}"), json!(fields)));
     let data = digests.into_iter().map(|(name, digests)| (name, json!(digests)));
-    Value::Object(fields.chain(data).collect()).to_string()
+    Value::Object(fields.chain(kept).chain(data).collect()).to_string()
 }
 
 /// Returns the ids of all names after the change, by org: those that exist and new ones.

@@ -9,6 +9,7 @@ use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::tool::org_tools::OrgTool;
 use ostler_store::{ConfigRevision, IntegrationConnection, OrgState};
+use ostler_world::plan::{AppliedFiles, KeptFields};
 use ostler_world::spec::{
     AgentDefinition, ChannelDefinition, DocumentDefinition, HttpToolDefinition,
     IntegrationDefinition, McpServerDefinition, MemberDefinition, NameMap, Names, OrgDefinition,
@@ -26,7 +27,7 @@ use crate::records::decode;
 pub struct LiveWorld {
     pub resources: Resources,
     /// What was applied from files last.
-    pub applied: Resources,
+    pub applied: AppliedFiles,
     /// Digests of the rows of business data that were applied, by name.
     pub(super) applied_data: BTreeMap<String, Digests>,
     pub(super) names: Arc<NameMap<OrgId>>,
@@ -60,7 +61,8 @@ impl LiveWorld {
         if let Some(applied) = &state.applied {
             let stored: BTreeMap<String, Value> = decode("applied resources", applied)?;
             self.applied_data.extend(read_digests(&stored));
-            self.applied.extend(read_applied(stored));
+            self.applied.kept.extend(read_kept(&stored));
+            self.applied.resources.extend(read_applied(stored));
         }
         let settings: OrgSettings = match &state.settings {
             Some(data) => decode("settings", data)?,
@@ -174,6 +176,19 @@ impl LiveOrg {
     pub(super) fn binding(&self, name: &str) -> Option<BindingId> {
         self.names.channels.id(name)
     }
+}
+
+/// The beginning of the names under which kept live values are stored, before an address.
+pub(super) const KEPT_PREFIX: &str = "kept ";
+
+/// Reads the live values that a person kept.
+fn read_kept(stored: &BTreeMap<String, Value>) -> KeptFields {
+    let kept = stored.iter().filter_map(|(name, value)| {
+        let address: Address = name.strip_prefix(KEPT_PREFIX)?.parse().ok()?;
+        let fields = value.as_object()?.clone();
+        Some((address, fields.into_iter().collect()))
+    });
+    kept.collect()
 }
 
 /// Reads what was applied. A resource that this version does not know is left out: then
