@@ -163,6 +163,21 @@ impl<'o> OrgOperations<'o> {
         Ok((merged, counts))
     }
 
+    /// Links a visitor to a contact: from the next message on agents know who it is, and show
+    /// the contact's orders and bookings. The operator vouches for it.
+    pub async fn link_visitor(
+        &self,
+        visitor: &ChannelVisitor,
+        contact: &StoredContact,
+    ) -> Result<()> {
+        let store = self.authorize(OrgPermission::Operate).await?;
+        let (channel, identifier) = (&visitor.channel, &visitor.identifier);
+        let data = json!({"before": null, "after": {"channel": channel, "identifier": identifier}});
+        let id = contact.contact.id;
+        let audit = self.audit_entry("link_contact", &id, &data);
+        Ok(store.audited(audit).link_identifier(id, channel, identifier).await?)
+    }
+
     async fn filter_contacts(
         &self,
         limit: usize,

@@ -12,6 +12,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::contacts::contact::{self, StoredContact};
 use crate::error::{Result, StoreError};
+use crate::tenancy::audited_write::AuditedWrite;
 use crate::tenancy::orgs::lock_org;
 
 /// The result of recognizing or creating a contact.
@@ -88,6 +89,19 @@ impl OrgStore<'_> {
             contact::get(tx, org, contact)?;
             identifiers_of(tx, org, contact, limit)
         })
+    }
+}
+
+impl AuditedWrite<'_> {
+    /// Links an identifier to a contact; see [`OrgStore::link_identifier`].
+    pub fn link_identifier(
+        self,
+        contact: ContactId,
+        channel: &Channel,
+        identifier: &str,
+    ) -> StoreFuture<()> {
+        let identifier = ChannelIdentifier::new(channel, identifier);
+        self.run(move |tx, org| link_to_contact(tx, org, contact, &identifier))
     }
 }
 

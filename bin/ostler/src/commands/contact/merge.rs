@@ -1,11 +1,9 @@
 //! `ostler contact merge`.
 
-use anyhow::bail;
 use clap::Args;
-use ostler_runtime::operations::{OrgOperations, Person};
-use ostler_store::StoredContact;
 use serde_json::json;
 
+use super::find_contact;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::{open_org, print_result};
 
@@ -24,8 +22,8 @@ pub(crate) struct ContactMergeArgs {
 pub(super) async fn run(args: &ContactMergeArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(&args.target).await?;
     let operations = operator.org(&org);
-    let kept = find(&operations, &args.kept).await?;
-    let other = find(&operations, &args.other).await?;
+    let kept = find_contact(&operations, &args.kept).await?;
+    let other = find_contact(&operations, &args.other).await?;
     let (merged, counts) = operations.merge_contacts(&kept, &other).await?;
     let json = json!({"id": merged.id, "name": merged.name, "merged": other.contact.id,
         "identifiers": counts.identifiers, "conversations": counts.conversations,
@@ -40,13 +38,4 @@ pub(super) async fn run(args: &ContactMergeArgs) -> anyhow::Result<()> {
         counts.records
     );
     print_result(&args.target.output, &json, &text)
-}
-
-async fn find(operations: &OrgOperations<'_>, name: &str) -> anyhow::Result<StoredContact> {
-    match operations.find_person(name).await? {
-        Person::Contact(stored) => Ok(stored),
-        Person::Visitor(_) => {
-            bail!("{name} is a visitor without a contact; only contacts are merged")
-        }
-    }
 }

@@ -2,13 +2,16 @@
 
 mod delete;
 mod export;
+mod link;
 mod ls;
 mod merge;
 mod show;
 
+use anyhow::bail;
 use clap::{Args, Subcommand};
 use ostler_domain::org::Org;
-use ostler_runtime::operations::Person;
+use ostler_runtime::operations::{OrgOperations, Person};
+use ostler_store::StoredContact;
 use serde_json::{Value, json};
 
 use super::args::InstallationArgs;
@@ -28,6 +31,14 @@ Examples:
 Examples:
   ostler contact show rosa@example.com --org bella")]
     Show(show::ContactShowArgs),
+    /// Say which contact a visitor is, so that agents show the person's own orders
+    #[command(after_help = "\
+Examples:
+  ostler contact link webchat:kim kim@example.com --org nordlicht
+
+Be sure who it is: agents then answer the visitor about the contact's orders, bookings and
+other records. The link is in the audit log.")]
+    Link(link::ContactLinkArgs),
     /// Merge two contacts of one person: the second becomes part of the first
     #[command(after_help = "\
 Examples:
@@ -65,6 +76,7 @@ pub(crate) async fn run(command: &ContactCommand) -> anyhow::Result<()> {
     match command {
         ContactCommand::Ls(args) => ls::run(args).await,
         ContactCommand::Show(args) => show::run(args).await,
+        ContactCommand::Link(args) => link::run(args).await,
         ContactCommand::Merge(args) => merge::run(args).await,
         ContactCommand::Export(args) => export::run(args).await,
         ContactCommand::Delete(args) => delete::run(args).await,
@@ -76,6 +88,16 @@ async fn open(args: &ContactArgs) -> anyhow::Result<(Operator, Org)> {
     let operator = Operator::open(&args.installation).await?;
     let org = super::find_org(&operator.store, &args.org).await?;
     Ok((operator, org))
+}
+
+/// Finds a contact; a visitor is none.
+async fn find_contact(operations: &OrgOperations<'_>, name: &str) -> anyhow::Result<StoredContact> {
+    match operations.find_person(name).await? {
+        Person::Contact(stored) => Ok(stored),
+        Person::Visitor(_) => {
+            bail!("{name} is a visitor without a contact; `ostler contact link` makes it one")
+        }
+    }
 }
 
 fn person_json(person: &Person) -> Value {

@@ -2,6 +2,8 @@
 
 use anstyle::Style;
 use ostler_domain::org::Org;
+use ostler_domain::session::key::Peer;
+use ostler_domain::tool::Audience;
 use ostler_runtime::records::run::RunRecord;
 use ostler_runtime::records::session::Session;
 use ostler_server::wire;
@@ -93,6 +95,14 @@ async fn next_commands(
         next.push(NextCommand::new(
             format!("ostler unknown-outcome ls --org {}", org.slug),
             "calls with an unknown outcome",
+        ));
+    }
+    if let (None, Audience::Customer, Peer::Person(name)) =
+        (session.contact, session.audience(), &session.peer)
+    {
+        next.push(NextCommand::new(
+            format!("ostler contact link {}:{name} CONTACT --org {}", session.channel, org.slug),
+            "say who this visitor is; agents show orders to known contacts only",
         ));
     }
     next.push(NextCommand::new(
